@@ -1,0 +1,149 @@
+"""Set up, demonstrate and test counterpoise with nothing but Python and pip.
+
+    python3 dev.py demo [arguments]   install, run the main job on bundled data
+    python3 dev.py test [arguments]   install, run every check; with arguments, pytest alone
+    python3 dev.py lock               install the newest versions, write constraints.txt
+
+The environment is `.venv` beside this file. It is made again only when
+`pyproject.toml`, `constraints.txt` or the interpreter has changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent
+VENV = ROOT / ".venv"
+BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
+PYTHON = BIN / ("python.exe" if os.name == "nt" else "python")
+STAMP = VENV / "installed.txt"
+CONSTRAINTS = ROOT / "constraints.txt"
+OLDEST = (3, 11)
+
+
+def say(message: str) -> None:
+    """Tell what happens next, at once."""
+    print(f"[dev] {message}", flush=True)
+
+
+def fingerprint(extra: str) -> str:
+    """Name the state that an installation depends on."""
+    digest = hashlib.sha256(f"{sys.version} {ROOT} {extra}".encode())
+    for path in (ROOT / "pyproject.toml", CONSTRAINTS, Path(__file__)):
+        digest.update(path.read_bytes() if path.exists() else b"")
+    return digest.hexdigest()
+
+
+def make_environment() -> None:
+    """Make an empty `.venv`, with or without the system's ensurepip."""
+    if VENV.exists():
+        shutil.rmtree(VENV)
+    say(f"making {VENV.name} with Python {sys.version.split()[0]}")
+    command = [sys.executable, "-m", "venv", str(VENV)]
+    if subprocess.run(command, capture_output=True).returncode != 0:
+        # Debian without python3-venv: no ensurepip, but the system's pip can install
+        # into another environment.
+        say("no ensurepip here: using this interpreter's pip instead")
+        subprocess.run([*command, "--without-pip", "--clear"], check=True)
+
+
+def pip_install(*arguments: str, constrained: bool = True) -> None:
+    """Install into `.venv`."""
+    if subprocess.run([PYTHON, "-m", "pip", "--version"], capture_output=True).returncode:
+        pip = [sys.executable, "-m", "pip", "--python", str(PYTHON)]
+    else:
+        pip = [str(PYTHON), "-m", "pip"]
+    environment = {**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    if constrained and CONSTRAINTS.exists():
+        environment["PIP_CONSTRAINT"] = str(CONSTRAINTS)
+    command = [*pip, "install", "--progress-bar", "off", "--quiet", *arguments]
+    if subprocess.run(command, cwd=ROOT, env=environment).returncode != 0:
+        raise SystemExit(
+            "[dev] pip failed (see above). Nothing else was done; "
+            "run the same command again once its cause is mended."
+        )
+
+
+def install(extra: str = "", constrained: bool = True) -> None:
+    """Install counterpoise with an extra, unless exactly that is installed."""
+    state = fingerprint(extra)
+    installed = STAMP.read_text().split() if STAMP.exists() else []
+    if constrained and state in installed:
+        return
+    started = time.perf_counter()
+    # The tests' environment serves the demo too: keep it while its base is the same.
+    if fingerprint("") not in installed or not constrained:
+        make_environment()
+        installed = []
+    target = f".[{extra}]" if extra else "."
+    say(f"installing counterpoise{f'[{extra}]' if extra else ''} (minutes, the first time)")
+    pip_install("--editable", target, constrained=constrained)
+    STAMP.write_text("\n".join({*installed, state, fingerprint("")}) + "\n")
+    say(f"installed in {time.perf_counter() - started:.0f} s")
+
+
+def test(arguments: list[str]) -> int:
+    """Run every check, or pytest alone with the given arguments."""
+    install("test")
+    pytest = [PYTHON, "-m", "pytest", *arguments]
+    if arguments:
+        return subprocess.run(pytest, cwd=ROOT).returncode
+    parts: dict[str, list[object]] = {
+        "lint": [BIN / "ruff", "check", "."],
+        "format": [BIN / "ruff", "format", "--check", "."],
+        "types": [BIN / "mypy"],
+        "imports": [BIN / "lint-imports"],
+        "tests": [*pytest, "--durations=5"],
+    }
+    report = []
+    for part, command in parts.items():
+        say(f"{part}: {' '.join(Path(str(word)).name for word in command)}")
+        started = time.perf_counter()
+        code = subprocess.run([str(word) for word in command], cwd=ROOT).returncode
+        report.append((part, code, time.perf_counter() - started))
+    say("time by part:")
+    for part, code, seconds in report:
+        say(f"  {part:<8} {seconds:7.1f} s  {'ok' if code == 0 else 'FAILED'}")
+    return int(any(code for _, code, _ in report))
+
+
+def demo(arguments: list[str]) -> int:
+    """Run the main job on bundled data."""
+    install()
+    say("running the demo")
+    command = [PYTHON, "-m", "counterpoise.cli.main", "demo", *arguments]
+    return subprocess.run(command, cwd=ROOT).returncode
+
+
+def lock(arguments: list[str]) -> int:
+    """Write down the versions that the newest installation brings."""
+    install("test", constrained=False)
+    command = [PYTHON, "-m", "pip", "freeze", "--exclude-editable"]
+    frozen = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    lines = [line for line in frozen.splitlines() if "==" in line]
+    CONSTRAINTS.write_text("\n".join(lines) + "\n")
+    STAMP.unlink()
+    say(f"{len(lines)} versions in {CONSTRAINTS.name}")
+    return 0
+
+
+def main() -> int:
+    """Do what the first argument says."""
+    commands = {"demo": demo, "test": test, "lock": lock}
+    if sys.version_info < OLDEST:
+        say(f"Python {'.'.join(map(str, OLDEST))} or later is needed")
+        return 1
+    if len(sys.argv) < 2 or sys.argv[1] not in commands:
+        print(__doc__)
+        return 1
+    return commands[sys.argv[1]](sys.argv[2:])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

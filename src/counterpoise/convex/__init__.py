@@ -1,0 +1,75 @@
+"""Problems, solvers and proofs; knows neither data nor scikit-learn.
+
+An objective and a domain make a problem; a solver searches; the problem proves how far
+any point, whoever found it, is from optimal:
+
+>>> import numpy as np
+>>> problem = MixtureLikelihood(np.array([[2.0, 1.0], [0.5, 1.0]]))
+>>> solution = solve(problem, FrankWolfe("away"), tol=1e-8)
+>>> solution.converged, solution.certificate.gap <= 1e-8 * solution.certificate.scale
+(True, True)
+"""
+
+from .certificate import Certificate
+from .domains import Box, CappedSimplex, Domain, Simplex
+from .objectives import (
+    ConicForm,
+    LeastSquares,
+    NegativeMeanLog,
+    Objective,
+    Quadratic,
+)
+from .path import Breakpoint, PathError, Programme, SolutionPath, follow
+from .penalties import L1, Penalty, RowNorms
+from .problems import Constrained, MixtureLikelihood, Penalized, Problem
+from .requirements import Requirements, SolverMismatchError
+from .solve import Progress, Solution, Solver, State, certified, solve
+from .solvers import (
+    ADMM,
+    Conic,
+    Corrective,
+    FrankWolfe,
+    ProjectedGradient,
+    ProximalGradient,
+    default_solver,
+)
+
+__all__ = [
+    "ADMM",
+    "L1",
+    "Box",
+    "Breakpoint",
+    "CappedSimplex",
+    "Certificate",
+    "Conic",
+    "ConicForm",
+    "Constrained",
+    "Corrective",
+    "Domain",
+    "FrankWolfe",
+    "LeastSquares",
+    "MixtureLikelihood",
+    "NegativeMeanLog",
+    "Objective",
+    "PathError",
+    "Penalized",
+    "Penalty",
+    "Problem",
+    "Programme",
+    "Progress",
+    "ProjectedGradient",
+    "ProximalGradient",
+    "Quadratic",
+    "Requirements",
+    "RowNorms",
+    "Simplex",
+    "Solution",
+    "SolutionPath",
+    "Solver",
+    "SolverMismatchError",
+    "State",
+    "certified",
+    "default_solver",
+    "follow",
+    "solve",
+]

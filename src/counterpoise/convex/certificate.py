@@ -1,0 +1,72 @@
+"""What is proved about a point, whoever found it."""
+
+import math
+from dataclasses import dataclass
+
+# A point further outside its set than this is no answer, however small its gap.
+FEASIBLE = 1e-6
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A proof of how far a point is from optimal.
+
+    Problems make certificates; solvers never do.
+
+    Parameters
+    ----------
+    kind : str
+        What is proved, in words ("Frank-Wolfe gap"). Kinds that bound nothing say
+        so ("stationarity", "none").
+    objective : float
+        The value at the point.
+    bound : float
+        A number that no feasible point goes below; minus infinity if there is none.
+    gap : float
+        `objective - bound`, an upper bound of the excess over the optimum.
+    scale : float
+        The unit in which `holds` measures the gap.
+    residual : float or None
+        How far the optimality conditions are from holding, where that is another
+        number than the gap.
+    infeasibility : float
+        How far outside its set the point is (0: inside).
+
+    Examples
+    --------
+    >>> proof = Certificate("Frank-Wolfe gap", 1.0, 0.999, gap=1e-3, scale=10.0)
+    >>> proof.holds(1e-3), proof.holds(1e-6)
+    (True, False)
+    """
+
+    kind: str
+    objective: float
+    bound: float = -math.inf
+    gap: float = math.inf
+    scale: float = 1.0
+    residual: float | None = None
+    infeasibility: float = 0.0
+
+    def holds(self, tol: float) -> bool:
+        """Tell whether the point is feasible and proved optimal to `tol`.
+
+        The gap decides, in units of `scale`; where nothing is bounded the residual
+        does; a certificate of kind "none" promises nothing and always holds.
+        """
+        if self.kind == "none":
+            return True
+        if not self.infeasibility <= min(max(tol, 1e-12), FEASIBLE):
+            return False
+        if math.isfinite(self.gap):
+            return self.gap <= tol * self.scale
+        return self.residual is not None and self.residual <= tol * self.scale
+
+    def __str__(self) -> str:
+        parts = [f"{self.kind}: objective {self.objective:.6g}"]
+        if math.isfinite(self.gap):
+            parts.append(f"gap {self.gap:.2e} (scale {self.scale:.3g})")
+        if self.residual is not None:
+            parts.append(f"residual {self.residual:.2e}")
+        if self.infeasibility > 0:
+            parts.append(f"infeasibility {self.infeasibility:.1e}")
+        return ", ".join(parts)

@@ -1,0 +1,51 @@
+"""What a solver needs of a problem, said in advance and checked by name."""
+
+from dataclasses import dataclass
+
+PARTS = ("objective", "domain", "penalty")
+
+
+class SolverMismatchError(TypeError):
+    """A solver was given a problem that it does not accept."""
+
+    def __init__(self, solver: str, problem: object, lacking: list[str]) -> None:
+        super().__init__(
+            f"{solver} does not accept this {type(problem).__name__}: "
+            + "; ".join(lacking)
+        )
+        self.lacking = lacking
+
+
+@dataclass(frozen=True)
+class Requirements:
+    """The parts a problem may have, and the capabilities each must offer.
+
+    Parameters
+    ----------
+    objective, domain, penalty : tuple of str or None
+        What that part of the problem must have; None: a problem with such a part is
+        not accepted.
+    """
+
+    objective: tuple[str, ...] | None = ("value", "gradient")
+    domain: tuple[str, ...] | None = None
+    penalty: tuple[str, ...] | None = None
+
+    def lacking(self, problem: object) -> list[str]:
+        """Return what the problem lacks, in words; nothing if it is accepted."""
+        out = []
+        for part in PARTS:
+            wanted, owner = getattr(self, part), getattr(problem, part, None)
+            if owner is None:
+                continue
+            if wanted is None:
+                out.append(f"it takes no problem with a {part}")
+            else:
+                out += [
+                    f"the {part} {type(owner).__name__} has no `{name}`"
+                    for name in wanted
+                    if not hasattr(owner, name)
+                ]
+        if not any(hasattr(problem, part) for part in PARTS):
+            out.append("it has neither objective, domain nor penalty")
+        return out

@@ -1,0 +1,244 @@
+"""The one loop: budgets, clock, progress, history and the last proof."""
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..numerics.arrays import Array
+from .certificate import Certificate
+from .problems import Problem
+from .requirements import Requirements, SolverMismatchError
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Where a solver is.
+
+    `claim` is what its own running sums say about `x`; the loop goes on by it and
+    believes only `certify`. `memory` is the solver's own; `hint` goes to `certify`.
+    A solver that cannot improve `x` any more says so by `stalled`.
+    """
+
+    x: Array
+    claim: Certificate
+    memory: Any = None
+    hint: object = None
+    counts: Mapping[str, int] = field(default_factory=dict)
+    stalled: bool = False
+
+
+class Solver(Protocol):
+    """Hyper-parameters and a step; it neither loops nor stops."""
+
+    @property
+    def accepts(self) -> Requirements:
+        """What a problem must be and have."""
+        ...
+
+    def begin(self, problem: Any, x: Array | None) -> State:
+        """Return the first state, at x or at a start of the solver's choice."""
+        ...
+
+    def step(self, problem: Any, state: State) -> State:
+        """Return the next state."""
+        ...
+
+
+@dataclass(frozen=True)
+class Progress:
+    """One line of a history: what was known after `n_iter` steps."""
+
+    n_iter: int
+    seconds: float
+    objective: float
+    gap: float
+    support: int
+    counts: Mapping[str, int]
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """A point, what the problem proves about it, and how it was found."""
+
+    x: Array
+    certificate: Certificate
+    tol: float
+    n_iter: int = 0
+    seconds: float = 0.0
+    history: tuple[Progress, ...] = ()
+
+    @property
+    def converged(self) -> bool:
+        """Whether the certificate holds at the tolerance that was asked for."""
+        return self.certificate.holds(self.tol)
+
+    def __str__(self) -> str:
+        verdict = "converged" if self.converged else "NOT converged"
+        return (
+            f"{verdict} at tol {self.tol:g} after {self.n_iter} steps, "
+            f"{self.seconds:.2g} s; {self.certificate}"
+        )
+
+
+def certified(problem: Problem, x: Array, tol: float = 1e-9) -> Solution:
+    """Return the solution that a closed form gave: same proof, no iterations."""
+    return Solution(x, problem.certify(x), tol)
+
+
+def solve(
+    problem: Problem,
+    solver: Solver | None = None,
+    x: Array | None = None,
+    *,
+    tol: float = 1e-6,
+    max_iter: int = 10_000,
+    max_time: float | None = None,
+    callback: Callable[[Progress], object] | None = None,
+) -> Solution:
+    """Return a point of the problem with a proof of how far it is from optimal.
+
+    Parameters
+    ----------
+    problem : Problem
+    solver : Solver, optional
+        By default the fastest of ours that accepts the problem.
+    x : array, optional
+        Where to begin.
+    tol : float
+        The gap to reach, in units of the certificate's scale.
+    max_iter : int
+        Largest number of steps.
+    max_time : float, optional
+        Seconds after which no further step begins.
+    callback : callable, optional
+        Called with the `Progress` after every step; True ends the search.
+
+    Returns
+    -------
+    Solution
+        Its `certificate` is computed by the problem from `x` alone, after the last
+        step. Where the search ended early, `x` is the best point it has seen and
+        `converged` is false.
+
+    Raises
+    ------
+    SolverMismatchError
+        If the solver does not accept the problem; the message names what is missing.
+    BaseException
+        Whatever interrupts the search is raised again with the best certified point
+        attached as `.solution`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from counterpoise.convex import Constrained, Quadratic, Simplex
+    >>> problem = Constrained(Quadratic(np.eye(3), np.zeros(3)), Simplex(3))
+    >>> solve(problem).x.round(3)
+    array([0.333, 0.333, 0.333])
+    """
+    if not tol > 0.0:
+        raise ValueError(f"tol must be positive, got {tol}")
+    if solver is None:
+        from .solvers import default_solver
+
+        solver = default_solver(problem)
+    lacking = solver.accepts.lacking(problem)
+    if lacking:
+        raise SolverMismatchError(type(solver).__name__, problem, lacking)
+    search = _Search(problem, solver, tol, time.perf_counter())
+    try:
+        search.begin(x)
+        while not search.finished(max_iter, max_time):
+            if callback is not None and callback(search.history[-1]) is True:
+                break
+            search.advance()
+    except BaseException as error:
+        if search.best is not None:
+            error.solution = search.solution()  # type: ignore[attr-defined]
+        raise
+    return search.solution()
+
+
+class _Search:
+    """The bookkeeping of one call of `solve`."""
+
+    def __init__(
+        self, problem: Problem, solver: Solver, tol: float, started: float
+    ) -> None:
+        self.problem, self.solver, self.tol = problem, solver, tol
+        self.started = started
+        self.history: list[Progress] = []
+        self.state: State | None = None
+        self.best: State | None = None
+        self.proof: Certificate | None = None
+        self.n_iter = 0
+        self._restarted_at = -1
+
+    def begin(self, x: Array | None) -> None:
+        """Take the first state and write it down."""
+        self._enter(self.solver.begin(self.problem, x))
+        self._record()
+
+    def advance(self) -> None:
+        """Take one step and write it down."""
+        assert self.state is not None
+        state = self.solver.step(self.problem, self.state)
+        self.n_iter += 1
+        self._enter(state)
+        self._record()
+
+    def finished(self, max_iter: int, max_time: float | None) -> bool:
+        """Tell whether a proof is there or a budget used up."""
+        assert self.state is not None
+        if self.state.claim.holds(self.tol):
+            proof = self.problem.certify(self.state.x, self.state.hint)
+            if proof.holds(self.tol) or self._restarted_at == self.n_iter:
+                self.best, self.proof = self.state, proof
+                return True
+            # The solver's running sums have drifted from its point: begin there anew.
+            self._restarted_at = self.n_iter
+            self._enter(self.solver.begin(self.problem, self.state.x))
+            return self.finished(max_iter, max_time)
+        out_of_time = max_time is not None and self._clock() >= max_time
+        return self.state.stalled or self.n_iter >= max_iter or out_of_time
+
+    def solution(self) -> Solution:
+        """Return the best point with the problem's own proof."""
+        assert self.best is not None
+        proof = self.proof or self.problem.certify(self.best.x, self.best.hint)
+        return Solution(
+            self.best.x,
+            proof,
+            self.tol,
+            self.n_iter,
+            self._clock(),
+            tuple(self.history),
+        )
+
+    def _enter(self, state: State) -> None:
+        self.state = state
+        value = state.claim.objective
+        if self.best is None or value <= self.best.claim.objective:
+            self.best = state
+
+    def _record(self) -> None:
+        assert self.state is not None
+        claim = self.state.claim
+        gap = claim.gap if math.isfinite(claim.gap) else (claim.residual or math.inf)
+        self.history.append(
+            Progress(
+                self.n_iter,
+                self._clock(),
+                claim.objective,
+                gap,
+                int(np.count_nonzero(self.state.x)),
+                self.state.counts,
+            )
+        )
+
+    def _clock(self) -> float:
+        return time.perf_counter() - self.started

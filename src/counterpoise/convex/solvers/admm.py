@@ -1,0 +1,101 @@
+"""The alternating direction method of multipliers."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...numerics.arrays import Array
+from ..requirements import Requirements
+from ..solve import State
+from .point import evaluate, gradient_of
+
+
+@dataclass(frozen=True)
+class _Memory:
+    z: Array
+    u: Array
+    step: float
+
+
+@dataclass(frozen=True)
+class ADMM:
+    r"""ADMM on the splitting f(x) + h(z), x = z, h a penalty or a set.
+
+    .. math::
+
+        x = \mathrm{prox}_{t f}(z - u), \quad
+        z^+ = \mathrm{prox}_{t h}(a x + (1 - a) z + u), \quad
+        u^+ = u + a x + (1 - a) z - z^+
+
+    with relaxation a. The point is z, which is feasible always. The step t is doubled
+    or halved while one of the two residuals is ten times the other, less and less
+    often, so that the method converges. A step costs one prox of f, one of h, and a
+    gradient for the proof.
+
+    Parameters
+    ----------
+    relaxation : float
+        Between 1 and 2.
+    step : float
+        The first t, in units of the inverse curvature of f at the start.
+
+    References
+    ----------
+    Boyd, Parikh, Chu, Peleato and Eckstein (2011).
+    """
+
+    relaxation: float = 1.6
+    step_size: float = 1.0
+
+    @property
+    def accepts(self) -> Requirements:
+        """An objective with a prox; a domain with a projection or a penalty."""
+        return Requirements(
+            objective=("value", "gradient", "prox"),
+            domain=("project",),
+            penalty=("prox",),
+        )
+
+    def begin(self, problem: Any, x: Array | None) -> State:
+        """Return the first state."""
+        x = problem.start() if x is None else x
+        gradient = problem.objective.gradient(x)
+        trial = x - 1e-3 * gradient
+        bend = float(
+            np.linalg.norm(problem.objective.gradient(trial) - gradient)
+        ) / max(1e-3 * float(np.linalg.norm(gradient)), 1e-300)
+        step = self.step_size / bend if bend > 1e-10 else self.step_size
+        return self._state(problem, x, np.zeros_like(x), step, 0)
+
+    def step(self, problem: Any, state: State) -> State:
+        """Return the state after one round."""
+        memory: _Memory = state.memory
+        z, u, step = memory.z, memory.u, memory.step
+        x = problem.objective.prox(z - u, step)
+        mixed = self.relaxation * x + (1.0 - self.relaxation) * z
+        v = mixed + u
+        following = (
+            problem.penalty.prox(v, step)
+            if hasattr(problem, "penalty")
+            else problem.domain.project(v)
+        )
+        u = v - following
+        apart = float(np.linalg.norm(x - following))
+        moved = float(np.linalg.norm(following - z))
+        rounds = state.counts.get("rounds", 0) + 1
+        # Powers of two as round numbers: ever rarer changes keep the proof of
+        # convergence.
+        if rounds & (rounds - 1) == 0 or (rounds < 200 and rounds % 10 == 0):
+            if apart > 10.0 * moved:
+                step, u = 0.5 * step, 0.5 * u
+            elif moved > 10.0 * apart:
+                step, u = 2.0 * step, 2.0 * u
+        return self._state(problem, following, u, step, rounds)
+
+    @staticmethod
+    def _state(problem: Any, z: Array, u: Array, step: float, rounds: int) -> State:
+        point = evaluate(problem.objective, z)
+        gradient = gradient_of(problem.objective, point)
+        claim = problem.judge(z, point.value, gradient)
+        return State(z, claim, _Memory(z, u, step), counts={"rounds": rounds})

@@ -1,0 +1,197 @@
+"""Frank-Wolfe steps: towards a vertex, away from one, or from one to another."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...numerics.arrays import Array
+from ..requirements import Requirements
+from ..solve import State
+from .active_set import ActiveSet, atoms_of
+from .point import (
+    Point,
+    armijo_step,
+    evaluate,
+    exact_step,
+    few_atoms,
+    gradient_of,
+    image_of,
+    shifted,
+)
+
+VARIANTS = ("plain", "away", "pairwise")
+LINE_SEARCHES = ("exact", "armijo", "open")
+# How often the running image is computed again from the atoms.
+REFRESH = 50
+
+
+@dataclass(frozen=True)
+class _Move:
+    """A direction with its longest step and what it does to the atoms."""
+
+    kind: str
+    direction: Array
+    image: Array | None
+    limit: float
+    slope: float
+    best: int
+    worst: int
+
+
+@dataclass(frozen=True)
+class _Memory:
+    point: Point
+    gradient: Array
+    atoms: ActiveSet
+    counts: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True)
+class FrankWolfe:
+    r"""Frank-Wolfe, plain, with away steps, or pairwise.
+
+    With g the gradient, s the vertex that minimises g's and a the active atom that
+    maximises g'a, the direction d and its longest step are
+
+    ============  =========  ==================================
+    towards       s - x      1
+    away          x - a      share(a) / (1 - share(a))
+    pairwise      s - a      share(a)
+    ============  =========  ==================================
+
+    "away" takes the steeper of the first two (the first if x is a single atom). A full
+    away step drops the atom a; a full pairwise step drops it if s was active before
+    and swaps it for s otherwise; a full step towards s leaves s as the only atom.
+    A step costs one gradient, two images of atoms, and the line search.
+
+    Parameters
+    ----------
+    variant : {"plain", "away", "pairwise"}
+    line_search : {"exact", "armijo", "open"}
+        "exact" minimises along the line (the objective needs `along`); "armijo" halves
+        the longest step until the value falls enough; "open" takes 2/(k+2) at step k,
+        plain steps only.
+
+    Notes
+    -----
+    `counts` of the history holds towards, away, pairwise, drop and swap steps. The
+    published forms of the away and pairwise variants (Chapaneri and Jayaswal, 2019,
+    algorithms 4 and 5) add and remove the wrong atoms; the indices here are those of
+    their text. Plain steps converge like 1/k where the optimum lies on the boundary.
+
+    References
+    ----------
+    Frank and Wolfe (1956). Lacoste-Julien and Jaggi (2015). Chapaneri and Jayaswal
+    (2019).
+    """
+
+    variant: str = "pairwise"
+    line_search: str = "exact"
+
+    def __post_init__(self) -> None:
+        for name, options in (("variant", VARIANTS), ("line_search", LINE_SEARCHES)):
+            value = getattr(self, name)
+            if value not in options:
+                raise ValueError(f"{name} must be one of {options}, got {value!r}")
+        if self.line_search == "open" and self.variant != "plain":
+            raise ValueError(
+                f"line_search='open' goes with variant='plain', got {self.variant!r}"
+            )
+
+    @property
+    def accepts(self) -> Requirements:
+        """A domain with vertices; `along` for the exact line search."""
+        exact = self.line_search == "exact"
+        needed = ("value", "gradient", "along") if exact else ("value", "gradient")
+        return Requirements(objective=needed, domain=("vertex",))
+
+    def begin(self, problem: Any, x: Array | None) -> State:
+        """Return the first state."""
+        if x is None:
+            plain = self.variant == "plain"
+            x = problem.start() if plain else few_atoms(problem)
+        point = evaluate(problem.objective, x)
+        return self._state(problem, point, atoms_of(problem.domain, x), Counter())
+
+    def step(self, problem: Any, state: State) -> State:
+        """Return the state after one step."""
+        memory: _Memory = state.memory
+        move = self._move(problem, memory)
+        if move.slope <= 0.0:
+            return State(
+                state.x, state.claim, memory, counts=state.counts, stalled=True
+            )
+        length = self._length(problem.objective, memory, move)
+        if length <= 0.0:
+            return State(
+                state.x, state.claim, memory, counts=state.counts, stalled=True
+            )
+        counts = memory.counts + Counter({move.kind: 1})
+        new = not memory.atoms.holds(move.best)
+        full = length >= move.limit
+        self._update(memory.atoms, move, length, full)
+        if full and move.kind != "towards":
+            counts["swap" if move.kind == "pairwise" and new else "drop"] += 1
+        image = None
+        if sum(counts.values()) % REFRESH and memory.point.image is not None:
+            moved = shifted(
+                problem.objective, memory.point, move.direction, move.image, length
+            )
+            image = moved.image
+        point = evaluate(problem.objective, memory.atoms.x, image)
+        return self._state(problem, point, memory.atoms, counts)
+
+    def _state(
+        self, problem: Any, point: Point, atoms: ActiveSet, counts: Counter[str]
+    ) -> State:
+        gradient = gradient_of(problem.objective, point)
+        claim = problem.judge(point.x, point.value, gradient)
+        return State(
+            point.x, claim, _Memory(point, gradient, atoms, counts), counts=dict(counts)
+        )
+
+    def _move(self, problem: Any, memory: _Memory) -> _Move:
+        objective, atoms = problem.objective, memory.atoms
+        gradient, point = memory.gradient, memory.point
+        vertex = problem.domain.vertex(gradient)
+        best, worst = atoms.find(vertex), atoms.worst(gradient)
+        towards = float(gradient @ (point.x - vertex))
+        share, bad = atoms.share(worst), atoms.vector(worst)
+        if self.variant == "pairwise":
+            image = _difference(image_of(objective, vertex), image_of(objective, bad))
+            direction = vertex - bad
+            slope = 0.0 if best == worst else -float(gradient @ direction)
+            return _Move("pairwise", direction, image, share, slope, best, worst)
+        away = float(gradient @ (bad - point.x))
+        if self.variant == "plain" or towards >= away or share >= 1.0:
+            image = _difference(image_of(objective, vertex), point.image)
+            return _Move("towards", vertex - point.x, image, 1.0, towards, best, worst)
+        image = _difference(point.image, image_of(objective, bad))
+        limit = share / (1.0 - share)
+        return _Move("away", point.x - bad, image, limit, away, best, worst)
+
+    def _length(self, objective: Any, memory: _Memory, move: _Move) -> float:
+        if self.line_search == "exact":
+            return exact_step(
+                objective, memory.point, move.direction, move.image, move.limit
+            )
+        if self.line_search == "open":
+            return 2.0 / (max(memory.counts["towards"], 2) + 2.0)
+        return armijo_step(
+            objective, memory.point, move.direction, move.image, move.limit, move.slope
+        )
+
+    @staticmethod
+    def _update(atoms: ActiveSet, move: _Move, length: float, full: bool) -> None:
+        if move.kind == "towards":
+            atoms.move(0.0 if full else 1.0 - length, {move.best: length}, None)
+        elif move.kind == "away":
+            drop = move.worst if full else None
+            atoms.move(1.0 + length, {move.worst: -length}, drop)
+        else:
+            gains = {move.best: length, move.worst: -length}
+            atoms.move(1.0, gains, move.worst if full else None)
+
+
+def _difference(a: Array | None, b: Array | None) -> Array | None:
+    return None if a is None or b is None else a - b

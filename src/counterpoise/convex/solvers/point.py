@@ -1,0 +1,97 @@
+"""A point with all that a first-order method knows there."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...numerics.arrays import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """A feasible point, its value, and its image where the objective has one."""
+
+    x: Array
+    value: float
+    image: Array | None
+
+
+def evaluate(objective: Any, x: Array, image: Array | None = None) -> Point:
+    """Return the point x with its value; an image at hand saves a product."""
+    if not hasattr(objective, "image"):
+        return Point(x, float(objective.value(x)), None)
+    if image is None:
+        image = objective.image(x)
+    return Point(x, float(objective.value_at(x, image)), image)
+
+
+def gradient_of(objective: Any, point: Point) -> Array:
+    """Return the gradient at the point."""
+    if point.image is None:
+        out: Array = objective.gradient(point.x)
+    else:
+        out = objective.gradient_at(point.x, point.image)
+    return out
+
+
+def image_of(objective: Any, direction: Array) -> Array | None:
+    """Return the image of a direction, if the objective has images."""
+    return objective.image(direction) if hasattr(objective, "image") else None
+
+
+def shifted(
+    objective: Any, point: Point, direction: Array, image: Array | None, step: float
+) -> Point:
+    """Return the point after a step; `image` is that of the direction."""
+    moved = None
+    if point.image is not None and image is not None:
+        moved = point.image + step * image
+    return evaluate(objective, point.x + step * direction, moved)
+
+
+def exact_step(
+    objective: Any, point: Point, direction: Array, image: Array | None, limit: float
+) -> float:
+    """Return the best step in [0, limit]."""
+    images = None if image is None else (point.image, image)
+    return float(objective.along(point.x, direction, limit, images))
+
+
+def armijo_step(
+    objective: Any,
+    point: Point,
+    direction: Array,
+    image: Array | None,
+    limit: float,
+    slope: float,
+    reference: float | None = None,
+) -> float:
+    """Return the first of limit, limit/2, ... that lowers the value enough.
+
+    Enough is a ten-thousandth of `step * slope`, the fall that the gradient predicts,
+    below the value at the point (or `reference`). 0 if no step does so.
+    """
+    ceiling = point.value if reference is None else reference
+    step = limit
+    while step > 1e-16 * limit:
+        value = shifted(objective, point, direction, image, step).value
+        if math.isfinite(value) and value <= ceiling - 1e-4 * step * slope:
+            return step
+        step *= 0.5
+    return 0.0
+
+
+def few_atoms(problem: Any) -> Array:
+    """Return a start that is a single vertex if the objective allows it.
+
+    A problem's own start may be a mixture of all atoms; a method that keeps the
+    atoms of its point wants few of them.
+    """
+    start: Array = problem.start()
+    if np.count_nonzero(start) < 0.5 * start.size:
+        return start
+    objective = problem.objective
+    vertex: Array = problem.domain.vertex(objective.gradient(start))
+    return vertex if math.isfinite(objective.value(vertex)) else start

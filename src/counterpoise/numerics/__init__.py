@@ -1,0 +1,1 @@
+"""Array functions: no classes, no state."""

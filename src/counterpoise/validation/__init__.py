@@ -1,0 +1,44 @@
+"""The one door for arrays, frames and parameters.
+
+Everything a user hands in passes here once and leaves as plain float64 arrays
+and Python numbers, or as an error that names the parameter, the column and the
+row. Rows and unnamed columns are counted from 0.
+"""
+
+from counterpoise.validation.estimators import estimator_matrix, estimator_samples
+from counterpoise.validation.exceptions import NoOverlapError, NoTargetWarning
+from counterpoise.validation.frames import column_names
+from counterpoise.validation.parameters import (
+    check_choice,
+    check_integer,
+    check_number,
+)
+from counterpoise.validation.source_and_target import (
+    check_same_columns,
+    target_matrix,
+    target_pieces,
+    two_samples,
+)
+from counterpoise.validation.tables import Matrix, SparseMatrix, as_matrix
+from counterpoise.validation.vectors import as_classes, as_responses, as_weights
+
+__all__ = [
+    "Matrix",
+    "NoOverlapError",
+    "NoTargetWarning",
+    "SparseMatrix",
+    "as_classes",
+    "as_matrix",
+    "as_responses",
+    "as_weights",
+    "check_choice",
+    "check_integer",
+    "check_number",
+    "check_same_columns",
+    "column_names",
+    "estimator_matrix",
+    "estimator_samples",
+    "target_matrix",
+    "target_pieces",
+    "two_samples",
+]

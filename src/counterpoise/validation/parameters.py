@@ -1,0 +1,217 @@
+"""Parameters: numbers within bounds and words from a list."""
+
+import difflib
+import math
+import numbers
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias, overload
+
+Closed: TypeAlias = Literal["both", "left", "right", "neither"]
+
+
+@overload
+def check_number(
+    name: str,
+    value: Any,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    closed: Closed = "both",
+) -> float: ...
+@overload
+def check_number(
+    name: str,
+    value: Any,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    closed: Closed = "both",
+    options: Sequence[str | None],
+) -> float | str | None: ...
+def check_number(
+    name: str,
+    value: Any,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    closed: Closed = "both",
+    options: Sequence[str | None] = (),
+) -> float | str | None:
+    """`value` as a float within bounds.
+
+    Parameters
+    ----------
+    name : str
+        What errors call the parameter.
+    value : object
+        What came. Booleans and NaN are no numbers here; numpy scalars are.
+    low, high : float or None
+        The bounds. None: none, and not infinite (`high=math.inf` allows that).
+    closed : {"both", "left", "right", "neither"}
+        Which bounds are allowed values.
+    options : sequence of str or None
+        Words that stand for a rule instead of a number; they pass as they are.
+
+    Returns
+    -------
+    float, or one of `options`
+
+    Examples
+    --------
+    >>> check_number("gamma", 2, low=0, closed="neither")
+    2.0
+    >>> check_number("gamma", -1.0, low=0, closed="neither")
+    Traceback (most recent call last):
+    ValueError: gamma must be positive, got -1.0
+    """
+    if _is_option(value, options):
+        return value
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        raise TypeError(_message(name, "a number", value, options))
+    number = float(value)
+    if not _inside(number, low, high, closed):
+        wanted = _range(low, high, closed) if math.isfinite(number) else "finite"
+        raise ValueError(_message(name, wanted, value, options))
+    return number
+
+
+@overload
+def check_integer(
+    name: str, value: Any, *, low: int | None = None, high: int | None = None
+) -> int: ...
+@overload
+def check_integer(
+    name: str,
+    value: Any,
+    *,
+    low: int | None = None,
+    high: int | None = None,
+    options: Sequence[str | None],
+) -> int | str | None: ...
+def check_integer(
+    name: str,
+    value: Any,
+    *,
+    low: int | None = None,
+    high: int | None = None,
+    options: Sequence[str | None] = (),
+) -> int | str | None:
+    """`value` as an int within bounds, both included.
+
+    Parameters
+    ----------
+    name : str
+        What errors call the parameter.
+    value : object
+        What came. Booleans and floats are no integers, numpy's integers are.
+    low, high : int or None
+        The smallest and the largest allowed value; None: no bound.
+    options : sequence of str or None
+        Words that stand for a rule instead of a number; they pass as they are.
+
+    Returns
+    -------
+    int, or one of `options`
+
+    Examples
+    --------
+    >>> check_integer("n_centers", 0, low=1, options=["auto", None])
+    Traceback (most recent call last):
+    ValueError: n_centers must be at least 1, 'auto' or None, got 0
+    """
+    if _is_option(value, options):
+        return value
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool):
+        raise TypeError(_message(name, "an integer", value, options))
+    number = int(value)
+    if (low is not None and number < low) or (high is not None and number > high):
+        raise ValueError(_message(name, _range(low, high, "both"), value, options))
+    return number
+
+
+def check_choice(name: str, value: Any, options: Sequence[str]) -> str:
+    """`value`, which is one of the words in `options`.
+
+    Parameters
+    ----------
+    name : str
+        What errors call the parameter.
+    value : object
+        What came.
+    options : sequence of str
+        The words allowed.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> check_choice("solver", "pairwize", ["away", "pairwise"])
+    Traceback (most recent call last):
+    ValueError: solver must be one of 'away', 'pairwise', got 'pairwize' (did you mean \
+'pairwise'?)
+    """
+    if _is_option(value, options):
+        return str(value)
+    error = ValueError if isinstance(value, str) else TypeError
+    words = ", ".join(map(repr, options))
+    raise error(
+        f"{name} must be one of {words}, got {_came(value)}{_guess(value, options)}"
+    )
+
+
+def _is_option(value: Any, options: Sequence[str | None]) -> bool:
+    # Arrays have no truth value, so only words are compared.
+    return (value is None or isinstance(value, str)) and value in options
+
+
+def _inside(
+    number: float, low: float | None, high: float | None, closed: Closed
+) -> bool:
+    # Comparisons with NaN are false, which refuses it.
+    above = number > (-math.inf if low is None else low) or (
+        low is not None and closed in ("both", "left") and number == low
+    )
+    below = number < (math.inf if high is None else high) or (
+        high is not None and closed in ("both", "right") and number == high
+    )
+    return above and below
+
+
+def _range(low: float | None, high: float | None, closed: Closed) -> str:
+    left, right = closed in ("both", "left"), closed in ("both", "right")
+    if low is None and high is None:
+        return "finite"
+    if high is None:
+        positive = low == 0 and not left
+        return "positive" if positive else f"{'at least' if left else 'above'} {low}"
+    if low is None:
+        return f"{'at most' if right else 'below'} {high}"
+    return f"in {'[' if left else '('}{low}, {high}{']' if right else ')'}"
+
+
+def _message(name: str, wanted: str, value: Any, options: Sequence[str | None]) -> str:
+    *most, last = [wanted, *map(repr, options)]
+    choices = f"{', '.join(most)} or {last}" if most else last
+    return f"{name} must be {choices}, got {_came(value)}{_guess(value, options)}"
+
+
+def _came(value: Any) -> str:
+    if isinstance(value, str) or value is None:
+        return repr(value)
+    if isinstance(value, numbers.Number) and not isinstance(value, bool):
+        return str(value)
+    return f"{_shortened(repr(value))} ({type(value).__name__})"
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _guess(value: Any, options: Sequence[str | None]) -> str:
+    if not isinstance(value, str):
+        return ""
+    words = [option for option in options if option is not None]
+    close = difflib.get_close_matches(value.lower(), words, n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""

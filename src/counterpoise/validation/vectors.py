@@ -1,0 +1,214 @@
+"""Labels, responses and weights: one entry a row of a table."""
+
+import numbers
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from counterpoise.numerics.arrays import Array
+from counterpoise.validation.frames import (
+    check_readable,
+    first_missing,
+    is_frame,
+    is_missing,
+    is_series,
+)
+from counterpoise.validation.parameters import check_number
+from counterpoise.validation.tables import as_column, as_matrix, plain_array
+
+
+def as_classes(y: Any, n_rows: int, *, name: str = "y") -> NDArray[Any]:
+    """Class labels, one a row: numbers, booleans or strings, none missing.
+
+    Parameters
+    ----------
+    y : array-like or series of shape (n_rows,)
+        The labels. A single column is taken with a `DataConversionWarning`.
+    n_rows : int
+        The number of rows of `X`.
+    name : str
+        What errors call it.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+
+    Examples
+    --------
+    >>> as_classes(["yes", "no"], 2).tolist()
+    ['yes', 'no']
+    """
+    _check_given(y, name)
+    check_readable(y, name)
+    _check_none_missing(y, name)
+    labels: NDArray[Any] = column_or_1d(_unmasked(y), warn=True)
+    _check_length(len(labels), n_rows, name, "X")
+    _check_labels_finite(labels, name)
+    if labels.dtype == object:
+        labels = _of_one_type(labels, name)
+    check_classification_targets(labels)
+    return labels
+
+
+def as_responses(
+    y: Any, n_rows: int, *, multi_output: bool = False, name: str = "y"
+) -> Array:
+    """Finite numbers to predict, one a row, or one a row and output.
+
+    Parameters
+    ----------
+    y : array-like, series or frame, of shape (n_rows,) or (n_rows, n_outputs)
+        The numbers. A single column is taken with a `DataConversionWarning`
+        unless `multi_output`.
+    n_rows : int
+        The number of rows of `X`.
+    multi_output : bool
+        Whether a matrix may come; it then leaves as one.
+    name : str
+        What errors call it.
+
+    Returns
+    -------
+    float64 ndarray of shape (n_rows,) or (n_rows, n_outputs)
+    """
+    _check_given(y, name)
+    check_readable(y, name)
+    if not (is_frame(y) or is_series(y)):
+        y = plain_array(y, name)
+    if y.ndim != 2:
+        responses = as_column(y, name=name)
+    elif multi_output:
+        responses = as_matrix(y, name=name)
+    else:
+        responses = _single_column(as_matrix(y, name=name), name)
+    _check_length(len(responses), n_rows, name, "X")
+    return responses
+
+
+def as_weights(
+    weights: Any, n_rows: int, *, name: str = "sample_weight", of: str = "X"
+) -> Array:
+    """Weights, one a row: finite, not negative, not all zero.
+
+    Parameters
+    ----------
+    weights : None, number, array-like or series, or tuple of them
+        None: ones. A number: that number in every row. A tuple of arrays is
+        joined, as a tuple of targets is stacked.
+    n_rows : int
+        The number of rows of `of`.
+    name : str
+        What errors call them.
+    of : str
+        The table they belong to.
+
+    Returns
+    -------
+    float64 ndarray of shape (n_rows,)
+
+    Examples
+    --------
+    >>> as_weights([1.0, -1.0], 2)
+    Traceback (most recent call last):
+    ValueError: sample_weight must not be negative, got -1.0 in row 1 (counted from 0)
+    """
+    if weights is None:
+        return np.ones(n_rows)
+    if isinstance(weights, numbers.Real):
+        values = np.full(n_rows, check_number(name, weights, low=0))
+    else:
+        values = _joined(weights, name)
+    _check_length(len(values), n_rows, name, of)
+    negative = np.flatnonzero(values < 0)
+    if negative.size:
+        row = int(negative[0])
+        raise ValueError(
+            f"{name} must not be negative, got {float(values[row])} in row {row} "
+            "(counted from 0)"
+        )
+    if not values.any():
+        raise ValueError(f"{name} is zero in every row: a positive weight is needed")
+    return values
+
+
+def _joined(weights: Any, name: str) -> Array:
+    if isinstance(weights, tuple) and any(np.ndim(part) for part in weights):
+        parts = (as_column(p, name=f"{name}[{i}]") for i, p in enumerate(weights))
+        return np.concatenate(list(parts))
+    return as_column(weights, name=name)
+
+
+def _check_given(y: Any, name: str) -> None:
+    # scikit-learn's estimator checks look for these words.
+    if y is None:
+        raise ValueError(
+            f"fit requires {name} to be passed, but the target {name} is None"
+        )
+
+
+def _check_none_missing(y: Any, name: str) -> None:
+    if not (is_series(y) or is_frame(y)):
+        return
+    row = first_missing(y)
+    if row is not None:
+        _refuse_label("NaN", row, name)
+
+
+def _refuse_label(what: str, row: int, name: str) -> None:
+    raise ValueError(f"{name} contains {what}, the first in row {row} (counted from 0)")
+
+
+def _check_length(came: int, expected: int, name: str, of: str) -> None:
+    if came != expected:
+        raise ValueError(f"{name} has {came} rows, {of} has {expected}")
+
+
+def _unmasked(y: Any) -> Any:
+    # A plain conversion would bring back what the mask hides.
+    return np.ma.filled(y.astype(object), None) if np.ma.isMaskedArray(y) else y
+
+
+def _check_labels_finite(labels: NDArray[Any], name: str) -> None:
+    wrong = np.zeros(len(labels), dtype=bool)
+    if labels.dtype.kind == "f":
+        wrong = ~np.isfinite(labels)
+    elif labels.dtype == object:
+        wrong = np.array([is_missing(label) for label in labels], dtype=bool)
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        infinite = labels.dtype.kind == "f" and np.isinf(labels[row])
+        _refuse_label("inf" if infinite else "NaN", row, name)
+
+
+def _of_one_type(labels: NDArray[Any], name: str) -> NDArray[Any]:
+    texts = np.array([isinstance(label, str) for label in labels])
+    if texts.all():
+        return labels
+    row = int(np.flatnonzero(texts != texts[0])[0]) if texts.any() else 0
+    if texts.any():
+        raise ValueError(
+            f"{name} mixes strings and other labels: row 0 holds "
+            f"{type(labels[0]).__name__}, row {row} {type(labels[row]).__name__}"
+        )
+    if all(isinstance(label, numbers.Real | np.bool_) for label in labels):
+        return np.array(labels.tolist())
+    return labels
+
+
+def _single_column(y: Array, name: str) -> Array:
+    if y.shape[1] != 1:
+        raise ValueError(
+            f"{name} should be a 1d array, got an array of shape {y.shape} instead"
+        )
+    # scikit-learn's category and words, which its estimator checks look for.
+    warnings.warn(
+        f"A column-vector {name} was passed when a 1d array was expected. Please "
+        f"change the shape of {name} to (n_samples, ), for example using ravel().",
+        DataConversionWarning,
+    )
+    return np.ascontiguousarray(y[:, 0])
