@@ -59,7 +59,7 @@ def test_none_draws_anew():
         (
             "make_gaussian_shift",
             {"m": "1"},
-            "m must be an integer of at least 1, got 1",
+            "m must be an integer of at least 1, got '1'",
         ),
         ("make_gaussian_shift", {"scale": 0}, "scale must be positive, got 0"),
         ("make_gaussian_shift", {"scale": -1.0}, "scale must be positive, got -1.0"),
@@ -80,7 +80,7 @@ def test_none_draws_anew():
         (
             "make_uncovered_cluster",
             {"q": "half"},
-            "q must be between 0 and 1, got half",
+            "q must be between 0 and 1, got 'half'",
         ),
         (
             "make_uncovered_cluster",

@@ -64,7 +64,7 @@ def test_the_rule_keeps_overlap_and_a_strong_shift(load, pool, chance):
 def test_the_ratio_moves_all_source_means_to_those_of_the_target(load, pool, chance):
     center, spread = pool.data.mean(axis=0), pool.data.std(axis=0)
     weighted, plain = [], []
-    for seed in range(100):
+    for seed in range(40):
         shift = load(random_state=seed)
         X, X_target = (shift.X - center) / spread, (shift.X_target - center) / spread
         X = np.column_stack([X, np.ones(len(X))])
@@ -79,7 +79,7 @@ def test_the_ratio_moves_all_source_means_to_those_of_the_target(load, pool, cha
 
 @pytest.mark.parametrize(("load", "pool", "chance"), TABLES)
 def test_rows_go_to_the_source_as_often_as_the_rule_says(load, pool, chance):
-    sizes = [len(load(random_state=seed).X) for seed in range(100)]
+    sizes = [len(load(random_state=seed).X) for seed in range(40)]
     s = chance(pool.data)
     error = np.sqrt((s * (1 - s)).sum() / len(sizes))
     assert abs(np.mean(sizes) - s.sum()) < 4.5 * error

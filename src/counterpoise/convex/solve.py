@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -50,7 +50,11 @@ class Solver(Protocol):
 
 @dataclass(frozen=True)
 class Progress:
-    """One line of a history: what was known after `n_iter` steps."""
+    """What was known after `n_iter` steps.
+
+    `support` counts the non-zero entries of the point, `counts` the kinds of steps so
+    far. `x` is the point itself; callbacks see it, a history does not keep it.
+    """
 
     n_iter: int
     seconds: float
@@ -58,6 +62,7 @@ class Progress:
     gap: float
     support: int
     counts: Mapping[str, int]
+    x: Array | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +158,7 @@ def solve(
     try:
         search.begin(x)
         while not search.finished(max_iter, max_time):
-            if callback is not None and callback(search.history[-1]) is True:
+            if callback is not None and callback(search.progress()) is True:
                 break
             search.advance()
     except BaseException as error:
@@ -206,6 +211,11 @@ class _Search:
         out_of_time = max_time is not None and self._clock() >= max_time
         return self.state.stalled or self.n_iter >= max_iter or out_of_time
 
+    def progress(self) -> Progress:
+        """Return the last line of the history with its point."""
+        assert self.state is not None
+        return replace(self.history[-1], x=self.state.x)
+
     def solution(self) -> Solution:
         """Return the best point with the problem's own proof."""
         assert self.best is not None
@@ -221,8 +231,7 @@ class _Search:
 
     def _enter(self, state: State) -> None:
         self.state = state
-        value = state.claim.objective
-        if self.best is None or value <= self.best.claim.objective:
+        if self.best is None or _better(state.claim, self.best.claim):
             self.best = state
 
     def _record(self) -> None:
@@ -242,3 +251,11 @@ class _Search:
 
     def _clock(self) -> float:
         return time.perf_counter() - self.started
+
+
+def _better(new: Certificate, old: Certificate) -> bool:
+    """Tell whether a claim is better: lower, or as low with a smaller gap."""
+    noise = 1e-14 * max(1.0, abs(old.objective))
+    if abs(new.objective - old.objective) <= noise:
+        return new.gap <= old.gap
+    return new.objective < old.objective

@@ -1,8 +1,8 @@
 """What the arguments of a data set must be, and the generator behind its draws."""
 
 from math import isfinite
-from numbers import Integral, Real
-from typing import TypeAlias
+from numbers import Real
+from typing import TypeAlias, TypeGuard
 
 import numpy as np
 
@@ -14,7 +14,7 @@ def generator(random_state: Seed) -> np.random.Generator:
     if isinstance(random_state, np.random.RandomState):
         # Seeding from its stream moves it on, so a second call draws anew.
         return np.random.default_rng(random_state.randint(0, 2**31, size=4).tolist())
-    seed = isinstance(random_state, Integral) and random_state >= 0
+    seed = isinstance(random_state, int | np.integer) and random_state >= 0
     if seed or random_state is None or isinstance(random_state, np.random.Generator):
         return np.random.default_rng(random_state)
     raise ValueError(
@@ -25,34 +25,35 @@ def generator(random_state: Seed) -> np.random.Generator:
 
 def check_count(name: str, value: object, least: int = 1) -> None:
     """Refuse what is not an integer of at least `least`."""
-    whole = isinstance(value, Integral) and not isinstance(value, bool)
-    if not (whole and value >= least):  # type: ignore[operator]
-        raise ValueError(f"{name} must be an integer of at least {least}, got {value}")
+    if not (_number(value) and isinstance(value, int | np.integer) and value >= least):
+        raise ValueError(
+            f"{name} must be an integer of at least {least}, got {value!r}"
+        )
 
 
 def check_finite(name: str, value: object) -> None:
     """Refuse what is not a finite number."""
     if not _number(value):
-        raise ValueError(f"{name} must be a finite number, got {value}")
+        raise ValueError(f"{name} must be a finite number, got {value!r}")
 
 
 def check_positive(name: str, value: object) -> None:
     """Refuse what is not a finite number above zero."""
-    if not (_number(value) and value > 0):  # type: ignore[operator]
-        raise ValueError(f"{name} must be positive, got {value}")
+    if not (_number(value) and value > 0):
+        raise ValueError(f"{name} must be positive, got {value!r}")
 
 
 def check_nonnegative(name: str, value: object) -> None:
     """Refuse what is not a finite number of at least zero."""
-    if not (_number(value) and value >= 0):  # type: ignore[operator]
-        raise ValueError(f"{name} must be at least 0, got {value}")
+    if not (_number(value) and value >= 0):
+        raise ValueError(f"{name} must be at least 0, got {value!r}")
 
 
 def check_share(name: str, value: object) -> None:
     """Refuse what is not a number between zero and one."""
-    if not (_number(value) and 0 <= value <= 1):  # type: ignore[operator]
-        raise ValueError(f"{name} must be between 0 and 1, got {value}")
+    if not (_number(value) and 0 <= value <= 1):
+        raise ValueError(f"{name} must be between 0 and 1, got {value!r}")
 
 
-def _number(value: object) -> bool:
+def _number(value: object) -> TypeGuard[float]:
     return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)

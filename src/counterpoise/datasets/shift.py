@@ -33,7 +33,8 @@ class Shift:
     y_target : array of shape (m,) or (m, k)
         Their labels, which a method that adapts does not see.
     ratio : array of shape (n,) or None
-        The density ratio at the source rows; None where there is none.
+        The density ratio at the source rows; None where there is none. In
+        `make_articulated_pose` it is a ratio of poses, not of x.
     ratio_target : array of shape (m,) or None
         The same function at the target rows.
     feature_names : tuple of str or None

@@ -1,68 +1,118 @@
 """Small dense quadratic programmes over the simplex."""
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
 from .arrays import Array, Indices
+from .compiled import compiled
+from .factors import append_row, remove_row, solve_factored
 
 
+@compiled
 def simplex_quadratic(
-    curvature: Array, linear: Array, start: Array, max_pivots: int = 0
+    curvature: Array, linear: Array, start: Array, tol: float, max_pivots: int
 ) -> Array:
     r"""Return the minimiser of :math:`u'Gu/2 - h'u` over the unit simplex.
 
-    A primal active-set method, warm-started at `start`: solve the equality-constrained
-    problem on the free entries, walk to it until an entry reaches zero (and fix that
-    one), else free the entry with the worst multiplier. O(k^3) a pivot for k free
-    entries; from a good start there are few pivots. A ridge of 1e-12 of the mean
-    diagonal makes duplicated columns harmless; what it costs is mended by the next
-    Newton model of the caller. Ends after `max_pivots` (0: ten a variable) with the
-    best feasible point.
+    A primal active-set method, warm-started at `start`: a Newton step on the free
+    entries, taken until an entry reaches zero (which is then fixed); once it is taken
+    in full, the entry with the worst multiplier is freed. The factor of the free part
+    of :math:`G + \tau 11'`, which is as good as G on the simplex, lives through added
+    and removed rows: O(k^2) a pivot. Steps come from the slopes at the present point,
+    so that a nearly singular G costs pivots and not digits.
+
+    Parameters
+    ----------
+    curvature : array of shape (k, k)
+        G, symmetric, positive semidefinite.
+    linear : array of shape (k,)
+        h.
+    start : array of shape (k,)
+        A point of the simplex.
+    tol : float
+        The search ends when no slope promises more than this.
+    max_pivots : int
+        Ends with the present point, which is never worse than `start`.
     """
     size = linear.size
-    ridge = 1e-12 * max(float(np.trace(curvature)) / size, 1e-300)
-    u = start.copy()
-    free = u > 0.0
-    for _ in range(max_pivots or 10 * size + 10):
-        index = np.flatnonzero(free)
-        wanted, multiplier = _equality_solution(curvature, linear, index, ridge)
-        step = wanted - u[index]
-        falling = wanted < 0.0
-        if not falling.any():
-            u[index] = wanted
-            surplus = linear - curvature @ u - multiplier
-            surplus[free] = -np.inf
-            worst = int(np.argmax(surplus))
-            if surplus[worst] <= 1e-14 * max(1.0, abs(multiplier)):
-                break
-            free[worst] = True
+    tau = np.trace(curvature) / size
+    ridge = 1e-13 * max(tau, 1e-300)
+    u = start / start.sum()
+    slopes = curvature @ u - linear
+    factor = np.zeros((size, size))
+    order = np.empty(size, np.intp)  # the free entries, as the factor has them
+    free = np.zeros(size, np.bool_)
+    row = np.empty(size)
+    k = 0
+    for i in range(size):
+        if u[i] > 0.0:
+            for j in range(k):
+                row[j] = curvature[i, order[j]] + tau
+            append_row(factor, k, row, curvature[i, i] + tau + ridge, ridge)
+            order[k] = i
+            free[i] = True
+            k += 1
+    refined = 0
+    for _ in range(max_pivots):
+        step = _newton_step(factor, k, order, slopes, u)
+        length = 1.0
+        blocking = -1
+        for i in range(k):
+            if u[order[i]] + step[i] < 0.0:
+                ratio = u[order[i]] / -step[i]
+                if ratio < length or blocking < 0:
+                    length, blocking = ratio, i
+        for i in range(k):
+            u[order[i]] = max(u[order[i]] + length * step[i], 0.0)
+        if blocking >= 0:
+            gone = order[blocking]
+            u[gone] = 0.0
+            free[gone] = False
+            remove_row(factor, k, blocking)
+            for i in range(blocking, k - 1):
+                order[i] = order[i + 1]
+            k -= 1
+            slopes = curvature @ u - linear
             continue
-        ratios = u[index[falling]] / -step[falling]
-        length = min(float(ratios.min()), 1.0)
-        u[index] = np.maximum(u[index] + length * step, 0.0)
-        blocked = index[falling][ratios <= length]
-        u[blocked] = 0.0
-        free[blocked] = False
+        slopes = curvature @ u - linear
+        level = u @ slopes
+        best = -1
+        promise = tol
+        spread = 0.0
+        for i in range(size):
+            if free[i]:
+                spread = max(spread, abs(slopes[i] - level))
+            elif level - slopes[i] > promise:
+                best, promise = i, level - slopes[i]
+        if best >= 0:
+            for j in range(k):
+                row[j] = curvature[best, order[j]] + tau
+            append_row(factor, k, row, curvature[best, best] + tau + ridge, ridge)
+            order[k] = best
+            free[best] = True
+            k += 1
+            refined = 0
+        elif spread > tol and refined < 3:
+            refined += 1
+        else:
+            break
     return u / u.sum()
 
 
-def _equality_solution(
-    curvature: Array, linear: Array, index: Indices, ridge: float
-) -> tuple[Array, float]:
-    """Return u and nu with G u + nu = h on the given entries and sum(u) = 1."""
-    block = curvature[np.ix_(index, index)]
-    diagonal = np.arange(index.size)
-    while True:
-        block[diagonal, diagonal] += ridge
-        try:
-            factor = cho_factor(block, lower=True, check_finite=False)
-            break
-        except np.linalg.LinAlgError:
-            ridge *= 10.0
-    both = cho_solve(
-        factor,
-        np.column_stack([linear[index], np.ones(index.size)]),
-        check_finite=False,
-    )
-    multiplier = (both[:, 0].sum() - 1.0) / both[:, 1].sum()
-    return both[:, 0] - multiplier * both[:, 1], float(multiplier)
+@compiled
+def _newton_step(
+    factor: Array, k: int, order: Indices, slopes: Array, u: Array
+) -> Array:
+    """Return the step to the minimum over the free entries, their sum kept."""
+    right = np.empty(k)
+    for i in range(k):
+        right[i] = slopes[order[i]]
+    pull = solve_factored(factor, k, right)
+    ones = solve_factored(factor, k, np.ones(k))
+    step = (pull.sum() / ones.sum()) * ones - pull
+    # What rounding leaves of the sum goes to the largest entry.
+    largest = 0
+    for i in range(k):
+        if u[order[i]] > u[order[largest]]:
+            largest = i
+    step[largest] -= step.sum()
+    return step

@@ -5,7 +5,6 @@ from typing import Any, Literal, overload
 from sklearn.utils.validation import validate_data
 
 from counterpoise.numerics.arrays import Array
-from counterpoise.validation.frames import is_frame
 from counterpoise.validation.source_and_target import two_samples
 from counterpoise.validation.tables import Matrix, as_matrix
 
@@ -52,7 +51,7 @@ def estimator_matrix(
     ndarray or csr_array of shape (n_rows, n_columns)
     """
     matrix = as_matrix(X, min_rows=min_rows, accept_sparse=accept_sparse)
-    _remember_columns(estimator, X, matrix, reset)
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
     return matrix
 
 
@@ -117,11 +116,5 @@ def estimator_samples(
         min_target_rows=min_target_rows,
         accept_sparse=accept_sparse,
     )
-    _remember_columns(estimator, X, source, reset)
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
     return source, target
-
-
-def _remember_columns(estimator: Any, X: Any, matrix: Matrix, reset: bool) -> None:
-    # Only a frame knows names; of anything else the matrix knows the width.
-    seen = X if is_frame(X) else matrix
-    validate_data(estimator, seen, reset=reset, skip_check_array=True)

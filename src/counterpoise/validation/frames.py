@@ -147,13 +147,13 @@ def is_missing(value: object) -> bool:
 def first_missing(y: Any) -> int | None:
     """The first row in which a series or frame has no value."""
     if _made_by("polars", "DataFrame", y):
-        lost = [column.is_null().to_numpy() for column in y.get_columns()]
-        missing = np.column_stack(lost) if lost else np.zeros((len(y), 0), dtype=bool)
+        missing = np.array([c.is_null().to_numpy() for c in y.get_columns()]).T
+    elif _made_by("polars", "Series", y):
+        missing = y.is_null().to_numpy()
     else:
-        polars = _made_by("polars", "Series", y)
-        missing = np.asarray(y.is_null() if polars else y.isna())
-    rows = np.flatnonzero(missing.reshape(len(missing), -1).any(axis=1))
-    return int(rows[0]) if rows.size else None
+        missing = y.isna().to_numpy()
+    places = np.argwhere(missing)
+    return int(places[0, 0]) if places.size else None
 
 
 def _made_by(package: str, kind: str, X: Any) -> bool:
@@ -211,13 +211,12 @@ def _is_real(kind: type) -> bool:
 
 def _not_a_number(value: object, row: int) -> NotNumbers:
     kind = type(value)
-    reason = f"has dtype object and holds {kind.__name__} in row {row}"
+    where = f"row {row} (counted from 0)"
+    reason = f"has dtype object and holds {kind.__name__} in {where}"
     if issubclass(kind, numbers.Complex):
         return NotNumbers(reason, COMPLEX)
     if issubclass(kind, str | bytes):
         return NotNumbers(reason)
-    # Python's own words, which scikit-learn's estimator checks look for.
-    advice = (
-        f"float() argument must be a string or a real number, not '{kind.__name__}'"
-    )
-    return NotNumbers(reason, advice, TypeError)
+    # scikit-learn's estimator checks look for Python's own words.
+    words = f"float() argument must be a string or a real number, not '{kind.__name__}'"
+    return NotNumbers(reason, f"{ENCODE} ({words})", TypeError)

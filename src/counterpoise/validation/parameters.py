@@ -70,7 +70,8 @@ def check_number(
         raise TypeError(_message(name, "a number", value, options))
     number = float(value)
     if not _inside(number, low, high, closed):
-        wanted = _range(low, high, closed) if math.isfinite(number) else "finite"
+        endless = high is None and not math.isfinite(number)
+        wanted = "finite" if endless else _range(low, high, closed)
         raise ValueError(_message(name, wanted, value, options))
     return number
 

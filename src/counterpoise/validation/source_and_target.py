@@ -155,7 +155,9 @@ def check_same_columns(X: Any, X_target: Any, *, name: str = "X_target") -> None
     name : str
         What errors call the target.
     """
-    check_labels(X_target, name)
+    # What has not two dimensions is refused where it is read.
+    if len(_shape(X)) != 2 or len(_shape(X_target)) != 2:
+        return
     source, target = column_labels(X), column_labels(X_target)
     if source is not None and target is not None and _comparable(source, target):
         _check_same_names(source, target, name)
@@ -199,10 +201,9 @@ def _check_same_names(
 
 
 def _check_same_width(X: Any, X_target: Any, name: str) -> None:
-    source, target = _shape(X), _shape(X_target)
-    # What has not two dimensions is refused where it is read.
-    if len(source) == len(target) == 2 and source[1] != target[1]:
-        raise ValueError(f"{name} has {target[1]} columns, X has {source[1]}")
+    source, target = _shape(X)[1], _shape(X_target)[1]
+    if source != target:
+        raise ValueError(f"{name} has {target} columns, X has {source}")
 
 
 def _shape(X: Any) -> tuple[int, ...]:

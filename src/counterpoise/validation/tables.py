@@ -1,7 +1,7 @@
 """Any table of numbers, dense or sparse, as one kind of matrix."""
 
 from collections.abc import Hashable, Iterator, Sequence
-from typing import Any, Literal, TypeAlias, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +22,12 @@ from counterpoise.validation.frames import (
     sparse_part,
 )
 
-# In quotes: older releases of scipy know no types of sparse arrays.
-SparseMatrix: TypeAlias = "csr_array[np.float64, tuple[int, int]]"
-Matrix: TypeAlias = "Array | SparseMatrix"
+# The csr_array of older scipy releases takes no subscript when it runs.
+if TYPE_CHECKING:
+    SparseMatrix: TypeAlias = csr_array[np.float64, tuple[int, int]]
+else:
+    SparseMatrix = csr_array
+Matrix: TypeAlias = Array | SparseMatrix
 
 # An error names this many columns and counts the others.
 _SHOWN = 5
@@ -107,9 +110,11 @@ def as_column(x: Any, *, name: str) -> Array:
                 "instead"
             )
         entries = _column(values)
-    column = _from_columns([(None, entries)], len(x), name)
-    _check_finite(column, name, [None])
-    return column[:, 0]
+    if isinstance(entries, NotNumbers):
+        raise _refusal([(None, entries)], name)
+    column = np.ascontiguousarray(entries)
+    _check_finite(column[:, None], name, [None])
+    return column
 
 
 def _from_frame(X: Any, name: str) -> Array:
@@ -130,7 +135,9 @@ def plain_array(X: Any, name: str) -> NDArray[Any]:
     """`X` as numpy reads it, but for masks and mixed lists."""
     if np.ma.isMaskedArray(X):
         # A plain conversion would bring back what the mask hides.
-        return np.asarray(np.ma.filled(X.astype(object), None), dtype=object)
+        masked = np.array(X.data, dtype=object)
+        masked[np.ma.getmaskarray(X)] = None
+        return masked
     try:
         values = np.asarray(X)
         if values.dtype.kind in "US" and not isinstance(X, np.ndarray):
@@ -162,9 +169,7 @@ def _float64(values: NDArray[Any]) -> Array:
         return np.ascontiguousarray(values, dtype=np.float64)
 
 
-def _from_columns(
-    columns: Iterator[Column] | Sequence[Column], n_rows: int, name: str
-) -> Array:
+def _from_columns(columns: Iterator[Column], n_rows: int, name: str) -> Array:
     good: list[Array] = []
     refused: list[tuple[Hashable, NotNumbers]] = []
     for label, column in columns:
@@ -173,19 +178,19 @@ def _from_columns(
         else:
             good.append(column)
     if refused:
-        _refuse(refused, name)
+        raise _refusal(refused, name)
     matrix = np.empty((n_rows, len(good)))
     for j, column in enumerate(good):
         matrix[:, j] = column
     return matrix
 
 
-def _refuse(refused: Sequence[tuple[Hashable, NotNumbers]], name: str) -> None:
+def _refusal(refused: Sequence[tuple[Hashable, NotNumbers]], name: str) -> Exception:
     label, first = refused[0]
     whole = name if label is None else f"column {label!r} of {name}"
     more = listed([repr(other) for other, _ in refused[1:]])
-    likewise = f"; no numbers either: {more}" if more else ""
-    raise first.error(f"{whole} {first.reason}: {first.advice}{likewise}")
+    likewise = f"; likewise {more}" if more else ""
+    return first.error(f"{whole} {first.reason}: {first.advice}{likewise}")
 
 
 def listed(words: Sequence[str]) -> str:
@@ -254,9 +259,9 @@ def check_enough_rows(
         rows = "row" if n_rows == 1 else "rows"
         are = "is" if min_rows == 1 else "are"
         raise ValueError(
-            f"{name} has {n_rows} {rows}, at least {min_rows} {are} needed: found array "
-            f"with {n_rows} sample(s) (shape={shape}) while a minimum of {min_rows} is "
-            "required."
+            f"{name} has {n_rows} {rows}, at least {min_rows} {are} needed: found "
+            f"array with {n_rows} sample(s) (shape={shape}) while a minimum of "
+            f"{min_rows} is required."
         )
 
 

@@ -45,8 +45,9 @@ def as_classes(y: Any, n_rows: int, *, name: str = "y") -> NDArray[Any]:
     """
     _check_given(y, name)
     check_readable(y, name)
-    _check_none_missing(y, name)
-    labels: NDArray[Any] = column_or_1d(_unmasked(y), warn=True)
+    if is_series(y) or is_frame(y):
+        _check_none_missing(y, name)
+    labels: NDArray[Any] = column_or_1d(plain_array(y, name), warn=True)
     _check_length(len(labels), n_rows, name, "X")
     _check_labels_finite(labels, name)
     if labels.dtype == object:
@@ -80,7 +81,7 @@ def as_responses(
     check_readable(y, name)
     if not (is_frame(y) or is_series(y)):
         y = plain_array(y, name)
-    if y.ndim != 2:
+    if len(y.shape) != 2:
         responses = as_column(y, name=name)
     elif multi_output:
         responses = as_matrix(y, name=name)
@@ -152,8 +153,6 @@ def _check_given(y: Any, name: str) -> None:
 
 
 def _check_none_missing(y: Any, name: str) -> None:
-    if not (is_series(y) or is_frame(y)):
-        return
     row = first_missing(y)
     if row is not None:
         _refuse_label("NaN", row, name)
@@ -166,11 +165,6 @@ def _refuse_label(what: str, row: int, name: str) -> None:
 def _check_length(came: int, expected: int, name: str, of: str) -> None:
     if came != expected:
         raise ValueError(f"{name} has {came} rows, {of} has {expected}")
-
-
-def _unmasked(y: Any) -> Any:
-    # A plain conversion would bring back what the mask hides.
-    return np.ma.filled(y.astype(object), None) if np.ma.isMaskedArray(y) else y
 
 
 def _check_labels_finite(labels: NDArray[Any], name: str) -> None:

@@ -49,7 +49,7 @@ def test_in_high_dimension_a_share_of_the_rows_has_all_the_weight():
 
 @pytest.mark.parametrize("share", [0.0, 0.2])
 def test_in_very_high_dimension_the_ratio_stays_finite(share):
-    shift = make_mixture_shift(4000, 12, 5, share=share, random_state=3)
+    shift = make_mixture_shift(2600, 12, 5, share=share, random_state=3)
     assert shift.ratio.min() == 0
     assert np.all(np.isfinite(shift.ratio))
     assert np.all(np.isfinite(shift.ratio_target))

@@ -87,25 +87,29 @@ class Corrective:
         columns = np.hstack([memory.columns, objective.columns(joining)])
         image = memory.image
         counts = Counter(memory.counts)
-        moved = False
+        # Below this the line search would only see rounding; Newton's step is right.
+        noise = 1e-10 * max(1.0, abs(state.claim.objective))
         for _ in range(self.n_newton):
             slopes, curvature = objective.model(active, columns, image)
-            wanted = simplex_quadratic(curvature, curvature @ shares - slopes, shares)
+            wanted = simplex_quadratic(
+                np.ascontiguousarray(curvature),
+                curvature @ shares - slopes,
+                shares,
+                1e-4 * state.claim.gap,
+                10 * active.size + 20,
+            )
             direction = wanted - shares
             fall = -float(slopes @ direction)
-            if not fall > 0.0:
-                break
             counts["newton"] += 1
-            length = objective.along(
-                _spread(active, shares, problem.domain.size),
-                _spread(active, direction, problem.domain.size),
-                1.0,
-                (image, columns @ direction),
-            )
-            if length <= 0.0:
-                break
-            moved = True
-            shares = _clean(wanted if length >= 1.0 else shares + length * direction)
+            length = 1.0
+            if fall > noise:
+                length = objective.along(
+                    _spread(active, shares, problem.domain.size),
+                    _spread(active, direction, problem.domain.size),
+                    1.0,
+                    (image, columns @ direction),
+                )
+            shares = _clean(shares + length * direction)
             image = columns @ shares
             if fall < 0.02 * state.claim.gap:
                 break
@@ -113,8 +117,10 @@ class Corrective:
         after = self._state(
             problem, active[keep], shares[keep], columns[:, keep], counts
         )
-        stuck = not moved and after.claim.objective >= state.claim.objective
-        if stuck:
+        if (
+            after.claim.objective >= state.claim.objective
+            and after.claim.gap >= state.claim.gap
+        ):
             return State(
                 state.x, state.claim, memory, counts=state.counts, stalled=True
             )

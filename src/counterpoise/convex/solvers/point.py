@@ -87,11 +87,12 @@ def few_atoms(problem: Any) -> Array:
     """Return a start that is a single vertex if the objective allows it.
 
     A problem's own start may be a mixture of all atoms; a method that keeps the
-    atoms of its point wants few of them.
+    atoms of its point wants few of them. A vertex whose gap is far larger than that
+    of the start lies at the edge of where the objective is defined, and is not taken.
     """
     start: Array = problem.start()
     if np.count_nonzero(start) < 0.5 * start.size:
         return start
-    objective = problem.objective
-    vertex: Array = problem.domain.vertex(objective.gradient(start))
-    return vertex if math.isfinite(objective.value(vertex)) else start
+    vertex: Array = problem.domain.vertex(problem.objective.gradient(start))
+    reachable = problem.certify(vertex).gap <= 1e3 * problem.certify(start).gap
+    return vertex if reachable else start

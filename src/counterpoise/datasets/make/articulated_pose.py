@@ -120,7 +120,7 @@ def make_articulated_pose(
         Whether the target's labels have the noise of the source's (at the same z)
         or are the clean poses; changes nothing else.
     random_state : int, Generator, RandomState or None
-        Where the draws come from; the same integer gives the same draws.
+        Where the draws come from; the same integer gives the same bytes.
 
     Returns
     -------

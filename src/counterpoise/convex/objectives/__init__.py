@@ -1,0 +1,29 @@
+r"""Functions to minimise, and what each of them can do.
+
+An objective has `value(x)` and `gradient(x)`; it knows nothing of its domain. What else
+it can do has a name, and a solver that needs it asks for it by that name:
+
+=============  =====================================================================
+`image`        `image(x)`, linear in x; `value_at(x, image)` and
+               `gradient_at(x, image)` are then cheap, and a step along a line needs
+               the image of its direction only
+`along`        `along(x, direction, limit, images=None)`: the exact minimiser over
+               t in [0, limit] of the value at x + t direction (`images`: those of x
+               and of the direction)
+`columns`      `columns(i)`: the images of the coordinate vectors i, as columns
+`model`        `model(i, columns, image)`: gradient and Hessian in the coordinates i
+`similarity`   `similarity(i)`: how alike the coordinates i are, 1 for equal columns
+`prox`         `prox(v, step)`: the minimiser of value + |x - v|^2 / (2 step)
+`blocks`       `blocks(size)`: pairs (share, objective) whose weighted mean this is
+`lower_bound`  a number that the value never goes below, on the whole space
+`conic`        `conic()`: a `ConicForm`, for interior-point solvers
+=============  =====================================================================
+"""
+
+from .conic_form import ConicForm
+from .least_squares import LeastSquares
+from .negative_mean_log import NegativeMeanLog
+from .objective import Objective
+from .quadratic import Quadratic
+
+__all__ = ["ConicForm", "LeastSquares", "NegativeMeanLog", "Objective", "Quadratic"]

@@ -1,0 +1,70 @@
+"""Active-set Newton: few steps on every width, duplicates included."""
+
+import numpy as np
+import pytest
+from reference.random_problems import random_quadratic
+
+from counterpoise.convex import (
+    Constrained,
+    Corrective,
+    MixtureLikelihood,
+    Simplex,
+    solve,
+)
+
+
+def sinc_design(sigma, seed=0):
+    rng = np.random.default_rng(seed)
+    source, target = 0.5 * rng.standard_normal(500), 0.3 * rng.standard_normal(300)
+
+    def kernel(a, b):
+        return np.exp(-0.5 * np.subtract.outer(a, b) ** 2 / sigma**2)
+
+    scale = np.maximum(kernel(source, target).mean(axis=0), 1e-150)
+    return kernel(target, target) / scale
+
+
+@pytest.mark.parametrize("sigma", [1e-3, 1e-2, 0.03, 0.08, 0.2, 0.5, 1.0, 10.0, 100.0])
+def test_six_digits_within_fifty_newton_steps_at_every_width(sigma):
+    solution = solve(MixtureLikelihood(sinc_design(sigma)), Corrective())
+    assert solution.converged
+    assert solution.history[-1].counts.get("newton", 0) <= 50
+
+
+def test_duplicated_columns_and_rows_do_no_harm():
+    A = sinc_design(0.1)
+    twice = np.vstack([A, A])
+    single = solve(MixtureLikelihood(A), Corrective(), tol=1e-10)
+    double = solve(
+        MixtureLikelihood(np.hstack([twice, twice])), Corrective(), tol=1e-10
+    )
+    assert double.converged
+    assert double.certificate.objective == pytest.approx(
+        single.certificate.objective, abs=1e-9
+    )
+
+
+def test_a_row_weight_of_two_is_the_row_twice():
+    A = sinc_design(0.1)
+    weights = np.ones(300)
+    weights[:50] = 2.0
+    weighted = solve(MixtureLikelihood(A, weights), Corrective(), tol=1e-10)
+    repeated = solve(MixtureLikelihood(np.vstack([A, A[:50]])), Corrective(), tol=1e-10)
+    assert weighted.certificate.objective == pytest.approx(
+        repeated.certificate.objective, abs=1e-9
+    )
+
+
+@pytest.mark.parametrize("condition", [1e2, 1e8, 1e14])
+def test_quadratics_of_every_condition_are_solved_to_ten_digits(condition):
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        problem = Constrained(random_quadratic(rng, 120, condition), Simplex(120))
+        assert solve(problem, Corrective(), tol=1e-10).converged
+
+
+def test_a_dense_start_is_accepted():
+    problem = MixtureLikelihood(sinc_design(0.1))
+    solution = solve(problem, Corrective(), np.full(300, 1 / 300), tol=1e-9)
+    assert solution.converged
+    assert solution.history[-1].support < 30

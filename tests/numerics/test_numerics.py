@@ -1,0 +1,122 @@
+"""Array functions against brute force."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from counterpoise.numerics import compiled as compiled_module
+from counterpoise.numerics.factors import append_row, remove_row, solve_factored
+from counterpoise.numerics.line_search import log_line
+from counterpoise.numerics.projections import project_capped_simplex, project_simplex
+from counterpoise.numerics.simplex_quadratic import simplex_quadratic
+
+finite = st.floats(-1e6, 1e6, allow_nan=False)
+
+
+@given(arrays(float, st.integers(1, 20), elements=finite))
+def test_a_simplex_projection_sums_to_one_and_is_nearest(point):
+    near = project_simplex(point)
+    assert near.min() >= 0.0
+    assert near.sum() == pytest.approx(1.0, abs=1e-9)
+    # Optimality: one multiplier for all positive entries, a larger one for the rest.
+    levels = (point - near)[near > 0]
+    assert np.ptp(levels) <= 1e-9 * max(1.0, np.abs(point).max())
+    assert (
+        point[near == 0] <= levels.mean() + 1e-9 * max(1, np.abs(point).max())
+    ).all()
+
+
+@given(
+    arrays(float, 8, elements=st.floats(-100, 100)),
+    arrays(float, 8, elements=st.floats(0.01, 2)),
+    st.floats(0.01, 0.99),
+)
+def test_a_capped_projection_meets_bounds_and_sum(point, upper, share):
+    total = share * upper.sum()
+    near = project_capped_simplex(point, upper, total)
+    assert (near >= 0.0).all()
+    assert (near <= upper).all()
+    assert near.sum() == pytest.approx(total, abs=1e-9)
+    inside = (near > 0) & (near < upper)
+    if inside.any():
+        level = (point - near)[inside].mean()
+        assert np.abs((point - near)[inside] - level).max() <= 1e-9
+        assert (point[near == 0] <= level + 1e-9).all()
+        assert ((point - upper)[near == upper] >= level - 1e-9).all()
+
+
+@given(st.integers(0, 10_000), st.floats(0.01, 100))
+def test_the_log_line_search_finds_the_maximum(seed, limit):
+    rng = np.random.default_rng(seed)
+    z, q = rng.random(12) + 0.01, rng.standard_normal(12)
+    weights = rng.random(12)
+    step = log_line(z, q, weights, limit)
+    assert 0.0 <= step <= limit
+    assert (z + step * q > 0).all() or step == 0.0
+    slope = float(weights @ (q / (z + step * q)))
+    scale = float(weights @ np.abs(q / (z + step * q)))
+    if step == 0.0:
+        assert slope <= 1e-9 * scale
+    elif step == limit:
+        assert slope >= 0.0
+    else:
+        assert abs(slope) <= 1e-8 * scale
+
+
+def test_the_simplex_quadratic_meets_its_optimality_conditions():
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        k = int(rng.integers(1, 30))
+        root = rng.standard_normal((int(rng.integers(1, 40)), k))
+        G, h = root.T @ root, rng.standard_normal(k)
+        start = np.zeros(k)
+        start[int(rng.integers(k))] = 1.0
+        u = simplex_quadratic(G, h, start, 1e-12, 1000)
+        assert u.min() >= 0.0
+        assert u.sum() == pytest.approx(1.0)
+        slopes = G @ u - h
+        assert slopes @ u - slopes.min() <= 1e-9 * max(1.0, np.abs(slopes).max())
+
+
+def test_a_factor_follows_added_and_removed_rows():
+    rng = np.random.default_rng(0)
+    root = rng.standard_normal((30, 12))
+    M = root.T @ root
+    factor = np.zeros((12, 12))
+    kept = []
+    for _ in range(200):
+        absent = [i for i in range(12) if i not in kept]
+        if absent and (not kept or rng.random() < 0.6):
+            new = int(rng.choice(absent))
+            append_row(factor, len(kept), M[new, kept].astype(float), M[new, new], 0.0)
+            kept.append(new)
+        else:
+            position = int(rng.integers(len(kept)))
+            remove_row(factor, len(kept), position)
+            kept.pop(position)
+        k = len(kept)
+        L = np.tril(factor[:k, :k])
+        np.testing.assert_allclose(L @ L.T, M[np.ix_(kept, kept)], atol=1e-10)
+        right = rng.standard_normal(k)
+        np.testing.assert_allclose(
+            M[np.ix_(kept, kept)] @ solve_factored(factor, k, right), right, atol=1e-9
+        )
+
+
+def test_a_machine_without_a_writable_cache_still_compiles(monkeypatch):
+    genuine = compiled_module.njit
+
+    def no_cache(*arguments, **options):
+        if options.get("cache"):
+            raise RuntimeError("cannot cache function: no locator available")
+        return genuine(*arguments, **options)
+
+    monkeypatch.setattr(compiled_module, "njit", no_cache)
+
+    @compiled_module.compiled
+    def double(x: float) -> float:
+        return 2.0 * x
+
+    assert double(1.5) == 3.0
