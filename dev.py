@@ -1,7 +1,7 @@
 """Set up, demonstrate and test counterpoise with nothing but Python and pip.
 
     python3 dev.py demo [arguments]   install, run the main job on bundled data
-    python3 dev.py test [arguments]   install, run every check; with arguments, pytest alone
+    python3 dev.py test [arguments]   install, run every check (arguments: pytest alone)
     python3 dev.py lock               install the newest versions, write constraints.txt
 
 The environment is `.venv` beside this file. It is made again only when
@@ -55,7 +55,8 @@ def make_environment() -> None:
 
 def pip_install(*arguments: str, constrained: bool = True) -> None:
     """Install into `.venv`."""
-    if subprocess.run([PYTHON, "-m", "pip", "--version"], capture_output=True).returncode:
+    own = subprocess.run([PYTHON, "-m", "pip", "--version"], capture_output=True)
+    if own.returncode != 0:
         pip = [sys.executable, "-m", "pip", "--python", str(PYTHON)]
     else:
         pip = [str(PYTHON), "-m", "pip"]
@@ -82,7 +83,7 @@ def install(extra: str = "", constrained: bool = True) -> None:
         make_environment()
         installed = []
     target = f".[{extra}]" if extra else "."
-    say(f"installing counterpoise{f'[{extra}]' if extra else ''} (minutes, the first time)")
+    say(f"installing {target} (some minutes, the first time)")
     pip_install("--editable", target, constrained=constrained)
     STAMP.write_text("\n".join({*installed, state, fingerprint("")}) + "\n")
     say(f"installed in {time.perf_counter() - started:.0f} s")

@@ -1,3 +1,33 @@
-"""Learning where training data and deployment data differ, with proof."""
+"""Learning where training data and deployment data differ, with proof.
+
+Public names are imported when they are first used, room by room.
+"""
+
+from importlib import import_module
+from typing import Any
 
 __version__ = "0.1.0"
+
+# Room -> the names that it offers at the top.
+_ROOMS: dict[str, tuple[str, ...]] = {
+    "validation": ("NoOverlapError", "NoTargetWarning"),
+}
+_SUBMODULES = ("convex", "datasets", "numerics", "testing", "validation")
+_HOME = {name: room for room, names in _ROOMS.items() for name in names}
+
+__all__ = ["__version__", *_SUBMODULES, *_HOME]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    elif name in _SUBMODULES:
+        value = import_module(f"{__name__}.{name}")
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -10,21 +10,39 @@ any point, whoever found it, is from optimal:
 (True, True)
 """
 
-from .certificate import Certificate
-from .domains import Box, CappedSimplex, Domain, Simplex
-from .objectives import (
+from counterpoise.convex.certificate import Certificate
+from counterpoise.convex.domains import Box, CappedSimplex, Domain, Simplex
+from counterpoise.convex.objectives import (
     ConicForm,
     LeastSquares,
     NegativeMeanLog,
     Objective,
     Quadratic,
 )
-from .path import Breakpoint, PathError, Programme, SolutionPath, follow
-from .penalties import L1, Penalty, RowNorms
-from .problems import Constrained, MixtureLikelihood, Penalized, Problem
-from .requirements import Requirements, SolverMismatchError
-from .solve import Progress, Solution, Solver, State, certified, solve
-from .solvers import (
+from counterpoise.convex.path import (
+    Breakpoint,
+    PathError,
+    Programme,
+    SolutionPath,
+    follow,
+)
+from counterpoise.convex.penalties import L1, Penalty, RowNorms
+from counterpoise.convex.problems import (
+    Constrained,
+    MixtureLikelihood,
+    Penalized,
+    Problem,
+)
+from counterpoise.convex.requirements import Requirements, SolverMismatchError
+from counterpoise.convex.solve import (
+    Progress,
+    Solution,
+    Solver,
+    State,
+    certified,
+    solve,
+)
+from counterpoise.convex.solvers import (
     ADMM,
     Conic,
     Corrective,

@@ -15,8 +15,8 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from scipy import sparse
 
-from ..numerics.arrays import Array
-from ..numerics.projections import (
+from counterpoise.numerics.arrays import Array
+from counterpoise.numerics.projections import (
     project_box,
     project_capped_simplex,
     project_simplex,

@@ -6,8 +6,8 @@ from typing import Protocol
 
 import numpy as np
 
-from ..numerics.arrays import Array
-from .certificate import Certificate
+from counterpoise.convex.certificate import Certificate
+from counterpoise.numerics.arrays import Array
 
 
 class PathError(RuntimeError):

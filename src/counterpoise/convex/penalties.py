@@ -5,8 +5,8 @@ from typing import Protocol
 
 import numpy as np
 
-from ..numerics.arrays import Array
-from ..numerics.prox import row_threshold, soft_threshold
+from counterpoise.numerics.arrays import Array
+from counterpoise.numerics.prox import row_threshold, soft_threshold
 
 
 class Penalty(Protocol):

@@ -14,11 +14,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..numerics.arrays import Array
-from .certificate import Certificate
-from .domains import Domain, Simplex
-from .objectives import NegativeMeanLog, Objective
-from .penalties import Penalty
+from counterpoise.convex.certificate import Certificate
+from counterpoise.convex.domains import Domain, Simplex
+from counterpoise.convex.objectives import NegativeMeanLog, Objective
+from counterpoise.convex.penalties import Penalty
+from counterpoise.numerics.arrays import Array
 
 
 class Problem(Protocol):

@@ -8,10 +8,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..numerics.arrays import Array
-from .certificate import Certificate
-from .problems import Problem
-from .requirements import Requirements, SolverMismatchError
+from counterpoise.convex.certificate import Certificate
+from counterpoise.convex.problems import Problem
+from counterpoise.convex.requirements import Requirements, SolverMismatchError
+from counterpoise.numerics.arrays import Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +148,7 @@ def solve(
     if not tol > 0.0:
         raise ValueError(f"tol must be positive, got {tol}")
     if solver is None:
-        from .solvers import default_solver
+        from counterpoise.convex.solvers import default_solver
 
         solver = default_solver(problem)
     lacking = solver.accepts.lacking(problem)

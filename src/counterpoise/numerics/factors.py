@@ -6,8 +6,8 @@ triangle L of LL' = M; the functions change it in place.
 
 import numpy as np
 
-from .arrays import Array
-from .compiled import compiled
+from counterpoise.numerics.arrays import Array
+from counterpoise.numerics.compiled import compiled
 
 
 @compiled

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from .arrays import Array
-from .compiled import compiled
+from counterpoise.numerics.arrays import Array
+from counterpoise.numerics.compiled import compiled
 
 
 @compiled

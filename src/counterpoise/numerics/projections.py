@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .arrays import Array
+from counterpoise.numerics.arrays import Array
 
 
 def project_simplex(point: Array, total: float = 1.0) -> Array:

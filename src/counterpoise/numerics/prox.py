@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .arrays import Array
+from counterpoise.numerics.arrays import Array
 
 
 def soft_threshold(point: Array, level: float) -> Array:

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from .arrays import Array, Indices
-from .compiled import compiled
-from .factors import append_row, remove_row, solve_factored
+from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.numerics.compiled import compiled
+from counterpoise.numerics.factors import append_row, remove_row, solve_factored
 
 
 @compiled

@@ -4,11 +4,11 @@ Each raises an `AssertionError` that says which promise is broken. A known optim
 from a closed form or from somebody else's solver, never from one of ours.
 """
 
-from .domains import check_domain, feasible_points
-from .objectives import check_objective
-from .penalties import check_penalty
-from .problems import check_problem
-from .solvers import check_solver
+from counterpoise.testing.domains import check_domain, feasible_points
+from counterpoise.testing.objectives import check_objective
+from counterpoise.testing.penalties import check_penalty
+from counterpoise.testing.problems import check_problem
+from counterpoise.testing.solvers import check_solver
 
 __all__ = [
     "check_domain",

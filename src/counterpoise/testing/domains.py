@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linprog
 
-from ..numerics.arrays import Array
+from counterpoise.numerics.arrays import Array
 
 INSIDE = 1e-9
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from ..numerics.arrays import Array
+from counterpoise.numerics.arrays import Array
 
 
 def check_objective(objective: Any, points: Array, rtol: float = 1e-5) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..numerics.arrays import Array
+from counterpoise.numerics.arrays import Array
 
 
 def check_problem(problem: Any, optimum: float, points: Array) -> None:

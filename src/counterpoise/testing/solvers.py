@@ -3,9 +3,9 @@
 import math
 from typing import Any
 
-from ..convex.requirements import SolverMismatchError
-from ..convex.solve import Solution, solve
-from ..numerics.arrays import Array
+from counterpoise.convex.requirements import SolverMismatchError
+from counterpoise.convex.solve import Solution, solve
+from counterpoise.numerics.arrays import Array
 
 
 def check_solver(

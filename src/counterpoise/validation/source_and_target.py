@@ -158,6 +158,7 @@ def check_same_columns(X: Any, X_target: Any, *, name: str = "X_target") -> None
     # What has not two dimensions is refused where it is read.
     if len(_shape(X)) != 2 or len(_shape(X_target)) != 2:
         return
+    check_labels(X_target, name)
     source, target = column_labels(X), column_labels(X_target)
     if source is not None and target is not None and _comparable(source, target):
         _check_same_names(source, target, name)

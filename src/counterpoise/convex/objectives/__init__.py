@@ -20,10 +20,10 @@ it can do has a name, and a solver that needs it asks for it by that name:
 =============  =====================================================================
 """
 
-from .conic_form import ConicForm
-from .least_squares import LeastSquares
-from .negative_mean_log import NegativeMeanLog
-from .objective import Objective
-from .quadratic import Quadratic
+from counterpoise.convex.objectives.conic_form import ConicForm
+from counterpoise.convex.objectives.least_squares import LeastSquares
+from counterpoise.convex.objectives.negative_mean_log import NegativeMeanLog
+from counterpoise.convex.objectives.objective import Objective
+from counterpoise.convex.objectives.quadratic import Quadratic
 
 __all__ = ["ConicForm", "LeastSquares", "NegativeMeanLog", "Objective", "Quadratic"]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ...numerics.arrays import Array
+from counterpoise.numerics.arrays import Array
 
 
 def product(A: Array, x: Array) -> Array:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from ...numerics.arrays import Array
+from counterpoise.numerics.arrays import Array
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from ...numerics.arrays import Array, Indices
-from .columns import cosines, product, slices
-from .conic_form import ConicForm
+from counterpoise.convex.objectives.columns import cosines, product, slices
+from counterpoise.convex.objectives.conic_form import ConicForm
+from counterpoise.numerics.arrays import Array, Indices
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from ...numerics.arrays import Array, Indices
-from ...numerics.line_search import log_line
-from .columns import cosines, product, slices
-from .conic_form import ConicForm
+from counterpoise.convex.objectives.columns import cosines, product, slices
+from counterpoise.convex.objectives.conic_form import ConicForm
+from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.numerics.line_search import log_line
 
 
 @dataclass(frozen=True, eq=False)

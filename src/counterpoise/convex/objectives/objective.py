@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from ...numerics.arrays import Array
+from counterpoise.numerics.arrays import Array
 
 
 class Objective(Protocol):

@@ -6,9 +6,9 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from ...numerics.arrays import Array, Indices
-from .columns import product
-from .conic_form import ConicForm
+from counterpoise.convex.objectives.columns import product
+from counterpoise.convex.objectives.conic_form import ConicForm
+from counterpoise.numerics.arrays import Array, Indices
 
 
 @dataclass(frozen=True, eq=False)

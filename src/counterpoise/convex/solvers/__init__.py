@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from ..requirements import SolverMismatchError
-from ..solve import Solver
-from .admm import ADMM
-from .conic import Conic
-from .corrective import Corrective
-from .frank_wolfe import FrankWolfe
-from .projected_gradient import ProjectedGradient
-from .proximal_gradient import ProximalGradient
+from counterpoise.convex.requirements import SolverMismatchError
+from counterpoise.convex.solve import Solver
+from counterpoise.convex.solvers.admm import ADMM
+from counterpoise.convex.solvers.conic import Conic
+from counterpoise.convex.solvers.corrective import Corrective
+from counterpoise.convex.solvers.frank_wolfe import FrankWolfe
+from counterpoise.convex.solvers.projected_gradient import ProjectedGradient
+from counterpoise.convex.solvers.proximal_gradient import ProximalGradient
 
 __all__ = [
     "ADMM",

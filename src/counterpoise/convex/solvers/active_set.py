@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ...numerics.arrays import Array
+from counterpoise.numerics.arrays import Array
 
 
 class Coordinates:

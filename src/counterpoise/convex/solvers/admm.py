@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from ...numerics.arrays import Array
-from ..requirements import Requirements
-from ..solve import State
-from .point import evaluate, gradient_of
+from counterpoise.convex.requirements import Requirements
+from counterpoise.convex.solve import State
+from counterpoise.convex.solvers.point import evaluate, gradient_of
+from counterpoise.numerics.arrays import Array
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ...numerics.arrays import Array
-from ..objectives import ConicForm
-from ..requirements import Requirements
-from ..solve import State
-from .point import evaluate, gradient_of
+from counterpoise.convex.objectives import ConicForm
+from counterpoise.convex.requirements import Requirements
+from counterpoise.convex.solve import State
+from counterpoise.convex.solvers.point import evaluate, gradient_of
+from counterpoise.numerics.arrays import Array
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ...numerics.arrays import Array, Indices
-from ...numerics.simplex_quadratic import simplex_quadratic
-from ..requirements import Requirements
-from ..solve import State
-from .point import few_atoms
+from counterpoise.convex.requirements import Requirements
+from counterpoise.convex.solve import State
+from counterpoise.convex.solvers.point import few_atoms
+from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.numerics.simplex_quadratic import simplex_quadratic
 
 
 @dataclass(frozen=True)

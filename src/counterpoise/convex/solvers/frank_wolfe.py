@@ -4,11 +4,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...numerics.arrays import Array
-from ..requirements import Requirements
-from ..solve import State
-from .active_set import ActiveSet, atoms_of
-from .point import (
+from counterpoise.convex.requirements import Requirements
+from counterpoise.convex.solve import State
+from counterpoise.convex.solvers.active_set import ActiveSet, atoms_of
+from counterpoise.convex.solvers.point import (
     Point,
     armijo_step,
     evaluate,
@@ -18,6 +17,7 @@ from .point import (
     image_of,
     shifted,
 )
+from counterpoise.numerics.arrays import Array
 
 VARIANTS = ("plain", "away", "pairwise")
 LINE_SEARCHES = ("exact", "armijo", "open")

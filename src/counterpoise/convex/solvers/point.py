@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...numerics.arrays import Array
+from counterpoise.numerics.arrays import Array
 
 
 @dataclass(frozen=True, eq=False)

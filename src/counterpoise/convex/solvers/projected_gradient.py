@@ -5,10 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from ...numerics.arrays import Array
-from ..requirements import Requirements
-from ..solve import State
-from .point import Point, armijo_step, evaluate, gradient_of, image_of, shifted
+from counterpoise.convex.requirements import Requirements
+from counterpoise.convex.solve import State
+from counterpoise.convex.solvers.point import (
+    Point,
+    armijo_step,
+    evaluate,
+    gradient_of,
+    image_of,
+    shifted,
+)
+from counterpoise.numerics.arrays import Array
 
 
 @dataclass(frozen=True)
