@@ -258,5 +258,6 @@ class Box:
 
 
 def _rounding(x: Array) -> float:
-    """Return the error that summing x may make by itself."""
-    return 4.0 * float(np.finfo(float).eps) * (1.0 + float(np.abs(x).sum()))
+    """Return the error that scaling and summing x may make by themselves."""
+    ulps = 8.0 + float(np.sqrt(x.size))
+    return ulps * float(np.finfo(float).eps) * (1.0 + float(np.abs(x).sum()))

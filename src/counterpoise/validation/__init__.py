@@ -6,7 +6,11 @@ row. Rows and unnamed columns are counted from 0.
 """
 
 from counterpoise.validation.estimators import estimator_matrix, estimator_samples
-from counterpoise.validation.exceptions import NoOverlapError, NoTargetWarning
+from counterpoise.validation.exceptions import (
+    NoOverlapError,
+    NoTargetWarning,
+    PartialOverlapWarning,
+)
 from counterpoise.validation.frames import column_names
 from counterpoise.validation.parameters import (
     check_choice,
@@ -26,6 +30,7 @@ __all__ = [
     "Matrix",
     "NoOverlapError",
     "NoTargetWarning",
+    "PartialOverlapWarning",
     "SparseMatrix",
     "as_classes",
     "as_matrix",

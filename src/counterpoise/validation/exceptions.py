@@ -56,3 +56,7 @@ force=True goes on all the same.
             f"{self.share:.1%} of the target rows {_FOUND[self.measure]}{apart}: no "
             "weights make the source stand for them. force=True goes on all the same."
         )
+
+
+class PartialOverlapWarning(UserWarning):
+    """Some target rows lie where the source has no rows."""

@@ -71,9 +71,11 @@ def armijo_step(
     """Return the first of limit, limit/2, ... that lowers the value enough.
 
     Enough is a ten-thousandth of `step * slope`, the fall that the gradient predicts,
-    below the value at the point (or `reference`). 0 if no step does so.
+    below the value at the point (or `reference`), up to rounding of that value. 0 if no
+    step does so.
     """
     ceiling = point.value if reference is None else reference
+    ceiling += 2e-16 * max(1.0, abs(ceiling))
     step = limit
     while step > 1e-16 * limit:
         value = shifted(objective, point, direction, image, step).value

@@ -1,0 +1,1 @@
+"""Two samples in, a weight a source row out."""

@@ -1,0 +1,315 @@
+"""What every weighter does: the door, the fit, the proof, the mean of one."""
+
+import warnings
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from counterpoise.convex import Problem, Solution, Solver, solve
+from counterpoise.numerics.arrays import Array
+from counterpoise.samples.effective_size import effective_sample_size
+from counterpoise.samples.scaling import pooled_scale, scale_columns
+from counterpoise.samples.two_samples import TwoSamples
+from counterpoise.validation import (
+    Matrix,
+    NoOverlapError,
+    NoTargetWarning,
+    PartialOverlapWarning,
+    as_weights,
+    check_integer,
+    check_number,
+    column_names,
+    estimator_matrix,
+    estimator_samples,
+)
+from counterpoise.weights.search import out_of_fold, two_sided_score
+
+# Shares of the target without a source row near: said, and refused.
+SAID, REFUSED = 0.02, 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """What a method has found.
+
+    Attributes
+    ----------
+    solution : Solution
+        The point and its proof.
+    ratio : array of shape (n,)
+        The density ratio at the source rows, up to a factor.
+    uncovered : float or None
+        Share of the target rows that the source does not reach; None where the method
+        cannot tell.
+    measure : str
+        How they were counted: "uncovered" or "thin".
+    """
+
+    solution: Solution
+    ratio: Array
+    uncovered: float | None
+    measure: str = "uncovered"
+
+
+class WeightEstimator(BaseEstimator):
+    """Two samples in, one weight a source row out.
+
+    A method says how it fits (`_fit`) and what it gives a row (`_weigh`); all else is
+    here. `weights_` estimate the density ratio target/source at the source rows and
+    have mean one, weighted by `sample_weight` if given.
+
+    Subclasses have the parameters `tol`, `max_iter`, `max_time`, `callback`,
+    `exponent`, `force` and `random_state`; kernel methods also `standardize`.
+    """
+
+    _accepts_sparse = False
+    _least_rows = 2
+
+    @abstractmethod
+    def _fit(self, samples: TwoSamples) -> Fitted:
+        """Fit to two samples on scaled columns, and return what was found."""
+
+    @abstractmethod
+    def _weigh(self, X: Matrix) -> Array:
+        """Return the density ratio at rows on scaled columns, up to `_fit`'s factor."""
+
+    @abstractmethod
+    def _check_parameters(self) -> None:
+        """Refuse parameters that make no sense."""
+
+    def _chosen(self) -> dict[str, Any]:
+        """Return parameters that, put in place of rules, repeat the fit."""
+        return {}
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        X_target: Any = None,
+        sample_weight: Any = None,
+        target_weight: Any = None,
+    ) -> Self:
+        """Weigh the source rows so that they stand for the target.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse matrix of shape (n, d)
+            The source rows.
+        y : ignored
+            Weights depend on the two samples alone.
+        X_target : the same of shape (m, d), or a tuple of such
+            The target rows; several pieces are stacked, and a tuple is never cut by
+            cross-validation. None: weights of one and a `NoTargetWarning`.
+        sample_weight, target_weight : array of shape (n,), (m,)
+            What the rows count in every mean; `weights_` stay the density ratio.
+
+        Returns
+        -------
+        self
+        """
+        self._check_common()
+        self._check_parameters()
+        names = column_names(X)
+        X, X_target = estimator_samples(
+            self,
+            X,
+            X_target,
+            reset=True,
+            min_rows=self._least_rows,
+            accept_sparse=self._accepts_sparse,
+        )
+        source_weight = as_weights(sample_weight, X.shape[0])
+        self._samples_: TwoSamples | None = None
+        if X_target is None:
+            self._set_uniform(X.shape[0])
+            return self
+        samples = TwoSamples.of(
+            X,
+            X_target,
+            source_weight,
+            as_weights(
+                target_weight, X_target.shape[0], name="target_weight", of="X_target"
+            ),
+        )
+        self._samples_ = samples
+        if getattr(self, "standardize", False):
+            self.column_scale_ = pooled_scale(samples, names)
+        found = self._fit(
+            samples.with_rows(
+                self._scaled(samples.source), self._scaled(samples.target)
+            )
+        )
+        self._set(found, samples, X, source_weight)
+        return self
+
+    def weigh(self, X: Any) -> Array:
+        """Return the weights of rows, on the scale of `weights_`.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse matrix of shape (k, d)
+
+        Returns
+        -------
+        array of shape (k,)
+        """
+        check_is_fitted(self, "weights_")
+        X = estimator_matrix(self, X, reset=False, accept_sparse=self._accepts_sparse)
+        if self._samples_ is None:
+            return np.ones(X.shape[0])
+        return self._normalized(self._weigh(self._scaled(X)))
+
+    def score(
+        self, X: Any, y: Any = None, *, X_target: Any = None, sample_weight: Any = None
+    ) -> float:
+        r"""Return the two-sided score of the weights on held-out rows.
+
+        .. math:: \mathrm{mean}_j \log w(t_j) - \log \mathrm{mean}_i w(x_i)
+
+        Uniform weights score zero, and in expectation nothing scores more than the
+        Kullback-Leibler divergence of the two distributions.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (k, d)
+            Source rows that were not fitted to.
+        y : ignored
+        X_target : the same of shape (l, d), or a tuple of such
+            Target rows that were not fitted to. None: those of `fit`, each scored by a
+            fit without it, with the parameters that were chosen.
+        sample_weight : array of shape (k,)
+            What the source rows count.
+        """
+        check_is_fitted(self, "weights_")
+        if X_target is not None:
+            X, X_target = estimator_samples(
+                self, X, X_target, reset=False, accept_sparse=self._accepts_sparse
+            )
+            held_out = TwoSamples.of(
+                X, X_target, as_weights(sample_weight, X.shape[0]), None
+            )
+            if self._samples_ is None:
+                return 0.0
+            return two_sided_score(
+                self.weigh(held_out.target),
+                self.weigh(held_out.source),
+                held_out.target_share,
+                held_out.source_share,
+            )
+        X = estimator_matrix(self, X, reset=False, accept_sparse=self._accepts_sparse)
+        if self._samples_ is None:
+            return 0.0
+        share = as_weights(sample_weight, X.shape[0])
+        return out_of_fold(
+            self._refit, self._samples_, X, share / share.sum(), self._seed()
+        )
+
+    def _refit(self, samples: TwoSamples) -> "WeightEstimator":
+        """Return the same method fitted to other rows, nothing chosen anew."""
+        again: WeightEstimator = clone(self).set_params(force=True, **self._chosen())
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            again.fit(
+                samples.source,
+                X_target=samples.target,
+                sample_weight=samples.source_share * samples.source_mass,
+                target_weight=samples.target_share * samples.target_mass,
+            )
+        return again
+
+    def _solve(
+        self,
+        problem: Problem,
+        solver: Solver | None = None,
+        x: Array | None = None,
+        *,
+        tol: float | None = None,
+    ) -> Solution:
+        """Solve a problem within the budgets of the parameters."""
+        return solve(
+            problem,
+            solver,
+            x,
+            tol=self.tol if tol is None else tol,
+            max_iter=self.max_iter,
+            max_time=self.max_time,
+            callback=self.callback,
+        )
+
+    def _seed(self) -> int:
+        """Return a seed from `random_state`, the same at every call for an integer."""
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _scaled(self, X: Matrix) -> Matrix:
+        scale = getattr(self, "column_scale_", None)
+        return X if scale is None else scale_columns(X, scale)
+
+    def _set_uniform(self, n: int) -> None:
+        warnings.warn(
+            "no X_target was given: all weights are one and nothing is adapted",
+            NoTargetWarning,
+            stacklevel=3,
+        )
+        self.weights_ = np.ones(n)
+        self.solution_: Solution | None = None
+        self.uncovered_: float | None = None
+        self.effective_sample_size_ = float(n)
+
+    def _set(
+        self, found: Fitted, samples: TwoSamples, X: Matrix, source_weight: Array
+    ) -> None:
+        self._judge_overlap(found)
+        self.solution_ = found.solution
+        self.uncovered_ = found.uncovered
+        if not found.solution.converged:
+            warnings.warn(
+                f"{type(self).__name__}: {found.solution}; raise max_iter or max_time, "
+                "or accept a larger tol",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        powered = found.ratio**self.exponent
+        self.mean_ratio_ = float(samples.source_share @ powered)
+        weights = np.empty(X.shape[0])
+        counted = source_weight > 0
+        weights[counted] = powered / self.mean_ratio_
+        if not counted.all():
+            weights[~counted] = self._normalized(self._weigh(self._scaled(X[~counted])))
+        self.weights_ = weights
+        self.effective_sample_size_ = effective_sample_size(weights * source_weight)
+
+    def _normalized(self, ratio: Array) -> Array:
+        return ratio**self.exponent / self.mean_ratio_
+
+    def _judge_overlap(self, found: Fitted) -> None:
+        share = found.uncovered
+        if share is None or share <= SAID:
+            return
+        if share > REFUSED and not self.force:
+            raise NoOverlapError(share, found.measure)  # type: ignore[arg-type]
+        warnings.warn(
+            f"{share:.1%} of the target rows have no source rows near them: "
+            "the weights speak for the others only",
+            PartialOverlapWarning,
+            stacklevel=4,
+        )
+
+    def _check_common(self) -> None:
+        check_number("tol", self.tol, low=0.0, closed="neither")
+        check_integer("max_iter", self.max_iter, low=1)
+        check_number("max_time", self.max_time, low=0.0, options=(None,))
+        check_number("exponent", self.exponent, low=0.0, high=1.0)
+        if self.callback is not None and not callable(self.callback):
+            raise TypeError(f"callback must be callable or None, got {self.callback!r}")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._accepts_sparse
+        return tags
