@@ -10,9 +10,20 @@ __version__ = "0.1.0"
 
 # Room -> the names that it offers at the top.
 _ROOMS: dict[str, tuple[str, ...]] = {
-    "validation": ("NoOverlapError", "NoTargetWarning"),
+    "weights": ("KLIEP",),
+    "samples": ("clip", "effective_sample_size", "flatten"),
+    "validation": ("NoOverlapError", "NoTargetWarning", "PartialOverlapWarning"),
 }
-_SUBMODULES = ("convex", "datasets", "numerics", "testing", "validation")
+_SUBMODULES = (
+    "convex",
+    "datasets",
+    "engine",
+    "numerics",
+    "samples",
+    "testing",
+    "validation",
+    "weights",
+)
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = ["__version__", *_SUBMODULES, *_HOME]

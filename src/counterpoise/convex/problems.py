@@ -18,7 +18,7 @@ from counterpoise.convex.certificate import Certificate
 from counterpoise.convex.domains import Domain, Simplex
 from counterpoise.convex.objectives import NegativeMeanLog, Objective
 from counterpoise.convex.penalties import Penalty
-from counterpoise.numerics.arrays import Array
+from counterpoise.numerics.arrays import Array, Indices
 
 
 class Problem(Protocol):
@@ -100,16 +100,18 @@ class MixtureLikelihood:
 
     Parameters
     ----------
-    A : array of shape (m, n)
+    A : array or `Design` of shape (m, n)
         Non-negative, no row all zero.
     weights : array of shape (m,), optional
         Weights of the rows.
     """
 
-    A: Array
+    A: Any
     weights: Array | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.A, np.ndarray):
+            return
         if not self.A.min() >= 0.0:
             raise ValueError(f"A must be non-negative, got {self.A.min()}")
         empty = ~(self.A.max(axis=1) > 0.0)
@@ -132,8 +134,12 @@ class MixtureLikelihood:
         """Return a mixture of few columns that covers every row.
 
         While a row has less than a thousandth of its best column's value, the best
-        column of the worst such row joins, all with equal shares.
+        column of the worst such row joins, all with equal shares. A design that is
+        not stored gives its own `start()`.
         """
+        if not isinstance(self.A, np.ndarray):
+            own: Array = self.A.start()
+            return own
         best = self.A.max(axis=1)
         chosen: list[int] = []
         cover = np.zeros_like(best)
@@ -148,6 +154,12 @@ class MixtureLikelihood:
         x = np.zeros(self.A.shape[1])
         x[chosen] = 1.0 / len(chosen)
         return x
+
+    def restricted(self, i: Indices) -> "MixtureLikelihood":
+        """Return the same problem with the columns i alone, stored."""
+        if isinstance(self.A, np.ndarray):
+            return MixtureLikelihood(self.A[:, i], self.weights)
+        return MixtureLikelihood(self.A.stored(i), self.weights)
 
     def certify(self, x: Array, hint: object = None) -> Certificate:
         """Bound how far x is from optimal, whoever found it."""

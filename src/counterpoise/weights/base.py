@@ -12,8 +12,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.convex import Problem, Solution, Solver, solve
-from counterpoise.numerics.arrays import Array
+from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.effective_size import effective_sample_size
+from counterpoise.samples.ordering import canonical_order
 from counterpoise.samples.scaling import pooled_scale, scale_columns
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import (
@@ -130,13 +131,13 @@ class WeightEstimator(BaseEstimator):
         if X_target is None:
             self._set_uniform(X.shape[0])
             return self
+        aim_weight = as_weights(
+            target_weight, X_target.shape[0], name="target_weight", of="X_target"
+        )
+        rows = _counted(X, source_weight)
+        aims = _counted(X_target, aim_weight)
         samples = TwoSamples.of(
-            X,
-            X_target,
-            source_weight,
-            as_weights(
-                target_weight, X_target.shape[0], name="target_weight", of="X_target"
-            ),
+            X[rows], X_target[aims], source_weight[rows], aim_weight[aims]
         )
         self._samples_ = samples
         if getattr(self, "standardize", False):
@@ -146,7 +147,7 @@ class WeightEstimator(BaseEstimator):
                 self._scaled(samples.source), self._scaled(samples.target)
             )
         )
-        self._set(found, samples, X, source_weight)
+        self._set(found, samples, X, source_weight, rows)
         return self
 
     def weigh(self, X: Any) -> Array:
@@ -263,7 +264,12 @@ class WeightEstimator(BaseEstimator):
         self.effective_sample_size_ = float(n)
 
     def _set(
-        self, found: Fitted, samples: TwoSamples, X: Matrix, source_weight: Array
+        self,
+        found: Fitted,
+        samples: TwoSamples,
+        X: Matrix,
+        source_weight: Array,
+        rows: Indices,
     ) -> None:
         self._judge_overlap(found)
         self.solution_ = found.solution
@@ -278,10 +284,10 @@ class WeightEstimator(BaseEstimator):
         powered = found.ratio**self.exponent
         self.mean_ratio_ = float(samples.source_share @ powered)
         weights = np.empty(X.shape[0])
-        counted = source_weight > 0
-        weights[counted] = powered / self.mean_ratio_
-        if not counted.all():
-            weights[~counted] = self._normalized(self._weigh(self._scaled(X[~counted])))
+        weights[rows] = powered / self.mean_ratio_
+        absent = source_weight == 0
+        if absent.any():
+            weights[absent] = self._normalized(self._weigh(self._scaled(X[absent])))
         self.weights_ = weights
         self.effective_sample_size_ = effective_sample_size(weights * source_weight)
 
@@ -313,3 +319,9 @@ class WeightEstimator(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self._accepts_sparse
         return tags
+
+
+def _counted(X: Matrix, weights: Array) -> Indices:
+    """Return the rows of positive weight, in an order of their own."""
+    rows = np.flatnonzero(weights)
+    return rows[canonical_order(X[rows], weights[rows])]

@@ -1,6 +1,8 @@
 """Choosing by held-out rows of both samples."""
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -33,7 +35,67 @@ def two_sided_score(
     """
     logs = np.log(np.maximum(weights_target, SMALLEST))
     mean = max(float(source_share @ weights_source), SMALLEST)
-    return float(target_share @ logs) - float(np.log(mean))
+    return float(target_share @ logs) - math.log(mean)
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """A candidate's weights at rows that it was not fitted to.
+
+    `one_sided` is the textbook score: the mean log weight at the held-out target rows,
+    the weights having mean one over the source rows that were fitted to.
+    """
+
+    target: Array
+    source: Array
+    one_sided: float = math.nan
+    admissible: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """Which candidate was taken, and the scores of all."""
+
+    chosen: int
+    best: int
+    scores: Array
+    allowed: Array
+
+
+def choose(candidates: Sequence[HeldOut], samples: TwoSamples) -> Choice:
+    r"""Return the first candidate within one standard error of the best.
+
+    Candidates come in order of simplicity. With v = w / mean w the standard error of
+    the difference of two scores is taken over rows,
+
+    .. math::
+        se^2 = var_j(\log w_a(t_j) - \log w_b(t_j)) / m + var_i(v_a(x_i) - v_b(x_i)) / n
+
+    and a candidate may fall short of the best by the smaller of this error and the
+    best's own (its error against uniform weights): a wild candidate is not excused by
+    its own noise. Inadmissible candidates are never taken while others are there.
+    """
+    q, p = samples.target_share, samples.source_share
+    logs = [np.log(np.maximum(c.target, SMALLEST)) for c in candidates]
+    means = [max(float(p @ c.source), SMALLEST) for c in candidates]
+    scores = np.array(
+        [float(q @ log) - math.log(mean) for log, mean in zip(logs, means, strict=True)]
+    )
+    able = np.array([c.admissible for c in candidates])
+    if not able.any():
+        able[:] = True
+    best = int(np.argmax(np.where(able, scores, -np.inf)))
+
+    def error(k: int | None) -> float:
+        log, v = (0.0, 1.0) if k is None else (logs[k], candidates[k].source / means[k])
+        over_target = _variance(logs[best] - log, q) * float(q @ q)
+        own = candidates[best].source / means[best]
+        return math.sqrt(over_target + _variance(own - v, p) * float(p @ p))
+
+    own = error(None)
+    allowed = np.array([min(error(k), own) for k in range(len(candidates))])
+    within = able & (scores[best] - scores <= allowed + 1e-12)
+    return Choice(int(np.argmax(within)), best, scores, allowed)
 
 
 def folds(n: int, n_folds: int, seed: int) -> Indices:
@@ -70,3 +132,8 @@ def out_of_fold(
         )
         total += float(share.sum()) * part
     return total
+
+
+def _variance(values: Array, share: Array) -> float:
+    mean = float(share @ values)
+    return float(share @ (values - mean) ** 2)

@@ -3,12 +3,19 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from counterpoise.convex.objectives.columns import cosines, product, slices
+from counterpoise.convex.objectives.columns import slices
 from counterpoise.convex.objectives.conic_form import ConicForm
+from counterpoise.convex.objectives.design import (
+    columns_of,
+    image_under,
+    pulled,
+    similarity_of,
+)
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.numerics.line_search import log_line
 
@@ -21,7 +28,7 @@ class NegativeMeanLog:
 
     Parameters
     ----------
-    A : array of shape (m, n)
+    A : array or `Design` of shape (m, n)
     weights : array of shape (m,), optional
         Non-negative weights of the rows; scaled to sum one. All equal by default.
 
@@ -32,7 +39,7 @@ class NegativeMeanLog:
     0.693147
     """
 
-    A: Array
+    A: Any
     weights: Array | None = None
 
     def __post_init__(self) -> None:
@@ -60,7 +67,7 @@ class NegativeMeanLog:
 
     def image(self, x: Array) -> Array:
         """Return Ax, at the price of the non-zero entries of x."""
-        return product(self.A, x)
+        return image_under(self.A, x)
 
     def value_at(self, x: Array, image: Array) -> float:
         """Return the function at x, given Ax."""
@@ -71,7 +78,7 @@ class NegativeMeanLog:
 
     def gradient_at(self, x: Array, image: Array) -> Array:
         """Return the gradient at x, given Ax."""
-        return -(self._pull(image) @ self.A)
+        return -pulled(self.A, self._pull(image))
 
     def along(
         self,
@@ -86,7 +93,7 @@ class NegativeMeanLog:
 
     def columns(self, i: Indices) -> Array:
         """Return the columns i of A."""
-        return self.A[:, i]
+        return columns_of(self.A, i)
 
     def model(self, i: Indices, columns: Array, image: Array) -> tuple[Array, Array]:
         """Return gradient and Hessian in the coordinates i."""
@@ -102,8 +109,8 @@ class NegativeMeanLog:
         return -(self._pull(image) @ columns), scaled.T @ scaled
 
     def similarity(self, i: Indices) -> Array:
-        """Return the cosines between the columns i of A."""
-        return cosines(self.A[:, i])
+        """Return how alike the columns i of A are."""
+        return similarity_of(self.A, i)
 
     def blocks(self, size: int) -> Iterator[tuple[float, "NegativeMeanLog"]]:
         """Yield pieces of `size` rows with their shares."""

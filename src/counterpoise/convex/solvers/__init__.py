@@ -8,6 +8,7 @@ from counterpoise.convex.solvers.admm import ADMM
 from counterpoise.convex.solvers.conic import Conic
 from counterpoise.convex.solvers.corrective import Corrective
 from counterpoise.convex.solvers.frank_wolfe import FrankWolfe
+from counterpoise.convex.solvers.partial_pricing import PartialPricing
 from counterpoise.convex.solvers.projected_gradient import ProjectedGradient
 from counterpoise.convex.solvers.proximal_gradient import ProximalGradient
 
@@ -16,6 +17,7 @@ __all__ = [
     "Conic",
     "Corrective",
     "FrankWolfe",
+    "PartialPricing",
     "ProjectedGradient",
     "ProximalGradient",
     "default_solver",

@@ -1,0 +1,61 @@
+"""Matrices that need not be stored, as mixtures see them."""
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from counterpoise.convex.objectives.columns import cosines, product
+from counterpoise.numerics.arrays import Array, Indices
+
+
+class Design(Protocol):
+    """A non-negative matrix A of shape (m, n), known by its columns.
+
+    A plain array is one; what else offers these four does too.
+    """
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The numbers of rows and columns."""
+        ...
+
+    def columns(self, i: Indices) -> Array:
+        """Return the columns i."""
+        ...
+
+    def pull(self, v: Array) -> Array:
+        """Return v'A for v >= 0, or an upper bound of it.
+
+        Certificates are made of it, so that a bound costs tightness and never truth.
+        """
+        ...
+
+    def similarity(self, i: Indices) -> Array:
+        """Return how alike the columns i are, 1 for equal ones."""
+        ...
+
+
+def columns_of(A: Any, i: Indices) -> Array:
+    """Return the columns i of an array or a design."""
+    out: Array = A[:, i] if isinstance(A, np.ndarray) else A.columns(i)
+    return out
+
+
+def pulled(A: Any, v: Array) -> Array:
+    """Return v'A."""
+    out: Array = v @ A if isinstance(A, np.ndarray) else A.pull(v)
+    return out
+
+
+def image_under(A: Any, x: Array) -> Array:
+    """Return Ax, reading only the columns where x is not zero if it is sparse."""
+    if isinstance(A, np.ndarray):
+        return product(A, x)
+    support = np.flatnonzero(x)
+    return columns_of(A, support) @ x[support]
+
+
+def similarity_of(A: Any, i: Indices) -> Array:
+    """Return how alike the columns i are."""
+    out: Array = cosines(A[:, i]) if isinstance(A, np.ndarray) else A.similarity(i)
+    return out

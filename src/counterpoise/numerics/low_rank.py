@@ -1,0 +1,213 @@
+"""Kernel matrices of low rank: pivoted Cholesky factors, each with its error."""
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.numerics.kernels import rbf
+
+# Rows among which pivots are looked for at a time; the others wait for their turn.
+POOL = 2048
+# Rows at a time in passes over all rows.
+BLOCK = 4096
+
+
+def pivoted_cholesky(
+    rows: Array, gamma: float, tol: float, max_rank: int
+) -> tuple[Array, Indices, Array]:
+    r"""Return a factor of the Gaussian kernel matrix of rows, and what it leaves out.
+
+    :math:`K = L'L + R` with R positive semidefinite, so that
+    :math:`0 \le R_{ii}` and :math:`|R_{ij}| \le \sqrt{R_{ii} R_{jj}}`. K is never
+    formed: time O(n r (r + d)), memory that of L.
+
+    Pivots are the rows with the largest residual, looked for in pools: first in rows at
+    equal intervals, then, while any row is left above `tol`, in those with the largest
+    residuals. The other rows follow by one triangular solve a pool. The first pivot is
+    the row nearest the middle of the range, so that neither the order of the rows nor
+    copies of them matter while all fit in one pool.
+
+    Parameters
+    ----------
+    rows : array of shape (n, d)
+    gamma : float
+        The kernel is :math:`\exp(-\gamma |x - x'|^2)`.
+    tol : float
+        Largest residual :math:`R_{ii}` to leave; K has ones on its diagonal.
+    max_rank : int
+        Largest number of pivots.
+
+    Returns
+    -------
+    factor : array of shape (r, n)
+        L; its columns at the pivots are upper triangular.
+    pivots : array of shape (r,)
+        Rows whose kernel columns L'L reproduces.
+    residual : array of shape (n,)
+        The diagonal of R; above `tol` somewhere if `max_rank` was reached.
+
+    References
+    ----------
+    Fine and Scheinberg (2001). Harbrecht, Peters and Schneider (2012).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = np.linspace(0.0, 1.0, 1000)[:, None]
+    >>> factor, pivots, residual = pivoted_cholesky(rows, 0.5, 1e-10, 100)
+    >>> len(pivots) < 12, bool(residual.max() <= 1e-10)
+    (True, True)
+    """
+    n = rows.shape[0]
+    max_rank = min(max_rank, n)
+    factor = np.empty((min(max_rank, 32), n))
+    residual = np.ones(n)
+    pivots = np.empty(0, np.intp)
+    pool = _first_pool(rows)
+    while len(pivots) < max_rank:
+        known = len(pivots)
+        new = _pivots(
+            rows[pool], gamma, tol, max_rank, factor[:known, pool], residual[pool]
+        )
+        pivots = np.concatenate([pivots, pool[new]])
+        factor = _with_room(factor, len(pivots), max_rank)
+        _extend(rows, gamma, factor, pivots, known, residual)
+        if residual.max() <= tol:
+            break
+        pool = _worst(residual)
+    return factor[: len(pivots)], pivots, residual
+
+
+def nystrom_map(X: Array, landmarks: Array, triangle: Array, gamma: float) -> Array:
+    r"""Return the coordinates :math:`T^{-1} k(landmarks, x)` of rows, (r, k).
+
+    Inner products of coordinates are the kernel's projection on the landmarks:
+    :math:`k(x, x') = \phi(x)'\phi(x') + R(x, x')` with
+    :math:`R(x, x) = 1 - |\phi(x)|^2`. At the rows of `pivoted_cholesky` they are the
+    columns of its factor.
+
+    Parameters
+    ----------
+    X : array of shape (k, d)
+    landmarks : array of shape (r, d)
+        The pivot rows.
+    triangle : array of shape (r, r)
+        T, lower triangular with TT' the kernel of the landmarks:
+        `factor[:, pivots].T`.
+    gamma : float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = np.array([[0.0], [1.0], [3.0]])
+    >>> factor, pivots, _ = pivoted_cholesky(rows, 0.5, 1e-10, 3)
+    >>> same = nystrom_map(rows, rows[pivots], factor[:, pivots].T, 0.5)
+    >>> bool(np.allclose(same, factor))
+    True
+    """
+    out = np.empty((landmarks.shape[0], X.shape[0]))
+    for first in range(0, X.shape[0], BLOCK):
+        kernel = rbf(X[first : first + BLOCK], landmarks, gamma)
+        out[:, first : first + BLOCK] = _forward(triangle, kernel)
+    return out
+
+
+def _first_pool(rows: Array) -> Indices:
+    """Return rows at equal intervals, beginning with the middle of the range."""
+    n = rows.shape[0]
+    pool = np.linspace(0, n - 1, min(n, POOL)).astype(np.intp)
+    middle = 0.5 * (rows.min(axis=0) + rows.max(axis=0))
+    centred = rows[pool] - middle
+    nearest = int(np.argmin(np.einsum("ij,ij->i", centred, centred)))
+    return np.concatenate([pool[nearest:], pool[:nearest]])
+
+
+def _worst(residual: Array) -> Indices:
+    """Return the rows with the largest residuals, the largest first."""
+    count = min(residual.size, POOL)
+    some = np.argpartition(residual, residual.size - count)[-count:]
+    return some[np.argsort(-residual[some], kind="stable")]
+
+
+def _pivots(
+    rows: Array,
+    gamma: float,
+    tol: float,
+    max_rank: int,
+    known: Array,
+    residual: Array,
+) -> list[int]:
+    """Return pivots within a pool, greedily, until its residuals are below `tol`."""
+    rest = residual.copy()
+    factor = _with_room(known, known.shape[0] + 1, max_rank)
+    norms = gamma * np.einsum("ij,ij->i", rows, rows)
+    pivots: list[int] = []
+    for r in range(known.shape[0], max_rank):
+        i = int(np.argmax(rest))
+        if rest[i] <= tol:
+            break
+        factor = _with_room(factor, r + 1, max_rank)
+        exponent = (2.0 * gamma) * (rows @ rows[i]) - norms - norms[i]
+        column = np.exp(np.minimum(exponent, 0.0))
+        column -= factor[:r, i] @ factor[:r]
+        column /= np.sqrt(rest[i])
+        factor[r] = column
+        rest -= column * column
+        np.maximum(rest, 0.0, out=rest)
+        rest[i] = 0.0
+        pivots.append(i)
+    return pivots
+
+
+def _extend(
+    rows: Array,
+    gamma: float,
+    factor: Array,
+    pivots: Indices,
+    known: int,
+    residual: Array,
+) -> None:
+    """Write the coordinates along the pivots after the first `known`, for all rows."""
+    r = len(pivots)
+    new = pivots[known:]
+    corner = rbf(rows[new], rows[new], gamma)
+    across = factor[:known, new].copy()
+    corner -= across.T @ across
+    triangle = _lower(corner)
+    for first in range(0, rows.shape[0], BLOCK):
+        part = slice(first, first + BLOCK)
+        kernel = rbf(rows[part], rows[new], gamma)
+        if known:
+            kernel -= factor[:known, part].T @ across
+        coordinates = _forward(triangle, kernel)
+        factor[known:r, part] = coordinates
+        residual[part] -= np.einsum("ij,ij->j", coordinates, coordinates)
+    np.maximum(residual, 0.0, out=residual)
+    residual[pivots] = 0.0
+
+
+def _lower(matrix: Array) -> Array:
+    """Return the Cholesky factor; pivots are above `tol`, so rounding is small."""
+    size = matrix.shape[0]
+    try:
+        return np.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError:
+        return np.linalg.cholesky(matrix + 1e-14 * size * np.eye(size))
+
+
+def _forward(triangle: Array, kernel: Array) -> Array:
+    """Return the solution of triangle @ out = kernel'."""
+    out: Array = solve_triangular(
+        triangle, kernel.T, lower=True, overwrite_b=True, check_finite=False
+    )
+    return out
+
+
+def _with_room(factor: Array, rank: int, max_rank: int) -> Array:
+    """Return the factor with room for `rank` rows, doubled when it grows."""
+    if rank <= factor.shape[0]:
+        return factor
+    rows = min(max(2 * factor.shape[0], rank, 32), max(max_rank, rank))
+    larger = np.empty((rows, factor.shape[1]))
+    larger[: factor.shape[0]] = factor
+    return larger

@@ -1,0 +1,130 @@
+"""The matrices of KLIEP: Gaussian kernels between target rows and centres, scaled.
+
+Column l is :math:`k(t_j, c_l) / b_l` with :math:`b_l` the mean of the kernel over the
+source rows, so that a mixture of columns is a density ratio of mean one.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.numerics.kernels import rbf, rbf_pull
+
+# A start may have this many atoms before it is content with covering less.
+MANY_ATOMS = 300
+COVERS = (1e-3, 1e-30, 1e-250)
+
+
+@dataclass(frozen=True, eq=False)
+class StoredKernel:
+    """The matrix in memory, columns contiguous."""
+
+    A: Array
+    rows: Any
+    centers: Any
+    gamma: float
+    scale: Array
+
+    @classmethod
+    def of(cls, rows: Any, centers: Any, gamma: float, scale: Array) -> "StoredKernel":
+        """Return the matrix for rows, centres and the scales of the columns."""
+        transposed = rbf(centers, rows, gamma)
+        transposed /= scale[:, None]
+        return cls(transposed.T, rows, centers, gamma, scale)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The numbers of rows and columns."""
+        return self.A.shape[0], self.A.shape[1]
+
+    def columns(self, i: Indices) -> Array:
+        """Return the columns i."""
+        return self.A[:, i]
+
+    def pull(self, v: Array) -> Array:
+        """Return v'A."""
+        return v @ self.A
+
+    def similarity(self, i: Indices) -> Array:
+        """Return the kernel between the centres i."""
+        return rbf(self.centers[i], self.centers[i], self.gamma)
+
+    def start(self) -> Array:
+        """Return few columns that cover all rows, with equal shares."""
+        return covering(self.rows, self.centers, self.gamma)
+
+    def stored(self, i: Indices) -> "StoredKernel":
+        """Return the columns i as a matrix of their own."""
+        return StoredKernel(
+            self.A[:, i], self.rows, self.centers[i], self.gamma, self.scale[i]
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ComputedKernel:
+    """The matrix computed again whenever it is read, in pieces that fit the cache."""
+
+    rows: Any
+    centers: Any
+    gamma: float
+    scale: Array
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The numbers of rows and columns."""
+        return self.rows.shape[0], self.centers.shape[0]
+
+    def columns(self, i: Indices) -> Array:
+        """Return the columns i."""
+        return self.stored(i).A
+
+    def pull(self, v: Array) -> Array:
+        """Return v'A."""
+        return rbf_pull(v, self.rows, self.centers, self.gamma) / self.scale
+
+    def similarity(self, i: Indices) -> Array:
+        """Return the kernel between the centres i."""
+        return rbf(self.centers[i], self.centers[i], self.gamma)
+
+    def start(self) -> Array:
+        """Return few columns that cover all rows, with equal shares."""
+        return covering(self.rows, self.centers, self.gamma)
+
+    def stored(self, i: Indices) -> StoredKernel:
+        """Return the columns i as a matrix in memory."""
+        return StoredKernel.of(self.rows, self.centers[i], self.gamma, self.scale[i])
+
+
+def covering(rows: Any, centers: Any, gamma: float) -> Array:
+    """Return equal shares of few centres near which all rows lie.
+
+    While a row is further than the kernel reaches from all chosen centres, the centre
+    nearest to the worst such row joins. Where that takes too many, less reach must do.
+    """
+    x = np.zeros(centers.shape[0])
+    for reach in COVERS:
+        chosen = _greedy_cover(rows, centers, gamma, reach)
+        if len(chosen) <= MANY_ATOMS:
+            break
+    x[chosen] = 1.0 / len(chosen)
+    return x
+
+
+def _greedy_cover(rows: Any, centers: Any, gamma: float, reach: float) -> list[int]:
+    """Return the chosen centres; at the last reach as many as it takes."""
+    cover = np.zeros(rows.shape[0])
+    chosen: list[int] = []
+    while True:
+        worst = int(np.argmin(cover))
+        if cover[worst] >= reach:
+            return chosen
+        near = int(np.argmax(rbf(rows[[worst]], centers, gamma)[0]))
+        if near in chosen:  # nothing reaches that row any better
+            cover[worst] = np.inf
+            continue
+        chosen.append(near)
+        np.maximum(cover, rbf(rows, centers[[near]], gamma)[:, 0], out=cover)
+        if len(chosen) > MANY_ATOMS and reach != COVERS[-1]:
+            return chosen

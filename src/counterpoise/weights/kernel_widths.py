@@ -1,0 +1,143 @@
+"""Choosing the width of a Gaussian kernel."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from counterpoise.convex import Corrective, MixtureLikelihood, solve
+from counterpoise.numerics.arrays import Array
+from counterpoise.numerics.kernels import median_distance, rbf, rbf_pull
+from counterpoise.samples.two_samples import TwoSamples
+from counterpoise.weights.kernel_designs import StoredKernel
+from counterpoise.weights.search import N_FOLDS, HeldOut, choose, folds
+
+# Widths in units of the median distance between target rows, the smoothest first.
+FACTORS = (2.0, 1.4, 1.0, 0.7, 0.5, 0.35, 0.25, 0.18)
+# Rows of each sample that a search looks at, and the fewest that it can work with.
+MOST_ROWS, FEWEST_ROWS = 2000, 20
+# A width at which more target rows than this have no source neighbour is not taken.
+MOST_UNCOVERED = 0.1
+# A mean of the kernel over the source is not taken below this.
+SMALLEST_SCALE = 1e-150
+
+
+def median_gamma(target: Any) -> float:
+    """Return gamma with the median distance between target rows as its width."""
+    distance = median_distance(target)
+    return 0.5 / distance**2 if distance > 0 else 1.0
+
+
+def uncovered_share(samples: TwoSamples, gamma: float) -> float:
+    """Return the share of target rows with less than one expected source neighbour.
+
+    The expectation is n times the mean of the kernel over the source; it is computed
+    at no more than 2000 target rows, taken at equal intervals.
+    """
+    m = samples.target.shape[0]
+    some = np.linspace(0, m - 1, min(m, MOST_ROWS)).astype(int)
+    reach = rbf_pull(samples.source_share, samples.source, samples.target[some], gamma)
+    share = samples.target_share[some]
+    return float(share[samples.source_mass * reach < 1.0].sum() / share.sum())
+
+
+def select_gamma(
+    samples: TwoSamples, relative: float, one_sided: bool, seed: int
+) -> tuple[float, dict[str, Array] | None]:
+    """Return the chosen gamma and the whole curve behind the choice.
+
+    Every width is scored on held-out rows of both samples (five folds); the smoothest
+    width within one standard error of the best is taken. `one_sided` takes the best by
+    the textbook score instead. With fewer than twenty rows in a sample there is nothing
+    to hold out: the median distance is the width, and a warning says so.
+    """
+    n, m = samples.source.shape[0], samples.target.shape[0]
+    middle = median_gamma(samples.target)
+    if min(n, m) < FEWEST_ROWS:
+        warnings.warn(
+            f"{n} source and {m} target rows are too few to choose a width by "
+            "cross-validation: the median distance is taken",
+            UserWarning,
+            stacklevel=5,
+        )
+        return middle, None
+    samples = _thinned(samples, seed)
+    gammas = middle / np.array(FACTORS) ** 2
+    candidates = [held_out_kliep(samples, g, relative, seed) for g in gammas]
+    choice = choose(candidates, samples)
+    taken = choice.chosen
+    if one_sided:
+        taken = int(np.argmax([c.one_sided for c in candidates]))
+    elif taken == len(gammas) - 1:
+        warnings.warn(
+            "the smallest width of the grid was chosen: the ratio may be rougher than "
+            "any width tried",
+            UserWarning,
+            stacklevel=5,
+        )
+    curve = {
+        "gamma": gammas,
+        "width": 1.0 / np.sqrt(2.0 * gammas),
+        "score": choice.scores,
+        "standard_error": choice.allowed,
+        "one_sided_score": np.array([c.one_sided for c in candidates]),
+        "admissible": np.array([c.admissible for c in candidates]),
+        "chosen": np.arange(len(gammas)) == taken,
+    }
+    return float(gammas[taken]), curve
+
+
+def held_out_kliep(
+    samples: TwoSamples, gamma: float, relative: float, seed: int
+) -> HeldOut:
+    """Return KLIEP's weights at the rows of both samples, each held out once."""
+    p, q = samples.source_share, samples.target_share
+    to_source = rbf(samples.source, samples.target, gamma)
+    to_target = rbf(samples.target, samples.target, gamma)
+    n, m = to_source.shape
+    fold_source = folds(n, N_FOLDS, seed)
+    fold_target = folds(m, N_FOLDS, seed + 1)
+    weights_source, weights_target = np.empty(n), np.empty(m)
+    for k in range(N_FOLDS):
+        kept, left = fold_source != k, np.flatnonzero(fold_target != k)
+        out = fold_target == k
+        source_mean = (p[kept] / p[kept].sum()) @ to_source[np.ix_(kept, left)]
+        share = q[left] / q[left].sum()
+        block = to_target[np.ix_(left, left)]
+        scale = np.maximum(
+            (1.0 - relative) * source_mean + relative * (share @ block), SMALLEST_SCALE
+        )
+        design = StoredKernel(
+            (block / scale[:, None]).T,
+            samples.target[left],
+            samples.target[left],
+            gamma,
+            scale,
+        )
+        found = solve(
+            MixtureLikelihood(design, share), Corrective(), tol=1e-3, max_iter=200
+        )
+        support = np.flatnonzero(found.x)
+        coef = found.x[support] / scale[support]
+        # Weights of mean one over the rows fitted to, so that folds can be pooled.
+        coef /= source_mean[support] @ coef
+        weights_source[~kept] = to_source[np.ix_(~kept, left[support])] @ coef
+        weights_target[out] = to_target[np.ix_(out, left[support])] @ coef
+    covered = samples.source_mass * (p @ to_source) >= 1.0
+    return HeldOut(
+        weights_target,
+        weights_source,
+        one_sided=float(q @ np.log(np.maximum(weights_target, 1e-300))),
+        admissible=float(q[~covered].sum()) <= MOST_UNCOVERED,
+    )
+
+
+def _thinned(samples: TwoSamples, seed: int) -> TwoSamples:
+    """Return at most 2000 rows of each sample, by chance."""
+    n, m = samples.source.shape[0], samples.target.shape[0]
+    if max(n, m) <= MOST_ROWS:
+        return samples
+    rng = np.random.default_rng(seed)
+    return samples.take(
+        np.sort(rng.permutation(n)[:MOST_ROWS]), np.sort(rng.permutation(m)[:MOST_ROWS])
+    )
