@@ -53,17 +53,21 @@ def make_environment() -> None:
         subprocess.run([*command, "--without-pip", "--clear"], check=True)
 
 
+def pip() -> list[str]:
+    """Return the pip that installs into `.venv`: its own, or the system's."""
+    own = [str(PYTHON), "-m", "pip"]
+    if subprocess.run([*own, "--version"], capture_output=True).returncode == 0:
+        return own
+    return [sys.executable, "-m", "pip", "--python", str(PYTHON)]
+
+
 def pip_install(*arguments: str, constrained: bool = True) -> None:
     """Install into `.venv`."""
-    own = subprocess.run([PYTHON, "-m", "pip", "--version"], capture_output=True)
-    if own.returncode != 0:
-        pip = [sys.executable, "-m", "pip", "--python", str(PYTHON)]
-    else:
-        pip = [str(PYTHON), "-m", "pip"]
     environment = {**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
     if constrained and CONSTRAINTS.exists():
-        environment["PIP_CONSTRAINT"] = str(CONSTRAINTS)
-    command = [*pip, "install", "--progress-bar", "off", "--quiet", *arguments]
+        # A file address, because pip splits this variable at spaces.
+        environment["PIP_CONSTRAINT"] = CONSTRAINTS.as_uri()
+    command = [*pip(), "install", "--progress-bar", "off", "--quiet", *arguments]
     if subprocess.run(command, cwd=ROOT, env=environment).returncode != 0:
         raise SystemExit(
             "[dev] pip failed (see above). Nothing else was done; "
@@ -74,7 +78,8 @@ def pip_install(*arguments: str, constrained: bool = True) -> None:
 def install(extra: str = "", constrained: bool = True) -> None:
     """Install counterpoise with an extra, unless exactly that is installed."""
     state = fingerprint(extra)
-    installed = STAMP.read_text().split() if STAMP.exists() else []
+    complete = STAMP.exists() and PYTHON.exists()
+    installed = STAMP.read_text().split() if complete else []
     if constrained and state in installed:
         return
     started = time.perf_counter()
@@ -85,7 +90,8 @@ def install(extra: str = "", constrained: bool = True) -> None:
     target = f".[{extra}]" if extra else "."
     say(f"installing {target} (some minutes, the first time)")
     pip_install("--editable", target, constrained=constrained)
-    STAMP.write_text("\n".join({*installed, state, fingerprint("")}) + "\n")
+    if constrained:
+        STAMP.write_text("\n".join({*installed, state, fingerprint("")}) + "\n")
     say(f"installed in {time.perf_counter() - started:.0f} s")
 
 
@@ -125,11 +131,10 @@ def demo(arguments: list[str]) -> int:
 def lock(arguments: list[str]) -> int:
     """Write down the versions that the newest installation brings."""
     install("test", constrained=False)
-    command = [PYTHON, "-m", "pip", "freeze", "--exclude-editable"]
+    command = [*pip(), "freeze", "--exclude-editable"]
     frozen = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     lines = [line for line in frozen.splitlines() if "==" in line]
     CONSTRAINTS.write_text("\n".join(lines) + "\n")
-    STAMP.unlink()
     say(f"{len(lines)} versions in {CONSTRAINTS.name}")
     return 0
 

@@ -11,6 +11,8 @@ from counterpoise.convex import (
     Simplex,
     solve,
 )
+from counterpoise.datasets import make_gaussian_shift
+from counterpoise.numerics.kernels import median_distance, rbf
 
 
 def sinc_design(sigma, seed=0):
@@ -68,3 +70,27 @@ def test_a_dense_start_is_accepted():
     solution = solve(problem, Corrective(), np.full(300, 1 / 300), tol=1e-9)
     assert solution.converged
     assert solution.history[-1].support < 30
+
+
+@pytest.mark.parametrize("d", [3, 5, 10])
+@pytest.mark.parametrize("width", [0.05, 0.1, 0.2])
+def test_narrow_kernels_with_few_centres_are_solved_too(d, width):
+    for seed in range(3):
+        shift = make_gaussian_shift(d, n=500, m=200, random_state=seed)
+        centers = shift.X_target[: 20 + 50 * seed]
+        gamma = 0.5 / (width * median_distance(shift.X_target)) ** 2
+        scale = np.maximum(rbf(shift.X, centers, gamma).mean(axis=0), 1e-300)
+        A = rbf(shift.X_target, centers, gamma) / scale
+        A = A[A.max(axis=1) > 0]
+        assert solve(MixtureLikelihood(A), Corrective()).converged
+
+
+def test_an_optimum_of_many_atoms_takes_few_steps():
+    shift = make_gaussian_shift(10, n=500, m=500, random_state=0)
+    gamma = 0.5 / (0.2 * median_distance(shift.X_target)) ** 2
+    scale = rbf(shift.X, shift.X_target, gamma).mean(axis=0)
+    A = rbf(shift.X_target, shift.X_target, gamma) / scale
+    solution = solve(MixtureLikelihood(A), Corrective())
+    assert solution.converged
+    assert solution.history[-1].support > 200
+    assert solution.n_iter < 20

@@ -25,6 +25,7 @@ OBJECTIVES = {
     "least squares": LeastSquares(POSITIVE, rng.standard_normal(9)),
     "negative mean log": NegativeMeanLog(POSITIVE),
     "weighted mean log": NegativeMeanLog(POSITIVE, np.arange(9.0)),
+    "extreme mean log": NegativeMeanLog(POSITIVE * np.logspace(-200, 200, 9)[:, None]),
 }
 DOMAINS = {
     "simplex": Simplex(7),
@@ -78,6 +79,13 @@ def test_a_row_of_weight_zero_does_not_count():
         (lambda: Simplex(0), "size must be at least 1, got 0"),
         (lambda: CappedSimplex(3, 0.2), "the set is empty"),
         (lambda: CappedSimplex(3, -1.0), "upper must be non-negative"),
+        (lambda: CappedSimplex(3, np.inf), "upper must be non-negative and finite"),
+        (lambda: CappedSimplex(3, np.ones(4)), r"or have shape \(3,\), got \(4,\)"),
+        (lambda: CappedSimplex(3, 1.0, total=-1.0), "total must be positive, got -1"),
+        (lambda: Quadratic(-np.eye(2), np.zeros(2)), "smallest eigenvalue is -1"),
+        (lambda: NegativeMeanLog(np.ones(3)), "A must be a non-empty matrix"),
+        (lambda: NegativeMeanLog([[1.0, np.inf]]), "got inf at row 0, column 1"),
+        (lambda: LeastSquares([[np.nan]], [1.0]), "A must be finite, got nan"),
         (lambda: CappedSimplex(3, 1.0, slack=2.0), "slack must be between 0 and"),
         (lambda: Box(np.ones(2), np.zeros(2)), "1.0 > 0.0 at entry 0"),
         (lambda: Box(np.zeros(2), np.array([1.0, np.inf])), "must be finite"),

@@ -4,10 +4,14 @@ import numpy as np
 import pytest
 
 from counterpoise.convex import (
+    L1,
+    Box,
     Certificate,
     Constrained,
+    LeastSquares,
     MixtureLikelihood,
     NegativeMeanLog,
+    Penalized,
     Quadratic,
     Simplex,
     certified,
@@ -47,6 +51,34 @@ def test_the_start_of_a_mixture_covers_rows_that_one_column_does_not():
 def test_a_row_that_no_column_reaches_is_named():
     with pytest.raises(ValueError, match="row 1 of A is zero"):
         MixtureLikelihood(np.array([[1.0, 0.5], [0.0, 0.0]]))
+
+
+def test_a_row_that_does_not_count_may_be_zero():
+    A = np.array([[1.0, 0.5], [0.0, 0.0]])
+    problem = MixtureLikelihood(A, np.array([1.0, 0.0]))
+    assert solve(problem).x.tolist() == [1.0, 0.0]
+
+
+def test_an_infinite_mixture_is_refused_at_once():
+    with pytest.raises(ValueError, match="got inf at row 0, column 1"):
+        MixtureLikelihood(np.array([[1.0, np.inf], [3.0, 4.0]]))
+
+
+def test_a_point_just_outside_that_is_better_than_the_optimum_proves_nothing():
+    steep = Quadratic(np.zeros((2, 2)), np.array([1e8, 0.0]))
+    problem = Constrained(steep, Box(np.zeros(2), np.ones(2)))
+    proof = problem.certify(np.array([-1e-6, 0.0]))
+    assert proof.objective < 0.0
+    assert not proof.holds(1e-6)
+
+
+def test_a_lower_bound_that_is_none_is_found_out():
+    class Wrong(LeastSquares):
+        lower_bound = 10.0
+
+    problem = Penalized(Wrong(np.eye(2), np.ones(2)), L1(2))
+    with pytest.raises(ValueError, match="below its lower_bound 10"):
+        problem.certify(np.zeros(2))
 
 
 def test_a_negative_mixture_is_refused():

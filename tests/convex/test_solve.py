@@ -58,6 +58,7 @@ def test_a_time_budget_ends_within_one_step_of_it():
     assert not solution.converged
     assert solution.seconds >= 0.22
     last_begun = solution.history[-2].seconds
+    assert "max_time" in solution.ended
     assert last_begun < 0.22
 
 
@@ -177,13 +178,112 @@ def test_the_default_solver_is_the_fastest_that_accepts():
     assert isinstance(default_solver(simplex), Corrective)
     penalised = Penalized(LeastSquares(np.eye(2), np.ones(2)), L1(2))
     assert solve(penalised, tol=1e-9).converged
-    with pytest.raises(SolverMismatchError, match="No solver of ours"):
+    with pytest.raises(SolverMismatchError, match="a problem is needed, such as"):
         default_solver(object())
 
 
 def test_a_tolerance_that_is_not_positive_is_refused():
     with pytest.raises(ValueError, match="tol must be positive, got 0"):
         solve(hard_problem(), tol=0)
+
+
+def test_a_start_that_makes_no_sense_is_refused_with_words():
+    problem = hard_problem()
+    for x, words in (
+        (np.ones(3) / 3, r"x must have shape \(60,\), got \(3,\)"),
+        (np.full(60, np.nan), "x must be finite, got nan at entry 0"),
+        (np.ones(60), "x is outside the domain by 59"),
+        ([[1.0]], "x must be a non-empty vector"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            solve(problem, ProjectedGradient(), x)
+    corner = np.eye(4)[0]
+    with pytest.raises(ValueError, match="no finite value at x"):
+        solve(MixtureLikelihood(np.eye(4)), Corrective(), corner)
+
+
+def test_a_start_is_copied():
+    start = np.full(60, 1 / 60)
+    solution = solve(hard_problem(), FrankWolfe("plain"), start, max_iter=0)
+    assert solution.x is not start
+
+
+def test_a_solver_must_be_an_instance():
+    for wrong in (ProjectedGradient, "away"):
+        with pytest.raises(TypeError, match="solver must be an instance such as"):
+            solve(hard_problem(), wrong)
+
+
+def test_budgets_must_not_be_negative():
+    with pytest.raises(ValueError, match="must not be negative"):
+        solve(hard_problem(), max_iter=-1)
+
+
+def test_a_solution_says_what_ended_the_search():
+    problem = hard_problem()
+    plain = FrankWolfe("plain")
+    assert solve(problem).ended == "proved"
+    assert "max_iter = 2" in str(solve(problem, plain, max_iter=2))
+    assert "max_time = 0 s" in str(solve(problem, plain, max_time=0.0))
+    ended = solve(problem, plain, callback=lambda progress: np.bool_(True))
+    assert ended.n_iter == 0
+    assert "ended by the callback" in str(ended)
+
+
+def test_a_callback_is_called_at_the_start_and_after_every_step():
+    calls = []
+    solution = solve(
+        hard_problem(),
+        FrankWolfe("away"),
+        tol=1e-3,
+        callback=lambda progress: calls.append(progress.n_iter),
+    )
+    assert calls == list(range(solution.n_iter + 1))
+
+
+def test_a_failure_in_the_user_s_own_code_is_raised_as_it_is():
+    class Breaking:
+        calls = 0
+
+        def value(self, x):
+            return float(x @ x)
+
+        def gradient(self, x):
+            Breaking.calls += 1
+            if Breaking.calls > 4:
+                raise ZeroDivisionError("mine")
+            return 2.0 * x
+
+    problem = Constrained(Breaking(), Simplex(5))
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        solve(problem, FrankWolfe("plain", "armijo"), np.eye(5)[0], tol=1e-12)
+
+
+def test_a_gradient_that_is_not_finite_is_named():
+    class Entropy:
+        def value(self, x):
+            positive = x[x > 0]
+            return float(positive @ np.log(positive))
+
+        def gradient(self, x):
+            with np.errstate(divide="ignore"):
+                return np.log(x) + 1.0
+
+    problem = Constrained(Entropy(), Simplex(3))
+    with pytest.raises(ValueError, match="gradient of Entropy is -inf at entry 1"):
+        solve(problem, ProjectedGradient(), np.eye(3)[0])
+
+
+def test_a_mismatch_names_the_way_out():
+    class Plain:
+        def value(self, x):
+            return 0.0
+
+        def gradient(self, x):
+            return 0.0 * x
+
+    with pytest.raises(SolverMismatchError, match="armijo' needs no `along`"):
+        solve(Constrained(Plain(), Simplex(2)), FrankWolfe())
 
 
 def test_the_same_call_gives_the_same_bytes():

@@ -40,7 +40,7 @@ def with_fault(kind, name, fault):
         ("image", lambda self, x: self.Q @ np.abs(x)),
         ("model", lambda self, i, columns, image: (image[i] + self.c[i], np.eye(3))),
         ("prox", lambda self, v, step: v),
-        ("similarity", lambda self, i: 2.0 * np.ones((len(i), len(i)))),
+        ("distinct", lambda self, i, count, alike: i[1:]),
     ],
 )
 def test_a_faulty_objective_is_found_out(name, fault):

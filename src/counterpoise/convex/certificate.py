@@ -23,7 +23,8 @@ class Certificate:
     bound : float
         A number that no feasible point goes below; minus infinity if there is none.
     gap : float
-        `objective - bound`, an upper bound of the excess over the optimum.
+        `objective - bound`, an upper bound of the excess over the optimum; a solution
+        has converged when it is at most `tol * scale`.
     scale : float
         The unit in which `holds` measures the gap.
     residual : float or None
@@ -62,11 +63,15 @@ class Certificate:
         return self.residual is not None and self.residual <= tol * self.scale
 
     def __str__(self) -> str:
-        parts = [f"{self.kind}: objective {self.objective:.6g}"]
-        if math.isfinite(self.gap):
-            parts.append(f"gap {self.gap:.2e} (scale {self.scale:.3g})")
-        if self.residual is not None:
-            parts.append(f"residual {self.residual:.2e}")
-        if self.infeasibility > 0:
-            parts.append(f"infeasibility {self.infeasibility:.1e}")
+        parts = [f"objective {self.objective:.6g}"]
+        if self.infeasibility > FEASIBLE:
+            parts.append(f"INFEASIBLE by {self.infeasibility:.1e}, nothing is proved")
+        elif math.isfinite(self.gap):
+            parts.append(
+                f"proved within {self.gap:.2e} of the optimum, "
+                f"{self.gap / self.scale:.1e} of its scale {self.scale:.3g} "
+                f"({self.kind})"
+            )
+        elif self.residual is not None:
+            parts.append(f"{self.kind} {self.residual:.2e}")
         return ", ".join(parts)

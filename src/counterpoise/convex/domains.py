@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from scipy import sparse
 
-from counterpoise.numerics.arrays import Array
+from counterpoise.numerics.arrays import Array, finite_array
 from counterpoise.numerics.projections import (
     project_box,
     project_capped_simplex,
@@ -84,7 +84,7 @@ class Simplex:
 
     def infeasibility(self, x: Array) -> float:
         """Return the larger of the most negative entry and the error of the sum."""
-        return max(float(-x.min()), abs(float(x.sum()) - 1.0) - _rounding(x), 0.0)
+        return max(0.0, float(-x.min()), abs(float(x.sum()) - 1.0) - _rounding(x))
 
     def polyhedron(self) -> Polyhedron:
         """Return the set as linear equations and inequalities."""
@@ -117,9 +117,19 @@ class CappedSimplex:
     slack: float = 0.0
 
     def __post_init__(self) -> None:
-        caps = np.broadcast_to(np.asarray(self.upper, dtype=float), (self.size,))
-        if not caps.min() >= 0.0:
-            raise ValueError(f"upper must be non-negative, got {caps.min()}")
+        if self.size < 1:
+            raise ValueError(f"size must be at least 1, got {self.size}")
+        shape = np.shape(self.upper)
+        if shape not in ((), (self.size,)):
+            raise ValueError(
+                f"upper must be a number or have shape ({self.size},), got {shape}"
+            )
+        caps = self.caps
+        if not (caps.min() >= 0.0 and np.isfinite(caps).all()):
+            worst = caps[int(np.argmax(~((caps >= 0.0) & np.isfinite(caps))))]
+            raise ValueError(f"upper must be non-negative and finite, got {worst}")
+        if not 0.0 < self.total < np.inf:
+            raise ValueError(f"total must be positive, got {self.total}")
         if not 0.0 <= self.slack <= self.total:
             raise ValueError(
                 f"slack must be between 0 and total = {self.total}, got {self.slack}"
@@ -170,7 +180,7 @@ class CappedSimplex:
     def infeasibility(self, x: Array) -> float:
         """Return the largest violation of the bounds and of the sum."""
         off = abs(float(x.sum()) - self.total) - self.slack - _rounding(x)
-        return max(float(-x.min()), float((x - self.caps).max()), off, 0.0)
+        return max(0.0, float(-x.min()), float((x - self.caps).max()), off)
 
     def polyhedron(self) -> Polyhedron:
         """Return the set as linear equations and inequalities."""
@@ -210,13 +220,13 @@ class Box:
     upper: Array
 
     def __post_init__(self) -> None:
-        if self.lower.shape != self.upper.shape or self.lower.ndim != 1:
+        object.__setattr__(self, "lower", finite_array("lower", self.lower, 1))
+        object.__setattr__(self, "upper", finite_array("upper", self.upper, 1))
+        if self.lower.shape != self.upper.shape:
             raise ValueError(
                 f"lower and upper must be vectors of one length, got shapes "
                 f"{self.lower.shape} and {self.upper.shape}"
             )
-        if not (np.isfinite(self.lower).all() and np.isfinite(self.upper).all()):
-            raise ValueError("lower and upper must be finite")
         if (self.lower > self.upper).any():
             i = int(np.argmax(self.lower > self.upper))
             raise ValueError(
@@ -242,8 +252,11 @@ class Box:
         return project_box(point, self.lower, self.upper)
 
     def infeasibility(self, x: Array) -> float:
-        """Return the largest violation of a bound."""
-        return max(float((self.lower - x).max()), float((x - self.upper).max()), 0.0)
+        """Return the largest violation of a bound, in units of the largest bound."""
+        size = max(
+            1.0, float(np.abs(self.lower).max()), float(np.abs(self.upper).max())
+        )
+        return max(0.0, *((self.lower - x).max() / size, (x - self.upper).max() / size))
 
     def polyhedron(self) -> Polyhedron:
         """Return the set as linear inequalities."""

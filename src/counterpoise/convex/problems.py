@@ -18,7 +18,7 @@ from counterpoise.convex.certificate import Certificate
 from counterpoise.convex.domains import Domain, Simplex
 from counterpoise.convex.objectives import NegativeMeanLog, Objective
 from counterpoise.convex.penalties import Penalty
-from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.numerics.arrays import Array, Indices, finite_array
 
 
 class Problem(Protocol):
@@ -79,13 +79,15 @@ class Constrained:
         gap = math.inf
         if math.isfinite(value):
             gap = float(gradient @ (x - self.domain.vertex(gradient)))
+        outside = self.domain.infeasibility(x)
         return Certificate(
             kind="Frank-Wolfe gap",
             objective=value,
             bound=value - gap if math.isfinite(gap) else -math.inf,
-            gap=max(gap, 0.0),
+            # Outside the set a point may lie below the bound: that is no smaller gap.
+            gap=abs(gap) if outside > 0.0 else max(gap, 0.0),
             scale=self.scale,
-            infeasibility=self.domain.infeasibility(x),
+            infeasibility=outside,
         )
 
 
@@ -110,11 +112,15 @@ class MixtureLikelihood:
     weights: Array | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.A, np.ndarray):
+        if hasattr(self.A, "pull"):
             return
+        object.__setattr__(self, "A", finite_array("A", self.A, 2))
         if not self.A.min() >= 0.0:
             raise ValueError(f"A must be non-negative, got {self.A.min()}")
-        empty = ~(self.A.max(axis=1) > 0.0)
+        largest = self.A.max(axis=1)
+        empty = ~(largest > 0.0)
+        if self.weights is not None:
+            empty &= np.asarray(self.weights) > 0.0
         if empty.any():
             raise ValueError(
                 f"row {int(np.argmax(empty))} of A is zero: no mixture has a likelihood"
@@ -140,17 +146,20 @@ class MixtureLikelihood:
         if not isinstance(self.A, np.ndarray):
             own: Array = self.A.start()
             return own
-        best = self.A.max(axis=1)
+        A = self.A
+        if self.weights is not None:
+            A = A[np.asarray(self.weights) > 0.0]
+        best = A.max(axis=1)
         chosen: list[int] = []
         cover = np.zeros_like(best)
-        while True:
+        for _ in range(len(best)):
             share = cover / best
             worst = int(np.argmin(share))
             if share[worst] >= 1e-3:
                 break
-            column = int(np.argmax(self.A[worst]))
+            column = int(np.argmax(A[worst]))
             chosen.append(column)
-            np.maximum(cover, self.A[:, column], out=cover)
+            np.maximum(cover, A[:, column], out=cover)
         x = np.zeros(self.A.shape[1])
         x[chosen] = 1.0 / len(chosen)
         return x
@@ -205,6 +214,8 @@ class Penalized:
     scale: float = 1.0
 
     def __post_init__(self) -> None:
+        if not self.scale > 0.0:
+            raise ValueError(f"scale must be positive, got {self.scale}")
         if not hasattr(self.objective, "lower_bound"):
             raise TypeError(
                 f"{type(self.objective).__name__} has no lower_bound: "
@@ -221,9 +232,15 @@ class Penalized:
 
     def judge(self, x: Array, value: float, gradient: Array) -> Certificate:
         """Say what a value and a gradient of the smooth part at x prove."""
+        least = float(self.objective.lower_bound)
+        if value < least:
+            raise ValueError(
+                f"the objective is {value:g} at a point, "
+                f"below its lower_bound {least:g}"
+            )
         penalty = self.penalty.value(x)
         total = value + penalty
-        radius = total - float(self.objective.lower_bound)
+        radius = total - least
         excess = max(self.penalty.dual_norm(gradient) - 1.0, 0.0)
         gap = max(penalty + float(gradient @ x) + radius * excess, 0.0)
         return Certificate(

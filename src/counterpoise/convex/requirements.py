@@ -25,11 +25,14 @@ class Requirements:
     objective, domain, penalty : tuple of str or None
         What that part of the problem must have; None: a problem with such a part is
         not accepted.
+    hint : str
+        What helps where something is missing.
     """
 
     objective: tuple[str, ...] | None = ("value", "gradient")
     domain: tuple[str, ...] | None = None
     penalty: tuple[str, ...] | None = None
+    hint: str = ""
 
     def lacking(self, problem: object) -> list[str]:
         """Return what the problem lacks, in words; nothing if it is accepted."""
@@ -44,8 +47,11 @@ class Requirements:
                 out += [
                     f"the {part} {type(owner).__name__} has no `{name}`"
                     for name in wanted
-                    if not hasattr(owner, name)
+                    if getattr(owner, name, False) is False
                 ]
         if not any(hasattr(problem, part) for part in PARTS):
-            out.append("it has neither objective, domain nor penalty")
-        return out
+            out.append(
+                "it has neither objective, domain nor penalty; a problem is needed, "
+                "such as Constrained(objective, domain)"
+            )
+        return [*out, self.hint] if out and self.hint else out

@@ -8,10 +8,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from counterpoise.convex.certificate import Certificate
+from counterpoise.convex.certificate import FEASIBLE, Certificate
 from counterpoise.convex.problems import Problem
 from counterpoise.convex.requirements import Requirements, SolverMismatchError
-from counterpoise.numerics.arrays import Array
+from counterpoise.numerics.arrays import Array, finite_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,10 @@ class Progress:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """A point, what the problem proves about it, and how it was found."""
+    """A point, what the problem proves about it, and how it was found.
+
+    `ended` says in words what ended the search.
+    """
 
     x: Array
     certificate: Certificate
@@ -75,6 +78,7 @@ class Solution:
     n_iter: int = 0
     seconds: float = 0.0
     history: tuple[Progress, ...] = ()
+    ended: str = "proved"
 
     @property
     def converged(self) -> bool:
@@ -82,10 +86,11 @@ class Solution:
         return self.certificate.holds(self.tol)
 
     def __str__(self) -> str:
-        verdict = "converged" if self.converged else "NOT converged"
+        verdict = "converged" if self.converged else f"NOT converged ({self.ended})"
+        steps = "1 step" if self.n_iter == 1 else f"{self.n_iter} steps"
         return (
-            f"{verdict} at tol {self.tol:g} after {self.n_iter} steps, "
-            f"{self.seconds:.2g} s; {self.certificate}"
+            f"{verdict} at tol {self.tol:g} after {steps}, {self.seconds:.2g} s; "
+            f"{self.certificate}"
         )
 
 
@@ -110,9 +115,9 @@ def solve(
     ----------
     problem : Problem
     solver : Solver, optional
-        By default the fastest of ours that accepts the problem.
+        By default `default_solver(problem)`.
     x : array, optional
-        Where to begin.
+        Where to begin; a point of the domain.
     tol : float
         The gap to reach, in units of the certificate's scale.
     max_iter : int
@@ -120,7 +125,8 @@ def solve(
     max_time : float, optional
         Seconds after which no further step begins.
     callback : callable, optional
-        Called with the `Progress` after every step; True ends the search.
+        Called with the `Progress` at the start and after every step; True ends the
+        search.
 
     Returns
     -------
@@ -137,6 +143,11 @@ def solve(
         Whatever interrupts the search is raised again with the best certified point
         attached as `.solution`.
 
+    Notes
+    -----
+    A proof is as true as the objective is convex; `testing.check_objective` looks.
+    Compiled parts are made at their first use, which takes some seconds once.
+
     Examples
     --------
     >>> import numpy as np
@@ -147,23 +158,30 @@ def solve(
     """
     if not tol > 0.0:
         raise ValueError(f"tol must be positive, got {tol}")
+    if max_iter < 0 or (max_time is not None and max_time < 0):
+        raise ValueError(
+            f"max_iter and max_time must not be negative, got {max_iter} and {max_time}"
+        )
     if solver is None:
         from counterpoise.convex.solvers import default_solver
 
         solver = default_solver(problem)
+    if isinstance(solver, type) or not hasattr(solver, "accepts"):
+        raise TypeError(
+            f"solver must be an instance such as FrankWolfe('away'), got {solver!r}"
+        )
     lacking = solver.accepts.lacking(problem)
     if lacking:
         raise SolverMismatchError(type(solver).__name__, problem, lacking)
+    if x is not None:
+        x = _checked_start(problem, x)
     search = _Search(problem, solver, tol, time.perf_counter())
     try:
         search.begin(x)
-        while not search.finished(max_iter, max_time):
-            if callback is not None and callback(search.progress()) is True:
-                break
+        while not (_told(callback, search) or search.finished(max_iter, max_time)):
             search.advance()
     except BaseException as error:
-        if search.best is not None:
-            error.solution = search.solution()  # type: ignore[attr-defined]
+        search.attach_to(error)
         raise
     return search.solution()
 
@@ -181,6 +199,7 @@ class _Search:
         self.best: State | None = None
         self.proof: Certificate | None = None
         self.n_iter = 0
+        self.ended = "interrupted"
         self._restarted_at = -1
 
     def begin(self, x: Array | None) -> None:
@@ -203,13 +222,31 @@ class _Search:
             proof = self.problem.certify(self.state.x, self.state.hint)
             if proof.holds(self.tol) or self._restarted_at == self.n_iter:
                 self.best, self.proof = self.state, proof
+                self.ended = "proved"
                 return True
             # The solver's running sums have drifted from its point: begin there anew.
             self._restarted_at = self.n_iter
             self._enter(self.solver.begin(self.problem, self.state.x))
             return self.finished(max_iter, max_time)
-        out_of_time = max_time is not None and self._clock() >= max_time
-        return self.state.stalled or self.n_iter >= max_iter or out_of_time
+        if self.state.stalled:
+            self.ended = "stalled: no step improves the point"
+        elif self.n_iter >= max_iter:
+            self.ended = f"max_iter = {max_iter} reached"
+        elif max_time is not None and self._clock() >= max_time:
+            self.ended = f"max_time = {max_time:g} s reached"
+        else:
+            return False
+        return True
+
+    def attach_to(self, error: BaseException) -> None:
+        """Give an exception the best point with its proof, if that can be had."""
+        if self.best is None:
+            return
+        try:
+            error.solution = self.solution()  # type: ignore[attr-defined]
+        except BaseException:  # what broke the search may break the proof as well
+            return
+        error.add_note("the best point so far, with its proof, is in error.solution")
 
     def progress(self) -> Progress:
         """Return the last line of the history with its point."""
@@ -227,6 +264,7 @@ class _Search:
             self.n_iter,
             self._clock(),
             tuple(self.history),
+            self.ended,
         )
 
     def _enter(self, state: State) -> None:
@@ -237,7 +275,9 @@ class _Search:
     def _record(self) -> None:
         assert self.state is not None
         claim = self.state.claim
-        gap = claim.gap if math.isfinite(claim.gap) else (claim.residual or math.inf)
+        gap = claim.gap
+        if not math.isfinite(gap) and claim.residual is not None:
+            gap = claim.residual
         self.history.append(
             Progress(
                 self.n_iter,
@@ -253,8 +293,40 @@ class _Search:
         return time.perf_counter() - self.started
 
 
+def _told(callback: Callable[[Progress], object] | None, search: _Search) -> bool:
+    """Tell the callback how far the search is, and whether it says to end it."""
+    if callback is None:
+        return False
+    answer = callback(search.progress())
+    if isinstance(answer, bool | np.bool_) and answer:
+        search.ended = "ended by the callback"
+        return True
+    return False
+
+
+def _checked_start(problem: Any, x: Array) -> Array:
+    """Return a copy of a start that lies in the problem's set and has a value."""
+    x = finite_array("x", x, 1).copy()
+    part = getattr(problem, "domain", None) or getattr(problem, "penalty", None)
+    if part is not None and x.shape != (part.size,):
+        raise ValueError(f"x must have shape ({part.size},), got {x.shape}")
+    domain = getattr(problem, "domain", None)
+    if domain is not None and domain.infeasibility(x) > 0.0:
+        outside = domain.infeasibility(x)
+        if outside > FEASIBLE:
+            raise ValueError(f"x is outside the domain by {outside:.2g}")
+        x = domain.project(x)
+    objective = getattr(problem, "objective", None)
+    if objective is not None and not math.isfinite(objective.value(x)):
+        raise ValueError("the objective has no finite value at x")
+    return x
+
+
 def _better(new: Certificate, old: Certificate) -> bool:
-    """Tell whether a claim is better: lower, or as low with a smaller gap."""
+    """Tell whether a claim is better: inside, lower, or as low with a smaller gap."""
+    inside, was_inside = new.infeasibility <= FEASIBLE, old.infeasibility <= FEASIBLE
+    if inside != was_inside:
+        return inside
     noise = 1e-14 * max(1.0, abs(old.objective))
     if abs(new.objective - old.objective) <= noise:
         return new.gap <= old.gap

@@ -11,7 +11,7 @@ def log_line(z: Array, q: Array, weights: Array, limit: float) -> float:
     r"""Return the maximiser of :math:`\sum_j w_j \log(z_j + t q_j)` on [0, limit].
 
     Safeguarded Newton on the derivative, which falls: a step that leaves the bracket
-    is replaced by bisection. O(m) an iteration, some five iterations.
+    or does not shrink is replaced by bisection. O(m) an iteration, some ten of them.
     """
     inside = True
     slope = 0.0
@@ -25,7 +25,8 @@ def log_line(z: Array, q: Array, weights: Array, limit: float) -> float:
     if inside and slope >= 0.0:
         return limit
     low, high, t = 0.0, limit, 0.0
-    for _ in range(100):
+    last = 0.0
+    for _ in range(300):
         slope = 0.0
         bend = 0.0
         inside = True
@@ -46,10 +47,18 @@ def log_line(z: Array, q: Array, weights: Array, limit: float) -> float:
             high = t
         if inside and (bend == 0.0 or abs(slope) <= 1e-13 * np.sqrt(bend)):
             break
-        following = t + slope / bend if inside else 0.5 * (low + high)
-        if not (low < following < high):
+        following = t + slope / bend if inside else -1.0
+        move = abs(following - t)
+        # Far below the root Newton only doubles what is tiny: bisect, over orders of
+        # magnitude first, unless its steps shrink.
+        if not (low < following < high) or 2.0 * move > last:
             following = 0.5 * (low + high)
-        if abs(following - t) <= 1e-15 * high:
+            if low > 0.0 and high > 16.0 * low:
+                following = np.sqrt(low * high)
+        elif move <= 1e-15 * t:
+            break
+        last = abs(following - t)
+        if last <= 1e-15 * high and low > 0.0:
             break
         t = following
     # The lower end of the bracket is inside and no worse than where we began.

@@ -22,7 +22,7 @@ def pivoted_cholesky(
     formed: time O(n r (r + d)), memory that of L.
 
     Pivots are the rows with the largest residual, looked for in pools: first in rows at
-    equal intervals, then, while any row is left above `tol`, in those with the largest
+    equal intervals, then, while a row is left above `tol`, in those with the largest
     residuals. The other rows follow by one triangular solve a pool. The first pivot is
     the row nearest the middle of the range, so that neither the order of the rows nor
     copies of them matter while all fit in one pool.
@@ -60,7 +60,7 @@ def pivoted_cholesky(
     """
     n = rows.shape[0]
     max_rank = min(max_rank, n)
-    factor = np.empty((min(max_rank, 32), n))
+    factor = np.empty((0, n))
     residual = np.ones(n)
     pivots = np.empty(0, np.intp)
     pool = _first_pool(rows)
@@ -70,7 +70,7 @@ def pivoted_cholesky(
             rows[pool], gamma, tol, max_rank, factor[:known, pool], residual[pool]
         )
         pivots = np.concatenate([pivots, pool[new]])
-        factor = _with_room(factor, len(pivots), max_rank)
+        factor = _with_room(factor, len(pivots))
         _extend(rows, gamma, factor, pivots, known, residual)
         if residual.max() <= tol:
             break
@@ -113,9 +113,13 @@ def nystrom_map(X: Array, landmarks: Array, triangle: Array, gamma: float) -> Ar
 
 
 def _first_pool(rows: Array) -> Indices:
-    """Return rows at equal intervals, beginning with the middle of the range."""
+    """Return rows at equal intervals, beginning with the middle of the range.
+
+    The ends of the range are among them: no row is far from all others unseen.
+    """
     n = rows.shape[0]
-    pool = np.linspace(0, n - 1, min(n, POOL)).astype(np.intp)
+    spread = np.linspace(0, n - 1, min(n, POOL)).astype(np.intp)
+    pool = np.unique(np.concatenate([spread, rows.argmin(axis=0), rows.argmax(axis=0)]))
     middle = 0.5 * (rows.min(axis=0) + rows.max(axis=0))
     centred = rows[pool] - middle
     nearest = int(np.argmin(np.einsum("ij,ij->i", centred, centred)))
@@ -139,14 +143,14 @@ def _pivots(
 ) -> list[int]:
     """Return pivots within a pool, greedily, until its residuals are below `tol`."""
     rest = residual.copy()
-    factor = _with_room(known, known.shape[0] + 1, max_rank)
+    factor = known
     norms = gamma * np.einsum("ij,ij->i", rows, rows)
     pivots: list[int] = []
     for r in range(known.shape[0], max_rank):
         i = int(np.argmax(rest))
         if rest[i] <= tol:
             break
-        factor = _with_room(factor, r + 1, max_rank)
+        factor = _with_room(factor, r + 1)
         exponent = (2.0 * gamma) * (rows @ rows[i]) - norms - norms[i]
         column = np.exp(np.minimum(exponent, 0.0))
         column -= factor[:r, i] @ factor[:r]
@@ -190,9 +194,10 @@ def _lower(matrix: Array) -> Array:
     """Return the Cholesky factor; pivots are above `tol`, so rounding is small."""
     size = matrix.shape[0]
     try:
-        return np.linalg.cholesky(matrix)
+        out: Array = np.linalg.cholesky(matrix)
     except np.linalg.LinAlgError:
-        return np.linalg.cholesky(matrix + 1e-14 * size * np.eye(size))
+        out = np.linalg.cholesky(matrix + 1e-14 * size * np.eye(size))
+    return out
 
 
 def _forward(triangle: Array, kernel: Array) -> Array:
@@ -203,11 +208,11 @@ def _forward(triangle: Array, kernel: Array) -> Array:
     return out
 
 
-def _with_room(factor: Array, rank: int, max_rank: int) -> Array:
-    """Return the factor with room for `rank` rows, doubled when it grows."""
+def _with_room(factor: Array, rank: int) -> Array:
+    """Return the factor with room for `rank` rows, for twice as many if it grows."""
     if rank <= factor.shape[0]:
         return factor
-    rows = min(max(2 * factor.shape[0], rank, 32), max(max_rank, rank))
-    larger = np.empty((rows, factor.shape[1]))
+    # Rows that nobody writes to take no memory.
+    larger = np.empty((2 * rank + 8, factor.shape[1]))
     larger[: factor.shape[0]] = factor
     return larger

@@ -7,7 +7,6 @@ from counterpoise.numerics.compiled import compiled
 from counterpoise.numerics.factors import append_row, remove_row, solve_factored
 
 
-@compiled
 def simplex_quadratic(
     curvature: Array, linear: Array, start: Array, tol: float, max_pivots: int
 ) -> Array:
@@ -34,23 +33,48 @@ def simplex_quadratic(
         Ends with the present point, which is never worse than `start`.
     """
     size = linear.size
-    tau = np.trace(curvature) / size
+    tau = float(np.trace(curvature)) / size
     ridge = 1e-13 * max(tau, 1e-300)
     u = start / start.sum()
-    slopes = curvature @ u - linear
+    order = np.argsort(u <= 0.0, kind="stable")
+    k = int(np.count_nonzero(u))
     factor = np.zeros((size, size))
-    order = np.empty(size, np.intp)  # the free entries, as the factor has them
-    free = np.zeros(size, np.bool_)
+    some = order[:k]
+    block = curvature[np.ix_(some, some)] + tau
+    block[np.arange(k), np.arange(k)] += ridge
+    try:
+        factor[:k, :k] = np.linalg.cholesky(block)
+    except np.linalg.LinAlgError:
+        _factorize(block, factor, ridge)
+    curvature = np.ascontiguousarray(curvature)
+    return _pivot(curvature, linear, u, factor, order, k, tau, tol, max_pivots)
+
+
+@compiled
+def _factorize(block: Array, factor: Array, least: float) -> None:
+    """Fill in the factor of a block that is singular, row by row."""
+    for k in range(block.shape[0]):
+        append_row(factor, k, block[k, :k].copy(), block[k, k], least)
+
+
+@compiled
+def _pivot(
+    curvature: Array,
+    linear: Array,
+    u: Array,
+    factor: Array,
+    order: Indices,
+    k: int,
+    tau: float,
+    tol: float,
+    max_pivots: int,
+) -> Array:
+    """Return the minimiser; the first k of `order` are free, as the factor has them."""
+    size = linear.size
+    ridge = 1e-13 * max(tau, 1e-300)
+    slopes = curvature @ u - linear
+    free = u > 0.0
     row = np.empty(size)
-    k = 0
-    for i in range(size):
-        if u[i] > 0.0:
-            for j in range(k):
-                row[j] = curvature[i, order[j]] + tau
-            append_row(factor, k, row, curvature[i, i] + tau + ridge, ridge)
-            order[k] = i
-            free[i] = True
-            k += 1
     refined = 0
     for _ in range(max_pivots):
         step = _newton_step(factor, k, order, slopes, u)

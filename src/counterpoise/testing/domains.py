@@ -42,7 +42,8 @@ def check_domain(domain: Any, random_state: int = 0) -> None:
     """
     rng = np.random.default_rng(random_state)
     n = domain.size
-    assert domain.start().shape == (n,)
+    shape = domain.start().shape
+    assert shape == (n,), f"start() must have shape ({n},), got {shape}"
     assert domain.infeasibility(domain.start()) <= INSIDE, "the start is outside"
     inside = feasible_points(domain, 30, random_state)
     for x in inside:

@@ -25,6 +25,8 @@ def check_objective(objective: Any, points: Array, rtol: float = 1e-5) -> None:
     rtol : float
         Relative tolerance of differences.
     """
+    points = np.atleast_2d(np.asarray(points, dtype=float))
+    assert len(points) >= 2, "at least two points are needed"
     values = [objective.value(x) for x in points]
     assert np.isfinite(values).all(), "the value must be finite at the given points"
     for x in points:
@@ -39,6 +41,7 @@ def check_objective(objective: Any, points: Array, rtol: float = 1e-5) -> None:
 def _check_gradient(objective: Any, x: Array, rtol: float) -> None:
     gradient = objective.gradient(x)
     assert gradient.shape == x.shape, "the gradient must have the shape of the point"
+    assert np.isfinite(gradient).all(), "the gradient must be finite where the value is"
     slopes = _differences(lambda y: objective.value(y), x)
     size = max(1.0, float(np.abs(gradient).max()))
     np.testing.assert_allclose(
@@ -46,7 +49,7 @@ def _check_gradient(objective: Any, x: Array, rtol: float) -> None:
         slopes,
         rtol=rtol,
         atol=rtol * size,
-        err_msg="gradient and differences",
+        err_msg="the gradient (ACTUAL) and central differences (DESIRED)",
     )
 
 
@@ -128,11 +131,14 @@ def _check_model(objective: Any, points: Array, rtol: float) -> None:
     np.testing.assert_allclose(bend, turned, rtol=10 * rtol, atol=10 * rtol * size)
 
 
-def _check_similarity(objective: Any, points: Array, rtol: float) -> None:
-    some = np.arange(min(points.shape[1], 4))
-    similarity = objective.similarity(some)
-    np.testing.assert_allclose(similarity, similarity.T, atol=1e-12)
-    assert similarity.max() <= 1.0 + 1e-9, "similarities must not exceed one"
+def _check_distinct(objective: Any, points: Array, rtol: float) -> None:
+    every = np.arange(points.shape[1])
+    first = objective.distinct(every, 1, 0.5)
+    assert first.tolist() == [0], "the first candidate must be taken"
+    all_of_them = objective.distinct(every, every.size, 1.0 + 1e-9)
+    assert all_of_them.tolist() == every.tolist(), "nothing is more alike than equal"
+    few = objective.distinct(every, every.size, -2.0)
+    assert few.tolist() == [0], "everything is more alike than that"
 
 
 def _check_prox(objective: Any, points: Array, rtol: float) -> None:
@@ -161,7 +167,10 @@ def _check_blocks(objective: Any, points: Array, rtol: float) -> None:
 def _check_lower_bound(objective: Any, points: Array, rtol: float) -> None:
     for x in points:
         for y in (x, -x, 0.0 * x, x - objective.gradient(x)):
-            assert objective.value(y) >= objective.lower_bound
+            value = objective.value(y)
+            assert value >= objective.lower_bound, (
+                f"the value {value} is below lower_bound {objective.lower_bound}"
+            )
 
 
 _CAPABILITY_CHECKS = {
@@ -169,7 +178,7 @@ _CAPABILITY_CHECKS = {
     "along": _check_along,
     "columns": _check_columns,
     "model": _check_model,
-    "similarity": _check_similarity,
+    "distinct": _check_distinct,
     "prox": _check_prox,
     "blocks": _check_blocks,
     "lower_bound": _check_lower_bound,

@@ -31,6 +31,7 @@ def check_problem(problem: Any, optimum: float, points: Array) -> None:
             f"the bound {proof.bound} is above the optimum {optimum}"
         )
         excess = proof.objective - optimum
+        assert excess >= -slack, f"a feasible point beats the optimum by {-excess}"
         assert not excess > proof.gap + slack, (
             f"the gap {proof.gap} is smaller than the excess {excess}"
         )

@@ -9,9 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from counterpoise.convex.objectives.columns import distinct
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.numerics.kernels import rbf, rbf_pull
+from counterpoise.samples.two_samples import TwoSamples
 
+# A mean of the kernel over the source is not taken below this.
+SMALLEST_SCALE = 1e-150
 # A start may have this many atoms before it is content with covering less.
 MANY_ATOMS = 300
 COVERS = (1e-3, 1e-30, 1e-250)
@@ -47,9 +51,9 @@ class StoredKernel:
         """Return v'A."""
         return v @ self.A
 
-    def similarity(self, i: Indices) -> Array:
-        """Return the kernel between the centres i."""
-        return rbf(self.centers[i], self.centers[i], self.gamma)
+    def distinct(self, i: Indices, count: int, alike: float) -> Indices:
+        """Return the first `count` of the columns i whose centres lie apart."""
+        return distinct_centers(self.centers, self.gamma, i, count, alike)
 
     def start(self) -> Array:
         """Return few columns that cover all rows, with equal shares."""
@@ -84,9 +88,9 @@ class ComputedKernel:
         """Return v'A."""
         return rbf_pull(v, self.rows, self.centers, self.gamma) / self.scale
 
-    def similarity(self, i: Indices) -> Array:
-        """Return the kernel between the centres i."""
-        return rbf(self.centers[i], self.centers[i], self.gamma)
+    def distinct(self, i: Indices, count: int, alike: float) -> Indices:
+        """Return the first `count` of the columns i whose centres lie apart."""
+        return distinct_centers(self.centers, self.gamma, i, count, alike)
 
     def start(self) -> Array:
         """Return few columns that cover all rows, with equal shares."""
@@ -95,6 +99,29 @@ class ComputedKernel:
     def stored(self, i: Indices) -> StoredKernel:
         """Return the columns i as a matrix in memory."""
         return StoredKernel.of(self.rows, self.centers[i], self.gamma, self.scale[i])
+
+
+def source_means(
+    samples: TwoSamples, centers: Any, gamma: float, relative: float = 0.0
+) -> Array:
+    """Return the scales b of the columns, never zero.
+
+    With `relative` > 0 they are means over that share of target rows and source rows
+    otherwise.
+    """
+    scale = rbf_pull(samples.source_share, samples.source, centers, gamma)
+    if relative > 0.0:
+        among = rbf_pull(samples.target_share, samples.target, centers, gamma)
+        scale = (1.0 - relative) * scale + relative * among
+    return np.maximum(scale, SMALLEST_SCALE)
+
+
+def distinct_centers(
+    centers: Any, gamma: float, i: Indices, count: int, alike: float
+) -> Indices:
+    """Return the first `count` of the centres i, no two within the kernel's reach."""
+    near = centers[i]
+    return distinct(i, count, alike, lambda k: rbf(near, near[[k]], gamma)[:, 0])
 
 
 def covering(rows: Any, centers: Any, gamma: float) -> Array:

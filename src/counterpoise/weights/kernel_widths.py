@@ -9,7 +9,7 @@ from counterpoise.convex import Corrective, MixtureLikelihood, solve
 from counterpoise.numerics.arrays import Array
 from counterpoise.numerics.kernels import median_distance, rbf, rbf_pull
 from counterpoise.samples.two_samples import TwoSamples
-from counterpoise.weights.kernel_designs import StoredKernel
+from counterpoise.weights.kernel_designs import SMALLEST_SCALE, StoredKernel
 from counterpoise.weights.search import N_FOLDS, HeldOut, choose, folds
 
 # Widths in units of the median distance between target rows, the smoothest first.
@@ -18,8 +18,6 @@ FACTORS = (2.0, 1.4, 1.0, 0.7, 0.5, 0.35, 0.25, 0.18)
 MOST_ROWS, FEWEST_ROWS = 2000, 20
 # A width at which more target rows than this have no source neighbour is not taken.
 MOST_UNCOVERED = 0.1
-# A mean of the kernel over the source is not taken below this.
-SMALLEST_SCALE = 1e-150
 
 
 def median_gamma(target: Any) -> float:

@@ -15,19 +15,23 @@ from counterpoise.convex import (
 )
 from counterpoise.engine import current_budget
 from counterpoise.numerics.arrays import Array
-from counterpoise.numerics.kernels import rbf_pull, rbf_push
+from counterpoise.numerics.kernels import rbf_push
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import Matrix, check_choice, check_integer, check_number
 from counterpoise.weights.base import Fitted, WeightEstimator
 from counterpoise.weights.centers import all_or_few
-from counterpoise.weights.kernel_designs import ComputedKernel, StoredKernel
+from counterpoise.weights.kernel_designs import (
+    ComputedKernel,
+    StoredKernel,
+    source_means,
+)
 from counterpoise.weights.kernel_widths import (
-    SMALLEST_SCALE,
     median_gamma,
     select_gamma,
     uncovered_share,
 )
 from counterpoise.weights.kliep_original import OriginalKLIEP
+from counterpoise.weights.low_rank_design import LowRankKernel
 
 SOLVERS = (
     "auto",
@@ -181,15 +185,16 @@ class KLIEP(WeightEstimator):
     def _fit(self, samples: TwoSamples) -> Fitted:
         seed = self._seed()
         self.gamma_ = self._width(samples, seed)
-        self.centers_ = all_or_few(samples, self.n_centers, seed)
-        problem = MixtureLikelihood(self._design(samples), samples.target_share)
-        solution = self._solve(problem, self._method(problem))
-        self.coef_ = solution.x / problem.A.scale
-        return Fitted(
-            solution,
-            self._weigh(samples.source),
-            uncovered_share(samples, self.gamma_),
-        )
+        design = self._design(samples, seed)
+        problem = MixtureLikelihood(design, samples.target_share)
+        solution = self._solve(problem, self._method(design))
+        self.coef_ = solution.x / design.scale
+        if self.centers_ is samples.target and self.relative == 0.0:
+            lonely = samples.source_mass * design.scale < 1.0
+            uncovered = float(samples.target_share[lonely].sum())
+        else:
+            uncovered = uncovered_share(samples, self.gamma_)
+        return Fitted(solution, self._weigh(samples.source), uncovered)
 
     def _weigh(self, X: Matrix) -> Array:
         used = np.flatnonzero(self.coef_)
@@ -206,26 +211,28 @@ class KLIEP(WeightEstimator):
             self.cv_results_ = curve
         return gamma
 
-    def _design(self, samples: TwoSamples) -> Any:
-        scale = rbf_pull(
-            samples.source_share, samples.source, self.centers_, self.gamma_
-        )
-        if self.relative > 0.0:
-            among = rbf_pull(
-                samples.target_share, samples.target, self.centers_, self.gamma_
-            )
-            scale = (1.0 - self.relative) * scale + self.relative * among
-        scale = np.maximum(scale, SMALLEST_SCALE)
+    def _design(self, samples: TwoSamples, seed: int) -> Any:
+        """Return the matrix of the problem in the cheapest form that there is."""
+        newton = self.solver in ("auto", "corrective")
+        if newton and self.n_centers in ("auto", None):
+            design = LowRankKernel.of(samples, self.gamma_, self.relative)
+            if design is not None:
+                self.centers_ = samples.target
+                return design
+        self.centers_ = all_or_few(samples, self.n_centers, seed)
+        scale = source_means(samples, self.centers_, self.gamma_, self.relative)
         size = 8 * samples.target.shape[0] * self.centers_.shape[0]
         kind = StoredKernel.of if size <= current_budget() else ComputedKernel
         return kind(samples.target, self.centers_, self.gamma_, scale)
 
-    def _method(self, problem: MixtureLikelihood) -> Solver:
+    def _method(self, design: Any) -> Solver:
         if self.solver in ("auto", "corrective"):
-            stored = isinstance(problem.A, StoredKernel)
-            return Corrective() if stored else PartialPricing()
+            if type(design) is ComputedKernel:
+                return PartialPricing()
+            # In many dimensions promising centres lie apart: let more of them join.
+            return Corrective(n_join=30 if self.n_features_in_ >= 10 else 10)
         if self.solver == "original":
-            return OriginalKLIEP(problem.A.scale)
+            return OriginalKLIEP(design.scale)
         if self.solver == "projected-gradient":
             return ProjectedGradient()
         variant = "plain" if self.solver == "frank-wolfe" else self.solver

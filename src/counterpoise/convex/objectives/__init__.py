@@ -12,7 +12,7 @@ it can do has a name, and a solver that needs it asks for it by that name:
                and of the direction)
 `columns`      `columns(i)`: the images of the coordinate vectors i, as columns
 `model`        `model(i, columns, image)`: gradient and Hessian in the coordinates i
-`similarity`   `similarity(i)`: how alike the coordinates i are, 1 for equal columns
+`distinct`     `distinct(i, count, alike)`: the first coordinates of i, no two alike
 `prox`         `prox(v, step)`: the minimiser of value + |x - v|^2 / (2 step)
 `blocks`       `blocks(size)`: pairs (share, objective) whose weighted mean this is
 `lower_bound`  a number that the value never goes below, on the whole space

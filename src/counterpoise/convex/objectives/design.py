@@ -4,7 +4,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from counterpoise.convex.objectives.columns import cosines, product
+from counterpoise.convex.objectives.columns import distinct_columns, product
 from counterpoise.numerics.arrays import Array, Indices
 
 
@@ -30,8 +30,8 @@ class Design(Protocol):
         """
         ...
 
-    def similarity(self, i: Indices) -> Array:
-        """Return how alike the columns i are, 1 for equal ones."""
+    def distinct(self, i: Indices, count: int, alike: float) -> Indices:
+        """Return the first `count` of the columns i, no two more alike than `alike`."""
         ...
 
 
@@ -55,7 +55,9 @@ def image_under(A: Any, x: Array) -> Array:
     return columns_of(A, support) @ x[support]
 
 
-def similarity_of(A: Any, i: Indices) -> Array:
-    """Return how alike the columns i are."""
-    out: Array = cosines(A[:, i]) if isinstance(A, np.ndarray) else A.similarity(i)
+def distinct_of(A: Any, i: Indices, count: int, alike: float) -> Indices:
+    """Return the first `count` of the columns i, no two more alike than `alike`."""
+    if isinstance(A, np.ndarray):
+        return distinct_columns(A, i, count, alike)
+    out: Indices = A.distinct(i, count, alike)
     return out

@@ -3,13 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
 
-from counterpoise.convex.objectives.columns import cosines, product, slices
+from counterpoise.convex.objectives.columns import distinct_columns, product, slices
 from counterpoise.convex.objectives.conic_form import ConicForm
-from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.numerics.arrays import Array, Indices, finite_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,9 +31,11 @@ class LeastSquares:
 
     A: Array
     b: Array
-    lower_bound: float = 0.0
+    lower_bound: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "A", finite_array("A", self.A, 2))
+        object.__setattr__(self, "b", finite_array("b", self.b, 1))
         if self.A.shape[0] != len(self.b):
             raise ValueError(
                 f"b must have {self.A.shape[0]} entries, one a row of A, "
@@ -84,9 +87,9 @@ class LeastSquares:
         m = len(self.b)
         return columns.T @ (image - self.b) / m, columns.T @ columns / m
 
-    def similarity(self, i: Indices) -> Array:
-        """Return the cosines between the columns i of A."""
-        return cosines(self.A[:, i])
+    def distinct(self, i: Indices, count: int, alike: float) -> Indices:
+        """Return the first `count` of the coordinates i that differ."""
+        return distinct_columns(self.A, i, count, alike)
 
     def prox(self, v: Array, step: float) -> Array:
         """Return the minimiser of value + |x - v|^2 / (2 step)."""

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,15 @@ from counterpoise.convex.objectives.columns import slices
 from counterpoise.convex.objectives.conic_form import ConicForm
 from counterpoise.convex.objectives.design import (
     columns_of,
+    distinct_of,
     image_under,
     pulled,
-    similarity_of,
 )
-from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.numerics.arrays import Array, Indices, finite_array
 from counterpoise.numerics.line_search import log_line
+
+# Rows whose largest entry lies beyond this, or below its inverse, are scaled.
+EXTREME = 1e50
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,8 +44,11 @@ class NegativeMeanLog:
 
     A: Any
     weights: Array | None = None
+    _logs: Array | float = field(default=0.0, init=False, repr=False)
 
     def __post_init__(self) -> None:
+        if not hasattr(self.A, "pull"):
+            object.__setattr__(self, "A", finite_array("A", self.A, 2))
         m = self.A.shape[0]
         if self.weights is None:
             share = np.full(m, 1.0 / m)
@@ -56,6 +62,19 @@ class NegativeMeanLog:
                 )
             share = share / share.sum()
         object.__setattr__(self, "weights", share)
+        if isinstance(self.A, np.ndarray):
+            self._tame(share)
+
+    def _tame(self, share: Array) -> None:
+        """Divide rows of extreme size by their largest entry, and keep its logarithm.
+
+        Gradients stay what they are; products of entries no longer overflow.
+        """
+        peak = np.abs(self.A).max(axis=1)
+        peak = np.where((peak > 0.0) & (share > 0.0), peak, 1.0)
+        if peak.max() > EXTREME or peak.min() < 1.0 / EXTREME:
+            object.__setattr__(self, "A", self.A / peak[:, None])
+            object.__setattr__(self, "_logs", np.log(peak))
 
     def value(self, x: Array) -> float:
         """Return the function at x."""
@@ -66,7 +85,7 @@ class NegativeMeanLog:
         return self.gradient_at(x, self.image(x))
 
     def image(self, x: Array) -> Array:
-        """Return Ax, at the price of the non-zero entries of x."""
+        """Return Ax, rows of extreme size divided by their largest entry."""
         return image_under(self.A, x)
 
     def value_at(self, x: Array, image: Array) -> float:
@@ -74,7 +93,7 @@ class NegativeMeanLog:
         counted = self._share > 0.0
         if not (image[counted] > 0.0).all():
             return math.inf
-        return -float(self._share[counted] @ np.log(image[counted]))
+        return self._offset - float(self._share[counted] @ np.log(image[counted]))
 
     def gradient_at(self, x: Array, image: Array) -> Array:
         """Return the gradient at x, given Ax."""
@@ -108,16 +127,19 @@ class NegativeMeanLog:
         )
         return -(self._pull(image) @ columns), scaled.T @ scaled
 
-    def similarity(self, i: Indices) -> Array:
-        """Return how alike the columns i of A are."""
-        return similarity_of(self.A, i)
+    def distinct(self, i: Indices, count: int, alike: float) -> Indices:
+        """Return the first `count` of the coordinates i that differ."""
+        return distinct_of(self.A, i, count, alike)
 
     def blocks(self, size: int) -> Iterator[tuple[float, "NegativeMeanLog"]]:
         """Yield pieces of `size` rows with their shares."""
         for rows in slices(self.A.shape[0], size):
             share = float(self._share[rows].sum())
             if share > 0.0:
-                yield share, NegativeMeanLog(self.A[rows], self._share[rows])
+                piece = NegativeMeanLog(self.A[rows], self._share[rows])
+                if isinstance(self._logs, np.ndarray):
+                    object.__setattr__(piece, "_logs", self._logs[rows])
+                yield share, piece
 
     def conic(self) -> ConicForm:
         """Return the exponential cones t_j <= log (Ax)_j, as (t, 1, Ax)."""
@@ -135,7 +157,13 @@ class NegativeMeanLog:
             sparse.csc_matrix(rows),
             b,
             (("exponential", 3),) * k,
+            self._offset,
         )
+
+    @property
+    def _offset(self) -> float:
+        """What scaled rows add to the value."""
+        return -float((self._share * self._logs).sum())
 
     @property
     def _share(self) -> Array:

@@ -6,9 +6,9 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from counterpoise.convex.objectives.columns import product
+from counterpoise.convex.objectives.columns import distinct, product
 from counterpoise.convex.objectives.conic_form import ConicForm
-from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.numerics.arrays import Array, Indices, finite_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +23,9 @@ class Quadratic:
         Linear term.
     constant : float
         Added to every value.
+    trusted : bool
+        Whether Q is known to be positive semidefinite, which is otherwise checked at
+        the price of a Cholesky factor: about a non-convex function nothing is proved.
 
     Examples
     --------
@@ -34,17 +37,20 @@ class Quadratic:
     Q: Array
     c: Array
     constant: float = 0.0
+    trusted: bool = False
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "Q", finite_array("Q", self.Q, 2))
+        object.__setattr__(self, "c", finite_array("c", self.c, 1))
         n = len(self.c)
         if self.Q.shape != (n, n):
             raise ValueError(f"Q must have shape ({n}, {n}), got {self.Q.shape}")
-        if not (np.isfinite(self.Q).all() and np.isfinite(self.c).all()):
-            raise ValueError("Q and c must be finite")
         if not np.allclose(
             self.Q, self.Q.T, rtol=1e-8, atol=1e-10 * np.abs(self.Q).max()
         ):
             raise ValueError("Q must be symmetric")
+        if not self.trusted:
+            _check_semidefinite(self.Q)
 
     def value(self, x: Array) -> float:
         """Return the function at x."""
@@ -89,11 +95,14 @@ class Quadratic:
         """Return gradient and Hessian in the coordinates i."""
         return image[i] + self.c[i], columns[i]
 
-    def similarity(self, i: Indices) -> Array:
-        """Return the correlations of the coordinates i under Q."""
-        scale = np.sqrt(np.maximum(np.diag(self.Q)[i], 1e-300))
-        block: Array = self.Q[np.ix_(i, i)] / np.outer(scale, scale)
-        return block
+    def distinct(self, i: Indices, count: int, alike: float) -> Indices:
+        """Return the first `count` of the coordinates i that differ under Q."""
+        scale = np.sqrt(np.maximum(np.diag(self.Q), 1e-300))[i]
+
+        def correlation(k: int) -> Array:
+            return self.Q[i, i[k]] / (scale * scale[k])
+
+        return distinct(i, count, alike, correlation)
 
     def prox(self, v: Array, step: float) -> Array:
         """Return the minimiser of value + |x - v|^2 / (2 step)."""
@@ -114,3 +123,16 @@ class Quadratic:
         return ConicForm(
             sparse.csc_matrix(self.Q), self.c, nothing, np.zeros(0), (), self.constant
         )
+
+
+def _check_semidefinite(Q: Array) -> None:
+    n = len(Q)
+    slack = 1e-10 * max(float(np.abs(np.diag(Q)).max()), 1e-300)
+    try:
+        np.linalg.cholesky(Q + slack * np.eye(n))
+    except np.linalg.LinAlgError:
+        least = float(np.linalg.eigvalsh(Q)[0])
+        if least < -slack:
+            raise ValueError(
+                f"Q must be positive semidefinite, its smallest eigenvalue is {least:g}"
+            ) from None

@@ -25,7 +25,12 @@ __all__ = [
 
 
 def default_solver(problem: Any) -> Solver:
-    """Return the fastest of our solvers that accepts the problem."""
+    """Return the solver to begin with.
+
+    Corrective over the simplex, which is best where few of many coordinates are used
+    (ProjectedGradient is where hundreds are); else ProjectedGradient or
+    ProximalGradient.
+    """
     candidates: tuple[Solver, ...] = (
         Corrective(),
         ProjectedGradient(),
@@ -35,5 +40,7 @@ def default_solver(problem: Any) -> Solver:
         if not solver.accepts.lacking(problem):
             return solver
     raise SolverMismatchError(
-        "No solver of ours", problem, candidates[-1].accepts.lacking(problem)
+        "ProximalGradient, which takes most,",
+        problem,
+        candidates[-1].accepts.lacking(problem),
     )

@@ -7,7 +7,7 @@ import numpy as np
 
 from counterpoise.convex.requirements import Requirements
 from counterpoise.convex.solve import State
-from counterpoise.convex.solvers.point import evaluate, gradient_of
+from counterpoise.convex.solvers.point import claimed, near_point
 from counterpoise.numerics.arrays import Array
 
 
@@ -37,7 +37,7 @@ class ADMM:
     ----------
     relaxation : float
         Between 1 and 2.
-    step : float
+    step_size : float
         The first t, in units of the inverse curvature of f at the start.
 
     References
@@ -47,6 +47,12 @@ class ADMM:
 
     relaxation: float = 1.6
     step_size: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.relaxation < 2.0:
+            raise ValueError(f"relaxation must be in (0, 2), got {self.relaxation}")
+        if not self.step_size > 0.0:
+            raise ValueError(f"step_size must be positive, got {self.step_size}")
 
     @property
     def accepts(self) -> Requirements:
@@ -75,11 +81,7 @@ class ADMM:
         x = problem.objective.prox(z - u, step)
         mixed = self.relaxation * x + (1.0 - self.relaxation) * z
         v = mixed + u
-        following = (
-            problem.penalty.prox(v, step)
-            if hasattr(problem, "penalty")
-            else problem.domain.project(v)
-        )
+        following = near_point(problem, v, step)
         u = v - following
         apart = float(np.linalg.norm(x - following))
         moved = float(np.linalg.norm(following - z))
@@ -95,7 +97,5 @@ class ADMM:
 
     @staticmethod
     def _state(problem: Any, z: Array, u: Array, step: float, rounds: int) -> State:
-        point = evaluate(problem.objective, z)
-        gradient = gradient_of(problem.objective, point)
-        claim = problem.judge(z, point.value, gradient)
+        _, _, claim = claimed(problem, z)
         return State(z, claim, _Memory(z, u, step), counts={"rounds": rounds})

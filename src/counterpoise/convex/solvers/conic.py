@@ -1,5 +1,6 @@
 """Interior-point solves of conic programmes, by Clarabel."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,7 @@ from scipy import sparse
 from counterpoise.convex.objectives import ConicForm
 from counterpoise.convex.requirements import Requirements
 from counterpoise.convex.solve import State
-from counterpoise.convex.solvers.point import evaluate, gradient_of
+from counterpoise.convex.solvers.point import claimed
 from counterpoise.numerics.arrays import Array
 
 
@@ -18,15 +19,19 @@ class Conic:
     """The whole problem as one conic programme, solved by Clarabel in one step.
 
     The answer is projected onto the domain before it is judged, because an
-    interior-point method meets its constraints up to its tolerance only.
+    interior-point method meets its constraints up to its tolerance only. The one step
+    cannot be cut short by a time budget, except by `max_seconds`.
 
     Parameters
     ----------
     accuracy : float
         Clarabel's own tolerance on gap and feasibility.
+    max_seconds : float
+        Clarabel's own time limit.
     """
 
     accuracy: float = 1e-12
+    max_seconds: float = math.inf
 
     @property
     def accepts(self) -> Requirements:
@@ -42,16 +47,14 @@ class Conic:
     def step(self, problem: Any, state: State) -> State:
         """Return the answer of Clarabel; there is no second step."""
         form = over_polyhedron(problem.objective.conic(), problem.domain.polyhedron())
-        x = solve_conic(form, self.accuracy)[: problem.domain.size]
+        x = solve_conic(form, self.accuracy, self.max_seconds)[: problem.domain.size]
         if not np.isfinite(x).all():
             return State(state.x, state.claim, stalled=True)
         return self._state(problem, problem.domain.project(x), True)
 
     @staticmethod
     def _state(problem: Any, x: Array, last: bool) -> State:
-        point = evaluate(problem.objective, x)
-        gradient = gradient_of(problem.objective, point)
-        claim = problem.judge(x, point.value, gradient)
+        _, _, claim = claimed(problem, x)
         return State(x, claim, stalled=last)
 
 
@@ -79,7 +82,9 @@ def over_polyhedron(
     )
 
 
-def solve_conic(form: ConicForm, accuracy: float) -> Array:
+def solve_conic(
+    form: ConicForm, accuracy: float, max_seconds: float = math.inf
+) -> Array:
     """Return the variables of a conic form at Clarabel's optimum."""
     import clarabel
 
@@ -90,6 +95,7 @@ def solve_conic(form: ConicForm, accuracy: float) -> Array:
     }
     settings = clarabel.DefaultSettings()
     settings.verbose = False
+    settings.time_limit = max_seconds
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = accuracy
     answer = clarabel.DefaultSolver(
         sparse.triu(form.P, format="csc"),

@@ -1,7 +1,7 @@
 """Active-set Newton steps over the simplex: few atoms, each with its best share."""
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,10 @@ from counterpoise.convex.solvers.point import few_atoms
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.numerics.simplex_quadratic import simplex_quadratic
 
+# Coordinates among which those that join are looked for.
+MOST_CANDIDATES = 20_000
+MOST_JOINING = 320
+
 
 @dataclass(frozen=True)
 class _Memory:
@@ -20,6 +24,7 @@ class _Memory:
     columns: Array
     image: Array
     gradient: Array
+    n_join: int
     counts: Counter[str] = field(default_factory=Counter)
 
 
@@ -38,7 +43,8 @@ class Corrective:
     Parameters
     ----------
     n_join : int
-        Largest number of coordinates that join in a step.
+        Largest number of coordinates that join in the first step; it doubles after a
+        step in which as many joined and the gap hardly fell.
     n_newton : int
         Largest number of Newton steps on the active coordinates in a step.
     alike : float
@@ -61,7 +67,7 @@ class Corrective:
     def accepts(self) -> Requirements:
         """A simplex and an objective with columns and second-order models."""
         return Requirements(
-            objective=("image", "along", "columns", "model", "similarity"),
+            objective=("image", "along", "columns", "model", "distinct"),
             domain=("coordinates",),
         )
 
@@ -74,6 +80,7 @@ class Corrective:
             active,
             x[active] / x[active].sum(),
             problem.objective.columns(active),
+            self.n_join,
             Counter(),
         )
 
@@ -85,7 +92,8 @@ class Corrective:
         active = np.concatenate([memory.active, joining])
         shares = np.concatenate([memory.shares, np.zeros(joining.size)])
         columns = np.hstack([memory.columns, objective.columns(joining)])
-        image = memory.image
+        shares = self._mixed_in(problem, memory, active, shares, columns)
+        image = columns @ shares
         counts = Counter(memory.counts)
         # Below this the line search would only see rounding; Newton's step is right.
         noise = 1e-10 * max(1.0, abs(state.claim.objective))
@@ -114,9 +122,18 @@ class Corrective:
             if fall < 0.02 * state.claim.gap:
                 break
         keep = shares > 0.0
+        # Where a full group of newcomers hardly helps, the optimum has many atoms.
+        slow = joining.size == memory.n_join
         after = self._state(
-            problem, active[keep], shares[keep], columns[:, keep], counts
+            problem,
+            active[keep],
+            shares[keep],
+            columns[:, keep],
+            min(2 * memory.n_join, MOST_JOINING) if slow else memory.n_join,
+            counts,
         )
+        if after.claim.gap < 0.3 * state.claim.gap:
+            after = replace(after, memory=replace(after.memory, n_join=memory.n_join))
         if (
             after.claim.objective >= state.claim.objective
             and after.claim.gap >= state.claim.gap
@@ -132,6 +149,7 @@ class Corrective:
         active: Indices,
         shares: Array,
         columns: Array,
+        n_join: int,
         counts: Counter[str],
     ) -> State:
         objective = problem.objective
@@ -139,31 +157,54 @@ class Corrective:
         image = columns @ shares
         gradient = objective.gradient_at(x, image)
         claim = problem.judge(x, objective.value_at(x, image), gradient)
-        memory = _Memory(active, shares, columns, image, gradient, counts)
+        memory = _Memory(active, shares, columns, image, gradient, n_join, counts)
         return State(x, claim, memory, counts=dict(counts))
+
+    def _mixed_in(
+        self,
+        problem: Any,
+        memory: _Memory,
+        active: Indices,
+        shares: Array,
+        columns: Array,
+    ) -> Array:
+        """Return shares with every very promising newcomer mixed in by a line search.
+
+        Far from the optimum, where a slope is a thousand times the mean one, a Newton
+        step only doubles what is tiny.
+        """
+        objective, size = problem.objective, problem.domain.size
+        image = memory.image
+        for k in range(memory.active.size, active.size):
+            slopes = objective.model(active[[k]], columns[:, [k]], image)[0]
+            level = shares @ objective.model(active, columns, image)[0]
+            if not -slopes[0] > 1e3 * abs(level):
+                break
+            direction = -shares
+            direction[k] += 1.0
+            length = objective.along(
+                _spread(active, shares, size),
+                _spread(active, direction, size),
+                1.0,
+                (image, columns @ direction),
+            )
+            shares = _clean(shares + length * direction)
+            image = columns @ shares
+        return shares
 
     def _joining(self, objective: Any, memory: _Memory, gap: float) -> Indices:
         """Return the inactive coordinates that promise most, no two of them alike."""
         level = float(memory.shares @ memory.gradient[memory.active])
         promise = level - memory.gradient
         promise[memory.active] = -np.inf
-        count = min(max(20 * self.n_join, 100), promise.size)
+        count = min(MOST_CANDIDATES, promise.size)
         candidates = np.argpartition(-promise, count - 1)[:count]
-        order = np.lexsort((candidates, -promise[candidates]))
-        candidates = candidates[order]
         candidates = candidates[promise[candidates] > 0.02 * gap]
-        if candidates.size == 0:
-            return candidates
-        similarity = objective.similarity(candidates)
-        waiting = np.zeros(candidates.size, dtype=bool)
-        chosen = []
-        for k in range(candidates.size):
-            if not waiting[k]:
-                chosen.append(k)
-                waiting |= similarity[:, k] > self.alike
-                if len(chosen) == self.n_join:
-                    break
-        return candidates[chosen]
+        order = np.lexsort((candidates, -promise[candidates]))
+        chosen: Indices = objective.distinct(
+            candidates[order], memory.n_join, self.alike
+        )
+        return chosen
 
 
 def _clean(shares: Array) -> Array:

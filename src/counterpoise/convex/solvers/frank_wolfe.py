@@ -103,7 +103,11 @@ class FrankWolfe:
         """A domain with vertices; `along` for the exact line search."""
         exact = self.line_search == "exact"
         needed = ("value", "gradient", "along") if exact else ("value", "gradient")
-        return Requirements(objective=needed, domain=("vertex",))
+        return Requirements(
+            objective=needed,
+            domain=("vertex",),
+            hint="line_search='armijo' needs no `along`" if exact else "",
+        )
 
     def begin(self, problem: Any, x: Array | None) -> State:
         """Return the first state."""

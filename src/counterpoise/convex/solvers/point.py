@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from counterpoise.convex.certificate import Certificate
 from counterpoise.numerics.arrays import Array
 
 
@@ -33,6 +34,13 @@ def gradient_of(objective: Any, point: Point) -> Array:
         out: Array = objective.gradient(point.x)
     else:
         out = objective.gradient_at(point.x, point.image)
+    if math.isfinite(point.value) and not np.isfinite(out).all():
+        k = int(np.argmax(~np.isfinite(out)))
+        raise ValueError(
+            f"the gradient of {type(objective).__name__} is {out[k]} at entry {k}, where "
+            f"x is {point.x[k]:g} and the value finite: keep x away from that edge, "
+            "for example by Box(1e-9, ...)"
+        )
     return out
 
 
@@ -96,5 +104,24 @@ def few_atoms(problem: Any) -> Array:
     if np.count_nonzero(start) < 0.5 * start.size:
         return start
     vertex: Array = problem.domain.vertex(problem.objective.gradient(start))
-    reachable = problem.certify(vertex).gap <= 1e3 * problem.certify(start).gap
-    return vertex if reachable else start
+    there, here = problem.certify(vertex), problem.certify(start)
+    # A gap in nats hides how steep a point is; its residual does not.
+    far, near = there.residual or there.gap, here.residual or here.gap
+    return vertex if far <= 1e3 * near else start
+
+
+def claimed(problem: Any, x: Array) -> tuple[Point, Array, Certificate]:
+    """Return the point x, its gradient, and what they prove."""
+    point = evaluate(problem.objective, x)
+    gradient = gradient_of(problem.objective, point)
+    return point, gradient, problem.judge(x, point.value, gradient)
+
+
+def near_point(problem: Any, v: Array, step: float) -> Array:
+    """Return the prox of the penalty at v, or the projection on the domain."""
+    out: Array
+    if hasattr(problem, "penalty"):
+        out = problem.penalty.prox(v, step)
+    else:
+        out = problem.domain.project(v)
+    return out

@@ -42,6 +42,10 @@ class ProjectedGradient:
 
     memory: int = 10
 
+    def __post_init__(self) -> None:
+        if self.memory < 1:
+            raise ValueError(f"memory must be at least 1, got {self.memory}")
+
     @property
     def accepts(self) -> Requirements:
         """A domain with a projection."""
@@ -79,7 +83,7 @@ class ProjectedGradient:
         moved, turned = there.x - here.x, gradient - memory.gradient
         bend = float(moved @ turned)
         spectral = float(moved @ moved) / bend if bend > 0.0 else 1e10
-        values = (*memory.values[1 - self.memory :], there.value)
+        values = (*memory.values, there.value)[-self.memory :]
         return self._state(
             problem, there, gradient, float(np.clip(spectral, 1e-10, 1e10)), values
         )

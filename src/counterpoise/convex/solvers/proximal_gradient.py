@@ -8,7 +8,7 @@ import numpy as np
 
 from counterpoise.convex.requirements import Requirements
 from counterpoise.convex.solve import State
-from counterpoise.convex.solvers.point import Point, evaluate, gradient_of
+from counterpoise.convex.solvers.point import Point, evaluate, gradient_of, near_point
 from counterpoise.numerics.arrays import Array
 
 
@@ -42,6 +42,10 @@ class ProximalGradient:
 
     growth: float = 1.1
 
+    def __post_init__(self) -> None:
+        if not self.growth >= 1.0:
+            raise ValueError(f"growth must be at least 1, got {self.growth}")
+
     @property
     def accepts(self) -> Requirements:
         """A domain with a projection, or a penalty with a prox."""
@@ -64,10 +68,10 @@ class ProximalGradient:
             ahead, momentum = memory.point, 1.0
         slope = gradient_of(objective, ahead)
         length = self.growth * memory.length
+        halvings = 0
         while True:
-            there = evaluate(
-                objective, _prox(problem, ahead.x - length * slope, length)
-            )
+            near = near_point(problem, ahead.x - length * slope, length)
+            there = evaluate(objective, near)
             moved = there.x - ahead.x
             model = float(slope @ moved) + float(moved @ moved) / (2.0 * length)
             # Below rounding of the value the comparison says nothing any more.
@@ -75,7 +79,8 @@ class ProximalGradient:
             if there.value <= ahead.value + model + noise:
                 break
             length *= 0.5
-            if length < 1e-300:
+            halvings += 1
+            if halvings > 200:
                 return State(state.x, state.claim, memory, stalled=True)
         progress = there.x - memory.point.x
         if float((ahead.x - there.x) @ progress) > 0.0:
@@ -95,12 +100,3 @@ class ProximalGradient:
         gradient = gradient_of(problem.objective, point)
         claim = problem.judge(point.x, point.value, gradient)
         return State(point.x, claim, _Memory(point, ahead, momentum, length))
-
-
-def _prox(problem: Any, v: Array, step: float) -> Array:
-    out: Array
-    if hasattr(problem, "penalty"):
-        out = problem.penalty.prox(v, step)
-    else:
-        out = problem.domain.project(v)
-    return out
