@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 
 # Room -> the names that it offers at the top.
 _ROOMS: dict[str, tuple[str, ...]] = {
+    "report": ("plot_convergence", "plot_selection", "plot_weights"),
     "weights": ("KLIEP",),
     "samples": ("clip", "effective_sample_size", "flatten"),
     "validation": ("NoOverlapError", "NoTargetWarning", "PartialOverlapWarning"),
@@ -19,6 +20,7 @@ _SUBMODULES = (
     "datasets",
     "engine",
     "numerics",
+    "report",
     "samples",
     "testing",
     "validation",

@@ -283,6 +283,9 @@ class WeightEstimator(BaseEstimator):
             )
         powered = found.ratio**self.exponent
         self.mean_ratio_ = float(samples.source_share @ powered)
+        if not 0.0 < self.mean_ratio_ < np.inf:
+            # Without overlap the ratio underflows at every source row.
+            powered, self.mean_ratio_ = np.ones_like(powered), 1.0
         weights = np.empty(X.shape[0])
         weights[rows] = powered / self.mean_ratio_
         absent = source_weight == 0

@@ -8,6 +8,7 @@ import numpy as np
 from counterpoise.convex import Corrective, MixtureLikelihood, solve
 from counterpoise.numerics.arrays import Array
 from counterpoise.numerics.kernels import median_distance, rbf, rbf_pull
+from counterpoise.samples.scaling import pooled_scale, scale_columns
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.weights.kernel_designs import SMALLEST_SCALE, StoredKernel
 from counterpoise.weights.search import N_FOLDS, HeldOut, choose, folds
@@ -16,8 +17,9 @@ from counterpoise.weights.search import N_FOLDS, HeldOut, choose, folds
 FACTORS = (2.0, 1.4, 1.0, 0.7, 0.5, 0.35, 0.25, 0.18)
 # Rows of each sample that a search looks at, and the fewest that it can work with.
 MOST_ROWS, FEWEST_ROWS = 2000, 20
-# A width at which more target rows than this have no source neighbour is not taken.
-MOST_UNCOVERED = 0.1
+# A width at which more target rows than this have no source neighbour is not taken;
+# the relative ratio stands more of them.
+MOST_UNCOVERED, MOST_UNCOVERED_RELATIVE = 0.1, 0.3
 
 
 def median_gamma(target: Any) -> float:
@@ -59,7 +61,7 @@ def select_gamma(
             stacklevel=5,
         )
         return middle, None
-    samples = _thinned(samples, seed)
+    samples = thinned(samples, seed)
     gammas = middle / np.array(FACTORS) ** 2
     candidates = [held_out_kliep(samples, g, relative, seed) for g in gammas]
     choice = choose(candidates, samples)
@@ -117,20 +119,29 @@ def held_out_kliep(
         )
         support = np.flatnonzero(found.x)
         coef = found.x[support] / scale[support]
-        # Weights of mean one over the rows fitted to, so that folds can be pooled.
-        coef /= source_mean[support] @ coef
+        # Mean one over the rows fitted to, so that folds can be pooled.
+        coef /= max(float(source_mean[support] @ coef), SMALLEST_SCALE)
         weights_source[~kept] = to_source[np.ix_(~kept, left[support])] @ coef
         weights_target[out] = to_target[np.ix_(out, left[support])] @ coef
     covered = samples.source_mass * (p @ to_source) >= 1.0
+    bound = MOST_UNCOVERED_RELATIVE if relative > 0.0 else MOST_UNCOVERED
     return HeldOut(
         weights_target,
         weights_source,
         one_sided=float(q @ np.log(np.maximum(weights_target, 1e-300))),
-        admissible=float(q[~covered].sum()) <= MOST_UNCOVERED,
+        admissible=float(q[~covered].sum()) <= bound,
     )
 
 
-def _thinned(samples: TwoSamples, seed: int) -> TwoSamples:
+def scaled_samples(samples: TwoSamples) -> TwoSamples:
+    """Return the samples with columns divided by their pooled scale."""
+    scale = pooled_scale(samples)
+    return samples.with_rows(
+        scale_columns(samples.source, scale), scale_columns(samples.target, scale)
+    )
+
+
+def thinned(samples: TwoSamples, seed: int) -> TwoSamples:
     """Return at most 2000 rows of each sample, by chance."""
     n, m = samples.source.shape[0], samples.target.shape[0]
     if max(n, m) <= MOST_ROWS:
