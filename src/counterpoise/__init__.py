@@ -11,8 +11,25 @@ __version__ = "0.1.0"
 # Room -> the names that it offers at the top.
 _ROOMS: dict[str, tuple[str, ...]] = {
     "report": ("plot_convergence", "plot_selection", "plot_weights"),
-    "weights": ("KLIEP",),
-    "samples": ("clip", "effective_sample_size", "flatten"),
+    "weights": (
+        "KLIEP",
+        "KMM",
+        "LSIF",
+        "RULSIF",
+        "ULSIF",
+        "AutoWeights",
+        "DiscriminatorWeights",
+        "MixtureKLIEP",
+        "UniformWeights",
+    ),
+    "samples": (
+        "clip",
+        "domain_auc",
+        "effective_sample_size",
+        "flatten",
+        "mmd",
+        "overlap",
+    ),
     "validation": ("NoOverlapError", "NoTargetWarning", "PartialOverlapWarning"),
 }
 _SUBMODULES = (

@@ -1,4 +1,4 @@
-"""Quadratics of density-ratio fitting: over the non-negative orthant, and with a ridge."""
+"""The quadratics of density-ratio fitting: non-negative, or with a ridge."""
 
 import math
 from dataclasses import dataclass

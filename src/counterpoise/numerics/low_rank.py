@@ -33,7 +33,8 @@ def pivoted_cholesky(
     gamma : float
         The kernel is :math:`\exp(-\gamma |x - x'|^2)`.
     tol : float
-        Largest residual :math:`R_{ii}` to leave; K has ones on its diagonal.
+        Largest residual :math:`R_{ii}` to leave, but for what rounding of distances
+        makes of it; K has ones on its diagonal.
     max_rank : int
         Largest number of pivots.
 
@@ -64,14 +65,15 @@ def pivoted_cholesky(
     residual = np.ones(n)
     pivots = np.empty(0, np.intp)
     pool = _first_pool(rows)
+    tol = max(tol, _rounding(rows, gamma))
     while len(pivots) < max_rank:
         known = len(pivots)
-        new = _pivots(
+        new, triangle = _pivots(
             rows[pool], gamma, tol, max_rank, factor[:known, pool], residual[pool]
         )
         pivots = np.concatenate([pivots, pool[new]])
         factor = _with_room(factor, len(pivots))
-        _extend(rows, gamma, factor, pivots, known, residual)
+        _extend(rows, gamma, factor, pivots, triangle, residual)
         if residual.max() <= tol:
             break
         pool = _worst(residual)
@@ -133,6 +135,13 @@ def _worst(residual: Array) -> Indices:
     return some[np.argsort(-residual[some], kind="stable")]
 
 
+def _rounding(rows: Array, gamma: float) -> float:
+    """Return the error that rounding may make in an entry of the kernel."""
+    middle = 0.5 * (rows.min(axis=0) + rows.max(axis=0))
+    reach = np.maximum(rows.max(axis=0) - middle, middle - rows.min(axis=0))
+    return 16.0 * float(np.finfo(float).eps) * gamma * float(reach @ reach)
+
+
 def _pivots(
     rows: Array,
     gamma: float,
@@ -140,27 +149,32 @@ def _pivots(
     max_rank: int,
     known: Array,
     residual: Array,
-) -> list[int]:
-    """Return pivots within a pool, greedily, until its residuals are below `tol`."""
+) -> tuple[list[int], Array]:
+    """Return pivots within a pool, greedily, until its residuals are below `tol`.
+
+    Beside them the triangle of their new coordinates.
+    """
+    first = known.shape[0]
     rest = residual.copy()
     factor = known
-    norms = gamma * np.einsum("ij,ij->i", rows, rows)
     pivots: list[int] = []
-    for r in range(known.shape[0], max_rank):
+    for r in range(first, max_rank):
         i = int(np.argmax(rest))
         if rest[i] <= tol:
             break
         factor = _with_room(factor, r + 1)
-        exponent = (2.0 * gamma) * (rows @ rows[i]) - norms - norms[i]
-        column = np.exp(np.minimum(exponent, 0.0))
+        apart = rows - rows[i]
+        column = np.exp(-gamma * np.einsum("ij,ij->i", apart, apart))
         column -= factor[:r, i] @ factor[:r]
         column /= np.sqrt(rest[i])
+        column[pivots] = 0.0
+        column[i] = np.sqrt(rest[i])
         factor[r] = column
         rest -= column * column
         np.maximum(rest, 0.0, out=rest)
         rest[i] = 0.0
         pivots.append(i)
-    return pivots
+    return pivots, factor[first : first + len(pivots), pivots].T.copy()
 
 
 def _extend(
@@ -168,18 +182,16 @@ def _extend(
     gamma: float,
     factor: Array,
     pivots: Indices,
-    known: int,
+    triangle: Array,
     residual: Array,
 ) -> None:
-    """Write the coordinates along the pivots after the first `known`, for all rows."""
+    """Write the coordinates along the new pivots, those of the triangle."""
     r = len(pivots)
+    known = r - len(triangle)
     new = pivots[known:]
-    corner = rbf(rows[new], rows[new], gamma)
     across = factor[:known, new].copy()
-    corner -= across.T @ across
-    triangle = _lower(corner)
-    for first in range(0, rows.shape[0], BLOCK):
-        part = slice(first, first + BLOCK)
+    for start in range(0, rows.shape[0], BLOCK):
+        part = slice(start, start + BLOCK)
         kernel = rbf(rows[part], rows[new], gamma)
         if known:
             kernel -= factor[:known, part].T @ across
@@ -188,16 +200,6 @@ def _extend(
         residual[part] -= np.einsum("ij,ij->j", coordinates, coordinates)
     np.maximum(residual, 0.0, out=residual)
     residual[pivots] = 0.0
-
-
-def _lower(matrix: Array) -> Array:
-    """Return the Cholesky factor; pivots are above `tol`, so rounding is small."""
-    size = matrix.shape[0]
-    try:
-        out: Array = np.linalg.cholesky(matrix)
-    except np.linalg.LinAlgError:
-        out = np.linalg.cholesky(matrix + 1e-14 * size * np.eye(size))
-    return out
 
 
 def _forward(triangle: Array, kernel: Array) -> Array:

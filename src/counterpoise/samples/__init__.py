@@ -1,6 +1,24 @@
 """Facts about two samples that several rooms need."""
 
+from counterpoise.samples.domain_score import DomainScore, domain_score
 from counterpoise.samples.effective_size import clip, effective_sample_size, flatten
+from counterpoise.samples.encoding import TableEncoder
+from counterpoise.samples.measures import MMD, domain_auc, mmd
+from counterpoise.samples.overlap import Overlap, overlap, thin_share
 from counterpoise.samples.two_samples import TwoSamples
 
-__all__ = ["TwoSamples", "clip", "effective_sample_size", "flatten"]
+__all__ = [
+    "MMD",
+    "DomainScore",
+    "Overlap",
+    "TableEncoder",
+    "TwoSamples",
+    "clip",
+    "domain_auc",
+    "domain_score",
+    "effective_sample_size",
+    "flatten",
+    "mmd",
+    "overlap",
+    "thin_share",
+]

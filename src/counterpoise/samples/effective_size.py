@@ -20,10 +20,12 @@ def effective_sample_size(w: Any) -> float:
     2.0
     """
     w = _checked(w)
-    peak = w.max()
-    scaled = w / peak if peak > 0 else w
-    squares = float(scaled @ scaled)
-    return float(scaled.sum()) ** 2 / squares if squares > 0 else 0.0
+    peak = float(w.max())
+    if peak == 0:
+        return 0.0
+    # The square of a large weight overflows.
+    scaled = w / peak
+    return float(scaled.sum()) ** 2 / float(scaled @ scaled)
 
 
 def flatten(weights: Any, exponent: float) -> Array:
@@ -37,15 +39,15 @@ def flatten(weights: Any, exponent: float) -> Array:
     array([0.667, 1.333])
     """
     check_number("exponent", exponent, low=0.0, high=1.0)
-    powered = _checked(weights) ** exponent
-    return powered / powered.mean()
+    return _of_mean_one(_of_mean_one(_checked(weights)) ** exponent)
 
 
 def clip(weights: Any, bound: float) -> Array:
     """Return weights of mean one, none above `bound`, in the same order.
 
     The largest weights are cut at the level at which, after scaling to mean one, the
-    largest is `bound`.
+    largest is `bound`. Where too few weights are positive for that, those become
+    `bound`, and the rows of weight zero share what is left.
 
     Examples
     --------
@@ -53,24 +55,40 @@ def clip(weights: Any, bound: float) -> Array:
     array([0.8, 0.8, 0.8, 1.6])
     """
     check_number("bound", bound, low=1.0)
-    w = _checked(weights)
-    w = w / w.mean()
+    w = _of_mean_one(_checked(weights))
     if w.max() <= bound:
         return w
-    # With the k largest cut at c the mean is (sum of the others + k c) / n, and c over
-    # that is the bound; it rises with c, so the first k that fits is right.
-    ordered = np.sort(w)[::-1]
-    below = w.sum() - np.cumsum(ordered)
+    n, n_positive = w.size, int(np.count_nonzero(w))
+    if bound * n_positive <= n:
+        rest = (n - bound * n_positive) / max(n - n_positive, 1)
+        return np.where(w > 0, bound, rest)
+    cut = np.minimum(w, _level(w, bound))
+    return np.minimum(_of_mean_one(cut), bound)
+
+
+def _level(w: Array, bound: float) -> float:
+    """Return the level c at which c over the mean of min(w, c) is the bound."""
     n = w.size
-    for k in range(1, n + 1):
-        room = n - bound * k
-        level = bound * below[k - 1] / room if room > 0 else np.inf
-        if k == n or level >= ordered[k]:
-            break
-    if not np.isfinite(level):
-        return np.ones(n)
-    cut = np.minimum(w, level)
-    return np.minimum(cut / cut.mean(), bound)
+    ascending = np.sort(w)
+    # With the k largest cut at c the mean is (sum of the others + k c) / n, and c over
+    # that rises with c, so the smallest k whose c reaches the next weight is right.
+    k = np.arange(1, n)
+    others = np.cumsum(ascending)[:-1][::-1]
+    room = n - bound * k
+    reaches = bound * others >= room * ascending[:-1][::-1]
+    first = int(np.argmax(reaches)) if reaches.any() else n - 2
+    # Rounding alone brings the search to where there is no room.
+    level = bound * others[first] / room[first] if room[first] > 0 else np.inf
+    return float(min(level, ascending[n - 1 - first]))
+
+
+def _of_mean_one(w: Array) -> Array:
+    peak = float(w.max())
+    if peak == 0:
+        raise ValueError(f"all {w.size} weights are zero: they have no mean of one")
+    # The sum of weights near the largest float overflows.
+    w = w / peak
+    return w / w.mean()
 
 
 def _checked(weights: Any) -> Array:

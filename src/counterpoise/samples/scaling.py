@@ -44,7 +44,7 @@ def pooled_scale(samples: TwoSamples, names: tuple[str, ...] | None = None) -> A
         warnings.warn(
             f"hardly varies in the source but does in the target: {', '.join(listed)}",
             UserWarning,
-            stacklevel=4,
+            stacklevel=3,
         )
     return scale
 
@@ -57,12 +57,68 @@ def scale_columns(X: Matrix, scale: Array) -> Matrix:
     return X * factor
 
 
+def pooled_middle_and_spread(values: Array, share: Array) -> tuple[float, float]:
+    """Return the median and the distance of the quartiles of a column.
+
+    Where the quartiles are equal, as in a column that is mostly zero, the spread is the
+    median distance of the values that differ from the median: one for zeros and ones.
+    A constant has the spread one.
+
+    Parameters
+    ----------
+    values : array of shape (k,)
+        The column in both samples, one after the other, without missing values.
+    share : array of shape (k,)
+        What a row counts; half of the whole in either sample.
+
+    Examples
+    --------
+    >>> pooled_middle_and_spread(np.array([0.0, 0, 0, 0, 1]), np.full(5, 0.2))
+    (0.0, 1.0)
+    """
+    middle = weighted_quantile(values, share, 0.5)
+    low, high = (weighted_quantile(values, share, level) for level in (0.25, 0.75))
+    if high > low:
+        return middle, high - low
+    differs = values != middle
+    if not differs.any():
+        return middle, 1.0
+    away = np.abs(values[differs] - middle)
+    return middle, weighted_quantile(away, share[differs], 0.5)
+
+
+def weighted_quantile(values: Array, share: Array, level: float) -> float:
+    """Return the smallest value up to which at least `level` of the share lies.
+
+    Examples
+    --------
+    >>> weighted_quantile(np.array([3.0, 1.0, 2.0]), np.array([0.2, 0.4, 0.4]), 0.5)
+    2.0
+    """
+    order = np.argsort(values, kind="stable")
+    cumulative = np.cumsum(share[order])
+    # Shares that should add up to the level may miss it by rounding.
+    place = np.searchsorted(cumulative, level * cumulative[-1] * (1 - 1e-12))
+    return float(values[order[min(int(place), values.size - 1)]])
+
+
 def _moments(X: Any, share: Array) -> tuple[Array, Array]:
     """Return the weighted means and variances of the columns."""
     if sparse.issparse(X):
-        mean = np.asarray(share @ X).ravel()
-        square = np.asarray(share @ X.multiply(X)).ravel()
-        return mean, np.maximum(square - mean**2, 0.0)
+        return _sparse_moments(X, share)
     mean = share @ X
     centred = X - mean
     return mean, share @ (centred * centred)
+
+
+def _sparse_moments(X: Any, share: Array) -> tuple[Array, Array]:
+    entries = X.tocsr().copy()
+    mean = np.asarray(share @ entries).ravel()
+    # Mean square minus squared mean would leave of a large constant its rounding.
+    entries.data = (entries.data - mean[entries.indices]) ** 2
+    variance = np.asarray(share @ entries).ravel()
+    entries.data = np.ones_like(entries.data)
+    stored = np.asarray(share @ entries).ravel()
+    full = entries.count_nonzero(axis=0) == X.shape[0]
+    zeros = np.where(full, 0.0, np.maximum(1.0 - stored, 0.0))
+    return mean, variance + zeros * mean**2

@@ -1,5 +1,21 @@
 """Two samples in, a weight a source row out."""
 
+from counterpoise.weights.auto import AutoWeights
+from counterpoise.weights.discriminator import DiscriminatorWeights
 from counterpoise.weights.kliep import KLIEP
+from counterpoise.weights.least_squares import LSIF, RULSIF, ULSIF
+from counterpoise.weights.mean_matching import KMM
+from counterpoise.weights.mixture import MixtureKLIEP
+from counterpoise.weights.uniform import UniformWeights
 
-__all__ = ["KLIEP"]
+__all__ = [
+    "KLIEP",
+    "KMM",
+    "LSIF",
+    "RULSIF",
+    "ULSIF",
+    "AutoWeights",
+    "DiscriminatorWeights",
+    "MixtureKLIEP",
+    "UniformWeights",
+]

@@ -212,6 +212,53 @@ class WeightEstimator(BaseEstimator):
             self._refit, self._samples_, X, share / share.sum(), self._seed()
         )
 
+    def extreme_rows(self, k: int = 5) -> tuple[Indices, Indices]:
+        """Return the places of the k most and the k least weighted source rows.
+
+        Examples
+        --------
+        >>> from counterpoise import KLIEP
+        >>> from counterpoise.datasets import make_sinc_shift
+        >>> shift = make_sinc_shift(mean=0.5, random_state=0)
+        >>> kliep = KLIEP(gamma=1.0).fit(shift.X, X_target=shift.X_target)
+        >>> most, least = kliep.extreme_rows(3)
+        >>> bool(shift.X[most].mean() < shift.X[least].mean())
+        True
+        """
+        check_is_fitted(self, "weights_")
+        order = np.argsort(-self.weights_, kind="stable")
+        return order[:k], order[::-1][:k]
+
+    def driving_columns(self, max_rows: int = 500) -> Array:
+        r"""Return how much each column moves the log weight, in a standard deviation.
+
+        The mean over source rows, at most `max_rows` of them at equal intervals, of
+        :math:`|\log w(x + s_j e_j) - \log w(x - s_j e_j)| / 2`, with :math:`s_j` half
+        the column's standard deviation: the larger, the more of the shift the column
+        carries. Zero for constant columns; in the order of the columns.
+        """
+        check_is_fitted(self, "weights_")
+        d = self.n_features_in_
+        if self._samples_ is None:
+            return np.zeros(d)
+        rows = self._samples_.source
+        some = np.linspace(0, rows.shape[0] - 1, min(rows.shape[0], max_rows))
+        rows = rows[some.astype(int)]
+        rows = rows.toarray() if hasattr(rows, "toarray") else rows
+        out = np.zeros(d)
+        for j, step in enumerate(0.5 * rows.std(axis=0)):
+            if step > 0.0:
+                moved = np.zeros(d)
+                moved[j] = step
+                high, low = (
+                    self._weigh(self._scaled(rows + sign * moved)) for sign in (1, -1)
+                )
+                logs = np.log(np.maximum(high, 1e-300)) - np.log(
+                    np.maximum(low, 1e-300)
+                )
+                out[j] = float(np.abs(logs).mean())
+        return out
+
     def _refit(self, samples: TwoSamples) -> "WeightEstimator":
         """Return the same method fitted to other rows, nothing chosen anew."""
         again: WeightEstimator = clone(self).set_params(force=True, **self._chosen())

@@ -13,7 +13,7 @@ from counterpoise.numerics.arrays import Array
 
 # Share of the way to the boundary that a step goes.
 NEARLY = 0.995
-# Share of the domain's start that a start from elsewhere is mixed with.
+# Share of the middle that a start from elsewhere is mixed with.
 INWARDS = 0.05
 # From this gap on, in units of the scale, the free entries are solved for exactly.
 CLOSE = 1e-2
@@ -64,6 +64,16 @@ class _Bounds:
         """Whether the sum is an entry."""
         return self.low.size > self.size
 
+    def entries(self, x: Array) -> Array:
+        """Return x, with its sum if that is an entry."""
+        return np.append(x, x.sum()) if self.slack else x
+
+    def middle(self) -> Array:
+        """Return a point inside: in proportion to the caps, half way between sums."""
+        caps = self.high[: self.size]
+        total = 0.5 * (self.low[-1] + self.high[-1]) if self.slack else self.total
+        return self.entries(caps * (total / caps.sum()))
+
     def lacking(self, x: Array) -> float:
         """Return what the sum of the entries lacks."""
         goal = x[-1] if self.slack else self.total
@@ -104,13 +114,12 @@ class InteriorPoint:
 
     def begin(self, problem: Any, x: Array | None) -> State:
         """Return the first state."""
-        start = problem.domain.start()
-        first = start if x is None else x
+        first = problem.domain.start() if x is None else x
         claim = _judged(problem, first)
         bounds = _Bounds.of(problem.domain)
-        inside = start if x is None else (1.0 - INWARDS) * x + INWARDS * start
-        if bounds.slack:
-            inside = _within_slack(inside, bounds)
+        inside = bounds.middle()
+        if x is not None:
+            inside = (1.0 - INWARDS) * bounds.entries(x) + INWARDS * inside
         rooms = min(
             float((inside - bounds.low).min()), float((bounds.high - inside).min())
         )
@@ -142,8 +151,13 @@ class InteriorPoint:
                 proof = _judged(problem, exact)
                 if proof.gap <= claim.gap:
                     x, claim = exact, proof
-        stalled = float(np.abs(there.x - here.x).max()) <= 1e-15 * float(here.x.max())
-        return State(x, claim, there, stalled=stalled)
+        return State(x, claim, there, stalled=_spent(problem, bounds, there))
+
+
+def _spent(problem: Any, bounds: _Bounds, here: _Inside) -> bool:
+    """Tell whether the products of entries and multipliers are rounding only."""
+    left = (here.x - bounds.low) @ here.low + (bounds.high - here.x) @ here.high
+    return not float(left) > 1e-15 * problem.scale
 
 
 def _judged(problem: Any, x: Array) -> Certificate:
@@ -152,14 +166,6 @@ def _judged(problem: Any, x: Array) -> Certificate:
         x, point.value, gradient_of(problem.objective, point)
     )
     return claim
-
-
-def _within_slack(x: Array, bounds: _Bounds) -> Array:
-    """Return x and its sum, moved off the sum's bounds."""
-    total = float(x.sum())
-    low, high = bounds.low[-1], bounds.high[-1]
-    goal = float(np.clip(total, low + 0.05 * (high - low), high - 0.05 * (high - low)))
-    return np.append(x * (goal / total), goal)
 
 
 def _advance(objective: Any, bounds: _Bounds, here: _Inside) -> _Inside:
@@ -254,7 +260,9 @@ def _on_the_face(problem: Any, bounds: _Bounds, here: _Inside) -> Array | None:
     if goal is not None:
         short = goal - float(at.sum() + step.sum())
         step = step + (short / float(move[:, 1].sum())) * move[:, 1]
-    out: Array = problem.domain.project(at + step)
+    out: Array = np.clip(at + step, 0.0, bounds.high[:n])
+    if problem.domain.infeasibility(out) > 0.0:
+        out = problem.domain.project(out)
     return out
 
 

@@ -127,8 +127,9 @@ class ExpectationMaximization:
             x = further
             counts["extrapolations"] += 1
         claim = problem.certify(x)
-        # Rounding may undo the last step; then there is nothing left to gain.
-        if claim.objective > state.claim.objective:
+        # Where values differ by rounding alone, only the residual can still fall.
+        risen = claim.objective >= state.claim.objective
+        if risen and not claim.residual < state.claim.residual:
             return State(state.x, state.claim, counts=counts, stalled=True)
         return State(x, claim, counts=counts)
 

@@ -1,0 +1,476 @@
+"""Kernel mean matching: weights that bring the source's kernel mean to the target's."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, solve_triangular
+
+from counterpoise.convex import (
+    CappedSimplex,
+    FrankWolfe,
+    ProximalGradient,
+    Simplex,
+    Solution,
+    Solver,
+)
+from counterpoise.convex.problems_mean_matching import (
+    FactoredDistance,
+    KernelDistance,
+    MeanMatching,
+)
+from counterpoise.convex.solvers.interior_point import InteriorPoint
+from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.numerics.kernels import median_distance, rbf, rbf_pull, rbf_push
+from counterpoise.numerics.low_rank import pivoted_cholesky
+from counterpoise.samples.two_samples import TwoSamples
+from counterpoise.validation import Matrix, check_choice, check_number
+from counterpoise.weights.base import Fitted, WeightEstimator
+
+SOLVERS = ("auto", "frank-wolfe", "pairwise", "quadratic")
+# Ridges that "auto" tries, the largest first.
+RIDGES = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
+# A factor of this rank, with residuals this small, is cheap and as good as the kernel.
+MAX_RANK, PIVOT = 300, 1e-12
+# What the factor may hide, as a share of the gap that is asked for.
+HIDDEN = 0.5
+# Entries of the largest array, 1 GiB.
+BUDGET = 2**27
+# Target rows at most where the kernel has to be summed entry by entry.
+MANY = 20_000
+# Rows among which the uncovered target rows are counted where each costs n kernels.
+COUNTED = 2000
+# Up to here a dense Newton step is cheaper than the gradient steps it saves.
+FEW = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class _Means:
+    """The two kernel means, as far as fitting needs them.
+
+    `distance` makes the objective from the ridges of the rows; `spread` is one less the
+    mean kernel of two target rows, `scale` the unit of gaps, `uncovered` the share of
+    target rows that the source does not reach. Where `distance` sees the span of the
+    landmarks only, `residual` is what it misses of the source rows (None: nothing), and
+    `outside` what it misses of the target's mean.
+    """
+
+    distance: Callable[[Array], Any]
+    spread: float
+    scale: float
+    target_mass: float
+    uncovered: float
+    landmarks: "_Landmarks"
+    residual: Array | None = None
+    outside: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class _Landmarks:
+    """Rows in whose span others are expressed, and the source's coordinates there."""
+
+    rows: Array
+    triangle: Array
+    source: Array
+
+
+class KMM(WeightEstimator):
+    r"""Weights that bring the source's kernel mean to the target's.
+
+    With shares :math:`p_i` of the source rows and :math:`q_j` of the target rows (1/n
+    and 1/m unless weights are given), N the number of rows that the source stands for
+    and :math:`v_i = p_i w_i`,
+
+    .. math::
+
+        \min_w \Big\| \sum_i v_i \, k(x_i, \cdot) - \sum_j q_j \, k(t_j, \cdot)
+        \Big\|^2 + \rho \sum_i \frac{v_i^2}{N p_i}, \qquad
+        0 \le w_i \le B, \quad \Big| \sum_i v_i - 1 \Big| \le \epsilon
+
+    The first term is the squared maximum mean discrepancy (MMD). The second is
+    :math:`\rho / N` times the weighted mean of :math:`w^2`, :math:`\rho |v|^2` for
+    equal shares, so that a row of weight two is the row twice; it is :math:`\rho`
+    over the effective sample size.
+
+    Parameters
+    ----------
+    gamma : float or "median"
+        Width of the Gaussian kernel :math:`\exp(-\gamma |x - x'|^2)` on scaled columns;
+        "median": :math:`1/(2\sigma^2)`, :math:`\sigma` the median distance of two
+        target rows.
+    bound : float
+        B, the largest weight.
+    slack : float or None
+        :math:`\epsilon`, how far the weights' mean may be from one; None: 0. Huang et
+        al. take :math:`1 - 1/\sqrt{n}`.
+    ridge : float or "auto"
+        :math:`\rho`. "auto": the largest of 10, 3, 1, ..., 0.001 at which the MMD is
+        no larger than two samples of these effective sizes show by chance (the
+        smallest if none is).
+    solver : {"auto", "frank-wolfe", "pairwise", "quadratic"}
+        "quadratic" (and "auto"): an interior point, or accelerated projected gradient
+        for many rows with a kernel of full rank. The Frank-Wolfe variants converge
+        slowly and are here for comparison.
+    standardize : bool
+        Divide columns by their pooled scale.
+    tol : float
+        Gap to reach, relative to the squared MMD of weights of one (or, if larger, to
+        the squared MMD that two such samples show by chance).
+    max_iter : int
+        Largest number of steps.
+    max_time : float or None
+        Seconds after which no further step begins.
+    callback : callable or None
+        Called with the progress after every step; True ends the search.
+    exponent : float
+        Power that the weights are raised to, in [0, 1].
+    force : bool
+        Go on without overlap.
+    random_state : int, RandomState or None
+        Seed of the folds of `score`.
+
+    Attributes
+    ----------
+    weights_ : array of shape (n,)
+        The density ratio target/source at the source rows; mean one (within `slack`).
+    solution_ : Solution
+        :math:`v` with its certificate; rows are sorted, and without those of weight
+        zero.
+    gamma_, ridge_ : float
+        The values used.
+    mmd_ : float
+        The MMD (not squared) between weighted source and target.
+    noise_floor_ : float
+        The MMD (not squared) that two samples of the weights' effective size and the
+        target's size show by chance:
+        :math:`\sqrt{(1 - \bar k)(1/ESS + 1/m)}`, :math:`\bar k` the mean kernel of two
+        target rows.
+    effective_sample_size_, uncovered_ : float
+        Of the weights; share of the target rows with less than one expected source
+        neighbour at the width.
+
+    Notes
+    -----
+    The published problem (:math:`\rho = 0`) has no usable solution: in low dimension
+    its minimiser is far from unique, in high dimension it fits the sampling noise of
+    the target. The ridge makes it unique, and the rule above stops it where the noise
+    begins.
+
+    The certificate bounds the excess of :math:`v` over the true optimum. Where the
+    kernel has low rank the problem is solved on a pivoted Cholesky factor, and the gap
+    includes all that the factor can hide. Where it has not, and rows are too many for
+    their kernel to be stored within 1 GiB, the factor is kept, and a certificate that
+    does not hold says by how much. With a stored kernel, target rows beyond 20,000 are
+    represented by 20,000 at equal intervals.
+
+    The method defines no weights of other rows: `weigh` interpolates. It is the kernel
+    ridge regression of the fitted weights on the source rows with the same kernel and
+    ridge, on at most 300 landmarks, scaled to mean one over the source and cut to
+    [0, bound]; at the source rows it is near `weights_`, not equal to them.
+
+    References
+    ----------
+    Huang, Smola, Gretton, Borgwardt and Schoelkopf (2007). Gretton et al. (2009).
+
+    Examples
+    --------
+    >>> from counterpoise.datasets import make_gaussian_shift
+    >>> shift = make_gaussian_shift(n=300, m=300, d=1, random_state=0)
+    >>> kmm = KMM().fit(shift.X, X_target=shift.X_target)
+    >>> kmm.solution_.converged, kmm.mmd_ <= kmm.noise_floor_
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        *,
+        gamma: float | str = "median",
+        bound: float = 1000.0,
+        slack: float | None = None,
+        ridge: float | str = "auto",
+        solver: str = "auto",
+        standardize: bool = True,
+        tol: float = 1e-6,
+        max_iter: int = 10_000,
+        max_time: float | None = None,
+        callback: Any = None,
+        exponent: float = 1.0,
+        force: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.gamma = gamma
+        self.bound = bound
+        self.slack = slack
+        self.ridge = ridge
+        self.solver = solver
+        self.standardize = standardize
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.callback = callback
+        self.exponent = exponent
+        self.force = force
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        check_number(
+            "gamma", self.gamma, low=0.0, closed="neither", options=("median",)
+        )
+        check_number("bound", self.bound, low=1.0)
+        check_number(
+            "slack", self.slack, low=0.0, high=1.0, closed="left", options=(None,)
+        )
+        check_number("ridge", self.ridge, low=0.0, options=("auto",))
+        check_choice("solver", self.solver, SOLVERS)
+
+    def _chosen(self) -> dict[str, Any]:
+        return {"gamma": self.gamma_, "ridge": self.ridge_}
+
+    def _fit(self, samples: TwoSamples) -> Fitted:
+        if self.gamma == "median":
+            self.gamma_ = _median_gamma(samples)
+        else:
+            self.gamma_ = float(self.gamma)
+        means = _means(samples, self.gamma_, self.tol)
+        solution = self._match(means, samples)
+        ratio = np.clip(solution.x / samples.source_share, 0.0, self.bound)
+        self._landmarks_ = means.landmarks.rows
+        self._coef_ = _regression(
+            means.landmarks,
+            ratio,
+            samples.source_share * samples.source_mass,
+            self.ridge_,
+        )
+        return Fitted(solution, ratio, means.uncovered)
+
+    def _weigh(self, X: Matrix) -> Array:
+        out = np.empty(X.shape[0])
+        rows = max(BUDGET // (8 * len(self._coef_)), 1)
+        for first in range(0, X.shape[0], rows):
+            part = slice(first, first + rows)
+            out[part] = rbf(X[part], self._landmarks_, self.gamma_) @ self._coef_
+        return np.clip(out, 0.0, self.bound)
+
+    def _set(self, found: Fitted, *rest: Any) -> None:
+        super()._set(found, *rest)
+        # With slack the mean is a result; scaled to one it could break the bound.
+        mean = float(found.solution.x.sum()) if self.slack else 1.0
+        self.weights_ *= mean**self.exponent
+        self.mean_ratio_ /= mean**self.exponent
+
+    def _match(self, means: _Means, samples: TwoSamples) -> Solution:
+        """Solve at the ridge that is given or chosen, and say how well it matches."""
+        share = samples.source_share
+        domain = CappedSimplex(len(share), self.bound * share, 1.0, self.slack or 0.0)
+        counts = share * samples.source_mass
+
+        def problem(ridge: float) -> MeanMatching:
+            return MeanMatching(
+                means.distance(ridge / counts),
+                domain,
+                means.scale,
+                means.residual,
+                means.outside,
+            )
+
+        def quadratic(ridge: float, x: Array | None = None) -> Solution:
+            solver = _quadratic_solver(means, len(share), ridge)
+            return self._search(problem(ridge), solver, x)
+
+        if self.ridge == "auto":
+            self.ridge_, solution = _at_the_floor(quadratic, means, counts)
+        else:
+            self.ridge_ = float(self.ridge)
+        if self.solver in ("frank-wolfe", "pairwise"):
+            solution = self._search(*_by_vertices(problem(self.ridge_), self.solver))
+        elif self.ridge != "auto":
+            solution = quadratic(self.ridge_)
+        squared, floor = _noise(means, counts, solution.x)
+        self.mmd_ = float(np.sqrt(max(squared, 0.0)))
+        self.noise_floor_ = float(np.sqrt(floor))
+        return solution
+
+    def _search(
+        self, problem: MeanMatching, solver: Solver, x: Array | None = None
+    ) -> Solution:
+        """Solve a problem whose certificate may be out of reach."""
+        if problem.error(problem.start()) <= HIDDEN * self.tol * problem.scale:
+            return self._solve(problem, solver, x)
+        # What a factor hides no step can find: search without, and prove with it.
+        found = self._solve(replace(problem, residual=None, outside=0.0), solver, x)
+        return replace(found, certificate=problem.certify(found.x))
+
+
+def _at_the_floor(
+    match: Callable[[float, Array | None], Solution], means: _Means, counts: Array
+) -> tuple[float, Solution]:
+    """Return the largest ridge at which the MMD is no more than chance, or the last."""
+    x = None
+    for ridge in RIDGES:
+        solution = match(ridge, x)
+        x = solution.x
+        squared, floor = _noise(means, counts, x)
+        if squared <= floor:
+            break
+    return ridge, solution
+
+
+def _noise(means: _Means, counts: Array, v: Array) -> tuple[float, float]:
+    """Return the squared MMD of weights, and what chance alone would make of it."""
+    squared = float(means.distance(np.zeros_like(v)).value(v))
+    share = float((v * v / counts).sum()) / float(v.sum()) ** 2
+    return squared, means.spread * (share + 1.0 / means.target_mass)
+
+
+def _quadratic_solver(means: _Means, n: int, ridge: float) -> Solver:
+    """Return the solver that is fastest for a kernel and a ridge."""
+    # Two arrays of n x n are needed; above this ridge gradient steps are few.
+    dense = means.residual is None
+    if dense and (2 * n * n > BUDGET or (n > FEW and ridge >= 0.3)):
+        return ProximalGradient()
+    return InteriorPoint()
+
+
+def _by_vertices(problem: MeanMatching, solver: str) -> tuple[MeanMatching, Solver]:
+    """Return the problem and the Frank-Wolfe variant for it."""
+    domain = problem.domain
+    if domain.slack == 0.0 and domain.caps.min() >= domain.total:
+        # No cap is in reach: the vertices are single rows, and cheap.
+        problem = replace(problem, domain=Simplex(domain.size))
+    return problem, FrankWolfe("plain" if solver == "frank-wolfe" else "pairwise")
+
+
+def _means(samples: TwoSamples, gamma: float, tol: float) -> _Means:
+    """Return the kernel means of two samples, factored where that hides little."""
+    n = samples.source.shape[0]
+    rows = np.concatenate([samples.source, samples.target])
+    factor, pivots, residual = pivoted_cholesky(rows, gamma, PIVOT, MAX_RANK)
+    source, target = factor[:, :n], factor[:, n:]
+    landmarks = _Landmarks(rows[pivots], np.tril(factor[:, pivots].T), source)
+    mean, point = source @ samples.source_share, target @ samples.target_share
+    outside = float(np.sqrt(residual[n:]) @ samples.target_share)
+    hidden = (float(np.sqrt(residual[:n]) @ samples.source_share) + outside) ** 2
+    spread = _spread(
+        1.0 - float(residual[n:] @ samples.target_share), float(point @ point), samples
+    )
+    scale = _scale(float((mean - point) @ (mean - point)), spread, samples)
+    if hidden <= HIDDEN * tol * scale:
+        uncovered = _uncovered(samples, mean @ target, samples.target_share)
+    elif n * n <= BUDGET:
+        return _dense_means(samples, gamma, landmarks)
+    else:
+        uncovered = _uncovered_of_some(samples, gamma)
+    return _Means(
+        lambda ridge: FactoredDistance(source, point, ridge),
+        spread,
+        scale,
+        samples.target_mass,
+        uncovered,
+        landmarks,
+        residual[:n],
+        outside,
+    )
+
+
+def _dense_means(samples: TwoSamples, gamma: float, landmarks: _Landmarks) -> _Means:
+    """Return the kernel means with the kernel of the source stored."""
+    if samples.target.shape[0] > MANY:
+        samples = samples.take(slice(None), _at_intervals(samples.target, MANY))
+    X, T = samples.source, samples.target
+    p, q = samples.source_share, samples.target_share
+    K = rbf(X, X, gamma)
+    kappa = rbf_push(X, T, gamma, q)
+    constant = float(rbf_pull(q, T, T, gamma) @ q)
+    spread = _spread(1.0, constant, samples)
+    uniform = float(p @ (K @ p)) - 2.0 * float(kappa @ p) + constant
+    return _Means(
+        lambda ridge: KernelDistance(K, kappa, constant, ridge),
+        spread,
+        _scale(uniform, spread, samples),
+        samples.target_mass,
+        _uncovered(samples, rbf_pull(p, X, T, gamma), q),
+        landmarks,
+    )
+
+
+def _spread(diagonal: float, constant: float, samples: TwoSamples) -> float:
+    """Return the mean of k(t, t) less that of k(t, t') over pairs of different rows."""
+    mass = samples.target_mass
+    pairs = mass / (mass - 1.0) if mass > 1.0 else 1.0
+    return max(pairs * (diagonal - constant), 0.0)
+
+
+def _scale(uniform: float, spread: float, samples: TwoSamples) -> float:
+    """Return the squared MMD of weights of one, or of chance if that is larger."""
+    chance = spread * (1.0 / samples.source_mass + 1.0 / samples.target_mass)
+    # Where all is rounding, there is no unit.
+    return max(uniform, chance, 1e-9)
+
+
+def _uncovered(samples: TwoSamples, reach: Array, share: Array) -> float:
+    """Return the share of rows with less than one expected source neighbour."""
+    return float(share[samples.source_mass * reach < 1.0].sum() / share.sum())
+
+
+def _uncovered_of_some(samples: TwoSamples, gamma: float) -> float:
+    """Return that share among target rows at equal intervals."""
+    rows = _at_intervals(samples.target, COUNTED)
+    reach = rbf_pull(samples.source_share, samples.source, samples.target[rows], gamma)
+    return _uncovered(samples, reach, samples.target_share[rows])
+
+
+def _at_intervals(rows: Array, count: int) -> Indices:
+    n = rows.shape[0]
+    return np.linspace(0, n - 1, min(n, count)).astype(np.intp)
+
+
+def _regression(
+    landmarks: _Landmarks, ratio: Array, counts: Array, ridge: float
+) -> Array:
+    """Return the kernel ridge regression of weights, as a sum of landmarks' kernels."""
+    A = landmarks.source
+    inner = (A * counts) @ A.T
+    # Without a ridge the smallest that is ever chosen keeps the equations solvable.
+    inner[np.diag_indices_from(inner)] += max(ridge, RIDGES[-1])
+    factor = cho_factor(inner, lower=True, check_finite=False)
+    inside = cho_solve(factor, A @ (counts * ratio), check_finite=False)
+    mean = float(counts @ (inside @ A))
+    if mean > 0.0:
+        inside *= float(counts @ ratio) / mean
+    coef: Array = solve_triangular(
+        landmarks.triangle, inside, lower=True, trans="T", check_finite=False
+    )
+    return coef
+
+
+def _median_gamma(samples: TwoSamples) -> float:
+    """Return the width at the median distance of two target rows."""
+    weight = samples.target_share * samples.target_mass
+    if np.allclose(weight, 1.0, rtol=1e-9, atol=0.0):
+        median = median_distance(samples.target)
+    else:
+        median = _weighted_median_distance(samples.target, weight)
+    return 0.5 / median**2 if median > 0.0 else 1.0
+
+
+def _weighted_median_distance(
+    X: Array, weight: Array, max_rows: int = COUNTED // 2
+) -> float:
+    """Return the median distance of two rows, a row of weight two being two rows."""
+    rows = _at_intervals(X, max_rows)
+    X, weight = X[rows] - X[rows].mean(axis=0), weight[rows]
+    norms = np.einsum("ij,ij->i", X, X)
+    i, j = np.triu_indices(len(rows), k=1)
+    squares = (norms[:, None] + norms - 2.0 * (X @ X.T))[i, j]
+    order = np.argsort(squares, kind="stable")
+    # Copies of a row are pairs at distance zero.
+    copies = 0.5 * float(np.sum(weight * np.maximum(weight - 1.0, 0.0)))
+    counted = copies + np.cumsum((weight[i] * weight[j])[order])
+    half = 0.5 * counted[-1]
+    middle = []
+    for level in (half * (1.0 - 1e-12), half * (1.0 + 1e-12)):
+        k = int(np.searchsorted(counted, level))
+        middle.append(0.0 if level <= copies else float(squares[order[k]]))
+    return math.sqrt(max(sum(middle) / 2.0, 0.0))

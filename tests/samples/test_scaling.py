@@ -1,0 +1,117 @@
+"""One scale a column, from both samples."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from counterpoise.samples.scaling import (
+    pooled_middle_and_spread,
+    pooled_scale,
+    scale_columns,
+    weighted_quantile,
+)
+from counterpoise.samples.two_samples import TwoSamples
+
+
+@pytest.fixture
+def two():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 4)) * [1.0, 5.0, 0.01, 1.0]
+    X_target = 3.0 + rng.normal(size=(30, 4)) * [2.0, 5.0, 0.03, 1.0]
+    X[:, 3] *= X[:, 3] > 0
+    X_target[:, 3] *= X_target[:, 3] > 2.5
+    return X, X_target
+
+
+def test_the_scale_is_the_root_of_the_mean_variance(two):
+    X, X_target = two
+    expected = np.sqrt((X.var(axis=0) + X_target.var(axis=0)) / 2)
+    np.testing.assert_allclose(pooled_scale(TwoSamples.of(X, X_target)), expected)
+
+
+def test_sparse_and_dense_columns_have_the_same_scale(two):
+    X, X_target = two
+    weight = np.random.default_rng(1).uniform(0.5, 2, size=len(X))
+    dense = pooled_scale(TwoSamples.of(X, X_target, weight))
+    thin = TwoSamples.of(sparse.csr_array(X), sparse.csr_array(X_target), weight)
+    np.testing.assert_allclose(pooled_scale(thin), dense, rtol=1e-12)
+
+
+def test_a_row_of_weight_two_is_the_row_twice(two):
+    X, X_target = two
+    weight = np.ones(len(X))
+    weight[3] = 2
+    np.testing.assert_allclose(
+        pooled_scale(TwoSamples.of(X, X_target, weight)),
+        pooled_scale(TwoSamples.of(np.vstack([X, X[3]]), X_target)),
+        rtol=1e-12,
+    )
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("value", [0.0, 7.0, 1e8 / 3])
+def test_a_column_that_is_constant_over_both_samples_has_scale_zero(form, value):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.full(50, value), rng.normal(size=50)])
+    samples = TwoSamples.of(form(X), form(X[::-1]), rng.uniform(1, 2, size=50))
+    assert pooled_scale(samples)[0] == 0.0
+
+
+def test_a_column_constant_at_two_values_keeps_the_samples_apart():
+    X = np.column_stack([np.ones(5), np.arange(5.0)])
+    X_target = np.column_stack([np.full(5, 3.0), np.arange(5.0)])
+    scale = pooled_scale(TwoSamples.of(X, X_target))
+    assert scale[0] == pytest.approx(2e-3)
+
+
+def test_a_source_column_that_hardly_varies_is_named_at_the_callers_line():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 2)) * [1.0, 1e-6]
+    samples = TwoSamples.of(X, rng.normal(size=(50, 2)))
+
+    def fit():
+        return pooled_scale(samples, ("age", "income"))
+
+    with pytest.warns(UserWarning, match="but does in the target: income$") as caught:
+        fit()
+    assert caught[0].filename == __file__
+
+
+def test_scaling_divides_columns_and_zeroes_constants(two):
+    X, _ = two
+    scale = np.array([2.0, 0.0, 0.5, 1.0])
+    expected = X / np.where(scale > 0, scale, np.inf)
+    np.testing.assert_allclose(scale_columns(X, scale), expected)
+    thin = scale_columns(sparse.csr_array(X), scale)
+    assert sparse.issparse(thin)
+    np.testing.assert_allclose(thin.toarray(), expected)
+
+
+@given(
+    st.lists(st.tuples(st.integers(-3, 3), st.integers(1, 4)), min_size=1, max_size=15),
+    st.integers(1, 200),
+)
+def test_the_weighted_quantile_is_that_of_repeated_rows(pairs, per_mille):
+    values, counts = map(np.array, zip(*pairs, strict=True))
+    level = per_mille / 200
+    expected = np.quantile(np.repeat(values, counts), level, method="inverted_cdf")
+    found = weighted_quantile(values.astype(float), counts / counts.sum(), level)
+    assert found == expected
+
+
+def test_middle_and_spread_are_median_and_quartiles():
+    values = np.arange(101.0)
+    found = pooled_middle_and_spread(values, np.full(101, 1 / 101))
+    assert found == (50.0, 50.0)
+
+
+@pytest.mark.parametrize("ones", [1, 30, 60, 99])
+def test_zeros_and_ones_have_the_spread_one(ones):
+    values = np.repeat([0.0, 1.0], [100 - ones, ones])
+    assert pooled_middle_and_spread(values, np.full(100, 0.01))[1] == 1.0
+
+
+def test_a_constant_has_the_spread_one():
+    assert pooled_middle_and_spread(np.full(4, 7.0), np.full(4, 0.25)) == (7.0, 1.0)
