@@ -200,10 +200,39 @@ def test_shares_that_do_not_sum_to_one_are_no_answer():
     assert not problem.certify(x).holds(1e3)
 
 
-def test_the_residual_of_a_mixture_sees_a_component_that_should_grow():
+def test_the_residual_of_a_mixture_sees_a_component_that_should_come():
     problem = mixture()
     best = solve(problem, ExpectationMaximization(), tol=1e-9, max_iter=3000).x
-    without = best.copy()
-    without[:2] = [1.0, 0.0]
     assert problem.certify(best).residual < 1e-8
-    assert problem.certify(without).residual > 0.1
+    single = LogLinearRatio(
+        problem.statistics,
+        problem.shares_target @ problem.statistics_target,
+        problem.shares,
+        problem.ridge,
+    )
+    # The best single component, beside one of share zero that would help.
+    alone = solve(single, Newton(), tol=1e-12).x
+    x = np.concatenate([[1.0, 0.0], alone, best[4:]])
+    slopes = problem.objective.gradient(x)[2:]
+    assert slopes @ slopes / (2 * problem.ridge) < 0.1
+    assert problem.certify(x).residual > 0.3
+
+
+def test_em_does_not_follow_an_extrapolation_uphill():
+    taken = 0
+    for seed in range(12):
+        problem = mixture(seed, k=3, p=1)
+        solution = solve(problem, ExpectationMaximization(), tol=1e-9, max_iter=300)
+        values = np.array([line.objective for line in solution.history])
+        assert np.diff(values).max() <= 1e-13
+        counts = solution.history[-1].counts
+        taken += solution.n_iter - counts["extrapolations"]
+    # Some were no good and not taken.
+    assert taken > 0
+
+
+def test_em_stops_where_rounding_ends_its_gains():
+    solution = solve(mixture(), ExpectationMaximization(), tol=1e-30, max_iter=1000)
+    assert not solution.converged
+    assert solution.n_iter < 300
+    assert solution.certificate.residual < 1e-9

@@ -240,6 +240,21 @@ def test_folds_hold_out_a_part_of_either_sample_and_equal_rows_together():
     np.testing.assert_array_equal(pool.X[pool.place], np.vstack([X, X_target]))
 
 
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_folds_depend_on_what_rows_hold_and_not_on_their_order_or_unit(form):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((50, 3)) * (rng.random((50, 3)) < 0.7)
+    X_target = rng.standard_normal((40, 3))
+    rows, aims = rng.permutation(50), rng.permutation(40)
+    unit = np.array([1e8, 1.0, 1e-8])
+    pool = Pool.of(TwoSamples.of(form(X), form(X_target)), 0)
+    other = Pool.of(TwoSamples.of(form(unit * X[rows]), form(unit * X_target[aims])), 0)
+    both = np.concatenate([rows, 50 + aims])
+    np.testing.assert_array_equal(other.fold, pool.fold)
+    np.testing.assert_array_equal(other.fold[other.place], pool.fold[pool.place][both])
+    np.testing.assert_array_equal(other.labels, pool.labels)
+
+
 def test_rows_that_mostly_repeat_are_dealt_out_and_still_get_one_weight():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2, (500, 1)).astype(float)
@@ -274,6 +289,8 @@ def test_disjoint_samples_are_refused_and_forced_ones_have_finite_weights():
     weighter.fit(X, X_target=X_target)
     assert np.isfinite(weighter.weights_).all()
     assert weighter.auc_ == 1.0
+    own = weighter.weights_ * weighter.mean_ratio_
+    assert own.min() >= 0.99e-6
     new = weighter.weigh(X_target) * weighter.mean_ratio_
     assert np.isfinite(new).all()
     assert new.max() <= 1e6

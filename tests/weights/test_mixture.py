@@ -22,7 +22,7 @@ from counterpoise.validation import (
     NoTargetWarning,
     PartialOverlapWarning,
 )
-from counterpoise.weights.mixture import MixtureKLIEP, PairProducts, thin_share
+from counterpoise.weights.mixture import MixtureKLIEP, PairProducts
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::counterpoise.validation.PartialOverlapWarning"),
@@ -238,14 +238,6 @@ def test_products_of_sparse_columns_are_refused():
 
 
 # Overlap.
-
-
-def test_thin_is_the_share_above_nearly_all_source_rows():
-    logs, share = np.arange(1000.0), np.full(1000, 1e-3)
-    assert thin_share(logs, logs, share, share) == pytest.approx(0.005)
-    assert thin_share(logs, logs + 1e4, share, share) == pytest.approx(1.0)
-    heavy = np.array([0.98, 0.02])
-    assert thin_share(np.array([0.0, 1.0]), np.array([0.5, 2.0]), heavy, heavy) == 0.02
 
 
 def test_disjoint_samples_are_refused_and_forced_ones_have_finite_weights():

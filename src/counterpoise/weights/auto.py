@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from counterpoise.numerics.arrays import Array
+from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.overlap import thin_share
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import Matrix
@@ -32,6 +32,9 @@ from counterpoise.weights.uniform import UniformWeights
 
 # From this share of uncovered target rows on, kernels get the relative guard.
 GUARD_FROM, GUARD = 0.02, 0.05
+# Target rows that score above every source row are left out if they are more than this
+# share: no weight makes the source stand for them.
+HOLE = 0.05
 # No weight below this; a weight of zero would lose a row.
 SMALLEST_WEIGHT = 1e-4
 
@@ -59,7 +62,9 @@ class AutoWeights(WeightEstimator):
     which more than 10 % of the target rows have less than one expected source
     neighbour is not taken; from 2 % on the ratio is a relative one. A ratio is not
     extrapolated: no weight exceeds the largest at a target row of the fit, and none is
-    below 1e-4. Where a sample has more than 2000 rows, the choice is made on 2000.
+    below 1e-4. Target rows that a classifier places beyond every source row are left
+    out where they are more than 5 %: the weights then speak for the others, and a
+    warning says so. Where a sample has more than 2000 rows, the choice is made on 2000.
 
     Parameters
     ----------
@@ -135,7 +140,18 @@ class AutoWeights(WeightEstimator):
 
     def _fit(self, samples: TwoSamples) -> Fitted:
         seed = self._seed()
-        some = thinned(samples, seed)
+        rows, aims = thinned(samples, seed)
+        enough = min(len(rows), len(aims)) >= FEWEST_ROWS
+        logs = self._domain_logs(samples, rows, aims, seed) if enough else None
+        uncovered = None if logs is None else _thin(*logs, samples)
+        reached = np.ones(samples.target.shape[0], dtype=bool)
+        if logs is not None:
+            beyond = logs[1] > logs[0].max()
+            if HOLE < float(samples.target_share[beyond].sum()) < 1.0:
+                reached = ~beyond
+        aims = aims[reached[aims]]
+        some = samples.take(rows, aims)
+        samples = samples.take(np.arange(samples.source.shape[0]), reached)
         candidates = self._candidates(some, seed)
         choice = choose([c.held_out for c in candidates], some)
         self.cv_results_ = {
@@ -152,7 +168,7 @@ class AutoWeights(WeightEstimator):
         return Fitted(
             self.weighter_.solution_,
             self._bounded(self.weighter_.weights_),
-            _thin(candidates, some),
+            uncovered,
             "thin",
         )
 
@@ -161,6 +177,28 @@ class AutoWeights(WeightEstimator):
 
     def _bounded(self, weights: Array) -> Array:
         return np.clip(weights, SMALLEST_WEIGHT, self.largest_weight_)
+
+    def _domain_logs(
+        self, samples: TwoSamples, rows: Indices, aims: Indices, seed: int
+    ) -> tuple[Array, Array]:
+        """Return a log ratio of all rows, each scored without it."""
+        some = samples.take(rows, aims)
+        guard = self._fitted_to(
+            some, DiscriminatorWeights(force=True, random_state=seed)
+        )
+        logs = []
+        for X, seen, told in (
+            (samples.source, rows, guard.held_out_.source),
+            (samples.target, aims, guard.held_out_.target),
+        ):
+            out = np.empty(X.shape[0])
+            others = np.ones(X.shape[0], dtype=bool)
+            others[seen] = False
+            out[seen] = np.log(told) - np.log(guard.mean_ratio_)
+            if others.any():
+                out[others] = np.log(guard.weigh(X[others]))
+            logs.append(out)
+        return logs[0], logs[1]
 
     def _candidates(self, samples: TwoSamples, seed: int) -> list[Candidate]:
         """Return all candidates with their held-out weights, simplest first."""
@@ -251,15 +289,6 @@ def _held_out(weighter: Any, samples: TwoSamples, seed: int) -> HeldOut:
     return HeldOut(target, source)
 
 
-def _thin(candidates: list[Candidate], samples: TwoSamples) -> float | None:
-    """Return the share of thinly covered target rows by the better classifier."""
-    known = [c for c in candidates if isinstance(c.weighter, DiscriminatorWeights)]
-    if not known:
-        return None
-    best = min(known, key=lambda c: c.weighter.log_loss_).held_out
-    return thin_share(
-        np.log(best.source),
-        np.log(best.target),
-        samples.source_share,
-        samples.target_share,
-    )
+def _thin(source: Array, target: Array, samples: TwoSamples) -> float:
+    """Return the share of thinly covered target rows."""
+    return thin_share(source, target, samples.source_share, samples.target_share)

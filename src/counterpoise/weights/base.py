@@ -50,12 +50,15 @@ class Fitted:
         cannot tell.
     measure : str
         How they were counted: "uncovered" or "thin".
+    mean : float
+        The mean of the weights, where it is a result and not one.
     """
 
     solution: Solution
     ratio: Array
     uncovered: float | None
     measure: str = "uncovered"
+    mean: float = 1.0
 
 
 class WeightEstimator(BaseEstimator):
@@ -253,9 +256,8 @@ class WeightEstimator(BaseEstimator):
                 high, low = (
                     self._weigh(self._scaled(rows + sign * moved)) for sign in (1, -1)
                 )
-                logs = np.log(np.maximum(high, 1e-300)) - np.log(
-                    np.maximum(low, 1e-300)
-                )
+                floor = 1e-4 * self.mean_ratio_
+                logs = np.log(np.maximum(high, floor)) - np.log(np.maximum(low, floor))
                 out[j] = float(np.abs(logs).mean())
         return out
 
@@ -330,6 +332,7 @@ class WeightEstimator(BaseEstimator):
             )
         powered = found.ratio**self.exponent
         self.mean_ratio_ = float(samples.source_share @ powered)
+        self.mean_ratio_ /= found.mean**self.exponent
         if not 0.0 < self.mean_ratio_ < np.inf:
             # Without overlap the ratio underflows at every source row.
             powered, self.mean_ratio_ = np.ones_like(powered), 1.0

@@ -78,6 +78,8 @@ class DiscriminatorWeights(WeightEstimator):
     calibration_error_ : float
         Mean distance of these probabilities from the observed shares of the target, in
         ten bins of equal mass.
+    held_out_ : HeldOut
+        The density ratios of all target and source rows, out of fold.
     line_ : array of shape (2,)
         Slope and intercept of the recalibrated log odds of new rows.
     solution_ : Solution

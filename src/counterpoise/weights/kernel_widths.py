@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from counterpoise.convex import Corrective, MixtureLikelihood, solve
-from counterpoise.numerics.arrays import Array
+from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.numerics.kernels import median_distance, rbf, rbf_pull
 from counterpoise.samples.scaling import pooled_scale, scale_columns
 from counterpoise.samples.two_samples import TwoSamples
@@ -61,7 +61,7 @@ def select_gamma(
             stacklevel=5,
         )
         return middle, None
-    samples = thinned(samples, seed)
+    samples = samples.take(*thinned(samples, seed))
     gammas = middle / np.array(FACTORS) ** 2
     candidates = [held_out_kliep(samples, g, relative, seed) for g in gammas]
     choice = choose(candidates, samples)
@@ -141,12 +141,9 @@ def scaled_samples(samples: TwoSamples) -> TwoSamples:
     )
 
 
-def thinned(samples: TwoSamples, seed: int) -> TwoSamples:
-    """Return at most 2000 rows of each sample, by chance."""
-    n, m = samples.source.shape[0], samples.target.shape[0]
-    if max(n, m) <= MOST_ROWS:
-        return samples
+def thinned(samples: TwoSamples, seed: int) -> tuple[Indices, Indices]:
+    """Return the places of at most 2000 rows of each sample, by chance."""
     rng = np.random.default_rng(seed)
-    return samples.take(
-        np.sort(rng.permutation(n)[:MOST_ROWS]), np.sort(rng.permutation(m)[:MOST_ROWS])
-    )
+    sizes = samples.source.shape[0], samples.target.shape[0]
+    source, target = (np.sort(rng.permutation(k)[:MOST_ROWS]) for k in sizes)
+    return source, target

@@ -243,7 +243,9 @@ class KMM(WeightEstimator):
             samples.source_share * samples.source_mass,
             self.ridge_,
         )
-        return Fitted(solution, ratio, means.uncovered)
+        # With slack the mean is a result; scaled to one it could break the bound.
+        mean = float(solution.x.sum()) if self.slack else 1.0
+        return Fitted(solution, ratio, means.uncovered, mean=mean)
 
     def _weigh(self, X: Matrix) -> Array:
         out = np.empty(X.shape[0])
@@ -252,13 +254,6 @@ class KMM(WeightEstimator):
             part = slice(first, first + rows)
             out[part] = rbf(X[part], self._landmarks_, self.gamma_) @ self._coef_
         return np.clip(out, 0.0, self.bound)
-
-    def _set(self, found: Fitted, *rest: Any) -> None:
-        super()._set(found, *rest)
-        # With slack the mean is a result; scaled to one it could break the bound.
-        mean = float(found.solution.x.sum()) if self.slack else 1.0
-        self.weights_ *= mean**self.exponent
-        self.mean_ratio_ /= mean**self.exponent
 
     def _match(self, means: _Means, samples: TwoSamples) -> Solution:
         """Solve at the ridge that is given or chosen, and say how well it matches."""

@@ -16,6 +16,7 @@ from counterpoise.convex.problems_log_linear import (
 )
 from counterpoise.convex.solvers.newton import ExpectationMaximization, Newton
 from counterpoise.numerics.arrays import Array
+from counterpoise.samples.overlap import thin_share
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import Matrix, check_choice, check_integer, check_number
 from counterpoise.weights.base import Fitted, WeightEstimator
@@ -357,20 +358,6 @@ class PairProducts:
         Z = self.Z[rows]
         i, j = np.triu_indices(Z.shape[1])
         return (np.hstack([Z, Z[:, i] * Z[:, j]]) - self.offset) * self.factor
-
-
-def thin_share(
-    logs: Array, logs_target: Array, share: Array, target_share: Array
-) -> float:
-    """Return the share of the target where only the outermost source rows are.
-
-    Those are the target rows whose log ratio exceeds the 99.5 % quantile of the log
-    ratios of the source rows; under no shift 0.5 % of them do.
-    """
-    order = np.argsort(logs)
-    reached = np.cumsum(share[order])
-    last = min(int(np.searchsorted(reached, 0.995 - 1e-12)), logs.size - 1)
-    return float(target_share[logs_target > logs[order[last]]].sum())
 
 
 def _factor(means: list[Array], squares: list[Array]) -> Array:

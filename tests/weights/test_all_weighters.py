@@ -1,0 +1,253 @@
+"""What every weighter keeps, whatever its method."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.utils.estimator_checks import check_estimator
+
+import counterpoise
+from counterpoise import (
+    KLIEP,
+    KMM,
+    LSIF,
+    RULSIF,
+    ULSIF,
+    AutoWeights,
+    DiscriminatorWeights,
+    MixtureKLIEP,
+    NoOverlapError,
+    NoTargetWarning,
+    UniformWeights,
+)
+from counterpoise.datasets import make_gaussian_shift, make_uncovered_cluster
+from counterpoise.weights.base import WeightEstimator
+
+FAMILIES = [
+    KLIEP(random_state=0),
+    KLIEP(gamma="median", solver="pairwise", tol=1e-3),
+    LSIF(random_state=0),
+    ULSIF(random_state=0),
+    RULSIF(random_state=0),
+    KMM(random_state=0),
+    MixtureKLIEP(random_state=0),
+    MixtureKLIEP(statistics="linear", random_state=0),
+    DiscriminatorWeights(random_state=0),
+    AutoWeights(random_state=0),
+]
+RATIOS = [w for w in FAMILIES if not isinstance(w, UniformWeights)]
+
+
+def named(weighter):
+    return str(weighter).replace(" ", "").replace("random_state=0", "")
+
+
+def one_dimension(seed, n=1000, move=1.0):
+    shift = make_gaussian_shift(1, n=n, m=n, shift=move, scale=1.0, random_state=seed)
+    return shift.X, shift.X_target
+
+
+@pytest.mark.parametrize("weighter", RATIOS, ids=named)
+def test_the_weights_point_the_right_way(weighter):
+    for seed in range(2):
+        X, X_target = one_dimension(seed)
+        weights = clone(weighter).fit(X, X_target=X_target).weights_
+        before = X_target.mean() - X.mean()
+        after = X_target.mean() - np.average(X[:, 0], weights=weights)
+        # RULSIF aims at the relative ratio, which closes 83 % in expectation.
+        assert 1.0 - after / before >= 0.7
+        assert weights.mean() == pytest.approx(1.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("weighter", RATIOS, ids=named)
+def test_nothing_shifted_leaves_most_rows_their_worth(weighter):
+    X, X_target = one_dimension(7, n=2000, move=0.0)
+    fitted = clone(weighter).fit(X, X_target=X_target)
+    assert fitted.effective_sample_size_ >= 0.8 * 2000
+    assert fitted.weights_.max() <= 5.0
+    if (
+        isinstance(weighter, AutoWeights | KLIEP)
+        and weighter.get_params().get("gamma", "cv") == "cv"
+    ):
+        assert fitted.effective_sample_size_ >= 0.9 * 2000
+
+
+@pytest.mark.parametrize("weighter", RATIOS, ids=named)
+def test_swapped_samples_give_the_reciprocal_direction(weighter):
+    X, X_target = one_dimension(3, n=400)
+    there = clone(weighter).fit(X, X_target=X_target)
+    back = clone(weighter).fit(X_target, X_target=X)
+    assert np.corrcoef(X[:, 0], there.weights_)[0, 1] > 0.3
+    assert np.corrcoef(X_target[:, 0], back.weights_)[0, 1] < -0.3
+
+
+@pytest.mark.parametrize("weighter", FAMILIES, ids=named)
+def test_permuted_rows_get_permuted_weights(weighter):
+    shift = make_gaussian_shift(3, n=250, m=200, random_state=0)
+    rng = np.random.default_rng(1)
+    order, aims = rng.permutation(250), rng.permutation(200)
+    weights = clone(weighter).fit(shift.X, X_target=shift.X_target).weights_
+    mixed = clone(weighter).fit(shift.X[order], X_target=shift.X_target[aims]).weights_
+    np.testing.assert_allclose(mixed, weights[order], atol=1e-9)
+
+
+@pytest.mark.parametrize("weighter", FAMILIES, ids=named)
+def test_the_unit_of_a_column_changes_nothing(weighter):
+    shift = make_gaussian_shift(3, n=250, m=200, random_state=0)
+    units = np.array([1e8, 1.0, 1e-8])
+    fine = clone(weighter)
+    if "tol" in fine.get_params() and fine.get_params().get("solver") != "pairwise":
+        fine.set_params(tol=1e-9)
+    weights = fine.fit(shift.X, X_target=shift.X_target).weights_
+    other = clone(fine).fit(shift.X * units, X_target=shift.X_target * units).weights_
+    bar = 1e-9 if not isinstance(weighter, DiscriminatorWeights | AutoWeights) else 1e-6
+    np.testing.assert_allclose(other, weights, rtol=bar, atol=bar)
+
+
+@pytest.mark.parametrize("weighter", FAMILIES, ids=named)
+def test_frames_and_arrays_give_the_same_bytes(weighter):
+    shift = make_gaussian_shift(2, n=120, m=100, random_state=0)
+    names = ["a", "b"]
+    plain = clone(weighter).fit(shift.X, X_target=shift.X_target)
+    for frame in (
+        lambda X: pd.DataFrame(X, columns=names),
+        lambda X: pl.DataFrame(X, schema=names),
+    ):
+        fitted = clone(weighter).fit(frame(shift.X), X_target=frame(shift.X_target))
+        assert fitted.weights_.tobytes() == plain.weights_.tobytes()
+        assert list(fitted.feature_names_in_) == names
+        assert fitted.weigh(frame(shift.X)).shape == (120,)
+
+
+@pytest.mark.parametrize("weighter", FAMILIES, ids=named)
+def test_the_same_seed_gives_the_same_bytes_and_fit_writes_no_parameter(weighter):
+    shift = make_gaussian_shift(2, n=120, m=100, random_state=0)
+    twice = clone(weighter)
+    before = dict(twice.get_params())
+    first = twice.fit(shift.X, X_target=shift.X_target).weights_.tobytes()
+    assert twice.fit(shift.X, X_target=shift.X_target).weights_.tobytes() == first
+    assert {k: v for k, v in twice.get_params().items() if v is not before[k]} == {}
+
+
+@pytest.mark.parametrize("weighter", FAMILIES, ids=named)
+def test_without_a_target_all_weights_are_one(weighter):
+    X = np.random.default_rng(0).standard_normal((30, 2))
+    fitted = clone(weighter)
+    with pytest.warns(NoTargetWarning):
+        fitted.fit(X)
+    assert (fitted.weights_ == 1.0).all()
+    assert (fitted.weigh(X) == 1.0).all()
+    assert fitted.score(X) == 0.0
+
+
+@pytest.mark.parametrize("weighter", FAMILIES, ids=named)
+def test_a_tuple_of_targets_is_stacked(weighter):
+    shift = make_gaussian_shift(2, n=120, m=100, random_state=0)
+    whole = clone(weighter).fit(shift.X, X_target=shift.X_target).weights_
+    pieces = (shift.X_target[:40], shift.X_target[40:])
+    parts = clone(weighter).fit(shift.X, X_target=pieces).weights_
+    np.testing.assert_array_equal(whole, parts)
+
+
+@pytest.mark.parametrize("weighter", FAMILIES, ids=named)
+def test_no_nan_comes_out_of_odd_but_possible_samples(weighter):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 2, 60), np.ones(60), rng.standard_normal(60)])
+    X_target = np.column_stack(
+        [rng.integers(0, 2, 40), np.ones(40), rng.standard_normal(40)]
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted = clone(weighter).set_params(force=True)
+        fitted.fit(np.vstack([X, X[:5]]), X_target=np.vstack([X_target, X_target]))
+    assert np.isfinite(fitted.weights_).all()
+    assert (fitted.weights_ >= 0).all()
+    assert np.isfinite(fitted.weigh(100 * X)).all()
+
+
+@pytest.mark.parametrize("weighter", RATIOS, ids=named)
+def test_disjoint_samples_are_refused(weighter):
+    rng = np.random.default_rng(0)
+    X, X_target = rng.standard_normal((300, 2)), rng.standard_normal((300, 2)) + 30
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(NoOverlapError) as caught:
+            clone(weighter).fit(X, X_target=X_target)
+        assert caught.value.share > 0.5
+        forced = clone(weighter).set_params(force=True).fit(X, X_target=X_target)
+    assert np.isfinite(forced.weights_).all()
+
+
+def test_auto_weights_speak_for_the_covered_part():
+    shift = make_uncovered_cluster(0.15, random_state=0)
+    with pytest.warns(counterpoise.PartialOverlapWarning):
+        auto = AutoWeights(random_state=0).fit(shift.X, X_target=shift.X_target)
+    assert np.corrcoef(auto.weights_, shift.ratio)[0, 1] > 0.9
+    assert auto.weights_.max() <= 1.001 * auto.largest_weight_ / auto.mean_ratio_
+
+
+def test_auto_takes_the_right_family_for_gaussian_pairs():
+    shift = make_gaussian_shift(5, n=1500, m=1500, random_state=0)
+    auto = AutoWeights(random_state=0).fit(shift.X, X_target=shift.X_target)
+    error = np.mean((auto.weights_ - shift.ratio / shift.ratio.mean()) ** 2)
+    assert error < 0.05
+    results = auto.cv_results_
+    assert results["score"][0] == 0.0
+    assert results["chosen"].sum() == 1
+    assert len(results["candidate"]) == 15
+
+
+def test_grid_search_compares_widths_by_the_two_sided_score():
+    shift = make_gaussian_shift(1, n=300, m=300, random_state=0)
+    search = GridSearchCV(KLIEP(force=True), {"gamma": [0.5, 500.0]}, cv=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        search.fit(shift.X, X_target=(shift.X_target,))
+    assert search.best_params_ == {"gamma": 0.5}
+
+
+def test_the_rows_and_columns_behind_the_weights_can_be_asked_for():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 3))
+    X_target = rng.standard_normal((300, 3)) + np.array([0.0, 1.0, 0.0])
+    kliep = KLIEP(gamma="median").fit(X, X_target=X_target)
+    assert int(np.argmax(kliep.driving_columns())) == 1
+    most, least = kliep.extreme_rows(10)
+    assert X[most, 1].mean() > X[least, 1].mean() + 1
+    assert kliep.weights_[most].min() > kliep.weights_[least].max()
+
+
+def test_the_exponent_flattens_the_weights():
+    X, X_target = one_dimension(0, n=300)
+    full = KLIEP(gamma=1.0).fit(X, X_target=X_target)
+    half = KLIEP(gamma=1.0, exponent=0.5).fit(X, X_target=X_target)
+    none = KLIEP(gamma=1.0, exponent=0.0).fit(X, X_target=X_target)
+    np.testing.assert_allclose(
+        half.weights_, counterpoise.flatten(full.weights_, 0.5), rtol=1e-9
+    )
+    assert (none.weights_ == 1.0).all()
+
+
+def test_every_weighter_of_the_room_is_tested_here():
+    tested = {type(weighter) for weighter in FAMILIES} | {UniformWeights}
+    room = {
+        part
+        for name in counterpoise.weights.__all__
+        if issubclass(part := getattr(counterpoise, name), WeightEstimator)
+    }
+    assert room == tested
+
+
+CHECKED = [KLIEP(), LSIF(), ULSIF(), RULSIF(), KMM(), MixtureKLIEP()]
+CHECKED += [DiscriminatorWeights(), AutoWeights(), UniformWeights()]
+
+
+@pytest.mark.parametrize("weighter", CHECKED, ids=named)
+def test_scikit_learn_s_common_checks_pass(weighter):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check_estimator(weighter)
