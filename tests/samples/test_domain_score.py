@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
-from scipy.stats import norm
+from scipy.stats import norm, spearmanr
 from sklearn.metrics import roc_auc_score
 
 from counterpoise.datasets import make_gaussian_shift
@@ -166,8 +166,7 @@ def test_at_most_five_thousand_rows_of_a_sample_are_scored():
     assert found.rows.size == np.unique(found.rows).size == MAX_ROWS
     assert found.rows_target.tolist() == list(range(100))
     # The scores belong to the rows that are named: here they rise with the column.
-    if found.model == "logistic":
-        assert np.corrcoef(found.scores, X[found.rows, 0])[0, 1] > 0.9
+    assert spearmanr(found.scores, X[found.rows, 0]).statistic > 0.95
 
 
 def test_sparse_rows_are_scored_by_the_linear_model():
@@ -188,8 +187,11 @@ def test_samples_that_never_meet_have_the_auc_one_and_finite_scores():
 def test_mixed_tables_are_read_by_the_encoder():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"c": rng.choice(["a", "b"], 300), "x": rng.normal(size=300)})
-    X_target = X.assign(c=rng.choice(["a", "b", "new"], 300))
-    assert domain_score(X, X_target, random_state=0).auc > 0.6
+    X_target = pd.DataFrame(
+        {"c": rng.choice(["a", "b", "new"], 300), "x": rng.normal(size=300)}
+    )
+    found = domain_score(X, X_target, random_state=0)
+    assert found.scores_target[X_target["c"] == "new"].min() > found.scores.max()
 
 
 @pytest.mark.parametrize(

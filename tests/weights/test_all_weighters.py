@@ -55,7 +55,10 @@ def one_dimension(seed, n=1000, move=1.0):
 def test_the_weights_point_the_right_way(weighter):
     for seed in range(2):
         X, X_target = one_dimension(seed)
-        weights = clone(weighter).fit(X, X_target=X_target).weights_
+        with warnings.catch_warnings():
+            # A shift of one standard deviation leaves 6 % of the target thinly covered.
+            warnings.simplefilter("ignore", counterpoise.PartialOverlapWarning)
+            weights = clone(weighter).fit(X, X_target=X_target).weights_
         before = X_target.mean() - X.mean()
         after = X_target.mean() - np.average(X[:, 0], weights=weights)
         # RULSIF aims at the relative ratio, which closes 83 % in expectation.
@@ -79,8 +82,10 @@ def test_nothing_shifted_leaves_most_rows_their_worth(weighter):
 @pytest.mark.parametrize("weighter", RATIOS, ids=named)
 def test_swapped_samples_give_the_reciprocal_direction(weighter):
     X, X_target = one_dimension(3, n=400)
-    there = clone(weighter).fit(X, X_target=X_target)
-    back = clone(weighter).fit(X_target, X_target=X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", counterpoise.PartialOverlapWarning)
+        there = clone(weighter).fit(X, X_target=X_target)
+        back = clone(weighter).fit(X_target, X_target=X)
     assert np.corrcoef(X[:, 0], there.weights_)[0, 1] > 0.3
     assert np.corrcoef(X_target[:, 0], back.weights_)[0, 1] < -0.3
 
@@ -229,7 +234,7 @@ def test_the_exponent_flattens_the_weights():
     np.testing.assert_allclose(
         half.weights_, counterpoise.flatten(full.weights_, 0.5), rtol=1e-9
     )
-    assert (none.weights_ == 1.0).all()
+    assert none.weights_ == pytest.approx(1.0, abs=1e-12)
 
 
 def test_every_weighter_of_the_room_is_tested_here():

@@ -215,7 +215,7 @@ def test_a_start_covers_every_row_with_few_centres():
 def test_a_cluster_without_source_rows_is_said_and_guarded_against():
     shift = make_uncovered_cluster(0.15, random_state=0)
     with pytest.warns(
-        PartialOverlapWarning, match="% of the target rows have no source"
+        PartialOverlapWarning, match="% of the target rows have hardly any"
     ):
         kliep = KLIEP(relative=0.05, random_state=0).fit(
             shift.X, X_target=shift.X_target

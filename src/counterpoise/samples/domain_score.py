@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.encoding import as_numbers
@@ -223,10 +224,12 @@ def _out_of_fold(
     model: Any, X: Matrix, label: Array, weight: Array, fold: Indices
 ) -> Array:
     log_odds = np.empty(label.size)
-    for k in range(int(fold.max()) + 1):
-        kept, left = fold != k, fold == k
-        fitted = clone(model).fit(X[kept], label[kept], sample_weight=weight[kept])
-        log_odds[left] = fitted.decision_function(X[left])
+    # So few rows are fitted faster by one thread than by many that wait for each other.
+    with threadpool_limits(limits=1, user_api="openmp"):
+        for k in range(int(fold.max()) + 1):
+            kept, left = fold != k, fold == k
+            fitted = clone(model).fit(X[kept], label[kept], sample_weight=weight[kept])
+            log_odds[left] = fitted.decision_function(X[left])
     return log_odds
 
 
@@ -312,7 +315,7 @@ def _auc(
     """Return the AUC and its standard error by DeLong, with weights."""
     above_source = _share_below(scores_target, scores, share)
     above_target = _share_below(scores, scores_target, share_target)
-    auc = float(share_target @ above_source)
+    auc = min(float(share_target @ above_source), 1.0)
     error = _variance_of_mean(above_source, share_target)
     error += _variance_of_mean(above_target, share)
     return auc, float(np.sqrt(error))
@@ -338,7 +341,7 @@ def _share_below(values: Array, others: Array, share: Array) -> Array:
     cumulative = np.concatenate([[0.0], np.cumsum(share[order])])
     below = cumulative[np.searchsorted(others, values, side="left", sorter=order)]
     up_to = cumulative[np.searchsorted(others, values, side="right", sorter=order)]
-    return (below + up_to) / 2
+    return (below + up_to) / (2 * cumulative[-1])
 
 
 def _variance_of_mean(values: Array, share: Array) -> float:

@@ -232,7 +232,7 @@ class AutoWeights(WeightEstimator):
             out.append(Candidate(f"log-ratio {family}", weighter, held_out))
         if not is_sparse:
             out += _kernels(samples, common, seed)
-        for name, classifier in _classifiers(is_sparse, seed).items():
+        for name, classifier in _classifiers(is_sparse, d).items():
             weighter = self._fitted_to(
                 samples, DiscriminatorWeights(estimator=classifier, **common)
             )
@@ -266,14 +266,11 @@ def _kernels(samples: TwoSamples, common: dict[str, Any], seed: int) -> list[Can
     return out
 
 
-def _classifiers(is_sparse: bool, seed: int) -> dict[str, Any]:
+def _classifiers(is_sparse: bool, d: int) -> dict[str, Any]:
+    linear = {"logistic": logistic(is_sparse, d)}
     if is_sparse:
-        return {"logistic": logistic(is_sparse=True)}
-    return {
-        "logistic": logistic(),
-        "logistic on squares": squared_logistic(),
-        "boosted": boosted(seed),
-    }
+        return linear
+    return {**linear, "logistic on squares": squared_logistic(d), "boosted": boosted()}
 
 
 def _held_out(weighter: Any, samples: TwoSamples, seed: int) -> HeldOut:

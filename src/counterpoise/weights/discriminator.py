@@ -8,11 +8,8 @@ import numpy as np
 from scipy import sparse
 from scipy.special import expit, xlogy
 from sklearn.base import clone
-from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
@@ -22,14 +19,13 @@ from counterpoise.samples.overlap import thin_share
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import Matrix
 from counterpoise.weights.base import Fitted, WeightEstimator
+from counterpoise.weights.classifiers import boosted, logistic
 from counterpoise.weights.search import N_FOLDS, HeldOut
 
 # Probabilities nearer to 0 or 1 than this are no evidence.
 SURE = 1e-6
 # Threads that wait for one another cost more than they save on tables this small.
 SMALL = 50_000
-# Up to so many columns the logistic regression factors a Hessian.
-DIRECT = 500
 
 
 class DiscriminatorWeights(WeightEstimator):
@@ -209,25 +205,8 @@ class DiscriminatorWeights(WeightEstimator):
         if self.estimator is not None:
             return [self.estimator]
         is_sparse = sparse.issparse(pool.X)
-        logistic = make_pipeline(
-            StandardScaler(with_mean=not is_sparse),
-            LogisticRegression(
-                solver="newton-cholesky" if pool.X.shape[1] <= DIRECT else "lbfgs",
-                tol=self.tol,
-                max_iter=self.max_iter,
-            ),
-        )
-        if is_sparse:
-            return [logistic]
-        boosted = HistGradientBoostingClassifier(
-            max_iter=60,
-            max_depth=4,
-            max_bins=64,
-            l2_regularization=1.0,
-            early_stopping=False,
-            random_state=0,
-        )
-        return [logistic, boosted]
+        linear = logistic(is_sparse, pool.X.shape[1], self.tol, self.max_iter)
+        return [linear] if is_sparse else [linear, boosted()]
 
     def _out_of_fold(self, estimator: Any, pool: "Pool") -> "HeldOutOdds":
         """Return the log odds of all rows, each from classifiers without it."""

@@ -37,8 +37,8 @@ def gradient_of(objective: Any, point: Point) -> Array:
     if math.isfinite(point.value) and not np.isfinite(out).all():
         k = int(np.argmax(~np.isfinite(out)))
         raise ValueError(
-            f"the gradient of {type(objective).__name__} is {out[k]} at entry {k}, where "
-            f"x is {point.x[k]:g} and the value finite: keep x away from that edge, "
+            f"the gradient of {type(objective).__name__} is {out[k]} at entry {k}, "
+            f"where x is {point.x[k]:g} and the value finite: keep x off that edge, "
             "for example by Box(1e-9, ...)"
         )
     return out
