@@ -37,13 +37,13 @@ def load() -> float:
     return round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else 0.0
 
 
-def timed(function: Callable[[], Any], least: float = 3, most: float = 5.0):
-    """Return the least CPU seconds of up to `least` calls, and the last result.
+def timed(function: Callable[[], Any], calls: int = 10, most: float = 1.5):
+    """Return the least CPU seconds of some calls, and the last result.
 
-    No further call begins after `most` seconds.
+    No call begins after `most` seconds.
     """
     seconds: list[float] = []
-    while len(seconds) < least and sum(seconds) < most:
+    while len(seconds) < calls and sum(seconds) < most:
         began = time.process_time()
         result = function()
         seconds.append(time.process_time() - began)

@@ -15,7 +15,7 @@ from counterpoise.convex import (
     solve,
 )
 from counterpoise.convex.problems import Constrained
-from counterpoise.convex.problems_mean_matching import (
+from counterpoise.convex.problems.mean_matching import (
     FactoredDistance,
     KernelDistance,
     MeanMatching,

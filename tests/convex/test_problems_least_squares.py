@@ -8,7 +8,7 @@ from scipy.optimize import nnls
 from sklearn.metrics.pairwise import rbf_kernel
 
 from counterpoise.convex import certified
-from counterpoise.convex.problems_least_squares import (
+from counterpoise.convex.problems.least_squares import (
     NonnegativeQuadratic,
     RidgeQuadratic,
 )

@@ -7,7 +7,7 @@ from scipy import sparse
 from scipy.optimize import minimize
 
 from counterpoise.convex import SolverMismatchError, solve
-from counterpoise.convex.problems_log_linear import (
+from counterpoise.convex.problems.log_linear import (
     LogLinearMixture,
     LogLinearRatio,
     TiltedLikelihood,

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from counterpoise.convex import Solution, certified
-from counterpoise.convex.problems_least_squares import RidgeQuadratic
+from counterpoise.convex.problems.least_squares import RidgeQuadratic
 from counterpoise.numerics.arrays import Array
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.weights.least_squares_base import LeastSquaresWeights, Rows

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.linalg.lapack import dposv
 
 from counterpoise.convex import Breakpoint, Certificate, PathError
-from counterpoise.convex.problems_least_squares import NonnegativeQuadratic
+from counterpoise.convex.problems.least_squares import NonnegativeQuadratic
 from counterpoise.numerics.arrays import Array, Indices
 
 # Of the mean diagonal entry of H, added to the diagonal; without it the path of nearly

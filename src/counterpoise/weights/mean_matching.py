@@ -16,7 +16,7 @@ from counterpoise.convex import (
     Solution,
     Solver,
 )
-from counterpoise.convex.problems_mean_matching import (
+from counterpoise.convex.problems.mean_matching import (
     FactoredDistance,
     KernelDistance,
     MeanMatching,

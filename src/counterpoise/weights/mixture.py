@@ -9,7 +9,7 @@ from scipy import sparse
 from scipy.special import logsumexp
 
 from counterpoise.convex import Solution
-from counterpoise.convex.problems_log_linear import (
+from counterpoise.convex.problems.log_linear import (
     LogLinearMixture,
     LogLinearRatio,
     log_mean,

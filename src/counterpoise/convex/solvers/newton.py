@@ -4,9 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
-from scipy.sparse.linalg import LinearOperator, cg
 
+from counterpoise.convex.newton_direction import DIRECT, newton_direction
 from counterpoise.convex.requirements import Requirements
 from counterpoise.convex.solve import State
 from counterpoise.convex.solvers.point import (
@@ -17,9 +16,6 @@ from counterpoise.convex.solvers.point import (
     image_of,
 )
 from counterpoise.numerics.arrays import Array
-
-# Up to so many coordinates a Hessian is written out and factored.
-DIRECT = 500
 
 
 @dataclass(frozen=True)
@@ -183,16 +179,3 @@ def descend(
     if not length > 0.0:
         return point
     return evaluate(objective, point.x + length * direction)
-
-
-def newton_direction(
-    objective: Any, x: Array, gradient: Array, rtol: float, direct: int = DIRECT
-) -> Array:
-    """Return :math:`-H^{-1} g`, to a relative residual where H is not written out."""
-    if gradient.size <= direct or not hasattr(objective, "hessian_operator"):
-        factor = cho_factor(objective.hessian(x), lower=True)
-        return -cho_solve(factor, gradient)
-    size = gradient.size
-    operator = LinearOperator((size, size), matvec=objective.hessian_operator(x))
-    direction, _ = cg(operator, -gradient, rtol=max(rtol, 1e-12), maxiter=1000)
-    return np.asarray(direction)

@@ -16,8 +16,8 @@ from scipy import sparse
 from scipy.special import logsumexp
 
 from counterpoise.convex.certificate import Certificate
+from counterpoise.convex.newton_direction import newton_direction
 from counterpoise.convex.objectives.columns import slices
-from counterpoise.convex.solvers.newton import newton_direction
 from counterpoise.numerics.arrays import Array, Indices
 
 # Entries of a block of rows: 64 MiB of float64.
