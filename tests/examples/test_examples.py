@@ -12,6 +12,7 @@ def test_there_are_examples():
     assert EXAMPLES
 
 
+@pytest.mark.filterwarnings("ignore::counterpoise.PartialOverlapWarning")
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_runs(path, capsys):
     runpy.run_path(str(path), run_name="__main__")

@@ -1,0 +1,20 @@
+"""The README's snippets run as they stand."""
+
+import re
+from pathlib import Path
+
+README = Path(__file__).resolve().parents[2] / "README.md"
+
+
+def test_every_python_block_of_the_readme_runs(capsys):
+    blocks = re.findall(r"```python\n(.*?)```", README.read_text(), flags=re.S)
+    assert len(blocks) >= 2
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), {})
+    assert "proved within" in capsys.readouterr().out
+
+
+def test_the_readme_names_its_two_commands():
+    text = README.read_text()
+    assert "python3 dev.py demo" in text
+    assert "python3 dev.py test" in text
