@@ -95,12 +95,21 @@ def install(extra: str = "", constrained: bool = True) -> None:
     say(f"installed in {time.perf_counter() - started:.0f} s")
 
 
+def one_thread() -> dict[str, str]:
+    """Return the environment with one thread for linear algebra.
+
+    The tests' matrices are small: threads would only wait for one another.
+    """
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    return {**dict.fromkeys(names, "1"), **os.environ}
+
+
 def test(arguments: list[str]) -> int:
     """Run every check, or pytest alone with the given arguments."""
     install("test")
     pytest = [PYTHON, "-m", "pytest", *arguments]
     if arguments:
-        return subprocess.run(pytest, cwd=ROOT).returncode
+        return subprocess.run(pytest, cwd=ROOT, env=one_thread()).returncode
     parts: dict[str, list[object]] = {
         "lint": [BIN / "ruff", "check", "."],
         "format": [BIN / "ruff", "format", "--check", "."],
@@ -112,7 +121,8 @@ def test(arguments: list[str]) -> int:
     for part, command in parts.items():
         say(f"{part}: {' '.join(Path(str(word)).name for word in command)}")
         started = time.perf_counter()
-        code = subprocess.run([str(word) for word in command], cwd=ROOT).returncode
+        words = [str(word) for word in command]
+        code = subprocess.run(words, cwd=ROOT, env=one_thread()).returncode
         report.append((part, code, time.perf_counter() - started))
     say("time by part:")
     for part, code, seconds in report:

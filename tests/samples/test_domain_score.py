@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 from scipy import sparse
 from scipy.stats import norm, spearmanr
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from counterpoise.datasets import make_gaussian_shift
@@ -61,6 +62,16 @@ def test_the_interval_is_delongs(score):
     assert score.auc_high == pytest.approx(score.auc + reach, rel=1e-9)
 
 
+@pytest.mark.parametrize("seed", [10, 46])
+def test_the_interval_reaches_one_half_where_folds_that_share_rows_explain_it(seed):
+    two = np.random.default_rng(seed)
+    found = domain_score(
+        two.normal(size=(80, 3)), two.normal(size=(80, 3)), random_state=0
+    )
+    assert found.auc - (found.auc_high - found.auc) > 0.5
+    assert found.auc_low == 0.5
+
+
 def test_the_interval_holds_the_auc_of_two_normals_nine_times_in_ten():
     truth = norm.cdf(1 / np.sqrt(2))
     found = [
@@ -88,6 +99,16 @@ def test_scores_are_calibrated_although_the_trees_are_not():
     for low, high in ((0.2, 0.4), (0.4, 0.6), (0.6, 0.8)):
         inside = (scores > low) & (scores < high)
         assert label[inside].mean() == pytest.approx(scores[inside].mean(), abs=0.06)
+
+
+@pytest.mark.parametrize("spread", [1.0, 2.0])
+def test_a_logistic_fit_to_the_scores_finds_nothing_to_mend(spread):
+    found = domain_score(*normals(800, 500, 0.5, spread=spread), random_state=0)
+    label, scores, _ = labelled(found)
+    log_odds = np.log(scores / (1 - scores))[:, None]
+    again = LogisticRegression(C=np.inf, tol=1e-10).fit(log_odds, label)
+    assert again.coef_[0, 0] == pytest.approx(1.0, abs=0.02)
+    assert again.intercept_[0] == pytest.approx(0.0, abs=0.02)
 
 
 def test_a_linear_shift_takes_the_linear_model(score):
@@ -142,6 +163,17 @@ def test_the_true_ratio_as_weights_makes_the_samples_alike():
     assert plain.auc > 0.68
     assert weighed.auc_low < 0.53
     assert back.auc_low < 0.53
+
+
+def test_rows_that_hardly_count_do_not_teach_the_classifiers():
+    X, X_target = normals(400, 400, 1.5, d=1)
+    # Where these are, the target would seem to end.
+    ghosts = 3 + 0.5 * np.random.default_rng(1).normal(size=(1500, 1))
+    weight = np.repeat([1.0, 1e-6], [400, 1500])
+    found = domain_score(
+        np.vstack([X, ghosts]), X_target, sample_weight=weight, random_state=0
+    )
+    assert spearmanr(found.scores_target, X_target[:, 0]).statistic > 0.95
 
 
 def test_only_the_ratios_of_weights_matter(shifted, score):

@@ -105,6 +105,11 @@ def test_chance_hardly_exceeds_what_it_may(n):
     assert np.mean(np.array(thin) > thin_by_chance(n, n)) < 0.03
 
 
+def test_a_score_that_the_outermost_source_row_has_is_not_beyond_it():
+    share = np.full(4, 0.25)
+    assert thin_share(np.ones(4), np.array([0.0, 1, 1, 2]), share, share) == 0.25
+
+
 def test_only_the_order_of_scores_counts():
     rng = np.random.default_rng(0)
     s, t = rng.normal(size=400), rng.normal(size=300) + 1

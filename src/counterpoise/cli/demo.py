@@ -16,6 +16,8 @@ def add(commands: Any) -> None:
 
 def run(chosen: argparse.Namespace) -> int:
     """Weigh the rows of a bundled table and print what is proved about the weights."""
+    from scipy.stats import spearmanr
+
     from counterpoise.datasets import load_breast_cancer_shift
     from counterpoise.samples import overlap
     from counterpoise.weights import KMM, AutoWeights
@@ -53,7 +55,6 @@ def run(chosen: argparse.Namespace) -> int:
         assert solution is not None
         converged &= solution.converged
         after = (weights @ X / weights.sum() - X_target.mean(axis=0)) / scale
-        ranks = [np.argsort(np.argsort(w)) for w in (weights, ratio)]
         print(f"  {type(weighter).__name__}")
         if isinstance(fitted, AutoWeights):
             print(f"    chosen: {fitted.weighter_}")
@@ -67,7 +68,7 @@ def run(chosen: argparse.Namespace) -> int:
             f"{np.abs(moved).mean():.2f} standard deviations before, "
             f"{np.abs(after).mean():.2f} after"
         )
-        truth = float(np.corrcoef(np.array(ranks))[0, 1])
+        truth = spearmanr(weights, ratio).statistic
         print(f"    rank correlation with the known ratio: {truth:.2f}")
         for warning in said:
             print(f"    warning: {warning.message}")

@@ -30,6 +30,8 @@ _LONGEST_ODDS = np.log(1e4)
 _SMALLEST_SLOPE, _LARGEST_LOG_ODDS = 1e-3, 30.0
 # Above this many columns a Hessian costs more than it saves.
 _WIDE = 300
+# As many as the trees can tell apart.
+_BINS = 255
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,8 +214,8 @@ def _better_model(
 ) -> tuple[str, Array, float]:
     """Return the name, the out-of-fold log-odds and the log-loss of the better."""
     found = []
-    for name, model in _models(X).items():
-        log_odds = _out_of_fold(model, X, label, weight, fold)
+    for name, (model, columns) in _models(X, weight).items():
+        log_odds = _out_of_fold(model, columns, label, weight, fold)
         cautious = np.clip(log_odds, -_LONGEST_ODDS, _LONGEST_ODDS)
         losses = np.logaddexp(0.0, np.where(label == 1, -cautious, cautious))
         found.append((name, log_odds, float(weight @ losses / weight.sum())))
@@ -225,7 +227,7 @@ def _out_of_fold(
 ) -> Array:
     log_odds = np.empty(label.size)
     # So few rows are fitted faster by one thread than by many that wait for each other.
-    with threadpool_limits(limits=1, user_api="openmp"):
+    with threadpool_limits(limits=1):
         for k in range(int(fold.max()) + 1):
             kept, left = fold != k, fold == k
             fitted = clone(model).fit(X[kept], label[kept], sample_weight=weight[kept])
@@ -233,16 +235,20 @@ def _out_of_fold(
     return log_odds
 
 
-def _models(X: Matrix) -> dict[str, Any]:
+def _models(X: Matrix, weight: Array) -> dict[str, tuple[Any, Matrix]]:
+    """Return the classifiers, each with the columns that it sees."""
     newton = not sparse.issparse(X) and X.shape[1] <= _WIDE
-    models: dict[str, Any] = {
-        "logistic": LogisticRegression(
-            max_iter=1000, solver="newton-cholesky" if newton else "lbfgs"
+    models: dict[str, tuple[Any, Matrix]] = {
+        "logistic": (
+            LogisticRegression(
+                max_iter=1000, solver="newton-cholesky" if newton else "lbfgs"
+            ),
+            X,
         )
     }
     # Trees take no sparse matrix.
     if not sparse.issparse(X):
-        models["boosted"] = HistGradientBoostingClassifier(
+        trees = HistGradientBoostingClassifier(
             max_iter=60,
             max_depth=4,
             learning_rate=0.1,
@@ -250,7 +256,23 @@ def _models(X: Matrix) -> dict[str, Any]:
             early_stopping=False,
             random_state=0,
         )
+        models["boosted"] = trees, _binned(X, weight)
     return models
+
+
+def _binned(X: Matrix, weight: Array) -> Array:
+    """Return the columns as numbers of bins of about equal weight.
+
+    The trees bin columns anyway, but with weights they take long over it, every time.
+    """
+    binned = np.empty(X.shape)
+    for j, column in enumerate(X.T):
+        values, place = np.unique(column, return_inverse=True)
+        if values.size > _BINS:
+            below = np.cumsum(np.bincount(place, weight)) / weight.sum()
+            place = np.minimum((_BINS * below).astype(np.intp), _BINS - 1)[place]
+        binned[:, j] = place
+    return binned
 
 
 def _stacked(samples: TwoSamples) -> tuple[Matrix, Array, Array]:

@@ -123,6 +123,6 @@ def _sparse_moments(X: Any, share: Array) -> tuple[Array, Array]:
     variance = np.asarray(share @ entries).ravel()
     entries.data = np.ones_like(entries.data)
     stored = np.asarray(share @ entries).ravel()
-    full = entries.count_nonzero(axis=0) == X.shape[0]
+    full = np.bincount(entries.indices, minlength=X.shape[1]) == X.shape[0]
     zeros = np.where(full, 0.0, np.maximum(1.0 - stored, 0.0))
     return mean, variance + zeros * mean**2
