@@ -6,7 +6,7 @@ import matplotlib
 
 matplotlib.use("svg")
 
-from matplotlib import pyplot as plt  # noqa: E402
+from matplotlib import pyplot as plt
 
 
 def draw(name: str, curves: dict, folder: Path) -> list[Path]:

@@ -9,7 +9,7 @@ import numpy as np
 def answer(fit):
     """Time `fit(question)`, which returns weights, coefficients and centres.
 
-    Short fits are timed up to ten times, and the least counts; no call begins after 1.5 s.
+    Short fits are timed up to ten times, none beginning after 1.5 s; the least counts.
     """
     with np.load(sys.argv[1]) as stored:
         question = dict(stored)

@@ -75,8 +75,8 @@ def ask(script: str, **arrays: object) -> Answer:
             return Answer(
                 float(found["seconds"]),
                 found["weights"],
-                found["coef"] if "coef" in found else None,
-                found["centers"] if "centers" in found else None,
+                found.get("coef"),
+                found.get("centers"),
             )
 
 

@@ -36,8 +36,8 @@ def run(quick: bool) -> dict:
                     print(f"  {name} is missing: {error}", flush=True)
     shown = table(
         "KLIEP on the peer's own 100 centres, end to end (CPU s, objective in nats)",
-        ["peer", "d", "n", "peer s", "ours to its J", "ours to 1e-6", "peer J"]
-        + ["best J", "short by", "certified gap", "peer NMSE", "our NMSE", "wrong"],
+        "peer | d | n | peer s | ours to its J | ours to 1e-6 | "
+        "peer J | best J | short by | certified gap | peer NMSE | our NMSE | wrong",
         rows,
     )
     for name in PEERS:

@@ -13,7 +13,7 @@ SIGMA = {1: 0.2, 5: 1.0, 10: 1.5, 50: 3.0}
 
 
 def gaussian_pair(d: int, n: int, m: int, seed: int) -> Shift:
-    """Return N(0, .5^2) -> N(0, .3^2) for d = 1, else N(0, I) -> N(.5/sqrt d, .81 I)."""
+    """Return N(0, .5^2) -> N(0, .3^2) if d = 1, else N(0, I) -> N(.5/sqrt d, .81 I)."""
     if d == 1:
         return make_sinc_shift(n, m, random_state=seed)
     return make_gaussian_shift(d, n, m, shift=0.5, scale=0.9, random_state=seed)
@@ -51,9 +51,7 @@ def corrective(d: int) -> Corrective:
 def fit_on_centers(X, X_target, centers, sigma, *, tol=1e-6, callback=None):
     """Return solution and source weights: all that a peer's fit does, by our solver."""
     problem = mixture_problem(X, X_target, centers, sigma)
-    found: Solution = solve(
-        problem, corrective(X.shape[1]), tol=tol, callback=callback
-    )
+    found: Solution = solve(problem, corrective(X.shape[1]), tol=tol, callback=callback)
     used = np.flatnonzero(found.x)
     coef = found.x[used] / problem.A.scale[used]
     return found, rbf_push(X, centers[used], gamma_of(sigma), coef)

@@ -7,16 +7,17 @@ from contextlib import contextmanager
 from typing import Any
 
 
-def table(title: str, header: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict:
-    """Print a table and return it as data."""
-    cells = [list(header), *[[_text(cell) for cell in row] for row in rows]]
-    widths = [max(len(row[k]) for row in cells) for k in range(len(header))]
+def table(title: str, header: str, rows: Sequence[Sequence[Any]]) -> dict:
+    """Print a table, its columns named "a | b", and return it as data."""
+    names = header.split(" | ")
+    cells = [names, *[[_text(cell) for cell in row] for row in rows]]
+    widths = [max(len(row[k]) for row in cells) for k in range(len(names))]
     print(f"\n{title}  (load {load():.1f})")
     for row in cells:
         print("  " + "  ".join(c.rjust(w) for c, w in zip(row, widths, strict=True)))
     return {
         "title": title,
-        "header": list(header),
+        "header": names,
         "rows": [list(row) for row in rows],
         "load": load(),
     }
@@ -64,5 +65,6 @@ def _text(cell: Any) -> str:
     if cell is None:
         return "-"
     if isinstance(cell, float):
-        return f"{cell:.3g}"
+        whole = cell.is_integer() and abs(cell) < 1e6
+        return str(int(cell)) if whole else f"{cell:.3g}"
     return str(cell)

@@ -27,6 +27,7 @@ QUESTIONS = (
     "sinc_counts",
     "direction_and_null",
     "known_ratios",
+    "uncovered",
     "kmm_speed",
     "peers_speed",
     "large",
@@ -60,10 +61,9 @@ def main() -> None:
 
 def _warm_up() -> None:
     """Let compiled parts be made before any clock runs."""
-    from problems import fit_on_centers, gaussian_pair
+    from problems import fit_on_centers, gaussian_pair, mixture_problem
 
     from counterpoise.convex import FrankWolfe, solve
-    from problems import mixture_problem
 
     shift = gaussian_pair(1, 50, 50, seed=0)
     fit_on_centers(shift.X, shift.X_target, shift.X_target, 0.2)

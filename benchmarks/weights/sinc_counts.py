@@ -49,8 +49,8 @@ def run(quick: bool) -> dict:
             table(
                 f"sigma {width} (median {np.median(sigmas):.3g}), {seeds} seeds, "
                 f"at most {steps} steps: medians",
-                ["solver", "count, rule", "gap, rule", "count, proved"]
-                + ["gap/scale", "steps", "s", "published"],
+                "solver | count, rule | gap, rule | count, proved | "
+                "gap/scale | steps | s | published",
                 rows,
             )
         )
@@ -140,6 +140,6 @@ def _supports(seeds: int) -> tuple[dict, list]:
             problem = mixture_problem(shift.X, shift.X_target, shift.X_target, sigma)
             counts.append(_optimum(problem)[0])
         rows.append([sigma, float(np.median(counts)), known])
-    shown = table("Support of the optimum", ["sigma", "median", "known"], rows)
+    shown = table("Support of the optimum", "sigma | median | known", rows)
     worst = max(abs(row[1] - row[2]) for row in rows)
     return shown, [bar("support of the optimum, off by at most", worst, 2)]

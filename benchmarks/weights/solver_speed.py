@@ -1,7 +1,8 @@
 """How fast is the corrective solver, after the kernel, against pairwise Frank-Wolfe?
 
 All target rows are centres; the time is CPU seconds to a certified relative gap of
-1e-6, on a stored kernel. Pairwise steps end after a budget; their ratio is then a bound.
+1e-6, on a stored kernel. Pairwise steps have a budget; if it ends them, the ratio is a
+lower bound.
 """
 
 import numpy as np
@@ -23,12 +24,12 @@ def run(quick: bool) -> dict:
         ratio = theirs["seconds"] / ours["seconds"]
         rows.append([d, n, *ours.values(), *theirs.values(), ratio])
         bars.append(bar(f"corrective, d = {d}, n = {n}, s", ours["seconds"], most))
-        if d <= 10:
+        if d <= 10 and not quick:  # small problems hide the difference
             bars.append(bar(f"pairwise / corrective, d = {d}", ratio, least=20))
     speed = table(
         "Corrective and pairwise, all centres, after the kernel (CPU s)",
-        ["d", "n", "s", "gap/scale", "support", "newton"]
-        + ["pairwise s", "gap/scale", "support", "steps", "ratio"],
+        "d | n | s | gap/scale | support | "
+        "newton | pairwise s | gap/scale | support | steps | ratio",
         rows,
     )
     sweep, sweep_bars = _sweep(quick)
@@ -78,7 +79,7 @@ def _sweep(quick: bool) -> tuple[dict, list]:
         )
     shown = table(
         "The toy (500/300) at every width",
-        ["sigma", "steps", "newton", "s", "gap/scale", "support", "converged"],
+        "sigma | steps | newton | s | gap/scale | support | converged",
         rows,
     )
     bars = [

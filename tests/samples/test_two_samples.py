@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from counterpoise.samples.two_samples import TwoSamples, row_order
+from counterpoise.samples.two_samples import TwoSamples
 
 
 @pytest.fixture
@@ -45,20 +45,3 @@ def test_other_columns_keep_the_shares(tables):
     other = samples.with_rows(tables[0][:, :1], tables[1][:, :1])
     assert other.source.shape == (6, 1)
     np.testing.assert_array_equal(other.source_share, samples.source_share)
-
-
-def test_the_order_of_rows_is_lexicographic():
-    rng = np.random.default_rng(1)
-    X, share = rng.integers(0, 3, size=(60, 3)).astype(float), rng.uniform(size=60)
-    expected = np.lexsort((share, X[:, 2], X[:, 1], X[:, 0]))
-    np.testing.assert_array_equal(row_order(X, share), expected)
-
-
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-def test_the_order_of_rows_does_not_depend_on_how_they_came(form):
-    rng = np.random.default_rng(2)
-    X = rng.integers(0, 2, size=(50, 4)) * rng.normal(size=(50, 4))
-    mixed = rng.permutation(50)
-    first = X[row_order(form(X), np.ones(50))]
-    second = X[mixed][row_order(form(X[mixed]), np.ones(50))]
-    np.testing.assert_array_equal(first, second)

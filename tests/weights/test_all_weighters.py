@@ -226,6 +226,28 @@ def test_the_rows_and_columns_behind_the_weights_can_be_asked_for():
     assert kliep.weights_[most].min() > kliep.weights_[least].max()
 
 
+@pytest.mark.parametrize("weighter", FAMILIES, ids=named)
+def test_the_scale_of_weights_that_are_no_counts_does_not_matter(weighter):
+    shift = make_gaussian_shift(2, n=150, m=120, random_state=0)
+    rng = np.random.default_rng(0)
+    own, aims = rng.random(150) + 0.2, rng.random(120) + 0.2
+    results = [
+        clone(weighter)
+        .fit(
+            shift.X,
+            X_target=shift.X_target,
+            sample_weight=scale * own,
+            target_weight=scale * aims,
+        )
+        .weights_
+        for scale in (1.0, 1 / own.sum())
+    ]
+    # Pairwise steps end at a gap of 1e-3, where rounding decides which.
+    rough = weighter.get_params().get("solver") == "pairwise"
+    np.testing.assert_allclose(results[0], results[1], rtol=2e-2 if rough else 1e-6)
+    assert np.average(results[0], weights=own) == pytest.approx(1.0, abs=1e-9)
+
+
 def test_the_exponent_flattens_the_weights():
     X, X_target = one_dimension(0, n=300)
     full = KLIEP(gamma=1.0).fit(X, X_target=X_target)

@@ -16,7 +16,8 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.encoding import as_numbers
-from counterpoise.samples.two_samples import TwoSamples, row_order
+from counterpoise.samples.ordering import canonical_order
+from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import Matrix, as_weights
 
 N_FOLDS = 5
@@ -190,7 +191,7 @@ def domain_score(
 def _some_rows(X: Matrix, weight: Array, seed: int) -> tuple[Indices, Array]:
     """Return rows that count, in an order of their own, and weights of mean one."""
     counted = np.flatnonzero(weight > 0)
-    order = counted[row_order(X[counted], weight[counted])]
+    order = counted[canonical_order(X[counted], weight[counted])]
     if order.size > MAX_ROWS:
         # The same draw for both samples, so that equal samples stay equal.
         picked = np.random.default_rng(seed).permutation(order.size)[:MAX_ROWS]

@@ -13,12 +13,13 @@ from counterpoise.numerics.arrays import Array
 from counterpoise.numerics.kernels import rbf
 from counterpoise.samples.domain_score import domain_score
 from counterpoise.samples.encoding import as_numbers
+from counterpoise.samples.ordering import canonical_order
 from counterpoise.samples.scaling import (
     pooled_scale,
     scale_columns,
     weighted_quantile,
 )
-from counterpoise.samples.two_samples import TwoSamples, row_order
+from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import as_weights, check_integer, check_number
 
 # Numbers in a block of the kernel, and in the block of shares that it meets: 128 MB.
@@ -204,8 +205,8 @@ def _samples(
         as_weights(target_weight, target.shape[0], name="target_weight", of="X_target"),
     )
     return samples.take(
-        row_order(samples.source, samples.source_share),
-        row_order(samples.target, samples.target_share),
+        canonical_order(samples.source, samples.source_share),
+        canonical_order(samples.target, samples.target_share),
     )
 
 
@@ -283,7 +284,7 @@ def _divided(mass: Array, n: int, rng: np.random.Generator) -> Array:
 
 def _median_gamma(rows: Array, share: Array) -> float:
     """Return one half over the squared median of the positive distances."""
-    order = row_order(rows, share)
+    order = canonical_order(rows, share)
     rows, share = rows[order], share[order]
     if share.size > _MEDIAN_ROWS:
         # Rows at equal steps of their share: one of weight two is taken twice as often.

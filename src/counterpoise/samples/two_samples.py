@@ -4,9 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.numerics.arrays import Array
 from counterpoise.validation import Matrix
 
 
@@ -77,29 +76,3 @@ class TwoSamples:
             self.source_mass,
             self.target_mass,
         )
-
-
-def row_order(X: Matrix, share: Array) -> Indices:
-    """Return an order of the rows that does not depend on how they came.
-
-    Rows are sorted by their first column, ties by the second and so on, and last by
-    share: a positive factor of a column leaves the order alone. What draws rows by
-    chance, or sums over them, and does so in this order gives the same result to the
-    bit for every order of the rows.
-
-    Examples
-    --------
-    >>> row_order(np.array([[2.0, 1.0], [1.0, 5.0], [1.0, 4.0]]), np.ones(3))
-    array([2, 1, 0])
-    """
-    if sparse.issparse(X):
-        # Two different rows have the same projection with probability zero.
-        direction = np.random.default_rng(0).standard_normal(X.shape[1])
-        return np.lexsort((share, X @ direction))
-    rank = np.zeros(X.shape[0], dtype=np.intp)
-    for column in (*X.T, share):
-        values, place = np.unique(column, return_inverse=True)
-        _, rank = np.unique(rank * len(values) + place, return_inverse=True)
-        if rank.max() == len(rank) - 1:
-            break
-    return np.argsort(rank, kind="stable")

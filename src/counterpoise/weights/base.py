@@ -114,7 +114,9 @@ class WeightEstimator(BaseEstimator):
             The target rows; several pieces are stacked, and a tuple is never cut by
             cross-validation. None: weights of one and a `NoTargetWarning`.
         sample_weight, target_weight : array of shape (n,), (m,)
-            What the rows count in every mean; `weights_` stay the density ratio.
+            What the rows count in every mean; `weights_` stay the density ratio. Whole
+            numbers are counts: weight two is the row twice. Other weights count by
+            their proportions, all together for as many rows as they are worth.
 
         Returns
         -------
@@ -131,14 +133,16 @@ class WeightEstimator(BaseEstimator):
             min_rows=self._least_rows,
             accept_sparse=self._accepts_sparse,
         )
-        source_weight = as_weights(sample_weight, X.shape[0])
+        source_weight = _counts(as_weights(sample_weight, X.shape[0]))
         self._samples_: TwoSamples | None = None
         self.column_scale_: Array | None = None
         if X_target is None:
             self._set_uniform(X.shape[0])
             return self
-        aim_weight = as_weights(
-            target_weight, X_target.shape[0], name="target_weight", of="X_target"
+        aim_weight = _counts(
+            as_weights(
+                target_weight, X_target.shape[0], name="target_weight", of="X_target"
+            )
         )
         rows = _counted(X, source_weight)
         aims = _counted(X_target, aim_weight)
@@ -378,6 +382,13 @@ class WeightEstimator(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self._accepts_sparse
         return tags
+
+
+def _counts(weights: Array) -> Array:
+    """Return weights as counts of rows: whole numbers as they are, others by worth."""
+    if np.abs(weights - np.rint(weights)).max() <= 1e-9 * max(weights.max(), 1.0):
+        return weights
+    return weights * (effective_sample_size(weights) / weights.sum())
 
 
 def _counted(X: Matrix, weights: Array) -> Indices:

@@ -1,0 +1,117 @@
+"""How near do the weights come to ratios that are known, and how good is selection?
+
+AutoWeights on Gaussian pairs, the error falling with n; and the width that KLIEP
+selects against the best one of its own grid.
+"""
+
+import numpy as np
+import peers
+from problems import SIGMA, bimodal_pair, gaussian_pair, nmse
+from reporting import bar, table
+
+from counterpoise import KLIEP, AutoWeights
+
+BARS = {1: 0.01, 5: 0.01, 10: 0.03}
+
+
+def run(quick: bool) -> dict:
+    """Measure both."""
+    known, known_bars = _known(1 if quick else 3, (500, 5000))
+    widths, width_bars = _widths(2 if quick else 10)
+    return {"tables": [known, widths], "bars": known_bars + width_bars}
+
+
+def _known(seeds: int, sizes: tuple[int, ...]) -> tuple[dict, list]:
+    rows, bars = [], []
+    for d, most in BARS.items():
+        errors = {}
+        for n in sizes:
+            found, chosen = [], []
+            for seed in range(seeds):
+                shift = gaussian_pair(d, n, n, seed)
+                auto = AutoWeights(random_state=seed)
+                auto.fit(shift.X, X_target=shift.X_target)
+                found.append(nmse(auto.weights_, shift.ratio))
+                results = auto.cv_results_
+                chosen.append(str(results["candidate"][results["chosen"]][0]))
+            errors[n] = float(np.mean(found))
+            often = max(set(chosen), key=chosen.count)
+            peer = _best_peer(d, n)
+            rows.append([d, n, errors[n], max(found), often, peer])
+        last, first = errors[sizes[-1]], errors[sizes[0]]
+        bars.append(bar(f"auto, NMSE, d = {d}, n = {sizes[-1]}", last, most))
+        bars.append(bar(f"auto, NMSE falls with n, d = {d}: ratio", last / first, 1))
+        if peer is not None:
+            bars.append(bar(f"auto, NMSE / best peer, d = {d}", last / peer, 1))
+    shown = table(
+        f"AutoWeights on Gaussian pairs, NMSE, {seeds} seeds (peers: one seed)",
+        "d | n | mean | worst | mostly chosen | best peer's KLIEP",
+        rows,
+    )
+    return shown, bars
+
+
+def _best_peer(d: int, n: int) -> float | None:
+    """Return the least error of the peers' KLIEP at a good width."""
+    errors = []
+    shift = gaussian_pair(d, n, n, seed=0)
+    for script in ("adapt_kliep.py", "skada_kliep.py", "densratio_kliep.py"):
+        try:
+            answer = peers.ask(
+                script,
+                source=shift.X,
+                target=shift.X_target,
+                sigma=SIGMA[d],
+                n_centers=100,
+            )
+        except peers.MissingPeerError:
+            continue
+        errors.append(nmse(answer.weights, shift.ratio))
+    return min(errors, default=None)
+
+
+def _widths(seeds: int) -> tuple[dict, list]:
+    rows, bars = [], []
+    for name, draw in _PROBLEMS.items():
+        taken, best, one_sided = [], [], []
+        for seed in range(seeds):
+            X, X_target, ratio = draw(seed)
+            fitted = KLIEP(random_state=seed, force=True).fit(X, X_target=X_target)
+            grid = fitted.cv_results_["gamma"]
+            errors = [
+                nmse(
+                    KLIEP(gamma=gamma, force=True).fit(X, X_target=X_target).weights_,
+                    ratio,
+                )
+                for gamma in grid
+            ]
+            taken.append(nmse(fitted.weights_, ratio))
+            best.append(min(errors))
+            at = int(np.argmax(fitted.cv_results_["one_sided_score"]))
+            one_sided.append(errors[at])
+        means = [float(np.mean(column)) for column in (taken, best, one_sided)]
+        rows.append([name, *means, means[0] / means[1]])
+        bars.append(
+            bar(f"width selection / best width, {name}", means[0] / means[1], 1.5)
+        )
+    shown = table(
+        f"KLIEP's width, NMSE, means of {seeds} seeds",
+        "problem | selected | best of the grid | one-sided | ratio",
+        rows,
+    )
+    return shown, bars
+
+
+def _gaussian(d: int, n: int, m: int):
+    def draw(seed: int) -> tuple:
+        shift = gaussian_pair(d, n, m, seed)
+        return shift.X, shift.X_target, shift.ratio
+
+    return draw
+
+
+_PROBLEMS = {
+    "d = 1, 500/300": _gaussian(1, 500, 300),
+    "d = 10, 500/500": _gaussian(10, 500, 500),
+    "2-d bimodal, 500/500": lambda seed: bimodal_pair(500, 500, seed),
+}
