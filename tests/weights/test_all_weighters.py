@@ -174,10 +174,11 @@ def test_no_nan_comes_out_of_odd_but_possible_samples(weighter):
     assert np.isfinite(fitted.weigh(100 * X)).all()
 
 
+@pytest.mark.parametrize("far", [np.array([6.0, 0.0]), 30.0, 1000.0])
 @pytest.mark.parametrize("weighter", RATIOS, ids=named)
-def test_disjoint_samples_are_refused(weighter):
+def test_disjoint_samples_are_refused(weighter, far):
     rng = np.random.default_rng(0)
-    X, X_target = rng.standard_normal((300, 2)), rng.standard_normal((300, 2)) + 30
+    X, X_target = rng.standard_normal((300, 2)), rng.standard_normal((300, 2)) + far
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with pytest.raises(NoOverlapError) as caught:
@@ -185,6 +186,29 @@ def test_disjoint_samples_are_refused(weighter):
         assert caught.value.share > 0.5
         forced = clone(weighter).set_params(force=True).fit(X, X_target=X_target)
     assert np.isfinite(forced.weights_).all()
+    assert np.isfinite(forced.weigh(X)).all()
+    assert np.isfinite(forced.score(X, X_target=X_target))
+
+
+KERNELS = [KLIEP(random_state=0), ULSIF(random_state=0), KMM(random_state=0)]
+
+
+@pytest.mark.parametrize("weighter", KERNELS, ids=named)
+def test_a_hole_is_seen_whatever_the_width(weighter):
+    for seed in range(3):
+        shift = make_uncovered_cluster(0.15, random_state=seed)
+        with pytest.warns(counterpoise.PartialOverlapWarning):
+            fitted = clone(weighter).fit(shift.X, X_target=shift.X_target)
+        assert 0.1 < fitted.uncovered_ < 0.25
+
+
+@pytest.mark.parametrize("weighter", [KLIEP(), DiscriminatorWeights()], ids=named)
+def test_copies_of_rows_are_no_shift(weighter):
+    rng = np.random.default_rng(0)
+    X, X_target = rng.standard_normal((2, 150, 3))
+    thrice = clone(weighter).set_params(random_state=0)
+    thrice.fit(np.repeat(X, 3, axis=0), X_target=np.repeat(X_target, 3, axis=0))
+    assert thrice.effective_sample_size_ > 0.9 * 450
 
 
 def test_auto_weights_speak_for_the_covered_part():

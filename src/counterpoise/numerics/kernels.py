@@ -63,6 +63,8 @@ def rbf_push(X: Any, C: Any, gamma: float, v: Array) -> Array:
 def median_distance(X: Any, max_rows: int = 1000) -> float:
     """Return the median distance between two rows, over at most `max_rows` rows.
 
+    Zero for a single row.
+
     The rows are taken at equal intervals, so that no chance is involved.
 
     Examples
@@ -71,6 +73,8 @@ def median_distance(X: Any, max_rows: int = 1000) -> float:
     >>> median_distance(np.array([[0.0], [1.0], [3.0]]))
     2.0
     """
+    if X.shape[0] < 2:
+        return 0.0
     if X.shape[0] > max_rows:
         X = X[np.linspace(0, X.shape[0] - 1, max_rows).astype(int)]
     X, _ = _moved(X, X)
@@ -79,6 +83,28 @@ def median_distance(X: Any, max_rows: int = 1000) -> float:
     squares = norms[:, None] + norms - 2.0 * _dense(products)
     pairs = squares[np.triu_indices(X.shape[0], k=1)]
     return float(np.sqrt(np.median(np.maximum(pairs, 0.0))))
+
+
+def nearest_distance(X: Array, C: Array, own: bool = False) -> Array:
+    """Return the distance of every row to the nearest row of C.
+
+    `own`: rows of X stand in C as well, and each is passed over once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> nearest_distance(np.array([[0.0], [5.0]]), np.array([[1.0], [3.0]]))
+    array([1., 2.])
+    """
+    X, C = _moved(X, C)
+    norms = _squares(C)
+    out = np.empty(X.shape[0])
+    for first in range(0, X.shape[0], BLOCK_ROWS):
+        rows = X[first : first + BLOCK_ROWS]
+        squares = norms - 2.0 * (rows @ C.T) + _squares(rows)[:, None]
+        place = 1 if own else 0
+        out[first : first + BLOCK_ROWS] = np.partition(squares, place, axis=1)[:, place]
+    return np.sqrt(np.maximum(out, 0.0))
 
 
 def _moved(X: Any, C: Any) -> tuple[Any, Any]:

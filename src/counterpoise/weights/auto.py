@@ -12,8 +12,8 @@ from sklearn.base import clone
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.overlap import thin_share
 from counterpoise.samples.two_samples import TwoSamples
-from counterpoise.validation import Matrix
-from counterpoise.weights.base import Fitted, WeightEstimator
+from counterpoise.validation import Matrix, NoOverlapError
+from counterpoise.weights.base import REFUSED, Fitted, WeightEstimator
 from counterpoise.weights.classifiers import boosted, logistic, squared_logistic
 from counterpoise.weights.discriminator import DiscriminatorWeights
 from counterpoise.weights.kernel_widths import (
@@ -93,7 +93,7 @@ class AutoWeights(WeightEstimator):
         Names, scores, allowed deficits and admissibility of all candidates.
     solution_ : Solution
         That of `weighter_`.
-    uncovered_ : float
+    uncovered_ : float or None
         Share of the target rows that live where only the outermost 0.5 % of the source
         rows are, by the scores of the better classifier.
     largest_weight_ : float
@@ -144,10 +144,13 @@ class AutoWeights(WeightEstimator):
         enough = min(len(rows), len(aims)) >= FEWEST_ROWS
         logs = self._domain_logs(samples, rows, aims, seed) if enough else None
         uncovered = None if logs is None else _thin(*logs, samples)
+        if uncovered is not None and uncovered > REFUSED and not self.force:
+            raise NoOverlapError(uncovered, "thin")
         reached = np.ones(samples.target.shape[0], dtype=bool)
         if logs is not None:
             beyond = logs[1] > logs[0].max()
-            if HOLE < float(samples.target_share[beyond].sum()) < 1.0:
+            left = int(np.count_nonzero(~beyond[aims]))
+            if left >= FEWEST_ROWS and float(samples.target_share[beyond].sum()) > HOLE:
                 reached = ~beyond
         aims = aims[reached[aims]]
         some = samples.take(rows, aims)
@@ -276,7 +279,8 @@ def _classifiers(is_sparse: bool, d: int) -> dict[str, Any]:
 def _held_out(weighter: Any, samples: TwoSamples, seed: int) -> HeldOut:
     """Return a weighter's weights at the rows of both samples, each held out once."""
     n, m = samples.source.shape[0], samples.target.shape[0]
-    fold, aim_fold = folds(n, N_FOLDS, seed), folds(m, N_FOLDS, seed + 1)
+    fold = folds(samples.source, N_FOLDS, seed)
+    aim_fold = folds(samples.target, N_FOLDS, seed + 1)
     source, target = np.empty(n), np.empty(m)
     for k in range(N_FOLDS):
         kept = samples.take(fold != k, aim_fold != k)

@@ -2,7 +2,7 @@
 
 import warnings
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -30,11 +30,14 @@ from counterpoise.validation import (
     estimator_matrix,
     estimator_samples,
 )
+from counterpoise.weights.kernel_widths import lonely_share
 from counterpoise.weights.search import out_of_fold, two_sided_score
 
 # Shares of the target that the source does not reach, by their measures: said above
 # these, and refused above one half.
 SAID, REFUSED = {"uncovered": 0.02, "thin": 0.05}, 0.5
+# In small samples this share of the target may be far from all source rows by chance.
+LONELY = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,11 +155,15 @@ class WeightEstimator(BaseEstimator):
         self._samples_ = samples
         if getattr(self, "standardize", False):
             self.column_scale_ = pooled_scale(samples, names)
-        found = self._fit(
-            samples.with_rows(
-                self._scaled(samples.source), self._scaled(samples.target)
-            )
+        scaled = samples.with_rows(
+            self._scaled(samples.source), self._scaled(samples.target)
         )
+        found = self._fit(scaled)
+        if found.uncovered is not None and found.measure == "uncovered":
+            # A wide kernel reaches across a hole that the source's spacing shows.
+            lonely = lonely_share(scaled)
+            if lonely > REFUSED or (lonely > LONELY and found.uncovered <= LONELY):
+                found = replace(found, uncovered=max(found.uncovered, lonely))
         self._set(found, samples, X, source_weight, rows)
         return self
 
@@ -343,11 +350,12 @@ class WeightEstimator(BaseEstimator):
         powered = found.ratio**self.exponent
         self.mean_ratio_ = float(samples.source_share @ powered)
         self.mean_ratio_ /= found.mean**self.exponent
-        if not 0.0 < self.mean_ratio_ < np.inf:
+        if not 1e-100 < self.mean_ratio_ < np.inf:
             # Without overlap the ratio underflows at every source row.
-            powered, self.mean_ratio_ = np.ones_like(powered), 1.0
+            powered, self.mean_ratio_ = np.ones_like(powered), np.nan
         weights = np.empty(X.shape[0])
-        weights[rows] = powered / self.mean_ratio_
+        vanished = np.isnan(self.mean_ratio_)
+        weights[rows] = powered if vanished else powered / self.mean_ratio_
         absent = source_weight == 0
         if absent.any():
             weights[absent] = self._normalized(self._weigh(self._scaled(X[absent])))
@@ -355,6 +363,8 @@ class WeightEstimator(BaseEstimator):
         self.effective_sample_size_ = effective_sample_size(weights * source_weight)
 
     def _normalized(self, ratio: Array) -> Array:
+        if np.isnan(self.mean_ratio_):
+            return np.ones_like(ratio)
         return ratio**self.exponent / self.mean_ratio_
 
     def _judge_overlap(self, found: Fitted) -> None:

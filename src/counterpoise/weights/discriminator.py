@@ -20,7 +20,7 @@ from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import Matrix
 from counterpoise.weights.base import Fitted, WeightEstimator
 from counterpoise.weights.classifiers import boosted, logistic
-from counterpoise.weights.search import N_FOLDS, HeldOut
+from counterpoise.weights.search import FEWEST_DIFFERENT, N_FOLDS, HeldOut
 
 # Probabilities nearer to 0 or 1 than this are no evidence.
 SURE = 1e-6
@@ -288,7 +288,7 @@ class Pool:
         order = np.lexsort((weights, labels, content))
         merged = 2 * content[order] + labels[order]
         first = np.flatnonzero(np.diff(merged, prepend=-1))
-        copies = 2 * first.size < merged.size
+        copies = first.size < FEWEST_DIFFERENT
         if copies:
             first = np.arange(merged.size)
         place = np.empty(merged.size, dtype=np.intp)

@@ -114,7 +114,8 @@ class KLIEP(WeightEstimator):
     cv_results_ : dict of arrays
         Scores of all widths, both kinds, where a width was selected.
     uncovered_ : float
-        Share of target rows with less than one expected source neighbour.
+        Share of target rows with less than one expected source neighbour at this
+        width, or further from all source rows than those are from one another.
     effective_sample_size_ : float
 
     Notes

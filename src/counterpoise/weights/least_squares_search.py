@@ -281,8 +281,8 @@ def held_out_folds(
     With `fractions` the penalties are in units of the one from which on the solution
     is zero.
     """
-    of_source = folds(samples.source.shape[0], N_FOLDS, seed)
-    of_target = folds(samples.target.shape[0], N_FOLDS, seed + 1)
+    of_source = folds(samples.source, N_FOLDS, seed)
+    of_target = folds(samples.target, N_FOLDS, seed + 1)
     phi = rbf(samples.source, centers, gamma)
     psi = rbf(samples.target, centers, gamma)
     p, q = samples.source_share, samples.target_share

@@ -237,7 +237,10 @@ class MixtureKLIEP(WeightEstimator):
         if k < 2:
             return self._own_logs(samples)
         seed = self._seed()
-        fold, fold_target = folds(n, k, seed), folds(m, k, seed + 1)
+        fold, fold_target = (
+            folds(samples.source, k, seed),
+            folds(samples.target, k, seed + 1),
+        )
         logs, logs_target = np.empty(n), np.empty(m)
         for c in range(k):
             rest = samples.take(fold != c, fold_target != c)

@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.two_samples import TwoSamples
 
 N_FOLDS = 5
+# Fewer different rows than this are dealt out one by one, copies or not.
+FEWEST_DIFFERENT = 50
 # The logarithm of a weight that underflows is taken here.
 SMALLEST = 1e-300
 
@@ -98,9 +101,20 @@ def choose(candidates: Sequence[HeldOut], samples: TwoSamples) -> Choice:
     return Choice(int(np.argmax(within)), best, scores, allowed)
 
 
-def folds(n: int, n_folds: int, seed: int) -> Indices:
-    """Return the fold of each of n rows, folds as equal as possible, by chance."""
-    return np.random.default_rng(seed).permutation(n) % n_folds
+def folds(rows: Any, n_folds: int, seed: int) -> Indices:
+    """Return the fold of each row, by chance, equal neighbours in one fold.
+
+    A copy of a row in another fold would not be held out. Where there are hardly any
+    different rows, copies are dealt out all the same.
+    """
+    n = rows.shape[0]
+    group = np.arange(n)
+    if not sparse.issparse(rows) and n > 1:
+        differs = (rows[1:] != rows[:-1]).any(axis=1)
+        if np.count_nonzero(differs) + 1 >= FEWEST_DIFFERENT:
+            group = np.concatenate([[0], np.cumsum(differs)])
+    dealt = np.random.default_rng(seed).permutation(group[-1] + 1) % n_folds
+    return dealt[group]
 
 
 def out_of_fold(
@@ -118,7 +132,7 @@ def out_of_fold(
     n_folds = min(N_FOLDS, m)
     if n_folds < 2:
         raise ValueError("one target row cannot be scored out of fold: give X_target")
-    fold = folds(m, n_folds, seed)
+    fold = folds(samples.target, n_folds, seed)
     everything = np.arange(samples.source.shape[0])
     total = 0.0
     for k in range(n_folds):
