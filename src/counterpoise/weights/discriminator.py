@@ -96,9 +96,9 @@ class DiscriminatorWeights(WeightEstimator):
 
     Folds depend on what rows hold, not on their order, and equal rows share one, so
     that the weights of permuted rows are permuted and a row of weight two is the row
-    twice. Where most rows occur several times, as with few categories, their copies
-    are dealt out over the folds instead and get the mean of their log odds; there, a
-    row of weight two is the row twice only up to the folds.
+    twice. Where there are fewer than fifty different rows, as with few categories,
+    copies are dealt out over the folds instead and get the mean of their log odds;
+    there, a row of weight two is the row twice only up to the folds.
 
     References
     ----------
@@ -249,8 +249,8 @@ class Pool:
     Attributes
     ----------
     X : matrix
-        Rows of both samples; equal rows of a sample are one row, unless most rows have
-        copies.
+        Rows of both samples; equal rows of a sample are one row, unless there are fewer
+        than fifty different ones.
     labels, weights : array
         1 for target rows; how many rows a row stands for.
     fold : array of int

@@ -73,8 +73,9 @@ class KLIEP(WeightEstimator):
         target, "auto" all target rows while their kernel is cheap, else 2000.
     relative : float
         Share of the target in the denominator of the ratio; a ratio against
-        (1 - relative) source + relative target is at most 1 / relative, which guards
-        against target rows without source rows near.
+        (1 - relative) source + relative target is bounded by about 1 / relative before
+        it is scaled to mean one, which guards against target rows without source rows
+        near.
     solver : str
         "corrective" (what "auto" takes): active-set Newton on the few Gaussians that
         are used. "frank-wolfe", "away", "pairwise": Frank-Wolfe steps.
