@@ -7,8 +7,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import skops.io
 
-from counterpoise.samples.columns import joined, read_columns
+from counterpoise.samples.columns import Table, read_columns, two_tables
+from counterpoise.samples.table_column import joined
 
 DAY = datetime.date(2024, 3, 1)
 MOMENT = datetime.datetime(2024, 3, 1, 23, 30)
@@ -166,3 +168,86 @@ def test_joined_columns_share_their_categories():
     whole = joined([empty, first, second])
     assert whole.categories == ("a", "b", "c")
     assert whole.values.tolist() == [-1, -1, 1, 0, 2, -1]
+
+
+def every_kind():
+    """A table with a column of each kind."""
+    return {name: values for name, (values, _) in VALUES.items()}
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_a_table_is_read_as_it_is(frame):
+    X = frame(every_kind())
+    table = Table.of(X)
+    assert Table.of(table) is table
+    assert table.shape == (3, len(VALUES))
+    assert table.labels == tuple(VALUES)
+    for first, second in zip(read_columns(table), read_columns(X), strict=True):
+        assert first.label == second.label
+        assert_same(first, second)
+
+
+def test_rows_of_a_table_are_those_of_its_frame():
+    frame = pd.DataFrame(every_kind())
+    table = Table.of(frame)
+    mask = np.array([True, False, True])
+    for rows in ([2, 0], [0], mask, np.array([1, 1, 0])):
+        taken = table.take(rows)
+        expected = frame[rows] if rows is mask else frame.iloc[rows]
+        for first, second in zip(taken.columns, read_columns(expected), strict=True):
+            # A kind stays though no value is left.
+            if second.kind != "no value at all":
+                assert_same(first, second)
+            assert first.missing.tolist() == second.missing.tolist()
+    assert len(table.take([])) == 0
+
+
+def test_a_table_of_some_rows_forgets_the_categories_of_the_others():
+    table = Table.of([["secret"], ["a"], ["b"], ["a"]]).take([1, 2, 3])
+    assert table.columns[0].categories == ("a", "b")
+
+
+def test_a_table_survives_being_saved():
+    table = Table.of(pd.DataFrame(every_kind()))
+    data = skops.io.dumps(table)
+    names = skops.io.get_untrusted_types(data=data)
+    assert set(names) == {
+        "counterpoise.samples.columns.Table",
+        "counterpoise.samples.table_column.TableColumn",
+    }
+    back = skops.io.loads(data, trusted=names)
+    assert back.labels == table.labels
+    for first, second in zip(back.columns, table.columns, strict=True):
+        assert_same(first, second)
+
+
+def test_the_parts_of_a_tuple_are_stacked():
+    X = pd.DataFrame(every_kind())
+    whole, parts = Table.of(X), Table.of((X[:1], X[1:]))
+    assert parts.labels == whole.labels
+    for first, second in zip(parts.columns, whole.columns, strict=True):
+        assert_same(first, second)
+    with pytest.raises(ValueError, match="empty tuple"):
+        Table.of(())
+
+
+def test_only_finite_numbers_are_plain():
+    assert Table.of([[1.0, True], [2.0, False]]).is_plain
+    assert not Table.of([[1.0], [None]]).is_plain
+    assert not Table.of([["a"]]).is_plain
+    np.testing.assert_array_equal(Table.of([[1, 2], [3, 4]]).matrix(), [[1, 2], [3, 4]])
+
+
+def test_a_table_without_rows_is_refused():
+    with pytest.raises(ValueError, match="X has 0 rows"):
+        read_columns(pd.DataFrame({"a": pd.Series([], dtype=str)}))
+
+
+def test_tables_with_other_columns_are_refused_by_name():
+    X = pd.DataFrame({"a": [1.0], "b": [2.0]})
+    with pytest.raises(ValueError, match=r"X_target must have the columns of X, \['a'"):
+        two_tables(Table.of(X), X[["b", "a"]])
+    with pytest.raises(ValueError, match="X_target has 1 columns, in X there were 2"):
+        two_tables(X, Table.of(X[["a"]]))
+    with pytest.raises(TypeError, match="'a' holds numbers in X and categories in X_t"):
+        two_tables(Table.of(X), X.astype({"a": str}))

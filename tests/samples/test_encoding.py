@@ -6,10 +6,13 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import skops.io
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from counterpoise.samples import TableEncoder, overlap
+from counterpoise.samples.columns import Table
 from counterpoise.samples.encoding import as_numbers
 
 MONDAY = datetime.datetime(2024, 1, 1)
@@ -319,3 +322,66 @@ def test_the_overlap_of_mixed_tables_is_judged(tables):
     found = overlap(*tables, random_state=0)
     assert found.auc > 0.6
     assert found.verdict != "no shift found"
+
+
+def test_both_samples_can_be_had_at_once(tables):
+    encoder = TableEncoder()
+    weight = np.linspace(1, 2, 300)
+    both = encoder.fit_transform(*tables, sample_weight=weight)
+    other = TableEncoder().fit(*tables, sample_weight=weight)
+    for encoded, table in zip(both, tables, strict=True):
+        assert encoded.tobytes() == other.transform(table).tobytes()
+
+
+def test_names_are_those_of_scikit_learn(encoder):
+    names = encoder.get_feature_names_out()
+    assert names.dtype == object
+    assert tuple(names) == encoder.names_
+    with pytest.raises(NotFittedError):
+        TableEncoder().get_feature_names_out()
+
+
+def test_tables_of_plain_arrays_are_encoded_as_their_frames(tables):
+    plain = [Table.of(table) for table in tables]
+    first, second = TableEncoder(), TableEncoder()
+    for a, b in zip(
+        first.fit_transform(*tables), second.fit_transform(*plain), strict=True
+    ):
+        assert a.tobytes() == b.tobytes()
+    assert first.transform(plain[1]).tobytes() == second.transform(tables[1]).tobytes()
+    numbers = as_numbers(*plain), as_numbers(*tables)
+    assert numbers[0][1].tobytes() == numbers[1][1].tobytes()
+    rows = np.arange(50)
+    np.testing.assert_array_equal(
+        first.transform(plain[0].take(rows)), first.transform(plain[0])[rows]
+    )
+
+
+def test_plain_tables_and_frames_and_arrays_are_the_same_numbers():
+    X, X_target = np.arange(6.0).reshape(3, 2), np.ones((2, 2))
+    for kind in (Table.of, pd.DataFrame, np.asarray, np.ndarray.tolist):
+        source, target = as_numbers(kind(X), kind(X_target))
+        np.testing.assert_array_equal(source, X)
+        np.testing.assert_array_equal(target, X_target)
+
+
+def test_sparse_samples_stay_sparse():
+    X = sparse.csr_array([[0.0, 1.0], [2.0, 0.0]])
+    frame = pd.DataFrame.sparse.from_spmatrix(X)
+    for source in (X, frame):
+        result = as_numbers(source, np.ones((1, 2)))
+        assert all(map(sparse.issparse, result))
+        np.testing.assert_array_equal(result[0].toarray(), X.toarray())
+
+
+def test_numbers_whose_sum_overflows_are_finite():
+    X = np.array([[1e308], [1e308]])
+    np.testing.assert_array_equal(as_numbers(X, X)[0], X)
+
+
+def test_an_encoder_survives_being_saved(encoder, tables):
+    data = skops.io.dumps(encoder)
+    names = skops.io.get_untrusted_types(data=data)
+    assert all(name.startswith("counterpoise.samples.") for name in names)
+    back = skops.io.loads(data, trusted=names)
+    assert back.transform(tables[1]).tobytes() == encoder.transform(tables[1]).tobytes()

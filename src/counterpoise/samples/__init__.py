@@ -1,5 +1,6 @@
 """Facts about two samples that several rooms need."""
 
+from counterpoise.samples.columns import Table
 from counterpoise.samples.domain_score import DomainScore, domain_score
 from counterpoise.samples.effective_size import clip, effective_sample_size, flatten
 from counterpoise.samples.encoding import TableEncoder
@@ -11,6 +12,7 @@ __all__ = [
     "MMD",
     "DomainScore",
     "Overlap",
+    "Table",
     "TableEncoder",
     "TwoSamples",
     "clip",

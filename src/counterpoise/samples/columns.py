@@ -1,70 +1,116 @@
-"""Columns of any table, each with what it holds: numbers, categories or times."""
+"""Tables of any package as columns, each with what it holds."""
 
-import datetime
-import decimal
-import numbers
-import sys
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.numerics.arrays import Array
+from counterpoise.samples.column_readers import (
+    array_columns,
+    pandas_column,
+    polars_column,
+)
+from counterpoise.samples.table_column import NOTHING, NUMBERS, TableColumn, joined
+from counterpoise.validation import check_same_columns, target_pieces
 from counterpoise.validation.frames import (
     check_labels,
     check_readable,
+    column_labels,
     is_frame,
-    is_missing,
 )
-from counterpoise.validation.tables import as_matrix, plain_array
+from counterpoise.validation.tables import as_matrix, check_enough_rows
 
-NUMBERS = "numbers"
-CATEGORIES = "categories"
-DATES = "dates"
-ZONED_DATES = "dates with a time zone"
-DURATIONS = "durations"
-NOTHING = "no value at all"
-
-Times: TypeAlias = NDArray[np.datetime64]
+__all__ = [
+    "NOTHING",
+    "NUMBERS",
+    "Table",
+    "TableColumn",
+    "check_columns",
+    "read_columns",
+    "read_table",
+    "two_tables",
+]
 
 
 @dataclass(frozen=True, eq=False)
-class TableColumn:
-    """One column of a table.
+class Table:
+    """A table as plain arrays, to be kept without the frame that it came from.
+
+    What takes a frame takes it as well: `TableEncoder`, `overlap`, `mmd`,
+    `diagnose`.
 
     Attributes
     ----------
-    label : hashable
-        Its name in a frame, its index in an array.
-    kind : str
-        What it holds: numbers, categories, dates, dates with a time zone, durations or
-        no value at all.
-    values : array of shape (n,)
-        Numbers, or seconds (durations; dates since 1970, at the meridian of Greenwich
-        if they have a time zone), NaN where missing. Of categories the place in
-        `categories`, -1 where missing.
-    categories : tuple of str
-        In alphabetical order.
-    local : datetime64 array or None
-        Of dates, what the clock showed where they were taken.
+    columns : tuple of TableColumn
+        In the order of the frame.
+    named : bool
+        Whether the labels are those of a frame; else they count columns.
+
+    Examples
+    --------
+    >>> table = Table.of([[1.5, "red"], [None, "blue"], [2.5, "red"]])
+    >>> table.shape, table.take([0, 2]).columns[1].categories
+    ((3, 2), ('red',))
     """
 
-    label: Hashable
-    kind: str
-    values: NDArray[Any]
-    categories: tuple[str, ...] = ()
-    local: Times | None = None
+    columns: tuple[TableColumn, ...]
+    named: bool
+
+    @classmethod
+    def of(cls, X: Any, name: str = "X") -> "Table":
+        """Return a frame or an array as plain arrays; a Table as it is.
+
+        The parts of a tuple, which hold the same, are stacked.
+        """
+        if not isinstance(X, tuple):
+            return read_table(X, name)
+        if not X:
+            raise ValueError(f"{name} is an empty tuple: at least one table is needed")
+        return two_tables(X[0], X)[1]
 
     @property
-    def missing(self) -> NDArray[np.bool_]:
-        """Which rows have no value."""
-        return self.values < 0 if self.kind == CATEGORIES else np.isnan(self.values)
+    def shape(self) -> tuple[int, int]:
+        """How many rows and columns it has."""
+        return len(self), len(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns[0].values)
+
+    @property
+    def labels(self) -> tuple[Hashable, ...] | None:
+        """The labels of the columns; None if they only count them."""
+        return tuple(c.label for c in self.columns) if self.named else None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it holds finite numbers and nothing else."""
+        return all(
+            column.kind == NUMBERS and not np.isnan(column.values).any()
+            for column in self.columns
+        )
+
+    def matrix(self) -> Array:
+        """Return the values of a plain table, a row an observation."""
+        matrix = np.empty(self.shape)
+        for j, column in enumerate(self.columns):
+            matrix[:, j] = column.values
+        return matrix
+
+    def take(self, rows: Any) -> "Table":
+        """Return some rows, by their indices or a mask.
+
+        Of categories only those stay that the rows have.
+        """
+        rows = np.asarray(rows)
+        if rows.dtype != bool:
+            rows = rows.astype(np.intp, casting="same_kind" if rows.size else "unsafe")
+        return Table(tuple(column.take(rows) for column in self.columns), self.named)
 
 
 def read_columns(X: Any, name: str = "X") -> list[TableColumn]:
-    """Return the columns of a frame or an array with what they hold.
+    """Return the columns of a frame, an array or a Table with what they hold.
 
     pandas, polars and arrays of Python objects give the same columns for the same
     values. Booleans are numbers; strings and columns of a categorical type are
@@ -72,7 +118,7 @@ def read_columns(X: Any, name: str = "X") -> list[TableColumn]:
 
     Parameters
     ----------
-    X : array-like, pandas or polars frame
+    X : array-like, pandas or polars frame, or Table
         A table, a row an observation.
     name : str
         What errors call it.
@@ -83,14 +129,79 @@ def read_columns(X: Any, name: str = "X") -> list[TableColumn]:
     >>> [column.kind for column in columns], columns[1].categories
     (['numbers', 'categories'], ('blue', 'red'))
     """
+    return list(read_table(X, name).columns)
+
+
+def two_tables(X: Any, X_target: Any) -> tuple[Table, Table]:
+    """Return source and target as tables with the same columns of the same kinds.
+
+    Parameters
+    ----------
+    X : array-like, pandas or polars frame, or Table
+        The source rows.
+    X_target : the same, or a tuple of such
+        The target rows; the parts of a tuple are stacked.
+
+    Examples
+    --------
+    >>> _, target = two_tables([["a"]], ([["b"]], [["c"]]))
+    >>> target.columns[0].categories
+    ('b', 'c')
+    """
+    source = read_table(X, "X")
+    pieces = target_pieces(X_target)
+    targets = []
+    for name, piece in pieces.items():
+        if isinstance(X, Table) or isinstance(piece, Table):
+            target = read_table(piece, name)
+            check_columns(target, source.labels, len(source.columns), name, "X")
+        else:
+            check_same_columns(X, piece, name=name)
+            target = read_table(piece, name)
+        targets.append(target)
+    stacked = []
+    for columns in zip(source.columns, *(t.columns for t in targets), strict=True):
+        _check_same_kind(columns, ["X", *pieces])
+        stacked.append(joined(columns[1:]))
+    return source, Table(tuple(stacked), all(t.named for t in targets))
+
+
+def check_columns(
+    table: Table,
+    labels: tuple[Hashable, ...] | None,
+    width: int,
+    name: str = "X",
+    of: str = "fit",
+) -> None:
+    """Refuse a table with other columns than `of` had; None matches by position."""
+    if len(table.columns) != width:
+        raise ValueError(
+            f"{name} has {len(table.columns)} columns, in {of} there were {width}"
+        )
+    if None not in (table.labels, labels) and table.labels != labels:
+        raise ValueError(
+            f"{name} must have the columns of {of}, {list(labels or ())}, got "
+            f"{list(table.labels or ())}"
+        )
+
+
+def read_table(X: Any, name: str = "X") -> Table:
+    """Return a frame or an array as plain arrays; a Table as it is."""
+    if isinstance(X, Table):
+        return X
     check_readable(X, name)
     check_labels(X, name)
     if not is_frame(X):
-        columns = _array_columns(X, name)
+        columns = array_columns(X, name)
     elif type(X).__module__.startswith("polars"):
-        columns = [_polars_column(series, name) for series in X.get_columns()]
+        columns = [polars_column(series, name) for series in X.get_columns()]
     else:
-        columns = [_pandas_column(series, label, name) for label, series in X.items()]
+        columns = [pandas_column(series, label, name) for label, series in X.items()]
+    if not columns:
+        # The door refuses it, in its words.
+        as_matrix(X, name=name)
+    shape = len(columns[0].values), len(columns)
+    check_enough_rows(shape[0], 1, name, shape)
     for column in columns:
         if column.kind == NUMBERS and np.isinf(column.values).any():
             row = int(np.argmax(np.isinf(column.values)))
@@ -98,221 +209,15 @@ def read_columns(X: Any, name: str = "X") -> list[TableColumn]:
                 f"column {column.label!r} of {name} is infinite in row {row} (counted "
                 "from 0): numbers must be finite or missing"
             )
-    return columns
+    return Table(tuple(columns), column_labels(X) is not None)
 
 
-def joined(pieces: Sequence[TableColumn]) -> TableColumn:
-    """Return one column with the rows of all, which hold the same or nothing."""
-    kind = next((p.kind for p in pieces if p.kind != NOTHING), NOTHING)
-    pieces = [of_kind(piece, kind) for piece in pieces]
-    label = pieces[0].label
-    if kind == CATEGORIES:
-        categories = tuple(sorted({c for piece in pieces for c in piece.categories}))
-        return TableColumn(
-            label,
-            kind,
-            np.concatenate([places_in(categories, piece) for piece in pieces]),
-            categories,
-        )
-    values = np.concatenate([piece.values for piece in pieces])
-    if kind not in (DATES, ZONED_DATES):
-        return TableColumn(label, kind, values)
-    local = np.concatenate([piece.local for piece in pieces if piece.local is not None])
-    return TableColumn(label, kind, values, local=local)
-
-
-def places_in(categories: Sequence[str], column: TableColumn) -> Indices:
-    """Return the place of each row's category; -1 if missing, -2 if not there."""
-    place = {category: k for k, category in enumerate(categories)}
-    codes = [place.get(category, -2) for category in column.categories]
-    # The last one is what the place -1 of a missing value points at.
-    return np.array([*codes, -1], dtype=np.intp)[column.values]
-
-
-def of_kind(column: TableColumn, kind: str) -> TableColumn:
-    """Return the column; one that holds nothing in the form of a kind that does."""
-    if column.kind != NOTHING or kind == NOTHING:
-        return column
-    n = len(column.values)
-    if kind == CATEGORIES:
-        return TableColumn(column.label, kind, np.full(n, -1, dtype=np.intp))
-    never = np.full(n, "NaT", dtype="M8[us]") if kind in (DATES, ZONED_DATES) else None
-    return TableColumn(column.label, kind, column.values, local=never)
-
-
-def _pandas_column(series: Any, label: Hashable, name: str) -> TableColumn:
-    pandas = sys.modules["pandas"]
-    types, dtype = pandas.api.types, series.dtype
-    if isinstance(dtype, pandas.CategoricalDtype):
-        texts = [str(category) for category in series.cat.categories]
-        return _categories(
-            label, [None if k < 0 else texts[k] for k in series.cat.codes.tolist()]
-        )
-    if types.is_complex_dtype(dtype):
-        raise _refused(label, name, f"has dtype {dtype}")
-    if types.is_numeric_dtype(dtype) or types.is_bool_dtype(dtype):
-        return _numbers(label, series.to_numpy(dtype=np.float64, na_value=np.nan))
-    if isinstance(dtype, pandas.PeriodDtype):
-        series = series.dt.to_timestamp()
-    if types.is_datetime64_any_dtype(series.dtype):
-        if series.dt.tz is None:
-            return _dates(label, series.to_numpy(dtype="M8[us]"))
-        local = series.dt.tz_localize(None).to_numpy(dtype="M8[us]")
-        instants = series.dt.tz_convert("UTC").dt.tz_localize(None)
-        return _dates(label, instants.to_numpy(dtype="M8[us]"), local)
-    if types.is_timedelta64_dtype(dtype):
-        return _durations(label, series.to_numpy(dtype="m8[us]"))
-    return _objects(label, series.to_numpy(dtype=object), name)
-
-
-def _polars_column(series: Any, name: str) -> TableColumn:
-    polars = sys.modules["polars"]
-    label, dtype = series.name, series.dtype
-    if dtype.is_numeric() or dtype in (polars.Boolean, polars.Null):
-        return _numbers(label, series.cast(polars.Float64).to_numpy())
-    if dtype in (polars.String, polars.Categorical, polars.Enum):
-        return _categories(label, series.cast(polars.String).to_list())
-    if dtype in (polars.Date, polars.Datetime):
-        local = series
-        if getattr(dtype, "time_zone", None) is not None:
-            local = series.dt.replace_time_zone(None)
-            series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
-        moments = polars.Datetime("us")
-        instants = series.cast(moments).to_numpy()
-        if local is series:
-            return _dates(label, instants)
-        return _dates(label, instants, local.cast(moments).to_numpy())
-    if dtype == polars.Duration:
-        return _durations(label, series.cast(polars.Duration("us")).to_numpy())
-    if dtype in (polars.Time, polars.Object):
-        values = np.empty(len(series), dtype=object)
-        values[:] = series.to_list()
-        return _objects(label, values, name)
-    raise _refused(label, name, f"has dtype {dtype.base_type().__name__}")
-
-
-def _array_columns(X: Any, name: str) -> list[TableColumn]:
-    values = plain_array(X, name)
-    if values.ndim != 2 or 0 in values.shape or values.dtype.kind == "c":
-        # The door refuses it, in its words.
-        as_matrix(X, name=name)
-    return [_array_column(j, values[:, j], name) for j in range(values.shape[1])]
-
-
-def _array_column(j: int, values: NDArray[Any], name: str) -> TableColumn:
-    kind = values.dtype.kind
-    if kind in "fiub":
-        return _numbers(j, values)
-    if kind == "M":
-        return _dates(j, values.astype("M8[us]"))
-    if kind == "m":
-        return _durations(j, values.astype("m8[us]"))
-    if kind == "U":
-        return _categories(j, values.tolist())
-    if kind == "O":
-        return _objects(j, values, name)
-    raise _refused(j, name, f"has dtype {values.dtype}")
-
-
-def _objects(label: Hashable, values: NDArray[Any], name: str) -> TableColumn:
-    """Return a column of Python objects by the type that all of them have."""
-    present = [None if _is_missing(value) else value for value in values]
-    kinds = set(map(type, present)) - {type(None)}
-    if not kinds:
-        return _numbers(label, np.full(len(present), np.nan))
-    if _all(kinds, str):
-        return _categories(label, [v if v is None else str(v) for v in present])
-    if _all(kinds, numbers.Real, decimal.Decimal, np.bool_):
-        return _numbers(label, np.array([_number(v) for v in present]))
-    if _all(kinds, datetime.datetime, np.datetime64) or kinds == {datetime.date}:
-        return _moments(label, present, name)
-    if _all(kinds, datetime.timedelta, np.timedelta64):
-        return _durations(label, np.array(present, dtype="m8[us]"))
-    if _all(kinds, datetime.time):
-        return _numbers(label, np.array([_seconds(v) for v in present]))
-    types = " and ".join(sorted(kind.__name__ for kind in kinds))
-    raise _refused(label, name, f"has dtype object and holds {types}")
-
-
-def _moments(label: Hashable, present: list[Any], name: str) -> TableColumn:
-    zones = {getattr(v, "tzinfo", None) is not None for v in present if v is not None}
-    if zones == {True}:
-        utc = [
-            None if v is None else v.astimezone(datetime.UTC).replace(tzinfo=None)
-            for v in present
-        ]
-        local = [None if v is None else v.replace(tzinfo=None) for v in present]
-        return _dates(label, _microseconds(utc), _microseconds(local))
-    if True in zones:
-        reason = "holds dates with and without a time zone"
-        raise _refused(label, name, reason)
-    return _dates(label, _microseconds(present))
-
-
-def _microseconds(moments: Iterable[Any]) -> Times:
-    return np.array([np.datetime64(m, "us") for m in moments], dtype="M8[us]")
-
-
-def _numbers(label: Hashable, values: NDArray[Any]) -> TableColumn:
-    with np.errstate(over="ignore"):
-        column = np.ascontiguousarray(values, dtype=np.float64)
-    return TableColumn(label, _or_nothing(NUMBERS, column), column)
-
-
-def _durations(label: Hashable, values: NDArray[Any]) -> TableColumn:
-    seconds = _as_seconds(values)
-    return TableColumn(label, _or_nothing(DURATIONS, seconds), seconds)
-
-
-def _dates(label: Hashable, instants: Times, local: Times | None = None) -> TableColumn:
-    seconds = _as_seconds(instants)
-    kind = _or_nothing(DATES if local is None else ZONED_DATES, seconds)
-    return TableColumn(label, kind, seconds, local=instants if local is None else local)
-
-
-def _categories(label: Hashable, texts: Sequence[str | None]) -> TableColumn:
-    categories = tuple(sorted(set(texts) - {None}))  # type: ignore[type-var]
-    if not categories:
-        return TableColumn(label, NOTHING, np.full(len(texts), np.nan))
-    place: dict[str | None, int] = {text: k for k, text in enumerate(categories)}
-    place[None] = -1
-    codes = np.fromiter((place[t] for t in texts), dtype=np.intp, count=len(texts))
-    return TableColumn(label, CATEGORIES, codes, categories)  # type: ignore[arg-type]
-
-
-def _as_seconds(values: NDArray[Any]) -> Array:
-    # Microseconds in both packages, so that both round alike.
-    seconds = values.astype("i8") / 1e6
-    seconds[np.isnat(values)] = np.nan
-    return seconds
-
-
-def _or_nothing(kind: str, values: Array) -> str:
-    return NOTHING if np.isnan(values).all() else kind
-
-
-def _all(kinds: set[type], *allowed: type) -> bool:
-    return all(issubclass(kind, allowed) for kind in kinds)
-
-
-def _is_missing(value: Any) -> bool:
-    times = datetime.datetime | np.datetime64 | np.timedelta64
-    return is_missing(value) or (isinstance(value, times) and bool(value != value))
-
-
-def _number(value: Any) -> float:
-    return float("nan") if value is None else float(value)
-
-
-def _seconds(time: datetime.time | None) -> float:
-    if time is None:
-        return float("nan")
-    minutes = 60 * time.hour + time.minute
-    return (1_000_000 * (60 * minutes + time.second) + time.microsecond) / 1e6
-
-
-def _refused(label: Hashable, name: str, reason: str) -> TypeError:
-    return TypeError(
-        f"column {label!r} of {name} {reason}: a column must hold numbers, strings, "
-        "categories, dates or durations, and nothing else beside missing values"
-    )
+def _check_same_kind(columns: Sequence[TableColumn], names: Sequence[str]) -> None:
+    full = [k for k, column in enumerate(columns) if column.kind != NOTHING]
+    for k in full[1:]:
+        first, other = columns[full[0]], columns[k]
+        if first.kind != other.kind:
+            raise TypeError(
+                f"column {columns[0].label!r} holds {first.kind} in {names[full[0]]} "
+                f"and {other.kind} in {names[k]}"
+            )

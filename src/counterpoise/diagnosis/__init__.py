@@ -1,0 +1,7 @@
+"""What has shifted between two samples, and what is still covered."""
+
+from counterpoise.diagnosis.diagnose import Diagnosis, diagnose
+from counterpoise.diagnosis.features import FeatureShift
+from counterpoise.diagnosis.thin_rows import ThinColumn, ThinRows
+
+__all__ = ["Diagnosis", "FeatureShift", "ThinColumn", "ThinRows", "diagnose"]

@@ -1,0 +1,335 @@
+"""Whether and where two samples differ: all in one, with a verdict."""
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_random_state
+
+from counterpoise.diagnosis import words
+from counterpoise.diagnosis.features import FeatureShift, sparse_shifts, table_shifts
+from counterpoise.diagnosis.thin_rows import ThinRows, describe_thin_rows
+from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.samples import MMD, TableEncoder, effective_sample_size, mmd, overlap
+from counterpoise.samples.columns import Table, two_tables
+from counterpoise.samples.ordering import canonical_order
+from counterpoise.samples.overlap import Overlap, thin_by_chance
+from counterpoise.validation import (
+    Matrix,
+    as_weights,
+    check_integer,
+    target_pieces,
+    two_samples,
+)
+from counterpoise.validation.frames import column_labels, sparse_part
+
+# Rows of each sample between which the maximum mean discrepancy is measured.
+MMD_ROWS = 2_000
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnosis:
+    """What has shifted between two samples, and what is still covered.
+
+    Attributes
+    ----------
+    verdict : str
+        "no shift found", "small shift", "shift, covered", "shift, thin in part",
+        "no overlap" or "too few rows to tell", by the table of `overlap`.
+    explanation : str
+        What it means and what to do next, in sentences.
+    auc, auc_low, auc_high : float
+        How well a classifier tells the samples apart, with its interval of level 0.95.
+    thin : float
+        Share of the target that lies where only the outermost 0.5 % of the source
+        rows are.
+    thin_rows : ThinRows
+        A description of that part: columns and ranges, never a row.
+    mmd, mmd_p_value : float or None
+        The maximum mean discrepancy of standardised columns, and the chance of one as
+        large if nothing had shifted; None for sparse matrices, the second also where
+        no permutation was asked for.
+    discrepancy : float or None
+        Not computed: None.
+    features : tuple of FeatureShift
+        Every feature by itself, in the order of the columns.
+    n_source, n_target : int
+        Rows that count, of a weight above zero.
+    dropped : dict
+        Columns that were left out, each with the reason.
+    unseen : dict
+        For each column of categories the share of the target rows whose category the
+        source does not have.
+    note : str
+        What could not be computed; empty if nothing.
+    """
+
+    verdict: str
+    explanation: str
+    auc: float
+    auc_low: float
+    auc_high: float
+    thin: float
+    thin_rows: ThinRows
+    mmd: float | None
+    mmd_p_value: float | None
+    discrepancy: float | None
+    features: tuple[FeatureShift, ...] = field(repr=False)
+    n_source: int
+    n_target: int
+    dropped: Mapping[str, str]
+    unseen: Mapping[str, float]
+    note: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers, strings, lists and dictionaries."""
+        return {
+            "verdict": self.verdict,
+            "explanation": self.explanation,
+            "auc": self.auc,
+            "auc_low": self.auc_low,
+            "auc_high": self.auc_high,
+            "thin": self.thin,
+            "thin_rows": self.thin_rows.to_dict(),
+            "mmd": self.mmd,
+            "mmd_p_value": self.mmd_p_value,
+            "discrepancy": self.discrepancy,
+            "correction": "Holm",
+            "features": [feature.to_dict() for feature in self.features],
+            "n_source": self.n_source,
+            "n_target": self.n_target,
+            "dropped": dict(self.dropped),
+            "unseen": dict(self.unseen),
+            "note": self.note,
+        }
+
+    def __str__(self) -> str:
+        return words.as_text(self)
+
+    def _repr_html_(self) -> str:
+        return words.as_html(self)
+
+
+def diagnose(
+    X: Any,
+    X_target: Any,
+    *,
+    sample_weight: Any = None,
+    target_weight: Any = None,
+    n_permutations: int = 200,
+    random_state: Any = None,
+) -> Diagnosis:
+    r"""Return what has shifted between source and target, with a verdict.
+
+    Feature by feature, effect sizes first: the standardised difference of the means,
+    the Kolmogorov-Smirnov distance (categories: total variation), missing values, new
+    categories, and p-values corrected for the number of features by Holm's method.
+    Then all features together: how well a classifier tells the samples apart, the
+    share of the target that the source hardly covers (`overlap`) with a description of
+    these rows, and the maximum mean discrepancy (`mmd`).
+
+    Parameters
+    ----------
+    X : array-like, pandas or polars frame, sparse matrix, or Table, of shape (n, d)
+        The source rows.
+    X_target : the same of shape (m, d), or a tuple of such
+        The target rows.
+    sample_weight, target_weight : array of shape (n,), (m,)
+        What the rows count in every mean; only their ratios within a sample matter.
+    n_permutations : int
+        How often the rows are divided anew, by chance, for the p-value of the maximum
+        mean discrepancy; 0: none.
+    random_state : int, RandomState or None
+        Where the folds, permutations and rows of a sample that has many come from.
+
+    Returns
+    -------
+    Diagnosis
+
+    Notes
+    -----
+    The features are compared on all rows; classifiers see at most 5,000 of each sample,
+    the maximum mean discrepancy 2,000, on columns encoded by `TableEncoder` where they
+    are not finite numbers.
+
+    With weights a row's share takes the place of 1/n in means, variances and
+    distribution functions, so that a row of weight two is the row twice in every effect
+    size; p-values count :math:`(\sum w)^2 / \sum w^2` rows, fewer than the rows written
+    out would be: weights need not be counts.
+
+    Of a group of fewer than 5 rows nothing is told: no mean, no range, no category.
+
+    Sparse matrices: means alone are compared, and memory grows with their entries; no
+    Kolmogorov-Smirnov distance, no maximum mean discrepancy, and thinly covered rows
+    are counted but not described.
+
+    It never raises `NoOverlapError`: the verdict says it.
+
+    Examples
+    --------
+    >>> from counterpoise.datasets import make_uncovered_cluster
+    >>> shift = make_uncovered_cluster(q=0.3, n=500, m=500, shift=0, random_state=0)
+    >>> found = diagnose(shift.X, shift.X_target, random_state=0)
+    >>> found.verdict, found.thin_rows.columns[0].name
+    ('shift, thin in part', 'x0')
+    """
+    check_integer("n_permutations", n_permutations, low=0)
+    if X_target is None:
+        raise ValueError("X_target is None: two samples are needed")
+    parts = [X, *target_pieces(X_target).values()]
+    random = random_state
+    if not isinstance(random, int | np.integer):
+        random = check_random_state(random_state)
+    if any(sparse.issparse(sparse_part(part)) for part in parts):
+        return _of_matrices(X, X_target, sample_weight, target_weight, random)
+    source, target = two_tables(X, X_target)
+    source, w = _counted(source, as_weights(sample_weight, len(source)))
+    weight = as_weights(target_weight, len(target), name="target_weight", of="X_target")
+    target, v = _counted(target, weight)
+    dropped: dict[str, str] = {}
+    unseen: dict[str, float] = {}
+    if source.is_plain and target.is_plain:
+        rows, target_rows = source.matrix(), target.matrix()
+    else:
+        encoder = TableEncoder()
+        rows, target_rows = encoder.fit_transform(
+            source, target, sample_weight=w, target_weight=v
+        )
+        names = {column.label: column.name for column in source.columns}
+        dropped = {names[k]: reason for k, reason in encoder.dropped_.items()}
+        unseen = {names[k]: share for k, share in encoder.unseen_.items()}
+    covered = overlap(
+        rows, target_rows, sample_weight=w, target_weight=v, random_state=random
+    )
+    distance = _mmd(rows, target_rows, w, v, covered, n_permutations, random)
+    kept = [j for j, c in enumerate(source.columns) if c.name not in dropped]
+    source, target = _with_columns(source, kept), _with_columns(target, kept)
+    found = _of_overlap(covered, rows.shape[0], target_rows.shape[0])
+    return _explained(
+        replace(
+            found,
+            thin_rows=_thin_rows(source, target, w, v, covered),
+            mmd=distance.value,
+            mmd_p_value=distance.p_value,
+            features=table_shifts(source, target, w / w.sum(), v / v.sum()),
+            dropped=dropped,
+            unseen=unseen,
+        )
+    )
+
+
+def _of_matrices(
+    X: Any, X_target: Any, sample_weight: Any, target_weight: Any, random: Any
+) -> Diagnosis:
+    source, target = two_samples(X, X_target, accept_sparse=True)
+    assert target is not None
+    w = as_weights(sample_weight, source.shape[0])
+    v = as_weights(target_weight, target.shape[0], name="target_weight", of="X_target")
+    source, target = source[w > 0], target[v > 0]
+    w, v = w[w > 0], v[v > 0]
+    covered = overlap(
+        source, target, sample_weight=w, target_weight=v, random_state=random
+    )
+    labels = column_labels(X) or range(source.shape[1])
+    names = [k if isinstance(k, str) else f"x{k}" for k in labels]
+    note = "Sparse matrices are not described."
+    thin = ThinRows(covered.thin_rows.size, covered.rows_target.size, note=note)
+    return _explained(
+        replace(
+            _of_overlap(covered, source.shape[0], target.shape[0]),
+            thin_rows=thin,
+            features=sparse_shifts(source, target, names, w / w.sum(), v / v.sum()),
+            note="Of sparse matrices means alone are compared: there is no "
+            "Kolmogorov-Smirnov distance and no maximum mean discrepancy.",
+        )
+    )
+
+
+def _of_overlap(covered: Overlap, n: int, m: int) -> Diagnosis:
+    """Return a diagnosis with nothing in it but the overlap."""
+    return Diagnosis(
+        verdict=covered.verdict,
+        explanation="",
+        auc=covered.auc,
+        auc_low=covered.auc_low,
+        auc_high=covered.auc_high,
+        thin=covered.thin,
+        thin_rows=ThinRows(0, 0),
+        mmd=None,
+        mmd_p_value=None,
+        discrepancy=None,
+        features=(),
+        n_source=n,
+        n_target=m,
+        dropped={},
+        unseen={},
+    )
+
+
+def _explained(found: Diagnosis) -> Diagnosis:
+    return replace(found, explanation=words.explanation(found))
+
+
+def _mmd(
+    rows: Array,
+    target_rows: Array,
+    w: Array,
+    v: Array,
+    covered: Overlap,
+    n_permutations: int,
+    random: Any,
+) -> MMD:
+    seed = int(check_random_state(random).randint(2**31 - 1))
+    some = _some(rows, w, covered.rows, seed)
+    some_target = _some(target_rows, v, covered.rows_target, seed)
+    with warnings.catch_warnings():
+        # The features say what varies in one sample alone.
+        warnings.filterwarnings("ignore", "hardly varies", UserWarning)
+        return mmd(
+            rows[some],
+            target_rows[some_target],
+            n_permutations=n_permutations,
+            standardize=True,
+            sample_weight=w[some],
+            target_weight=v[some_target],
+            random_state=random,
+        )
+
+
+def _some(rows: Matrix, weight: Array, among: Indices, seed: int) -> Indices:
+    """Return at most so many rows, the same whatever order they came in."""
+    if among.size <= MMD_ROWS:
+        return among
+    ordered = among[canonical_order(rows[among], weight[among])]
+    picked = np.random.default_rng(seed).permutation(ordered.size)[:MMD_ROWS]
+    return ordered[np.sort(picked)]
+
+
+def _thin_rows(
+    source: Table, target: Table, w: Array, v: Array, covered: Overlap
+) -> ThinRows:
+    p, q = w[covered.rows], v[covered.rows_target]
+    chance = thin_by_chance(effective_sample_size(p), effective_sample_size(q))
+    thin = covered.thin_rows
+    return describe_thin_rows(
+        source.take(covered.rows),
+        target.take(thin),
+        p / p.sum(),
+        v[thin] / max(v[thin].sum(), np.finfo(float).tiny),
+        n_scored=covered.rows_target.size,
+        by_chance=covered.thin <= chance,
+    )
+
+
+def _counted(table: Table, weight: Array) -> tuple[Table, Array]:
+    """Return the rows of a weight above zero."""
+    if weight.all():
+        return table, weight
+    return table.take(weight > 0), weight[weight > 0]
+
+
+def _with_columns(table: Table, kept: list[int]) -> Table:
+    return Table(tuple(table.columns[j] for j in kept), table.named)

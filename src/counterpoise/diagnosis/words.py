@@ -1,0 +1,332 @@
+"""A diagnosis in words, as a text table and as HTML."""
+
+import datetime
+from collections.abc import Sequence
+from html import escape
+from textwrap import fill
+from typing import TYPE_CHECKING
+
+from counterpoise.diagnosis.features import FeatureShift
+from counterpoise.diagnosis.thin_rows import ThinColumn
+from counterpoise.samples.overlap import (
+    COVERED,
+    NO_OVERLAP,
+    NO_SHIFT,
+    SMALL_SHIFT,
+    THIN_IN_PART,
+    TOO_FEW,
+)
+from counterpoise.samples.table_column import CATEGORIES, DATES, ZONED_DATES
+
+if TYPE_CHECKING:
+    from counterpoise.diagnosis.diagnose import Diagnosis
+
+# Features that are printed; the others are counted.
+SHOWN = 20
+# What is worth a word: an effect, a p-value, a share of rows, a distance.
+_WORTH_A_WORD, _SIGNIFICANT, _MANY, _SEPARATES = 0.1, 0.01, 0.01, 0.99
+_LONGEST_NAME, _WIDTH = 30, 88
+
+_HEADER = ("feature", "effect", "SMD", "distance", "p (Holm)", "missing", "new")
+
+_MEANING = {
+    NO_SHIFT: "No shift was found: the target rows look like the source rows.",
+    SMALL_SHIFT: "There is a small shift: the target rows differ a little from the "
+    "source rows, and they lie where the source has rows.",
+    COVERED: "There is a shift: the target rows differ from the source rows, but they "
+    "lie where the source has rows, so that the source can speak for them.",
+    THIN_IN_PART: "There is a shift, and a part of the target, {thin}, lies where the "
+    "source has next to no rows: about that part the source cannot say much.",
+    NO_OVERLAP: "The two samples hardly overlap: {thin} of the target lies where the "
+    "source has next to no rows.",
+    TOO_FEW: "There are too few rows to tell: chance alone could make these numbers "
+    "with or without a shift.",
+}
+_NEXT = {
+    NO_SHIFT: "Next: nothing needs to be done. Train as usual, and expect the score of "
+    "held-out source rows.",
+    SMALL_SHIFT: "Next: little is to be gained. Letting rows that look like the target "
+    "count more in the fit is safe where it is tried against leaving them alone, as "
+    "`Adapted` does; estimate the score on the target rather than trust that of the "
+    "source.",
+    COVERED: "Next: let rows that look like the target count more in the fit, if that "
+    "helps your model (`Adapted` tries it and says so; simple models gain most), and "
+    "estimate its score on the target: that of held-out source rows may mislead.",
+    THIN_IN_PART: "Next: adapt and estimate for the covered part only. Of the thinly "
+    "covered rows label some, or collect source rows like them, and do not trust "
+    "predictions there before.",
+    NO_OVERLAP: "Next: do not rely on a model of this source there. No weights make "
+    "the source stand for such a target: label target rows, or collect source rows "
+    "like them.",
+    TOO_FEW: "Next: come back with more rows of the smaller sample, 100 if you can.",
+}
+_UNSEEN = (
+    "No look at the columns can tell whether the label depends on them in the target "
+    "as it does in the source: a few labelled target rows can."
+)
+
+
+def explanation(found: "Diagnosis") -> str:
+    """Return what was found, what it means and what to do, in sentences."""
+    meaning = _MEANING[found.verdict].format(thin=_percent(found.thin))
+    told = (
+        f"Asked which of two rows is the target's, a model is right {_times(found.auc)}"
+        " times in 100; guessing is right 50 times."
+    )
+    sentences = [meaning, told, *_columns(found)]
+    return " ".join([*sentences, _NEXT[found.verdict], _UNSEEN])
+
+
+def as_text(found: "Diagnosis") -> str:
+    """Return the diagnosis as lines of text."""
+    facts = [[f"  {name}", value] for name, value in _facts(found)]
+    shown, others = _shown(found.features)
+    rows = [list(_HEADER), *[_cells(feature) for feature in shown]]
+    lines = [f"Diagnosis: {found.verdict}", *_aligned(facts, numbers=False), ""]
+    lines += _aligned(rows, numbers=True)
+    lines += [f"  {others}"] if others else []
+    lines += [fill(f"{_LEGEND} {found.note}".strip(), _WIDTH)]
+    thin = found.thin_rows
+    if thin.n_rows:
+        lines += ["", _thin_title(found)]
+        described = [[f"  {a}", b, c] for a, b, c in map(_thin_cells, thin.columns)]
+        lines += _aligned(described, numbers=False)
+        lines += [f"  {thin.note}"] if thin.note else []
+    lines += [
+        f"Left out: {printable(name)} ({printable(reason, 60)})"
+        for name, reason in found.dropped.items()
+    ]
+    return "\n".join([*lines, "", fill(found.explanation, _WIDTH)])
+
+
+def as_html(found: "Diagnosis") -> str:
+    """Return the diagnosis as a fragment of HTML, every text escaped."""
+    shown, others = _shown(found.features)
+    facts = [[name, value] for name, value in _facts(found)]
+    thin = found.thin_rows
+    parts = [
+        f"<p><strong>{_safe(found.verdict)}</strong></p>",
+        f"<p>{_safe(found.explanation)}</p>",
+        _html_table([], facts),
+        _html_table(_HEADER, [_cells(feature) for feature in shown]),
+        f"<p>{_safe(' '.join([others, _LEGEND, found.note]).strip())}</p>",
+    ]
+    if thin.n_rows:
+        parts.append(f"<p>{_safe(_thin_title(found))}</p>")
+        rows = [_thin_cells(column) for column in thin.columns]
+        if rows:
+            parts.append(_html_table(("feature", "these rows", "source"), rows))
+        if thin.note:
+            parts.append(f"<p>{_safe(thin.note)}</p>")
+    if found.dropped:
+        out = [(printable(k), printable(v, 60)) for k, v in found.dropped.items()]
+        parts.append(_html_table(("left out", "why"), out))
+    return f'<div class="counterpoise-diagnosis">{"".join(parts)}</div>'
+
+
+def printable(text: str, longest: int = _LONGEST_NAME) -> str:
+    r"""Return a name as it can be printed: on one line, and not too long.
+
+    Examples
+    --------
+    >>> printable("a\nb")
+    'a\\nb'
+    """
+    # Longer ones are cut before they are looked through.
+    text = "".join(
+        c if c.isprintable() else c.encode("unicode_escape", "replace").decode()
+        for c in text[: longest + 1]
+    )
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+_LEGEND = (
+    "SMD: difference of the means in standard deviations (categories: the largest of "
+    "their indicators). Distance: Kolmogorov-Smirnov, or total variation for "
+    "categories. p: corrected for the number of features by Holm's method."
+)
+
+
+def _columns(found: "Diagnosis") -> list[str]:
+    """Return sentences about the features that moved."""
+    by_size = by_effect(found.features)
+    moved = [
+        feature
+        for feature in by_size
+        if feature.effect >= _WORTH_A_WORD and _is_significant(feature)
+    ]
+    said = []
+    if moved:
+        names = ", ".join(_with_size(feature) for feature in moved[:3])
+        said.append(f"What differs most by itself: {names}.")
+    elif found.verdict == NO_SHIFT and any(map(_is_significant, by_size)):
+        small = next(filter(_is_significant, by_size))
+        said.append(
+            f"{_quoted(small)} differs by more than chance, but hardly "
+            f"(effect {small.effect:.2g})."
+        )
+    elif found.verdict not in (NO_SHIFT, TOO_FEW):
+        said.append("No feature differs much by itself: it is how they go together.")
+    new = [f for f in by_size if f.new_share >= _MANY]
+    if new:
+        names = ", ".join(f"{_quoted(f)} ({_percent(f.new_share)})" for f in new[:3])
+        said.append(f"Target rows with categories that the source has not: {names}.")
+    apart = [f for f in by_size if max(f.ks or 0, f.total_variation or 0) > _SEPARATES]
+    if found.verdict == NO_OVERLAP and apart:
+        names = ", ".join(_quoted(feature) for feature in apart[:3])
+        said.append(
+            f"By {names} alone the samples can be told apart: if that is a date, a "
+            "counter or an identifier that the model does not need, leave it out and "
+            "look again."
+        )
+    return said
+
+
+def by_effect(features: Sequence[FeatureShift]) -> list[FeatureShift]:
+    """Return the features, those with the largest effect first."""
+    return sorted(features, key=lambda feature: -feature.effect)
+
+
+def _is_significant(feature: FeatureShift) -> bool:
+    p = feature.adjusted_p_value
+    return p is not None and p < _SIGNIFICANT
+
+
+def _quoted(feature: FeatureShift) -> str:
+    return f"'{printable(feature.name)}'"
+
+
+def _with_size(feature: FeatureShift) -> str:
+    name = _quoted(feature)
+    missing = feature.missing_difference
+    if feature.smd is None or abs(feature.smd) < feature.effect / 2:
+        if abs(missing) >= _WORTH_A_WORD:
+            return f"{name} (missing values {missing:+.0%})"
+        return f"{name} (effect {feature.effect:.2g})"
+    of = "" if feature.category is None else f" for '{printable(feature.category)}'"
+    return f"{name} ({feature.smd:+.2g} standard deviations{of})"
+
+
+def _facts(found: "Diagnosis") -> list[tuple[str, str]]:
+    interval = f"{found.auc:.3f} ({found.auc_low:.3f} to {found.auc_high:.3f})"
+    facts = [
+        ("rows", f"{found.n_source:,} source, {found.n_target:,} target"),
+        ("AUC of source against target", interval),
+        ("thinly covered share of the target", _percent(found.thin)),
+    ]
+    if found.mmd is not None:
+        chance = found.mmd_p_value
+        p = "" if chance is None else f" (p = {chance:.2g})"
+        facts.append(("maximum mean discrepancy", f"{found.mmd:.3g}{p}"))
+    if found.discrepancy is not None:
+        facts.append(("discrepancy", f"{found.discrepancy:.3g}"))
+    return facts
+
+
+def _shown(features: Sequence[FeatureShift]) -> tuple[list[FeatureShift], str]:
+    ordered = by_effect(features)
+    more = len(ordered) - SHOWN
+    return ordered[:SHOWN], f"and {more} more, with less effect" if more > 0 else ""
+
+
+def _cells(feature: FeatureShift) -> list[str]:
+    distance = feature.total_variation if feature.ks is None else feature.ks
+    missing = ""
+    if feature.source_missing or feature.target_missing:
+        source, target = feature.source_missing, feature.target_missing
+        missing = f"{_percent(source)} to {_percent(target)}"
+    return [
+        printable(feature.name),
+        f"{feature.effect:.2f}",
+        "-" if feature.smd is None else f"{feature.smd:+.2f}",
+        "-" if distance is None else f"{distance:.3f}",
+        _chance(feature.adjusted_p_value),
+        missing,
+        _percent(feature.new_share) if feature.n_new else "",
+    ]
+
+
+def _thin_title(found: "Diagnosis") -> str:
+    thin = found.thin_rows
+    title = f"Thinly covered: {thin.n_rows:,} of {thin.n_scored:,} target rows scored"
+    return f"{title}. Between 5 % and 95 % of them:" if thin.columns else f"{title}."
+
+
+def _thin_cells(column: ThinColumn) -> tuple[str, str, str]:
+    name = printable(column.name)
+    if column.kind == CATEGORIES:
+        listed = [(printable(c), share, source) for c, share, source in column.shares]
+        if column.missing or column.source_missing:
+            listed.append(("missing", column.missing, column.source_missing))
+        these = ", ".join(f"{c} {_percent(share)}" for c, share, _ in listed)
+        there = ", ".join(f"{c} {_percent(source)}" for c, _, source in listed)
+    else:
+        these = _ends(column.low, column.high, column.kind, column.missing)
+        there = _ends(
+            column.source_low, column.source_high, column.kind, column.source_missing
+        )
+    return name, these or "-", f"source {there or '-'}"
+
+
+def _ends(low: float | None, high: float | None, kind: str, missing: float) -> str:
+    said = []
+    if low is not None and high is not None:
+        said.append(f"{_value(low, kind)} to {_value(high, kind)}")
+    if missing:
+        said.append(f"{_percent(missing)} missing")
+    return ", ".join(said)
+
+
+def _value(value: float, kind: str) -> str:
+    if kind not in (DATES, ZONED_DATES):
+        return f"{value:.4g}"
+    epoch = datetime.datetime(1970, 1, 1)
+    try:
+        return (epoch + datetime.timedelta(seconds=value)).date().isoformat()
+    except OverflowError:
+        return f"{value:.4g} s"
+
+
+def _percent(share: float) -> str:
+    # What is not all, or not nothing, does not look like it.
+    if 0 < share < 0.001:
+        return "< 0.1 %"
+    if 0.999 < share < 1:
+        return "> 99.9 %"
+    return f"{100 * share:.3g} %" if share >= 0.1 else f"{100 * share:.2g} %"
+
+
+def _chance(p: float | None) -> str:
+    if p is None:
+        return "-"
+    return "< 0.0001" if p < 0.0001 else f"{p:.2g}"
+
+
+def _times(auc: float) -> str:
+    return f"{100 * auc:.0f}"
+
+
+def _aligned(rows: Sequence[Sequence[str]], *, numbers: bool) -> list[str]:
+    if not rows:
+        return []
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for first, *others in rows:
+        cells = [first.ljust(widths[0])]
+        for cell, width in zip(others, widths[1:], strict=True):
+            cells.append(cell.rjust(width) if numbers else cell.ljust(width))
+        lines.append("  ".join(cells).rstrip())
+    return lines
+
+
+def _html_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    head = "".join(f'<th scope="col">{_safe(cell)}</th>' for cell in header)
+    head = f"<thead><tr>{head}</tr></thead>" if header else ""
+    body = "".join(
+        f"<tr>{''.join(f'<td>{_safe(cell)}</td>' for cell in row)}</tr>" for row in rows
+    )
+    return f"<table>{head}<tbody>{body}</tbody></table>"
+
+
+def _safe(text: str) -> str:
+    return escape(text, quote=True)
