@@ -10,6 +10,18 @@ __version__ = "0.1.0"
 
 # Room -> the names that it offers at the top.
 _ROOMS: dict[str, tuple[str, ...]] = {
+    "adaptation": (
+        "Adapted",
+        "CutTargetWarning",
+        "FarTargetWarning",
+        "TimeOrderWarning",
+        "adapt",
+        "estimate_performance",
+        "load",
+        "target_scorer",
+        "which_rows_to_label",
+    ),
+    "diagnosis": ("Diagnosis", "diagnose"),
     "report": ("plot_convergence", "plot_selection", "plot_weights"),
     "weights": (
         "KLIEP",
@@ -33,9 +45,12 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "validation": ("NoOverlapError", "NoTargetWarning", "PartialOverlapWarning"),
 }
 _SUBMODULES = (
+    "adaptation",
     "convex",
     "datasets",
+    "diagnosis",
     "engine",
+    "evaluation",
     "numerics",
     "report",
     "samples",

@@ -1,0 +1,184 @@
+"""Does "auto" help where it can, and do no harm elsewhere?
+
+Real shifts x three learners x resamplings: target loss of the plain learner, of
+`Adapted` with its guard, of the same weights unguarded, of every single weighter, and
+of an oracle that is trained on labelled target rows. Differences are paired over
+resamplings; Holm's correction is over all pairs that the overlap check lets through.
+"""
+
+import os
+from concurrent.futures import ProcessPoolExecutor
+from typing import Any
+
+import numpy as np
+from reporting import bar, table
+from scipy.stats import ttest_1samp
+from shifts import Shift, shifts
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+)
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from counterpoise import (
+    KLIEP,
+    KMM,
+    RULSIF,
+    ULSIF,
+    Adapted,
+    DiscriminatorWeights,
+    MixtureKLIEP,
+    NoOverlapError,
+)
+from counterpoise.adaptation.routing import fit_weighted
+from counterpoise.evaluation.metrics import as_metric
+
+ROWS, TEST_ROWS = 2500, 4000
+SINGLE = {
+    "KLIEP": KLIEP,
+    "uLSIF": ULSIF,
+    "RuLSIF": RULSIF,
+    "KMM": KMM,
+    "mixture": MixtureKLIEP,
+    "discriminator": DiscriminatorWeights,
+}
+METHODS = ("auto", "auto, e = 1", *SINGLE, "oracle")
+
+
+def learners(kind: str, n_columns: int) -> dict[str, Any]:
+    """Return a linear learner, one with a kernel, and boosting."""
+    if kind == "regression":
+        return {
+            "linear": make_pipeline(StandardScaler(), Ridge()),
+            "kernel": make_pipeline(
+                StandardScaler(), KernelRidge(kernel="rbf", gamma=1 / n_columns)
+            ),
+            "boosting": HistGradientBoostingRegressor(random_state=0),
+        }
+    return {
+        "linear": make_pipeline(StandardScaler(), LogisticRegression(max_iter=500)),
+        "kernel": make_pipeline(StandardScaler(), SVC()),
+        "boosting": HistGradientBoostingClassifier(random_state=0),
+    }
+
+
+def one(shift: Shift, seed: int) -> dict[str, Any]:
+    """Return the losses of one resampling of a shift, learner by learner."""
+    rng = np.random.default_rng(seed)
+    X, y, T, ty = shift.X, shift.y, shift.X_target, shift.y_target
+    rows = rng.permutation(len(X))[: min(ROWS, int(0.7 * len(X)))]
+    aims = rng.permutation(len(T))
+    unlabelled = aims[: min(ROWS, len(T) // 2)]
+    test = aims[len(T) // 2 :][:TEST_ROWS]
+    X, y, T, ty, T_test, ty_test = (
+        X[rows],
+        y[rows],
+        T[unlabelled],
+        ty[unlabelled],
+        T[test],
+        ty[test],
+    )
+    weights = {}
+    for name, weighter in SINGLE.items():
+        weights[name] = weighter(force=True).fit(X, X_target=T).weights_
+    out: dict[str, Any] = {"refused": False, "learners": {}}
+    for name, learner in learners(shift.kind, X.shape[1]).items():
+        metric = as_metric(None, learner, y)
+
+        def loss(model: Any, metric: Any = metric) -> float:
+            return metric.value(model, T_test, ty_test)
+
+        plain = loss(fit_weighted(learner, X, y, None))
+        losses = {"plain": plain}
+        try:
+            auto = Adapted(learner, random_state=seed).fit(X, y, X_target=(T,))
+            losses["auto"] = loss(auto)
+            full = auto.weighter_.weights_
+            losses["auto, e = 1"] = loss(fit_weighted(learner, X, y, full))
+            out["auc"], out["thin"] = auto.diagnosis_.auc, auto.diagnosis_.thin
+            losses["exponent"] = auto.exponent_
+        except NoOverlapError as error:
+            out["refused"], out["thin"], out["auc"] = True, error.share, error.auc
+            losses["auto"] = losses["auto, e = 1"] = plain
+        for other, weight in weights.items():
+            losses[other] = loss(fit_weighted(learner, X, y, weight))
+        k = min(len(T), len(X))
+        losses["oracle"] = loss(fit_weighted(learner, T[:k], ty[:k], None))
+        out["learners"][name] = losses
+    return out
+
+
+def _job(task: tuple[int, int]) -> dict[str, Any]:
+    import warnings
+
+    warnings.simplefilter("ignore")
+    index, seed = task
+    return one(list(shifts())[index], seed)
+
+
+def run(quick: bool) -> dict:
+    """Measure all shifts and judge the guard."""
+    resamplings = 3 if quick else 10
+    names = [shift.name for shift in shifts()]
+    tasks = [(k, seed) for k in range(len(names)) for seed in range(resamplings)]
+    with ProcessPoolExecutor(max_workers=int(os.environ.get("WORKERS", "2"))) as pool:
+        found = list(pool.map(_job, tasks))
+    rows, pairs = [], []
+    for k, name in enumerate(names):
+        draws = [f for (index, _), f in zip(tasks, found, strict=True) if index == k]
+        refused = sum(draw["refused"] for draw in draws)
+        for learner in draws[0]["learners"]:
+            losses = [draw["learners"][learner] for draw in draws]
+            change = {
+                method: np.array([100 * (d[method] / d["plain"] - 1) for d in losses])
+                for method in METHODS
+            }
+            p_value = _worse(change["auto"])
+            rows.append(
+                [
+                    name,
+                    learner,
+                    f"{np.mean([d['auc'] for d in draws]):.2f}",
+                    f"{np.mean([d['thin'] for d in draws]):.2f}",
+                    f"{refused}/{len(draws)}",
+                    f"{np.mean([d['plain'] for d in losses]):.4f}",
+                    *[f"{change[method].mean():+.1f}" for method in METHODS],
+                    f"{p_value:.3f}",
+                ]
+            )
+            if refused < len(draws):
+                pairs.append((name, learner, change["auto"], p_value))
+    header = " | ".join(
+        ["shift", "learner", "AUC", "thin", "refused", "loss", *METHODS, "p worse"]
+    )
+    data = table("Change of the target loss against unweighted, %", header, rows)
+    return {"tables": [data], "bars": _bars(pairs, rows), "draws": found}
+
+
+def _worse(change: np.ndarray) -> float:
+    """Return the p-value of being worse than unweighted, one-sided and paired."""
+    if np.allclose(change, 0):
+        return 1.0
+    return float(ttest_1samp(change, 0, alternative="greater").pvalue)
+
+
+def _bars(pairs: list, rows: list) -> list[dict]:
+    ordered = sorted(p for *_, p in pairs)
+    holm = min(p * (len(ordered) - k) for k, p in enumerate(ordered))
+    worst = max(pairs, key=lambda pair: pair[2].mean())
+    better = [
+        name
+        for name, learner, change, _ in pairs
+        if learner == "linear" and change.mean() <= -10
+    ]
+    print(f"  linear at least 10 % better on: {', '.join(better)}")
+    print(f"  worst mean: {worst[0]}, {worst[1]}")
+    return [
+        bar("smallest Holm-corrected p of being worse", holm, least=0.05),
+        bar("worst mean change, %", float(worst[2].mean()), most=5.0),
+        bar("shifts where linear gains 10 %", float(len(better)), least=3.0),
+    ]

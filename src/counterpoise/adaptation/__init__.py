@@ -1,0 +1,22 @@
+"""Weigh, then fit: models for the target, and what they will be worth there."""
+
+from counterpoise.adaptation.adapted import Adapted, adapt
+from counterpoise.adaptation.guard import Guard
+from counterpoise.adaptation.inputs import (
+    CutTargetWarning,
+    FarTargetWarning,
+    TimeOrderWarning,
+)
+from counterpoise.adaptation.saving import load
+from counterpoise.adaptation.scoring import target_scorer
+
+__all__ = [
+    "Adapted",
+    "CutTargetWarning",
+    "FarTargetWarning",
+    "Guard",
+    "TimeOrderWarning",
+    "adapt",
+    "load",
+    "target_scorer",
+]

@@ -1,0 +1,432 @@
+"""A model fitted where data were cheap, for where it must work."""
+
+import logging
+import warnings
+from copy import deepcopy
+from math import ceil
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import MetaEstimatorMixin, clone
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.validation import validate_data
+
+from counterpoise.adaptation.conformal import calibrated
+from counterpoise.adaptation.fitted_model import FittedModel
+from counterpoise.adaptation.guard import MOST_ROWS, Guard, choose_exponent
+from counterpoise.adaptation.inputs import (
+    default_estimator,
+    encoded,
+    n_rows,
+    reference_rows,
+    table_encoder,
+    warn_if_cut,
+    warn_if_far,
+    warn_if_in_time_order,
+)
+from counterpoise.adaptation.routing import (
+    check_takes_weights,
+    fit_weighted,
+    rows_of,
+)
+from counterpoise.diagnosis import Diagnosis, diagnose
+from counterpoise.evaluation.conformal import Calibration
+from counterpoise.evaluation.metrics import as_metric, is_classifier
+from counterpoise.evaluation.splits import folds_of
+from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.samples.effective_size import effective_sample_size, flatten
+from counterpoise.samples.encoding import TableEncoder
+from counterpoise.samples.overlap import NO_OVERLAP
+from counterpoise.validation import (
+    NoOverlapError,
+    NoTargetWarning,
+    as_weights,
+    check_choice,
+    check_integer,
+    check_number,
+)
+from counterpoise.weights import AutoWeights
+
+# Target rows that are kept, to compare next week's with.
+REFERENCE_ROWS = 5_000
+
+_log = logging.getLogger("counterpoise")
+
+
+class Adapted(MetaEstimatorMixin, FittedModel):
+    r"""An estimator fitted to weighted source rows, so that it serves the target.
+
+    Four steps, each of which can be had alone: `diagnose` the shift; weigh the source
+    rows by the density ratio :math:`w = p_{target} / p_{source}`; choose how much of
+    the weights the estimator can use; fit it to
+
+    .. math:: \min_f \sum_i c_i w_i^e L(f(x_i), y_i)
+
+    in whatever way the estimator takes `sample_weight`, with the user's own weights
+    :math:`c` and the exponent :math:`e` of the guard: the smallest of 0, 1/4, 1/2, 3/4
+    and 1 whose loss on the target, estimated by importance-weighted cross-validation,
+    is within one standard error of the best. 0 means unweighted rows: flexible models
+    often lose by weights, and are then left as they are.
+
+    All of it assumes that :math:`p(y \mid x)` is the same in both samples, which no
+    method can see from inputs alone.
+
+    Parameters
+    ----------
+    estimator : scikit-learn estimator or None
+        Classifier or regressor, a pipeline too. None: histogram gradient boosting, by
+        the type of the label.
+    weighter : "auto", weighter or None
+        "auto": `AutoWeights`, then the guard. A weighter: its weights as they are (see
+        `guard`). None: no weights; the target is diagnosed all the same.
+    guard : "auto" or bool
+        Whether the exponent is chosen. "auto": with `weighter="auto"` alone.
+    cv : None, int, "blocks", splitter or iterable
+        Folds of the guard. None: five, drawn by chance. "blocks": runs of neighbouring
+        rows, for rows in the order of time.
+    scoring : str, callable or None
+        What the guard judges by. None: log-loss, error rate or squared error.
+    resample : bool
+        Whether rows are drawn in proportion to their weights, for an estimator that
+        takes no `sample_weight`.
+    budget : int or None
+        Fit to this many different rows, drawn in proportion to their weights.
+    calibration : float
+        Share of the source rows that is held out for `predict_interval` and
+        `predict_set`.
+    missing_target : "warn", "ignore" or "raise"
+        What to do where `fit` gets no `X_target`: all weights are one then.
+    force : bool
+        Whether to go on where most of the target has no source rows near.
+    random_state : int, RandomState or None
+        Seed of folds, subsamples, weights and draws.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The fitted one.
+    weighter_ : weighter or None
+        Fitted to both samples, in the encoding of `encoder_`.
+    weights_ : array of shape (n,)
+        What the estimator got for the source rows, of mean one, apart from the user's
+        own `sample_weight`.
+    exponent_ : float
+        Power of the density ratio in `weights_`.
+    adapted_ : bool
+        Whether the rows were weighted at all.
+    guard_ : Guard or None
+        What was tried, gain and standard error.
+    diagnosis_ : Diagnosis or None
+    encoder_ : TableEncoder or None
+        How weighter and diagnosis see a table that is not of finite numbers alone; the
+        estimator sees what it would see today.
+    effective_sample_size_ : float
+        Of `weights_`.
+    classes_ : array
+        Of a classifier.
+
+    Notes
+    -----
+    The guard works on at most 5,000 rows. `weigh` returns the density ratio itself,
+    without the exponent. Cross-validation cuts an `X_target` that has as many rows as
+    `X`: give it as a tuple, ``X_target=(X_target,)``. The progress of a fit goes to
+    the logger "counterpoise".
+
+    References
+    ----------
+    Shimodaira (2000) on flattened weights; Sugiyama, Krauledat and Mueller (2007) on
+    importance-weighted cross-validation; Tibshirani, Barber, Candes and Ramdas (2019)
+    on weighted conformal sets.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from counterpoise import Adapted
+    >>> from counterpoise.datasets import make_sinc_shift
+    >>> shift = make_sinc_shift(random_state=0)
+    >>> model = Adapted(LinearRegression(), random_state=0)
+    >>> model = model.fit(shift.X, shift.y, X_target=shift.X_target)
+    >>> model.adapted_
+    True
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        weighter: Any = "auto",
+        *,
+        guard: bool | str = "auto",
+        cv: Any = None,
+        scoring: Any = None,
+        resample: bool = False,
+        budget: int | None = None,
+        calibration: float = 0.0,
+        missing_target: str = "warn",
+        force: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.weighter = weighter
+        self.guard = guard
+        self.cv = cv
+        self.scoring = scoring
+        self.resample = resample
+        self.budget = budget
+        self.calibration = calibration
+        self.missing_target = missing_target
+        self.force = force
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        X_target: Any = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+    ) -> Self:
+        """Diagnose, weigh, choose how much of the weights to use, and fit.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse matrix of shape (n, d)
+            The labelled source rows.
+        y : array of shape (n,)
+            Their labels.
+        X_target : the same as X of shape (m, d), or a tuple of such
+            The target rows; a tuple is stacked and never cut by cross-validation.
+        sample_weight : array of shape (n,)
+            The user's own weights; they multiply ours and count in every mean.
+        groups : array of shape (n,)
+            Rows of one group are held out together.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        validate_data(self, X, reset=True, skip_check_array=True)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        estimator = self.estimator
+        if estimator is None:
+            estimator = default_estimator(y, seed)
+        n = n_rows(X)
+        counts = None if sample_weight is None else as_weights(sample_weight, n)
+        if X_target is None:
+            ratio = self._without_target(n)
+        else:
+            if not self.resample and self.budget is None:
+                check_takes_weights(estimator)
+            ratio = self._with_target(X, y, X_target, counts, seed)
+        kept, held_out = _divided(n, self.calibration, seed)
+        self.guard_ = None
+        if self.weighter_ is not None and self._is_guarded():
+            self.guard_ = self._choose(
+                estimator, X, y, ratio, counts, groups, kept, seed
+            )
+        self._set_weights(ratio, 1.0 if self.guard_ is None else self.guard_.chosen)
+        _log.info("fitting the estimator")
+        weights = self.weights_ if counts is None else self.weights_ * counts
+        # Without weights of anybody's the estimator is called as the user would.
+        asked = counts is not None or self.weighter_ is not None
+        asked = asked or self.budget is not None
+        self.estimator_ = self._fit_rows(
+            estimator,
+            _part(X, kept, n),
+            _part(y, kept, n),
+            weights[kept] if asked else None,
+            seed,
+            self.budget,
+        )
+        self.calibration_ = None
+        if held_out.size:
+            self.calibration_ = self._calibrated_on(X, y, counts, held_out)
+        return self
+
+    def _without_target(self, n: int) -> Array:
+        told = "no X_target was given: all weights are one and nothing is adapted"
+        if self.missing_target == "raise":
+            raise ValueError(told)
+        if self.missing_target == "warn":
+            warnings.warn(told, NoTargetWarning, stacklevel=3)
+        self.encoder_: TableEncoder | None = None
+        self.diagnosis_: Diagnosis | None = None
+        self.reference_: Any = None
+        self.weighter_: Any = None
+        return np.ones(n)
+
+    def _with_target(
+        self, X: Any, y: Any, X_target: Any, counts: Array | None, seed: int
+    ) -> Array:
+        """Look at the target, and return the density ratio at the source rows."""
+        n = n_rows(X)
+        warn_if_cut(X_target, n)
+        self.encoder_ = table_encoder(X, X_target)
+        source, target = encoded(self.encoder_, X), encoded(self.encoder_, X_target)
+        warn_if_far(source, target)
+        _log.info("diagnosing the shift")
+        self.diagnosis_ = diagnose(X, X_target, sample_weight=counts, random_state=seed)
+        if self.diagnosis_.verdict == NO_OVERLAP and not self.force:
+            raise NoOverlapError(self.diagnosis_.thin, "thin", auc=self.diagnosis_.auc)
+        self.reference_ = reference_rows(X_target, REFERENCE_ROWS, seed)
+        if self.weighter is None:
+            self.weighter_ = None
+            return np.ones(n)
+        if isinstance(self.weighter, str):
+            weighter: Any = AutoWeights(force=self.force, random_state=seed)
+        else:
+            weighter = clone(self.weighter)
+            if self.force and "force" in weighter.get_params():
+                weighter.set_params(force=True)
+        _log.info("weighing the source rows")
+        self.weighter_ = weighter.fit(source, y, X_target=target, sample_weight=counts)
+        ratio: Array = self.weighter_.weights_
+        return ratio
+
+    def _is_guarded(self) -> bool:
+        if isinstance(self.guard, str):
+            return isinstance(self.weighter, str)
+        return self.guard
+
+    def _choose(
+        self,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        ratio: Array,
+        counts: Array | None,
+        groups: Any,
+        kept: Indices,
+        seed: int,
+    ) -> Guard:
+        """Let the estimator's own loss say how much of the weights it can use."""
+        some = kept
+        if kept.size > MOST_ROWS:
+            drawn = np.random.default_rng(seed).choice(kept, MOST_ROWS, replace=False)
+            some = np.sort(drawn)
+        X, y, groups = rows_of(X, some), rows_of(y, some), rows_of(groups, some)
+        classes = is_classifier(estimator, y)
+        folds = folds_of(self.cv, X, y, groups, is_classifier=classes, seed=seed)
+        if self.cv is None and groups is None:
+            warn_if_in_time_order(encoded(self.encoder_, X))
+        budget = self.budget
+
+        def fit(X: Any, y: Any, weights: Array, fold: int) -> Any:
+            share = None if budget is None else ceil(budget * weights.size / some.size)
+            return self._fit_rows(estimator, X, y, weights, seed + fold, share)
+
+        _log.info("choosing how much of the weights to use")
+        return choose_exponent(
+            fit,
+            as_metric(self.scoring, estimator, y),
+            X,
+            y,
+            ratio[some],
+            np.ones(some.size) if counts is None else counts[some],
+            folds,
+        )
+
+    def _set_weights(self, ratio: Array, exponent: float) -> None:
+        self.exponent_ = 0.0 if self.weighter_ is None else exponent
+        self.adapted_ = self.exponent_ > 0.0
+        self.weights_ = ratio if exponent == 1.0 else flatten(ratio, exponent)
+        self.effective_sample_size_ = effective_sample_size(self.weights_)
+
+    def _fit_rows(
+        self,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        weights: Array | None,
+        seed: int,
+        budget: int | None,
+    ) -> Any:
+        draws = self.resample or budget is not None
+        return fit_weighted(
+            estimator,
+            X,
+            y,
+            weights,
+            resample_seed=seed if draws else None,
+            n_rows=budget,
+        )
+
+    def _calibrated_on(
+        self, X: Any, y: Any, counts: Array | None, rows: Indices
+    ) -> Calibration:
+        X, y = rows_of(X, rows), rows_of(y, rows)
+        weights = self.weigh(X) if counts is None else self.weigh(X) * counts[rows]
+        return calibrated(self.estimator_, X, y, weights)
+
+    def _check_parameters(self) -> None:
+        if isinstance(self.weighter, str):
+            check_choice("weighter", self.weighter, ("auto",))
+        elif self.weighter is not None and not hasattr(self.weighter, "weigh"):
+            raise TypeError(
+                'weighter must be "auto", None or an estimator with `weigh`, got '
+                f"{type(self.weighter).__name__}"
+            )
+        if isinstance(self.guard, str):
+            check_choice("guard", self.guard, ("auto",))
+        check_integer("budget", self.budget, low=1, options=(None,))
+        check_number("calibration", self.calibration, low=0.0, high=1.0, closed="left")
+        check_choice("missing_target", self.missing_target, ("warn", "ignore", "raise"))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        inner = getattr(self, "estimator_", self.estimator)
+        if inner is None:
+            tags.input_tags.allow_nan = True
+            return tags
+        own = get_tags(inner)
+        tags.estimator_type = own.estimator_type
+        tags.classifier_tags = deepcopy(own.classifier_tags)
+        tags.regressor_tags = deepcopy(own.regressor_tags)
+        tags.target_tags = deepcopy(own.target_tags)
+        tags.input_tags = deepcopy(own.input_tags)
+        return tags
+
+
+def adapt(estimator: Any, X: Any, y: Any, X_target: Any, **parameters: Any) -> Adapted:
+    """Return an `Adapted` of the estimator, fitted.
+
+    Parameters
+    ----------
+    estimator : scikit-learn estimator or None
+        None: histogram gradient boosting, by the type of the label.
+    X, y : the labelled source rows
+    X_target : the target rows
+    **parameters
+        Of `Adapted`; `sample_weight` and `groups` go to its `fit`.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from counterpoise import adapt
+    >>> from counterpoise.datasets import make_sinc_shift
+    >>> X, y, X_target, _, _ = make_sinc_shift(random_state=0)
+    >>> adapt(LinearRegression(), X, y, X_target, random_state=0).adapted_
+    True
+    """
+    of_fit = {
+        name: parameters.pop(name)
+        for name in ("sample_weight", "groups")
+        if name in parameters
+    }
+    return Adapted(estimator, **parameters).fit(X, y, X_target=X_target, **of_fit)
+
+
+def _divided(n: int, share: float, seed: int) -> tuple[Indices, Indices]:
+    """Return rows to fit to and rows held out for calibration."""
+    if share == 0.0:
+        return np.arange(n), np.arange(0)
+    order = np.random.default_rng(seed).permutation(n)
+    n_held_out = min(max(round(share * n), 1), n - 1)
+    return np.sort(order[n_held_out:]), np.sort(order[:n_held_out])
+
+
+def _part(X: Any, rows: Indices, n: int) -> Any:
+    """Return some rows, or the very same table where they are all."""
+    return X if rows.size == n else rows_of(X, rows)

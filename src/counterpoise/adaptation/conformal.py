@@ -1,0 +1,31 @@
+"""How far off a fitted model was at rows that it has not seen."""
+
+from typing import Any
+
+import numpy as np
+
+from counterpoise.evaluation.conformal import (
+    Calibration,
+    absolute_scores,
+    adaptive_scores,
+)
+from counterpoise.evaluation.metrics import is_classifier
+from counterpoise.numerics.arrays import Array
+
+
+def calibrated(model: Any, X: Any, y: Any, weights: Array) -> Calibration:
+    """Return the model's calibration on labelled rows with their density ratios.
+
+    Regressors are scored by :math:`|y - f(x)|`, classifiers by the probability of all
+    classes at least as probable as the label.
+    """
+    if not is_classifier(model):
+        return Calibration.of(absolute_scores(y, model.predict(X)), weights)
+    if not hasattr(model, "predict_proba"):
+        raise TypeError(
+            f"{type(model).__name__} has no predict_proba: calibration must be 0.0"
+        )
+    classes, labels = np.asarray(model.classes_), np.asarray(y)
+    place = np.minimum(np.searchsorted(classes, labels), classes.size - 1)
+    place = np.where(classes[place] == labels, place, -1)
+    return Calibration.of(adaptive_scores(model.predict_proba(X), place), weights)

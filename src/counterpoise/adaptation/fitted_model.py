@@ -1,0 +1,191 @@
+"""What a fitted model does: predict, weigh, say what it is sure of, be saved."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from counterpoise.adaptation.inputs import encoded, n_rows
+from counterpoise.adaptation.saving import save
+from counterpoise.adaptation.summary import summary_of
+from counterpoise.diagnosis import Diagnosis, diagnose
+from counterpoise.evaluation.conformal import Calibration, intervals_of, sets_of
+from counterpoise.evaluation.metrics import is_classifier
+from counterpoise.numerics.arrays import Array
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def _offered(name: str) -> Callable[[Method], Method]:
+    """Return a decorator: a method is there if the inner estimator has it."""
+
+    def check(self: "FittedModel") -> bool:
+        inner = getattr(self, "estimator_", self.estimator)
+        # What is chosen by the label is known to predict, and after fit to do more.
+        return name in ("predict", "score") if inner is None else hasattr(inner, name)
+
+    decorator: Callable[[Method], Method] = available_if(check)
+    return decorator
+
+
+class FittedModel(BaseEstimator):
+    """An inner estimator with the weights that it was fitted by.
+
+    Subclasses set `estimator_`, `weighter_`, `encoder_`, `reference_` and
+    `calibration_` in `fit`, and have the parameter `estimator`.
+    """
+
+    @_offered("predict")
+    def predict(self, X: Any) -> Any:
+        """Return the estimator's predictions."""
+        return self._fitted_estimator().predict(X)
+
+    @_offered("predict_proba")
+    def predict_proba(self, X: Any) -> Any:
+        """Return the classifier's probabilities."""
+        return self._fitted_estimator().predict_proba(X)
+
+    @_offered("predict_log_proba")
+    def predict_log_proba(self, X: Any) -> Any:
+        """Return the logarithms of the classifier's probabilities."""
+        return self._fitted_estimator().predict_log_proba(X)
+
+    @_offered("decision_function")
+    def decision_function(self, X: Any) -> Any:
+        """Return the classifier's decision values."""
+        return self._fitted_estimator().decision_function(X)
+
+    @_offered("score")
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the estimator's own score of labelled rows, as they come.
+
+        `target_scorer` and `estimate_performance` estimate the target's.
+        """
+        more = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return float(self._fitted_estimator().score(X, y, **more))
+
+    def weigh(self, X: Any) -> Array:
+        """Return the density ratio target/source at rows, without the exponent.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse matrix of shape (k, d)
+
+        Returns
+        -------
+        array of shape (k,)
+        """
+        check_is_fitted(self)
+        if self.weighter_ is None:
+            validate_data(self, X, reset=False, skip_check_array=True)
+            return np.ones(n_rows(X))
+        weights: Array = self.weighter_.weigh(encoded(self.encoder_, X))
+        return weights
+
+    def predict_interval(self, X: Any, level: float = 0.9) -> Array:
+        r"""Return intervals that hold the response with probability `level`.
+
+        Weighted split conformal: half of the width at a row is the `level` quantile of
+        the held-out absolute errors, weighted by their density ratios, with the row's
+        own ratio at infinity.
+
+        Parameters
+        ----------
+        X : table of shape (k, d)
+        level : float
+
+        Returns
+        -------
+        array of shape (k, 2)
+            Lower and upper ends, infinite where the source says too little about a row.
+
+        Notes
+        -----
+        The coverage is exact over draws of both samples if the density ratio is, and
+        :math:`p(y \mid x)` has not changed.
+        """
+        radius = self._calibration(of_classes=False).radius(self.weigh(X), level)
+        return intervals_of(self.predict(X), radius)
+
+    def predict_set(self, X: Any, level: float = 0.9) -> Any:
+        """Return for every row which classes its set has, as booleans.
+
+        Adaptive prediction sets, weighted as in `predict_interval`: the likeliest
+        classes up to the weighted quantile; all of them where the source says too
+        little about a row.
+
+        Parameters
+        ----------
+        X : table of shape (k, d)
+        level : float
+
+        Returns
+        -------
+        boolean array of shape (k, n_classes)
+            In the order of `classes_`.
+        """
+        radius = self._calibration(of_classes=True).radius(self.weigh(X), level)
+        return sets_of(self.predict_proba(X), radius)
+
+    def diagnose(self, X_target_new: Any, *, random_state: Any = None) -> Diagnosis:
+        """Return what has changed from the target of `fit` to a new one.
+
+        Nothing is fitted again: at most 5,000 rows of the target of `fit` were kept.
+
+        Parameters
+        ----------
+        X_target_new : table of shape (k, d), or a tuple of such
+        random_state : int, RandomState or None
+        """
+        check_is_fitted(self)
+        if self.reference_ is None:
+            raise ValueError("there was no X_target in fit: nothing to compare with")
+        return diagnose(self.reference_, X_target_new, random_state=random_state)
+
+    def summary(self) -> str:
+        """Return what was found, chosen and assumed, in words and numbers."""
+        check_is_fitted(self)
+        return summary_of(self)
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted model to a file that `counterpoise.load` reads.
+
+        Parameters
+        ----------
+        path : str or Path
+            A new file; an existing one is not overwritten.
+        """
+        check_is_fitted(self)
+        save(self, path)
+
+    @property
+    def classes_(self) -> Any:
+        """The classes of a fitted classifier."""
+        if not hasattr(self, "estimator_"):
+            raise AttributeError("classes_ are known after fit")
+        return self.estimator_.classes_
+
+    def _calibration(self, *, of_classes: bool) -> Calibration:
+        check_is_fitted(self)
+        if is_classifier(self.estimator_) != of_classes:
+            raise ValueError(
+                "the model predicts numbers: use predict_interval"
+                if of_classes
+                else "the model predicts classes: use predict_set"
+            )
+        if self.calibration_ is None:
+            raise ValueError(
+                "prediction sets need held-out rows: fit with calibration=0.2, say"
+            )
+        return self.calibration_
+
+    def _fitted_estimator(self) -> Any:
+        check_is_fitted(self)
+        return self.estimator_
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "estimator_")

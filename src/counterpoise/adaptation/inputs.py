@@ -1,0 +1,154 @@
+"""What comes to a fit that adapts, and what is odd about it."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+)
+
+from counterpoise.evaluation.splits import neighbors_alike
+from counterpoise.samples.columns import Table, two_tables
+from counterpoise.samples.encoding import TableEncoder
+from counterpoise.validation import Matrix, target_pieces, two_samples
+
+# A target is odd where every column lies outside the source's range by so many times
+# the distance of the source's quartiles.
+FAR = 20.0
+# Whole numbers are classes up to so many different ones, each of ten rows in the mean.
+MOST_CLASSES, ROWS_A_CLASS = 20, 10
+
+
+class CutTargetWarning(UserWarning):
+    """`X_target` has as many rows as `X`: cross-validation would cut it."""
+
+
+class TimeOrderWarning(UserWarning):
+    """Neighbouring rows are near-duplicates: folds drawn by chance flatter."""
+
+
+class FarTargetWarning(UserWarning):
+    """Every column of the target is far from the source: was it transformed?"""
+
+
+def warn_if_cut(X_target: Any, n: int) -> None:
+    """Warn about a bare target that cross-validation takes for a vector of rows."""
+    if isinstance(X_target, tuple) or n_rows(X_target) != n:
+        return
+    warnings.warn(
+        f"X_target has as many rows as X ({n}): inside cross-validation scikit-learn "
+        "cuts it like X, and a part of the target is lost in every fold. Give it as a "
+        "tuple, X_target=(X_target,), to pass it whole",
+        CutTargetWarning,
+        stacklevel=4,
+    )
+
+
+def warn_if_far(X: Any, X_target: Any) -> None:
+    """Warn about a target that looks like another unit or an earlier step."""
+    source, target = two_samples(X, X_target, accept_sparse=True)
+    if sparse.issparse(source) or target is None:
+        return
+    low, quarter, three, high = np.quantile(source, [0, 0.25, 0.75, 1], axis=0)
+    room = FAR * (three - quarter)
+    below = target.max(axis=0) < low - room
+    above = target.min(axis=0) > high + room
+    if (below | above).all():
+        warnings.warn(
+            f"every column of X_target lies outside the range of X by more than "
+            f"{FAR:g} times the distance of its quartiles: was X transformed and "
+            "X_target not? A pipeline hands its last step the target untransformed; "
+            "put the pipeline inside, Adapted(make_pipeline(...)), or set "
+            'transform_input=["X_target"]',
+            FarTargetWarning,
+            stacklevel=4,
+        )
+
+
+def warn_if_in_time_order(X: Matrix) -> None:
+    """Warn where folds drawn by chance hold out rows next to rows fitted to."""
+    if not sparse.issparse(X) and neighbors_alike(np.asarray(X, dtype=float)):
+        warnings.warn(
+            "neighbouring rows of X are near-duplicates, as in a time series: folds "
+            'drawn by chance flatter every model. cv="blocks" holds out runs of '
+            "neighbouring rows",
+            TimeOrderWarning,
+            stacklevel=5,
+        )
+
+
+def table_encoder(X: Any, X_target: Any) -> TableEncoder | None:
+    """Return an encoder fitted to both samples; None where all are finite numbers."""
+    if any(sparse.issparse(one) for one in (X, *target_pieces(X_target).values())):
+        return None
+    source, target = two_tables(X, X_target)
+    if source.is_plain and target.is_plain:
+        return None
+    return TableEncoder().fit(source, target)
+
+
+def encoded(encoder: TableEncoder | None, X: Any) -> Any:
+    """Return a table, or the pieces of a target together, as the weighter sees them.
+
+    Without an encoder a table leaves as it came.
+    """
+    if encoder is None:
+        return X
+    if isinstance(X, tuple):
+        return np.vstack([encoder.transform(piece) for piece in X])
+    return encoder.transform(X)
+
+
+def reference_rows(X_target: Any, most: int, seed: int) -> Any:
+    """Return at most so many rows of the target, as plain arrays."""
+    pieces = list(target_pieces(X_target).values())
+    if any(sparse.issparse(piece) for piece in pieces):
+        target: Any = sparse.vstack(pieces, format="csr")
+    else:
+        target = Table.of(X_target)
+    m = n_rows(target)
+    if m <= most:
+        return target
+    some = np.sort(np.random.default_rng(seed).choice(m, most, replace=False))
+    return target[some] if sparse.issparse(target) else target.take(some)
+
+
+def default_estimator(y: Any, seed: int) -> Any:
+    """Return histogram gradient boosting by the type of the label.
+
+    Classes are strings, booleans, categories and pairs of numbers; whole numbers too,
+    up to twenty different ones with ten rows each in the mean. Everything else is
+    regression.
+
+    Examples
+    --------
+    >>> type(default_estimator(["a", "b"], 0)).__name__
+    'HistGradientBoostingClassifier'
+    >>> type(default_estimator([0.5, 1.5, 2.5], 0)).__name__
+    'HistGradientBoostingRegressor'
+    """
+    if _are_classes(y):
+        return HistGradientBoostingClassifier(random_state=seed)
+    return HistGradientBoostingRegressor(random_state=seed)
+
+
+def _are_classes(y: Any) -> bool:
+    values = np.asarray(y)
+    if values.ndim != 1 or values.size == 0:
+        return False
+    if values.dtype.kind not in "iuf":
+        return True
+    if not np.array_equal(values, np.round(values)):
+        return False
+    different = np.unique(values).size
+    return different <= 2 or different <= min(MOST_CLASSES, values.size // ROWS_A_CLASS)
+
+
+def n_rows(X: Any) -> int:
+    """Return the number of rows of anything that has some."""
+    if hasattr(X, "shape") and len(X.shape):
+        return int(X.shape[0])
+    return len(X) if hasattr(X, "__len__") else len(np.asarray(X))

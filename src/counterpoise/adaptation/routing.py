@@ -1,0 +1,194 @@
+"""How weights reach an estimator, through pipelines and searches, to the bit."""
+
+import inspect
+from typing import Any
+
+import numpy as np
+from sklearn import get_config
+from sklearn.base import clone
+from sklearn.metrics import get_scorer
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
+from sklearn.utils.validation import has_fit_parameter
+
+from counterpoise.numerics.arrays import Array, Indices
+
+_WEIGHT = "sample_weight"
+
+
+def fit_weighted(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Array | None,
+    *,
+    resample_seed: int | None = None,
+    n_rows: int | None = None,
+) -> Any:
+    """Return a clone of the estimator, fitted to weighted rows.
+
+    Parameters
+    ----------
+    estimator : scikit-learn estimator
+        Pipelines, searches and other estimators around one are looked through.
+    X, y : the rows and their labels
+    sample_weight : array of shape (n,) or None
+        Weights, handed over as they are. None: the estimator is called without any.
+    resample_seed : int or None
+        If given, rows are drawn in proportion to the weights instead, and the
+        estimator is called without any.
+    n_rows : int or None
+        How many rows are then drawn: as many as there are, with replacement, or this
+        many different ones.
+    """
+    fresh = clone(estimator)
+    if sample_weight is None:
+        return fresh.fit(X, y)
+    if resample_seed is not None:
+        rows = drawn_rows(sample_weight, resample_seed, n_rows)
+        return fresh.fit(rows_of(X, rows), rows_of(y, rows))
+    if get_config()["enable_metadata_routing"]:
+        _request_weights(fresh)
+        return fresh.fit(X, y, sample_weight=sample_weight)
+    keyword = weight_keyword(fresh)
+    assert keyword is not None
+    return fresh.fit(X, y, **{keyword: sample_weight})
+
+
+def check_takes_weights(estimator: Any) -> None:
+    """Refuse, by its name, an estimator whose `fit` takes no weights."""
+    if weight_keyword(estimator) is None:
+        raise TypeError(
+            f"{_named_culprit(estimator)} takes no sample_weight: it cannot be fitted "
+            "to weighted rows. resample=True draws rows in proportion to their weights "
+            "instead; budget=k draws k different ones"
+        )
+
+
+def weight_keyword(estimator: Any) -> str | None:
+    """Return the keyword under which `fit` takes weights; None if it takes none.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> weight_keyword(make_pipeline(StandardScaler(), Ridge()))
+    'ridge__sample_weight'
+    """
+    if isinstance(estimator, Pipeline):
+        name, last = estimator.steps[-1]
+        keyword = None if isinstance(last, str) else weight_keyword(last)
+        return None if keyword is None else f"{name}__{keyword}"
+    if not hasattr(estimator, "fit"):
+        return None
+    if has_fit_parameter(estimator, _WEIGHT):
+        return _WEIGHT
+    inner = _wrapped(estimator)
+    if not inner or not _takes_any_keyword(estimator):
+        return None
+    keywords = {weight_keyword(one) for one in inner}
+    return keywords.pop() if len(keywords) == 1 else None
+
+
+def drawn_rows(weights: Array, seed: int, n_rows: int | None = None) -> Indices:
+    """Return places drawn in proportion to the weights, in ascending order.
+
+    As many as there are weights, with replacement; or `n_rows` different ones, each
+    with a chance that grows with its weight (Efraimidis and Spirakis, 2006).
+
+    Examples
+    --------
+    >>> drawn_rows(np.array([0.0, 1.0, 0.0]), 0)
+    array([1, 1, 1])
+    """
+    rng = np.random.default_rng(seed)
+    n = weights.size
+    if n_rows is None:
+        return np.sort(rng.choice(n, n, p=weights / weights.sum()))
+    positive = np.flatnonzero(weights > 0)
+    if n_rows >= positive.size:
+        return positive
+    # The k largest keys log(u) / w are k draws without replacement.
+    keys = np.log(rng.random(positive.size)) / weights[positive]
+    return np.sort(positive[np.argpartition(-keys, n_rows)[:n_rows]])
+
+
+def rows_of(X: Any, rows: Any) -> Any:
+    """Return some rows of an array, a list, a frame or a series."""
+    if X is None:
+        return None
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    if hasattr(X, "shape"):
+        return X[rows]
+    return [X[i] for i in rows]
+
+
+def _wrapped(estimator: Any) -> list[Any]:
+    """Return the estimators that this one is made around."""
+    for name in ("estimator", "regressor", "base_estimator"):
+        inner = getattr(estimator, name, None)
+        if hasattr(inner, "fit"):
+            return [inner]
+    several = getattr(estimator, "estimators", None)
+    if isinstance(several, list):
+        return [one for _, one in several if hasattr(one, "fit")]
+    return []
+
+
+def _takes_any_keyword(estimator: Any) -> bool:
+    parameters = inspect.signature(estimator.fit).parameters.values()
+    return any(p.kind is p.VAR_KEYWORD for p in parameters)
+
+
+def _named_culprit(estimator: Any) -> str:
+    if isinstance(estimator, Pipeline):
+        last = estimator.steps[-1][1]
+        return f"the last step of the pipeline, {_named_culprit(last)},"
+    inner = [one for one in _wrapped(estimator) if weight_keyword(one) is None]
+    if inner:
+        return f"{_named_culprit(inner[0])} in {type(estimator).__name__}"
+    return estimator if isinstance(estimator, str) else type(estimator).__name__
+
+
+def _request_weights(estimator: Any) -> None:
+    """Ask for weights where they must go, and nowhere else unless the user did.
+
+    Only our own clone is touched; the setting itself stays the user's.
+    """
+    users = {id(one) for one in _weight_users(estimator)}
+    parts = [estimator, *estimator.get_params(deep=True).values()]
+    for part in parts:
+        if isinstance(part, type):
+            continue
+        for method in ("fit", "score"):
+            setter = getattr(part, f"set_{method}_request", None)
+            if setter is None or _WEIGHT not in inspect.signature(setter).parameters:
+                continue
+            # A search inside scores its held-out rows by their weights too.
+            if id(part) in users or not _was_requested(part, method):
+                setter(sample_weight=id(part) in users)
+        if isinstance(getattr(part, "scoring", None), str):
+            scorer = get_scorer(part.scoring)
+            if hasattr(scorer, "set_score_request"):
+                part.scoring = scorer.set_score_request(sample_weight=True)
+
+
+def _weight_users(estimator: Any) -> list[Any]:
+    """Return the estimators at the end of the way that weights go."""
+    if isinstance(estimator, Pipeline):
+        return _weight_users(estimator.steps[-1][1])
+    if has_fit_parameter(estimator, _WEIGHT):
+        return [estimator]
+    return [user for one in _wrapped(estimator) for user in _weight_users(one)]
+
+
+def _was_requested(part: Any, method: str) -> bool:
+    requests = getattr(part.get_metadata_routing(), method, None)
+    return requests is not None and requests.requests.get(_WEIGHT) is not None
+
+
+def is_classifier_like(estimator: Any) -> bool:
+    """Return whether the estimator says that it is a classifier."""
+    return bool(get_tags(estimator).estimator_type == "classifier")

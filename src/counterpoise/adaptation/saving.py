@@ -1,0 +1,110 @@
+"""Fitted models in files: what is written, and which types are read back."""
+
+import os
+import tempfile
+from dataclasses import is_dataclass
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+# Compiled parts of scikit-learn's trees, which hold numbers alone.
+TRUSTED = (
+    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    "sklearn.tree._tree.Tree",
+)
+
+
+def save(model: Any, path: str | Path) -> None:
+    """Write a fitted model to a new file, whole or not at all.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    path : str or Path
+        A file that does not exist.
+    """
+    path = Path(path)
+    if path.exists():
+        raise FileExistsError(f"{path} exists: nothing is overwritten")
+    sio = _skops()
+    handle, name = tempfile.mkstemp(dir=path.parent or ".", suffix=".partial")
+    os.close(handle)
+    partial = Path(name)
+    try:
+        sio.dump(model, partial, compression=8)
+        # What this library would refuse to read is not written either.
+        _check_types(sio.get_untrusted_types(file=partial), (), path)
+        partial.chmod(0o666 & ~_umask())
+        partial.replace(path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+
+
+def load(path: str | Path, *, trusted: tuple[str, ...] = ()) -> Any:
+    """Return a model from a file that `Adapted.save` wrote.
+
+    Nothing in the file is run: types are made that scikit-learn, numpy and this library
+    define, and others are refused by name.
+
+    Parameters
+    ----------
+    path : str or Path
+    trusted : tuple of str
+        Full names of further types to allow, those of an estimator of your own, say.
+    """
+    path = Path(path)
+    sio = _skops()
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file {path}")
+    try:
+        found = sio.get_untrusted_types(file=path)
+    except Exception as error:
+        raise ValueError(f"{path} is no model file: {error}") from error
+    _check_types(found, trusted, path)
+    return sio.load(path, trusted=found)
+
+
+def _check_types(found: list[str], trusted: tuple[str, ...], path: Path) -> None:
+    refused = [
+        name
+        for name in found
+        if name not in TRUSTED and name not in trusted and not _is_ours(name)
+    ]
+    if refused:
+        raise TypeError(
+            f"{path.name} needs types that are not known to be harmless: "
+            f"{', '.join(refused)}; load(path, trusted=(...)) allows them by name"
+        )
+
+
+def _is_ours(name: str) -> bool:
+    """Return whether a name is an estimator or a record of this library."""
+    room, _, kind = name.rpartition(".")
+    if not room.startswith("counterpoise."):
+        return False
+    try:
+        found = getattr(import_module(room), kind, None)
+    except ImportError:
+        return False
+    return isinstance(found, type) and (
+        is_dataclass(found) or issubclass(found, BaseEstimator)
+    )
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _skops() -> ModuleType:
+    try:
+        return import_module("skops.io")
+    except ImportError as error:
+        raise ImportError(
+            'saving and loading models needs skops: pip install "counterpoise[cli]"'
+        ) from error

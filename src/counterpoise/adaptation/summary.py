@@ -1,0 +1,48 @@
+"""A fitted model's story in words."""
+
+from typing import Any
+
+ASSUMPTION = (
+    "All of this assumes that p(y | x), the label given the inputs, is the same in "
+    "both samples; inputs alone cannot show otherwise."
+)
+
+
+def summary_of(model: Any) -> str:
+    """Return what an `Adapted` found, chose and assumes, a line each."""
+    name = type(model.estimator_).__name__
+    if model.diagnosis_ is None:
+        return f"{name}, fitted without a target: nothing is adapted."
+    diagnosis = model.diagnosis_
+    lines = [
+        f"Shift: {diagnosis.verdict}. {diagnosis.thin:.1%} of the target is thinly "
+        f"covered; AUC of source against target {diagnosis.auc:.3f} "
+        f"({diagnosis.auc_low:.3f} to {diagnosis.auc_high:.3f}).",
+        f"Weights: {_weights(model)}",
+    ]
+    if model.guard_ is not None:
+        lines.append(f"Guard: {model.guard_.reason}.")
+    n = model.weights_.size
+    lines += [
+        f"Model: {name}, fitted to "
+        + (
+            f"weighted rows worth {model.effective_sample_size_:.0f} of {n}."
+            if model.adapted_
+            else f"{n} rows without weights."
+        ),
+        ASSUMPTION,
+    ]
+    return "\n".join(lines)
+
+
+def _weights(model: Any) -> str:
+    weighter = model.weighter_
+    if weighter is None:
+        return "none were asked for."
+    inner = getattr(weighter, "weighter_", weighter)
+    told = type(inner).__name__
+    if inner is not weighter:
+        told += ", the simplest within one standard error of the best held-out score"
+    solution = weighter.solution_
+    proof = "" if solution is None else f"; {solution}"
+    return f"{told}{proof}; used to the power {model.exponent_:g}."

@@ -1,0 +1,1 @@
+"""Pure functions of losses, weights and predictions."""

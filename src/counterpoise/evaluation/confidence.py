@@ -1,0 +1,166 @@
+"""What a classifier's own probabilities, made right on the average, promise."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import log_softmax, softmax
+
+from counterpoise.evaluation.answers import Answers
+from counterpoise.evaluation.metrics import SMALLEST_PROBABILITY, Metric
+from counterpoise.numerics.arrays import Array, Indices
+
+# How hard the line is held to the identity, in rows: separable labels have no best one.
+_RIDGE = 0.1
+_NEWTON_STEPS, _SMALLEST_DECREMENT = 50, 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class ProbabilityLine:
+    r"""Probabilities :math:`\propto \exp(a \log p_k + b_k)`, of two classes a line.
+
+    Of two classes this is Platt's line through the log-odds; of more, one temperature
+    and an offset a class.
+
+    Attributes
+    ----------
+    slope : float
+    offsets : array of shape (n_classes,)
+        The first is zero.
+    """
+
+    slope: float
+    offsets: Array
+
+    def of(self, probabilities: Array) -> Array:
+        """Return recalibrated probabilities."""
+        return softmax(self.slope * _logs(probabilities) + self.offsets, axis=1)
+
+
+def fit_line(
+    probabilities: Array,
+    places: Indices,
+    weights: Array,
+    start: ProbabilityLine | None = None,
+    steps: int = _NEWTON_STEPS,
+) -> ProbabilityLine:
+    r"""Return the line of largest weighted likelihood.
+
+    .. math:: \min_{a, b} -\sum_i w_i \log \mathrm{softmax}(a \log p(x_i) + b)_{y_i}
+        + \rho \bigl((a - 1)^2 + |b|^2\bigr) / 2
+
+    with weights of mean one and :math:`\rho` a tenth of a row.
+
+    Parameters
+    ----------
+    probabilities : array of shape (n, n_classes)
+    places : array of shape (n,)
+        The column of each row's label.
+    weights : array of shape (n,)
+    start : ProbabilityLine or None
+        Where Newton's method begins; None: the identity.
+    steps : int
+        Its largest number of steps.
+
+    Examples
+    --------
+    >>> p = np.array([[0.9, 0.1], [0.9, 0.1], [0.1, 0.9], [0.1, 0.9]] * 50)
+    >>> line = fit_line(p, np.array([0, 1, 1, 0] * 50), np.ones(200))
+    >>> line.of(p[:1]).round(2)
+    array([[0.5, 0.5]])
+    """
+    n, k = probabilities.shape
+    logs = _logs(probabilities)
+    weights = weights * (n / weights.sum())
+    hit = np.zeros((n, k))
+    hit[np.arange(n), places] = 1.0
+    identity = np.concatenate([[1.0], np.zeros(k - 1)])
+    at = (
+        identity
+        if start is None
+        else np.concatenate([[start.slope], start.offsets[1:]])
+    )
+    value = _objective(at, logs, hit, weights, identity)
+    for _ in range(steps):
+        gradient, hessian = _derivatives(at, logs, hit, weights, identity)
+        step = np.linalg.solve(hessian, gradient)
+        if gradient @ step < _SMALLEST_DECREMENT * n:
+            break
+        size = 1.0
+        # Far from the optimum a full step may overshoot.
+        while size > 1e-6:
+            new = _objective(at - size * step, logs, hit, weights, identity)
+            if new <= value:
+                break
+            size /= 2
+        else:
+            break
+        at, value = at - size * step, new
+    return ProbabilityLine(float(at[0]), np.concatenate([[0.0], at[1:]]))
+
+
+def expected_rows(metric: Metric, answers: Answers, probabilities: Array) -> Array:
+    """Return every row's metric in the mean over the classes that it may have."""
+    assert answers.classes is not None
+    by_class = [
+        metric.rows(answers, answers.rows, np.repeat(label, len(probabilities)))
+        for label in answers.classes
+    ]
+    return np.einsum("ij,ji->i", probabilities, np.array(by_class))
+
+
+def expected_value(
+    metric: Metric,
+    answers: Answers,
+    probabilities: Array,
+    counts: Array | None = None,
+) -> float:
+    """Return the metric where every row has each class with its probability.
+
+    Every row counts once a class, by the probability of that class: the value for the
+    expected table of labels and predictions, which for a metric that is no mean over
+    rows is close to the expected value.
+    """
+    assert answers.classes is not None
+    k, m = len(answers.classes), len(probabilities)
+    weights = probabilities if counts is None else probabilities * counts[:, None]
+    return metric.value(
+        answers,
+        np.tile(np.arange(m), k),
+        np.repeat(answers.classes, m),
+        sample_weight=weights.T.ravel(),
+    )
+
+
+def _logs(probabilities: Any) -> Array:
+    return np.log(np.clip(probabilities, SMALLEST_PROBABILITY, 1.0))
+
+
+def _objective(
+    at: Array, logs: Array, hit: Array, weights: Array, identity: Array
+) -> float:
+    z = at[0] * logs
+    z[:, 1:] += at[1:]
+    fit = -(weights @ (hit * log_softmax(z, axis=1)).sum(axis=1))
+    return float(fit + 0.5 * _RIDGE * ((at - identity) ** 2).sum())
+
+
+def _derivatives(
+    at: Array, logs: Array, hit: Array, weights: Array, identity: Array
+) -> tuple[Array, Array]:
+    z = at[0] * logs
+    z[:, 1:] += at[1:]
+    q = softmax(z, axis=1)
+    wrong = weights[:, None] * (q - hit)
+    k = q.shape[1]
+    gradient = np.concatenate([[(wrong * logs).sum()], wrong[:, 1:].sum(axis=0)])
+    mean = (q * logs).sum(axis=1)
+    hessian = np.empty((k, k))
+    hessian[0, 0] = weights @ ((q * logs**2).sum(axis=1) - mean**2)
+    hessian[0, 1:] = hessian[1:, 0] = weights @ (q * (logs - mean[:, None]))[:, 1:]
+    hessian[1:, 1:] = -(q[:, 1:] * weights[:, None]).T @ q[:, 1:]
+    hessian[1:, 1:] += np.diag(weights @ q[:, 1:])
+    return (
+        gradient + _RIDGE * (at - identity),
+        hessian + _RIDGE * np.eye(k),
+    )

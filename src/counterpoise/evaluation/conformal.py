@@ -1,0 +1,188 @@
+"""Intervals and sets that hold the label as often as promised, under shift."""
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from counterpoise.numerics.arrays import Array, finite_array
+from counterpoise.numerics.quantiles import quantiles_below_infinity
+from counterpoise.validation import as_weights, check_number
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    r"""How far off a model was at rows that it was not fitted to.
+
+    With scores :math:`r_i` of labelled source rows and the density ratio
+    :math:`w(x_i)` of target and source there, a target row :math:`x` gets the
+    `level` quantile of
+
+    .. math:: \sum_i p_i \delta_{r_i} + p \, \delta_\infty, \qquad
+        p_i = \frac{w(x_i)}{\sum_l w(x_l) + w(x)}, \quad
+        p = \frac{w(x)}{\sum_l w(x_l) + w(x)},
+
+    and its label's score is no larger with a chance of at least `level`.
+
+    Attributes
+    ----------
+    scores : array of shape (n,)
+        In ascending order.
+    weights : array of shape (n,)
+        The density ratio at the rows that they belong to, in the same order.
+
+    Notes
+    -----
+    The promise is on the average over target rows and calibration rows, and needs the
+    true ratio and an unchanged p(y | x); with an estimated ratio it holds as nearly as
+    the ratio does. Where the weight of a row alone exceeds what the calibration rows
+    can outweigh, its radius is infinite: nothing is known there. Equal weights make it
+    ordinary split conformal prediction.
+
+    References
+    ----------
+    R. Tibshirani, R. Foygel Barber, E. Candes and A. Ramdas, 2019.
+
+    Examples
+    --------
+    >>> calibration = Calibration.of([0.3, 0.1, 0.2], [1.0, 1.0, 1.0])
+    >>> calibration.radius([1.0, 5.0], level=0.5)
+    array([0.2, inf])
+    """
+
+    scores: Array = field(repr=False)
+    weights: Array = field(repr=False)
+
+    @classmethod
+    def of(cls, scores: Any, weights: Any = None) -> Self:
+        """Return the calibration by scores in any order.
+
+        Parameters
+        ----------
+        scores : array of shape (n,)
+            Large where the model is far off; `absolute_scores` or `adaptive_scores`.
+        weights : array of shape (n,)
+            The density ratio at the same rows. None: nothing is shifted.
+        """
+        scores = finite_array("scores", scores, 1)
+        weights = as_weights(weights, scores.size, name="weights", of="scores")
+        order = np.argsort(scores, kind="stable")
+        return cls(scores[order], weights[order])
+
+    def radius(self, test_weight: Any, level: float = 0.9) -> Array:
+        """Return how large the score of each row's label can be, infinite or not.
+
+        Parameters
+        ----------
+        test_weight : number or array of shape (k,)
+            The density ratio at the rows to predict, on the scale of `weights`.
+        level : float
+            The share of labels to be held.
+
+        Returns
+        -------
+        array of shape (k,)
+        """
+        check_number("level", level, low=0.0, high=1.0, closed="neither")
+        atoms = np.atleast_1d(np.asarray(test_weight, dtype=float))
+        if not (np.isfinite(atoms) & (atoms >= 0)).all():
+            raise ValueError("test_weight must be finite and not negative")
+        return quantiles_below_infinity(self.scores, self.weights, atoms, level)
+
+
+def absolute_scores(y: Any, predicted: Any) -> Array:
+    """Return :math:`|y - f(x)|`; of several outputs the largest.
+
+    Examples
+    --------
+    >>> absolute_scores([1.0, 2.0], [1.5, 0.0])
+    array([0.5, 2. ])
+    """
+    away = np.abs(np.asarray(y, dtype=float) - np.asarray(predicted, dtype=float))
+    return away if away.ndim == 1 else away.max(axis=1)
+
+
+def intervals_of(predicted: Any, radius: Array) -> Array:
+    """Return the lower and the upper end of every row's interval, infinite or not.
+
+    Returns
+    -------
+    array of shape (k, 2), or (k, n_outputs, 2)
+
+    Examples
+    --------
+    >>> intervals_of([1.0, 2.0], np.array([0.5, np.inf]))
+    array([[ 0.5,  1.5],
+           [-inf,  inf]])
+    """
+    predicted = np.asarray(predicted, dtype=float)
+    reach = radius if predicted.ndim == 1 else radius[:, None]
+    return np.stack([predicted - reach, predicted + reach], axis=-1)
+
+
+def adaptive_scores(probabilities: Any, labels: Any) -> Array:
+    r"""Return the probability of all classes at least as probable as the label.
+
+    .. math:: r(x, y) = \sum_k p_k(x) \, [p_k(x) \ge p_y(x)]
+
+    so that a set of all classes with a score up to a bound grows from the most
+    probable down. Nothing is drawn by chance.
+
+    Parameters
+    ----------
+    probabilities : array of shape (n, n_classes)
+    labels : array of shape (n,)
+        The column of each row's label; -1 for a class that the model does not know,
+        which has the score 2, beyond that of every class.
+
+    References
+    ----------
+    Y. Romano, M. Sesia and E. Candes, 2020, without their randomisation.
+
+    Examples
+    --------
+    >>> adaptive_scores([[0.7, 0.2, 0.1], [0.7, 0.2, 0.1]], [0, 1])
+    array([0.7, 0.9])
+    """
+    scores = class_scores(probabilities)
+    labels = np.asarray(labels)
+    own = np.take_along_axis(scores, np.maximum(labels, 0)[:, None], axis=1)[:, 0]
+    return np.where(labels < 0, 2.0, own)
+
+
+def class_scores(probabilities: Any) -> Array:
+    """Return the score that each class would have as the label."""
+    p = np.asarray(probabilities, dtype=float)
+    order = np.argsort(-p, axis=1, kind="stable")
+    descending = np.take_along_axis(p, order, axis=1)
+    total = np.cumsum(descending, axis=1)
+    # Of classes that are equally probable each has the score of the last.
+    for k in range(p.shape[1] - 2, -1, -1):
+        tied = descending[:, k] == descending[:, k + 1]
+        total[tied, k] = total[tied, k + 1]
+    scores = np.empty_like(p)
+    np.put_along_axis(scores, order, total, axis=1)
+    # Rounding must not carry a score beyond the sum of all.
+    return np.minimum(scores, 1.0)
+
+
+def sets_of(probabilities: Any, radius: Array) -> NDArray[np.bool_]:
+    """Return which classes belong to every row's set; all where the radius is infinite.
+
+    The most probable class always belongs, which can only add coverage.
+
+    Returns
+    -------
+    boolean array of shape (k, n_classes)
+
+    Examples
+    --------
+    >>> sets_of([[0.7, 0.2, 0.1], [0.7, 0.2, 0.1]], np.array([0.9, np.inf]))
+    array([[ True,  True, False],
+           [ True,  True,  True]])
+    """
+    p = np.asarray(probabilities, dtype=float)
+    held = class_scores(p) <= radius[:, None]
+    held[np.arange(len(p)), p.argmax(axis=1)] = True
+    return held

@@ -1,0 +1,249 @@
+"""The record of how good a model is on the target."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from counterpoise.evaluation.estimates import Estimate
+
+ESTIMATES = (
+    "source",
+    "weighted",
+    "direct",
+    "doubly_robust",
+    "confidence",
+    "labelled",
+)
+
+
+@dataclass(frozen=True)
+class LabelCheck:
+    """Whether labelled target rows are as the source rows say.
+
+    Attributes
+    ----------
+    difference : float
+        By how much the loss of the labelled target rows, beyond what the model of the
+        loss says there, exceeds the same of weighted source rows.
+    error : float
+        Its standard error.
+    statistic, p_value : float
+        Their ratio, and how often chance does more than that (two-sided, Student).
+    n_labelled : int
+    words : str
+    """
+
+    difference: float
+    error: float
+    statistic: float
+    p_value: float
+    n_labelled: int
+    words: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers and words."""
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
+class MetricPerformance:
+    """One metric, estimated in several ways.
+
+    Attributes
+    ----------
+    metric : str
+    higher_is_better : bool
+    source, weighted, direct, doubly_robust, confidence, labelled : Estimate or None
+        None where it is not defined, see `reasons`.
+    check : LabelCheck or None
+        Whether p(y | x) has changed, as labelled target rows tell.
+    reasons : dict
+        Why an estimate is None.
+    """
+
+    metric: str
+    higher_is_better: bool
+    source: Estimate
+    weighted: Estimate | None = None
+    direct: Estimate | None = None
+    doubly_robust: Estimate | None = None
+    confidence: Estimate | None = None
+    labelled: Estimate | None = None
+    check: LabelCheck | None = None
+    reasons: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def best(self) -> Estimate | None:
+        """The estimate to go by, or None where nothing but the source's is known.
+
+        That of labelled target rows if there is one, else the doubly robust, else the
+        weighted.
+        """
+        return self.labelled or self.doubly_robust or self.weighted
+
+    def __str__(self) -> str:
+        better = "higher" if self.higher_is_better else "lower"
+        lines = [f"{self.metric} ({better} is better)"]
+        for name in ESTIMATES:
+            found: Estimate | None = getattr(self, name)
+            label = name.replace("_", " ")
+            if found is not None:
+                lines.append(f"  {label:<14} {found}   if {found.assumption}")
+            elif name in self.reasons:
+                lines.append(f"  {label:<14} not defined: {self.reasons[name]}")
+        if self.check is not None:
+            lines.append(f"  {self.check.words}")
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers and words; None for what is not defined."""
+        out: dict[str, Any] = {
+            "metric": self.metric,
+            "higher_is_better": self.higher_is_better,
+        }
+        for name in ESTIMATES:
+            found = getattr(self, name)
+            out[name] = None if found is None else found.to_dict()
+        out["check"] = None if self.check is None else self.check.to_dict()
+        out["reasons"] = dict(self.reasons)
+        return out
+
+
+class _SeveralMetrics:
+    """Metrics by name; the estimates of the first are at hand."""
+
+    metrics: Mapping[str, MetricPerformance]
+
+    def __getitem__(self, metric: str) -> MetricPerformance:
+        if metric not in self.metrics and f"neg_{metric}" in self.metrics:
+            metric = f"neg_{metric}"
+        return self.metrics[metric]
+
+    @property
+    def _first(self) -> MetricPerformance:
+        return next(iter(self.metrics.values()))
+
+    @property
+    def source(self) -> Estimate:
+        """The first metric's estimate of the source itself."""
+        return self._first.source
+
+    @property
+    def weighted(self) -> Estimate | None:
+        """The first metric's estimate by weights."""
+        return self._first.weighted
+
+    @property
+    def direct(self) -> Estimate | None:
+        """The first metric's estimate by the model of the loss."""
+        return self._first.direct
+
+    @property
+    def doubly_robust(self) -> Estimate | None:
+        """The first metric's estimate by both."""
+        return self._first.doubly_robust
+
+    @property
+    def confidence(self) -> Estimate | None:
+        """The first metric's estimate by the model's own probabilities."""
+        return self._first.confidence
+
+    @property
+    def labelled(self) -> Estimate | None:
+        """The first metric's estimate with labelled target rows."""
+        return self._first.labelled
+
+    @property
+    def check(self) -> LabelCheck | None:
+        """Whether p(y | x) has changed, as labelled target rows tell."""
+        return self._first.check
+
+    @property
+    def best(self) -> Estimate | None:
+        """The first metric's estimate to go by."""
+        return self._first.best
+
+
+@dataclass(frozen=True)
+class CoveredPart(_SeveralMetrics):
+    """The same for the part of the target that the source covers.
+
+    Attributes
+    ----------
+    share : float
+        How much of the target that is.
+    effective_rows : float
+        What the weighted source rows are worth there.
+    metrics : dict of MetricPerformance
+    """
+
+    share: float
+    effective_rows: float
+    metrics: Mapping[str, MetricPerformance]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers and words."""
+        return {
+            "share": self.share,
+            "effective_rows": self.effective_rows,
+            "metrics": {name: one.to_dict() for name, one in self.metrics.items()},
+        }
+
+
+@dataclass(frozen=True)
+class Performance(_SeveralMetrics):
+    """How good a model is on the target, by every estimate, with intervals.
+
+    `performance["accuracy"]` is a metric's `MetricPerformance`; `source`, `weighted`,
+    `direct`, `doubly_robust`, `confidence`, `labelled`, `check` and `best` are those of
+    the first metric.
+
+    Attributes
+    ----------
+    metrics : dict of MetricPerformance
+    covered : CoveredPart or None
+        The same for the target rows that the source covers.
+    level : float
+        Of the intervals.
+    thin : float
+        Share of the target where only the outermost 0.5 % of the source rows are.
+    verdict : str
+        The word for the overlap of the samples.
+    n_source, n_target : int
+    effective_rows : float or None
+        How many equally weighted rows the weighted source rows are worth; None without
+        overlap.
+    statement : str
+        What the numbers speak for.
+    """
+
+    metrics: Mapping[str, MetricPerformance]
+    covered: CoveredPart | None
+    level: float
+    thin: float
+    verdict: str
+    n_source: int
+    n_target: int
+    effective_rows: float | None
+    statement: str
+
+    def __str__(self) -> str:
+        parts = [self.statement, *map(str, self.metrics.values())]
+        if self.covered is not None and self.covered.share < 1.0:
+            parts.append(f"The covered {self.covered.share:.1%} of the target:")
+            parts += map(str, self.covered.metrics.values())
+        return "\n".join(parts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers and words; None for what is not defined."""
+        return {
+            "metrics": {name: one.to_dict() for name, one in self.metrics.items()},
+            "covered": None if self.covered is None else self.covered.to_dict(),
+            "level": self.level,
+            "thin": self.thin,
+            "verdict": self.verdict,
+            "n_source": self.n_source,
+            "n_target": self.n_target,
+            "effective_rows": self.effective_rows,
+            "statement": self.statement,
+        }

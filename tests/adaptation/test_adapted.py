@@ -1,0 +1,506 @@
+"""Weigh, choose how much, fit: what an adapted model promises."""
+
+import logging
+import pickle
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from adaptation.spy import Spy
+from sklearn import config_context
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+from counterpoise import (
+    KLIEP,
+    Adapted,
+    CutTargetWarning,
+    FarTargetWarning,
+    MixtureKLIEP,
+    NoOverlapError,
+    NoTargetWarning,
+    TimeOrderWarning,
+    adapt,
+    flatten,
+    load,
+    target_scorer,
+)
+from counterpoise.datasets import (
+    load_breast_cancer_shift,
+    make_gaussian_shift,
+    make_sinc_shift,
+)
+
+
+@pytest.fixture(scope="module")
+def sinc() -> Any:
+    return make_sinc_shift(n=400, m=300, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def line(sinc: Any) -> Adapted:
+    return adapt(LinearRegression(), sinc.X, sinc.y, sinc.X_target, random_state=0)
+
+
+def _error(model: Any, shift: Any) -> float:
+    return float(np.mean((model.predict(shift.X_target) - shift.y_target) ** 2))
+
+
+def test_a_line_through_a_curve_is_adapted_and_better_on_the_target(
+    sinc: Any, line: Adapted
+) -> None:
+    plain = LinearRegression().fit(sinc.X, sinc.y)
+    assert line.adapted_
+    assert line.exponent_ > 0
+    assert _error(line, sinc) < 0.5 * _error(plain, sinc)
+
+
+def test_weights_reach_the_estimator_to_the_bit(sinc: Any) -> None:
+    model = Adapted(Spy(), random_state=0).fit(sinc.X, sinc.y, X_target=sinc.X_target)
+    assert np.array_equal(model.estimator_.seen_weight_, model.weights_)
+    assert model.estimator_.seen_X_ is sinc.X
+    expected = flatten(model.weighter_.weights_, model.exponent_)
+    assert np.allclose(model.weights_, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("routing", [False, True])
+def test_weights_reach_the_end_of_a_pipeline(sinc: Any, routing: bool) -> None:
+    inner = make_pipeline(StandardScaler(), Spy())
+    with config_context(enable_metadata_routing=routing):
+        model = Adapted(inner, KLIEP(gamma=1.0)).fit(
+            sinc.X, sinc.y, X_target=sinc.X_target
+        )
+    assert np.array_equal(model.estimator_[-1].seen_weight_, model.weights_)
+    assert model.exponent_ == 1.0
+
+
+def test_the_users_weights_multiply_ours(sinc: Any) -> None:
+    mine = np.random.default_rng(0).integers(1, 4, len(sinc.y)).astype(float)
+    model = Adapted(Spy(), MixtureKLIEP()).fit(
+        sinc.X, sinc.y, X_target=sinc.X_target, sample_weight=mine
+    )
+    assert np.array_equal(model.estimator_.seen_weight_, model.weights_ * mine)
+
+
+def test_an_explicit_weighter_is_used_as_it_is_unless_guarded(sinc: Any) -> None:
+    kliep = KLIEP(gamma=1.0).fit(sinc.X, X_target=sinc.X_target)
+    plain = Adapted(Spy(), KLIEP(gamma=1.0))
+    plain.fit(sinc.X, sinc.y, X_target=sinc.X_target)
+    assert np.array_equal(plain.weights_, kliep.weights_)
+    assert plain.guard_ is None
+    guarded = Adapted(Spy(), KLIEP(gamma=1.0), guard=True)
+    guarded.fit(sinc.X, sinc.y, X_target=sinc.X_target)
+    assert guarded.guard_ is not None
+    assert guarded.exponent_ == guarded.guard_.chosen
+
+
+def test_without_a_target_the_model_is_the_users_own(sinc: Any) -> None:
+    with pytest.warns(NoTargetWarning) as told:
+        model = Adapted(Spy()).fit(sinc.X, sinc.y)
+    assert told[0].filename == __file__
+    assert model.estimator_.seen_weight_ is None
+    assert not model.adapted_
+    assert np.array_equal(model.weights_, np.ones(len(sinc.y)))
+    assert np.array_equal(model.weigh(sinc.X[:3]), np.ones(3))
+    Adapted(Spy(), missing_target="ignore").fit(sinc.X, sinc.y)
+    with pytest.raises(ValueError, match="no X_target"):
+        Adapted(Spy(), missing_target="raise").fit(sinc.X, sinc.y)
+
+
+def test_two_samples_that_do_not_overlap_are_refused(sinc: Any) -> None:
+    far = sinc.X_target + 30.0 * np.ptp(sinc.X)
+    with (
+        pytest.warns(FarTargetWarning, match="transform_input"),
+        pytest.raises(NoOverlapError) as told,
+    ):
+        Adapted(LinearRegression(), random_state=0).fit(sinc.X, sinc.y, X_target=far)
+    assert told.value.measure == "thin"
+    assert told.value.auc is not None
+
+
+def test_force_goes_on_without_overlap(sinc: Any) -> None:
+    far = sinc.X_target + 3.0 * np.ptp(sinc.X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = Adapted(LinearRegression(), force=True, random_state=0)
+        model.fit(sinc.X, sinc.y, X_target=far)
+    assert np.isfinite(model.weights_).all()
+
+
+def test_nothing_shifted_nothing_weighted() -> None:
+    rng = np.random.default_rng(3)
+    X, X_target = rng.normal(size=(2, 400, 3))
+    y = X[:, 0] ** 2 + rng.normal(size=400)
+    model = adapt(Ridge(), X, y, (X_target,), random_state=0)
+    assert model.exponent_ == 0.0
+    plain = Ridge().fit(X, y)
+    assert np.allclose(model.predict(X_target), plain.predict(X_target))
+    assert model.diagnosis_ is not None
+    assert model.diagnosis_.verdict == "no shift found"
+
+
+def test_a_bare_target_with_as_many_rows_is_warned_about(sinc: Any) -> None:
+    target = sinc.X_target[np.arange(len(sinc.X)) % len(sinc.X_target)]
+    with pytest.warns(CutTargetWarning, match=r"\(X_target,\)") as told:
+        Adapted(Spy(), MixtureKLIEP()).fit(sinc.X, sinc.y, X_target=target)
+    assert told[0].filename == __file__
+    Adapted(Spy(), MixtureKLIEP()).fit(sinc.X, sinc.y, X_target=(target,))
+
+
+class _Counting(MixtureKLIEP):
+    """A weighter that writes down how many target rows came to it."""
+
+    rows: list[int] = []  # noqa: RUF012  (shared by clones on purpose)
+
+    def fit(self, X: Any, y: Any = None, **more: Any) -> Any:
+        target = more["X_target"]
+        pieces = target if isinstance(target, tuple) else (target,)
+        self.rows.append(sum(len(piece) for piece in pieces))
+        return super().fit(X, y, **more)
+
+
+def test_a_tuple_passes_cross_validation_whole_and_a_bare_array_is_cut(
+    sinc: Any,
+) -> None:
+    target = sinc.X_target[np.arange(len(sinc.X)) % len(sinc.X_target)]
+    search = GridSearchCV(
+        Adapted(Ridge(), _Counting()), {"estimator__alpha": [0.1, 1.0]}, cv=4
+    )
+    _Counting.rows.clear()
+    search.fit(sinc.X, sinc.y, X_target=(target,))
+    assert set(_Counting.rows) == {len(target)}
+    _Counting.rows.clear()
+    with pytest.warns(CutTargetWarning):
+        search.fit(sinc.X, sinc.y, X_target=target)
+    assert len(target) * 3 // 4 in _Counting.rows
+
+
+def test_grid_search_by_the_target_score_finds_what_is_good_there() -> None:
+    shift = make_sinc_shift(n=300, m=300, random_state=1)
+    search = GridSearchCV(
+        Adapted(
+            make_pipeline(PolynomialFeatures(), Ridge(1e-6)),
+            MixtureKLIEP(),
+            random_state=0,
+        ),
+        {"estimator__polynomialfeatures__degree": [1, 2, 3]},
+        scoring=target_scorer("neg_mean_squared_error"),
+    )
+    search.fit(shift.X, shift.y, X_target=(shift.X_target,))
+    by_hand = -search.cv_results_["mean_test_score"]
+    truth = [
+        _error(
+            clone(search.estimator)
+            .set_params(estimator__polynomialfeatures__degree=k)
+            .fit(shift.X, shift.y, X_target=(shift.X_target,)),
+            shift,
+        )
+        for k in (1, 2, 3)
+    ]
+    assert truth[int(np.argmin(by_hand))] <= 1.2 * min(truth)
+
+
+def test_the_target_score_is_the_weighted_mean(sinc: Any, line: Adapted) -> None:
+    weights = line.weigh(sinc.X)
+    errors = (line.predict(sinc.X) - sinc.y) ** 2
+    scorer = target_scorer("neg_mean_squared_error")
+    expected = -np.average(errors, weights=weights)
+    assert scorer(line, sinc.X, sinc.y) == pytest.approx(expected)
+    with pytest.raises(TypeError, match="needs a fitted Adapted"):
+        scorer(LinearRegression().fit(sinc.X, sinc.y), sinc.X, sinc.y)
+
+
+def test_it_works_as_the_last_step_of_a_pipeline(sinc: Any) -> None:
+    with config_context(enable_metadata_routing=True):
+        last = Adapted(LinearRegression(), random_state=0).set_fit_request(
+            X_target=True
+        )
+        pipeline = make_pipeline(StandardScaler(), last, transform_input=["X_target"])
+        pipeline.fit(sinc.X, sinc.y, X_target=sinc.X_target)
+        inside = make_pipeline(StandardScaler(), LinearRegression())
+        reference = adapt(inside, sinc.X, sinc.y, sinc.X_target, random_state=0)
+        assert np.allclose(
+            pipeline.predict(sinc.X), reference.predict(sinc.X), rtol=1e-6
+        )
+        score = target_scorer("neg_mean_squared_error")(pipeline, sinc.X, sinc.y)
+    assert np.isfinite(score)
+
+
+def test_a_target_that_the_pipeline_did_not_transform_is_noticed() -> None:
+    rng = np.random.default_rng(0)
+    X, T = 1e4 + rng.normal(size=(2, 200, 2))
+    pipeline = make_pipeline(StandardScaler(), Adapted(LinearRegression()))
+    with (
+        pytest.warns(FarTargetWarning),
+        pytest.warns(CutTargetWarning),
+        pytest.raises(NoOverlapError),
+    ):
+        pipeline.fit(X, X[:, 0], adapted__X_target=T)
+
+
+def test_cross_validation_and_clone_work(sinc: Any) -> None:
+    model = Adapted(LinearRegression(), MixtureKLIEP(), random_state=0)
+    assert clone(model).get_params()["random_state"] == 0
+    scores = cross_val_score(
+        model, sinc.X, sinc.y, cv=3, params={"X_target": (sinc.X_target,)}
+    )
+    assert np.isfinite(scores).all()
+
+
+def test_an_estimator_without_weights_is_refused_and_offered_a_draw(sinc: Any) -> None:
+    with pytest.raises(TypeError, match="KNeighborsRegressor takes no sample_weight"):
+        Adapted(KNeighborsRegressor()).fit(sinc.X, sinc.y, X_target=sinc.X_target)
+    drawn = Adapted(KNeighborsRegressor(), resample=True, random_state=0)
+    drawn.fit(sinc.X, sinc.y, X_target=sinc.X_target)
+    assert drawn.predict(sinc.X).shape == (len(sinc.X),)
+
+
+def test_a_budget_fits_to_so_many_different_rows(sinc: Any) -> None:
+    model = Adapted(Spy(), MixtureKLIEP(), budget=50, random_state=0)
+    model.fit(sinc.X, sinc.y, X_target=sinc.X_target)
+    seen = model.estimator_.seen_X_
+    assert len(np.unique(seen, axis=0)) == 50
+    assert model.estimator_.seen_weight_ is None
+    target, source = sinc.X_target.mean(), sinc.X.mean()
+    assert abs(seen.mean() - target) < abs(seen.mean() - source)
+
+
+def test_users_folds_groups_and_scoring_are_respected(sinc: Any) -> None:
+    groups = np.arange(len(sinc.X)) // 40
+    seen = []
+
+    class Folds(GroupKFold):
+        def split(self, X: Any, y: Any = None, groups: Any = None) -> Any:
+            seen.append(None if groups is None else np.array(groups))
+            return super().split(X, y, groups)
+
+    model = Adapted(
+        LinearRegression(),
+        cv=Folds(4),
+        scoring="neg_mean_absolute_error",
+        random_state=0,
+    )
+    model.fit(sinc.X, sinc.y, X_target=sinc.X_target, groups=groups)
+    assert np.array_equal(seen[0], groups)
+    assert model.guard_ is not None
+    assert "absolute" in model.guard_.metric
+
+
+def test_rows_in_time_order_are_warned_about_until_blocks_are_asked_for() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2)).cumsum(axis=0) / 10
+    target, y = X[100:] + rng.normal(size=(300, 2)), X.sum(axis=1)
+    with pytest.warns(TimeOrderWarning, match='cv="blocks"'):
+        Adapted(Ridge(), random_state=0, force=True).fit(X, y, X_target=target)
+    Adapted(Ridge(), cv="blocks", random_state=0, force=True).fit(X, y, X_target=target)
+
+
+def test_the_default_estimator_goes_by_the_label(sinc: Any) -> None:
+    with pytest.warns(NoTargetWarning):
+        assert is_regressor(Adapted().fit(sinc.X, sinc.y))
+    labels = np.where(sinc.y > 0, "high", "low")
+    with pytest.warns(NoTargetWarning):
+        model = Adapted().fit(sinc.X, labels)
+    assert is_classifier(model)
+    assert model.classes_.tolist() == ["high", "low"]
+    assert model.predict_proba(sinc.X[:2]).shape == (2, 2)
+    with pytest.warns(NoTargetWarning):
+        assert is_regressor(Adapted().fit(sinc.X, np.arange(len(sinc.X))))
+
+
+def _mixed(n: int, shift: float, seed: int) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    age = rng.normal(40 + 10 * shift, 10, n)
+    age[rng.random(n) < 0.05] = np.nan
+    return pd.DataFrame(
+        {
+            "age": age,
+            "colour": pd.Categorical(
+                rng.choice(["red", "blue"], n, p=[0.5 + shift / 4, 0.5 - shift / 4]),
+                categories=["red", "blue"],
+            ),
+            "when": pd.Timestamp("2024-01-01")
+            + pd.to_timedelta(rng.integers(0, 300, n), unit="D"),
+        }
+    )
+
+
+class _SeesFrame(HistGradientBoostingClassifier):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        assert list(X.columns) == ["age", "colour", "when"]
+        return super().fit(X[["age", "colour"]], y, sample_weight)
+
+    def predict_proba(self, X: Any) -> Any:
+        return super().predict_proba(X[["age", "colour"]])
+
+
+def test_the_estimator_of_a_mixed_table_sees_what_it_would_see_today() -> None:
+    X, T = _mixed(300, 0.0, 0), _mixed(250, 0.8, 1)
+    y = (X["age"].fillna(40) > 40).astype(int)
+    model = Adapted(_SeesFrame(max_iter=10), random_state=0).fit(X, y, X_target=T)
+    assert model.encoder_ is not None
+    assert model.weigh(T).mean() > 1.0
+    again = model.diagnose(_mixed(250, 0.8, 2), random_state=0)
+    assert again.verdict == "no shift found"
+    assert model.diagnose(_mixed(250, 0.0, 2), random_state=0).verdict != again.verdict
+
+
+def test_pandas_polars_and_numpy_give_the_same_model() -> None:
+    shift = make_gaussian_shift(2, n=200, m=150, random_state=0)
+    y = shift.X[:, 0] ** 2
+    makers: list[Callable[[Any], Any]] = [
+        np.asarray,
+        lambda rows: pd.DataFrame(rows, columns=["a", "b"]),
+        lambda rows: pl.DataFrame(rows, schema=["a", "b"]),
+    ]
+    models = [
+        adapt(Ridge(), make(shift.X), y, make(shift.X_target), random_state=0)
+        for make in makers
+    ]
+    for make, model in zip(makers, models, strict=True):
+        assert np.array_equal(model.weights_, models[0].weights_)
+        # Frames store columns, arrays rows: the estimator's own sums round apart.
+        assert np.allclose(
+            model.predict(make(shift.X)), models[0].predict(shift.X), rtol=1e-12
+        )
+
+
+def test_the_same_seed_gives_the_same_bytes(sinc: Any, line: Adapted) -> None:
+    again = adapt(LinearRegression(), sinc.X, sinc.y, sinc.X_target, random_state=0)
+    assert np.array_equal(again.weights_, line.weights_)
+    assert again.guard_ == line.guard_
+
+
+def test_next_weeks_target_is_diagnosed_without_refitting(
+    sinc: Any, line: Adapted
+) -> None:
+    same = make_sinc_shift(n=10, m=300, random_state=9).X_target
+    assert line.diagnose(same, random_state=0).verdict == "no shift found"
+    moved = line.diagnose(same + 2.0, random_state=0)
+    assert moved.auc > 0.8
+
+
+def test_a_saved_model_predicts_and_weighs_the_same(
+    sinc: Any, line: Adapted, tmp_path: Any
+) -> None:
+    path = tmp_path / "model.skops"
+    line.save(path)
+    again = load(path)
+    assert np.array_equal(again.predict(sinc.X_target), line.predict(sinc.X_target))
+    assert np.array_equal(again.weigh(sinc.X_target), line.weigh(sinc.X_target))
+    assert again.summary() == line.summary()
+    new = make_sinc_shift(n=10, m=200, random_state=9).X_target
+    assert again.diagnose(new, random_state=0).to_dict() == (
+        line.diagnose(new, random_state=0).to_dict()
+    )
+    with pytest.raises(FileExistsError, match="exists"):
+        line.save(path)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_with_unknown_types_is_refused_by_their_name(
+    sinc: Any, tmp_path: Any
+) -> None:
+    model = Adapted(Spy(), MixtureKLIEP()).fit(sinc.X, sinc.y, X_target=sinc.X_target)
+    with pytest.raises(TypeError, match=r"adaptation\.spy\.Spy"):
+        model.save(tmp_path / "spy.skops")
+    assert not list(tmp_path.iterdir())
+    (tmp_path / "junk").write_bytes(b"not a model")
+    with pytest.raises(ValueError, match="no model file"):
+        load(tmp_path / "junk")
+    with pytest.raises(FileNotFoundError):
+        load(tmp_path / "absent")
+
+
+def test_a_fitted_model_survives_pickling(sinc: Any, line: Adapted) -> None:
+    again = pickle.loads(pickle.dumps(line))
+    assert np.array_equal(again.predict(sinc.X), line.predict(sinc.X))
+
+
+def test_the_summary_tells_numbers_and_the_assumption(line: Adapted) -> None:
+    told = line.summary()
+    assert "p(y | x)" in told
+    assert line.diagnosis_ is not None
+    assert f"{line.diagnosis_.auc:.3f}" in told
+    assert f"{line.exponent_:g}" in told
+
+
+def test_progress_goes_to_the_logger(sinc: Any, caplog: Any) -> None:
+    with caplog.at_level(logging.INFO, logger="counterpoise"):
+        adapt(LinearRegression(), sinc.X, sinc.y, sinc.X_target, random_state=0)
+    assert "weighing the source rows" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"weighter": "best"}, "weighter must be"),
+        ({"weighter": 3}, "weighter must be"),
+        ({"budget": 0}, "budget must be"),
+        ({"calibration": 1.0}, "calibration must be"),
+        ({"missing_target": "shrug"}, "missing_target must be"),
+        ({"cv": "rows"}, "cv must be"),
+    ],
+)
+def test_bad_parameters_are_named(sinc: Any, parameters: Any, words: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=words):
+        Adapted(Ridge(), **parameters).fit(sinc.X, sinc.y, X_target=sinc.X_target)
+
+
+def test_intervals_hold_the_target_as_often_as_promised() -> None:
+    held, count = 0, 0
+    for seed in range(8):
+        shift = make_sinc_shift(n=600, m=300, random_state=seed)
+        model = Adapted(
+            LinearRegression(), MixtureKLIEP(), calibration=0.4, random_state=0
+        ).fit(shift.X, shift.y, X_target=shift.X_target)
+        low, high = model.predict_interval(shift.X_target, level=0.8).T
+        held += int(((low <= shift.y_target) & (shift.y_target <= high)).sum())
+        count += len(low)
+    assert held / count > 0.8 - 2 * np.sqrt(0.2 * 0.8 / 1000)
+
+
+def test_sets_hold_the_class_as_often_as_promised() -> None:
+    shift = load_breast_cancer_shift()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = Adapted(
+            make_pipeline(StandardScaler(), LogisticRegression()),
+            calibration=0.3,
+            random_state=0,
+        ).fit(shift.X, shift.y, X_target=shift.X_target)
+    sets = model.predict_set(shift.X_target, level=0.9)
+    place = np.searchsorted(model.classes_, shift.y_target)
+    assert sets[np.arange(len(place)), place].mean() > 0.85
+    with pytest.raises(ValueError, match="use predict_set"):
+        model.predict_interval(shift.X_target)
+
+
+def test_sets_need_held_out_rows(sinc: Any, line: Adapted) -> None:
+    with pytest.raises(ValueError, match=r"calibration=0\.2"):
+        line.predict_interval(sinc.X)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        Adapted(),
+        Adapted(LogisticRegression()),
+        Adapted(Ridge()),
+    ],
+    ids=["default", "logistic", "ridge"],
+)
+def test_scikit_learns_checks_pass(model: Adapted) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check_estimator(model)

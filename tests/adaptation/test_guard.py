@@ -1,0 +1,150 @@
+"""The guard lets an estimator have as much of the weights as its own loss gains by."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+
+from counterpoise.adaptation.guard import EXPONENTS, Guard, choose_exponent
+from counterpoise.adaptation.routing import fit_weighted
+from counterpoise.datasets import make_sinc_shift
+from counterpoise.evaluation.metrics import as_metric
+from counterpoise.evaluation.splits import folds_of
+
+
+def _guard(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    weights: Any,
+    *,
+    counts: Any = None,
+    scoring: Any = None,
+    classes: bool = False,
+    seed: int = 0,
+) -> Guard:
+    def fit(X: Any, y: Any, sample_weight: Any, fold: int) -> Any:
+        return fit_weighted(estimator, X, y, sample_weight)
+
+    counts = np.ones(len(y)) if counts is None else counts
+    folds = folds_of(None, X, y, is_classifier=classes, seed=seed)
+    metric = as_metric(scoring, estimator, y)
+    return choose_exponent(fit, metric, X, y, weights, counts, folds)
+
+
+@pytest.fixture(scope="module")
+def sinc() -> Any:
+    return make_sinc_shift(n=500, m=300, random_state=0)
+
+
+def test_a_wrong_model_gets_weights(sinc: Any) -> None:
+    guard = _guard(LinearRegression(), sinc.X, sinc.y, sinc.ratio)
+    assert guard.chosen > 0.0
+    assert guard.gain > 2 * guard.gain_error
+
+
+def test_the_values_are_those_of_importance_weighted_cross_validation(
+    sinc: Any,
+) -> None:
+    guard = _guard(LinearRegression(), sinc.X, sinc.y, sinc.ratio)
+    losses = np.empty((2, len(sinc.y)))
+    for kept, out in folds_of(None, sinc.X, sinc.y, is_classifier=False, seed=0):
+        for k, exponent in enumerate((0.0, 1.0)):
+            model = LinearRegression().fit(
+                sinc.X[kept], sinc.y[kept], sample_weight=sinc.ratio[kept] ** exponent
+            )
+            losses[k, out] = (model.predict(sinc.X[out]) - sinc.y[out]) ** 2
+    means = losses @ sinc.ratio / sinc.ratio.sum()
+    assert np.allclose([guard.values[0], guard.values[-1]], means, rtol=1e-10)
+
+
+def test_a_model_that_fits_everywhere_stays_unweighted() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 1))
+    y = X[:, 0] + 0.1 * rng.normal(size=400)
+    guard = _guard(LinearRegression(), X, y, np.exp(X[:, 0]))
+    assert guard.chosen == 0.0
+    assert guard.gain == 0.0
+    assert "unweighted" in guard.reason
+
+
+def test_the_smallest_exponent_within_one_error_of_the_best_is_taken(
+    sinc: Any,
+) -> None:
+    guard = _guard(LinearRegression(), sinc.X, sinc.y, sinc.ratio)
+    values, errors = np.array(guard.values), np.array(guard.errors)
+    within = values - values.min() <= errors
+    assert guard.chosen == EXPONENTS[int(np.argmax(within))]
+
+
+def test_few_effective_rows_need_a_gain_of_two_errors() -> None:
+    chosen = []
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(60, 1))
+        y = X[:, 0] ** 2 + rng.normal(size=60)
+        guard = _guard(LinearRegression(), X, y, np.exp(1.5 * X[:, 0]))
+        assert guard.effective_rows < 50
+        gain = guard.values[0] - min(guard.values)
+        if guard.chosen > 0.0:
+            assert gain > 2 * guard.errors[0]
+        elif gain > guard.errors[0]:
+            assert "too few to tell" in guard.reason
+            chosen.append(seed)
+    assert chosen  # caution was needed at least once
+
+
+def test_the_users_weights_multiply_ours(sinc: Any) -> None:
+    counts = np.where(np.arange(len(sinc.y)) % 2 == 0, 2.0, 1.0)
+    twice = np.repeat(np.arange(len(sinc.y)), counts.astype(int))
+    once = _guard(LinearRegression(), sinc.X, sinc.y, sinc.ratio, counts=counts)
+    folds = folds_of(None, sinc.X, sinc.y, is_classifier=False, seed=0)
+    place = np.empty(len(sinc.y), dtype=int)
+    for k, (_, out) in enumerate(folds):
+        place[out] = k
+    copies = [
+        (np.flatnonzero(place[twice] != k), np.flatnonzero(place[twice] == k))
+        for k in range(len(folds))
+    ]
+    y = sinc.y[twice]
+    again = choose_exponent(
+        lambda X, y, weight, fold: fit_weighted(LinearRegression(), X, y, weight),
+        as_metric(None, LinearRegression(), y),
+        sinc.X[twice],
+        y,
+        sinc.ratio[twice],
+        np.ones(len(twice)),
+        copies,
+    )
+    assert np.allclose(once.values, again.values, rtol=1e-9)
+
+
+def test_a_metric_that_is_no_mean_is_averaged_over_folds() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    y = (X[:, 0] + rng.normal(size=300) > 0).astype(int)
+    guard = _guard(
+        LogisticRegression(), X, y, np.exp(X[:, 0]), scoring="roc_auc", classes=True
+    )
+    assert guard.higher_is_better
+    assert 0.5 < guard.values[0] < 1.0
+    assert guard.best == EXPONENTS[int(np.argmax(guard.values))]
+
+
+def test_equal_weights_leave_nothing_to_choose(sinc: Any) -> None:
+    guard = _guard(LinearRegression(), sinc.X, sinc.y, np.ones(len(sinc.y)))
+    assert guard.exponents == (0.0,)
+    assert guard.chosen == 0.0
+
+
+def test_weights_that_hardly_differ_stay_unused(sinc: Any) -> None:
+    weights = 1.0 + 1e-14 * np.arange(len(sinc.y))
+    assert _guard(LinearRegression(), sinc.X, sinc.y, weights).chosen == 0.0
+
+
+def test_the_record_is_plain() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 1))
+    record = _guard(Ridge(), X, X[:, 0], np.exp(X[:, 0])).to_dict()
+    assert {type(v) for v in record.values()} <= {tuple, str, bool, float, int}
