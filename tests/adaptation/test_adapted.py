@@ -1,9 +1,11 @@
 """Weigh, choose how much, fit: what an adapted model promises."""
 
 import logging
+import os
 import pickle
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
+from skops.io import dump
 
 from counterpoise import (
     KLIEP,
@@ -299,10 +302,11 @@ def test_users_folds_groups_and_scoring_are_respected(sinc: Any) -> None:
 def test_rows_in_time_order_are_warned_about_until_blocks_are_asked_for() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 2)).cumsum(axis=0) / 10
-    target, y = X[100:] + rng.normal(size=(300, 2)), X.sum(axis=1)
+    target, y = X[::2] + 0.01 * rng.normal(size=(200, 2)), X.sum(axis=1)
+    model = Adapted(Ridge(), MixtureKLIEP(), guard=True, random_state=0)
     with pytest.warns(TimeOrderWarning, match='cv="blocks"'):
-        Adapted(Ridge(), random_state=0, force=True).fit(X, y, X_target=target)
-    Adapted(Ridge(), cv="blocks", random_state=0, force=True).fit(X, y, X_target=target)
+        model.fit(X, y, X_target=target)
+    model.set_params(cv="blocks").fit(X, y, X_target=target)
 
 
 def test_the_default_estimator_goes_by_the_label(sinc: Any) -> None:
@@ -420,6 +424,13 @@ def test_a_file_with_unknown_types_is_refused_by_their_name(
         load(tmp_path / "junk")
     with pytest.raises(FileNotFoundError):
         load(tmp_path / "absent")
+
+
+def test_a_function_in_disguise_is_refused(tmp_path: Any) -> None:
+    path = tmp_path / "attack.skops"
+    dump(partial(os.system, "true"), path)
+    with pytest.raises(TypeError, match="system"):
+        load(path)
 
 
 def test_a_fitted_model_survives_pickling(sinc: Any, line: Adapted) -> None:

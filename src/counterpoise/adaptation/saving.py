@@ -10,10 +10,15 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-# Compiled parts of scikit-learn's trees, which hold numbers alone.
+# Compiled parts of scikit-learn's trees, which hold numbers alone; the type of an
+# imputer's numbers; and what boosting with categories checks its input by. The function
+# inside a `partial` is listed by itself, and refused unless it is here too.
 TRUSTED = (
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
     "sklearn.tree._tree.Tree",
+    "numpy.dtype",
+    "functools.partial",
+    "sklearn.utils.validation.check_array",
 )
 
 

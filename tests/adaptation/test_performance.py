@@ -1,0 +1,262 @@
+import json
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.model_selection import KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from counterpoise.adaptation.adapted import Adapted
+from counterpoise.adaptation.performance import estimate_performance
+from counterpoise.evaluation.estimates import Evidence
+from counterpoise.evaluation.judging import label_check
+from counterpoise.evaluation.performance import ESTIMATES
+from counterpoise.weights import MixtureKLIEP, UniformWeights
+
+# Enough for all that is no matter of the weights, and fast.
+FAST = MixtureKLIEP(statistics="linear", random_state=0)
+
+
+def numbers(seed, n=600, moved=1.0, twist=0.0):
+    """Draw a kinked law; `twist` changes p(y | x)."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2)) + np.array([moved, 0])
+    return X, np.abs(X[:, 0]) + X[:, 1] + twist * X[:, 0] + 0.3 * rng.normal(size=n)
+
+
+def classes(seed, n=400, moved=1.0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2)) + np.array([moved, 0])
+    chance = 1 / (1 + np.exp(-2 * np.sin(2 * X[:, 0]) - X[:, 1]))
+    return X, np.where(rng.random(n) < chance, "yes", "no")
+
+
+def squared(model, X, y):
+    return np.mean((model.predict(X) - y) ** 2)
+
+
+def test_the_target_s_loss_is_found_where_the_source_s_is_far_off():
+    model = LinearRegression().fit(*numbers(0, moved=0))
+    X, y = numbers(1, 1500, moved=0)
+    X_target, _ = numbers(2, 1500)
+    truth = squared(model, *numbers(3, 20_000))
+    found = estimate_performance(model, X, y, X_target, random_state=0)
+    assert found.source.high < 0.8 * truth
+    for name in ("weighted", "direct", "doubly_robust"):
+        estimate = getattr(found, name)
+        assert estimate.value == pytest.approx(truth, rel=0.2)
+        assert estimate.low < truth < estimate.high
+    assert found.confidence is None
+    assert "probabilities" in found["mean_squared_error"].reasons["confidence"]
+    assert 0 < found.effective_rows < 1500
+    assert found.best is found.doubly_robust
+
+
+def test_classifiers_have_every_estimate_and_aucs_those_that_are_defined():
+    model = LogisticRegression().fit(*classes(0, moved=0))
+    X, y = classes(1, moved=0)
+    X_target, _ = classes(2)
+    X_test, y_test = classes(3, 20_000)
+    found = estimate_performance(
+        model,
+        X,
+        y,
+        X_target,
+        metrics=["neg_log_loss", "accuracy", "roc_auc"],
+        weighter=FAST,
+        random_state=0,
+    )
+    truth = np.mean(model.predict(X_test) == y_test)
+    accuracy = found["accuracy"]
+    assert accuracy.doubly_robust.low < truth < accuracy.doubly_robust.high
+    assert accuracy.confidence is not None
+    auc = found["roc_auc"]
+    assert auc.doubly_robust is None
+    assert auc.direct is None
+    assert "no mean" in auc.reasons["doubly_robust"]
+    assert auc.best is auc.weighted
+    assert auc.weighted.low < auc.weighted.value < auc.weighted.high <= 1
+    assert auc.confidence is not None
+
+
+def test_without_overlap_nothing_is_invented():
+    model = LinearRegression().fit(*numbers(0, moved=0))
+    X, y = numbers(1, moved=0)
+    found = estimate_performance(model, X, y, X + 50, random_state=0)
+    one = found["neg_mean_squared_error"]
+    assert found.verdict == "no overlap"
+    assert found.thin > 0.9
+    assert found.covered is None
+    assert found.effective_rows is None
+    assert found.best is None
+    assert one.source.value == pytest.approx(squared(model, X, y))
+    for name in ("weighted", "direct", "doubly_robust", "confidence"):
+        assert getattr(one, name) is None
+        assert name in one.reasons
+    assert "cannot be told" in str(found)
+
+
+def test_labelled_rows_see_a_change_that_inputs_do_not_show():
+    model = LinearRegression().fit(*numbers(0, moved=0))
+    X, y = numbers(1, moved=0)
+    X_target, _ = numbers(2)
+    p_values = {}
+    for twist in (0.0, 3.0):
+        X_lab, y_lab = numbers(4, 60, twist=twist)
+        found = estimate_performance(
+            model, X, y, X_target, X_lab=X_lab, y_lab=y_lab, weighter=FAST
+        )
+        truth = squared(model, *numbers(5, 20_000, twist=twist))
+        assert found.labelled.low < truth < found.labelled.high
+        assert found.best is found.labelled
+        assert found.check.n_labelled == 60
+        p_values[twist] = found.check.p_value
+        if twist:
+            assert not found.doubly_robust.low < truth < found.doubly_robust.high
+            assert "changed" in found.check.words
+    assert p_values[3.0] < 1e-3 < 0.05 < p_values[0.0]
+
+
+def test_the_check_of_labels_is_as_often_wrong_as_it_says():
+    p_values = []
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        x, lab = rng.normal(size=200), rng.normal(0.5, size=40)
+        losses, lab_losses = (v + rng.exponential(size=v.size) for v in (x, lab))
+        evidence = Evidence(losses, np.exp(0.5 * x), np.ones(200), 0.5 * x, 0.5 * lab)
+        p_values.append(label_check(evidence, lab_losses, 0.5 * lab).p_value)
+    assert 0.01 < np.mean(np.array(p_values) < 0.05) < 0.1
+
+
+def test_the_covered_part_leaves_thin_rows_out():
+    model = LinearRegression().fit(*numbers(0, moved=0))
+    X, y = numbers(1, moved=0)
+    near, far = numbers(2, 450, moved=0.5)[0], numbers(3, 150, moved=9.0)[0]
+    found = estimate_performance(
+        model, X, y, np.vstack([near, far]), weighter=clone(FAST).set_params(force=True)
+    )
+    assert found.covered.share == pytest.approx(0.75, abs=0.05)
+    truth = squared(model, *numbers(4, 20_000, moved=0.5))
+    robust = found.covered.doubly_robust
+    assert robust.low < truth < robust.high
+    assert "thinly covered" in found.statement
+
+
+def test_out_of_fold_answers_are_those_of_refitted_clones():
+    X, y = numbers(0, 200, moved=0)
+    X_target, _ = numbers(1, 200)
+    model = Ridge().fit(X, y)
+    folds = KFold(4)
+    losses = np.empty(200)
+    for kept, out in folds.split(X):
+        losses[out] = (Ridge().fit(X[kept], y[kept]).predict(X[out]) - y[out]) ** 2
+    found = estimate_performance(model, X, y, X_target, cv=folds, weighter=FAST)
+    assert found.source.value == pytest.approx(losses.mean())
+
+
+def test_a_fitted_adapted_model_is_refitted_with_the_weights_that_it_had():
+    X, y = numbers(0, 300, moved=0)
+    X_target, _ = numbers(1, 300)
+    model = Adapted(Ridge(), FAST, guard=False).fit(X, y, X_target=(X_target,))
+    folds = KFold(3)
+    losses = np.empty(300)
+    for kept, out in folds.split(X):
+        fresh = Ridge().fit(X[kept], y[kept], sample_weight=model.weights_[kept])
+        losses[out] = (fresh.predict(X[out]) - y[out]) ** 2
+    found = estimate_performance(model, X, y, X_target, cv=folds, weighter=FAST)
+    assert found.source.value == pytest.approx(losses.mean())
+    with pytest.raises(ValueError, match="same rows"):
+        estimate_performance(model, X[:90], y[:90], X_target, cv=3, weighter=FAST)
+
+
+def test_out_of_fold_needs_every_row_once():
+    X, y = numbers(0, 100, moved=0)
+    pairs = [(np.arange(50), np.arange(50, 100))]
+    with pytest.raises(ValueError, match="every row"):
+        estimate_performance(Ridge().fit(X, y), X, y, X, cv=pairs, weighter=FAST)
+
+
+def test_weights_of_the_user_enter_every_mean():
+    model = LinearRegression().fit(*numbers(0, moved=0))
+    X, y = numbers(1, 300, moved=0)
+    X_target, _ = numbers(2, 300)
+    counts = np.random.default_rng(0).integers(0, 3, 300)
+    common = {"weighter": UniformWeights(), "random_state": 0}
+    weighted = estimate_performance(
+        model, X, y, X_target, sample_weight=counts, **common
+    )
+    repeated = estimate_performance(
+        model, np.repeat(X, counts, axis=0), np.repeat(y, counts), X_target, **common
+    )
+    assert weighted.source.value == pytest.approx(repeated.source.value)
+    assert weighted.weighted.value == pytest.approx(repeated.weighted.value)
+
+
+def test_records_are_json_deterministic_and_survive_pickling():
+    model = LogisticRegression().fit(*classes(0, moved=0))
+    X, y = classes(1, 200, moved=0)
+    X_target, _ = classes(2, 200)
+
+    def ask():
+        return estimate_performance(
+            model, X, y, X_target, metrics=[None, "f1_macro"], weighter=FAST,
+            random_state=3,
+        )  # fmt: skip
+
+    found = ask()
+    text = json.dumps(found.to_dict(), allow_nan=False)
+    assert text == json.dumps(ask().to_dict(), allow_nan=False)
+    assert json.loads(text)["metrics"]["f1_macro"]["doubly_robust"] is None
+    assert pickle.loads(pickle.dumps(found)).to_dict() == found.to_dict()
+    for name in ESTIMATES:
+        assert getattr(found, name) == getattr(found["log_loss"], name)
+
+
+def test_mixed_tables_tuples_and_pipelines_are_taken():
+    rng = np.random.default_rng(0)
+
+    def frame(n, moved):
+        x = rng.normal(size=n) + moved
+        x[0] = np.nan
+        return pd.DataFrame({"x": x, "c": rng.choice(["a", "b"], n)})
+
+    class OnX:
+        """Predicts from one column, and is no estimator of scikit-learn."""
+
+        def predict(self, X):
+            return X["x"].fillna(0).to_numpy()
+
+    X, first, second = frame(150, 0), frame(60, 0.5), frame(80, 0.5)
+    y = X["x"].fillna(0).to_numpy() + rng.normal(size=150)
+    found = estimate_performance(OnX(), X, y, (first, second), weighter=FAST)
+    assert found.n_target == 140
+    assert found.doubly_robust.value == pytest.approx(1.0, abs=0.5)
+    pipe = make_pipeline(StandardScaler(), Ridge()).fit(*numbers(0, 100))
+    rows = numbers(1, 100)
+    assert estimate_performance(pipe, *rows, rows[0], weighter=FAST).source.value > 0
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"level": 1.0}, "level"),
+        ({"metrics": []}, "metrics"),
+        ({"metrics": ["acuracy"]}, "scoring"),
+        ({"X_lab": np.ones((3, 2))}, "y_lab"),
+        ({"X_lab": np.ones((1, 2)), "y_lab": [1.0]}, "X_lab has 1 row"),
+        ({"weighter": "kliep"}, "weighter"),
+        ({"sample_weight": [1.0]}, "sample_weight"),
+        ({"y": [1.0]}, "y has 1 rows"),
+    ],
+)
+def test_bad_input_is_named(given, message):
+    X, y = numbers(0, 60, moved=0)
+    arguments = {"y": y, **given}
+    with pytest.raises((ValueError, TypeError), match=message):
+        estimate_performance(
+            Ridge().fit(X, y), X, arguments.pop("y"), X + 0.1, **arguments
+        )
