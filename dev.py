@@ -132,7 +132,7 @@ def test(arguments: list[str]) -> int:
 
 def demo(arguments: list[str]) -> int:
     """Run the main job on bundled data."""
-    install("cli")
+    install("cli,report")
     say("running the demo")
     command = [PYTHON, "-m", "counterpoise.cli.main", "demo", *arguments]
     return subprocess.run(command, cwd=ROOT).returncode

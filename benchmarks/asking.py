@@ -40,6 +40,7 @@ def ask(topic: str, questions: tuple[str, ...], told: str) -> None:
         answer |= {"seconds": time.perf_counter() - began, "quick": chosen.quick}
         _keep(path, name, answer)
         print(f"  {name}: {answer['seconds']:.0f} s", flush=True)
+        _draw(name, answer.get("curves"))
     _summarize(path, chosen.questions or questions)
 
 
@@ -53,6 +54,19 @@ def _keep(path: Path, name: str, answer: dict) -> None:
     }
     kept[name] = answer
     path.write_text(json.dumps(kept, indent=1, default=float))
+
+
+def _draw(name: str, curves: dict | None) -> None:
+    """Draw the curves of an answer, where the folder has a `drawing` module."""
+    if not curves:
+        return
+    try:
+        from drawing import draw
+    except ImportError:
+        print("  no figures: matplotlib is not installed")
+        return
+    for path in draw(name, curves, OUT):
+        print(f"  figure: {path.name}")
 
 
 def _summarize(path: Path, names: tuple[str, ...]) -> None:

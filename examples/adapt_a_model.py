@@ -1,7 +1,7 @@
 """Does adapting help my model, and how good will it be on the target?
 
-A straight line through a curve is the textbook case: it is wrong everywhere a little, and
-weights decide where it is wrong. Boosting follows the curve and needs no weights.
+A straight line through a curve is the textbook case: it is wrong everywhere a little,
+and weights decide where it is wrong. Boosting follows the curve and needs no weights.
 """
 
 import numpy as np
@@ -23,9 +23,7 @@ for estimator in (LinearRegression(), HistGradientBoostingRegressor(random_state
         for one in (plain, model)
     )
     # Labelled source rows that the model has not seen stand for the target.
-    told = estimate_performance(
-        model, fresh.X, fresh.y, shift.X_target, random_state=0
-    )
+    told = estimate_performance(model, fresh.X, fresh.y, shift.X_target, random_state=0)
     print(model.summary())
     print(f"True squared error on the target: plain {before:.4f}, adapted {after:.4f}")
     print(told, end="\n\n")

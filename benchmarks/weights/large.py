@@ -10,15 +10,20 @@ import sys
 import time
 from pathlib import Path
 
-from reporting import bar, table
+# A case runs in a process of its own, which begins here.
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+from reporting import bar, table  # noqa: E402
 
 # d, n, centres (None: all target rows), tolerance, most seconds, most megabytes.
 CASES = {
     "d1-1e5": (1, 100_000, None, 1e-6, 2, 150),
     "d1-1e6": (1, 1_000_000, None, 1e-6, 60, 1500),
     "d10-1e5-2000": (10, 100_000, 2000, 1e-4, 15, 2000),
-    # No bound but the budget: the gap reached is what is asked for.
-    "d10-1e5-all": (10, 100_000, None, 1e-4, None, 2000),
+    # The solution on 2000 rows near k-means centres, certified against all centres (the
+    # first gap) and refined within a budget: the gap reached is what is asked for.
+    "d10-1e5-all": (10, 100_000, None, 1e-6, None, 2000),
 }
 REFINE_SECONDS = 600
 
@@ -36,14 +41,18 @@ def run(quick: bool) -> dict:
             print(f"  {name} failed: {lines[-1] if lines else 'no message'}")
             continue
         found = json.loads(ended.stdout.strip().splitlines()[-1])
-        rows.append([name, d, n, centers or "all", tol, *found.values()])
+        numbers = [value for key, value in found.items() if key != "refined"]
+        rows.append([name, d, n, centers or "all", tol, *numbers])
         if seconds is not None:
             bars.append(bar(f"{name}: CPU s", found["seconds"], seconds))
             bars.append(bar(f"{name}: relative gap", found["gap"], tol))
+        else:
+            bars.append(bar(f"{name}: wall s of refining", found["refined"], 660))
         bars.append(bar(f"{name}: MB above the imports", found["megabytes"], megabytes))
     shown = table(
         "KLIEP, whole fits (CPU s, wall s, MB above the imports)",
-        "case | d | n | centres | tol | s | wall s | MB | gap/scale | support | NMSE",
+        "case | d | n | centres | tol | s | wall s | MB | first gap/scale | passes | "
+        "gap/scale | support | NMSE",
         rows,
     )
     return {"tables": [shown], "bars": bars}
@@ -87,17 +96,19 @@ def _one(name: str) -> dict:
     fit(3500 if d == 1 else 500, None if centers is None else 50)
     before = peak()
     shift, kliep, spent = fit(n, centers)
-    proof = kliep.solution_.certificate
+    proof, history = kliep.solution_.certificate, kliep.solution_.history
     return {
         "seconds": spent[0],
         "wall": spent[1],
         "megabytes": peak() - before,
+        "first_gap": history[0].gap / proof.scale,
+        "passes": history[-1].counts.get("passes"),
         "gap": proof.gap / proof.scale,
         "support": int(np.count_nonzero(kliep.coef_)),
         "nmse": nmse(kliep.weights_, shift.ratio),
+        "refined": kliep.solution_.seconds,
     }
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parent))
     print(json.dumps(_one(sys.argv[1])))

@@ -446,6 +446,13 @@ def test_the_summary_tells_numbers_and_the_assumption(line: Adapted) -> None:
     assert f"{line.exponent_:g}" in told
 
 
+def test_a_notebook_shows_the_summary_and_the_shift(line: Adapted) -> None:
+    shown = line._repr_mimebundle_()["text/html"]
+    assert "Shift: " in shown
+    assert "<details><summary>The shift" in shown
+    assert "Shift: " not in Adapted(LinearRegression())._repr_html_()
+
+
 def test_progress_goes_to_the_logger(sinc: Any, caplog: Any) -> None:
     with caplog.at_level(logging.INFO, logger="counterpoise"):
         adapt(LinearRegression(), sinc.X, sinc.y, sinc.X_target, random_state=0)

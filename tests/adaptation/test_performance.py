@@ -160,7 +160,7 @@ def test_out_of_fold_answers_are_those_of_refitted_clones():
 
 def test_a_fitted_adapted_model_is_refitted_with_the_weights_that_it_had():
     X, y = numbers(0, 300, moved=0)
-    X_target, _ = numbers(1, 300)
+    X_target, _ = numbers(1, 300, moved=0.4)
     model = Adapted(Ridge(), FAST, guard=False).fit(X, y, X_target=(X_target,))
     folds = KFold(3)
     losses = np.empty(300)

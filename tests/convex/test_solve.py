@@ -15,6 +15,7 @@ from counterpoise.convex import (
     LeastSquares,
     MixtureLikelihood,
     NegativeMeanLog,
+    PartialPricing,
     Penalized,
     ProjectedGradient,
     Quadratic,
@@ -171,6 +172,12 @@ def test_a_mismatch_says_what_is_missing():
         solve(logs, ADMM())
     with pytest.raises(SolverMismatchError, match="neither objective, domain nor"):
         solve(object(), FrankWolfe())
+
+
+def test_a_problem_that_cannot_leave_columns_out_is_refused_by_partial_pricing():
+    problem = Constrained(NegativeMeanLog(np.ones((2, 3))), Simplex(3))
+    with pytest.raises(SolverMismatchError, match="Constrained has no `restricted`"):
+        solve(problem, PartialPricing())
 
 
 def test_the_default_solver_is_the_fastest_that_accepts():

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -47,6 +47,7 @@ def test_a_capped_projection_meets_bounds_and_sum(point, upper, share):
         assert ((point - upper)[near == upper] >= level - 1e-9).all()
 
 
+@settings(deadline=None)  # the first call compiles
 @given(st.integers(0, 10_000), st.floats(0.01, 100))
 def test_the_log_line_search_finds_the_maximum(seed, limit):
     rng = np.random.default_rng(seed)

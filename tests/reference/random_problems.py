@@ -44,6 +44,26 @@ def random_problem(seed):
     return Constrained(NegativeMeanLog(A, weights), domain)
 
 
+def random_mixture(seed):
+    """Return a small mixture likelihood; every other one is KLIEP's, on Gaussians."""
+    rng = np.random.default_rng(seed)
+    m, n = int(rng.integers(2, 50)), int(rng.integers(2, 40))
+    weights = None if rng.random() < 0.5 else rng.random(m) + 0.01
+    if seed % 2:
+        A = np.exp(-rng.exponential(size=(m, n)) * 10.0 ** rng.uniform(-1, 1.5))
+        return MixtureLikelihood(A, weights)
+    d, width = int(rng.integers(1, 4)), 10.0 ** rng.uniform(-0.5, 0.7)
+    source = rng.standard_normal((60, d))
+    target = rng.uniform(0.0, 1.0) + rng.uniform(0.5, 1.2) * rng.standard_normal((m, d))
+
+    def kernel(a, b):
+        apart = a[:, None] - b[None]
+        return np.exp(-0.5 * (apart**2).sum(axis=2) / width**2)
+
+    b = np.maximum(kernel(source, target).mean(axis=0), 1e-12)
+    return MixtureLikelihood(kernel(target, target) / b, weights)
+
+
 def random_quadratic(rng, n, condition):
     basis = np.linalg.qr(rng.standard_normal((n, n)))[0]
     spectrum = np.logspace(0, -np.log10(condition), n)
@@ -55,6 +75,19 @@ def random_quadratic(rng, n, condition):
 
 def optimum(problem):
     """Return the least value, by cvxpy and Clarabel."""
+    return _solved(problem)[0]
+
+
+def feasible_optimum(problem):
+    """Return the value at the point of Clarabel, brought into the set.
+
+    No feasible point's value lies below the least one, so that no gap may be smaller
+    than a value less this one: not even by what Clarabel's last digits are worth.
+    """
+    return float(problem.objective.value(problem.domain.project(_solved(problem)[1])))
+
+
+def _solved(problem):
     x = cp.Variable(problem.domain.size)
     A, b, G, h = problem.domain.polyhedron()
     constraints = [G @ x <= h]
@@ -69,7 +102,7 @@ def optimum(problem):
         value = -objective.weights @ cp.log(objective.A @ x)
     programme = cp.Problem(cp.Minimize(value), constraints)
     to_eleven_digits(programme)
-    return float(programme.value)
+    return float(programme.value), np.asarray(x.value)
 
 
 def to_eleven_digits(programme):

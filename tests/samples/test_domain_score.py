@@ -62,7 +62,7 @@ def test_the_interval_is_delongs(score):
     assert score.auc_high == pytest.approx(score.auc + reach, rel=1e-9)
 
 
-@pytest.mark.parametrize("seed", [10, 46])
+@pytest.mark.parametrize("seed", [70, 118])
 def test_the_interval_reaches_one_half_where_folds_that_share_rows_explain_it(seed):
     two = np.random.default_rng(seed)
     found = domain_score(

@@ -194,3 +194,8 @@ def test_sparse_rows_are_refused_by_name(two):
 def test_the_domain_auc_is_that_of_the_domain_score(two):
     expected = domain_score(*two, random_state=0).auc
     assert domain_auc(*two, random_state=0) == expected
+
+
+def test_numbers_too_large_to_square_are_refused(two):
+    with pytest.raises(ValueError, match=r"X contains numbers beyond 1e\+140"):
+        mmd(two[0] * 1e300, two[1])

@@ -126,3 +126,39 @@ def test_a_source_row_of_weight_two_is_the_row_twice_in_the_thin_share():
     assert thin_share(s, t, counts / counts.sum(), target) == thin_share(
         repeated, t, np.full(repeated.size, 1 / repeated.size), target
     )
+
+
+@pytest.mark.parametrize(("n", "m", "far"), [(3, 3, 0), (5, 5, 99), (15, 15, 0)])
+def test_a_handful_of_rows_is_too_few_to_tell(n, m, far):
+    rng = np.random.default_rng(0)
+    found = overlap(rng.normal(size=(n, 2)), rng.normal(size=(m, 2)) + far)
+    assert found.verdict == "too few rows to tell"
+    assert str(found).startswith("too few rows to tell: chance alone")
+
+
+def test_few_target_rows_far_from_many_source_rows_do_tell():
+    rng = np.random.default_rng(0)
+    found = overlap(rng.normal(size=(500, 2)), 50 + rng.normal(size=(5, 2)))
+    assert found.verdict == "no overlap"
+
+
+def test_weights_can_leave_too_few_rows_to_tell():
+    rng = np.random.default_rng(0)
+    X, X_target = rng.normal(size=(2, 200, 2))
+    weight = np.full(200, 1e-9)
+    weight[:10] = 1.0
+    found = overlap(X, X_target, sample_weight=weight, random_state=0)
+    assert found.verdict == "too few rows to tell"
+
+
+@pytest.mark.parametrize("value", [1.0, 2.0])
+def test_constant_tables_are_judged_without_a_warning_of_the_classifiers(value):
+    # Warnings are errors here.
+    found = overlap(np.ones((60, 2)), np.full((50, 2), value), random_state=0)
+    assert found.verdict == ("no shift found" if value == 1.0 else "no overlap")
+
+
+def test_few_equal_rows_bring_no_warning_of_the_classifiers():
+    found = overlap(np.ones((5, 1)), np.ones((4, 1)), random_state=0)
+    assert found.verdict == "too few rows to tell"
+    assert found.auc == 0.5

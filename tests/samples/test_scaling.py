@@ -116,3 +116,34 @@ def test_zeros_and_ones_have_the_spread_one(ones):
 
 def test_a_constant_has_the_spread_one():
     assert pooled_middle_and_spread(np.full(4, 7.0), np.full(4, 0.25)) == (7.0, 1.0)
+
+
+def test_a_few_rows_far_out_do_not_set_the_scale():
+    rng = np.random.default_rng(0)
+    X, X_target = rng.normal(size=(2, 400, 3))
+    plain = pooled_scale(TwoSamples.of(X, X_target))
+    X_target[:3, 1] = [1e6, -1e9, 1e100]
+    scale = pooled_scale(TwoSamples.of(X, X_target))
+    np.testing.assert_array_equal(scale[[0, 2]], plain[[0, 2]])
+    assert scale[1] == pytest.approx(plain[1], rel=0.3)
+
+
+@pytest.mark.parametrize("factor", [1e-8, 1e8])
+def test_the_scale_of_cut_columns_has_the_unit_of_the_column(factor):
+    rng = np.random.default_rng(0)
+    X, X_target = rng.standard_t(1, size=(2, 300, 2))
+    plain = pooled_scale(TwoSamples.of(X, X_target))
+    other = pooled_scale(TwoSamples.of(factor * X, factor * X_target))
+    np.testing.assert_allclose(other, factor * plain, rtol=1e-12)
+    counts = rng.integers(1, 4, 300)
+    weighted = pooled_scale(TwoSamples.of(X, X_target, counts.astype(float)))
+    repeated = pooled_scale(TwoSamples.of(np.repeat(X, counts, axis=0), X_target))
+    np.testing.assert_allclose(weighted, repeated, rtol=1e-9)
+
+
+def test_rare_ones_and_an_uncovered_cluster_keep_their_variance():
+    X = np.zeros((1000, 1))
+    X[:5] = 1.0
+    cluster = np.where(np.arange(1000) < 150, 20.0, 0.0)[:, None]
+    expected = np.sqrt(0.5 * (X.var() + cluster.var()))
+    assert pooled_scale(TwoSamples.of(X, cluster)) == pytest.approx(expected)

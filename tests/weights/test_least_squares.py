@@ -20,7 +20,11 @@ from sklearn.utils.estimator_checks import check_estimator
 from counterpoise.convex import PathError, follow
 from counterpoise.datasets import make_gaussian_shift
 from counterpoise.samples import TwoSamples
-from counterpoise.validation import NoOverlapError, NoTargetWarning
+from counterpoise.validation import (
+    NoOverlapError,
+    NoTargetWarning,
+    PartialOverlapWarning,
+)
 from counterpoise.weights.least_squares import LSIF, RULSIF, ULSIF
 from counterpoise.weights.least_squares_search import Curve, leave_one_out, search
 from counterpoise.weights.lsif_path import PenaltyPath
@@ -429,11 +433,47 @@ def test_disjoint_samples_are_refused_and_forced_ones_have_finite_weights(method
 def test_a_path_ended_early_is_said_with_its_gap(stop):
     X, T = two_normals(0, 0.5, 100, 90)
     fitted = LSIF(gamma=0.5, regularization=1e-3, random_state=0, **stop)
-    with pytest.warns(ConvergenceWarning, match="NOT converged"):
+    (name, value), *_ = stop.items()
+    words = rf"NOT converged \({name} = {value:g}"
+    with pytest.warns(ConvergenceWarning, match=words):
         fitted.fit(X, X_target=T)
     assert fitted.path_ is None
+    assert "proved" not in fitted.solution_.ended
     assert fitted.solution_.certificate.gap > 1e-6
     assert np.isfinite(fitted.weights_).all()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_clock_covers_the_choice_of_the_width(method):
+    X, T = two_normals(0, 0.5, 100, 90)
+    fitted = method(random_state=0, max_time=1e-6)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fitted.fit(X, X_target=T)
+    said = [str(one.message) for one in caught]
+    assert any("max_time = 1e-06 s: 1 of 8 widths were tried" in one for one in said)
+    assert set(fitted.cv_results_["gamma"]) == {fitted.gamma_}
+    # Enough time changes nothing.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PartialOverlapWarning)
+        ample = method(random_state=0, max_time=1e6).fit(X, X_target=T)
+        whole = method(random_state=0).fit(X, X_target=T)
+    assert ample.weights_.tobytes() == whole.weights_.tobytes()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_median_width_counts_target_weights(method):
+    X, T = two_normals(0, 0.5, 100, 90)
+    counts = np.where(T[:, 0] > 0.5, 5, 1)
+    fixed = {"gamma": "median", "regularization": 0.01, "random_state": 0}
+    fits = [
+        method(**fixed).fit(X, X_target=T, target_weight=counts),
+        method(**fixed).fit(X, X_target=np.repeat(T, counts, axis=0)),
+        method(**fixed).fit(X, X_target=T),
+    ]
+    weighted, repeated, plain = (fitted.gamma_ for fitted in fits)
+    assert weighted == pytest.approx(repeated, rel=1e-9)
+    assert abs(weighted / plain - 1) > 0.05
 
 
 def test_a_path_ended_after_the_penalty_still_gives_its_solution():

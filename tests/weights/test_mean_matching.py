@@ -15,10 +15,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
-import counterpoise.weights.mean_matching as module
+import counterpoise.weights.kernel_means as module
 from counterpoise.datasets import make_gaussian_shift, make_uncovered_cluster
 from counterpoise.validation import NoOverlapError, PartialOverlapWarning
-from counterpoise.weights.mean_matching import KMM
+from counterpoise.weights import mean_matching
+from counterpoise.weights.mean_matching import KMM, RIDGES
 
 
 def shifted(n=120, m=80, d=2, seed=0):
@@ -80,7 +81,8 @@ def test_the_value_is_that_of_clarabel_and_bounds_and_sum_hold(
 @pytest.mark.parametrize("ridge", [0.0, 1.0])
 def test_gradient_steps_on_a_stored_kernel_agree_with_clarabel(ridge, monkeypatch):
     monkeypatch.setattr(module, "MAX_RANK", 5)
-    monkeypatch.setattr(module, "BUDGET", 120 * 120)
+    for part in (module, mean_matching):
+        monkeypatch.setattr(part, "BUDGET", 120 * 120)
     X, T = shifted()
     kmm = KMM(gamma=1.0, ridge=ridge, standardize=False).fit(X, X_target=T)
     assert kmm.solution_.n_iter > 15
@@ -134,8 +136,8 @@ def test_the_chosen_ridge_is_the_largest_that_reaches_the_noise_floor():
     assert kmm.noise_floor_ == pytest.approx(floor, rel=1e-9)
     assert kmm.mmd_ == pytest.approx(np.sqrt(squared_mmd(v, X, T, kmm.gamma_, q)), 1e-6)
     assert kmm.mmd_ <= kmm.noise_floor_
-    assert kmm.ridge_ in module.RIDGES[1:]
-    larger = module.RIDGES[module.RIDGES.index(kmm.ridge_) - 1]
+    assert kmm.ridge_ in RIDGES[1:]
+    larger = RIDGES[RIDGES.index(kmm.ridge_) - 1]
     more = clone(kmm).set_params(ridge=larger).fit(X, X_target=T)
     assert more.mmd_ > more.noise_floor_
 
@@ -196,18 +198,54 @@ def test_new_rows_get_nearly_the_known_ratio():
     assert np.mean(new) == pytest.approx(1.0, abs=0.05)
     uniform = np.mean((1.0 - fresh.ratio) ** 2)
     assert np.mean((new - fresh.ratio) ** 2) < 0.1 * uniform
-    assert np.mean((kmm.weigh(shift.X) - kmm.weights_) ** 2) < 0.02
 
 
-def test_the_weights_of_new_rows_are_a_kernel_ridge_regression():
+@pytest.mark.parametrize("rank", [300, 5], ids=["factored", "stored"])
+@pytest.mark.parametrize("bound", [1000.0, 1.5])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_weights_of_the_fits_own_rows_are_its_weights(
+    rank, bound, weighted, monkeypatch
+):
+    monkeypatch.setattr(module, "MAX_RANK", rank)
     X, T = shifted()
-    kmm = KMM(gamma=0.5, ridge=1.0, standardize=False).fit(X, X_target=T)
+    own = np.random.default_rng(0).integers(1, 4, len(X)) if weighted else None
+    kmm = KMM(bound=bound, tol=1e-10, force=True)
+    kmm.fit(X, X_target=T, sample_weight=own)
+    assert bound == 1000.0 or kmm.weights_.max() == pytest.approx(bound)
+    np.testing.assert_allclose(kmm.weigh(X), kmm.weights_, atol=1e-4)
+
+
+def test_the_weights_of_new_rows_solve_the_conditions_of_the_optimum():
+    X, T = shifted()
+    kmm = KMM(gamma=0.5, ridge=2.0, standardize=False, tol=1e-10).fit(X, X_target=T)
+    v = kmm.weights_ / len(X)
+
+    def pull(rows):
+        to_target = rbf_kernel(rows, T, gamma=0.5).mean(axis=1)
+        return len(X) / 2.0 * (to_target - rbf_kernel(rows, X, gamma=0.5) @ v)
+
+    inside = int(np.argmax(v))
+    new = np.random.default_rng(5).normal(size=(50, 2))
+    expected = pull(new) + kmm.weights_[inside] - pull(X)[inside]
+    np.testing.assert_allclose(kmm.weigh(new), np.maximum(expected, 0.0), atol=1e-4)
+
+
+def test_without_a_ridge_the_weights_of_new_rows_are_a_regression():
+    X, T = shifted()
+    kmm = KMM(gamma=0.5, ridge=0.0, standardize=False, bound=5.0)
+    kmm.fit(X, X_target=T)
     K = rbf_kernel(X, gamma=0.5)
-    dual = np.linalg.solve(K + np.eye(len(X)), kmm.weights_)
+    dual = np.linalg.solve(K + 1e-3 * np.eye(len(X)), kmm.weights_)
     expected = rbf_kernel(T, X, gamma=0.5) @ dual / (K @ dual).mean()
-    np.testing.assert_allclose(kmm.weigh(T), np.clip(expected, 0, 1000), atol=1e-5)
-    capped = KMM(gamma=0.5, ridge=1.0, standardize=False, bound=1.2)
-    assert capped.fit(X, X_target=T).weigh(T).max() == 1.2
+    np.testing.assert_allclose(kmm.weigh(T), np.clip(expected, 0, 5), atol=1e-3)
+
+
+def test_target_rows_of_no_weight_do_not_ruin_the_score():
+    shift = make_gaussian_shift(10, n=500, m=500, random_state=0)
+    fresh = make_gaussian_shift(10, n=500, m=500, random_state=1)
+    kmm = KMM().fit(shift.X, X_target=shift.X_target)
+    assert (kmm.weigh(fresh.X_target) == 0).any()
+    assert kmm.score(fresh.X, X_target=fresh.X_target) > 0.05
 
 
 @pytest.mark.parametrize("d", [1, 3])

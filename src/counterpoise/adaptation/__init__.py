@@ -7,6 +7,8 @@ from counterpoise.adaptation.inputs import (
     FarTargetWarning,
     TimeOrderWarning,
 )
+from counterpoise.adaptation.labelling import which_rows_to_label
+from counterpoise.adaptation.performance import estimate_performance
 from counterpoise.adaptation.saving import load
 from counterpoise.adaptation.scoring import target_scorer
 
@@ -17,6 +19,8 @@ __all__ = [
     "Guard",
     "TimeOrderWarning",
     "adapt",
+    "estimate_performance",
     "load",
     "target_scorer",
+    "which_rows_to_label",
 ]

@@ -1,7 +1,6 @@
 """A model fitted where data were cheap, for where it must work."""
 
 import logging
-import warnings
 from copy import deepcopy
 from math import ceil
 from typing import Any, Self
@@ -45,6 +44,7 @@ from counterpoise.validation import (
     check_integer,
     check_number,
 )
+from counterpoise.validation.warning import warn_user
 from counterpoise.weights import AutoWeights
 
 # Target rows that are kept, to compare next week's with.
@@ -249,7 +249,7 @@ class Adapted(MetaEstimatorMixin, FittedModel):
         if self.missing_target == "raise":
             raise ValueError(told)
         if self.missing_target == "warn":
-            warnings.warn(told, NoTargetWarning, stacklevel=3)
+            warn_user(told, NoTargetWarning)
         self.encoder_: TableEncoder | None = None
         self.diagnosis_: Diagnosis | None = None
         self.reference_: Any = None

@@ -6,12 +6,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils import estimator_html_repr
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from counterpoise.adaptation.inputs import encoded, n_rows
 from counterpoise.adaptation.saving import save
-from counterpoise.adaptation.summary import summary_of
+from counterpoise.adaptation.summary import html_of, summary_of
 from counterpoise.diagnosis import Diagnosis, diagnose
 from counterpoise.evaluation.conformal import Calibration, intervals_of, sets_of
 from counterpoise.evaluation.metrics import is_classifier
@@ -186,6 +187,14 @@ class FittedModel(BaseEstimator):
     def _fitted_estimator(self) -> Any:
         check_is_fitted(self)
         return self.estimator_
+
+    def _repr_html_(self) -> str:
+        diagram: str = estimator_html_repr(self)
+        return f"{html_of(self)}{diagram}" if hasattr(self, "estimator_") else diagram
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        # scikit-learn's own would leave the summary out.
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimator_")

@@ -1,6 +1,5 @@
 """What comes to a fit that adapts, and what is odd about it."""
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from counterpoise.evaluation.splits import neighbors_alike
 from counterpoise.samples.columns import Table, two_tables
 from counterpoise.samples.encoding import TableEncoder
 from counterpoise.validation import Matrix, target_pieces, two_samples
+from counterpoise.validation.warning import warn_user
 
 # A target is odd where every column lies outside the source's range by so many times
 # the distance of the source's quartiles.
@@ -38,12 +38,11 @@ def warn_if_cut(X_target: Any, n: int) -> None:
     """Warn about a bare target that cross-validation takes for a vector of rows."""
     if isinstance(X_target, tuple) or n_rows(X_target) != n:
         return
-    warnings.warn(
+    warn_user(
         f"X_target has as many rows as X ({n}): inside cross-validation scikit-learn "
         "cuts it like X, and a part of the target is lost in every fold. Give it as a "
         "tuple, X_target=(X_target,), to pass it whole",
         CutTargetWarning,
-        stacklevel=4,
     )
 
 
@@ -57,26 +56,24 @@ def warn_if_far(X: Any, X_target: Any) -> None:
     below = target.max(axis=0) < low - room
     above = target.min(axis=0) > high + room
     if (below | above).all():
-        warnings.warn(
+        warn_user(
             f"every column of X_target lies outside the range of X by more than "
             f"{FAR:g} times the distance of its quartiles: was X transformed and "
             "X_target not? A pipeline hands its last step the target untransformed; "
             "put the pipeline inside, Adapted(make_pipeline(...)), or set "
             'transform_input=["X_target"]',
             FarTargetWarning,
-            stacklevel=4,
         )
 
 
 def warn_if_in_time_order(X: Matrix) -> None:
     """Warn where folds drawn by chance hold out rows next to rows fitted to."""
     if not sparse.issparse(X) and neighbors_alike(np.asarray(X, dtype=float)):
-        warnings.warn(
+        warn_user(
             "neighbouring rows of X are near-duplicates, as in a time series: folds "
             'drawn by chance flatter every model. cv="blocks" holds out runs of '
             "neighbouring rows",
             TimeOrderWarning,
-            stacklevel=5,
         )
 
 

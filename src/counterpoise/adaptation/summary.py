@@ -1,5 +1,6 @@
 """A fitted model's story in words."""
 
+from html import escape
 from typing import Any
 
 ASSUMPTION = (
@@ -33,6 +34,15 @@ def summary_of(model: Any) -> str:
         ASSUMPTION,
     ]
     return "\n".join(lines)
+
+
+def html_of(model: Any) -> str:
+    """Return the same as a fragment of HTML, with the shift folded in."""
+    lines = "".join(f"<p>{escape(line)}</p>" for line in summary_of(model).splitlines())
+    if model.diagnosis_ is None:
+        return f"<div>{lines}</div>"
+    shift = model.diagnosis_._repr_html_()
+    return f"<div>{lines}<details><summary>The shift</summary>{shift}</details></div>"
 
 
 def _weights(model: Any) -> str:

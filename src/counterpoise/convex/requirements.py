@@ -25,6 +25,8 @@ class Requirements:
     objective, domain, penalty : tuple of str or None
         What that part of the problem must have; None: a problem with such a part is
         not accepted.
+    problem : tuple of str
+        What the problem itself must have.
     hint : str
         What helps where something is missing.
     """
@@ -32,6 +34,7 @@ class Requirements:
     objective: tuple[str, ...] | None = ("value", "gradient")
     domain: tuple[str, ...] | None = None
     penalty: tuple[str, ...] | None = None
+    problem: tuple[str, ...] = ()
     hint: str = ""
 
     def lacking(self, problem: object) -> list[str]:
@@ -49,6 +52,11 @@ class Requirements:
                     for name in wanted
                     if getattr(owner, name, False) is False
                 ]
+        out += [
+            f"a {type(problem).__name__} has no `{name}`"
+            for name in self.problem
+            if not hasattr(problem, name)
+        ]
         if not any(hasattr(problem, part) for part in PARTS):
             out.append(
                 "it has neither objective, domain nor penalty; a problem is needed, "

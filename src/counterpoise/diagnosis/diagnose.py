@@ -65,6 +65,8 @@ class Diagnosis:
         source does not have.
     note : str
         What could not be computed; empty if nothing.
+    overlap : Overlap or None
+        The scores of the rows behind `auc` and `thin`; not part of `to_dict`.
     """
 
     verdict: str
@@ -83,6 +85,7 @@ class Diagnosis:
     dropped: Mapping[str, str]
     unseen: Mapping[str, float]
     note: str = ""
+    overlap: Overlap | None = field(default=None, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers, strings, lists and dictionaries."""
@@ -266,6 +269,7 @@ def _of_overlap(covered: Overlap, n: int, m: int) -> Diagnosis:
         n_target=m,
         dropped={},
         unseen={},
+        overlap=covered,
     )
 
 

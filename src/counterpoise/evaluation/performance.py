@@ -215,6 +215,8 @@ class Performance(_SeveralMetrics):
         overlap.
     statement : str
         What the numbers speak for.
+    calibration : dict or None
+        Of classifiers with probabilities: see `evaluation.reliability`.
     """
 
     metrics: Mapping[str, MetricPerformance]
@@ -226,6 +228,7 @@ class Performance(_SeveralMetrics):
     n_target: int
     effective_rows: float | None
     statement: str
+    calibration: Mapping[str, Any] | None = None
 
     def __str__(self) -> str:
         parts = [self.statement, *map(str, self.metrics.values())]
@@ -246,4 +249,5 @@ class Performance(_SeveralMetrics):
             "n_target": self.n_target,
             "effective_rows": self.effective_rows,
             "statement": self.statement,
+            "calibration": None if self.calibration is None else dict(self.calibration),
         }

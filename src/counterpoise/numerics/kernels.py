@@ -1,14 +1,17 @@
 """Kernel matrices, products with them that store nothing, and bandwidth rules."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from counterpoise.numerics.arrays import Array
+from counterpoise.numerics.arrays import Array, Indices
 
 # Rows and columns at a time: a piece of this size stays in the processor's cache.
 BLOCK_ROWS, BLOCK_COLUMNS = 256, 2048
+# Rows at a time where all columns are wanted at once.
+FEW_ROWS = 32
 
 
 def rbf(X: Any, C: Any, gamma: float) -> Array:
@@ -23,12 +26,12 @@ def rbf(X: Any, C: Any, gamma: float) -> Array:
     >>> rbf(np.array([[0.0]]), np.array([[0.0], [2.0]]), gamma=0.25).round(4)
     array([[1.    , 0.3679]])
     """
-    X, C = _moved(X, C)
+    exponents = _Exponents.of(X, C, gamma)
     out = np.empty((X.shape[0], C.shape[0]))
-    double, norms = _right(C, gamma)
-    for first in range(0, X.shape[0], BLOCK_ROWS):
-        block = out[first : first + BLOCK_ROWS]
-        _fill(block, X[first : first + BLOCK_ROWS], double, norms, gamma)
+    for first in range(0, out.shape[0], BLOCK_ROWS):
+        rows = slice(first, first + BLOCK_ROWS)
+        exponents.fill(out[rows], rows)
+        np.exp(out[rows], out=out[rows])
     return out
 
 
@@ -42,16 +45,20 @@ def rbf_pull(v: Array, X: Any, C: Any, gamma: float) -> Array:
     >>> rbf_pull(np.array([0.5, 0.5]), rows, rows, gamma=0.25).round(4)
     array([0.6839, 0.6839])
     """
-    X, C = _moved(X, C)
+    exponents = _Exponents.of(X, C, gamma)
     out = np.zeros(C.shape[0])
-    piece = np.empty((BLOCK_ROWS, min(BLOCK_COLUMNS, C.shape[0])))
-    for left in range(0, C.shape[0], BLOCK_COLUMNS):
-        double, norms = _right(C[left : left + BLOCK_COLUMNS], gamma)
+    room = np.empty((BLOCK_ROWS, min(BLOCK_COLUMNS, out.size)))
+    for start in range(0, out.size, BLOCK_COLUMNS):
+        columns = slice(start, start + BLOCK_COLUMNS)
+        part = exponents.narrowed(columns)
+        width = part.right.shape[1]
         for first in range(0, X.shape[0], BLOCK_ROWS):
-            rows = X[first : first + BLOCK_ROWS]
-            block = piece[: rows.shape[0], : norms.size]
-            _fill(block, rows, double, norms, gamma)
-            out[left : left + norms.size] += v[first : first + BLOCK_ROWS] @ block
+            rows = slice(first, first + BLOCK_ROWS)
+            share = v[rows]
+            block = room[: share.size, :width]
+            part.fill(block, rows)
+            np.exp(block, out=block)
+            out[columns] += share @ block
     return out
 
 
@@ -107,6 +114,24 @@ def nearest_distance(X: Array, C: Array, own: bool = False) -> Array:
     return np.sqrt(np.maximum(out, 0.0))
 
 
+def nearest_row(X: Array, C: Array) -> Indices:
+    """Return, for every row, which row of C is the nearest; the first of equal ones.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> nearest_row(np.array([[0.0], [5.0]]), np.array([[1.0], [3.0]]))
+    array([0, 1])
+    """
+    X, C = _moved(X, C)
+    half = 0.5 * _squares(C)
+    out = np.empty(X.shape[0], dtype=np.intp)
+    for first in range(0, X.shape[0], FEW_ROWS):
+        rows = X[first : first + FEW_ROWS]
+        out[first : first + FEW_ROWS] = np.argmin(half - rows @ C.T, axis=1)
+    return out
+
+
 def _moved(X: Any, C: Any) -> tuple[Any, Any]:
     """Return both with the mean of C taken off, which keeps digits far from zero."""
     if sparse.issparse(X) or sparse.issparse(C):
@@ -115,22 +140,47 @@ def _moved(X: Any, C: Any) -> tuple[Any, Any]:
     return X - middle, C - middle
 
 
-def _right(C: Any, gamma: float) -> tuple[Any, Array]:
-    double = (2.0 * gamma) * C.T
-    if not sparse.issparse(C):
-        double = np.ascontiguousarray(double)
-    return double, gamma * _squares(C)
+@dataclass(frozen=True, eq=False)
+class _Exponents:
+    r"""The numbers :math:`-\gamma |x_i - c_l|^2`, some rows at a time.
 
+    Dense rows carry their squared norms along as two columns more, so that one product
+    does it all; sparse ones do not, as every entry of such a product would be stored.
+    """
 
-def _fill(block: Array, rows: Any, double: Any, norms: Array, gamma: float) -> None:
-    if sparse.issparse(rows) or sparse.issparse(double):
-        block[...] = _dense(rows @ double)
-    else:
-        np.matmul(rows, double, out=block)
-    block -= norms
-    block -= gamma * _squares(rows)[:, None]
-    np.minimum(block, 0.0, out=block)
-    np.exp(block, out=block)
+    left: Any
+    right: Any
+    rows: Array | None = None
+    columns: Array | None = None
+
+    @classmethod
+    def of(cls, X: Any, C: Any, gamma: float) -> "_Exponents":
+        X, C = _moved(X, C)
+        rows, columns = -gamma * _squares(X), -gamma * _squares(C)
+        if sparse.issparse(X) or sparse.issparse(C):
+            return cls(X, (2.0 * gamma) * C.T, rows, columns)
+        d = X.shape[1]
+        left, right = np.empty((len(X), d + 2)), np.empty((d + 2, len(C)))
+        left[:, :d], left[:, d], left[:, d + 1] = X, 1.0, rows
+        np.multiply(C.T, 2.0 * gamma, out=right[:d])
+        right[d], right[d + 1] = columns, 1.0
+        return cls(left, right)
+
+    def narrowed(self, some: slice) -> "_Exponents":
+        """Return some of the columns."""
+        if self.columns is None:
+            return _Exponents(self.left, self.right[:, some].copy())
+        return _Exponents(self.left, self.right[:, some], self.rows, self.columns[some])
+
+    def fill(self, block: Array, some: slice) -> None:
+        """Write some of the rows, nothing above zero."""
+        if self.rows is None or self.columns is None:
+            np.matmul(self.left[some], self.right, out=block)
+        else:
+            block[...] = _dense(self.left[some] @ self.right)
+            block += self.columns
+            block += self.rows[some, None]
+        np.minimum(block, 0.0, out=block)
 
 
 def _squares(X: Any) -> Array:

@@ -1,9 +1,31 @@
-"""What a person sees: figures."""
+"""What a person sees: the record, the page, figures and text."""
 
+from counterpoise.report.compare import Comparison, compare
 from counterpoise.report.figures import (
+    plot_balance,
     plot_convergence,
+    plot_overlap,
+    plot_performance,
     plot_selection,
     plot_weights,
 )
+from counterpoise.report.page import Page, fragment, render
+from counterpoise.report.record import NewerRecordError, Record
+from counterpoise.report.tracking import log_to_mlflow
 
-__all__ = ["plot_convergence", "plot_selection", "plot_weights"]
+__all__ = [
+    "Comparison",
+    "NewerRecordError",
+    "Page",
+    "Record",
+    "compare",
+    "fragment",
+    "log_to_mlflow",
+    "plot_balance",
+    "plot_convergence",
+    "plot_overlap",
+    "plot_performance",
+    "plot_selection",
+    "plot_weights",
+    "render",
+]

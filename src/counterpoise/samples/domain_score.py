@@ -8,19 +8,16 @@ from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import expit
 from scipy.stats import norm
-from sklearn.base import clone
-from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.samples.classifiers import boosted, logistic
 from counterpoise.samples.encoding import as_numbers
 from counterpoise.samples.ordering import canonical_order
+from counterpoise.samples.pool import Pool
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import Matrix, as_weights
 
-N_FOLDS = 5
 # Rows of each sample that the classifiers see; more would not change the verdict.
 MAX_ROWS = 5_000
 LEVEL = 0.95
@@ -29,10 +26,6 @@ LEVEL = 0.95
 _LONGEST_ODDS = np.log(1e4)
 # The recalibrated log-odds keep the order of the rows, and expit keeps it to here.
 _SMALLEST_SLOPE, _LARGEST_LOG_ODDS = 1e-3, 30.0
-# Above this many columns a Hessian costs more than it saves.
-_WIDE = 300
-# As many as the trees can tell apart.
-_BINS = 255
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,8 +123,10 @@ def domain_score(
     factor times the usual reach, with the larger of DeLong's error and that of Mann and
     Whitney for equal distributions.
 
-    A row of weight two counts twice in every fit and mean, but lies in one fold, where
-    the row twice may lie in two. The order of the rows does not matter.
+    Equal rows share a fold, so that no copy of a row helps to score it, and a row of
+    weight two is the row twice; where there are fewer than fifty different rows, as
+    with few categories, copies are dealt out over the folds and get the mean of their
+    log-odds. The order of the rows does not matter.
 
     References
     ----------
@@ -162,10 +157,9 @@ def domain_score(
                 "score rows by a fit without them"
             )
     samples = TwoSamples.of(source[rows], target[rows_target], weight, weight_target)
-    stacked, label, weights = _stacked(samples)
-    fold = _folds(samples, seed)
-    name, log_odds, loss = _better_model(stacked, label, weights, fold)
-    scores = expit(_recalibrated(log_odds, label, weights))
+    pool = Pool.of(samples, seed)
+    name, log_odds, loss = _better_model(pool)
+    scores = expit(pool.each_row(_recalibrated(log_odds, pool.labels, pool.weights)))
     # Back to the order in which the rows came.
     n, back, back_target = rows.size, np.argsort(rows), np.argsort(rows_target)
     first, second = scores[:n][back], scores[n:][back_target]
@@ -200,109 +194,21 @@ def _some_rows(X: Matrix, weight: Array, seed: int) -> tuple[Indices, Array]:
     return order, weight / weight.mean()
 
 
-def _folds(samples: TwoSamples, seed: int) -> Indices:
-    """Return the fold of every row, first of the source, then of the target."""
-    sizes = samples.source.shape[0], samples.target.shape[0]
-    n_folds = min(N_FOLDS, *sizes)
-    # The same draw for both samples: what is the same row in both leaves both at once.
-    return np.concatenate(
-        [np.random.default_rng(seed).permutation(size) % n_folds for size in sizes]
-    )
-
-
-def _better_model(
-    X: Matrix, label: Array, weight: Array, fold: Indices
-) -> tuple[str, Array, float]:
+def _better_model(pool: Pool) -> tuple[str, Array, float]:
     """Return the name, the out-of-fold log-odds and the log-loss of the better."""
-    found = []
-    for name, (model, columns) in _models(X, weight).items():
-        log_odds = _out_of_fold(model, columns, label, weight, fold)
-        cautious = np.clip(log_odds, -_LONGEST_ODDS, _LONGEST_ODDS)
-        losses = np.logaddexp(0.0, np.where(label == 1, -cautious, cautious))
-        found.append((name, log_odds, float(weight @ losses / weight.sum())))
-    return min(found, key=lambda candidate: candidate[2])
-
-
-def _out_of_fold(
-    model: Any, X: Matrix, label: Array, weight: Array, fold: Indices
-) -> Array:
-    log_odds = np.empty(label.size)
-    # So few rows are fitted faster by one thread than by many that wait for each other.
-    with threadpool_limits(limits=1):
-        for k in range(int(fold.max()) + 1):
-            kept, left = fold != k, fold == k
-            fitted = clone(model).fit(X[kept], label[kept], sample_weight=weight[kept])
-            log_odds[left] = fitted.decision_function(X[left])
-    return log_odds
-
-
-def _models(X: Matrix, weight: Array) -> dict[str, tuple[Any, Matrix]]:
-    """Return the classifiers, each with the columns that it sees."""
-    newton = not sparse.issparse(X) and X.shape[1] <= _WIDE
-    models: dict[str, tuple[Any, Matrix]] = {
-        "logistic": (
-            LogisticRegression(
-                max_iter=1000, solver="newton-cholesky" if newton else "lbfgs"
-            ),
-            X,
-        )
-    }
+    is_sparse, d = sparse.issparse(pool.X), pool.X.shape[1]
+    models = {"logistic": logistic(is_sparse, d)}
     # Trees take no sparse matrix.
-    if not sparse.issparse(X):
-        trees = HistGradientBoostingClassifier(
-            max_iter=60,
-            max_depth=4,
-            learning_rate=0.1,
-            l2_regularization=1.0,
-            early_stopping=False,
-            random_state=0,
-        )
-        models["boosted"] = trees, _binned(X, weight)
-    return models
-
-
-def _binned(X: Matrix, weight: Array) -> Array:
-    """Return the columns as numbers of bins of about equal weight.
-
-    The trees bin columns anyway, but with weights they take long over it, every time.
-    """
-    binned = np.empty(X.shape)
-    for j, column in enumerate(X.T):
-        values, place = np.unique(column, return_inverse=True)
-        if values.size > _BINS:
-            below = np.cumsum(np.bincount(place, weight)) / weight.sum()
-            place = np.minimum((_BINS * below).astype(np.intp), _BINS - 1)[place]
-        binned[:, j] = place
-    return binned
-
-
-def _stacked(samples: TwoSamples) -> tuple[Matrix, Array, Array]:
-    """Return all rows on standardised columns, which of them are target, weights."""
-    n, m = samples.source.shape[0], samples.target.shape[0]
-    label = np.repeat([0.0, 1.0], [n, m])
-    weight = np.concatenate(
-        [
-            samples.source_share * samples.source_mass,
-            samples.target_share * samples.target_mass,
-        ]
-    )
-    both = np.concatenate([samples.source_share, samples.target_share]) / 2
-    if sparse.issparse(samples.source):
-        X = sparse.vstack([samples.source, samples.target], format="csr")
-        size = np.sqrt(both @ X.multiply(X))
-        return X @ sparse.diags_array(_inverse(size)), label, weight
-    X = np.vstack([samples.source, samples.target])
-    # Divided first: the square of a large number overflows.
-    X = X * _inverse(np.abs(X).max(axis=0))
-    X = X - both @ X
-    spread = np.sqrt(both @ (X * X))
-    spread[spread <= 1e-14] = 0.0
-    return X * _inverse(spread), label, weight
-
-
-def _inverse(scale: Array) -> Array:
-    """Return one over the scale, zero where it is zero."""
-    return np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
+    if not is_sparse:
+        models["boosted"] = boosted()
+    found = []
+    for name, model in models.items():
+        log_odds = pool.out_of_fold(model)
+        cautious = np.clip(log_odds, -_LONGEST_ODDS, _LONGEST_ODDS)
+        losses = np.logaddexp(0.0, np.where(pool.labels == 1, -cautious, cautious))
+        loss = float(pool.weights @ losses / pool.weights.sum())
+        found.append((name, log_odds, loss))
+    return min(found, key=lambda candidate: candidate[2])
 
 
 def _recalibrated(log_odds: Array, label: Array, weight: Array) -> Array:

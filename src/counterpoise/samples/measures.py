@@ -6,26 +6,20 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.spatial.distance import cdist
 from sklearn.utils import check_random_state
 
 from counterpoise.numerics.arrays import Array
 from counterpoise.numerics.kernels import rbf
 from counterpoise.samples.domain_score import domain_score
 from counterpoise.samples.encoding import as_numbers
+from counterpoise.samples.median_width import median_gamma
 from counterpoise.samples.ordering import canonical_order
-from counterpoise.samples.scaling import (
-    pooled_scale,
-    scale_columns,
-    weighted_quantile,
-)
+from counterpoise.samples.scaling import pooled_scale, scale_columns
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import as_weights, check_integer, check_number
 
 # Numbers in a block of the kernel, and in the block of shares that it meets: 128 MB.
 _BLOCK = 2**24
-# Distances are measured between at most so many rows to find their median.
-_MEDIAN_ROWS = 1000
 
 
 @dataclass(frozen=True)
@@ -137,8 +131,9 @@ def mmd(
         )
     rows = np.vstack([samples.source, samples.target])
     shares = _shares(samples)
-    number = _median_gamma(rows, shares.sum(axis=1) / 2) if gamma == "median" else gamma
-    number = float(number)
+    number = (
+        _median_gamma(rows, shares.sum(axis=1)) if gamma == "median" else float(gamma)
+    )
     sums = _quadratic(rows, shares, number)
     square = float(sums[0, 0] + sums[1, 1] - 2 * sums[0, 1])
     seed = int(check_random_state(random_state).randint(2**31 - 1))
@@ -283,17 +278,6 @@ def _divided(mass: Array, n: int, rng: np.random.Generator) -> Array:
 
 
 def _median_gamma(rows: Array, share: Array) -> float:
-    """Return one half over the squared median of the positive distances."""
+    """Return the width for both samples together, whatever the order of the rows."""
     order = canonical_order(rows, share)
-    rows, share = rows[order], share[order]
-    if share.size > _MEDIAN_ROWS:
-        # Rows at equal steps of their share: one of weight two is taken twice as often.
-        steps = (np.arange(_MEDIAN_ROWS) + 0.5) / _MEDIAN_ROWS
-        rows = rows[np.searchsorted(np.cumsum(share), steps * share.sum())]
-        share = np.full(_MEDIAN_ROWS, 1 / _MEDIAN_ROWS)
-    squares = cdist(rows, rows, "sqeuclidean")
-    apart = squares > 0
-    if not apart.any():
-        return 1.0
-    pairs = np.outer(share, share)[apart]
-    return 0.5 / weighted_quantile(squares[apart], pairs / pairs.sum(), 0.5)
+    return median_gamma(rows[order], share[order])

@@ -18,12 +18,15 @@ THIN_QUANTILE = 0.995
 SMALL, NONE, RELATIVE_FROM = 0.05, 0.5, 0.02
 # A shift that a classifier sees less well than this is small.
 SMALL_AUC = 0.6
+# With fewer rows of worth in a sample only a glaring shift can be told.
+FEWEST_ROWS = 20
 
 NO_SHIFT = "no shift found"
 SMALL_SHIFT = "small shift"
 COVERED = "shift, covered"
 THIN_IN_PART = "shift, thin in part"
 NO_OVERLAP = "no overlap"
+TOO_FEW = "too few rows to tell"
 
 _MEANING = {
     NO_SHIFT: "a classifier cannot tell target rows from source rows",
@@ -31,6 +34,7 @@ _MEANING = {
     COVERED: "the target lies where the source has rows",
     THIN_IN_PART: "weights and estimates speak for the covered part of the target",
     NO_OVERLAP: "no weights make the source stand for the target",
+    TOO_FEW: "chance alone could make these numbers with or without a shift",
 }
 
 
@@ -44,8 +48,8 @@ class Overlap:
         Share of the target whose domain score exceeds `threshold`: it lives where only
         the outermost 0.5 % of the source rows are. Under no shift 0.005.
     verdict : str
-        "no shift found", "small shift", "shift, covered", "shift, thin in part" or
-        "no overlap".
+        "no shift found", "small shift", "shift, covered", "shift, thin in part",
+        "no overlap" or "too few rows to tell".
     auc, auc_low, auc_high : float
         How well a classifier tells the samples apart, with its interval of level 0.95.
     threshold : float
@@ -108,6 +112,9 @@ def overlap(
     shift, covered       `thin` <= 0.05
     shift, thin in part  `thin` <= 0.5
     no overlap           `thin` > 0.5
+    too few rows to tell a sample has less than 20 rows of worth (its effective size),
+                         and not both the AUC is beyond one half and `thin` beyond
+                         chance
     ==================== =========================================================
 
     Parameters
@@ -149,12 +156,11 @@ def overlap(
     thin = thin_share(
         score.scores, score.scores_target, score.share, score.share_target
     )
-    chance = thin_by_chance(
-        effective_sample_size(score.share), effective_sample_size(score.share_target)
-    )
+    sizes = [effective_sample_size(s) for s in (score.share, score.share_target)]
+    chance = thin_by_chance(*sizes)
     return Overlap(
         thin=thin,
-        verdict=verdict(score.auc, score.auc_low, thin, chance),
+        verdict=verdict(score.auc, score.auc_low, thin, chance, min(sizes)),
         auc=score.auc,
         auc_low=score.auc_low,
         auc_high=score.auc_high,
@@ -207,7 +213,9 @@ def thin_by_chance(n: float, m: float) -> float:
     return float(expected + 3 * error)
 
 
-def verdict(auc: float, auc_low: float, thin: float, chance: float) -> str:
+def verdict(
+    auc: float, auc_low: float, thin: float, chance: float, n_rows: float = np.inf
+) -> str:
     """Return what the numbers mean, in the words of `overlap`'s table.
 
     Parameters
@@ -218,12 +226,16 @@ def verdict(auc: float, auc_low: float, thin: float, chance: float) -> str:
         Share of the target that is thinly covered.
     chance : float
         What `thin` can be by chance.
+    n_rows : float
+        Effective size of the smaller sample.
 
     Examples
     --------
     >>> verdict(0.66, 0.63, 0.31, 0.02)
     'shift, thin in part'
     """
+    if n_rows < FEWEST_ROWS - 1e-9 and not (auc_low > 0.5 and thin > chance):
+        return TOO_FEW
     # An AUC below one half tells nothing apart either: rows were left out of the fit.
     if auc_low <= 0.5 and thin <= max(SMALL, chance):
         return NO_SHIFT

@@ -1,6 +1,6 @@
 """One scale a column, from both samples."""
 
-import warnings
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -8,30 +8,40 @@ from scipy import sparse
 
 from counterpoise.numerics.arrays import Array
 from counterpoise.samples.two_samples import TwoSamples
-from counterpoise.validation import Matrix
+from counterpoise.validation import Matrix, warn_user
 
 # A source column whose variance is below this share of the target's says little.
 NEARLY_CONSTANT = 1e-6
+# Rows are far out beyond this many times the distance within which this share lies.
+FAR, BULK = 5.0, 0.9
 
 
 def pooled_scale(samples: TwoSamples, names: tuple[str, ...] | None = None) -> Array:
     r"""Return :math:`\sqrt{(var_{source} + var_{target}) / 2}` of every column.
 
-    Never the source's scale alone: a column that hardly varies there would swamp all
-    others. Zero for a column that is constant over both samples; a column that is
-    constant in each, at two values, gets a thousandth of their distance, so that no
-    row of one sample is near the other.
+    Rows far outside the bulk count as if they lay at `column_limits`, so that a single
+    one does not make all others look alike. Never the source's scale alone: a column
+    that hardly varies there would swamp all others. Zero for a column that is constant
+    over both samples; a column that is constant in each, at two values, gets a
+    thousandth of their distance, so that no row of one sample is near the other.
 
     Warns, with the names, where the source hardly varies and the target does.
     """
-    means_and_variances = [
-        _moments(rows, share)
-        for rows, share in (
-            (samples.source, samples.source_share),
-            (samples.target, samples.target_share),
-        )
+    both = _both(samples)
+    (mean, variance), (mean_target, variance_target) = [
+        _moments(rows, share) for rows, share in both
     ]
-    (mean, variance), (mean_target, variance_target) = means_and_variances
+    if not sparse.issparse(samples.source):
+        low, high = column_limits(both)
+        far = np.zeros(low.size, dtype=bool)
+        for rows, _ in both:
+            far |= (rows.min(axis=0) < low) | (rows.max(axis=0) > high)
+        if far.any():
+            cut = [
+                _moments(np.clip(rows[:, far], low[far], high[far]), share)
+                for rows, share in both
+            ]
+            (mean[far], variance[far]), (mean_target[far], variance_target[far]) = cut
     scale = np.sqrt(0.5 * (variance + variance_target))
     apart = np.abs(mean - mean_target)
     # What rounding makes of the variance of a constant is not a scale.
@@ -45,12 +55,44 @@ def pooled_scale(samples: TwoSamples, names: tuple[str, ...] | None = None) -> A
         listed = [names[k] if names else f"column {k}" for k in some[:10]]
         if some.size > 10:
             listed.append(f"and {some.size - 10} more")
-        warnings.warn(
-            f"hardly varies in the source but does in the target: {', '.join(listed)}",
-            UserWarning,
-            stacklevel=3,
+        warn_user(
+            f"hardly varies in the source but does in the target: {', '.join(listed)}"
         )
     return scale
+
+
+def column_limits(samples: Iterable[tuple[Array, Array]]) -> tuple[Array, Array]:
+    """Return ends of every column beyond which rows are far outside the bulk.
+
+    Away from a sample's median by five times the distance within which nine tenths lie
+    of those rows that differ from it: some eight standard deviations of a normal
+    column. Of several samples the lowest median, the highest and the largest distance.
+
+    Parameters
+    ----------
+    samples : pairs of arrays of shape (n, d) and (n,)
+        Rows, and what each counts; shares sum to one.
+
+    Examples
+    --------
+    >>> rows = np.append(np.arange(10.0), 1e6)[:, None]
+    >>> column_limits([(rows, np.full(11, 1 / 11))])
+    (array([-20.]), array([30.]))
+    """
+    lows, highs, reaches = [], [], []
+    for rows, share in samples:
+        middle, reach = np.array([_middle_and_reach(x, share) for x in rows.T]).T
+        lows.append(middle)
+        highs.append(middle)
+        reaches.append(FAR * reach)
+    reach = np.max(reaches, axis=0)
+    return np.min(lows, axis=0) - reach, np.max(highs, axis=0) + reach
+
+
+def far_rows(samples: TwoSamples) -> Any:
+    """Return which target rows are far outside the bulk in some column."""
+    low, high = column_limits(_both(samples))
+    return ((samples.target < low) | (samples.target > high)).any(axis=1)
 
 
 def scale_columns(X: Matrix, scale: Array) -> Matrix:
@@ -99,11 +141,31 @@ def weighted_quantile(values: Array, share: Array, level: float) -> float:
     >>> weighted_quantile(np.array([3.0, 1.0, 2.0]), np.array([0.2, 0.4, 0.4]), 0.5)
     2.0
     """
+    if share.size and (share == share[0]).all():
+        place = int(np.ceil(level * values.size * (1 - 1e-12))) - 1
+        return float(np.partition(values, max(place, 0))[max(place, 0)])
     order = np.argsort(values, kind="stable")
     cumulative = np.cumsum(share[order])
     # Shares that should add up to the level may miss it by rounding.
     place = np.searchsorted(cumulative, level * cumulative[-1] * (1 - 1e-12))
     return float(values[order[min(int(place), values.size - 1)]])
+
+
+def _both(samples: TwoSamples) -> list[tuple[Any, Array]]:
+    return [
+        (samples.source, samples.source_share),
+        (samples.target, samples.target_share),
+    ]
+
+
+def _middle_and_reach(values: Array, share: Array) -> tuple[float, float]:
+    """Return the median and the distance from it within which the bulk lies."""
+    middle = weighted_quantile(values, share, 0.5)
+    away = np.abs(values - middle)
+    differs = away > 0
+    if not differs.any():
+        return middle, 0.0
+    return middle, weighted_quantile(away[differs], share[differs], BULK)
 
 
 def _moments(X: Any, share: Array) -> tuple[Array, Array]:

@@ -25,6 +25,7 @@ from counterpoise.validation.source_and_target import (
 )
 from counterpoise.validation.tables import Matrix, SparseMatrix, as_matrix
 from counterpoise.validation.vectors import as_classes, as_responses, as_weights
+from counterpoise.validation.warning import warn_user
 
 __all__ = [
     "Matrix",
@@ -46,4 +47,5 @@ __all__ = [
     "target_matrix",
     "target_pieces",
     "two_samples",
+    "warn_user",
 ]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from counterpoise.numerics.arrays import Array
 
-ENCODE = "encode it as numbers first"
+ENCODE = "encode it as numbers first (two samples: counterpoise.samples.TableEncoder)"
 COMPLEX = "Complex data not supported"
 
 

@@ -1,6 +1,5 @@
 """Two samples with the same columns: the source and the target."""
 
-import warnings
 from collections.abc import Hashable, Sequence
 from typing import Any, Literal, overload
 
@@ -16,6 +15,7 @@ from counterpoise.validation.tables import (
     check_enough_rows,
     listed,
 )
+from counterpoise.validation.warning import warn_user
 
 
 @overload
@@ -165,7 +165,7 @@ def check_same_columns(X: Any, X_target: Any, *, name: str = "X_target") -> None
     _check_same_width(X, X_target, name)
     if _named(source) != _named(target):
         having, lacking = ("X", name) if _named(source) else (name, "X")
-        warnings.warn(
+        warn_user(
             f"{having} has column names and {lacking} has none: columns are matched "
             "by position"
         )

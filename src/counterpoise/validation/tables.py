@@ -31,6 +31,8 @@ Matrix: TypeAlias = Array | SparseMatrix
 
 # An error names this many columns and counts the others.
 _SHOWN = 5
+# Sums of squares of larger entries are no numbers any more.
+LARGEST = 1e140
 
 
 @overload
@@ -50,9 +52,10 @@ def as_matrix(
 ) -> Matrix:
     """`X` as a C-contiguous float64 matrix of finite numbers.
 
-    Booleans are numbers; strings, categories and dates are not, even where they
-    look like one. Data that have the right form already are not copied, so the
-    result must not be written to.
+    No entry may be beyond 1e140, so that sums of squares are finite as well. Booleans
+    are numbers; strings, categories and dates are not, even where they look like one.
+    Data that have the right form already are not copied, so the result must not be
+    written to.
 
     Parameters
     ----------
@@ -83,7 +86,8 @@ def as_matrix(
     >>> as_matrix([[1.0, 2.0], [3.0, float("nan")]])
     Traceback (most recent call last):
     ValueError: X contains 1 NaN, the first in row 1, column 1 (counted from 0): \
-every entry must be a finite number
+every entry must be a finite number; counterpoise.samples.TableEncoder reads two \
+samples with missing values
     """
     check_readable(X, name)
     check_labels(X, name)
@@ -94,6 +98,7 @@ every entry must be a finite number
     matrix = _from_frame(X, name) if is_frame(X) else _from_array(X, name)
     _check_size(matrix.shape, name, min_rows)
     _check_finite(matrix, name, labels)
+    _check_moderate(matrix, name, labels)
     return matrix
 
 
@@ -221,6 +226,7 @@ def _from_sparse(
         matrix.sum_duplicates()
     _check_size(matrix.shape, name, min_rows)
     _check_finite(matrix, name, labels)
+    _check_moderate(matrix, name, labels)
     return matrix
 
 
@@ -274,21 +280,44 @@ def _check_finite(matrix: Matrix, name: str, labels: Sequence[Hashable] | None) 
     wrong = ~np.isfinite(values)
     if not wrong.any():
         return
-    row, column = _first(matrix, wrong)
     counts = {"NaN": int(np.isnan(values).sum()), "inf": int(np.isinf(values).sum())}
     what = " and ".join(f"{count} {kind}" for kind, count in counts.items() if count)
-    label = column if labels is None else labels[column]
-    where = f"row {row}" if label is None else f"row {row}, column {label!r}"
+    where = _first(matrix, wrong, labels)
+    missing = (
+        "; counterpoise.samples.TableEncoder reads two samples with missing values"
+        if counts["NaN"] and not counts["inf"] and "column" in where
+        else ""
+    )
     raise ValueError(
         f"{name} contains {what}, the first in {where} (counted from 0): every entry "
-        "must be a finite number"
+        f"must be a finite number{missing}"
     )
 
 
-def _first(matrix: Matrix, wrong: NDArray[np.bool_]) -> tuple[int, int]:
+def _check_moderate(
+    matrix: Matrix, name: str, labels: Sequence[Hashable] | None
+) -> None:
+    values: Array = matrix if isinstance(matrix, np.ndarray) else matrix.data
+    if not values.size or max(values.max(), -values.min()) <= LARGEST:
+        return
+    wrong = np.abs(values) > LARGEST
+    raise ValueError(
+        f"{name} contains numbers beyond {LARGEST:g}, whose squares are not finite, "
+        f"the first in {_first(matrix, wrong, labels)} (counted from 0): divide the "
+        "column"
+    )
+
+
+def _first(
+    matrix: Matrix, wrong: NDArray[np.bool_], labels: Sequence[Hashable] | None
+) -> str:
+    """Where the first wrong entry is, in words."""
     if isinstance(matrix, np.ndarray):
-        row, column = np.argwhere(wrong)[0]
-        return int(row), int(column)
-    entry = int(np.flatnonzero(wrong)[0])
-    row = np.searchsorted(cast("NDArray[Any]", matrix.indptr), entry, side="right") - 1
-    return int(row), int(matrix.indices[entry])
+        row, column = (int(place) for place in np.argwhere(wrong)[0])
+    else:
+        entry = int(np.flatnonzero(wrong)[0])
+        ends = cast("NDArray[Any]", matrix.indptr)
+        row = int(np.searchsorted(ends, entry, side="right")) - 1
+        column = int(matrix.indices[entry])
+    label = column if labels is None else labels[column]
+    return f"row {row}" if label is None else f"row {row}, column {label!r}"

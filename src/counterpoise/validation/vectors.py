@@ -1,7 +1,6 @@
 """Labels, responses and weights: one entry a row of a table."""
 
 import numbers
-import warnings
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from counterpoise.validation.frames import (
 )
 from counterpoise.validation.parameters import check_number
 from counterpoise.validation.tables import as_column, as_matrix, plain_array
+from counterpoise.validation.warning import warn_user
 
 
 def as_classes(y: Any, n_rows: int, *, name: str = "y") -> NDArray[Any]:
@@ -200,7 +200,7 @@ def _single_column(y: Array, name: str) -> Array:
             f"{name} should be a 1d array, got an array of shape {y.shape} instead"
         )
     # scikit-learn's category and words, which its estimator checks look for.
-    warnings.warn(
+    warn_user(
         f"A column-vector {name} was passed when a 1d array was expected. Please "
         f"change the shape of {name} to (n_samples, ), for example using ravel().",
         DataConversionWarning,

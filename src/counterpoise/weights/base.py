@@ -16,6 +16,7 @@ from counterpoise.convex import Problem, Solution, Solver, solve
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.effective_size import effective_sample_size
 from counterpoise.samples.ordering import canonical_order
+from counterpoise.samples.overlap import NONE, RELATIVE_FROM, SMALL
 from counterpoise.samples.scaling import pooled_scale, scale_columns
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import (
@@ -29,15 +30,19 @@ from counterpoise.validation import (
     column_names,
     estimator_matrix,
     estimator_samples,
+    warn_user,
 )
+from counterpoise.weights.deadline import Deadline
 from counterpoise.weights.kernel_widths import lonely_share
-from counterpoise.weights.search import out_of_fold, two_sided_score
+from counterpoise.weights.search import SMALLEST, out_of_fold, two_sided_score
 
-# Shares of the target that the source does not reach, by their measures: said above
-# these, and refused above one half.
-SAID, REFUSED = {"uncovered": 0.02, "thin": 0.05}, 0.5
+# Shares of the target that the source does not reach are said from these on.
+SAID = {"uncovered": RELATIVE_FROM, "thin": SMALL}
 # In small samples this share of the target may be far from all source rows by chance.
 LONELY = 0.1
+TAKE_SPARSE = (
+    "AutoWeights, KLIEP, MixtureKLIEP, DiscriminatorWeights and UniformWeights"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +84,8 @@ class WeightEstimator(BaseEstimator):
 
     _accepts_sparse = False
     _least_rows = 2
+    # What a target row of no weight counts in the score.
+    _least_scored = SMALLEST
 
     @abstractmethod
     def _fit(self, samples: TwoSamples) -> Fitted:
@@ -127,6 +134,8 @@ class WeightEstimator(BaseEstimator):
         """
         self._check_common()
         self._check_parameters()
+        self._deadline_ = Deadline(self.max_time)
+        self._check_dense(X, X_target)
         names = column_names(X)
         X, X_target = estimator_samples(
             self,
@@ -162,7 +171,7 @@ class WeightEstimator(BaseEstimator):
         if found.uncovered is not None and found.measure == "uncovered":
             # A wide kernel reaches across a hole that the source's spacing shows.
             lonely = lonely_share(scaled)
-            if lonely > REFUSED or (lonely > LONELY and found.uncovered <= LONELY):
+            if lonely > NONE or (lonely > LONELY and found.uncovered <= LONELY):
                 found = replace(found, uncovered=max(found.uncovered, lonely))
         self._set(found, samples, X, source_weight, rows)
         return self
@@ -220,13 +229,19 @@ class WeightEstimator(BaseEstimator):
                 self.weigh(held_out.source),
                 held_out.target_share,
                 held_out.source_share,
+                self._least_scored,
             )
         X = estimator_matrix(self, X, reset=False, accept_sparse=self._accepts_sparse)
         if self._samples_ is None:
             return 0.0
         share = as_weights(sample_weight, X.shape[0])
         return out_of_fold(
-            self._refit, self._samples_, X, share / share.sum(), self._seed()
+            self._refit,
+            self._samples_,
+            X,
+            share / share.sum(),
+            self._seed(),
+            self._least_scored,
         )
 
     def extreme_rows(self, k: int = 5) -> tuple[Indices, Indices]:
@@ -306,7 +321,7 @@ class WeightEstimator(BaseEstimator):
             x,
             tol=self.tol if tol is None else tol,
             max_iter=self.max_iter,
-            max_time=self.max_time,
+            max_time=self._deadline_.left(),
             callback=self.callback,
         )
 
@@ -319,10 +334,9 @@ class WeightEstimator(BaseEstimator):
         return X if scale is None else scale_columns(X, scale)
 
     def _set_uniform(self, n: int) -> None:
-        warnings.warn(
+        warn_user(
             "no X_target was given: all weights are one and nothing is adapted",
             NoTargetWarning,
-            stacklevel=3,
         )
         self.weights_ = np.ones(n)
         self.solution_: Solution | None = None
@@ -341,11 +355,10 @@ class WeightEstimator(BaseEstimator):
         self.solution_ = found.solution
         self.uncovered_ = found.uncovered
         if not found.solution.converged:
-            warnings.warn(
+            warn_user(
                 f"{type(self).__name__}: {found.solution}; raise max_iter or max_time, "
                 "or accept a larger tol",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         powered = found.ratio**self.exponent
         self.mean_ratio_ = float(samples.source_share @ powered)
@@ -371,13 +384,12 @@ class WeightEstimator(BaseEstimator):
         share = found.uncovered
         if share is None or share <= SAID[found.measure]:
             return
-        if share > REFUSED and not self.force:
+        if share > NONE and not self.force:
             raise NoOverlapError(share, found.measure)  # type: ignore[arg-type]
-        warnings.warn(
+        warn_user(
             f"{share:.1%} of the target rows have hardly any source rows near them: "
             "the weights speak for the others",
             PartialOverlapWarning,
-            stacklevel=4,
         )
 
     def _check_common(self) -> None:
@@ -387,6 +399,15 @@ class WeightEstimator(BaseEstimator):
         check_number("exponent", self.exponent, low=0.0, high=1.0)
         if self.callback is not None and not callable(self.callback):
             raise TypeError(f"callback must be callable or None, got {self.callback!r}")
+
+    def _check_dense(self, X: Any, X_target: Any) -> None:
+        pieces = X_target if isinstance(X_target, tuple) else (X_target,)
+        if not self._accepts_sparse and any(map(sparse.issparse, (X, *pieces))):
+            # The middle is what scikit-learn's estimator checks look for.
+            raise TypeError(
+                f"{type(self).__name__} takes no sparse rows: dense data is required. "
+                f"{TAKE_SPARSE} take sparse rows"
+            )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -398,7 +419,10 @@ def _counts(weights: Array) -> Array:
     """Return weights as counts of rows: whole numbers as they are, others by worth."""
     if np.abs(weights - np.rint(weights)).max() <= 1e-9 * max(weights.max(), 1.0):
         return weights
-    return weights * (effective_sample_size(weights) / weights.sum())
+    worth = weights * (effective_sample_size(weights) / weights.sum())
+    # Equal weights are as good as none, and rounding must not make a difference.
+    nearest = np.rint(worth)
+    return np.where((np.abs(worth - nearest) <= 1e-9) & (nearest > 0), nearest, worth)
 
 
 def _counted(X: Matrix, weights: Array) -> Indices:

@@ -4,6 +4,7 @@ Column l is :math:`k(t_j, c_l) / b_l` with :math:`b_l` the mean of the kernel ov
 source rows, so that a mixture of columns is a density ratio of mean one.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,8 @@ SMALLEST_SCALE = 1e-150
 # A start may have this many atoms before it is content with covering less.
 MANY_ATOMS = 300
 COVERS = (1e-3, 1e-30, 1e-250)
+# The kernel between so many candidates is made in one piece.
+AT_ONCE = 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +60,11 @@ class StoredKernel:
 
     def start(self) -> Array:
         """Return few columns that cover all rows, with equal shares."""
-        return covering(self.rows, self.centers, self.gamma)
+        return _few_that_cover(
+            self.shape,
+            lambda j: self.A[j] * self.scale,
+            lambda k: self.A[:, k] * self.scale[k],
+        )
 
     def stored(self, i: Indices) -> "StoredKernel":
         """Return the columns i as a matrix of their own."""
@@ -100,6 +107,10 @@ class ComputedKernel:
         """Return the columns i as a matrix in memory."""
         return StoredKernel.of(self.rows, self.centers[i], self.gamma, self.scale[i])
 
+    def computed(self, i: Indices) -> "ComputedKernel":
+        """Return the columns i as a matrix that is not in memory either."""
+        return ComputedKernel(self.rows, self.centers[i], self.gamma, self.scale[i])
+
 
 def source_means(
     samples: TwoSamples, centers: Any, gamma: float, relative: float = 0.0
@@ -121,6 +132,9 @@ def distinct_centers(
 ) -> Indices:
     """Return the first `count` of the centres i, no two within the kernel's reach."""
     near = centers[i]
+    if 0 < i.size <= AT_ONCE:
+        among = rbf(near, near, gamma)
+        return distinct(i, count, alike, lambda k: among[k])
     return distinct(i, count, alike, lambda k: rbf(near, near[[k]], gamma)[:, 0])
 
 
@@ -130,28 +144,43 @@ def covering(rows: Any, centers: Any, gamma: float) -> Array:
     While a row is further than the kernel reaches from all chosen centres, the centre
     nearest to the worst such row joins. Where that takes too many, less reach must do.
     """
-    x = np.zeros(centers.shape[0])
+    return _few_that_cover(
+        (rows.shape[0], centers.shape[0]),
+        lambda j: rbf(rows[[j]], centers, gamma)[0],
+        lambda k: rbf(rows, centers[[k]], gamma)[:, 0],
+    )
+
+
+def _few_that_cover(
+    shape: tuple[int, int], row: Callable[[int], Array], column: Callable[[int], Array]
+) -> Array:
+    """Return the covering of a kernel that is known by its rows and columns."""
+    x = np.zeros(shape[1])
     for reach in COVERS:
-        chosen = _greedy_cover(rows, centers, gamma, reach)
+        chosen = _greedy_cover(np.zeros(shape[0]), row, column, reach)
         if len(chosen) <= MANY_ATOMS:
             break
     x[chosen] = 1.0 / len(chosen)
     return x
 
 
-def _greedy_cover(rows: Any, centers: Any, gamma: float, reach: float) -> list[int]:
+def _greedy_cover(
+    cover: Array,
+    row: Callable[[int], Array],
+    column: Callable[[int], Array],
+    reach: float,
+) -> list[int]:
     """Return the chosen centres; at the last reach as many as it takes."""
-    cover = np.zeros(rows.shape[0])
     chosen: list[int] = []
     while True:
         worst = int(np.argmin(cover))
         if cover[worst] >= reach:
             return chosen
-        near = int(np.argmax(rbf(rows[[worst]], centers, gamma)[0]))
+        near = int(np.argmax(row(worst)))
         if near in chosen:  # nothing reaches that row any better
             cover[worst] = np.inf
             continue
         chosen.append(near)
-        np.maximum(cover, rbf(rows, centers[[near]], gamma)[:, 0], out=cover)
+        np.maximum(cover, column(near), out=cover)
         if len(chosen) > MANY_ATOMS and reach != COVERS[-1]:
             return chosen

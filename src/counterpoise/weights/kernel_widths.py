@@ -1,23 +1,19 @@
 """Choosing the width of a Gaussian kernel."""
 
-import warnings
-from typing import Any
-
 import numpy as np
 from scipy import sparse
 
 from counterpoise.convex import Corrective, MixtureLikelihood, solve
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.numerics.kernels import (
-    median_distance,
-    nearest_distance,
-    rbf,
-    rbf_pull,
-)
+from counterpoise.numerics.kernels import nearest_distance, rbf, rbf_pull
+from counterpoise.samples.folds import N_FOLDS, folds
+from counterpoise.samples.median_width import median_gamma as median_gamma
 from counterpoise.samples.scaling import pooled_scale, scale_columns
 from counterpoise.samples.two_samples import TwoSamples
+from counterpoise.validation import warn_user
+from counterpoise.weights.deadline import Deadline
 from counterpoise.weights.kernel_designs import SMALLEST_SCALE, StoredKernel
-from counterpoise.weights.search import N_FOLDS, HeldOut, choose, folds
+from counterpoise.weights.search import HeldOut, choose, falls_short
 
 # Widths in units of the median distance between target rows, the smoothest first.
 FACTORS = (2.0, 1.4, 1.0, 0.7, 0.5, 0.35, 0.25, 0.18)
@@ -26,12 +22,6 @@ MOST_ROWS, FEWEST_ROWS = 2000, 20
 # A width at which more target rows than this have no source neighbour is not taken;
 # the relative ratio stands more of them.
 MOST_UNCOVERED, MOST_UNCOVERED_RELATIVE = 0.1, 0.3
-
-
-def median_gamma(target: Any) -> float:
-    """Return gamma with the median distance between target rows as its width."""
-    distance = median_distance(target)
-    return 0.5 / distance**2 if distance > 0 else 1.0
 
 
 def uncovered_share(samples: TwoSamples, gamma: float) -> float:
@@ -74,46 +64,50 @@ def _at_intervals(rows: Array, most: int) -> Array:
 
 
 def select_gamma(
-    samples: TwoSamples, relative: float, one_sided: bool, seed: int
+    samples: TwoSamples,
+    relative: float,
+    one_sided: bool,
+    seed: int,
+    deadline: Deadline | None = None,
 ) -> tuple[float, dict[str, Array] | None]:
     """Return the chosen gamma and the whole curve behind the choice.
 
     Every width is scored on held-out rows of both samples (five folds); the smoothest
     width within one standard error of the best is taken. `one_sided` takes the best by
     the textbook score instead. With fewer than twenty rows in a sample there is nothing
-    to hold out: the median distance is the width, and a warning says so.
+    to hold out: the median distance is the width, and a warning says so. After half of
+    the time until the deadline no further width is tried.
     """
+    deadline = deadline or Deadline()
     n, m = samples.source.shape[0], samples.target.shape[0]
-    middle = median_gamma(samples.target)
+    middle = median_gamma(samples.target, samples.target_share)
     if min(n, m) < FEWEST_ROWS:
-        warnings.warn(
+        warn_user(
             f"{n} source and {m} target rows are too few to choose a width by "
-            "cross-validation: the median distance is taken",
-            UserWarning,
-            stacklevel=5,
+            "cross-validation: the median distance is taken"
         )
         return middle, None
     samples = samples.take(*thinned(samples, seed))
     gammas = middle / np.array(FACTORS) ** 2
     bound = MOST_UNCOVERED_RELATIVE if relative > 0.0 else MOST_UNCOVERED
     able = np.array([uncovered_share(samples, g) <= bound for g in gammas])
-    tried = able if able.any() and not one_sided else np.ones_like(able)
-    n, m = samples.source.shape[0], samples.target.shape[0]
-    nothing = HeldOut(np.ones(m), np.ones(n), np.nan, admissible=False)
-    candidates = [
-        held_out_kliep(samples, g, relative, seed) if t else nothing
-        for g, t in zip(gammas, tried, strict=True)
-    ]
+    asked = able if able.any() and not one_sided else np.ones_like(able)
+    tried = np.zeros_like(asked)
+    candidates = [untried(samples)] * len(gammas)
+    for k in np.flatnonzero(asked):
+        if tried.any() and deadline.choose_no_more():
+            break
+        candidates[k] = held_out_kliep(samples, gammas[k], relative, seed)
+        tried[k] = True
+    deadline.say_untried(int(tried.sum()), int(asked.sum()), "widths")
     choice = choose(candidates, samples)
     taken = choice.chosen
     if one_sided:
-        taken = int(np.argmax([c.one_sided for c in candidates]))
+        taken = int(np.nanargmax([c.one_sided for c in candidates]))
     elif taken == len(gammas) - 1:
-        warnings.warn(
+        warn_user(
             "the smallest width of the grid was chosen: the ratio may be rougher than "
-            "any width tried",
-            UserWarning,
-            stacklevel=5,
+            "any width tried"
         )
     curve = {
         "gamma": gammas,
@@ -127,10 +121,24 @@ def select_gamma(
     return float(gammas[taken]), curve
 
 
+def untried(samples: TwoSamples) -> HeldOut:
+    """Return what stands for a candidate that was not tried: it is never taken."""
+    n, m = samples.source.shape[0], samples.target.shape[0]
+    return HeldOut(np.ones(m), np.ones(n), np.nan, admissible=False)
+
+
 def held_out_kliep(
-    samples: TwoSamples, gamma: float, relative: float, seed: int
+    samples: TwoSamples,
+    gamma: float,
+    relative: float,
+    seed: int,
+    rival: HeldOut | None = None,
 ) -> HeldOut:
-    """Return KLIEP's weights at the rows of both samples, each held out once."""
+    """Return KLIEP's weights at the rows of both samples, each held out once.
+
+    A width that is far behind a rival on the first fold is not tried on the others, and
+    not to be taken: narrow kernels that win nothing cost most.
+    """
     p, q = samples.source_share, samples.target_share
     to_source = rbf(samples.source, samples.target, gamma)
     to_target = rbf(samples.target, samples.target, gamma)
@@ -163,6 +171,11 @@ def held_out_kliep(
         coef /= max(float(source_mean[support] @ coef), SMALLEST_SCALE)
         weights_source[~kept] = to_source[np.ix_(~kept, left[support])] @ coef
         weights_target[out] = to_target[np.ix_(out, left[support])] @ coef
+        if k == 0 and rival is not None:
+            here = HeldOut(weights_target[out], weights_source[~kept])
+            there = HeldOut(rival.target[out], rival.source[~kept])
+            if falls_short(here, there, samples.take(~kept, out)):
+                return untried(samples)
     covered = samples.source_mass * (p @ to_source) >= 1.0
     bound = MOST_UNCOVERED_RELATIVE if relative > 0.0 else MOST_UNCOVERED
     return HeldOut(
@@ -181,9 +194,11 @@ def scaled_samples(samples: TwoSamples) -> TwoSamples:
     )
 
 
-def thinned(samples: TwoSamples, seed: int) -> tuple[Indices, Indices]:
-    """Return the places of at most 2000 rows of each sample, by chance."""
+def thinned(
+    samples: TwoSamples, seed: int, most: int = MOST_ROWS
+) -> tuple[Indices, Indices]:
+    """Return the places of at most so many rows of each sample, by chance."""
     rng = np.random.default_rng(seed)
     sizes = samples.source.shape[0], samples.target.shape[0]
-    source, target = (np.sort(rng.permutation(k)[:MOST_ROWS]) for k in sizes)
+    source, target = (np.sort(rng.permutation(k)[:most]) for k in sizes)
     return source, target

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from counterpoise.convex import (
     Corrective,
@@ -12,14 +13,15 @@ from counterpoise.convex import (
     PartialPricing,
     ProjectedGradient,
     Solver,
+    solve,
 )
 from counterpoise.engine import current_budget
 from counterpoise.numerics.arrays import Array
-from counterpoise.numerics.kernels import rbf_push
+from counterpoise.numerics.kernels import nearest_row, rbf_push
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import Matrix, check_choice, check_integer, check_number
 from counterpoise.weights.base import Fitted, WeightEstimator
-from counterpoise.weights.centers import all_or_few
+from counterpoise.weights.centers import FEW, all_or_few, k_means_centers
 from counterpoise.weights.kernel_designs import (
     ComputedKernel,
     StoredKernel,
@@ -44,6 +46,9 @@ SOLVERS = (
 )
 LINE_SEARCHES = ("exact", "armijo", "open")
 RULES = ("cv", "median", "cv-one-sided")
+# From so many centres on, few of them are solved for before all are looked at.
+MANY_CENTERS = 20 * FEW
+START_TOL = 1e-4
 
 
 class KLIEP(WeightEstimator):
@@ -189,7 +194,8 @@ class KLIEP(WeightEstimator):
         self.gamma_ = self._width(samples, seed)
         design = self._design(samples, seed)
         problem = MixtureLikelihood(design, samples.target_share)
-        solution = self._solve(problem, self._method(design))
+        start = self._start(samples, design, seed)
+        solution = self._solve(problem, self._method(design), start)
         self.coef_ = solution.x / design.scale
         if self.centers_ is samples.target and self.relative == 0.0:
             lonely = samples.source_mass * design.scale < 1.0
@@ -204,11 +210,13 @@ class KLIEP(WeightEstimator):
 
     def _width(self, samples: TwoSamples, seed: int) -> float:
         if self.gamma == "median":
-            return median_gamma(samples.target)
+            return median_gamma(samples.target, samples.target_share)
         if not isinstance(self.gamma, str):
             return float(self.gamma)
         one_sided = self.gamma == "cv-one-sided"
-        gamma, curve = select_gamma(samples, self.relative, one_sided, seed)
+        gamma, curve = select_gamma(
+            samples, self.relative, one_sided, seed, self._deadline_
+        )
         if curve is not None:
             self.cv_results_ = curve
         return gamma
@@ -227,10 +235,39 @@ class KLIEP(WeightEstimator):
         kind = StoredKernel.of if size <= current_budget() else ComputedKernel
         return kind(samples.target, self.centers_, self.gamma_, scale)
 
+    def _start(self, samples: TwoSamples, design: Any, seed: int) -> Array | None:
+        """Return where to begin, None where the solver knows best.
+
+        A look at very many centres costs far more than a solution on few of them:
+        begin at the optimum over the target rows nearest to k-means centres. What it
+        lacks against all centres is the first gap of the history.
+        """
+        m = samples.target.shape[0]
+        if (
+            type(design) is not ComputedKernel
+            or self.centers_ is not samples.target
+            or m < MANY_CENTERS
+            or self.solver not in ("auto", "corrective")
+            or sparse.issparse(samples.target)
+        ):
+            return None
+        means = k_means_centers(samples, FEW, seed)
+        few = np.unique(nearest_row(means, samples.target))
+        part = MixtureLikelihood(design.computed(few), samples.target_share)
+        found = solve(
+            part,
+            _within_budget(part.A),
+            tol=max(self.tol, START_TOL),
+            max_time=self._deadline_.left(),
+        )
+        x = np.zeros(m)
+        x[few] = found.x
+        return x
+
     def _method(self, design: Any) -> Solver:
         if self.solver in ("auto", "corrective"):
             if type(design) is ComputedKernel:
-                return PartialPricing()
+                return _within_budget(design)
             # In many dimensions promising centres lie apart: let more of them join.
             return Corrective(n_join=30 if self.n_features_in_ >= 10 else 10)
         if self.solver == "original":
@@ -239,3 +276,13 @@ class KLIEP(WeightEstimator):
             return ProjectedGradient()
         variant = "plain" if self.solver == "frank-wolfe" else self.solver
         return FrankWolfe(variant, self.line_search)
+
+
+def _within_budget(design: ComputedKernel) -> PartialPricing:
+    """Return the solver with as many columns in store as the memory budget allows."""
+    columns = int(current_budget() // (8 * design.shape[0]))
+    usual = PartialPricing()
+    return PartialPricing(
+        pool=min(usual.pool, max(columns // 3, 30)),
+        refill=min(usual.refill, max(columns // 4, 30)),
+    )

@@ -81,7 +81,8 @@ class ULSIF(_Ridge):
     max_iter : int
         Not used: the solution is a closed form.
     max_time : float or None
-        Not used.
+        Seconds for the whole fit: after half of them no further width is tried, and a
+        warning says how many were.
     callback : callable or None
         Not used.
     exponent : float
@@ -193,9 +194,10 @@ class RULSIF(_Ridge):
     relative : float
         Share a of the target in the denominator, in [0, 1); 0 is `ULSIF`.
     gamma : float, "cv" or "median"
-        Width of the kernel, on scaled columns. "cv": the smoothest of eight widths (2
-        to 0.18 times the median distance between target rows) within one standard
-        error of the best two-sided score on held-out rows; "median": that distance.
+        Width of the kernel, on scaled columns. "cv": that of eight widths (2 to 0.18
+        times the median distance between target rows) with the best two-sided score on
+        held-out rows, among those at which 98 % of the target rows have a source row
+        near (none: as `ULSIF`); "median": that distance.
     regularization : float or "cv"
         Penalty :math:`\lambda`. "cv": chosen with the width, among nine from 10 to
         1e-3.
@@ -209,7 +211,8 @@ class RULSIF(_Ridge):
     max_iter : int
         Not used: the solution is a closed form.
     max_time : float or None
-        Not used.
+        Seconds for the whole fit: after half of them no further width is tried, and a
+        warning says how many were.
     callback : callable or None
         Not used.
     exponent : float
@@ -251,9 +254,10 @@ class RULSIF(_Ridge):
     :math:`a r < 1`; where it is not, the fit says no more than that w is large.
 
     The certificate, leave-one-out and the choice of width and penalty are as in
-    `ULSIF`; the mean in the two-sided score is over the mixture of both samples. It
-    takes two eigendecompositions a width (one for the rows of each sample), and with
-    user weights below one a generalised one for each penalty.
+    `ULSIF`, but the best candidate is taken and not the smoothest near it, which would
+    flatten the flat ratio once more; the mean in the two-sided score is over the
+    mixture of both samples. It takes two eigendecompositions a width (one for the rows
+    of each sample), and with user weights below one a generalised one for each penalty.
 
     References
     ----------

@@ -1,6 +1,5 @@
 """What LSIF, uLSIF and RuLSIF share: centres, width, penalty, a sum of Gaussians."""
 
-import warnings
 from abc import abstractmethod
 from typing import Any, TypeAlias
 
@@ -9,14 +8,15 @@ import numpy as np
 from counterpoise.convex import Solution
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.numerics.kernels import rbf_push
+from counterpoise.samples.median_width import median_gamma
+from counterpoise.samples.overlap import RELATIVE_FROM
 from counterpoise.samples.two_samples import TwoSamples
-from counterpoise.validation import Matrix, check_integer, check_number
+from counterpoise.validation import Matrix, check_integer, check_number, warn_user
 from counterpoise.weights.base import Fitted, WeightEstimator
 from counterpoise.weights.centers import all_or_few
 from counterpoise.weights.kernel_widths import (
     FACTORS,
     FEWEST_ROWS,
-    median_gamma,
     uncovered_share,
 )
 from counterpoise.weights.least_squares_search import (
@@ -92,16 +92,14 @@ class LeastSquaresWeights(WeightEstimator):
         """Set `gamma_` and `regularization_`, by held-out rows where asked to."""
         n, m = samples.source.shape[0], samples.target.shape[0]
         # One row has no distances; scaled columns have a width of one.
-        middle = median_gamma(samples.target) if m > 1 else 0.5
+        middle = median_gamma(samples.target, samples.target_share) if m > 1 else 0.5
         gamma = middle if self.gamma in ("cv", "median") else float(self.gamma)
         asked = self.gamma == "cv" or self.regularization == "cv"
         if asked and min(n, m) < FEWEST_ROWS:
-            warnings.warn(
+            warn_user(
                 f"{n} source and {m} target rows are too few to choose by "
                 "cross-validation: the median distance is taken for the width and a "
-                "fixed penalty",
-                UserWarning,
-                stacklevel=5,
+                "fixed penalty"
             )
             asked = False
         if not asked:
@@ -113,10 +111,14 @@ class LeastSquaresWeights(WeightEstimator):
             )
             return
         gammas = np.array([gamma])
-        n_admissible = 1
+        n_admissible, n_covering = 1, 0
         if self.gamma == "cv":
             gammas = middle / np.array(FACTORS) ** 2
             n_admissible = count_admissible(samples, gammas)
+            if self._share_of_target() > 0.0:
+                # A relative ratio is bounded and flatter than the density ratio: a
+                # smoother fit than the best would flatten it twice.
+                n_covering = count_admissible(samples, gammas, RELATIVE_FROM)
         rows = spread_rows(samples)
         self.gamma_, self.regularization_, self.cv_results_ = search(
             lambda gamma: self._curve(samples, rows, gamma, seed),
@@ -124,6 +126,8 @@ class LeastSquaresWeights(WeightEstimator):
             self._share_of_target(),
             gammas,
             n_admissible,
+            self._deadline_,
+            n_covering,
         )
 
     def _share_of_target(self) -> float:

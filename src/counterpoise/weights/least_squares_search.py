@@ -15,10 +15,12 @@ from scipy.linalg import eigh
 from counterpoise.convex import PathError, follow
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.numerics.kernels import rbf
+from counterpoise.samples.folds import N_FOLDS, folds
 from counterpoise.samples.two_samples import TwoSamples
+from counterpoise.weights.deadline import Deadline
 from counterpoise.weights.kernel_widths import MOST_UNCOVERED, uncovered_share
 from counterpoise.weights.lsif_path import PenaltyPath
-from counterpoise.weights.search import N_FOLDS, HeldOut, choose, folds
+from counterpoise.weights.search import HeldOut, choose
 
 # Entries of a kernel block, and rows at a time that stay in the processor's cache.
 BLOCK_ENTRIES, BLOCK_ROWS = 2**22, 512
@@ -61,17 +63,28 @@ def search(
     relative: float,
     gammas: Array,
     n_admissible: int,
+    deadline: Deadline | None = None,
+    n_covering: int = 0,
 ) -> tuple[float, float, dict[str, Array]]:
     """Return the chosen gamma and penalty, and all that the choice was made from.
 
     `gammas` come with the widest kernel first, penalties with the largest first, and
-    the first within one standard error of the best is taken. Widths beyond the first
+    the first within one standard error of the best is taken, or, if that is better, the
+    best of the first `n_covering` widths. Widths beyond the first
     `n_admissible` are shown and not taken, except the widest where none is admissible.
+    After half of the time until the deadline no further width is tried.
     """
-    curves = [curve_at(float(gamma)) for gamma in gammas]
+    deadline = deadline or Deadline()
+    curves: list[Curve] = []
+    for gamma in gammas:
+        if curves and deadline.choose_no_more():
+            break
+        curves.append(curve_at(float(gamma)))
+    deadline.say_untried(len(curves), len(gammas), "widths")
+    gammas = gammas[: len(curves)]
     sizes = [len(curve.penalties) for curve in curves]
     penalties = np.concatenate([curve.penalties for curve in curves])
-    gamma = np.repeat(gammas, sizes)
+    each = np.repeat(gammas, sizes)
     number = np.repeat(np.arange(len(gammas)), sizes)
     ratio_target = np.concatenate([curve.ratio_target for curve in curves])
     ratio_source = np.concatenate([curve.ratio_source for curve in curves])
@@ -89,19 +102,23 @@ def search(
         ],
         samples,
     )
+    taken = choice.chosen
+    covering = np.flatnonzero(able & (number < n_covering))
+    if covering.size and choice.scores[covering].max() > choice.scores[taken]:
+        taken = int(covering[np.argmax(choice.scores[covering])])
     squares = 0.5 * ratio_source**2 @ samples.source_share
     return (
-        float(gamma[choice.chosen]),
-        float(penalties[choice.chosen]),
+        float(each[taken]),
+        float(penalties[taken]),
         {
-            "gamma": gamma,
-            "width": 1.0 / np.sqrt(2.0 * gamma),
+            "gamma": each,
+            "width": 1.0 / np.sqrt(2.0 * each),
             "regularization": penalties,
             "score": choice.scores,
             "standard_error": choice.allowed,
             "least_squares_score": ratio_target @ samples.target_share - squares,
             "admissible": number < n_admissible,
-            "chosen": np.arange(len(gamma)) == choice.chosen,
+            "chosen": np.arange(len(each)) == taken,
         },
     )
 
@@ -115,8 +132,10 @@ def spread_rows(samples: TwoSamples) -> tuple[Indices, Indices]:
     )
 
 
-def count_admissible(samples: TwoSamples, gammas: Array) -> int:
-    """Return how many widths, the widest first, reach nine tenths of the target.
+def count_admissible(
+    samples: TwoSamples, gammas: Array, most: float = MOST_UNCOVERED
+) -> int:
+    """Return how many widths, the widest first, reach all but a share of the target.
 
     The share of target rows without a source neighbour grows as the width falls, so
     halving finds it.
@@ -124,7 +143,7 @@ def count_admissible(samples: TwoSamples, gammas: Array) -> int:
     low, high = 0, len(gammas)
     while low < high:
         middle = (low + high) // 2
-        if uncovered_share(samples, float(gammas[middle])) <= MOST_UNCOVERED:
+        if uncovered_share(samples, float(gammas[middle])) <= most:
             low = middle + 1
         else:
             high = middle

@@ -10,6 +10,7 @@ from counterpoise.convex import Breakpoint, PathError, Solution, SolutionPath, f
 from counterpoise.numerics.arrays import Array
 from counterpoise.numerics.kernels import rbf_pull
 from counterpoise.samples.two_samples import TwoSamples
+from counterpoise.weights.deadline import Deadline
 from counterpoise.weights.least_squares_base import LeastSquaresWeights, Rows
 from counterpoise.weights.least_squares_search import Curve, Moments, held_out_folds
 from counterpoise.weights.lsif_path import PenaltyPath
@@ -55,7 +56,8 @@ class LSIF(LeastSquaresWeights):
     max_iter : int
         Largest number of linear pieces of the path.
     max_time : float or None
-        Seconds after which the path is not followed further.
+        Seconds after which the path is not followed further; after half of them no
+        further width is tried, and a warning says how many were.
     callback : callable or None
         Called with every breakpoint of the path; True ends it.
     exponent : float
@@ -157,13 +159,18 @@ class LSIF(LeastSquaresWeights):
                 f"regularization must be below {programme.start:.6g}, from which on "
                 f"every coefficient is zero, got {penalty}"
             )
-        watch = _Watch(self.callback, self.max_time)
+        watch = _Watch(self.callback, self._deadline_)
         began = time.perf_counter()
         self.path_: SolutionPath | None = None
+        ended = "proved"
         try:
             self.path_ = follow(programme, max_events=self.max_iter, callback=watch)
             x, n_iter = self.path_.at(penalty), self.path_.n_events
-        except PathError:
+        except PathError as error:
+            # The loop counts a piece before it is seen.
+            if not watch.why and len(watch.seen) >= self.max_iter:
+                watch.why = f"max_iter = {self.max_iter} reached"
+            ended = watch.why or str(error)
             x, n_iter = watch.nearest(programme, penalty), watch.n_events
         solution = Solution(
             x,
@@ -171,6 +178,7 @@ class LSIF(LeastSquaresWeights):
             self.tol,
             n_iter,
             time.perf_counter() - began,
+            ended=ended,
         )
         return solution, x
 
@@ -193,18 +201,19 @@ class _Watch:
     """Sees every breakpoint: the user's callback, the clock, and the last ones."""
 
     def __init__(
-        self, callback: Callable[[Any], object] | None, max_time: float | None
+        self, callback: Callable[[Any], object] | None, deadline: Deadline
     ) -> None:
-        self.callback, self.max_time = callback, max_time
-        self.began = time.perf_counter()
+        self.callback, self.deadline = callback, deadline
         self.seen: list[Breakpoint] = []
+        self.why = ""
 
     def __call__(self, here: Breakpoint) -> bool:
         self.seen.append(here)
-        late = self.max_time is not None and (
-            time.perf_counter() - self.began >= self.max_time
-        )
-        return late or (self.callback is not None and self.callback(here) is True)
+        if self.deadline.left() == 0.0:
+            self.why = f"max_time = {self.deadline.seconds:g} s reached"
+        elif self.callback is not None and self.callback(here) is True:
+            self.why = "ended by the callback"
+        return bool(self.why)
 
     @property
     def n_events(self) -> int:

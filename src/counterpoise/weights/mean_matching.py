@@ -1,12 +1,10 @@
 """Kernel mean matching: weights that bring the source's kernel mean to the target's."""
 
-import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
 from counterpoise.convex import (
     CappedSimplex,
@@ -16,64 +14,27 @@ from counterpoise.convex import (
     Solution,
     Solver,
 )
-from counterpoise.convex.problems.mean_matching import (
-    FactoredDistance,
-    KernelDistance,
-    MeanMatching,
-)
+from counterpoise.convex.problems.mean_matching import MeanMatching
 from counterpoise.convex.solvers.interior_point import InteriorPoint
-from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.numerics.kernels import median_distance, rbf, rbf_pull, rbf_push
-from counterpoise.numerics.low_rank import pivoted_cholesky
+from counterpoise.numerics.arrays import Array
+from counterpoise.samples.median_width import median_gamma
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import Matrix, check_choice, check_number
 from counterpoise.weights.base import Fitted, WeightEstimator
+from counterpoise.weights.kernel_means import (
+    BUDGET,
+    HIDDEN,
+    SMALLEST_RIDGE,
+    KernelMeans,
+    extended,
+    kernel_means,
+)
 
 SOLVERS = ("auto", "frank-wolfe", "pairwise", "quadratic")
 # Ridges that "auto" tries, the largest first.
-RIDGES = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
-# A factor of this rank, with residuals this small, is cheap and as good as the kernel.
-MAX_RANK, PIVOT = 300, 1e-12
-# What the factor may hide, as a share of the gap that is asked for.
-HIDDEN = 0.5
-# Entries of the largest array, 1 GiB.
-BUDGET = 2**27
-# Target rows at most where the kernel has to be summed entry by entry.
-MANY = 20_000
-# Rows among which the uncovered target rows are counted where each costs n kernels.
-COUNTED = 2000
+RIDGES = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003, SMALLEST_RIDGE)
 # Up to here a dense Newton step is cheaper than the gradient steps it saves.
 FEW = 1000
-
-
-@dataclass(frozen=True, eq=False)
-class _Means:
-    """The two kernel means, as far as fitting needs them.
-
-    `distance` makes the objective from the ridges of the rows; `spread` is one less the
-    mean kernel of two target rows, `scale` the unit of gaps, `uncovered` the share of
-    target rows that the source does not reach. Where `distance` sees the span of the
-    landmarks only, `residual` is what it misses of the source rows (None: nothing), and
-    `outside` what it misses of the target's mean.
-    """
-
-    distance: Callable[[Array], Any]
-    spread: float
-    scale: float
-    target_mass: float
-    uncovered: float
-    landmarks: "_Landmarks"
-    residual: Array | None = None
-    outside: float = 0.0
-
-
-@dataclass(frozen=True, eq=False)
-class _Landmarks:
-    """Rows in whose span others are expressed, and the source's coordinates there."""
-
-    rows: Array
-    triangle: Array
-    source: Array
 
 
 class KMM(WeightEstimator):
@@ -165,10 +126,19 @@ class KMM(WeightEstimator):
     does not hold says by how much. With a stored kernel, target rows beyond 20,000 are
     represented by 20,000 at equal intervals.
 
-    The method defines no weights of other rows: `weigh` interpolates. It is the kernel
-    ridge regression of the fitted weights on the source rows with the same kernel and
-    ridge, on at most 300 landmarks, scaled to mean one over the source and cut to
-    [0, bound]; at the source rows it is near `weights_`, not equal to them.
+    The published method defines no weights of other rows; `weigh` reads the conditions
+    of the optimum as a function of the row. With :math:`\lambda` the multiplier of the
+    sum,
+
+    .. math::
+        w(x) = \frac{N}{\rho} \Big( \sum_j q_j k(t_j, x) - \sum_i v_i k(x_i, x)
+        + \lambda \Big), \quad\text{cut to } [0, B],
+
+    which at the rows of the fit is `weights_`, as nearly as the optimum was reached.
+    Without a ridge, or far from the optimum (the Frank-Wolfe solvers), it is the kernel
+    ridge regression of `weights_` on at most 300 landmarks, scaled to mean one over the
+    source and cut to [0, bound], which is near `weights_` only. In `score` a weight of
+    zero at a target row counts as 1e-4.
 
     References
     ----------
@@ -182,6 +152,9 @@ class KMM(WeightEstimator):
     >>> kmm.solution_.converged, kmm.mmd_ <= kmm.noise_floor_
     (True, True)
     """
+
+    # Weights of exactly zero are no accident here, and have no logarithm.
+    _least_scored = 1e-4
 
     def __init__(
         self,
@@ -230,32 +203,23 @@ class KMM(WeightEstimator):
 
     def _fit(self, samples: TwoSamples) -> Fitted:
         if self.gamma == "median":
-            self.gamma_ = _median_gamma(samples)
+            self.gamma_ = median_gamma(samples.target, samples.target_share)
         else:
             self.gamma_ = float(self.gamma)
-        means = _means(samples, self.gamma_, self.tol)
+        means = kernel_means(samples, self.gamma_, self.tol)
         solution = self._match(means, samples)
         ratio = np.clip(solution.x / samples.source_share, 0.0, self.bound)
-        self._landmarks_ = means.landmarks.rows
-        self._coef_ = _regression(
-            means.landmarks,
-            ratio,
-            samples.source_share * samples.source_mass,
-            self.ridge_,
+        self._extension_ = extended(
+            means, samples, solution.x, self.ridge_, self.gamma_, self.bound
         )
         # With slack the mean is a result; scaled to one it could break the bound.
         mean = float(solution.x.sum()) if self.slack else 1.0
         return Fitted(solution, ratio, means.uncovered, mean=mean)
 
     def _weigh(self, X: Matrix) -> Array:
-        out = np.empty(X.shape[0])
-        rows = max(BUDGET // (8 * len(self._coef_)), 1)
-        for first in range(0, X.shape[0], rows):
-            part = slice(first, first + rows)
-            out[part] = rbf(X[part], self._landmarks_, self.gamma_) @ self._coef_
-        return np.clip(out, 0.0, self.bound)
+        return self._extension_.at(X)
 
-    def _match(self, means: _Means, samples: TwoSamples) -> Solution:
+    def _match(self, means: KernelMeans, samples: TwoSamples) -> Solution:
         """Solve at the ridge that is given or chosen, and say how well it matches."""
         share = samples.source_share
         domain = CappedSimplex(len(share), self.bound * share, 1.0, self.slack or 0.0)
@@ -299,7 +263,7 @@ class KMM(WeightEstimator):
 
 
 def _at_the_floor(
-    match: Callable[[float, Array | None], Solution], means: _Means, counts: Array
+    match: Callable[[float, Array | None], Solution], means: KernelMeans, counts: Array
 ) -> tuple[float, Solution]:
     """Return the largest ridge at which the MMD is no more than chance, or the last."""
     x = None
@@ -312,14 +276,14 @@ def _at_the_floor(
     return ridge, solution
 
 
-def _noise(means: _Means, counts: Array, v: Array) -> tuple[float, float]:
+def _noise(means: KernelMeans, counts: Array, v: Array) -> tuple[float, float]:
     """Return the squared MMD of weights, and what chance alone would make of it."""
     squared = float(means.distance(np.zeros_like(v)).value(v))
     share = float((v * v / counts).sum()) / float(v.sum()) ** 2
     return squared, means.spread * (share + 1.0 / means.target_mass)
 
 
-def _quadratic_solver(means: _Means, n: int, ridge: float) -> Solver:
+def _quadratic_solver(means: KernelMeans, n: int, ridge: float) -> Solver:
     """Return the solver that is fastest for a kernel and a ridge."""
     # Two arrays of n x n are needed; above this ridge gradient steps are few.
     dense = means.residual is None
@@ -335,137 +299,3 @@ def _by_vertices(problem: MeanMatching, solver: str) -> tuple[MeanMatching, Solv
         # No cap is in reach: the vertices are single rows, and cheap.
         problem = replace(problem, domain=Simplex(domain.size))
     return problem, FrankWolfe("plain" if solver == "frank-wolfe" else "pairwise")
-
-
-def _means(samples: TwoSamples, gamma: float, tol: float) -> _Means:
-    """Return the kernel means of two samples, factored where that hides little."""
-    n = samples.source.shape[0]
-    rows = np.concatenate([samples.source, samples.target])
-    factor, pivots, residual = pivoted_cholesky(rows, gamma, PIVOT, MAX_RANK)
-    source, target = factor[:, :n], factor[:, n:]
-    landmarks = _Landmarks(rows[pivots], np.tril(factor[:, pivots].T), source)
-    mean, point = source @ samples.source_share, target @ samples.target_share
-    outside = float(np.sqrt(residual[n:]) @ samples.target_share)
-    hidden = (float(np.sqrt(residual[:n]) @ samples.source_share) + outside) ** 2
-    spread = _spread(
-        1.0 - float(residual[n:] @ samples.target_share), float(point @ point), samples
-    )
-    scale = _scale(float((mean - point) @ (mean - point)), spread, samples)
-    if hidden <= HIDDEN * tol * scale:
-        uncovered = _uncovered(samples, mean @ target, samples.target_share)
-    elif n * n <= BUDGET:
-        return _dense_means(samples, gamma, landmarks)
-    else:
-        uncovered = _uncovered_of_some(samples, gamma)
-    return _Means(
-        lambda ridge: FactoredDistance(source, point, ridge),
-        spread,
-        scale,
-        samples.target_mass,
-        uncovered,
-        landmarks,
-        residual[:n],
-        outside,
-    )
-
-
-def _dense_means(samples: TwoSamples, gamma: float, landmarks: _Landmarks) -> _Means:
-    """Return the kernel means with the kernel of the source stored."""
-    if samples.target.shape[0] > MANY:
-        samples = samples.take(slice(None), _at_intervals(samples.target, MANY))
-    X, T = samples.source, samples.target
-    p, q = samples.source_share, samples.target_share
-    K = rbf(X, X, gamma)
-    kappa = rbf_push(X, T, gamma, q)
-    constant = float(rbf_pull(q, T, T, gamma) @ q)
-    spread = _spread(1.0, constant, samples)
-    uniform = float(p @ (K @ p)) - 2.0 * float(kappa @ p) + constant
-    return _Means(
-        lambda ridge: KernelDistance(K, kappa, constant, ridge),
-        spread,
-        _scale(uniform, spread, samples),
-        samples.target_mass,
-        _uncovered(samples, rbf_pull(p, X, T, gamma), q),
-        landmarks,
-    )
-
-
-def _spread(diagonal: float, constant: float, samples: TwoSamples) -> float:
-    """Return the mean of k(t, t) less that of k(t, t') over pairs of different rows."""
-    mass = samples.target_mass
-    pairs = mass / (mass - 1.0) if mass > 1.0 else 1.0
-    return max(pairs * (diagonal - constant), 0.0)
-
-
-def _scale(uniform: float, spread: float, samples: TwoSamples) -> float:
-    """Return the squared MMD of weights of one, or of chance if that is larger."""
-    chance = spread * (1.0 / samples.source_mass + 1.0 / samples.target_mass)
-    # Where all is rounding, there is no unit.
-    return max(uniform, chance, 1e-9)
-
-
-def _uncovered(samples: TwoSamples, reach: Array, share: Array) -> float:
-    """Return the share of rows with less than one expected source neighbour."""
-    return float(share[samples.source_mass * reach < 1.0].sum() / share.sum())
-
-
-def _uncovered_of_some(samples: TwoSamples, gamma: float) -> float:
-    """Return that share among target rows at equal intervals."""
-    rows = _at_intervals(samples.target, COUNTED)
-    reach = rbf_pull(samples.source_share, samples.source, samples.target[rows], gamma)
-    return _uncovered(samples, reach, samples.target_share[rows])
-
-
-def _at_intervals(rows: Array, count: int) -> Indices:
-    n = rows.shape[0]
-    return np.linspace(0, n - 1, min(n, count)).astype(np.intp)
-
-
-def _regression(
-    landmarks: _Landmarks, ratio: Array, counts: Array, ridge: float
-) -> Array:
-    """Return the kernel ridge regression of weights, as a sum of landmarks' kernels."""
-    A = landmarks.source
-    inner = (A * counts) @ A.T
-    # Without a ridge the smallest that is ever chosen keeps the equations solvable.
-    inner[np.diag_indices_from(inner)] += max(ridge, RIDGES[-1])
-    factor = cho_factor(inner, lower=True, check_finite=False)
-    inside = cho_solve(factor, A @ (counts * ratio), check_finite=False)
-    mean = float(counts @ (inside @ A))
-    if mean > 0.0:
-        inside *= float(counts @ ratio) / mean
-    coef: Array = solve_triangular(
-        landmarks.triangle, inside, lower=True, trans="T", check_finite=False
-    )
-    return coef
-
-
-def _median_gamma(samples: TwoSamples) -> float:
-    """Return the width at the median distance of two target rows."""
-    weight = samples.target_share * samples.target_mass
-    if np.allclose(weight, 1.0, rtol=1e-9, atol=0.0):
-        median = median_distance(samples.target)
-    else:
-        median = _weighted_median_distance(samples.target, weight)
-    return 0.5 / median**2 if median > 0.0 else 1.0
-
-
-def _weighted_median_distance(
-    X: Array, weight: Array, max_rows: int = COUNTED // 2
-) -> float:
-    """Return the median distance of two rows, a row of weight two being two rows."""
-    rows = _at_intervals(X, max_rows)
-    X, weight = X[rows] - X[rows].mean(axis=0), weight[rows]
-    norms = np.einsum("ij,ij->i", X, X)
-    i, j = np.triu_indices(len(rows), k=1)
-    squares = (norms[:, None] + norms - 2.0 * (X @ X.T))[i, j]
-    order = np.argsort(squares, kind="stable")
-    # Copies of a row are pairs at distance zero.
-    copies = 0.5 * float(np.sum(weight * np.maximum(weight - 1.0, 0.0)))
-    counted = copies + np.cumsum((weight[i] * weight[j])[order])
-    half = 0.5 * counted[-1]
-    middle = []
-    for level in (half * (1.0 - 1e-12), half * (1.0 + 1e-12)):
-        k = int(np.searchsorted(counted, level))
-        middle.append(0.0 if level <= copies else float(squares[order[k]]))
-    return math.sqrt(max(sum(middle) / 2.0, 0.0))

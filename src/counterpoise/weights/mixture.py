@@ -16,11 +16,12 @@ from counterpoise.convex.problems.log_linear import (
 )
 from counterpoise.convex.solvers.newton import ExpectationMaximization, Newton
 from counterpoise.numerics.arrays import Array
+from counterpoise.samples.folds import N_FOLDS, folds
 from counterpoise.samples.overlap import thin_share
+from counterpoise.samples.scaling import column_limits
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import Matrix, check_choice, check_integer, check_number
 from counterpoise.weights.base import Fitted, WeightEstimator
-from counterpoise.weights.search import N_FOLDS, folds
 
 # A log-quadratic ratio grows without bound outside the source.
 LARGEST_LOG = 50.0
@@ -54,9 +55,10 @@ class MixtureKLIEP(WeightEstimator):
     statistics : {"auto", "full", "diag", "linear"}
         s(x): the columns and all their products ("full"), the columns and their
         squares ("diag"), the columns ("linear"), of columns divided by their pooled
-        scale and centred, standardised once more. "auto": full while their number
-        d(d + 3)/2 is at most a tenth of the source rows, else diag; linear for sparse
-        rows, which are not centred and stay sparse.
+        scale and centred, standardised once more; entries far outside the bulk of
+        their column (some eight standard deviations) are put at its end. "auto":
+        full while their number d(d + 3)/2 is at most a tenth of the source rows, else
+        diag; linear for sparse rows, which are not centred and stay sparse.
     ridge : float
         Weight of the squared slopes. Where there are more statistics than rows, as in
         text, 1e-2 fits them closely; `score` chooses.
@@ -95,7 +97,8 @@ class MixtureKLIEP(WeightEstimator):
     uncovered_ : float
         Share of the target rows whose log ratio exceeds the 99.5 % quantile of those
         of the source rows; 0.005 where nothing has shifted. Out of fold where there
-        are more statistics than a tenth of the rows.
+        are more statistics than a tenth of the rows. Of one target row: whether it is
+        further from all source rows than those are from one another.
     effective_sample_size_ : float
         Number of equally weighted rows that average as well.
 
@@ -174,15 +177,15 @@ class MixtureKLIEP(WeightEstimator):
         self.statistic_names_ = self._names(samples.source.shape[1])
         logs, logs_target = self._own_logs(samples)
         few = FEW * min(samples.source.shape[0], samples.target.shape[0])
+        ratio = np.exp(np.minimum(logs, LARGEST_LOG))
+        if _is_one_row(samples.target):
+            # Nothing can be held out; the base looks how far the row is from others.
+            return Fitted(solution, ratio, 0.0)
         told = (logs, logs_target)
         if self.coef_.shape[1] > few:
             told = self._logs_out_of_fold(samples)
-        return Fitted(
-            solution,
-            np.exp(np.minimum(logs, LARGEST_LOG)),
-            thin_share(*told, samples.source_share, samples.target_share),
-            "thin",
-        )
+        thin = thin_share(*told, samples.source_share, samples.target_share)
+        return Fitted(solution, ratio, thin, "thin")
 
     def _weigh(self, X: Matrix) -> Array:
         logs = self._ratio_.logarithm(self._standardization_.statistics(X))
@@ -234,8 +237,6 @@ class MixtureKLIEP(WeightEstimator):
         """Return the log ratios of all rows, each from a fit without it."""
         n, m = samples.source.shape[0], samples.target.shape[0]
         k = min(N_FOLDS, n, m)
-        if k < 2:
-            return self._own_logs(samples)
         seed = self._seed()
         fold, fold_target = (
             folds(samples.source, k, seed),
@@ -281,10 +282,14 @@ class MixedRatio:
 
 @dataclass(frozen=True, eq=False)
 class Standardization:
-    """Which statistics of a row there are, and how they are centred and scaled."""
+    """Which statistics of a row there are, and how they are cut, centred and scaled.
+
+    `limits` is None for sparse rows, which are left as they are.
+    """
 
     family: str
-    center: Array | None
+    limits: tuple[Array, Array] | None
+    center: Array
     offset: Array
     factor: Array
 
@@ -293,26 +298,29 @@ class Standardization:
         """Return the standardisation by means and scales of both samples alike."""
         d = samples.source.shape[1]
         if sparse.issparse(samples.source):
-            return cls(family, None, np.zeros(d), np.ones(d))
-        both = (
+            return cls(family, None, np.zeros(d), np.zeros(d), np.ones(d))
+        both = [
             (samples.source, samples.source_share),
             (samples.target, samples.target_share),
-        )
-        center = 0.5 * sum(share @ X for X, share in both)
+        ]
+        limits = column_limits(both)
+        both = [(np.clip(X, *limits), share) for X, share in both]
+        center = np.asarray(0.5 * sum(share @ X for X, share in both))
         if family == "linear":
-            return cls(family, center, np.zeros(d), np.ones(d))
+            return cls(family, limits, center, np.zeros(d), np.ones(d))
         means, squares = [], []
         for X, share in both:
-            raw = cls(family, center, np.zeros(1), np.ones(1))
+            raw = cls(family, limits, center, np.zeros(1), np.ones(1))
             means.append(raw._raw_mean(X, share, 1))
             squares.append(raw._raw_mean(X, share, 2))
-        return cls(family, center, 0.5 * (means[0] + means[1]), _factor(means, squares))
+        middle = 0.5 * (means[0] + means[1])
+        return cls(family, limits, center, middle, _factor(means, squares))
 
     def statistics(self, X: Matrix) -> Any:
         """Return the statistics of rows: an array, or something that acts like one."""
-        if self.center is None:
+        if self.limits is None:
             return X
-        Z = X - self.center
+        Z = np.clip(X, *self.limits) - self.center
         if self.family == "full":
             return PairProducts(Z, self.offset, self.factor)
         if self.family == "diag":
@@ -321,7 +329,6 @@ class Standardization:
 
     def _raw_mean(self, X: Array, share: Array, power: int) -> Array:
         """Return the means of the unscaled statistics, or of their squares."""
-        assert self.center is not None
         Z = (X - self.center) ** power
         if self.family == "diag":
             return np.concatenate([share @ Z, share @ (Z * Z)])
@@ -361,6 +368,13 @@ class PairProducts:
         Z = self.Z[rows]
         i, j = np.triu_indices(Z.shape[1])
         return (np.hstack([Z, Z[:, i] * Z[:, j]]) - self.offset) * self.factor
+
+
+def _is_one_row(rows: Matrix) -> bool:
+    """Return whether all rows are equal."""
+    if rows.shape[0] == 1:
+        return True
+    return not sparse.issparse(rows) and bool((rows == rows[0]).all())
 
 
 def _factor(means: list[Array], squares: list[Array]) -> Array:

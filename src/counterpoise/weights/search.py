@@ -6,14 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.numerics.arrays import Array
+from counterpoise.samples.folds import N_FOLDS, folds
 from counterpoise.samples.two_samples import TwoSamples
 
-N_FOLDS = 5
-# Fewer different rows than this are dealt out one by one, copies or not.
-FEWEST_DIFFERENT = 50
 # The logarithm of a weight that underflows is taken here.
 SMALLEST = 1e-300
 
@@ -23,12 +20,14 @@ def two_sided_score(
     weights_source: Array,
     target_share: Array,
     source_share: Array,
+    least: float = SMALLEST,
 ) -> float:
     r"""Return :math:`\mathrm{mean}_j \log w(t_j) - \log \mathrm{mean}_i w(x_i)`.
 
     Both means are over rows that were not fitted to. Holding out target rows alone, as
     the textbook likelihood score does, lets an exact solver win with ever narrower
-    kernels, because a centre with few source rows near costs nothing.
+    kernels, because a centre with few source rows near costs nothing. The logarithm of
+    a weight below `least` is that of `least`.
 
     Examples
     --------
@@ -36,7 +35,7 @@ def two_sided_score(
     >>> two_sided_score(np.ones(3), np.ones(2), np.full(3, 1 / 3), np.full(2, 1 / 2))
     0.0
     """
-    logs = np.log(np.maximum(weights_target, SMALLEST))
+    logs = np.log(np.maximum(weights_target, least))
     mean = max(float(source_share @ weights_source), SMALLEST)
     return float(target_share @ logs) - math.log(mean)
 
@@ -78,43 +77,23 @@ def choose(candidates: Sequence[HeldOut], samples: TwoSamples) -> Choice:
     best's own (its error against uniform weights): a wild candidate is not excused by
     its own noise. Inadmissible candidates are never taken while others are there.
     """
-    q, p = samples.target_share, samples.source_share
-    logs = [np.log(np.maximum(c.target, SMALLEST)) for c in candidates]
-    means = [max(float(p @ c.source), SMALLEST) for c in candidates]
-    scores = np.array(
-        [float(q @ log) - math.log(mean) for log, mean in zip(logs, means, strict=True)]
-    )
+    scores = np.array([_score(candidate, samples) for candidate in candidates])
     able = np.array([c.admissible for c in candidates])
     if not able.any():
         able[:] = True
     best = int(np.argmax(np.where(able, scores, -np.inf)))
-
-    def error(k: int | None) -> float:
-        log, v = (0.0, 1.0) if k is None else (logs[k], candidates[k].source / means[k])
-        over_target = _variance(logs[best] - log, q) * float(q @ q)
-        own = candidates[best].source / means[best]
-        return math.sqrt(over_target + _variance(own - v, p) * float(p @ p))
-
-    own = error(None)
-    allowed = np.array([min(error(k), own) for k in range(len(candidates))])
+    own = _error(candidates[best], None, samples)
+    allowed = np.array(
+        [min(_error(candidates[best], c, samples), own) for c in candidates]
+    )
     within = able & (scores[best] - scores <= allowed + 1e-12)
     return Choice(int(np.argmax(within)), best, scores, allowed)
 
 
-def folds(rows: Any, n_folds: int, seed: int) -> Indices:
-    """Return the fold of each row, by chance, equal neighbours in one fold.
-
-    A copy of a row in another fold would not be held out. Where there are hardly any
-    different rows, copies are dealt out all the same.
-    """
-    n = rows.shape[0]
-    group = np.arange(n)
-    if not sparse.issparse(rows) and n > 1:
-        differs = (rows[1:] != rows[:-1]).any(axis=1)
-        if np.count_nonzero(differs) + 1 >= FEWEST_DIFFERENT:
-            group = np.concatenate([[0], np.cumsum(differs)])
-    dealt = np.random.default_rng(seed).permutation(group[-1] + 1) % n_folds
-    return dealt[group]
+def falls_short(candidate: HeldOut, rival: HeldOut, samples: TwoSamples) -> bool:
+    """Return whether a candidate is behind a rival by three standard errors."""
+    behind = _score(rival, samples) - _score(candidate, samples)
+    return behind > 3.0 * _error(rival, candidate, samples)
 
 
 def out_of_fold(
@@ -123,6 +102,7 @@ def out_of_fold(
     source: Any,
     source_share: Array,
     seed: int,
+    least: float = SMALLEST,
 ) -> float:
     """Return the two-sided score with every target row left out of its own fit.
 
@@ -143,9 +123,30 @@ def out_of_fold(
             fitted.weigh(source),
             share / share.sum(),
             source_share,
+            least,
         )
         total += float(share.sum()) * part
     return total
+
+
+def _score(candidate: HeldOut, samples: TwoSamples) -> float:
+    return two_sided_score(
+        candidate.target, candidate.source, samples.target_share, samples.source_share
+    )
+
+
+def _error(one: HeldOut, other: HeldOut | None, samples: TwoSamples) -> float:
+    """Return the standard error of the difference of two scores; None is uniform."""
+    q, p = samples.target_share, samples.source_share
+    log, v = _logs_and_shape(one, p)
+    log_other, v_other = (0.0, 1.0) if other is None else _logs_and_shape(other, p)
+    over_target = _variance(log - log_other, q) * float(q @ q)
+    return math.sqrt(over_target + _variance(v - v_other, p) * float(p @ p))
+
+
+def _logs_and_shape(candidate: HeldOut, source_share: Array) -> tuple[Array, Array]:
+    mean = max(float(source_share @ candidate.source), SMALLEST)
+    return np.log(np.maximum(candidate.target, SMALLEST)), candidate.source / mean
 
 
 def _variance(values: Array, share: Array) -> float:

@@ -15,6 +15,8 @@ from counterpoise.numerics.simplex_quadratic import simplex_quadratic
 # Coordinates among which those that join are looked for.
 MOST_CANDIDATES = 20_000
 MOST_JOINING = 320
+# A slope so many times the mean one tells of a point far from the optimum.
+FAR = 1e3
 
 
 @dataclass(frozen=True)
@@ -170,15 +172,18 @@ class Corrective:
     ) -> Array:
         """Return shares with every very promising newcomer mixed in by a line search.
 
-        Far from the optimum, where a slope is a thousand times the mean one, a Newton
-        step only doubles what is tiny.
+        Far from the optimum a Newton step only doubles what is tiny.
         """
         objective, size = problem.objective, problem.domain.size
+        level = memory.shares @ memory.gradient[memory.active]
+        steepest = -memory.gradient[active[memory.active.size :]].min(initial=0.0)
+        if not steepest > FAR * abs(level):
+            return shares
         image = memory.image
         for k in range(memory.active.size, active.size):
             slopes = objective.model(active[[k]], columns[:, [k]], image)[0]
             level = shares @ objective.model(active, columns, image)[0]
-            if not -slopes[0] > 1e3 * abs(level):
+            if not -slopes[0] > FAR * abs(level):
                 break
             direction = -shares
             direction[k] += 1.0

@@ -4,6 +4,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from counterpoise.convex.requirements import Requirements
 from counterpoise.convex.solve import State
 from counterpoise.convex.solvers.active_set import ActiveSet, atoms_of
@@ -23,6 +25,8 @@ VARIANTS = ("plain", "away", "pairwise")
 LINE_SEARCHES = ("exact", "armijo", "open")
 # How often the running image is computed again from the atoms.
 REFRESH = 50
+# An entry that has become so many times smaller in a step is computed again as well.
+CANCELLED = 1e3
 
 
 @dataclass(frozen=True)
@@ -142,6 +146,8 @@ class FrankWolfe:
                 problem.objective, memory.point, move.direction, move.image, length
             )
             image = moved.image
+            if _cancelled(memory.point.image, image):
+                image = None
         point = evaluate(problem.objective, memory.atoms.x, image)
         return self._state(problem, point, memory.atoms, counts)
 
@@ -195,6 +201,13 @@ class FrankWolfe:
         else:
             gains = {move.best: length, move.worst: -length}
             atoms.move(1.0, gains, move.worst if full else None)
+
+
+def _cancelled(before: Array | None, after: Array | None) -> bool:
+    """Tell whether an entry of a running image has lost most of its digits."""
+    if before is None or after is None:
+        return False
+    return bool((np.abs(before) > CANCELLED * np.abs(after)).any())
 
 
 def _difference(a: Array | None, b: Array | None) -> Array | None:

@@ -1,7 +1,7 @@
 """Column generation: solve on few columns, look at all of them now and then."""
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -45,8 +45,8 @@ class PartialPricing:
 
     @property
     def accepts(self) -> Requirements:
-        """A simplex and an objective with columns and second-order models."""
-        return self.inner.accepts
+        """What the inner method accepts, of a problem that can leave columns out."""
+        return replace(self.inner.accepts, problem=("restricted",))
 
     def begin(self, problem: Any, x: Array | None) -> State:
         """Return the first state."""

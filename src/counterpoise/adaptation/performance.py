@@ -1,0 +1,405 @@
+"""How good a model is where nobody has labels yet."""
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_random_state
+
+from counterpoise.adaptation.inputs import encoded, n_rows, table_encoder
+from counterpoise.adaptation.routing import fit_weighted, rows_of
+from counterpoise.evaluation.answers import Answers, joined_answers
+from counterpoise.evaluation.judging import Judge, Rows, as_they_are
+from counterpoise.evaluation.metrics import Metric, as_metric, is_classifier
+from counterpoise.evaluation.performance import (
+    CoveredPart,
+    MetricPerformance,
+    Performance,
+)
+from counterpoise.evaluation.reliability import reliability
+from counterpoise.evaluation.splits import folds_of
+from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.samples.effective_size import effective_sample_size
+from counterpoise.samples.overlap import NO_OVERLAP, SMALL, Overlap, overlap
+from counterpoise.validation import (
+    Matrix,
+    NoOverlapError,
+    PartialOverlapWarning,
+    as_classes,
+    as_responses,
+    as_weights,
+    check_number,
+    check_same_columns,
+    target_pieces,
+    two_samples,
+)
+from counterpoise.weights import AutoWeights
+
+# Rows of either sample that are weighed and that teach the model of the loss.
+MOST_ROWS = 5_000
+# Labelled target rows that have a spread.
+_FEWEST_LABELLED = 2
+_FEW_EFFECTIVE = 50
+
+
+def estimate_performance(
+    model: Any,
+    X: Any,
+    y: Any,
+    X_target: Any,
+    *,
+    metrics: Any = None,
+    level: float = 0.95,
+    X_lab: Any = None,
+    y_lab: Any = None,
+    sample_weight: Any = None,
+    weighter: Any = "auto",
+    cv: Any = None,
+    groups: Any = None,
+    random_state: Any = None,
+) -> Performance:
+    r"""Return how good the model is on the target, without the target's labels.
+
+    With losses :math:`L_i` of labelled source rows that the model was not fitted to,
+    their weights :math:`w_i` (the density ratio target/source), target rows
+    :math:`t_j`, and a regression :math:`g` of the loss on the row and the prediction:
+
+    ==============  ==================================================================
+    source          :math:`\mathrm{mean}\, L`: what everybody reports
+    weighted        :math:`\sum w L / \sum w`
+    direct          :math:`\mathrm{mean}_j\, g(t_j)`
+    doubly_robust   :math:`\mathrm{mean}_j\, g(t_j) + \sum \bar w (L - g)/\sum \bar w`,
+                    :math:`\bar w` cut at its 99 % quantile: right if w or g is
+    confidence      the mean of what the classifier's own probabilities, recalibrated
+                    on weighted rows, promise at the target rows
+    labelled        :math:`\mathrm{mean}_j\, g(t_j) + \mathrm{mean}_l (L_l - g(t_l))`
+                    over the rows of `X_lab`
+    ==============  ==================================================================
+
+    Parameters
+    ----------
+    model : fitted predictor
+        An `Adapted`, a pipeline around one, or anything that predicts.
+    X, y : table of shape (n, d), array of shape (n,)
+        Labelled source rows that the model was not fitted to; with `cv` they may be
+        those of its fit.
+    X_target : table of shape (m, d), or a tuple of such
+        Rows from where the model is to work.
+    metrics : str, callable, sequence of them, or None
+        See `as_metric`. None: log-loss, error rate or squared error.
+    level : float
+        Of the intervals.
+    X_lab, y_lab : table of shape (k, d), array of shape (k,)
+        A few labelled target rows, drawn by chance. They sharpen the estimate and tell
+        whether p(y | x) has changed.
+    sample_weight : array of shape (n,)
+        What the source rows count in every mean, apart from the weights.
+    weighter : "auto" or weighter
+        "auto": `AutoWeights`.
+    cv : None, int, "blocks" or splitter
+        None: the model is asked as it is. Else it is fitted again without each fold,
+        with the weights that it had, and asked about the fold; an `Adapted` must have
+        been fitted to the rows of `X`, in this order, and a pipeline's transformers
+        stay as they are.
+    groups : array of shape (n,)
+        Rows of one group are held out together.
+    random_state : int, RandomState or None
+        Seed of folds, subsamples, weights and resamples.
+
+    Returns
+    -------
+    Performance
+
+    Notes
+    -----
+    All but the estimate from labelled rows assume that p(y | x) has not changed, which
+    inputs cannot tell, and nothing is known where the source has no rows: therefore the
+    estimates for the covered part of the target (`.covered`), and none at all without
+    overlap. Weights and :math:`g` are learned from at most 5,000 rows of each sample.
+    Metrics that are no means over rows (AUC, R2, F1) have no direct and no doubly
+    robust estimate. How the intervals are made: `evaluation.estimates.mean_estimates`.
+
+    References
+    ----------
+    Shimodaira (2000) on weighted losses; Robins, Rotnitzky and Zhao (1994) on double
+    robustness; Angelopoulos et al. (2023) on predictions with few labels.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from counterpoise.datasets import make_gaussian_shift
+    >>> a, b = (make_gaussian_shift(2, random_state=seed) for seed in (0, 1))
+    >>> model = LinearRegression().fit(a.X, a.y)
+    >>> found = estimate_performance(model, b.X, b.y, b.X_target, random_state=0)
+    >>> truth = ((model.predict(b.X_target) - b.y_target) ** 2).mean()
+    >>> bool(found.doubly_robust.low < truth < found.doubly_robust.high)
+    True
+    """
+    check_number("level", level, low=0.0, high=1.0, closed="neither")
+    seed = int(check_random_state(random_state).randint(2**31 - 1))
+    n = n_rows(X)
+    counts = as_weights(sample_weight, n)
+    classifier = is_classifier(model, y)
+    labels = _labels(y, n, classifier, "y")
+    pieces = target_pieces(X_target)
+    if cv is None:
+        answers = Answers.of(model, [X], classifier)
+    else:
+        answers = _out_of_fold(model, X, labels, counts, cv, groups, classifier, seed)
+    rows = Rows(
+        answers,
+        labels,
+        counts,
+        Answers.of(model, list(pieces.values()), classifier),
+        _labelled(model, X, X_lab, y_lab, classifier),
+        *_numbers(X, pieces, X_lab),
+    )
+    wanted = [as_metric(one, model, labels) for one in _several(metrics)]
+    some, aims = (_some(len(z.rows), seed) for z in (answers, rows.answers_target))
+    seen = overlap(
+        rows.source[some],
+        rows.target[aims],
+        sample_weight=counts[some],
+        random_state=seed,
+    )
+    try:
+        if seen.verdict == NO_OVERLAP:
+            raise NoOverlapError(seen.thin, "thin", seen.auc)
+        ratio = _ratio(rows, some, aims, weighter, seed)
+    except NoOverlapError as error:
+        return _without_overlap(rows, wanted, error, level, seed)
+    return _with_overlap(rows, wanted, seen, some, aims, ratio, level, seed)
+
+
+def _with_overlap(
+    rows: Rows,
+    metrics: Sequence[Metric],
+    seen: Overlap,
+    some: Indices,
+    aims: Indices,
+    ratio: Array,
+    level: float,
+    seed: int,
+) -> Performance:
+    n, m = ratio.size, len(rows.answers_target.rows)
+    inside = some[seen.rows[seen.scores <= seen.threshold]]
+    aims_inside = aims[seen.rows_target[seen.scores_target <= seen.threshold]]
+    whole, covered = {}, {}
+    for metric in metrics:
+        judge = Judge(rows, metric, ratio, level, seed)
+        model = judge.loss_model(some) if metric.by_row is not None else None
+        whole[metric.name] = judge.performance(model, np.arange(n), np.arange(m))
+        covered[metric.name] = judge.performance(
+            model, inside, aims_inside, with_labelled=False
+        )
+    effective = effective_sample_size(rows.counts * ratio)
+    return Performance(
+        metrics=whole,
+        covered=CoveredPart(
+            share=1.0 - seen.thin,
+            effective_rows=effective_sample_size((rows.counts * ratio)[inside]),
+            metrics=covered,
+        ),
+        level=level,
+        thin=seen.thin,
+        verdict=seen.verdict,
+        n_source=n,
+        n_target=m,
+        effective_rows=effective,
+        statement=_statement(n, m, effective, seen.thin),
+        calibration=_calibration(rows, ratio),
+    )
+
+
+def _calibration(rows: Rows, ratio: Array) -> dict[str, Any] | None:
+    """Return whether the probabilities come true, on rows weighted like the target."""
+    answers = rows.answers
+    if answers.classes is None or "predict_proba" not in answers.said:
+        return None
+    p = answers.said["predict_proba"]
+    if p.shape[1] == 2:
+        predicted, true = p[:, 1], rows.labels == answers.classes[1]
+    else:
+        predicted = p.max(axis=1)
+        true = answers.classes[p.argmax(axis=1)] == rows.labels
+    return reliability(predicted, true, rows.counts * ratio)
+
+
+def _without_overlap(
+    rows: Rows,
+    metrics: Sequence[Metric],
+    error: NoOverlapError,
+    level: float,
+    seed: int,
+) -> Performance:
+    n, m = len(rows.answers.rows), len(rows.answers_target.rows)
+    reason = "the source does not cover the target"
+    reasons = dict.fromkeys(
+        ("weighted", "direct", "doubly_robust", "confidence"), reason
+    )
+    found = {}
+    for metric in metrics:
+        labelled = None
+        if rows.labelled is not None:
+            labelled = as_they_are(
+                metric, "labelled", *rows.labelled, None, level, seed
+            )
+        source = as_they_are(
+            metric, "source", rows.answers, rows.labels, rows.counts, level, seed
+        )
+        found[metric.name] = MetricPerformance(
+            metric.name,
+            metric.higher_is_better,
+            source,
+            labelled=labelled,
+            reasons=reasons,
+        )
+    return Performance(
+        metrics=found,
+        covered=None,
+        level=level,
+        thin=error.share,
+        verdict=NO_OVERLAP,
+        n_source=n,
+        n_target=m,
+        effective_rows=None,
+        statement=(
+            f"{error.share:.1%} of the target rows lie where the source has next to no "
+            "rows: how good the model is there cannot be told without labels. The "
+            "source's own figure does not speak for the target"
+        ),
+    )
+
+
+def _ratio(rows: Rows, some: Indices, aims: Indices, weighter: Any, seed: int) -> Array:
+    """Return the density ratio at all source rows, learned from some."""
+    if isinstance(weighter, str) and weighter == "auto":
+        weighter = AutoWeights(random_state=seed)
+    elif not hasattr(weighter, "weigh"):
+        raise TypeError(f'weighter must be "auto" or a weighter, got {weighter!r}')
+    with warnings.catch_warnings():
+        # What is thinly covered is in the record.
+        warnings.simplefilter("ignore", PartialOverlapWarning)
+        fitted = clone(weighter).fit(
+            rows.source[some],
+            X_target=rows.target[aims],
+            sample_weight=rows.counts[some],
+        )
+    ratio = np.empty(rows.source.shape[0])
+    ratio[some] = fitted.weights_
+    others = np.setdiff1d(np.arange(ratio.size), some)
+    if others.size:
+        ratio[others] = fitted.weigh(rows.source[others])
+    return ratio
+
+
+def _out_of_fold(
+    model: Any,
+    X: Any,
+    y: NDArray[Any],
+    counts: Array,
+    cv: Any,
+    groups: Any,
+    classifier: bool,
+    seed: int,
+) -> Answers:
+    """Return what clones of the model, fitted without a fold, say of the fold."""
+    if isinstance(model, Pipeline) and hasattr(model.steps[-1][1], "weighter_"):
+        X, model = model[:-1].transform(X), model.steps[-1][1]
+    estimator, weights = model, counts
+    plain = bool(np.all(counts == counts[0]))
+    if hasattr(model, "weighter_"):
+        estimator = model.estimator_
+        if len(model.weights_) != counts.size:
+            raise ValueError(
+                f"X has {counts.size} rows, the model was fitted to "
+                f"{len(model.weights_)}: with cv they must be the same rows"
+            )
+        weights = counts * model.weights_
+        plain = plain and not model.adapted_
+    parts, places = [], []
+    for kept, out in folds_of(cv, X, y, groups, is_classifier=classifier, seed=seed):
+        fitted = fit_weighted(
+            estimator,
+            rows_of(X, kept),
+            y[kept],
+            None if plain else weights[kept],
+        )
+        parts.append(Answers.of(fitted, [rows_of(X, out)], classifier))
+        places.append(out)
+    if not np.array_equal(np.sort(np.concatenate(places)), np.arange(counts.size)):
+        raise ValueError("cv must hold out every row exactly once")
+    return joined_answers(parts, places)
+
+
+def _numbers(
+    X: Any, pieces: dict[str, Any], X_lab: Any
+) -> tuple[Matrix, Matrix, Matrix | None]:
+    """Return source, target and labelled target rows as numbers, encoded alike."""
+    tables = tuple(pieces.values())
+    encoder = table_encoder(X, tables if X_lab is None else (*tables, X_lab))
+    if encoder is None:
+        source, target = two_samples(X, tables, accept_sparse=True)
+        assert target is not None
+        lab = None if X_lab is None else two_samples(X_lab, None, accept_sparse=True)[0]
+        return source, target, lab
+    return (
+        encoder.transform(X),
+        encoded(encoder, tables),
+        None if X_lab is None else encoder.transform(X_lab),
+    )
+
+
+def _labelled(
+    model: Any, X: Any, X_lab: Any, y_lab: Any, classifier: bool
+) -> tuple[Answers, NDArray[Any]] | None:
+    if (X_lab is None) != (y_lab is None):
+        missing = "X_lab" if X_lab is None else "y_lab"
+        raise ValueError(f"X_lab and y_lab belong together, {missing} is missing")
+    if X_lab is None:
+        return None
+    check_same_columns(X, X_lab, name="X_lab")
+    k = n_rows(X_lab)
+    if k < _FEWEST_LABELLED:
+        raise ValueError(f"X_lab has {k} row, at least 2 are needed for an interval")
+    return Answers.of(model, [X_lab], classifier), _labels(
+        y_lab, k, classifier, "y_lab"
+    )
+
+
+def _labels(y: Any, n: int, classifier: bool, name: str) -> NDArray[Any]:
+    if classifier:
+        return as_classes(y, n, name=name)
+    return as_responses(y, n, multi_output=np.ndim(y) == 2, name=name)
+
+
+def _several(metrics: Any) -> list[Any]:
+    if metrics is None or isinstance(metrics, str) or callable(metrics):
+        return [metrics]
+    found = list(metrics)
+    if not found:
+        raise ValueError("metrics is empty: name one, or None for the usual one")
+    return found
+
+
+def _some(n: int, seed: int) -> Indices:
+    """Return the places of all rows, or of some drawn by chance."""
+    if n <= MOST_ROWS:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(seed).choice(n, MOST_ROWS, replace=False))
+
+
+def _statement(n: int, m: int, effective: float, thin: float) -> str:
+    told = (
+        f"{n} labelled source rows, worth {effective:.0f} where the {m} target rows are"
+    )
+    if effective < _FEW_EFFECTIVE:
+        told += ": few, so that the intervals are wide"
+    told += f"; {thin:.1%} of the target is thinly covered by the source"
+    if thin > SMALL:
+        told += ": the estimates for the whole target extrapolate there"
+    return told

@@ -1,0 +1,68 @@
+"""`counterpoise diagnose`: what has shifted between two tables, and what is covered."""
+
+import argparse
+from typing import Any
+
+from counterpoise.cli.options import add_command
+
+_OPTIONS = (
+    "source",
+    "target",
+    "label",
+    "drop",
+    "categorical",
+    "numeric",
+    "id",
+    "time",
+    "seed",
+    "json",
+    "text",
+    "fail-if",
+    "max-memory",
+    "config",
+    "force",
+    "quiet",
+)
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    add_command(
+        commands,
+        "diagnose",
+        "say what has shifted between two tables, and what is covered",
+        _OPTIONS,
+        run,
+        needs=("source", "target"),
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Diagnose the shift and say it."""
+    from counterpoise.cli import ending
+    from counterpoise.cli.findings import of_end, of_record
+    from counterpoise.cli.pair import read_pair
+    from counterpoise.cli.progress import followed
+    from counterpoise.cli.record import SHIFT_NUMBERS, data_of, reproduced_by
+    from counterpoise.diagnosis import diagnose
+    from counterpoise.report.record import Record
+    from counterpoise.samples.overlap import NO_OVERLAP
+
+    conditions = ending.prepare(options, SHIFT_NUMBERS)
+    with followed(2, quiet=options.quiet) as progress, ending.memory_limit(options):
+        progress.step("reading the tables")
+        pair = read_pair(options)
+        for notice in pair.notices:
+            progress.notice(notice)
+        progress.step("diagnosing the shift")
+        diagnosis = diagnose(pair.X, pair.X_target, random_state=options.seed)
+        record = Record.of(
+            diagnosis,
+            data=data_of(pair),
+            reproduce=reproduced_by(options),
+            notices=list(progress.notices),
+        )
+    refused = diagnosis.verdict == NO_OVERLAP
+    code, reasons = ending.judged(record, conditions, refused=refused)
+    ending.say(options, record, [*of_record(record), *of_end(reasons)])
+    return code

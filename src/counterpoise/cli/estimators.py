@@ -1,0 +1,203 @@
+"""The models that `--estimator` offers: pipelines that take mixed tables."""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from counterpoise.cli.exits import WrongUse
+from counterpoise.cli.labels import CLASSIFICATION, REGRESSION
+from counterpoise.cli.typed_columns import CATEGORIES, DATES, NUMBERS
+
+# Trees count up to 255 categories of a column; the rarer ones share a place.
+MOST_CATEGORIES = 254
+# A category of fewer rows has no coefficient of its own.
+_FEWEST_ROWS = 10
+
+ONLY = {"logistic": CLASSIFICATION, "bayes": CLASSIFICATION, "ridge": REGRESSION}
+
+
+def build(
+    name: str,
+    task: str,
+    kinds: Mapping[str, str],
+    seed: int,
+    crowded: Collection[str] = (),
+) -> Any:
+    """Return a pipeline of scikit-learn, not fitted.
+
+    Missing values, categories, also new ones, and dates are dealt with inside.
+
+    Parameters
+    ----------
+    name : str
+        One of those that `--estimator` lists.
+    task : {"classification", "regression"}
+    kinds : mapping
+        What each column holds, in the order of the table.
+    seed : int
+    crowded : strings
+        Columns with more categories than trees can tell apart: the rarer ones share a
+        place.
+    """
+    from sklearn.pipeline import Pipeline
+
+    if ONLY.get(name, task) != task:
+        wanted = "classes" if ONLY[name] == CLASSIFICATION else "numbers"
+        raise WrongUse(
+            f"--estimator {name} predicts {wanted}, and the label is for {task}: take "
+            "linear"
+        )
+    if name == "boosting":
+        columns = _for_boosting(kinds, crowded)
+        model = _boosting(task, kinds, seed)
+    else:
+        trees = name in ("forest", "tree")
+        columns = _for_trees(kinds) if trees else _for_lines(kinds)
+        model = _model(name, task, seed)
+    return Pipeline([("columns", columns), ("model", model)])
+
+
+def kinds_of(model: Any) -> dict[str, str] | None:
+    """Return what each column of a saved model holds; None if another built it."""
+    from sklearn.compose import ColumnTransformer
+    from sklearn.pipeline import Pipeline
+
+    inner = getattr(model, "estimator_", None)
+    names = getattr(inner, "feature_names_in_", None)
+    if not isinstance(inner, Pipeline) or names is None:
+        return None
+    columns = inner.steps[0][1]
+    if not isinstance(columns, ColumnTransformer):
+        return None
+    found = {
+        str(name): kind
+        for kind, _, group in columns.transformers
+        if kind in (NUMBERS, CATEGORIES, DATES)
+        for name in group
+    }
+    if set(found) != set(names):
+        return None
+    return {str(name): found[name] for name in names}
+
+
+def _for_boosting(kinds: Mapping[str, str], crowded: Collection[str]) -> Any:
+    """Return numbers in bins, and categories by number."""
+    from sklearn.compose import ColumnTransformer
+    from sklearn.pipeline import Pipeline
+
+    from counterpoise.cli.bins import QuantileBins
+    from counterpoise.cli.dates import DateNumbers
+
+    categories: Any = _codes()
+    many = [name for name in kinds if kinds[name] == CATEGORIES and name in crowded]
+    if many:
+        # To count categories takes long: only where there are too many.
+        few = [name for name in kinds if kinds[name] == CATEGORIES and name not in many]
+        categories = ColumnTransformer(
+            [("few", _codes(), few), ("many", _codes(MOST_CATEGORIES), many)],
+            verbose_feature_names_out=False,
+        )
+    dates = Pipeline([("numbers", DateNumbers()), ("bins", QuantileBins())])
+    return _columns(kinds, QuantileBins(), categories, dates)
+
+
+def _for_trees(kinds: Mapping[str, str]) -> Any:
+    """Return columns as numbers for trees, which find their own thresholds."""
+    from counterpoise.cli.dates import DateNumbers
+
+    return _columns(kinds, "passthrough", _codes(), DateNumbers())
+
+
+def _codes(most: int | None = None) -> Any:
+    """Return what numbers categories; new and missing ones are NaN."""
+    from sklearn.preprocessing import OrdinalEncoder
+
+    nan = float("nan")
+    return OrdinalEncoder(
+        handle_unknown="use_encoded_value",
+        unknown_value=nan,
+        encoded_missing_value=nan,
+        max_categories=most,
+    )
+
+
+def _for_lines(kinds: Mapping[str, str]) -> Any:
+    """Return columns on a common scale, without gaps, a column a category."""
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import Pipeline
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    from counterpoise.cli.dates import DateNumbers
+
+    def scaled() -> list[tuple[str, Any]]:
+        fill = SimpleImputer(strategy="median", add_indicator=True)
+        return [("fill", fill), ("scale", StandardScaler())]
+
+    ones = OneHotEncoder(
+        handle_unknown="infrequent_if_exist",
+        min_frequency=_FEWEST_ROWS,
+        sparse_output=False,
+    )
+    dates = Pipeline([("numbers", DateNumbers()), *scaled()])
+    return _columns(kinds, Pipeline(scaled()), ones, dates)
+
+
+def _columns(
+    kinds: Mapping[str, str], numbers: Any, categories: Any, dates: Any
+) -> Any:
+    from sklearn.compose import ColumnTransformer
+
+    ways = {NUMBERS: numbers, CATEGORIES: categories, DATES: dates}
+    groups = {kind: [name for name in kinds if kinds[name] == kind] for kind in ways}
+    return ColumnTransformer(
+        [(kind, ways[kind], group) for kind, group in groups.items() if group],
+        verbose_feature_names_out=False,
+    )
+
+
+def _boosting(task: str, kinds: Mapping[str, str], seed: int) -> Any:
+    from sklearn.ensemble import (
+        HistGradientBoostingClassifier,
+        HistGradientBoostingRegressor,
+    )
+
+    # Numbers come first, then categories, then dates.
+    first = sum(kind == NUMBERS for kind in kinds.values())
+    count = sum(kind == CATEGORIES for kind in kinds.values())
+    boosting = (
+        HistGradientBoostingClassifier
+        if task == CLASSIFICATION
+        else HistGradientBoostingRegressor
+    )
+    return boosting(
+        categorical_features=list(range(first, first + count)) or None,
+        random_state=seed,
+    )
+
+
+def _model(name: str, task: str, seed: int) -> Any:
+    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+    from sklearn.linear_model import LogisticRegression, Ridge
+    from sklearn.naive_bayes import GaussianNB
+    from sklearn.svm import SVC, SVR
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+    if name == "linear":
+        name = "logistic" if task == CLASSIFICATION else "ridge"
+    classes = task == CLASSIFICATION
+    forest = {"n_estimators": 200, "min_samples_leaf": 3, "random_state": seed}
+    tree = {"min_samples_leaf": 20, "random_state": seed}
+    makers = {
+        "logistic": lambda: LogisticRegression(max_iter=1000),
+        "ridge": lambda: Ridge(),
+        "forest": lambda: (
+            RandomForestClassifier(**forest)
+            if classes
+            else RandomForestRegressor(**forest)
+        ),
+        "tree": lambda: (
+            DecisionTreeClassifier(**tree) if classes else DecisionTreeRegressor(**tree)
+        ),
+        "svm": lambda: SVC(random_state=seed) if classes else SVR(),
+        "bayes": lambda: GaussianNB(),
+    }
+    return makers[name]()

@@ -1,0 +1,99 @@
+"""`counterpoise evaluate`: a saved model's score on a target without labels."""
+
+import argparse
+from typing import Any
+
+from counterpoise.cli.exits import BadData
+from counterpoise.cli.options import add_command
+
+_OPTIONS = (
+    "model",
+    "source",
+    "label",
+    "target",
+    "metric",
+    "id",
+    "target-labels",
+    "level",
+    "seed",
+    "json",
+    "text",
+    "fail-if",
+    "max-memory",
+    "config",
+    "force",
+    "quiet",
+)
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    add_command(
+        commands,
+        "evaluate",
+        "estimate a saved model's score on a target without labels",
+        _OPTIONS,
+        run,
+        needs=("model", "source", "label", "target"),
+        epilog="--source are labelled rows that the model was not fitted to.",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Estimate the score and say it."""
+    from counterpoise.cli import ending
+    from counterpoise.cli.estimators import kinds_of
+    from counterpoise.cli.findings import of_end, of_record
+    from counterpoise.cli.pair import read_pair
+    from counterpoise.cli.performance import estimate
+    from counterpoise.cli.predict import read_model
+    from counterpoise.cli.progress import followed
+    from counterpoise.cli.record import SCORE_NUMBERS, data_of, reproduced_by
+    from counterpoise.cli.typed_columns import CATEGORIES, NUMBERS
+    from counterpoise.diagnosis import diagnose
+    from counterpoise.report.record import Record
+    from counterpoise.samples.overlap import NO_OVERLAP
+
+    conditions = ending.prepare(options, SCORE_NUMBERS)
+    with followed(2, quiet=options.quiet) as progress, ending.memory_limit(options):
+        progress.step("reading the model and the tables")
+        model = read_model(options.model)
+        names = [str(name) for name in getattr(model, "feature_names_in_", ())]
+        if not names:
+            raise BadData(f"{options.model} was fitted without names of columns")
+        kinds = kinds_of(model) or {}
+        pair = read_pair(
+            argparse.Namespace(
+                **vars(options),
+                only=tuple(names),
+                categorical=tuple(k for k, v in kinds.items() if v == CATEGORIES),
+                numeric=tuple(k for k, v in kinds.items() if v == NUMBERS),
+                task=_task(model),
+            )
+        )
+        for notice in pair.notices:
+            progress.notice(notice)
+        if len(pair.X) == model.weights_.size:
+            progress.notice(
+                "the model was fitted to as many rows: if they are these, the "
+                "estimate is too good; run estimates by folds"
+            )
+        progress.step("estimating the score on the target")
+        performance = estimate(model, pair, options)
+        record = Record.of(
+            diagnose(pair.X, pair.X_target, random_state=options.seed),
+            performance,
+            data=data_of(pair),
+            reproduce=reproduced_by(options),
+            notices=list(progress.notices),
+        )
+    refused = performance.verdict == NO_OVERLAP
+    code, reasons = ending.judged(record, conditions, refused=refused)
+    ending.say(options, record, [*of_record(record), *of_end(reasons)])
+    return code
+
+
+def _task(model: Any) -> str:
+    from sklearn.base import is_classifier
+
+    return "classification" if is_classifier(model) else "regression"

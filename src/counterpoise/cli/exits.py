@@ -1,0 +1,68 @@
+"""What the command line ends with: a code, and one line that says why."""
+
+from collections.abc import Iterable
+
+FINE = 0
+WRONG_USE = 1
+BAD_DATA = 2
+CONDITION_HOLDS = 3
+NO_OVERLAP = 4
+NOT_PROVED = 5
+# Shells say it so: 128 and the number of the signal.
+INTERRUPTED = 130
+# A fault of the program itself, as sysexits.h has it.
+FAULT = 70
+
+MEANINGS = {
+    FINE: "fine",
+    WRONG_USE: "wrong use",
+    BAD_DATA: "bad data",
+    CONDITION_HOLDS: "a --fail-if condition holds",
+    NO_OVERLAP: "the source does not cover the target",
+    NOT_PROVED: "a certificate does not hold",
+    INTERRUPTED: "interrupted; nothing was written",
+}
+
+
+class Stop(Exception):  # noqa: N818
+    """End the command with a code and a message of one line."""
+
+    code = FAULT
+
+
+class WrongUse(Stop):
+    """What was asked for makes no sense."""
+
+    code = WRONG_USE
+
+
+class BadData(Stop):
+    """A table cannot be used as it is."""
+
+    code = BAD_DATA
+
+
+def one_line(text: object) -> str:
+    """Return a message without line breaks and without runs of spaces.
+
+    Examples
+    --------
+    >>> one_line("first\\n  second")
+    'first second'
+    """
+    words = " ".join(str(text).split())
+    return "".join(letter if letter.isprintable() else "?" for letter in words)
+
+
+def listed(names: Iterable[object], most: int = 5) -> str:
+    """Return names in quotes, the first few of many.
+
+    Examples
+    --------
+    >>> listed("abc", most=2)
+    "'a', 'b' and 1 more"
+    """
+    quoted = [repr(name) for name in names]
+    if len(quoted) <= most:
+        return ", ".join(quoted)
+    return f"{', '.join(quoted[:most])} and {len(quoted) - most} more"

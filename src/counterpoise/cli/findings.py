@@ -1,0 +1,139 @@
+"""A record in words for a person: verdict first, then numbers, then the rest."""
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any
+
+from counterpoise.cli.terminal import Block, cells
+from counterpoise.evaluation.performance import ESTIMATES
+from counterpoise.report.metric_names import metric_in_words
+from counterpoise.report.record import Record
+from counterpoise.report.verdict import verdict_of
+from counterpoise.report.wording import told
+from counterpoise.samples.overlap import THIN_IN_PART
+
+# Features that are listed, those that moved most.
+_MOST = 5
+
+
+def of_record(record: Record) -> Iterator[Block]:
+    """Return the verdict, the numbers, what moved, what was chosen, what to do next."""
+    verdict = verdict_of(record)
+    lead = (told(verdict.lead),) if verdict.lead else ()
+    answers = tuple(
+        f"{one.question} {one.short}. {told(one.told)} {told(one.sure)}".rstrip()
+        for one in verdict.answers
+    )
+    word = record.at("shift.verdict")
+    yield Block(f"Verdict: {word}" if word else "Verdict", (verdict.title, *lead))
+    if answers:
+        yield Block("Why", answers)
+    numbers = tuple(
+        (one.label, "" if one.value is None else str(one.value), told(one.beside))
+        for one in verdict.numbers
+    )
+    if numbers:
+        yield Block("In numbers", rows=numbers)
+    yield from _performance(record)
+    yield from _moved(record)
+    yield from _chosen(record)
+    steps = tuple(told(step) for step in verdict.steps)
+    if steps:
+        yield Block("What to do next", steps)
+
+
+def of_end(reasons: Collection[str], files: Collection[Path] = ()) -> Iterator[Block]:
+    """Return why the exit code is not zero, and which files were written."""
+    if reasons:
+        yield Block("Not fine", tuple(reasons))
+    if files:
+        yield Block("Written", tuple(str(path) for path in files))
+
+
+def _performance(record: Record) -> Iterator[Block]:
+    """Return the estimates of the target score side by side."""
+    performance = record.at("performance")
+    if performance is None:
+        return
+    yield from _estimates(performance["metrics"], "the target")
+    covered = performance["covered"]
+    if covered is not None and record.at("shift.verdict") == THIN_IN_PART:
+        share = f"the covered {covered['share']:.1%} of the target"
+        yield from _estimates(covered["metrics"], share)
+
+
+def _estimates(metrics: dict[str, Any], where: str) -> Iterator[Block]:
+    for name, one in metrics.items():
+        rows = tuple(
+            (
+                kind.replace("_", " "),
+                *(_number(one[kind][key]) for key in ("value", "low", "high")),
+                one[kind]["assumption"],
+            )
+            for kind in ESTIMATES
+            if one[kind] is not None
+        )
+        better = "higher" if one["higher_is_better"] else "lower"
+        check = () if one["check"] is None else (one["check"]["words"],)
+        title = f"{metric_in_words(name).name} on {where} ({better} is better)"
+        header = ("estimate", "value", "low", "high", "right if")
+        yield Block(f"{title[0].upper()}{title[1:]}", check, header, rows)
+
+
+def _moved(record: Record) -> Iterator[Block]:
+    features = record.at("shift.features", [])
+    order = sorted(features, key=lambda one: -(one["effect"] or 0.0))[:_MOST]
+    rows = tuple(
+        cells(
+            one["name"],
+            one["effect"],
+            one["smd"],
+            one["ks"] if one["ks"] is not None else one["total_variation"],
+            one["target_missing"] - one["source_missing"] or None,
+            one["new_share"] or None,
+            one["adjusted_p_value"],
+        )
+        for one in order
+    )
+    header = (
+        "column",
+        "effect",
+        "mean difference",
+        "distance",
+        "more missing",
+        "new categories",
+        "p",
+    )
+    if rows:
+        yield Block("Moved most (in standard deviations)", (), header, rows)
+
+
+def _chosen(record: Record) -> Iterator[Block]:
+    lines = []
+    weights, model, guard = (record.at(key) for key in ("weights", "model", "guard"))
+    if weights is not None and weights["weighter"] is not None:
+        why = ""
+        if weights["candidates"]:
+            why = (
+                ", the simplest within one standard error of the best of "
+                f"{len(weights['candidates'])} by held-out score"
+            )
+        lines.append(f"weights: {weights['chosen']}{why}")
+        if weights["certificate"] is not None:
+            holds = "holds" if weights["certificate"]["holds"] else "DOES NOT HOLD"
+            lines.append(f"proof {holds}: {weights['certificate']['words']}")
+    if guard is not None:
+        lines.append(f"how much of them: {guard['reason']}")
+    if model is not None:
+        used = (
+            f"fitted to weights to the power {model['exponent']:g}"
+            if model["adapted"]
+            else "fitted to rows without weights"
+        )
+        lines.append(f"model: {model['type']}, {used}")
+    if lines:
+        yield Block("Chosen", tuple(lines))
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.4g}"

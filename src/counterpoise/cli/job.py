@@ -1,0 +1,156 @@
+"""The main job: diagnose, weigh, guard, fit, and estimate the target's score."""
+
+import json
+from argparse import Namespace
+from typing import Any
+
+import numpy as np
+
+from counterpoise.cli import ending, estimators, weighters
+from counterpoise.cli.exits import WrongUse
+from counterpoise.cli.findings import of_end, of_record
+from counterpoise.cli.pair import Pair, read_pair
+from counterpoise.cli.performance import estimate
+from counterpoise.cli.progress import Progress, followed
+from counterpoise.cli.record import ALL_NUMBERS, FIT_NUMBERS, data_of, reproduced_by
+from counterpoise.cli.writing import (
+    Write,
+    check_folder,
+    write_columns,
+    write_folder,
+    write_text,
+)
+from counterpoise.report.record import Record
+
+PAGE, RECORD, WEIGHTS = "report.html", "report.json", "weights.parquet"
+MODEL, TIMINGS = "model.skops", "timings.json"
+FILES = (PAGE, RECORD, WEIGHTS, MODEL, TIMINGS)
+# Folds of the estimate; where rows are many, fewer leave enough of them to fit to.
+N_FOLDS, FEW_FOLDS, MANY_ROWS = 5, 3, 20_000
+
+
+def do(options: Namespace, *, estimates: bool) -> int:
+    """Do the main job and return the exit code.
+
+    Parameters
+    ----------
+    options : those of `run` and `fit`
+    estimates : bool
+        Whether the score on the target is estimated too.
+    """
+    conditions = ending.prepare(options, ALL_NUMBERS if estimates else FIT_NUMBERS)
+    check_folder(options.out, FILES, force=options.force)
+    _check_metric(options.metric)
+    with followed(8 if estimates else 7, quiet=options.quiet) as progress:
+        with ending.memory_limit(options):
+            pair, model, performance = _done(options, progress, estimates=estimates)
+            progress.step("writing the record")
+            record = Record.of(
+                model,
+                performance,
+                data=data_of(pair),
+                reproduce=reproduced_by(options),
+                notices=list(progress.notices),
+            )
+        refused = "model" not in record
+        code, reasons = ending.judged(record, conditions, refused=refused)
+        files = {RECORD: write_text(record.to_json()), **_page(record, progress)}
+        if not refused:
+            files |= _model_files(options, pair, model)
+        progress.step("writing the files")
+        # The times of all steps but this one, which they would be part of.
+        times = {"seconds": progress.seconds, "cpu_seconds": progress.cpu_seconds}
+        files[TIMINGS] = write_text(json.dumps(times, indent=1) + "\n")
+        write_folder(options.out, files, stale=FILES)
+    written = [options.out / name for name in FILES if name in files]
+    ending.say(options, record, [*of_record(record), *of_end(reasons, written)])
+    return code
+
+
+def _done(
+    options: Namespace, progress: Progress, *, estimates: bool
+) -> tuple[Pair, Any, Any]:
+    """Return the samples, the fitted model, and its performance on the target.
+
+    Where the source does not cover the target, the diagnosis stands for the model.
+    """
+    from counterpoise.adaptation import Adapted
+    from counterpoise.validation import NoOverlapError
+
+    progress.step("reading the tables")
+    pair = read_pair(options)
+    for notice in pair.notices:
+        progress.notice(notice)
+    assert pair.task is not None
+    weighter: Any = "auto"
+    if options.weighter != "auto":
+        weighter = weighters.build(
+            options.weighter, force=options.despite_no_overlap, seed=options.seed
+        )
+    model = Adapted(
+        estimators.build(
+            options.estimator,
+            pair.task,
+            pair.kinds,
+            options.seed,
+            pair.crowded(estimators.MOST_CATEGORIES),
+        ),
+        weighter,
+        guard=options.weighter != "uniform",
+        cv=None if options.time is None else "blocks",
+        scoring=options.metric,
+        force=options.despite_no_overlap,
+        random_state=options.seed,
+    )
+    try:
+        model.fit(pair.X, pair.y, X_target=(pair.X_target,))
+    except NoOverlapError:
+        return pair, _diagnosis(model, pair, options.seed), None
+    if not estimates:
+        return pair, model, None
+    progress.step("estimating the score on the target")
+    # The rows are those of the fit: each is asked about by a model without it.
+    n_folds = FEW_FOLDS if len(pair.X) > MANY_ROWS else N_FOLDS
+    cv = n_folds if options.time is None else "blocks"
+    return pair, model, estimate(model, pair, options, cv=cv)
+
+
+def _diagnosis(model: Any, pair: Pair, seed: int) -> Any:
+    """Return the diagnosis of a fit that found no overlap."""
+    found = getattr(model, "diagnosis_", None)
+    if found is not None:
+        return found
+    from counterpoise.diagnosis import diagnose
+
+    return diagnose(pair.X, pair.X_target, random_state=seed)
+
+
+def _model_files(options: Namespace, pair: Pair, model: Any) -> dict[str, Write]:
+    ratio = np.ones(len(pair.X))
+    if model.weighter_ is not None:
+        ratio = model.weighter_.weights_
+    columns = pair.by_row(options.id, {"weight": model.weights_, "ratio": ratio})
+    return {WEIGHTS: write_columns(columns), MODEL: model.save}
+
+
+def _page(record: Record, progress: Progress) -> dict[str, Write]:
+    """Return what writes the page; nothing where what draws it is not installed."""
+    from counterpoise.report.page import render
+
+    try:
+        return {PAGE: render(record).save}
+    except ImportError as error:
+        progress.notice(f"there is no {PAGE}: {error}")
+        return {}
+
+
+def _check_metric(metric: str | None) -> None:
+    if metric is None:
+        return
+    from sklearn.metrics import get_scorer_names
+
+    if metric not in get_scorer_names():
+        raise WrongUse(
+            f"--metric must be the name of a scorer of scikit-learn, got {metric!r}: "
+            "accuracy, roc_auc, neg_log_loss, neg_mean_squared_error, ..."
+        )

@@ -1,0 +1,284 @@
+"""The options of all commands: one name, one meaning, one sentence."""
+
+import argparse
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from counterpoise.cli.config import read_config
+from counterpoise.cli.exits import WRONG_USE, WrongUse
+
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of the command line.
+
+    Attributes
+    ----------
+    help : str
+        One sentence.
+    kind : {"text", "texts", "names", "path", "whole", "size", "share", "flag"}
+        What it takes: texts are given by repeating the option, names with commas
+        between them.
+    default : object
+    shown : str
+        What help shows in place of a value.
+    choices : sequence of str or None
+    """
+
+    help: str
+    kind: str = "text"
+    default: Any = None
+    shown: str = "NAME"
+    choices: tuple[str, ...] | None = None
+
+
+ESTIMATORS = (
+    "boosting",
+    "linear",
+    "logistic",
+    "ridge",
+    "forest",
+    "tree",
+    "svm",
+    "bayes",
+)
+WEIGHTERS = (
+    "auto",
+    "uniform",
+    "kliep",
+    "lsif",
+    "ulsif",
+    "rulsif",
+    "kmm",
+    "log-linear",
+    "log-quadratic",
+    "discriminator",
+)
+
+OPTIONS: dict[str, Option] = {
+    "source": Option("table of labelled rows (CSV or Parquet)", "path", shown="FILE"),
+    "target": Option(
+        "table of rows from where the model will work", "path", shown="FILE"
+    ),
+    "table": Option("table of rows to predict (CSV or Parquet)", "path", shown="FILE"),
+    "model": Option("model.skops of an earlier run", "path", shown="FILE"),
+    "label": Option("column of the source to predict"),
+    "out": Option("where to write; nothing is written elsewhere", "path", shown="PATH"),
+    "json": Option(
+        "write the record as JSON to this file, '-' for stdout", shown="FILE"
+    ),
+    "text": Option("print the findings to stdout as plain text", "flag", False),
+    "estimator": Option(
+        "the model to fit: %(choices)s (default: boosting)",
+        default="boosting",
+        choices=ESTIMATORS,
+    ),
+    "weighter": Option(
+        "how rows are weighed: %(choices)s (default: auto)",
+        default="auto",
+        choices=WEIGHTERS,
+    ),
+    "metric": Option(
+        "a scikit-learn scorer's name, such as accuracy or neg_log_loss; default: "
+        "log-loss of classes, squared error of numbers"
+    ),
+    "task": Option(
+        "what the label is: %(choices)s (default: auto)",
+        default="auto",
+        choices=("auto", "classification", "regression"),
+    ),
+    "categorical": Option("columns to read as categories", "names", (), "A,B"),
+    "numeric": Option("columns to read as numbers", "names", (), "A,B"),
+    "drop": Option("columns to leave out", "names", (), "A,B"),
+    "id": Option("column that names the rows; not used to predict"),
+    "time": Option(
+        "column to order the source rows by; folds are blocks of time then, and it is "
+        "not used to predict"
+    ),
+    "target-labels": Option(
+        "use the labels that target rows have, to sharpen the estimate and to test "
+        "whether p(y|x) is the same",
+        "flag",
+        False,
+    ),
+    "level": Option("level of the intervals (default: 0.95)", "share", 0.95, "SHARE"),
+    "seed": Option("seed of all choices (default: 0)", "whole", 0, "N"),
+    "fail-if": Option(
+        "end with code 3 if this holds, such as 'ess<0.2'; can be repeated",
+        "texts",
+        (),
+        "CONDITION",
+    ),
+    "max-memory": Option(
+        "largest array to hold, such as 500M or 2G (default: 1 GiB)",
+        "size",
+        shown="SIZE",
+    ),
+    "config": Option(
+        "TOML file with options by their long names; the command line wins",
+        "path",
+        shown="FILE",
+    ),
+    "force": Option("overwrite files that are there", "flag", False),
+    "despite-no-overlap": Option(
+        "go on where the source does not cover the target", "flag", False
+    ),
+    "probabilities": Option("add a column for each class", "flag", False),
+    "quiet": Option("say nothing but errors", "flag", False),
+}
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser for which wrong use is code 1."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong in one line."""
+        self.exit(WRONG_USE, f"{self.prog}: {message} ({self.prog} --help)\n")
+
+
+def add_command(
+    commands: Any,
+    name: str,
+    about: str,
+    options: Sequence[str],
+    run: Callable[[argparse.Namespace], int],
+    *,
+    needs: Collection[str] = (),
+    defaults: Mapping[str, Any] | None = None,
+    epilog: str | None = None,
+) -> None:
+    """Add a command to the parser.
+
+    Parameters
+    ----------
+    commands : argparse's sub-parsers
+    name, about : str
+    options : names of `OPTIONS`
+    run : callable
+        Gets the options, one attribute each, and returns the exit code.
+    needs : names
+        Options without which there is nothing to do.
+    defaults : mapping
+        Where they differ from those of `OPTIONS`.
+    epilog : str
+        The last lines of the help.
+    """
+    parser = commands.add_parser(
+        name,
+        help=about,
+        description=about,
+        epilog=epilog,
+        argument_default=argparse.SUPPRESS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    for option in options:
+        _add(parser, option, needed=option in needs)
+
+    def complete(given: argparse.Namespace) -> argparse.Namespace:
+        # argparse writes "max_memory" for --max-memory.
+        said = {name.replace("_", "-"): value for name, value in vars(given).items()}
+        from_file = {}
+        if "config" in said:
+            kinds = {option: OPTIONS[option].kind for option in options}
+            from_file = read_config(Path(said["config"]), kinds)
+        values = {**(defaults or {}), **from_file}
+        values |= {option: said[option] for option in options if option in said}
+        lacking = [f"--{option}" for option in needs if values.get(option) is None]
+        if lacking:
+            raise WrongUse(f"{name} needs {' and '.join(lacking)}")
+        return completed(name, options, values)
+
+    parser.set_defaults(complete=complete, run=run)
+
+
+def completed(
+    command: str, options: Sequence[str], values: Mapping[str, Any]
+) -> argparse.Namespace:
+    """Return all options of a command: the values given, and else the defaults.
+
+    Examples
+    --------
+    >>> completed("weigh", ("seed", "max-memory"), {"max-memory": "1K"})
+    Namespace(command='weigh', seed=0, max_memory=1000)
+    """
+    return argparse.Namespace(
+        command=command,
+        **{
+            name.replace("-", "_"): read_value(
+                name, values.get(name, OPTIONS[name].default)
+            )
+            for name in options
+        },
+    )
+
+
+def read_value(name: str, value: Any) -> Any:
+    """Return an option's value as what it stands for.
+
+    Examples
+    --------
+    >>> read_value("drop", "a, b"), read_value("max-memory", "1.5G")
+    (('a', 'b'), 1500000000)
+    """
+    option = OPTIONS[name]
+    if value is None:
+        return None
+    if option.kind == "names":
+        parts = value.split(",") if isinstance(value, str) else value
+        return tuple(str(part).strip() for part in parts if str(part).strip())
+    if option.kind == "texts":
+        return (value,) if isinstance(value, str) else tuple(value)
+    if option.kind == "path":
+        return Path(value)
+    if option.kind == "size":
+        return _size(name, value)
+    if option.kind in ("whole", "share"):
+        return _number(name, value, option.kind)
+    if option.choices is not None and value not in option.choices:
+        known = ", ".join(option.choices)
+        raise WrongUse(f"--{name} must be one of {known}, got {value!r}")
+    return value
+
+
+def _add(parser: argparse.ArgumentParser, name: str, *, needed: bool) -> None:
+    option = OPTIONS[name]
+    about = option.help.replace("%(choices)s", ", ".join(option.choices or ()))
+    about = f"{about} (needed)" if needed else about
+    if option.kind == "flag":
+        parser.add_argument(f"--{name}", action="store_true", help=about)
+        return
+    parser.add_argument(
+        f"--{name}",
+        action="append" if option.kind == "texts" else "store",
+        metavar=option.shown,
+        help=about,
+    )
+
+
+def _number(name: str, value: Any, kind: str) -> int | float:
+    try:
+        number = int(str(value)) if kind == "whole" else float(value)
+    except ValueError as error:
+        wanted = "a whole number" if kind == "whole" else "a number"
+        raise WrongUse(f"--{name} must be {wanted}, got {value!r}") from error
+    if kind == "whole" and not 0 <= number < 2**32:
+        raise WrongUse(f"--{name} must be from 0 to 2**32 - 1, got {number}")
+    if kind == "share" and not 0 < number < 1:
+        raise WrongUse(f"--{name} must lie between 0 and 1, got {number}")
+    return number
+
+
+def _size(name: str, value: Any) -> int:
+    found = re.fullmatch(r"([\d.]+)\s*([KMGT]?)(?:i?B)?", str(value).strip(), re.I)
+    try:
+        number = float(found[1]) * _UNITS[found[2].upper()] if found else 0.0
+    except ValueError:
+        number = 0.0
+    if not 1 <= number < 2**62:
+        raise WrongUse(f"--{name} must be a size such as 500M or 2G, got {value!r}")
+    return int(number)

@@ -1,0 +1,112 @@
+"""`counterpoise predict`: a saved model's answers for a table."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from counterpoise.cli.exits import BadData, Stop, listed
+from counterpoise.cli.options import add_command
+from counterpoise.cli.tables import Table
+
+_OPTIONS = (
+    "model",
+    "table",
+    "out",
+    "id",
+    "probabilities",
+    "config",
+    "force",
+    "quiet",
+)
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    add_command(
+        commands,
+        "predict",
+        "predict with a saved model",
+        _OPTIONS,
+        run,
+        needs=("model", "table", "out"),
+        epilog="--out is a .parquet or .csv file: a row a row of the table.",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Predict the rows of a table and write the predictions."""
+    import numpy as np
+
+    from counterpoise.cli.findings import of_end
+    from counterpoise.cli.progress import followed
+    from counterpoise.cli.terminal import show
+    from counterpoise.cli.writing import check_file, write_columns, write_file
+
+    check_file(options.out, force=options.force)
+    with followed(3, quiet=options.quiet) as progress:
+        progress.step("reading the model and the table")
+        model = read_model(options.model)
+        table = read_for_model(model, options.table)
+        if options.id is not None:
+            table.check_has([options.id], "--id")
+        X = frame_for_model(model, table)
+        progress.step("predicting")
+        key, values = "row", np.arange(1, table.n_rows + 1)
+        if options.id is not None:
+            key, values = options.id, table.columns[options.id]
+        columns: dict[str, Any] = {key: values, "prediction": model.predict(X)}
+        if options.probabilities:
+            if not hasattr(model, "predict_proba"):
+                raise BadData(f"{options.model} holds a model without probabilities")
+            chances = model.predict_proba(X)
+            for k, name in enumerate(model.classes_):
+                columns[f"probability of {name}"] = chances[:, k]
+        progress.step("writing the predictions")
+        write_file(options.out, write_columns(columns))
+    if not options.quiet:
+        show(of_end([], [options.out]))
+    return 0
+
+
+def read_model(path: Path) -> Any:
+    """Return a saved model; refuse what is none."""
+    from counterpoise.adaptation.saving import load
+
+    try:
+        return load(path)
+    except ImportError:
+        raise
+    except Exception as error:
+        if isinstance(error, Stop):
+            raise
+        raise BadData(f"{path}: {error}") from error
+
+
+def read_for_model(model: Any, path: Path) -> Table:
+    """Return a table, read as the model wants its columns."""
+    from counterpoise.cli.estimators import kinds_of
+    from counterpoise.cli.tables import read_table
+    from counterpoise.cli.typed_columns import CATEGORIES
+
+    kinds = kinds_of(model) or {}
+    return read_table(path, as_text=[k for k, v in kinds.items() if v == CATEGORIES])
+
+
+def frame_for_model(model: Any, table: Table) -> Any:
+    """Return the model's columns of a table, in the model's order."""
+    from counterpoise.cli.estimators import kinds_of
+    from counterpoise.cli.pair import frame_of
+    from counterpoise.cli.typed_columns import NOTHING, NUMBERS, kind_of
+
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        raise BadData("the model was fitted without names of columns: use it in Python")
+    lacking = [str(name) for name in names if name not in table.names]
+    if lacking:
+        plural = "columns" if len(lacking) > 1 else "column"
+        raise BadData(f"{table.path} lacks the {plural} {listed(lacking)} of the model")
+    kinds = kinds_of(model)
+    if kinds is None:
+        found = {str(name): kind_of(table, str(name)) for name in names}
+        kinds = {k: NUMBERS if v == NOTHING else v for k, v in found.items()}
+    return frame_of(table, kinds)

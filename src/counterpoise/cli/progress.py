@@ -1,0 +1,156 @@
+"""What is being done, and for how long: bars on a terminal, lines elsewhere."""
+
+import logging
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, TextIO
+
+from counterpoise.cli.exits import one_line
+
+
+class Progress:
+    """Steps, one after the other, with their times.
+
+    Parameters
+    ----------
+    total : int
+        How many steps there will be, about.
+    quiet : bool
+        Whether nothing is said.
+    stream : text file or None
+        Where it is said; stderr if None.
+
+    Attributes
+    ----------
+    seconds, cpu_seconds : dict
+        Seconds of each step that is over, on the clock and of the processors.
+    """
+
+    def __init__(
+        self, total: int, *, quiet: bool = False, stream: TextIO | None = None
+    ) -> None:
+        self.seconds: dict[str, float] = {}
+        self.cpu_seconds: dict[str, float] = {}
+        self._stream = sys.stderr if stream is None else stream
+        self._quiet = quiet
+        self._step: str | None = None
+        self._since = self._cpu_since = 0.0
+        self._said: list[str] = []
+        self._bar, self._task = self._rich(total)
+
+    def step(self, what: str) -> None:
+        """End the step before and begin another."""
+        self.end()
+        self._step, self._since = what, time.perf_counter()
+        self._cpu_since = time.process_time()
+        if self._bar is not None:
+            self._bar.update(self._task, description=what, refresh=True)
+
+    def end(self) -> None:
+        """End the step that is going on, if one is."""
+        if self._step is None:
+            return
+        passed = time.perf_counter() - self._since
+        used = time.process_time() - self._cpu_since
+        self.seconds[self._step] = self.seconds.get(self._step, 0.0) + passed
+        self.cpu_seconds[self._step] = self.cpu_seconds.get(self._step, 0.0) + used
+        if self._bar is not None:
+            self._bar.advance(self._task)
+        elif not self._quiet:
+            print(f"{self._step}: {passed:.1f} s", file=self._stream, flush=True)
+        self._step = None
+
+    def notice(self, text: str) -> None:
+        """Say something that the user should know, once."""
+        text = one_line(text)
+        if text in self._said:
+            return
+        self._said.append(text)
+        if self._quiet:
+            return
+        if self._bar is not None:
+            self._bar.console.print(f"note: {text}", markup=False, highlight=False)
+        else:
+            print(f"note: {text}", file=self._stream, flush=True)
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What was said."""
+        return tuple(self._said)
+
+    def stop(self) -> None:
+        """Take the bar away."""
+        self.end()
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+    def _rich(self, total: int) -> tuple[Any, Any]:
+        if self._quiet or not self._stream.isatty():
+            return None, None
+        try:
+            from rich.console import Console
+            from rich.progress import (
+                BarColumn,
+                MofNCompleteColumn,
+                TextColumn,
+                TimeElapsedColumn,
+            )
+            from rich.progress import Progress as Bar
+        except ImportError:
+            return None, None
+        bar = Bar(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=Console(file=self._stream),
+            transient=True,
+        )
+        task = bar.add_task("", total=total)
+        bar.start()
+        return bar, task
+
+
+@contextmanager
+def followed(total: int, *, quiet: bool = False) -> Iterator[Progress]:
+    """Show the steps of what runs inside, also those that the library logs.
+
+    The library's warnings become notices.
+    """
+    progress = Progress(total, quiet=quiet)
+    logger, handler = logging.getLogger("counterpoise"), _Steps(progress)
+    level, passed_on = logger.level, logger.propagate
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
+    shown = warnings.showwarning
+    try:
+        with warnings.catch_warnings():
+            # What numpy and scikit-learn say to programmers means nothing here.
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("always", UserWarning)
+            warnings.showwarning = lambda message, *_, **__: progress.notice(
+                str(message)
+            )
+            yield progress
+    finally:
+        warnings.showwarning = shown
+        logger.removeHandler(handler)
+        logger.setLevel(level)
+        logger.propagate = passed_on
+        progress.stop()
+
+
+class _Steps(logging.Handler):
+    """Takes what the library logs for steps."""
+
+    def __init__(self, progress: Progress) -> None:
+        super().__init__(logging.INFO)
+        self._progress = progress
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._progress.step(record.getMessage())

@@ -1,0 +1,110 @@
+"""What the command line knows beside the library, and numbers by short names."""
+
+from argparse import Namespace
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+from counterpoise.cli.pair import Pair
+from counterpoise.cli.tables import Table
+from counterpoise.report.record import Record
+
+# Where files are, and what is shown, does not change what is found.
+_NOT_RECORDED = (
+    "command",
+    "source",
+    "target",
+    "model",
+    "table",
+    "out",
+    "json",
+    "text",
+    "config",
+    "force",
+    "quiet",
+)
+# Numbers of the record by the short names of --fail-if.
+_SHORT = {
+    "auc": "shift.auc",
+    "auc_low": "shift.auc_low",
+    "auc_high": "shift.auc_high",
+    "mmd": "shift.mmd",
+    "mmd_p_value": "shift.mmd_p_value",
+    "thin": "shift.thin",
+    "covered": "shift.covered",
+    "n_source": "data.source.rows",
+    "n_target": "data.target.rows",
+    "ess": "weights.effective_share",
+    "largest_weight": "weights.largest",
+    "exponent": "model.exponent",
+    "gain": "guard.gain",
+    "score": "headline.value",
+    "score_low": "headline.low",
+    "score_high": "headline.high",
+    "source_score": "headline.source",
+}
+ALL_NUMBERS = tuple(_SHORT)
+SHIFT_NUMBERS = ALL_NUMBERS[:9]
+WEIGHT_NUMBERS = ("n_source", "n_target", "ess", "largest_weight")
+FIT_NUMBERS = ALL_NUMBERS[:13]
+SCORE_NUMBERS = (*SHIFT_NUMBERS, *ALL_NUMBERS[13:])
+
+
+def data_of(pair: Pair) -> dict[str, Any]:
+    """Return what was read: files, columns, gaps, classes; never a row."""
+    columns = [
+        {
+            "name": name,
+            "kind": kind,
+            "missing_source": float(pair.X[name].isna().mean()),
+            "missing_target": float(pair.X_target[name].isna().mean()),
+        }
+        for name, kind in pair.kinds.items()
+    ]
+    found: dict[str, Any] = {
+        "source": {**_file(pair.source), "rows": len(pair.X)},
+        "target": {**_file(pair.target), "rows": len(pair.X_target)},
+        "columns": columns,
+        "task": pair.task,
+    }
+    if pair.task == "classification" and pair.y is not None:
+        values, counts = np.unique(pair.y, return_counts=True)
+        found["classes"] = [
+            {"class": value, "rows": int(count)}
+            for value, count in zip(values.tolist(), counts.tolist(), strict=True)
+        ]
+    return found
+
+
+def reproduced_by(options: Namespace) -> dict[str, Any]:
+    """Return the command and its options, but for where files are."""
+    return {
+        "command": options.command,
+        "options": {
+            key: list(value) if isinstance(value, tuple) else value
+            for key, value in sorted(vars(options).items())
+            if key not in _NOT_RECORDED
+        },
+    }
+
+
+def flat_numbers(record: Record, names: Collection[str]) -> dict[str, float | None]:
+    """Return numbers of the record by their short names, None where undefined.
+
+    Examples
+    --------
+    >>> flat_numbers(Record.from_dict({"shift": {"auc": 0.7}}), ["auc", "ess"])
+    {'auc': 0.7, 'ess': None}
+    """
+    found = {name: record.at(_SHORT[name]) for name in names}
+    return {name: None if v is None else float(v) for name, v in found.items()}
+
+
+def is_proved(record: Record) -> bool:
+    """Return whether the certificate of the weights holds, where there is one."""
+    return bool(record.at("weights.certificate.holds", True))
+
+
+def _file(table: Table) -> dict[str, Any]:
+    return {"file": table.path.name, "sha256": table.sha256}

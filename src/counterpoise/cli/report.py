@@ -1,0 +1,61 @@
+"""`counterpoise report`: the page of a record, made again."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    about = "make the page of a record again"
+    parser = commands.add_parser("report", help=about, description=about)
+    parser.add_argument("record", type=Path, help="report.json of an earlier run")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help="page to write (default: the record's name with .html)",
+    )
+    parser.add_argument(
+        "--text",
+        action="store_true",
+        help="print the report to stdout as plain text; a page is written with --out "
+        "alone",
+    )
+    parser.add_argument(
+        "--force", action="store_true", help="overwrite files that are there"
+    )
+    parser.set_defaults(complete=lambda given: given, run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the page, or print the text."""
+    from counterpoise.cli.exits import FINE
+    from counterpoise.cli.writing import check_file, write_file
+    from counterpoise.report import render
+
+    out = options.out
+    if out is None and not options.text:
+        out = options.record.with_suffix(".html")
+    if out is not None:
+        check_file(out, force=options.force)
+    record = read_record(options.record)
+    page = render(record)
+    if options.text:
+        sys.stdout.write(page.text())
+    if out is not None:
+        write_file(out, page.save)
+        print(f"written: {out}", file=sys.stderr)
+    return FINE
+
+
+def read_record(path: Path) -> Any:
+    """Return the record of a file, or say why it is none."""
+    from counterpoise.cli.exits import BadData
+    from counterpoise.report import Record
+
+    try:
+        return Record.load(path)
+    except (ValueError, TypeError) as error:
+        raise BadData(f"{path}: {error}") from error

@@ -1,0 +1,55 @@
+"""`counterpoise run`: the main job, from two tables to a verdict."""
+
+import argparse
+from typing import Any
+
+from counterpoise.cli.options import add_command
+
+OPTIONS = (
+    "source",
+    "label",
+    "target",
+    "out",
+    "estimator",
+    "metric",
+    "weighter",
+    "task",
+    "drop",
+    "categorical",
+    "numeric",
+    "id",
+    "time",
+    "target-labels",
+    "level",
+    "seed",
+    "json",
+    "text",
+    "fail-if",
+    "max-memory",
+    "config",
+    "force",
+    "despite-no-overlap",
+    "quiet",
+)
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    add_command(
+        commands,
+        "run",
+        "do the main job: diagnose, weigh, fit, estimate the score on the target",
+        OPTIONS,
+        run,
+        needs=("source", "label", "target", "out"),
+        epilog="writes report.html, report.json, weights.parquet, model.skops and "
+        "timings.json into the folder --out;\nwhere the source does not cover the "
+        "target (code 4), the report with the diagnosis alone.",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Do the main job."""
+    from counterpoise.cli.job import do
+
+    return do(options, estimates=True)

@@ -1,0 +1,261 @@
+"""One metric for some rows: every estimate that is defined, and why others are not."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse, stats
+
+from counterpoise.evaluation.answers import Answers
+from counterpoise.evaluation.estimates import (
+    CLIP_QUANTILE,
+    Estimate,
+    Evidence,
+    confidence_estimate,
+    labelled_estimate,
+    mean_estimate,
+    mean_estimates,
+    scored_estimate,
+)
+from counterpoise.evaluation.intervals import weighted_mean_error
+from counterpoise.evaluation.loss_model import fit_loss_model
+from counterpoise.evaluation.metrics import Metric
+from counterpoise.evaluation.performance import LabelCheck, MetricPerformance
+from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.samples.effective_size import effective_sample_size
+from counterpoise.validation import Matrix
+
+# A change of p(y | x) is said from this p-value on.
+_SURPRISE = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """What is known of the rows, and what the model says of them."""
+
+    answers: Answers
+    labels: NDArray[Any]
+    counts: Array
+    answers_target: Answers
+    labelled: tuple[Answers, NDArray[Any]] | None
+    source: Matrix
+    target: Matrix
+    source_lab: Matrix | None
+
+    def features(self) -> tuple[Array, Array, Array | None]:
+        """Return what the model of the loss sees, of source, target, labelled rows."""
+        lab = None if self.labelled is None else self.labelled[0]
+        return (
+            _features(self.source, self.answers),
+            _features(self.target, self.answers_target),
+            None if lab is None else _features(self.source_lab, lab),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Modelled:
+    """Losses of the source rows, modelled there and at the target rows."""
+
+    losses: Array = field(repr=False)
+    modelled: Array = field(repr=False)
+    modelled_target: Array = field(repr=False)
+    labelled: tuple[Array, Array] | None = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """One metric, estimated for all rows or some."""
+
+    rows: Rows
+    metric: Metric
+    ratio: Array
+    level: float
+    seed: int
+
+    def loss_model(self, some: Indices) -> Modelled:
+        """Return the model of the loss, learned from some of the source rows."""
+        rows, metric = self.rows, self.metric
+        features, features_target, features_lab = rows.features()
+        losses = metric.rows(rows.answers, rows.answers.rows, rows.labels)
+        weights = (rows.counts * self.ratio)[some]
+        used = some[weights > 0]
+        found = fit_loss_model(
+            features[used],
+            losses[used],
+            weights[weights > 0],
+            features_target,
+            self.seed,
+        )
+        modelled = np.empty(losses.size)
+        modelled[used] = found.rows
+        others = np.setdiff1d(np.arange(losses.size), used)
+        if others.size:
+            modelled[others] = found.at(features[others])
+        labelled = None
+        if rows.labelled is not None:
+            assert features_lab is not None
+            answers, y = rows.labelled
+            labelled = metric.rows(answers, answers.rows, y), found.at(features_lab)
+        return Modelled(losses, modelled, found.target, labelled)
+
+    def performance(
+        self,
+        model: Modelled | None,
+        some: Indices,
+        aims: Indices,
+        with_labelled: bool = True,
+    ) -> MetricPerformance:
+        """Return all estimates for some rows of both samples."""
+        rows, metric = self.rows, self.metric
+        found: dict[str, Estimate | None] = {}
+        reasons: dict[str, str] = {}
+        check = None
+        if model is not None:
+            evidence = Evidence(
+                model.losses,
+                self.ratio,
+                rows.counts,
+                model.modelled,
+                model.modelled_target,
+            ).take(some, aims)
+            found |= mean_estimates(metric, evidence, self.level)
+            if model.labelled is not None and with_labelled:
+                found["labelled"] = labelled_estimate(
+                    metric, *model.labelled, evidence.modelled_target, self.level
+                )
+                check = label_check(evidence, *model.labelled)
+        else:
+            found |= self._scored(some, with_labelled)
+            why = f"{metric.name} is no mean over rows"
+            reasons |= {"direct": why, "doubly_robust": why}
+            reasons |= {
+                name: "not defined for rows of one class"
+                for name, one in found.items()
+                if one is None
+            }
+        confidence, why_not = self._confidence(some, aims)
+        if why_not:
+            reasons["confidence"] = why_not
+        return MetricPerformance(
+            metric.name,
+            metric.higher_is_better,
+            confidence=confidence,
+            check=check,
+            reasons=reasons,
+            **found,  # type: ignore[arg-type]
+        )
+
+    def _scored(self, some: Indices, with_labelled: bool) -> dict[str, Estimate | None]:
+        rows, metric = self.rows, self.metric
+        answers, y = rows.answers.take(some), rows.labels[some]
+        counts = rows.counts[some]
+        found = {
+            name: scored_estimate(
+                metric, name, answers, y, counts, ratio, self.level, self.seed
+            )
+            for name, ratio in (("source", None), ("weighted", self.ratio[some]))
+        }
+        if rows.labelled is not None and with_labelled:
+            found["labelled"] = as_they_are(
+                metric, "labelled", *rows.labelled, None, self.level, self.seed
+            )
+        return found
+
+    def _confidence(
+        self, some: Indices, aims: Indices
+    ) -> tuple[Estimate | None, str | None]:
+        rows = self.rows
+        answers, y = rows.answers, rows.labels
+        if answers.classes is None or "predict_proba" not in answers.said:
+            return None, "the model gives no probabilities"
+        if self.metric.root or answers.classes.size < 2:
+            return None, "it needs two classes and a metric of them"
+        weights = rows.counts * self.ratio
+        place = np.searchsorted(answers.classes, y)
+        place = np.minimum(place, answers.classes.size - 1)
+        known = (answers.classes[place] == y) & (weights > 0)
+        some = some[known[some]]
+        if np.unique(place[some]).size < 2:
+            return None, "the labels are all of one class"
+        found = confidence_estimate(
+            self.metric,
+            answers.take(some),
+            place[some],
+            weights[some],
+            rows.answers_target.take(aims),
+            self.level,
+            self.seed,
+        )
+        return found, None
+
+
+def label_check(evidence: Evidence, losses: Array, modelled: Array) -> LabelCheck:
+    r"""Return whether labelled target rows contradict an unchanged p(y | x).
+
+    .. math:: d = \mathrm{mean}_l (L_l - g(t_l)) - \sum \bar w (L - g) / \sum \bar w
+
+    is zero up to chance if p(y | x) is the same in both samples, the weights being the
+    ratio or the model of the loss right.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        Of the source rows.
+    losses, modelled : array of shape (k,)
+        Of labelled target rows.
+    """
+    cut = np.minimum(evidence.ratio, np.quantile(evidence.ratio, CLIP_QUANTILE))
+    share = evidence.counts * cut
+    share = share / share.sum()
+    rest, rest_source = losses - modelled, evidence.losses - evidence.modelled
+    difference = float(rest.mean() - share @ rest_source)
+    error = float(
+        np.hypot(
+            rest.std(ddof=1) / np.sqrt(rest.size),
+            weighted_mean_error(rest_source, share),
+        )
+    )
+    freedom = max(min(rest.size, effective_sample_size(share)) - 1, 1.0)
+    if error == 0.0:
+        statistic, p_value = 0.0, 1.0
+    else:
+        statistic = difference / error
+        p_value = float(2 * stats.t.sf(abs(statistic), freedom))
+    told = (
+        f"the loss of {rest.size} labelled target rows differs from what the source "
+        f"says by {difference:+.3g} (standard error {error:.2g}, p = {p_value:.2g})"
+    )
+    verdict = (
+        "p(y | x) has changed, or the target is not where the source is: go by the "
+        "labelled rows"
+        if p_value < _SURPRISE
+        else "no change of p(y | x) is seen"
+    )
+    return LabelCheck(
+        difference, error, statistic, p_value, int(rest.size), f"{told}: {verdict}"
+    )
+
+
+def as_they_are(
+    metric: Metric,
+    name: str,
+    answers: Answers,
+    y: NDArray[Any],
+    counts: Array | None,
+    level: float,
+    seed: int,
+) -> Any:
+    """Return the metric over rows without weights of ours."""
+    counts = np.ones(len(y)) if counts is None else counts
+    if metric.by_row is None:
+        return scored_estimate(metric, name, answers, y, counts, None, level, seed)
+    losses = metric.rows(answers, answers.rows, y)
+    return mean_estimate(metric, name, losses, counts, level)
+
+
+def _features(X: Matrix | None, answers: Answers) -> Array:
+    """Return the row as numbers and the prediction; trees take no sparse matrix."""
+    if X is None or sparse.issparse(X):
+        return answers.columns
+    return np.column_stack([X, answers.columns])

@@ -1,0 +1,64 @@
+"""Whether a classifier's probabilities come true as often as they say."""
+
+from typing import Any
+
+import numpy as np
+from scipy.stats import norm
+
+from counterpoise.numerics.arrays import Array
+from counterpoise.samples.effective_size import effective_sample_size
+
+_BINS = 10
+# Of fewer rows nothing is told.
+_FEWEST_ROWS = 5
+
+
+def reliability(
+    predicted: Array, came_true: Array, weights: Array, level: float = 0.95
+) -> dict[str, Any] | None:
+    r"""Return observed against predicted frequencies, in bins of equal weight.
+
+    The interval of a bin is Wilson's, with the effective number of its rows; `error` is
+    the mean of :math:`|observed - predicted|` by weight.
+
+    Parameters
+    ----------
+    predicted : array of shape (n,)
+        Probability of the second class of two, of the likeliest class of more.
+    came_true : array of shape (n,)
+        Whether it was so, 0 or 1.
+    weights : array of shape (n,)
+        Density ratio target/source at the rows.
+    """
+    order = np.argsort(predicted, kind="stable")
+    p, y, w = predicted[order], came_true[order].astype(float), weights[order]
+    if w.sum() <= 0 or p.size < _FEWEST_ROWS:
+        return None
+    w = w / w.sum()
+    place = np.minimum((np.cumsum(w) - w / 2) * _BINS, _BINS - 1).astype(int)
+    z = float(norm.ppf(0.5 + level / 2))
+    bins, error = [], 0.0
+    for k in range(_BINS):
+        there = place == k
+        mass = float(w[there].sum())
+        if np.count_nonzero(there) < _FEWEST_ROWS or mass <= 0:
+            continue
+        share = w[there] / mass
+        said, seen = float(share @ p[there]), float(share @ y[there])
+        n = effective_sample_size(share)
+        middle = (seen + z * z / (2 * n)) / (1 + z * z / n)
+        reach = (
+            z / (1 + z * z / n) * np.sqrt(seen * (1 - seen) / n + z * z / (4 * n * n))
+        )
+        low, high = max(middle - reach, 0.0), min(middle + reach, 1.0)
+        bins.append(
+            {
+                "predicted": said,
+                "observed": seen,
+                "low": float(low),
+                "high": float(high),
+                "share": mass,
+            }
+        )
+        error += mass * abs(seen - said)
+    return {"bins": bins, "error": error} if bins else None

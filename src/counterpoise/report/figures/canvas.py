@@ -1,0 +1,167 @@
+"""From an Axes to SVG that is the same bytes every time, light and dark."""
+
+import re
+import warnings
+from collections.abc import Callable
+from io import StringIO
+from typing import Any
+
+from counterpoise.report.wording import LONGEST_LABEL, readable
+
+# Okabe and Ito's colours, which most people can tell apart; the page maps each to a
+# shade that suits its background.
+INK, MUTED = "#1b1b1f", "#8a8a90"
+BLUE, ORANGE, GREEN, PURPLE = "#0072b2", "#d55e00", "#009e73", "#cc79a7"
+_ON_PAGE = {
+    INK: "currentColor",
+    MUTED: f"var(--muted, {MUTED})",
+    BLUE: f"var(--blue, {BLUE})",
+    ORANGE: f"var(--orange, {ORANGE})",
+    GREEN: f"var(--green, {GREEN})",
+    PURPLE: f"var(--purple, {PURPLE})",
+}
+WIDTH, HEIGHT = 4.9, 3.1
+
+_STYLE = {
+    "svg.fonttype": "none",
+    "text.parse_math": False,
+    "font.size": 11.0,
+    "axes.labelsize": 11.0,
+    "xtick.labelsize": 10.0,
+    "ytick.labelsize": 10.0,
+    "legend.fontsize": 10.0,
+    "legend.frameon": False,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": MUTED,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.8,
+    "lines.linewidth": 2.0,
+}
+_PROLOGUE = re.compile(r"^.*?(?=<svg)", re.DOTALL)
+_SIZE = re.compile(r'<svg[^>]*?viewBox="([^"]*)"[^>]*>', re.DOTALL)
+_WHOLE_PAGE_STYLE = re.compile(r"<defs>\s*<style.*?</style>\s*</defs>", re.DOTALL)
+_METADATA = re.compile(r"<metadata>.*?</metadata>", re.DOTALL)
+_GROUP = re.compile(r'<g id="[\w.]+">')
+# matplotlib escapes both in every text.
+_TAG = re.compile(r"<[^<>]+>")
+_REFERENCE = re.compile(r'\bid="|url\(#|href="#')
+_STYLES = re.compile(r'style="([^"]*)"')
+_FONT = re.compile(r"font: ([\d.]+px)[^;]*|font-family:[^;]*;\s*")
+_UNTURNED = re.compile(r' transform="rotate\(-0 [^)]*\)"')
+
+
+def svg(
+    draw: Callable[[Any], Any], name: str, *, width: float = WIDTH, height: float
+) -> str:
+    """Return a picture as an SVG element to be put into a page.
+
+    Parameters
+    ----------
+    draw : callable
+        Gets an Axes.
+    name : str
+        Of the picture on its page: what is inside is named after it.
+    width, height : float
+        Inches.
+    """
+    mpl = matplotlib()
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
+    out = StringIO()
+    nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+    with mpl.rc_context({**_STYLE, "svg.hashsalt": name}), warnings.catch_warnings():
+        # The browser has glyphs that matplotlib's own font lacks.
+        warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
+        figure = Figure(figsize=(width, height), layout="constrained")
+        figure.patch.set_visible(False)
+        ax = figure.add_subplot()
+        ax.patch.set_visible(False)
+        draw(ax)
+        canvas: Any = FigureCanvasSVG(figure)
+        canvas.print_svg(out, metadata=nothing)
+    return _for_a_page(out.getvalue(), name)
+
+
+def _for_a_page(text: str, name: str) -> str:
+    text = _PROLOGUE.sub("", text, count=1).strip()
+    text = _WHOLE_PAGE_STYLE.sub("", _METADATA.sub("", text))
+    opening = (
+        r'<svg xmlns="http://www.w3.org/2000/svg" '
+        r'xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="\1" aria-hidden="true" '
+        r'focusable="false">'
+    )
+    text = _SIZE.sub(opening, text, count=1)
+    text = _TAG.sub(lambda tag: _tag(tag[0], name), _GROUP.sub("<g>", text))
+    return re.sub(r"\n\s*", "\n", text)
+
+
+def _tag(tag: str, name: str) -> str:
+    """Return an opening tag with the page's shades, and with names of its own."""
+    # Clips and markers of two pictures must not meet.
+    tag = _REFERENCE.sub(rf"\g<0>{name}-", tag)
+    tag = _STYLES.sub(lambda found: f'style="{_style(found[1])}"', tag)
+    return _UNTURNED.sub("", tag)
+
+
+def _style(told: str) -> str:
+    """Return a style with the page's font and shades."""
+    told = _FONT.sub(lambda font: f"font-size: {font[1]}" if font[1] else "", told)
+    for color, shade in _ON_PAGE.items():
+        told = told.replace(f": {color}", f": {shade}")
+    return told
+
+
+def matplotlib() -> Any:
+    """Return matplotlib, or say how to get it."""
+    try:
+        import matplotlib as mpl
+    except ImportError as error:
+        raise ImportError(
+            "figures need matplotlib: pip install 'counterpoise[report]'"
+        ) from error
+    return mpl
+
+
+def axes(ax: Any, height: float = 3.5) -> Any:
+    """Return the Axes given, or a new one."""
+    matplotlib()
+    if ax is not None:
+        return ax
+    import matplotlib.pyplot as plt
+
+    _, ax = plt.subplots(figsize=(6.0, height), layout="constrained")
+    return ax
+
+
+def label(name: str) -> str:
+    """Return a name as it stands in a picture."""
+    return readable(name, LONGEST_LABEL)
+
+
+def name_ticks(ax: Any, names: list[str]) -> None:
+    """Write names from data along the left, as they are."""
+    ax.set_yticks(range(len(names)), [label(name) for name in names])
+    for text in ax.get_yticklabels():
+        text.set_parse_math(False)
+
+
+def plain_ticks(axis: Any) -> None:
+    """Write the numbers of a logarithmic axis without mathematical signs."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def percent_ticks(axis: Any) -> None:
+    """Write shares as percentages."""
+    from matplotlib.ticker import FuncFormatter
+
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.3g} %"))

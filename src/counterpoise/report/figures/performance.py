@@ -1,0 +1,237 @@
+"""How good the model will be: estimates with intervals, and calibration."""
+
+from typing import Any
+
+from counterpoise.report.figures.canvas import (
+    BLUE,
+    HEIGHT,
+    MUTED,
+    ORANGE,
+    axes,
+    percent_ticks,
+    svg,
+)
+from counterpoise.report.figures.drawing import DataTable, Drawing, section_of
+from counterpoise.report.metric_names import metric_in_words
+from counterpoise.report.record import Record
+from counterpoise.report.wording import figures, sentence, share
+
+ESTIMATES = {
+    "source": "training data",
+    "weighted": "weighted",
+    "direct": "modelled",
+    "doubly_robust": "both together",
+    "confidence": "own confidence",
+    "labelled": "labelled new rows",
+}
+
+
+def plot_performance(fitted: Any, *, metric: str | None = None, ax: Any = None) -> Any:
+    """Return an Axes with the estimates of the target score, with intervals.
+
+    Parameters
+    ----------
+    fitted : Record or Performance
+        A record that has the section `performance`.
+    metric : str or None
+        One of its metrics; None: the first.
+    ax : matplotlib Axes, optional
+        Where to draw; a new one by default.
+    """
+    if (
+        hasattr(fitted, "metrics")
+        and hasattr(fitted, "to_dict")
+        and not isinstance(fitted, Record)
+    ):
+        section = fitted.to_dict()
+    else:
+        section = section_of(fitted, "performance")
+    names = list(section["metrics"])
+    name = names[0] if metric is None else metric
+    if name not in names:
+        raise ValueError(f"metric must be one of {', '.join(names)}, got {metric!r}")
+    return draw_estimates(axes(ax), section["metrics"][name])
+
+
+def _defined(estimates: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    return [
+        (kind, estimates[kind])
+        for kind in ESTIMATES
+        if estimates.get(kind) and estimates[kind].get("value") is not None
+    ]
+
+
+def draw_estimates(ax: Any, estimates: dict[str, Any]) -> Any:
+    """Draw every estimate with its interval, the source score first."""
+    found = _defined(estimates)
+    lead = next(
+        (k for k in ("labelled", "doubly_robust", "weighted") if dict(found).get(k)),
+        None,
+    )
+    for place, (kind, one) in enumerate(found):
+        color = {"source": ORANGE, lead: BLUE}.get(kind, MUTED)
+        low, high = one.get("low"), one.get("high")
+        if low is not None and high is not None:
+            ax.hlines(place, low, high, color=color, linewidth=3 if kind == lead else 2)
+        marker = "o" if kind == "source" else "D" if kind == lead else "s"
+        size = 9 if kind == lead else 7
+        ax.plot(one["value"], place, marker, color=color, markersize=size)
+    ax.set_yticks(range(len(found)), [ESTIMATES[kind] for kind, _ in found])
+    ax.set_ylim(len(found) - 0.5, -0.5)
+    ax.tick_params(axis="y", length=0)
+    ax.grid(axis="x", color=MUTED, alpha=0.25, linewidth=0.6)
+    ax.set_axisbelow(True)
+    better = "higher" if estimates.get("higher_is_better") else "lower"
+    words = metric_in_words(str(estimates.get("metric", "score")))
+    ax.set_xlabel(f"{words.name} ({better} is better)")
+    ax.xaxis.label.set_parse_math(False)
+    return ax
+
+
+def draw_adapted(ax: Any, guard: dict[str, Any]) -> Any:
+    """Draw the model without and with weights, by the guard's cross-validation."""
+    chosen = guard["exponents"].index(guard["chosen"])
+    before, after = guard["values"][0], guard["values"][chosen]
+    sides = [("without weights", before, ORANGE, "o")]
+    if chosen:
+        sides.append(("adapted", after, BLUE, "D"))
+    for place, (_, value, color, marker) in enumerate(sides):
+        # The uncertainty is that of the difference.
+        error = 2 * guard["gain_error"] if place == 0 and chosen else 0.0
+        if error:
+            ax.hlines(place, value - error, value + error, color=color, linewidth=2)
+        ax.plot(value, place, marker, color=color, markersize=9)
+    ax.set_yticks(range(len(sides)), [one[0] for one in sides])
+    ax.set_ylim(len(sides) - 0.5, -0.5)
+    ax.tick_params(axis="y", length=0)
+    ax.grid(axis="x", color=MUTED, alpha=0.25, linewidth=0.6)
+    ax.set_axisbelow(True)
+    better = "higher" if guard["higher_is_better"] else "lower"
+    words = metric_in_words(str(guard["metric"]))
+    ax.set_xlabel(f"{words.name} on the new data ({better} is better)")
+    ax.xaxis.label.set_parse_math(False)
+    return ax
+
+
+def performance_drawing(record: Record) -> Drawing | None:
+    """Return the pictures of the estimates, and of the model with and without."""
+    section, guard = record.at("performance"), record.at("guard")
+    pictures, told, rows = [], [], []
+    if section is not None and section.get("metrics"):
+        name, estimates = next(iter(section["metrics"].items()))
+        found = _defined(estimates)
+        height = 1.0 + 0.42 * max(len(found), 2)
+        pictures.append(
+            svg(lambda ax: draw_estimates(ax, estimates), "estimates", height=height)
+        )
+        told.append(_estimates_told(record, name))
+        for metric, several in section["metrics"].items():
+            words = metric_in_words(metric)
+            rows += [
+                (
+                    f"{words.name}, {ESTIMATES[kind]}",
+                    figures(one["value"], digits=4),
+                    None if one.get("low") is None else figures(one["low"], digits=4),
+                    None if one.get("high") is None else figures(one["high"], digits=4),
+                    f"if {one.get('assumption', '')}",
+                )
+                for kind, one in _defined(several)
+            ]
+    if guard is not None and guard["chosen"] > 0:
+        pictures.append(svg(lambda ax: draw_adapted(ax, guard), "adapted", height=1.9))
+        k = guard["exponents"].index(guard["chosen"])
+        told.append(
+            sentence(
+                "In cross-validation, on rows weighted like the new data, the model "
+                "has {} without weights and {} adapted; the line beside the first is "
+                "what chance may do to their difference.",
+                figures(guard["values"][0], "guard.values.0"),
+                figures(guard["values"][k], f"guard.values.{k}"),
+            )
+        )
+    if not pictures:
+        return None
+    header = ("estimate", "value", "low", "high", "what must be true")
+    return Drawing(
+        "performance",
+        "How good will the model be on the new data?",
+        sentence(
+            "The score on training data (circle) is what is usually reported. The "
+            "others estimate the score on the new data without needing its labels, "
+            "each in its own way and on its own assumption; the diamond is the one to "
+            "go by. Lines are intervals."
+        ),
+        tuple(part for words in told for part in (*words, " "))[:-1],
+        tuple(pictures),
+        DataTable(header, tuple(rows)),
+    )
+
+
+def _estimates_told(record: Record, metric: str) -> Any:
+    headline = record.at("headline")
+    words = metric_in_words(metric)
+    if headline is None or headline.get("value") is None:
+        return sentence(f"The {words.name} on the new data cannot be estimated.")
+    between: Any = ""
+    if headline.get("low") is not None:
+        between = sentence(
+            ", between {} and {}",
+            figures(headline["low"], "headline.low"),
+            figures(headline["high"], "headline.high"),
+        )
+    return sentence(
+        "{}: {} on training data, {} expected on the new data{}.",
+        words.name[:1].upper() + words.name[1:],
+        figures(headline["source"], "headline.source"),
+        figures(headline["value"], "headline.value"),
+        between,
+    )
+
+
+def draw_calibration(ax: Any, calibration: dict[str, Any]) -> Any:
+    """Draw what came true against what was promised."""
+    ax.plot([0, 1], [0, 1], color=MUTED, linewidth=1.2, linestyle=(0, (4, 3)))
+    bins = calibration["bins"]
+    x, y = ([one[key] for one in bins] for key in ("predicted", "observed"))
+    for one in bins:
+        if one.get("low") is not None:
+            ax.vlines(one["predicted"], one["low"], one["high"], color=BLUE, alpha=0.5)
+    ax.plot(x, y, color=BLUE, marker="o", markersize=6)
+    ax.set(xlim=(0, 1), ylim=(0, 1))
+    percent_ticks(ax.xaxis)
+    percent_ticks(ax.yaxis)
+    ax.text(0.03, 0.92, "dashed: as promised", color=MUTED)
+    ax.set_xlabel("probability that the model gave")
+    ax.set_ylabel("how often it was so")
+    return ax
+
+
+def calibration_drawing(record: Record) -> Drawing | None:
+    """Return the picture of promised against observed probabilities."""
+    section = record.at("performance.calibration")
+    if section is None or not section.get("bins"):
+        return None
+    rows = tuple(
+        (
+            share(one["predicted"]),
+            share(one["observed"]),
+            None if one.get("low") is None else share(one["low"]),
+            None if one.get("high") is None else share(one["high"]),
+        )
+        for one in section["bins"]
+    )
+    return Drawing(
+        "calibration",
+        "Do the model's probabilities mean what they say?",
+        sentence(
+            "Of rows that the model gave 70 %, seven in ten should come true: points "
+            "on the dashed line. The rows are weighted, so that this speaks for the "
+            "new data."
+        ),
+        sentence(
+            "On the average the probabilities are off by {}.",
+            share(section["error"], "performance.calibration.error"),
+        ),
+        (svg(lambda ax: draw_calibration(ax, section), "calibration", height=HEIGHT),),
+        DataTable(("promised", "observed", "low", "high"), rows),
+    )

@@ -1,0 +1,201 @@
+"""One HTML page from a record alone: no script, nothing from elsewhere."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from counterpoise.report import figures
+from counterpoise.report.figures.drawing import DataTable, Drawing
+from counterpoise.report.record import Record
+from counterpoise.report.tables import data_tables
+from counterpoise.report.text import record_text
+from counterpoise.report.verdict import verdict_of
+from counterpoise.report.wording import Name, Number
+
+_Draw = Callable[[Record], Drawing | None]
+
+
+@dataclass(frozen=True)
+class _Chapter:
+    name: str
+    title: str
+    about: str
+    drawings: tuple[_Draw, ...] = ()
+
+
+_CHAPTERS = (
+    _Chapter(
+        "shift",
+        "What has shifted",
+        "A shift is a difference between the rows a model was trained on and those it "
+        "will meet.",
+        (figures.roc_drawing, figures.spectrum_drawing),
+    ),
+    _Chapter(
+        "cover",
+        "What is covered",
+        "A model can only be trusted where it has seen rows like those it is asked "
+        "about.",
+        (figures.overlap_drawing,),
+    ),
+    _Chapter(
+        "weights",
+        "The weights",
+        "Weighting lets training rows that resemble the new data count more, so that "
+        "the training data stand in for the new.",
+        (
+            figures.weights_drawing,
+            figures.balance_drawing,
+            figures.clipping_drawing,
+        ),
+    ),
+    _Chapter(
+        "choice",
+        "What was tried and proved",
+        "Nothing here is taken on trust: what was chosen was judged on held-out rows, "
+        "and what was computed comes with a proof.",
+        (figures.validation_drawing, figures.convergence_drawing),
+    ),
+    _Chapter(
+        "model",
+        "The model on the new data",
+        "Estimates of a score that could only be measured with labels of the new data.",
+        (figures.performance_drawing, figures.calibration_drawing),
+    ),
+    _Chapter(
+        "guarantees",
+        "What is promised",
+        "What each result rests on, and what would break it.",
+    ),
+    _Chapter("data", "The data", "What went in: counts only, never a row."),
+    _Chapter(
+        "reproduce", "Make it again", "The same input and seed give the same page."
+    ),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Page:
+    """A report: HTML to be saved, shown in a notebook, or read as text.
+
+    Attributes
+    ----------
+    html : str
+        The whole page, nothing outside it is needed.
+    record : Record
+        What it was made from.
+    """
+
+    html: str = field(repr=False)
+    record: Record
+
+    def save(self, path: str | Path) -> None:
+        """Write the page to a file."""
+        # A lone half of a surrogate pair has no UTF-8.
+        text = self.html.encode("utf-8", "backslashreplace")
+        Path(path).write_bytes(text)
+
+    def text(self) -> str:
+        """Return the report as plain text, for terminals and logs."""
+        return record_text(self.record)
+
+    def _repr_html_(self) -> str:
+        return fragment(self.record)
+
+
+def render(record: Record | Mapping[str, Any]) -> Page:
+    """Return the page of a record.
+
+    Parameters
+    ----------
+    record : Record, or what its `to_dict` gives
+
+    Examples
+    --------
+    >>> from counterpoise.datasets import make_gaussian_shift
+    >>> from counterpoise.diagnosis import diagnose
+    >>> shift = make_gaussian_shift(2, n=200, m=200, random_state=0)
+    >>> found = diagnose(shift.X, shift.X_target, random_state=0)
+    >>> page = render(Record.of(found))
+    >>> page.html.count("<script"), page.text().splitlines()[0]
+    (0, 'The new data differ from the training data, but are covered.')
+    """
+    record = record if isinstance(record, Record) else Record.from_dict(record)
+    tables = data_tables(record)
+    chapters = []
+    for chapter in _CHAPTERS:
+        drawn = [one for draw in chapter.drawings if (one := draw(record)) is not None]
+        own = tables.get(chapter.name, ())
+        if drawn or own:
+            spans = [len(one.pictures) > 1 for one in drawn]
+            wide = _filled_rows([*spans, *(one.wide for one in own)])
+            cards = [*(("drawing", one) for one in drawn), *(("table", t) for t in own)]
+            chapters.append(
+                {"chapter": chapter, "cards": list(zip(cards, wide, strict=True))}
+            )
+    html = (
+        environment()
+        .get_template("page.html")
+        .render(verdict=verdict_of(record), chapters=chapters, record=record)
+    )
+    return Page(html, record)
+
+
+def _filled_rows(wide: list[bool]) -> list[bool]:
+    """Return which cards are wide, so that none stands alone in a row of two.
+
+    Examples
+    --------
+    >>> _filled_rows([False, False, False, True])
+    [False, False, True, True]
+    """
+    filled, alone = [], None
+    for place, is_wide in enumerate(wide):
+        filled.append(is_wide)
+        if is_wide:
+            if alone is not None:
+                filled[alone] = True
+            alone = None
+        else:
+            alone = place if alone is None else None
+    if alone is not None:
+        filled[alone] = True
+    return filled
+
+
+def fragment(record: Record) -> str:
+    """Return the first screen alone, to be put into a notebook."""
+    template = environment().get_template("fragment.html")
+    return template.render(verdict=verdict_of(record))
+
+
+def environment() -> Any:
+    """Return Jinja's environment: everything is escaped, nothing may be missing."""
+    try:
+        import jinja2
+    except ImportError as error:
+        raise ImportError(
+            "the report needs jinja2: pip install 'counterpoise[report]'"
+        ) from error
+    found = jinja2.Environment(
+        loader=jinja2.PackageLoader("counterpoise.report", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    found.tests["number"] = lambda part: isinstance(part, Number)
+    found.tests["name"] = lambda part: isinstance(part, Name)
+    found.tests["table"] = lambda part: isinstance(part, DataTable)
+    found.filters["picture"] = _picture
+    return found
+
+
+def _picture(svg: str) -> Any:
+    """Return a drawing as it is: the one thing on the page that is not escaped."""
+    from markupsafe import Markup
+
+    # matplotlib has escaped every text in it.
+    return Markup(svg)

@@ -1,0 +1,145 @@
+"""Which sections a fitted object can fill."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from counterpoise.adaptation import Adapted
+from counterpoise.diagnosis import Diagnosis
+from counterpoise.report.sections.balance import balance_section
+from counterpoise.report.sections.data import data_section, without_rare_classes
+from counterpoise.report.sections.guarantees import guarantees_section
+from counterpoise.report.sections.overlap import overlap_section
+from counterpoise.report.sections.performance import headline_section
+from counterpoise.report.sections.reproduce import reproduce_section
+from counterpoise.report.sections.rows import SeenRows
+from counterpoise.report.sections.solver import solver_section
+from counterpoise.report.sections.weights import weights_section
+
+
+def sections_of(
+    fitted: Any,
+    performance: Any = None,
+    *,
+    data: Mapping[str, Any] | None = None,
+    reproduce: Mapping[str, Any] | None = None,
+    more: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Return the sections of a record, in the order of the report."""
+    if isinstance(fitted, Diagnosis):
+        found = _of_diagnosis(fitted)
+    elif isinstance(fitted, Adapted):
+        check_is_fitted(fitted)
+        found = _of_model(fitted)
+    elif hasattr(fitted, "weigh"):
+        check_is_fitted(fitted, "weights_")
+        found = _of_weighter(fitted)
+    else:
+        raise TypeError(
+            "a record is of an Adapted, a weighter or a Diagnosis, got "
+            f"{type(fitted).__name__}"
+        )
+    if performance is not None:
+        found["performance"] = performance.to_dict()
+        found["headline"] = headline_section(found["performance"])
+    if data is not None:
+        found["data"] = {**found.get("data", {}), **without_rare_classes(data)}
+    found["guarantees"] = guarantees_section(found)
+    found["reproduce"] = {**reproduce_section(fitted), **(reproduce or {})}
+    return {**found, **(more or {})}
+
+
+def _of_diagnosis(diagnosis: Diagnosis) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "data": data_section(diagnosis),
+        "shift": _shift(diagnosis),
+    }
+    return found | _scores(diagnosis)
+
+
+def _scores(diagnosis: Diagnosis) -> dict[str, Any]:
+    """Return the scores of the rows, where the diagnosis has kept them."""
+    seen = getattr(diagnosis, "overlap", None)
+    return {} if seen is None else {"overlap": overlap_section(seen, None)}
+
+
+def _of_weighter(weighter: Any) -> dict[str, Any]:
+    rows = SeenRows.of(weighter, None)
+    found: dict[str, Any] = {
+        "data": {
+            "source": {"rows": int(weighter.weights_.size)},
+            **({} if rows is None else {"target": {"rows": rows.n_target}}),
+        },
+        "weights": weights_section(weighter, weighter.weights_),
+    }
+    return _with_rows(found, weighter, rows, None, weighter.random_state)
+
+
+def _of_model(model: Adapted) -> dict[str, Any]:
+    diagnosis, weighter = model.diagnosis_, model.weighter_
+    found: dict[str, Any] = {}
+    if diagnosis is not None:
+        found["data"] = data_section(diagnosis)
+        found["shift"] = _shift(diagnosis)
+    else:
+        found["data"] = {"source": {"rows": int(model.weights_.size)}}
+    ratio = np.ones(model.weights_.size) if weighter is None else weighter.weights_
+    found["weights"] = weights_section(weighter, ratio)
+    if weighter is not None:
+        rows = SeenRows.of(weighter, model.encoder_)
+        found = _with_rows(found, weighter, rows, diagnosis, _seed(model))
+    elif diagnosis is not None:
+        found |= _scores(diagnosis)
+    found["guard"] = None if model.guard_ is None else model.guard_.to_dict()
+    found["model"] = {
+        "type": type(_last(model.estimator_)).__name__,
+        "adapted": bool(model.adapted_),
+        "exponent": float(model.exponent_),
+        "effective_size": float(model.effective_sample_size_),
+        "rows": int(model.weights_.size),
+    }
+    return found
+
+
+def _with_rows(
+    found: dict[str, Any],
+    weighter: Any,
+    rows: SeenRows | None,
+    diagnosis: Diagnosis | None,
+    seed: Any,
+) -> dict[str, Any]:
+    if rows is not None:
+        found["balance"] = balance_section(rows)
+        found["overlap"] = _overlap(weighter, rows, diagnosis, seed)
+    found["solver"] = solver_section(weighter)
+    return found
+
+
+def _overlap(
+    weighter: Any, rows: SeenRows, diagnosis: Diagnosis | None, seed: Any
+) -> dict[str, Any]:
+    """Return the scores of the diagnosis, or those of the weighter's own rows."""
+    seen = getattr(diagnosis, "overlap", None)
+    n = None if diagnosis is None else diagnosis.n_source
+    # The diagnosis leaves out rows of weight zero, and counts places without them.
+    if seen is not None and n == weighter.weights_.size:
+        return overlap_section(seen, weighter.weights_)
+    return overlap_section(rows.overlap(seed), rows.weights)
+
+
+def _seed(model: Adapted) -> int | None:
+    """Return what the diagnosis drew its folds by; None where nobody knows."""
+    if not isinstance(model.random_state, int):
+        return None
+    return int(check_random_state(model.random_state).randint(2**31 - 1))
+
+
+def _shift(diagnosis: Diagnosis) -> dict[str, Any]:
+    return {**diagnosis.to_dict(), "covered": 1.0 - float(diagnosis.thin)}
+
+
+def _last(estimator: Any) -> Any:
+    return estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator

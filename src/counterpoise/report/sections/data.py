@@ -1,0 +1,44 @@
+"""The data card: how much of what there is."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from counterpoise.diagnosis import Diagnosis
+
+# Of fewer rows nothing is told by name.
+FEWEST_ROWS = 5
+
+
+def data_section(diagnosis: Diagnosis) -> dict[str, Any]:
+    """Return rows and columns as a diagnosis has seen them."""
+    return {
+        "source": {"rows": diagnosis.n_source},
+        "target": {"rows": diagnosis.n_target},
+        "columns": [
+            {
+                "name": feature.name,
+                "kind": feature.kind,
+                "missing_source": feature.source_missing,
+                "missing_target": feature.target_missing,
+            }
+            for feature in diagnosis.features
+        ],
+        "dropped": dict(diagnosis.dropped),
+    }
+
+
+def without_rare_classes(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a data card on which classes of fewer than 5 rows have no names.
+
+    Examples
+    --------
+    >>> classes = [{"class": "a", "rows": 9}, {"class": "b", "rows": 2}]
+    >>> without_rare_classes({"classes": classes})["classes"]
+    [{'class': 'a', 'rows': 9}]
+    """
+    if "classes" not in data:
+        return dict(data)
+    common = [one for one in data["classes"] if one["rows"] >= FEWEST_ROWS]
+    rare = len(data["classes"]) - len(common)
+    more = {"rare_classes": rare} if rare else {}
+    return {**data, "classes": common, **more}

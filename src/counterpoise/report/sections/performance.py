@@ -1,0 +1,30 @@
+"""The estimate that leads."""
+
+from collections.abc import Mapping
+from typing import Any
+
+# Which estimate is gone by: the first that is defined.
+_ORDER = ("labelled", "doubly_robust", "weighted")
+
+
+def headline_section(performance: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the first metric's estimate for the target, beside the source score."""
+    metrics = performance.get("metrics") or {}
+    if not metrics:
+        return None
+    name, estimates = next(iter(metrics.items()))
+    source = estimates.get("source") or {}
+    for kind in _ORDER:
+        found = estimates.get(kind)
+        if found is not None and found.get("value") is not None:
+            return {
+                "metric": name,
+                "higher_is_better": estimates.get("higher_is_better"),
+                "estimate": kind,
+                "value": found["value"],
+                "low": found.get("low"),
+                "high": found.get("high"),
+                "level": performance.get("level"),
+                "source": source.get("value"),
+            }
+    return None

@@ -1,0 +1,63 @@
+"""The rows behind fitted weights: looked at for aggregates, never kept."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from counterpoise.numerics.arrays import Array
+from counterpoise.samples.overlap import Overlap, overlap
+from counterpoise.samples.two_samples import TwoSamples
+
+
+@dataclass(frozen=True, eq=False)
+class SeenRows:
+    """Both samples as the weighter sees them, with the weights of the source rows.
+
+    Attributes
+    ----------
+    samples : TwoSamples
+    weights : array of shape (n,)
+        The density ratio at the source rows.
+    columns : tuple of str
+        For each column of the samples, the name of the table's column behind it.
+    """
+
+    samples: TwoSamples = field(repr=False)
+    weights: Array = field(repr=False)
+    columns: tuple[str, ...]
+
+    @classmethod
+    def of(cls, weighter: Any, encoder: Any) -> "SeenRows | None":
+        """Return the rows of a fitted weighter; None where it has kept none."""
+        samples = getattr(weighter, "_samples_", None)
+        if samples is None:
+            return None
+        return cls(samples, weighter.weigh(samples.source), _columns(weighter, encoder))
+
+    @property
+    def n_target(self) -> int:
+        """Target rows that count."""
+        return int(self.samples.target.shape[0])
+
+    def overlap(self, random_state: Any) -> Overlap:
+        """Return how the samples overlap, by scores of the rows."""
+        seed = random_state if isinstance(random_state, int) else 0
+        return overlap(
+            self.samples.source,
+            self.samples.target,
+            sample_weight=self.samples.source_share * self.samples.source_mass,
+            target_weight=self.samples.target_share * self.samples.target_mass,
+            random_state=seed,
+        )
+
+
+def _columns(weighter: Any, encoder: Any) -> tuple[str, ...]:
+    if encoder is not None:
+        return tuple(_name(label) for label in encoder.columns_)
+    names = getattr(weighter, "feature_names_in_", None)
+    if names is None:
+        names = range(weighter.n_features_in_)
+    return tuple(_name(label) for label in names)
+
+
+def _name(label: Any) -> str:
+    return label if isinstance(label, str) else f"x{label}"

@@ -1,0 +1,376 @@
+"""The tables of the page: what pictures do not show."""
+
+import datetime
+from dataclasses import dataclass
+from typing import Any
+
+from counterpoise.report.figures.drawing import DataTable
+from counterpoise.report.figures.performance import ESTIMATES
+from counterpoise.report.metric_names import metric_in_words
+from counterpoise.report.record import Record
+from counterpoise.report.wording import (
+    LONGEST_PROSE,
+    Cell,
+    Name,
+    Sentence,
+    chance,
+    count,
+    figures,
+    sentence,
+    share,
+)
+from counterpoise.samples.table_column import DATES, ZONED_DATES
+
+# Features in the table, those that moved most.
+LISTED = 50
+# Of fewer rows nothing is told by name.
+_FEWEST_ROWS = 5
+
+
+@dataclass(frozen=True)
+class TitledTable:
+    """A table with a heading and a sentence."""
+
+    name: str
+    title: str
+    about: Sentence
+    data: DataTable
+    folded: bool = False
+    wide: bool = False
+
+
+def data_tables(record: Record) -> dict[str, tuple[TitledTable, ...]]:
+    """Return the tables of every chapter."""
+    found = {
+        "shift": [_features(record), _dropped(record)],
+        "cover": [_thin_rows(record)],
+        "model": [_covered_part(record), _label_check(record)],
+        "guarantees": [_guarantees(record)],
+        "data": [_samples(record), _classes(record), _columns(record)],
+        "reproduce": [_reproduce(record), _notices(record)],
+    }
+    return {
+        chapter: tuple(table for table in tables if table is not None)
+        for chapter, tables in found.items()
+    }
+
+
+def _features(record: Record) -> TitledTable | None:
+    features = record.at("shift.features")
+    if not features:
+        return None
+    order = sorted(
+        range(len(features)), key=lambda k: -(features[k].get("effect") or 0.0)
+    )
+    rows = tuple(_feature(features[k]) for k in order[:LISTED])
+    note = ""
+    if len(features) > LISTED:
+        note = f"The {LISTED} columns of {len(features):,} that moved most."
+    header, rows = _without_empty(
+        ("column", "effect", "mean", "distance", "chance", "missing", "new values"),
+        rows,
+    )
+    return TitledTable(
+        "features",
+        "Column by column",
+        sentence(
+            "How far each column has moved, largest first. Effect: in standard "
+            "deviations; below 0.1 hardly worth a thought. Mean: by how much the "
+            "average moved. Distance: the largest gap between the two distributions, "
+            "from 0 to 1. Chance: how likely such a gap is if nothing had moved, "
+            "corrected for the number of columns (Holm)."
+        ),
+        DataTable(header, rows, note),
+    )
+
+
+def _feature(one: dict[str, Any]) -> tuple[Cell, ...]:
+    distance = one.get("ks")
+    if distance is None:
+        distance = one.get("total_variation")
+    more = (one.get("target_missing") or 0.0) - (one.get("source_missing") or 0.0)
+    new = one.get("new_share") or 0.0
+    return (
+        Name(one["name"]),
+        _optional(one.get("effect"), figures),
+        _optional(one.get("smd"), figures),
+        _optional(distance, figures),
+        _optional(one.get("adjusted_p_value"), chance),
+        f"{100 * more:+.3g} %" if more else None,
+        share(new) if new else None,
+    )
+
+
+def _without_empty(
+    header: tuple[str, ...], rows: tuple[tuple[Cell, ...], ...]
+) -> tuple[tuple[str, ...], tuple[tuple[Cell, ...], ...]]:
+    """Return a table without the columns that have nothing in them."""
+    kept = [
+        k for k in range(len(header)) if any(row[k] not in (None, "") for row in rows)
+    ]
+    return (
+        tuple(header[k] for k in kept),
+        tuple(tuple(row[k] for k in kept) for row in rows),
+    )
+
+
+def _dropped(record: Record) -> TitledTable | None:
+    dropped = record.at("shift.dropped")
+    if not dropped:
+        return None
+    rows = tuple(
+        (Name(name), Name(reason, LONGEST_PROSE)) for name, reason in dropped.items()
+    )
+    return TitledTable(
+        "dropped",
+        "Left out",
+        sentence("Columns that could not be compared."),
+        DataTable(("column", "why"), rows),
+    )
+
+
+def _thin_rows(record: Record) -> TitledTable | None:
+    thin = record.at("shift.thin_rows")
+    if not thin or not thin.get("n_rows"):
+        return None
+    about = sentence(
+        "{} of {} new rows that were scored lie where there are next to no training "
+        "rows. What sets them apart, between their 5 % and 95 % marks: ",
+        count(thin["n_rows"], "shift.thin_rows.n_rows"),
+        count(thin["n_scored"], "shift.thin_rows.n_scored"),
+    )
+    rows = tuple(_thin_column(one) for one in thin.get("columns", []))
+    note = thin.get("note", "")
+    if not rows:
+        about = (*about[:-1], " new rows that were scored are thinly covered.")
+    return TitledTable(
+        "thin",
+        "Who is thinly covered",
+        about,
+        DataTable(("column", "these rows", "training rows"), rows, note),
+    )
+
+
+def _thin_column(one: dict[str, Any]) -> tuple[Cell, ...]:
+    if one.get("shares"):
+        these = ", ".join(
+            f"{Name(part['category'])} {share(part['share'])}" for part in one["shares"]
+        )
+        there = ", ".join(
+            f"{Name(part['category'])} {share(part['source_share'])}"
+            for part in one["shares"]
+        )
+        return Name(one["name"]), Name(these, LONGEST_PROSE), Name(there, LONGEST_PROSE)
+    return (
+        Name(one["name"]),
+        _range(one, "low", "high", "missing"),
+        _range(one, "source_low", "source_high", "source_missing"),
+    )
+
+
+def _range(one: dict[str, Any], *keys: str) -> str:
+    low, high, missing = (one.get(key) for key in keys)
+    said = []
+    if low is not None and high is not None:
+        kind = one.get("kind", "")
+        said.append(f"{_value(low, kind)} to {_value(high, kind)}")
+    if missing:
+        said.append(f"{share(missing)} missing")
+    return ", ".join(said) or "-"
+
+
+def _value(value: float, kind: str) -> str:
+    if kind in (DATES, ZONED_DATES):
+        epoch = datetime.datetime(1970, 1, 1)
+        try:
+            return (epoch + datetime.timedelta(seconds=value)).date().isoformat()
+        except OverflowError:
+            pass
+    return str(figures(value, digits=4))
+
+
+def _covered_part(record: Record) -> TitledTable | None:
+    covered = record.at("performance.covered")
+    if not covered or not covered.get("metrics") or covered.get("share") == 1.0:
+        return None
+    rows = tuple(
+        (
+            f"{metric_in_words(metric).name}, {ESTIMATES[kind]}",
+            figures(one[kind]["value"], digits=4),
+            _optional(one[kind].get("low"), figures),
+            _optional(one[kind].get("high"), figures),
+        )
+        for metric, one in covered["metrics"].items()
+        for kind in ESTIMATES
+        if one.get(kind) and one[kind].get("value") is not None
+    )
+    return TitledTable(
+        "covered",
+        "The score on the covered part",
+        sentence(
+            "The same estimates for the {} of the new data that training data cover.",
+            share(covered["share"], "performance.covered.share"),
+        ),
+        DataTable(("estimate", "value", "low", "high"), rows),
+    )
+
+
+def _label_check(record: Record) -> TitledTable | None:
+    metrics = record.at("performance.metrics", {})
+    rows = tuple(
+        (
+            Name(metric_in_words(metric).name),
+            count(check["n_labelled"]),
+            figures(check["difference"]),
+            figures(check["error"]),
+            chance(check["p_value"]),
+        )
+        for metric, one in metrics.items()
+        if (check := one.get("check")) is not None
+    )
+    if not rows:
+        return None
+    header = ("score", "labelled rows", "difference", "standard error", "chance")
+    return TitledTable(
+        "labelled",
+        "What labelled new rows say",
+        sentence(
+            "Whether a row still means the same label can only be seen from labels. A "
+            "small chance (below 0.05) says that it does not: then the estimates above "
+            "mislead."
+        ),
+        DataTable(header, rows),
+    )
+
+
+def _guarantees(record: Record) -> TitledTable | None:
+    promises = record.at("guarantees")
+    if not promises:
+        return None
+    rows = tuple(
+        (Name(one["what"]), Name(one["assumes"]), Name(one["breaks"]))
+        for one in promises
+    )
+    return TitledTable(
+        "promises",
+        "Promises",
+        (),
+        DataTable(("promise", "if", "but"), _long(rows)),
+        wide=True,
+    )
+
+
+def _long(rows: tuple[tuple[Name, ...], ...]) -> tuple[tuple[Cell, ...], ...]:
+    """Return sentences of our own, which are not cut like names."""
+    return tuple(
+        tuple(f"{name.text[:1].upper()}{name.text[1:]}" for name in row) for row in rows
+    )
+
+
+def _samples(record: Record) -> TitledTable | None:
+    data = record.at("data")
+    if not data:
+        return None
+    rows: list[tuple[Cell, ...]] = []
+    for key, name in (("source", "training data"), ("target", "new data")):
+        one = data.get(key) or {}
+        rows.append(
+            (
+                name,
+                _optional(one.get("rows"), count, f"data.{key}.rows"),
+                _optional(one.get("duplicates"), count, f"data.{key}.duplicates"),
+                Name(one["file"]) if one.get("file") else None,
+                one["sha256"][:16] + "…" if one.get("sha256") else None,
+            )
+        )
+    columns = data.get("columns")
+    about: Sentence = (f"{len(columns):,} columns were used.",) if columns else ()
+    header, kept = _without_empty(
+        ("sample", "rows", "duplicates", "file", "SHA-256 of the file"), tuple(rows)
+    )
+    return TitledTable("samples", "The two samples", about, DataTable(header, kept))
+
+
+def _classes(record: Record) -> TitledTable | None:
+    classes = record.at("data.classes")
+    if not classes:
+        return None
+    common = [one for one in classes if one["rows"] >= _FEWEST_ROWS]
+    rare = len(classes) - len(common) + int(record.at("data.rare_classes", 0))
+    note = f"{rare} classes of fewer than {_FEWEST_ROWS} rows are not named."
+    rows = tuple(
+        (Name(str(one["class"])), count(one["rows"])) for one in common[:LISTED]
+    )
+    return TitledTable(
+        "classes",
+        "Classes of the label",
+        (),
+        DataTable(("class", "training rows"), rows, note if rare else ""),
+        folded=True,
+    )
+
+
+def _columns(record: Record) -> TitledTable | None:
+    columns = record.at("data.columns")
+    if not columns:
+        return None
+    rows = tuple(
+        (
+            Name(one["name"]),
+            str(one.get("kind", "")),
+            _optional(one.get("missing_source"), share),
+            _optional(one.get("missing_target"), share),
+        )
+        for one in columns[:LISTED]
+    )
+    note = ""
+    if len(columns) > LISTED:
+        note = f"The first {LISTED} of {len(columns):,} columns."
+    header = ("column", "holds", "missing in training", "missing in new")
+    return TitledTable(
+        "columns", "Columns", (), DataTable(header, rows, note), folded=True
+    )
+
+
+def _reproduce(record: Record) -> TitledTable | None:
+    found = record.at("reproduce")
+    if not found:
+        return None
+    rows: list[tuple[Cell, ...]] = []
+    if found.get("command"):
+        rows.append(("command", Name(str(found["command"]), LONGEST_PROSE)))
+    for group in ("options", "parameters"):
+        for key, value in (found.get(group) or {}).items():
+            if value not in (None, [], False, ""):
+                rows.append((Name(str(key)), Name(_said(value))))
+    rows += [
+        (Name(str(key)), Name(str(value)))
+        for key, value in (found.get("versions") or {}).items()
+    ]
+    return TitledTable(
+        "reproduction",
+        "How it was made",
+        (),
+        DataTable(("what", "value"), tuple(rows)),
+        folded=True,
+    )
+
+
+def _notices(record: Record) -> TitledTable | None:
+    notices = [*(record.at("notices") or []), *(record.at("conditions") or [])]
+    if not notices:
+        return None
+    rows = tuple((Name(str(one), LONGEST_PROSE),) for one in notices[:LISTED])
+    return TitledTable(
+        "notices", "Notices", (), DataTable(("while it was made",), rows)
+    )
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return str(value)
+
+
+def _optional(value: Any, show: Any, *arguments: Any) -> Any:
+    return None if value is None else show(value, *arguments)

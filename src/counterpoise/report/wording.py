@@ -1,0 +1,167 @@
+"""Sentences with numbers and names in them, for the page and for text alike."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from counterpoise.diagnosis.words import printable
+
+# Longer names are cut, on the page and in pictures.
+LONGEST_NAME, LONGEST_LABEL, LONGEST_PROSE = 60, 22, 400
+# A number and its sign stay on one line.
+NARROW = "\N{NO-BREAK SPACE}"
+_PERCENT = re.compile(r"(?<=\d) (?=%)")
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number as it is shown, with its exact value and its place in the record."""
+
+    value: float
+    text: str
+    path: str = ""
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def exact(self) -> str:
+        """The value in the fewest digits that give it back."""
+        return repr(self.value)
+
+
+@dataclass(frozen=True)
+class Name:
+    """A text from somebody's data: a column, a category, a class, a file.
+
+    Longer ones than `longest` are cut.
+    """
+
+    text: str
+    longest: int = LONGEST_NAME
+
+    def __str__(self) -> str:
+        return readable(self.text, self.longest)
+
+
+Part = str | Number | Name
+Sentence = tuple[Part, ...]
+Cell = str | Number | Name | None
+
+
+def sentence(template: str, *parts: Any) -> Sentence:
+    """Return a sentence, its gaps ``{}`` filled with numbers, names or sentences.
+
+    Examples
+    --------
+    >>> told(sentence("{} is {}", Name("a"), Number(0.5, "50 %")))
+    'a is 50 %'
+    """
+    pieces = _PERCENT.sub(NARROW, template).split("{}")
+    found: list[Part] = [pieces[0]]
+    for part, piece in zip(parts, pieces[1:], strict=True):
+        found += part if isinstance(part, tuple) else [part]
+        found.append(piece)
+    return tuple(part for part in found if part != "")
+
+
+def told(words: Sequence[Part]) -> str:
+    """Return a sentence as plain text."""
+    return "".join(str(part) for part in words)
+
+
+def joined(sentences: Sequence[Sentence], between: str = " ") -> Sentence:
+    """Return sentences one after another."""
+    found: list[Part] = []
+    for words in sentences:
+        found += ([between] if found else []) + list(words)
+    return tuple(found)
+
+
+def readable(text: str, longest: int = LONGEST_NAME) -> str:
+    r"""Return a name that can be seen, on one line and not too long.
+
+    Control characters and those that turn the direction of writing are spelt out.
+
+    Examples
+    --------
+    >>> readable("a\x00b"), readable(""), readable("  ")
+    ('a\\x00b', '(no name)', '(2 spaces)')
+    """
+    if not text:
+        return "(no name)"
+    if not text.strip(" "):
+        return f"({len(text)} space{'s' if len(text) > 1 else ''})"
+    return printable(text, longest)
+
+
+def share(value: float, path: str = "") -> Number:
+    """Return a share as a percentage.
+
+    What is not all, or not nothing, does not look like it.
+
+    Examples
+    --------
+    >>> str(share(0.1234)) == f"12.3{NARROW}%"
+    True
+    >>> str(share(0.0001)) == f"<{NARROW}0.1{NARROW}%"
+    True
+    """
+    if 0 < value < 0.001:
+        text = "< 0.1 %"
+    elif 0.999 < value < 1:
+        text = "> 99.9 %"
+    elif abs(value) >= 0.1:
+        text = f"{100 * value:.3g} %"
+    else:
+        text = f"{100 * value:.2g} %"
+    return Number(value, text.replace(" ", NARROW), path)
+
+
+def count(value: float, path: str = "") -> Number:
+    """Return a number of rows.
+
+    Examples
+    --------
+    >>> str(count(12345.6))
+    '12,346'
+    """
+    return Number(value, f"{value:,.0f}", path)
+
+
+def figures(value: float, path: str = "", digits: int = 3) -> Number:
+    """Return a number in so many figures.
+
+    Examples
+    --------
+    >>> str(figures(0.21)), str(figures(123456.0)), str(figures(0.0))
+    ('0.210', '123,456', '0')
+    """
+    if value == 0:
+        return Number(value, "0", path)
+    if 10 ** (digits - 1) <= abs(value) < 1e9:
+        return Number(value, f"{value:,.0f}", path)
+    return Number(value, f"{value:#.{digits}g}".rstrip("."), path)
+
+
+def brief(value: float, path: str = "") -> Number:
+    """Return a number that somebody chose, as short as it is.
+
+    Examples
+    --------
+    >>> str(brief(0.75)), str(brief(1.0))
+    ('0.75', '1')
+    """
+    return Number(value, f"{value:g}", path)
+
+
+def whole(value: float, path: str = "") -> Number:
+    """Return a count of things as it is."""
+    return Number(value, f"{value:,.0f}", path)
+
+
+def chance(value: float, path: str = "") -> Number:
+    """Return a p-value."""
+    text = f"<{NARROW}0.0001" if value < 0.0001 else f"{value:.2g}"
+    return Number(value, text, path)

@@ -1,0 +1,169 @@
+"""Classifiers of target against source rows, and how they are asked."""
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from scipy.linalg import LinAlgWarning
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.utils.validation import has_fit_parameter
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from counterpoise.numerics.arrays import Array
+from counterpoise.samples.scaling import column_limits
+from counterpoise.validation import Matrix
+
+# Up to this many columns the Hessian of logistic regression is factored.
+DIRECT = 500
+# Bins of a column that trees can tell apart.
+N_BINS = 64
+# Probabilities nearer to 0 or 1 than this are no evidence.
+SURE = 1e-6
+# Threads that wait for one another cost more than they save on tables this small.
+SMALL = 50_000
+
+
+def logistic(
+    is_sparse: bool, n_columns: int, tol: float = 1e-6, max_iter: int = 10_000
+) -> Any:
+    """Return logistic regression on columns of variance one."""
+    regression = _regression(n_columns, tol, max_iter)
+    if is_sparse:
+        return make_pipeline(StandardScaler(with_mean=False), regression)
+    return make_pipeline(CutColumns(), StandardScaler(), regression)
+
+
+def squared_logistic(n_columns: int) -> Any:
+    """Return logistic regression on columns and their squares."""
+    return make_pipeline(
+        CutColumns(),
+        StandardScaler(),
+        FunctionTransformer(with_squares),
+        StandardScaler(),
+        _regression(2 * n_columns, 1e-6, 10_000),
+    )
+
+
+def boosted() -> Any:
+    """Return boosted trees, small enough for some thousand rows."""
+    trees = HistGradientBoostingClassifier(
+        max_iter=60,
+        max_depth=4,
+        max_bins=N_BINS,
+        l2_regularization=1.0,
+        early_stopping=False,
+        random_state=0,
+    )
+    return make_pipeline(BinnedColumns(), trees)
+
+
+def with_squares(X: Any) -> Any:
+    """Return the columns and their squares."""
+    return np.hstack([X, X**2])
+
+
+class CutColumns(TransformerMixin, BaseEstimator):
+    """Columns cut far outside the bulk of their rows, so that no single row rules."""
+
+    def fit(self, X: Array, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn the limits of every column."""
+        weight = np.ones(len(X)) if sample_weight is None else sample_weight
+        self.limits_ = column_limits([(X, weight / weight.sum())])
+        return self
+
+    def transform(self, X: Array) -> Array:
+        """Return the rows with what is beyond the limits put there."""
+        return np.clip(X, *self.limits_)
+
+
+class BinnedColumns(TransformerMixin, BaseEstimator):
+    """Columns as numbers of bins of about equal weight.
+
+    Trees bin columns anyway, but with weights they take long over it.
+    """
+
+    def fit(self, X: Array, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn the upper ends of the bins of every column."""
+        self.ends_ = [_bin_ends(column, sample_weight) for column in X.T]
+        return self
+
+    def transform(self, X: Array) -> Array:
+        """Return the numbers of the bins."""
+        binned = np.empty(X.shape)
+        for j, ends in enumerate(self.ends_):
+            binned[:, j] = np.searchsorted(ends, X[:, j])
+        return binned
+
+
+def weight_names(estimator: Any) -> list[str]:
+    """Return what `fit` calls the weights: of the estimator, or of a pipeline's steps.
+
+    Nothing where the classifier itself takes none.
+    """
+    if not isinstance(estimator, Pipeline):
+        takes = has_fit_parameter(estimator, "sample_weight")
+        return ["sample_weight"] if takes else []
+    steps = [(name, step) for name, step in estimator.steps if hasattr(step, "fit")]
+    if not steps or not weight_names(steps[-1][1]):
+        return []
+    return [f"{name}__{inner}" for name, step in steps for inner in weight_names(step)]
+
+
+def fitted_classifier(estimator: Any, X: Matrix, labels: Array, weights: Array) -> Any:
+    """Return a fresh copy of the classifier, fitted.
+
+    What it says of its own convergence is kept from the user: held-out rows judge it.
+    """
+    # Ones change nothing, and weighted quantiles of the columns take their time.
+    names = [] if (weights == 1.0).all() else weight_names(estimator)
+    given = dict.fromkeys(names, weights)
+    with _threads(X), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", LinAlgWarning)
+        return clone(estimator).fit(X, labels, **given)
+
+
+def log_odds(fitted: Any, X: Matrix) -> Array:
+    """Return the log odds of the target that a classifier gives rows."""
+    with _threads(X):
+        if not hasattr(fitted, "predict_proba"):
+            return np.asarray(fitted.decision_function(X), dtype=float)
+        p = np.clip(fitted.predict_proba(X)[:, 1], SURE, 1.0 - SURE)
+    return np.asarray(np.log(p / (1.0 - p)), dtype=float)
+
+
+def bounded(log_odds: Array) -> Array:
+    """Return log odds whose probabilities are in [1e-6, 1 - 1e-6]."""
+    limit = np.log((1.0 - SURE) / SURE)
+    return np.clip(log_odds, -limit, limit)
+
+
+def _regression(n_columns: int, tol: float, max_iter: int) -> LogisticRegression:
+    solver = "newton-cholesky" if n_columns <= DIRECT else "lbfgs"
+    return LogisticRegression(solver=solver, tol=tol, max_iter=max_iter)
+
+
+def _bin_ends(column: Array, weight: Array | None) -> Array:
+    """Return the largest values of all bins but the last."""
+    if weight is None:
+        ordered, below = np.sort(column), np.arange(1.0, column.size + 1)
+    else:
+        order = np.argsort(column, kind="stable")
+        ordered, below = column[order], np.cumsum(weight[order])
+    last = np.flatnonzero(np.diff(ordered, append=np.inf))
+    values, below = ordered[last], below[last]
+    if values.size <= N_BINS:
+        return values[:-1]
+    levels = below[-1] * np.arange(1, N_BINS) / N_BINS
+    ends = values[np.searchsorted(below, levels * (1 - 1e-12))]
+    return np.unique(ends[ends < values[-1]])
+
+
+def _threads(X: Matrix) -> Any:
+    """Return a context in which a classifier takes one thread for a small table."""
+    return threadpool_limits(1 if X.shape[0] <= SMALL else None, "openmp")

@@ -1,0 +1,111 @@
+"""Both samples in one table, for a classifier to tell them apart."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.samples.classifiers import fitted_classifier, log_odds
+from counterpoise.samples.folds import (
+    FEWEST_DIFFERENT,
+    N_FOLDS,
+    content,
+    dealt_by_sample,
+)
+from counterpoise.samples.two_samples import TwoSamples
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """Both samples in one table, with folds that depend on what rows hold.
+
+    Attributes
+    ----------
+    X : matrix
+        Rows of both samples; equal rows of a sample are one row, unless there are fewer
+        than fifty different ones, or fewer than five in a sample.
+    labels, weights : array
+        1 for target rows; how many rows a row stands for.
+    fold : array of int
+    n_folds : int
+    place : array of int
+        For every row of the source, then of the target, the row of `X` it is.
+    group : array of int
+        For every row of `X`, which rows are equal to it, in either sample.
+    """
+
+    X: Any
+    labels: Array
+    weights: Array
+    fold: Indices
+    n_folds: int
+    place: Indices
+    group: Indices
+
+    @classmethod
+    def of(cls, samples: TwoSamples, seed: int) -> "Pool":
+        """Return the table of two samples."""
+        both = [samples.source, samples.target]
+        is_sparse = sparse.issparse(samples.source)
+        X: Any = sparse.vstack(both, format="csr") if is_sparse else np.vstack(both)
+        sizes = samples.source.shape[0], samples.target.shape[0]
+        labels = np.repeat([0, 1], sizes)
+        weights = np.concatenate(
+            [
+                samples.source_share * samples.source_mass,
+                samples.target_share * samples.target_mass,
+            ]
+        )
+        # An order by content, equal rows side by side, source before target.
+        number = content(X)
+        order = np.lexsort((weights, labels, number))
+        merged = 2 * number[order] + labels[order]
+        first = np.flatnonzero(np.diff(merged, prepend=-1))
+        of_target = int(np.count_nonzero(merged[first] % 2))
+        copies = (
+            first.size < FEWEST_DIFFERENT
+            or min(of_target, first.size - of_target) < N_FOLDS
+        )
+        if copies:
+            first = np.arange(merged.size)
+        place = np.empty(merged.size, dtype=np.intp)
+        place[order] = np.searchsorted(first, np.arange(merged.size), "right") - 1
+        kept = order[first]
+        group = number[kept]
+        units = np.arange(kept.size) if copies else group
+        fold, n_folds = dealt_by_sample(units, labels[kept], seed)
+        return cls(
+            X[kept],
+            labels[kept],
+            _whole(np.add.reduceat(weights[order], first)),
+            fold,
+            n_folds,
+            place,
+            group,
+        )
+
+    def out_of_fold(self, estimator: Any) -> Array:
+        """Return the log odds of the rows of `X`, each by a classifier without it."""
+        scores = np.empty(self.labels.size)
+        for k in range(self.n_folds):
+            rest, left = self.fold != k, self.fold == k
+            fitted = fitted_classifier(
+                estimator, self.X[rest], self.labels[rest], self.weights[rest]
+            )
+            scores[left] = log_odds(fitted, self.X[left])
+        return scores
+
+    def each_row(self, log_odds: Array) -> Array:
+        """Return the log odds of the rows as they came; equal rows get their mean."""
+        sums = np.bincount(self.group, self.weights * log_odds)
+        means = sums / np.maximum(np.bincount(self.group, self.weights), 1e-300)
+        return means[self.group][self.place]
+
+
+def _whole(weights: Array) -> Array:
+    """Return weights as whole numbers where rounding alone keeps them from it."""
+    nearest = np.rint(weights)
+    near = np.abs(weights - nearest) <= 1e-9 * np.maximum(weights, 1.0)
+    return np.where(near & (nearest > 0), nearest, weights)

@@ -1,0 +1,77 @@
+"""Probabilities made right on the average, and how far off they are."""
+
+import numpy as np
+from scipy.special import expit, xlogy
+
+from counterpoise.numerics.arrays import Array
+
+
+def log_loss(p: Array, labels: Array, weights: Array) -> float:
+    """Return the mean log loss of probabilities, in nats."""
+    each = xlogy(labels, p) + xlogy(1 - labels, 1.0 - p)
+    return -float(weights @ each) / float(weights.sum())
+
+
+def calibration_line(scores: Array, labels: Array, weights: Array) -> Array:
+    """Return slope and intercept of the logistic regression of labels on scores.
+
+    A slope below zero, which held-out scores have by chance where nothing tells the
+    samples apart, is zero, with the intercept that fits then.
+    """
+    mass = weights / weights.sum()
+    prior = float(mass @ labels)
+    flat = np.array([0.0, np.log(prior / (1.0 - prior))])
+    center = float(mass @ scores)
+    spread = float(np.sqrt(mass @ (scores - center) ** 2))
+    if not spread > 1e-12 * max(1.0, abs(center)):
+        return flat
+    Z = np.column_stack([(scores - center) / spread, np.ones_like(scores)])
+    theta = _logistic(Z, labels, mass, flat)
+    slope = theta[0] / spread
+    return flat if slope <= 0.0 else np.array([slope, theta[1] - slope * center])
+
+
+def _logistic(Z: Array, labels: Array, mass: Array, theta: Array) -> Array:
+    """Return the slopes of a weighted logistic regression, by damped Newton steps."""
+    # Separable scores have no best slope; so small a ridge changes no other.
+    ridge = 1e-9
+
+    def loss(at: Array) -> float:
+        margin = Z @ at
+        each = np.logaddexp(0.0, margin) - labels * margin
+        return float(mass @ each) + 0.5 * ridge * float(at @ at)
+
+    value = loss(theta)
+    for _ in range(100):
+        p = expit(Z @ theta)
+        gradient = (mass * (p - labels)) @ Z + ridge * theta
+        hessian = Z.T @ (Z * (mass * p * (1.0 - p))[:, None]) + ridge * np.eye(2)
+        direction = -np.linalg.solve(hessian, gradient)
+        slope = float(gradient @ direction)
+        length = 1.0
+        while slope < -1e-12 and loss(theta + length * direction) > (
+            value + 1e-4 * length * slope
+        ):
+            length *= 0.5
+        theta = theta + length * direction
+        value = loss(theta)
+        if slope > -1e-24:
+            break
+    return theta
+
+
+def calibration_error(
+    p: Array, labels: Array, weights: Array, n_bins: int = 10
+) -> float:
+    """Return the mean distance of probabilities from observed shares.
+
+    Rows are put in order of their probability and cut into bins of equal mass; rows of
+    one probability are in one bin.
+    """
+    values, place = np.unique(p, return_inverse=True)
+    mass = weights / weights.sum()
+    each = np.bincount(place, mass, values.size)
+    position = np.cumsum(each) - 0.5 * each
+    bins = np.minimum((n_bins * position).astype(np.intp), n_bins - 1)[place]
+    gaps = np.bincount(bins, mass * (p - labels), n_bins)
+    return float(np.abs(gaps).sum())

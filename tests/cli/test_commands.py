@@ -1,0 +1,112 @@
+"""The commands do what the library does, and write it."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from cli.mixed_tables import mixed_columns, write_csv
+
+from counterpoise import AutoWeights
+from counterpoise.cli.options import WEIGHTERS
+from counterpoise.cli.record import SHIFT_NUMBERS, flat_numbers
+from counterpoise.diagnosis import diagnose
+from counterpoise.report import Record
+from counterpoise.samples.encoding import as_numbers
+
+
+@pytest.fixture
+def disjoint(tmp_path):
+    rng = np.random.default_rng(1)
+    return (
+        write_csv(tmp_path / "train.csv", mixed_columns(rng, 200, 0.0, label=True)),
+        write_csv(tmp_path / "live.csv", mixed_columns(rng, 200, 9.0, label=False)),
+    )
+
+
+def pair_of(tables, label=True):
+    more = ("--label", "bought") if label else ()
+    return ("--source", tables[0], "--target", tables[1], *more)
+
+
+def frames(tables):
+    source, target = (pd.read_csv(path, parse_dates=["day"]) for path in tables)
+    return source.drop(columns="bought"), target
+
+
+def test_diagnose_says_what_the_library_says(run, tables):
+    code, out, err = run("diagnose", *pair_of(tables), "--json", "-")
+    record = json.loads(out)
+    theirs = diagnose(*frames(tables), random_state=0)
+    assert code == 0
+    assert record["shift"]["auc"] == pytest.approx(theirs.auc)
+    assert record["shift"]["verdict"] == theirs.verdict
+    assert f"Verdict: {theirs.verdict}" in err
+    numbers = flat_numbers(Record.from_dict(record), SHIFT_NUMBERS)
+    assert None not in numbers.values()
+    assert numbers["covered"] == pytest.approx(1 - theirs.thin)
+
+
+def test_text_goes_to_stdout_and_quiet_says_nothing(run, tables):
+    code, out, err = run("diagnose", *pair_of(tables), "--text", "--quiet")
+    assert code == 0
+    assert "The new data differ from the training data" in out
+    assert err == ""
+
+
+def test_a_condition_that_holds_has_code_three_and_is_told(run, tables):
+    limits = ("--fail-if", "auc>0.6", "--fail-if", "thin>0.9")
+    code, _, err = run("diagnose", *pair_of(tables), *limits)
+    assert code == 3
+    assert "--fail-if auc>0.6 holds: it is 0." in err
+    assert "thin" not in err
+
+
+def test_no_overlap_has_code_four(run, disjoint):
+    code, out, _ = run("diagnose", *pair_of(disjoint), "--json", "-")
+    assert code == 4
+    assert json.loads(out)["shift"]["verdict"] == "no overlap"
+    code, _, err = run(
+        "weigh", *pair_of(disjoint), "--out", disjoint[0].parent / "w.csv"
+    )
+    assert code == 4
+    assert "--despite-no-overlap" in err
+    assert not (disjoint[0].parent / "w.csv").exists()
+
+
+def test_weigh_writes_the_weights_of_the_library(run, tables, tmp_path):
+    out = tmp_path / "w.parquet"
+    code, _, _ = run("weigh", *pair_of(tables), "--out", out, "--seed", "3")
+    written = pd.read_parquet(out)
+    X, X_target = as_numbers(*frames(tables))
+    theirs = AutoWeights(random_state=3).fit(X, X_target=X_target)
+    assert code == 0
+    assert written["row"].tolist() == list(range(1, 301))
+    np.testing.assert_allclose(written["weight"], theirs.weights_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("weighter", [w for w in WEIGHTERS if w != "auto"])
+def test_every_weighter_has_a_plain_name(run, tables, tmp_path, weighter):
+    out = tmp_path / "w.csv"
+    code, text, _ = run(
+        "weigh", *pair_of(tables), "--out", out, "--weighter", weighter, "--json", "-"
+    )
+    weights = pd.read_csv(out)["weight"]
+    assert code == 0
+    assert weights.mean() == pytest.approx(1.0, abs=0.05)
+    section = json.loads(text)["weights"]
+    squares = weights.sum() ** 2 / (weights**2).sum()
+    assert section["effective_size"] == pytest.approx(squares)
+    if weighter != "uniform":
+        age = pd.read_csv(tables[0])["age"]
+        assert np.average(age, weights=weights) > age.mean() + 0.05
+
+
+def test_rows_are_called_by_their_names(run, tables, tmp_path):
+    train = pd.read_csv(tables[0])
+    names = [f"c{k:04}" for k in range(len(train))][::-1]
+    train.assign(customer=names).to_csv(tables[0], index=False)
+    out = tmp_path / "w.csv"
+    code, _, _ = run("weigh", *pair_of(tables), "--out", out, "--id", "customer")
+    assert code == 0
+    assert pd.read_csv(out)["customer"].tolist() == names

@@ -1,0 +1,134 @@
+"""Every model of `--estimator` takes mixed tables and comes back from a file."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from counterpoise.adaptation import Adapted, load
+from counterpoise.cli.estimators import ONLY, build, kinds_of
+from counterpoise.cli.options import ESTIMATORS
+from counterpoise.weights import UniformWeights
+
+KINDS = {
+    "age": "numbers",
+    "region": "categories",
+    "day": "dates",
+    "income": "numbers",
+}
+OFFERED = [
+    (name, task)
+    for name in ESTIMATORS
+    for task in ("classification", "regression")
+    if ONLY.get(name, task) == task
+]
+
+
+def mixed(n, seed):
+    rng = np.random.default_rng(seed)
+    day = np.datetime64("2022-01-01", "us") + rng.integers(0, 700, n) * np.timedelta64(
+        1, "D"
+    )
+    frame = pd.DataFrame(
+        {
+            "age": rng.normal(size=n),
+            "region": rng.choice(["north", "south", "west"], n).astype(object),
+            "day": day,
+            "income": rng.normal(size=n),
+        }
+    )
+    signal = frame["age"] + 2.0 * (frame["region"] == "south") + frame["income"]
+    frame.loc[rng.random(n) < 0.1, "age"] = np.nan
+    frame.loc[rng.random(n) < 0.1, "region"] = np.nan
+    frame.loc[rng.random(n) < 0.1, "day"] = pd.NaT
+    return frame, signal.to_numpy()
+
+
+@pytest.mark.parametrize(("name", "task"), OFFERED)
+def test_a_model_learns_is_saved_and_predicts_the_same_from_the_file(
+    tmp_path, name, task
+):
+    X, signal = mixed(300, 0)
+    X_new, signal_new = mixed(100, 1)
+    X_new.loc[0, "region"] = "overseas"
+    classes = task == "classification"
+    y = np.where(signal > 0.5, "yes", "no") if classes else signal
+    model = Adapted(build(name, task, KINDS, 0), UniformWeights(), random_state=0)
+    model.fit(X, y, X_target=(X_new,))
+    model.save(tmp_path / "model.skops")
+    loaded = load(tmp_path / "model.skops")
+    told = model.predict(X_new)
+    np.testing.assert_array_equal(loaded.predict(X_new), told)
+    assert kinds_of(loaded) == KINDS
+    np.testing.assert_array_equal(loaded.weigh(X_new), model.weigh(X_new))
+    if classes:
+        right = np.mean(told == np.where(signal_new > 0.5, "yes", "no"))
+        assert right > 0.6
+        if hasattr(model, "predict_proba"):
+            np.testing.assert_array_equal(
+                loaded.predict_proba(X_new), model.predict_proba(X_new)
+            )
+    else:
+        assert np.corrcoef(told, signal_new)[0, 1] > 0.6
+
+
+def test_the_columns_of_a_model_of_another_maker_are_not_guessed():
+    assert kinds_of(object()) is None
+
+
+def test_dates_become_the_parts_that_pandas_finds():
+    from counterpoise.cli.dates import DateNumbers
+
+    X, _ = mixed(50, 2)
+    dates = X[["day"]] + pd.Timedelta(hours=7)
+    found = DateNumbers().fit_transform(dates)
+    there = dates["day"].notna().to_numpy()
+    day = dates["day"][there].dt
+    np.testing.assert_array_equal(found[there, 1], day.month)
+    np.testing.assert_array_equal(found[there, 2], day.day_of_week)
+    np.testing.assert_array_equal(found[there, 3], day.hour)
+    days = (dates["day"][there] - pd.Timestamp("1970-01-01")) / pd.Timedelta(days=1)
+    np.testing.assert_allclose(found[there, 0], days)
+    assert np.isnan(found[~there]).all()
+
+
+def test_bins_hold_about_as_many_rows_each_and_keep_order_and_gaps():
+    from counterpoise.cli.bins import MOST_BINS, QuantileBins
+
+    rng = np.random.default_rng(3)
+    X = np.column_stack([rng.lognormal(size=51_000), rng.integers(0, 9, 51_000)])
+    X[::17, 0] = np.nan
+    found = QuantileBins().fit_transform(X)
+    there = ~np.isnan(X[:, 0])
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(X))
+    np.testing.assert_array_equal(found[:, 1], X[:, 1])
+    counts = np.bincount(found[there, 0].astype(int))
+    assert counts.size == MOST_BINS
+    assert counts.max() - counts.min() <= 2
+    order = np.argsort(X[there, 0])
+    assert (np.diff(found[there, 0][order]) >= 0).all()
+
+
+def test_boosting_in_bins_predicts_what_scikit_learns_own_bins_do():
+    from sklearn.ensemble import HistGradientBoostingRegressor
+
+    rng = np.random.default_rng(4)
+    X = pd.DataFrame(rng.normal(size=(2000, 3)), columns=["a", "b", "c"])
+    y = np.sin(X["a"]) + X["b"] + 0.1 * rng.normal(size=2000)
+    ours = build("boosting", "regression", dict.fromkeys(X, "numbers"), 0).fit(X, y)
+    theirs = HistGradientBoostingRegressor(random_state=0).fit(X, y)
+    # Ends of bins differ by less than a row, so that single rows may change sides.
+    assert np.abs(ours.predict(X) - theirs.predict(X)).mean() < 0.02
+
+
+def test_a_column_of_a_thousand_categories_can_be_boosted():
+    rng = np.random.default_rng(5)
+    X = pd.DataFrame(
+        {
+            "code": rng.integers(0, 1000, 3000).astype(str).astype(object),
+            "word": rng.choice(["u", "v"], 3000).astype(object),
+        }
+    )
+    y = (X["word"] == "u").to_numpy() + 0.0
+    kinds = dict.fromkeys(X, "categories")
+    model = build("boosting", "regression", kinds, 0, crowded=["code"]).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), y, atol=0.05)

@@ -1,0 +1,84 @@
+"""Bars and tables on a terminal alone; plain lines elsewhere; nothing harmful ever."""
+
+import io
+import logging
+import os
+import warnings
+
+import pytest
+
+from counterpoise.cli.progress import Progress, followed
+from counterpoise.cli.terminal import Block, show
+
+ESCAPE = "\x1b"
+
+
+class Terminal(io.StringIO):
+    """A stream that says that it is a terminal."""
+
+    def isatty(self):
+        return True
+
+
+@pytest.fixture(autouse=True)
+def plain_terminal(monkeypatch):
+    for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setitem(os.environ, "TERM", "xterm")
+
+
+def stepped(stream):
+    progress = Progress(2, stream=stream)
+    progress.step("reading")
+    progress.notice("odd")
+    progress.notice("odd")
+    progress.step("writing")
+    progress.stop()
+    return progress
+
+
+def test_steps_are_lines_where_there_is_no_terminal():
+    stream = io.StringIO()
+    progress = stepped(stream)
+    said = stream.getvalue()
+    assert ESCAPE not in said
+    assert [line.split(":")[0] for line in said.splitlines()] == [
+        "note",
+        "reading",
+        "writing",
+    ]
+    assert set(progress.seconds) == set(progress.cpu_seconds) == {"reading", "writing"}
+
+
+def test_steps_are_a_bar_on_a_terminal():
+    stream = Terminal()
+    stepped(stream)
+    said = stream.getvalue()
+    assert ESCAPE in said
+    assert said.count("note: odd") == 1
+    assert "reading" in said
+
+
+def test_what_the_library_logs_is_a_step_and_what_it_warns_of_a_notice(capsys):
+    logger = logging.getLogger("counterpoise")
+    before = (logger.level, list(logger.handlers), warnings.showwarning)
+    with followed(2) as progress:
+        logger.info("weighing")
+        warnings.warn("too few rows", UserWarning, stacklevel=1)
+        warnings.warn("for programmers", RuntimeWarning, stacklevel=1)
+    err = capsys.readouterr().err
+    assert "weighing: " in err
+    assert progress.notices == ("too few rows",)
+    assert "programmers" not in err
+    assert before == (logger.level, list(logger.handlers), warnings.showwarning)
+
+
+@pytest.mark.parametrize("stream", [io.StringIO(), Terminal()])
+def test_names_from_files_cannot_move_the_cursor_nor_be_taken_for_markup(stream):
+    hostile = "a\x1b[2J\x00\u202e[red]b\nc"
+    show([Block(hostile, (hostile,), ("column",), ((hostile,),))], stream)
+    said = stream.getvalue()
+    assert "\x1b[2J" not in said
+    assert "\x00" not in said
+    assert "\u202e" not in said
+    assert said.count("[red]b c") == 3

@@ -1,0 +1,42 @@
+"""Two records side by side."""
+
+import re
+
+from report.records_at_hand import full, hostile
+
+from counterpoise.report import Record, compare
+
+
+def test_changes_are_the_second_minus_the_first():
+    first, second = full(), full()
+    second["shift"]["auc"] = first["shift"]["auc"] + 0.1
+    found = compare(Record.from_dict(first), Record.from_dict(second))
+    line = next(line for line in found.text().splitlines() if "(AUC)" in line)
+    assert line.split()[-3:] == ["0.752", "0.852", "+0.100"]
+    same = compare(Record.from_dict(first), Record.from_dict(first)).text()
+    line = next(line for line in same.splitlines() if "(AUC)" in line)
+    assert line.split()[-1] == "0"
+
+
+def test_columns_are_matched_by_name_and_sorted_by_change():
+    first, second = full(), full()
+    moved = second["shift"]["features"][7]
+    moved["effect"] += 3.0
+    second["shift"]["features"].append({**moved, "name": "new column", "effect": 2.0})
+    text = compare(Record.from_dict(first), Record.from_dict(second)).text()
+    rows = text.partition("Column by column")[2].splitlines()[2:4]
+    assert [row.split("  ")[1] for row in rows] == [moved["name"], "new column"]
+
+
+def test_records_with_nothing_in_common_can_be_compared():
+    empty = Record.from_dict({})
+    found = compare(empty, Record.from_dict(full()), names=("a", "b"))
+    assert found.text().startswith("a: Nothing was compared")
+    assert compare(empty, empty).tables == ()
+
+
+def test_names_do_not_break_the_page():
+    nasty = Record.from_dict(hostile())
+    html = compare(nasty, nasty, names=("<script>", "\x00")).html
+    assert not re.search(r"<script", html)
+    assert "\x00" not in html
