@@ -22,6 +22,14 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "which_rows_to_label",
     ),
     "diagnosis": ("Diagnosis", "diagnose"),
+    "learners": (
+        "KernelQuantileRegressor",
+        "OneClassSVMPath",
+        "RankingSVM",
+        "SVMPath",
+        "WeightedSVC",
+        "WeightedSVR",
+    ),
     "report": (
         "NewerRecordError",
         "Page",
@@ -64,6 +72,7 @@ _SUBMODULES = (
     "diagnosis",
     "engine",
     "evaluation",
+    "learners",
     "numerics",
     "report",
     "samples",

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any
+from zipfile import ZipFile
 
 import numpy as np
 import pandas as pd
@@ -19,20 +20,24 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from sklearn.neighbors import KNeighborsRegressor
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.estimator_checks import check_estimator
 from skops.io import dump
 
 from counterpoise import (
     KLIEP,
+    ULSIF,
     Adapted,
     CutTargetWarning,
+    DiscriminatorWeights,
     FarTargetWarning,
     MixtureKLIEP,
     NoOverlapError,
     NoTargetWarning,
     TimeOrderWarning,
+    UniformWeights,
     adapt,
     flatten,
     load,
@@ -299,6 +304,76 @@ def test_users_folds_groups_and_scoring_are_respected(sinc: Any) -> None:
     assert "absolute" in model.guard_.metric
 
 
+def test_the_users_folds_are_of_all_rows_whatever_is_held_out(sinc: Any) -> None:
+    n = len(sinc.X)
+    half = np.arange(n) < n // 2
+    pairs = [(np.flatnonzero(half), np.flatnonzero(~half))]
+    model = Adapted(LinearRegression(), cv=pairs, calibration=0.25, random_state=0)
+    model.fit(sinc.X, sinc.y, X_target=sinc.X_target)
+    assert model.guard_ is not None
+    assert model.guard_.rows < n // 2
+
+
+def test_a_splitter_that_looks_at_the_rows_sees_them(sinc: Any) -> None:
+    class BySign:
+        def split(self, X: Any, y: Any = None, groups: Any = None) -> Any:
+            right = np.asarray(X)[:, 0] > np.median(sinc.X)
+            yield np.flatnonzero(right), np.flatnonzero(~right)
+
+        def get_n_splits(self, *_: Any) -> int:
+            return 1
+
+    model = Adapted(LinearRegression(), cv=BySign(), random_state=0)
+    model.fit(sinc.X, sinc.y, X_target=sinc.X_target)
+    assert model.guard_ is not None
+    assert model.guard_.rows == int((sinc.X[:, 0] <= np.median(sinc.X)).sum())
+
+
+@pytest.mark.parametrize("target", [None, True])
+def test_labels_of_another_length_are_refused(sinc: Any, target: Any) -> None:
+    more = {} if target is None else {"X_target": sinc.X_target}
+    model = Adapted(LinearRegression(), calibration=0.2, missing_target="ignore")
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        model.fit(sinc.X, np.append(sinc.y, 0.0), **more)
+
+
+@pytest.mark.parametrize("gap", [None, np.nan])
+def test_a_missing_label_is_refused_by_its_row(sinc: Any, gap: Any) -> None:
+    names = np.where(sinc.y > 0, "high", "low").astype(object)
+    numbers = sinc.y.astype(object if gap is None else float)
+    for labels in (names, numbers):
+        labels[17] = gap
+        with pytest.raises(ValueError, match="row 17 has no label"):
+            Adapted(LogisticRegression()).fit(sinc.X, labels, X_target=sinc.X_target)
+
+
+def test_equal_weights_draw_all_rows() -> None:
+    rng = np.random.default_rng(3)
+    X, T = rng.normal(size=(2, 300, 2))
+    model = Adapted(Spy(), UniformWeights(), resample=True, random_state=0)
+    model.fit(X, X[:, 0], X_target=(T,))
+    assert model.estimator_.seen_X_.shape == X.shape
+
+
+def test_the_model_keeps_its_own_copy_of_the_target(sinc: Any) -> None:
+    target = sinc.X_target.copy()
+    model = adapt(LinearRegression(), sinc.X, sinc.y, target, random_state=0)
+    target += 100.0
+    assert model.diagnose(sinc.X_target, random_state=0).verdict == "no shift found"
+
+
+def test_a_refusal_by_name_also_without_a_target(sinc: Any) -> None:
+    model = Adapted(KNeighborsRegressor(), missing_target="ignore")
+    with pytest.raises(TypeError, match="KNeighborsRegressor takes no sample_weight"):
+        model.fit(sinc.X, sinc.y, sample_weight=np.ones(len(sinc.y)))
+
+
+def test_the_scorer_takes_a_pipeline_of_one_step(sinc: Any, line: Adapted) -> None:
+    alone = Pipeline([("last", line)])
+    scorer = target_scorer("neg_mean_squared_error")
+    assert scorer(alone, sinc.X, sinc.y) == scorer(line, sinc.X, sinc.y)
+
+
 def test_rows_in_time_order_are_warned_about_until_blocks_are_asked_for() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 2)).cumsum(axis=0) / 10
@@ -359,6 +434,17 @@ def test_the_estimator_of_a_mixed_table_sees_what_it_would_see_today() -> None:
     assert model.diagnose(_mixed(250, 0.0, 2), random_state=0).verdict != again.verdict
 
 
+@pytest.mark.parametrize("make", [lambda frame: frame, pl.from_pandas])
+def test_the_default_estimator_takes_a_mixed_table_as_it_comes(make: Any) -> None:
+    X, T = _mixed(300, 0.0, 0), _mixed(250, 0.8, 1)
+    X["colour"], T["colour"] = X["colour"].astype(str), T["colour"].astype(str)
+    y = np.where(X["colour"] == "red", X["age"].fillna(40), 0.0)
+    model = Adapted(random_state=0).fit(make(X), y, X_target=make(T))
+    new = T.assign(colour="green")
+    assert np.corrcoef(model.predict(make(X)), y)[0, 1] > 0.9
+    assert np.isfinite(model.predict(make(new))).all()
+
+
 def test_pandas_polars_and_numpy_give_the_same_model() -> None:
     shift = make_gaussian_shift(2, n=200, m=150, random_state=0)
     y = shift.X[:, 0] ** 2
@@ -410,6 +496,27 @@ def test_a_saved_model_predicts_and_weighs_the_same(
     with pytest.raises(FileExistsError, match="exists"):
         line.save(path)
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    "weighter",
+    [KLIEP(gamma=1.0), DiscriminatorWeights(random_state=0), "auto"],
+    ids=["KLIEP", "discriminator", "auto"],
+)
+def test_a_saved_model_has_forgotten_the_source_rows(
+    sinc: Any, tmp_path: Any, weighter: Any
+) -> None:
+    marked = sinc.X.copy()
+    marked[7] = 0.123456789
+    model = Adapted(LinearRegression(), weighter, random_state=0)
+    model.fit(marked, sinc.y, X_target=sinc.X_target)
+    model.save(tmp_path / "model.skops")
+    with ZipFile(tmp_path / "model.skops") as file:
+        kept = b"".join(file.read(name) for name in file.namelist())
+    assert np.float64(0.123456789).tobytes() not in kept
+    assert np.array_equal(
+        load(tmp_path / "model.skops").weigh(marked), model.weigh(marked)
+    )
 
 
 def test_a_file_with_unknown_types_is_refused_by_their_name(
@@ -504,6 +611,52 @@ def test_sets_hold_the_class_as_often_as_promised() -> None:
         model.predict_interval(shift.X_target)
 
 
+@pytest.mark.parametrize("weighter", ["auto", KLIEP(gamma=1.0), ULSIF()])
+def test_an_interval_is_infinite_where_no_source_row_tells(weighter: Any) -> None:
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(600, 1)), rng.normal(0.7, 1.0, size=(500, 1))
+    y = X[:, 0] + rng.normal(size=600)
+    model = Adapted(LinearRegression(), weighter, calibration=0.4, random_state=0)
+    model.fit(X, y, X_target=T)
+    low, high = model.predict_interval([[0.7], [-60.0], [1e6]]).T
+    assert np.isfinite([low[0], high[0]]).all()
+    assert np.isinf(high[1:]).all()
+    assert np.isinf(low[1:]).all()
+
+
+def test_intervals_do_not_depend_on_the_unit_of_the_users_weights(sinc: Any) -> None:
+    widths = []
+    for unit in (1e-3, 1.0, 1e3):
+        model = Adapted(
+            LinearRegression(), MixtureKLIEP(), calibration=0.3, random_state=0
+        ).fit(
+            sinc.X,
+            sinc.y,
+            X_target=sinc.X_target,
+            sample_weight=np.full(len(sinc.y), unit),
+        )
+        low, high = model.predict_interval(sinc.X_target).T
+        widths.append(high - low)
+    assert np.allclose(widths[0], widths[1], rtol=1e-6)
+    assert np.allclose(widths[2], widths[1], rtol=1e-6)
+
+
+def test_groups_are_held_out_whole_for_calibration() -> None:
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(60), 10)
+    X = rng.normal(size=(60, 2))[groups]
+    y = rng.normal(size=60)[groups] + 0.01 * rng.normal(size=600)
+    model = Adapted(
+        DecisionTreeRegressor(random_state=0),
+        weighter=None,
+        calibration=0.4,
+        random_state=0,
+    ).fit(X, y, X_target=X[:50], groups=groups)
+    new_X, new_y = rng.normal(size=(500, 2)), rng.normal(size=500)
+    low, high = model.predict_interval(new_X, level=0.9).T
+    assert np.mean((low <= new_y) & (new_y <= high)) > 0.8
+
+
 def test_sets_need_held_out_rows(sinc: Any, line: Adapted) -> None:
     with pytest.raises(ValueError, match=r"calibration=0\.2"):
         line.predict_interval(sinc.X)
@@ -522,3 +675,23 @@ def test_scikit_learns_checks_pass(model: Adapted) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         check_estimator(model)
+
+
+class _ToItself(Adapted):
+    """Adapted to its own source, so that the checks run all of it."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        return super().fit(X, y, X_target=(X,), sample_weight=sample_weight)
+
+
+@pytest.mark.parametrize("inner", [LogisticRegression(), Ridge()])
+def test_scikit_learns_checks_pass_with_a_target_too(inner: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check_estimator(
+            _ToItself(inner, random_state=0),
+            expected_failed_checks={
+                "check_dtype_object": "a cell that is a dict is refused by its column, "
+                "in other words than scikit-learn's"
+            },
+        )

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.model_selection import RepeatedKFold
 
 from counterpoise.adaptation.guard import EXPONENTS, Guard, choose_exponent
 from counterpoise.adaptation.routing import fit_weighted
@@ -130,6 +131,91 @@ def test_a_metric_that_is_no_mean_is_averaged_over_folds() -> None:
     assert guard.higher_is_better
     assert 0.5 < guard.values[0] < 1.0
     assert guard.best == EXPONENTS[int(np.argmax(guard.values))]
+
+
+def test_the_errors_are_those_of_a_bootstrap_of_the_rows(sinc: Any) -> None:
+    guard = _guard(LinearRegression(), sinc.X, sinc.y, sinc.ratio)
+    losses = np.empty((2, len(sinc.y)))
+    for kept, out in folds_of(None, sinc.X, sinc.y, is_classifier=False, seed=0):
+        for k, exponent in enumerate((0.0, guard.best)):
+            model = LinearRegression().fit(
+                sinc.X[kept], sinc.y[kept], sample_weight=sinc.ratio[kept] ** exponent
+            )
+            losses[k, out] = (model.predict(sinc.X[out]) - sinc.y[out]) ** 2
+    rng = np.random.default_rng(0)
+    draws = []
+    for _ in range(1000):
+        rows = rng.integers(0, len(sinc.y), len(sinc.y))
+        difference = losses[0, rows] - losses[1, rows]
+        draws.append(np.average(difference, weights=sinc.ratio[rows]))
+    assert guard.errors[0] == pytest.approx(np.std(draws), rel=0.15)
+
+
+def test_the_smallest_is_not_always_the_best() -> None:
+    different = 0
+    for seed in range(10):
+        shift = make_sinc_shift(n=120, m=100, random_state=seed)
+        guard = _guard(LinearRegression(), shift.X, shift.y, shift.ratio)
+        assert guard.chosen <= guard.best
+        different += guard.chosen < guard.best
+    assert different > 0
+
+
+def test_rows_held_out_ten_times_are_not_ten_rows(sinc: Any) -> None:
+    metric = as_metric(None, LinearRegression(), sinc.y)
+    errors = []
+    for repeats in (1, 10):
+        folds = folds_of(
+            RepeatedKFold(n_splits=5, n_repeats=repeats, random_state=0),
+            sinc.X,
+            sinc.y,
+            is_classifier=False,
+        )
+        guard = choose_exponent(
+            lambda X, y, weight, fold: fit_weighted(LinearRegression(), X, y, weight),
+            metric,
+            sinc.X,
+            sinc.y,
+            sinc.ratio,
+            np.ones(len(sinc.y)),
+            folds,
+        )
+        errors.append(guard.errors[0])
+    assert errors[1] > 0.8 * errors[0]
+
+
+def test_a_fold_without_a_score_is_left_out_and_told() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 1))
+    y = (X[:, 0] + rng.normal(size=200) > 0).astype(int)
+    one_class = np.flatnonzero(y == 1)[:20]
+    rest = np.setdiff1d(np.arange(200), one_class)
+    folds = [(rest, one_class), (rest[::2], rest[1::2]), (rest[1::2], rest[::2])]
+    guard = choose_exponent(
+        lambda X, y, weight, fold: fit_weighted(LogisticRegression(), X, y, weight),
+        as_metric("roc_auc", LogisticRegression(), y),
+        X,
+        y,
+        np.exp(X[:, 0]),
+        np.ones(200),
+        folds,
+    )
+    assert np.isfinite(guard.values).all()
+    assert "1 of 3 folds left out" in guard.reason
+
+
+def test_a_root_is_told_in_its_own_units(sinc: Any) -> None:
+    squared = _guard(LinearRegression(), sinc.X, sinc.y, sinc.ratio)
+    root = _guard(
+        LinearRegression(),
+        sinc.X,
+        sinc.y,
+        sinc.ratio,
+        scoring="neg_root_mean_squared_error",
+    )
+    assert np.allclose(np.square(root.values), squared.values)
+    true_gain = root.values[0] - root.values[EXPONENTS.index(root.chosen)]
+    assert root.gain == pytest.approx(true_gain, rel=0.6)
 
 
 def test_equal_weights_leave_nothing_to_choose(sinc: Any) -> None:

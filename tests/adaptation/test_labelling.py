@@ -5,6 +5,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import RandomForestRegressor
 
+from counterpoise.adaptation import labelling
 from counterpoise.adaptation.labelling import which_rows_to_label
 
 
@@ -97,3 +98,25 @@ def test_mixed_tables_and_tuples_are_taken():
         model, X, pd.concat([first, second]), 4, random_state=0
     )
     assert chosen.tolist() == together.tolist()
+
+
+def test_many_rows_are_chosen_in_rounds_that_fit_into_memory(monkeypatch):
+    monkeypatch.setattr(labelling, "MOST_CANDIDATES", 50)
+    seen = []
+    greedy = labelling._greedy
+    monkeypatch.setattr(
+        labelling, "_greedy", lambda left, *more: seen.append(left.shape) or
+        greedy(left, *more),
+    )  # fmt: skip
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    X_target = np.vstack([rng.normal(size=(200, 2)), rng.normal(6, 1, size=(40, 2))])
+    model = DummyRegressor().fit(X, X[:, 0])
+    chosen = which_rows_to_label(model, X, X_target, 120, random_state=0)
+    assert len(set(chosen.tolist())) == 120
+    assert max(map(max, seen)) <= 50
+    assert len(seen) == 3
+    # By turns: every round begins where the source has no rows.
+    assert (chosen[:3] >= 200).all()
+    every = which_rows_to_label(model, X, X_target, 240, random_state=0)
+    assert sorted(every) == list(range(240))

@@ -5,10 +5,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.ensemble import BaggingRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
-from sklearn.model_selection import KFold
+from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 from counterpoise.adaptation.adapted import Adapted
 from counterpoise.adaptation.performance import estimate_performance
@@ -260,3 +262,167 @@ def test_bad_input_is_named(given, message):
         estimate_performance(
             Ridge().fit(X, y), X, arguments.pop("y"), X + 0.1, **arguments
         )
+
+
+def test_labels_that_are_all_flipped_do_not_pass_for_unchanged():
+    rng = np.random.default_rng(0)
+    X, X_target, X_lab = (rng.normal(size=(n, 2)) for n in (300, 300, 40))
+    model = DecisionTreeClassifier().fit(X, X[:, 0] > 0)
+    found = estimate_performance(
+        model, X, X[:, 0] > 0, X_target, X_lab=X_lab, y_lab=X_lab[:, 0] <= 0,
+        metrics="error_rate", weighter=FAST,
+    )  # fmt: skip
+    assert found.check.p_value < 1e-6
+    assert found.best.value > 0.9
+    assert found.doubly_robust.high > 0
+
+
+def test_groups_make_every_interval_wider():
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(25), 12)
+    X = rng.normal(size=(300, 2))
+    # The noise has the same size throughout a group.
+    y = X[:, 0] + np.exp(rng.normal(size=25))[groups] * rng.choice([-1, 1], 300)
+    model = LinearRegression().fit(X, X[:, 0])
+    widths = {}
+    for given in (None, groups):
+        found = estimate_performance(
+            model, X, y, X + 0.3, groups=given, weighter=FAST, random_state=0,
+            metrics=["neg_mean_squared_error", "r2"],
+        )["neg_mean_squared_error"]  # fmt: skip
+        for name in ("source", "weighted", "direct", "doubly_robust"):
+            one = getattr(found, name)
+            widths.setdefault(name, []).append(one.high - one.low)
+    for alone, together in widths.values():
+        assert together > 1.3 * alone
+    with pytest.raises(ValueError, match="groups must have an entry"):
+        estimate_performance(model, X, y, X, groups=groups[:-1], weighter=FAST)
+
+
+def test_two_labelled_rows_sharpen_a_good_estimate_and_do_not_displace_it():
+    model = LinearRegression().fit(*numbers(0, moved=0))
+    X, y = numbers(1, 1000, moved=0)
+    X_target, _ = numbers(2, 1000)
+    truth = squared(model, *numbers(5, 20_000))
+    for metric in (None, "r2"):
+        for seed in range(3):
+            X_lab, y_lab = numbers(6 + seed, 2)
+            found = estimate_performance(
+                model, X, y, X_target, X_lab=X_lab, y_lab=y_lab, weighter=FAST,
+                metrics=metric, random_state=0,
+            )  # fmt: skip
+            without = found.doubly_robust or found.weighted
+            assert found.best is found.labelled
+            width = found.best.high - found.best.low
+            assert width < 1.5 * (without.high - without.low)
+            if metric is None:
+                assert found.best.low < truth < found.best.high
+                assert "p(y | x)" in found.best.assumption
+
+
+class DrawsRows(Ridge):
+    """Takes no weights, and remembers how many rows it was fitted to."""
+
+    def fit(self, X, y):
+        self.n_rows_ = len(X)
+        return super().fit(X, y)
+
+    def predict(self, X):
+        return np.full(len(X), float(self.n_rows_))
+
+
+@pytest.mark.parametrize(
+    ("given", "n_rows"), [({"budget": 51}, 34), ({"resample": True}, 200)]
+)
+def test_a_model_that_draws_rows_is_refitted_by_drawing_its_share(given, n_rows):
+    X, _ = numbers(0, 300, moved=0)
+    X_target, _ = numbers(1, 300, moved=0.3)
+    y = np.zeros(300)
+    model = Adapted(DrawsRows(), FAST, guard=False, random_state=0, **given)
+    model.fit(X, y, X_target=(X_target,))
+    found = estimate_performance(model, X, y, X_target, cv=3, weighter=FAST)
+    assert found.source.value == pytest.approx(n_rows**2)
+
+
+def test_searches_and_pipelines_around_an_adapted_model_keep_its_weights():
+    X, y = numbers(0, 300, moved=0)
+    X_target, _ = numbers(1, 300, moved=0.4)
+    inner = Adapted(Ridge(), FAST, guard=False)
+    common = {"cv": KFold(3), "weighter": "model", "random_state": 0}
+    wanted = estimate_performance(
+        clone(inner).fit(X, y, X_target=(X_target,)), X, y, X_target, **common
+    )
+    search = GridSearchCV(inner, {"estimator__alpha": [1.0]}, cv=3)
+    pipe = make_pipeline(clone(inner))
+    both = make_pipeline(StandardScaler(), GridSearchCV(inner, {}, cv=3))
+    search.fit(X, y, X_target=(X_target,))
+    pipe.fit(X, y, adapted__X_target=(X_target,))
+    for model in (search, pipe):
+        found = estimate_performance(model, X, y, X_target, **common)
+        assert found.to_dict() == wanted.to_dict()
+    scaled = StandardScaler().fit(X)
+    both.fit(X, y, gridsearchcv__X_target=(scaled.transform(X_target),))
+    found = estimate_performance(both, X, y, X_target, **common)
+    assert found.source.value == pytest.approx(wanted.source.value, rel=0.02)
+
+
+def test_other_models_around_an_adapted_one_are_refused_by_name():
+    X, y = numbers(0, 100, moved=0)
+    inner = Adapted(Ridge(), missing_target="ignore")
+    model = BaggingRegressor(inner, n_estimators=2).fit(X, y)
+    with pytest.raises(TypeError, match="BaggingRegressor around an Adapted"):
+        estimate_performance(model, X, y, X, cv=3, weighter=FAST)
+    assert estimate_performance(model, X, y, X, weighter=FAST).source.value > 0
+
+
+def test_classes_that_the_model_does_not_know_leave_no_confidence():
+    X, y = classes(0, moved=0)
+    model = LogisticRegression().fit(X, y)
+    strange = np.where(np.arange(400) % 2, y, "maybe")
+    found = estimate_performance(
+        model, X, strange, classes(1)[0], metrics="accuracy", weighter=FAST
+    )
+    assert found.confidence is None
+    assert "200 of 400 source rows" in found["accuracy"].reasons["confidence"]
+    assert found.source.value < 0.5
+
+
+def test_the_covered_part_is_another_part_than_the_whole():
+    model = LinearRegression().fit(*numbers(0, moved=0))
+    X, y = numbers(1, moved=0)
+    near, far = numbers(2, 450, moved=0.5)[0], numbers(3, 150, moved=4.0)[0]
+    both = np.vstack([near, far])
+    found = estimate_performance(
+        model, X, y, both, weighter=clone(FAST).set_params(force=True), random_state=0
+    )
+    assert found.covered.share < 0.9
+    assert found.covered.direct.value < 0.8 * found.direct.value
+
+
+def test_the_covered_part_of_many_rows_is_worth_what_all_of_them_are():
+    rng = np.random.default_rng(0)
+    X, X_target = rng.normal(size=(12_000, 1)), rng.normal(0.1, size=(12_000, 1))
+    y = X[:, 0] + rng.normal(size=12_000)
+    model = LinearRegression().fit(X, y)
+    found = estimate_performance(model, X, y, X_target, weighter=FAST, random_state=0)
+    assert found.covered.effective_rows == pytest.approx(found.effective_rows, rel=0.1)
+
+
+def test_a_model_is_asked_for_no_more_than_its_metrics_need():
+    asked = []
+
+    class Listening(LogisticRegression):
+        def predict(self, X):
+            asked.append("predict")
+            return super().predict(X)
+
+        def decision_function(self, X):
+            asked.append("decision_function")
+            return super().decision_function(X)
+
+    X, y = classes(0, 200, moved=0)
+    model = Listening().fit(X, y)
+    estimate_performance(model, X, y, X, metrics="neg_brier_score", weighter=FAST)
+    assert "predict" not in asked
+    found = estimate_performance(model, X, y, X, metrics="accuracy", weighter=FAST)
+    assert found.source.value == pytest.approx(model.score(X, y))

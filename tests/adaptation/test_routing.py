@@ -7,10 +7,14 @@ import pandas as pd
 import polars as pl
 import pytest
 from adaptation.spy import Spy
+from scipy import sparse
 from sklearn import config_context
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import VotingRegressor
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
+from sklearn.multioutput import MultiOutputRegressor
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -54,15 +58,31 @@ AROUND = {
         StandardScaler(), GridSearchCV(Spy(), {"shade": [0, 1]}, cv=2)
     ),
     "vote": VotingRegressor([("a", Spy())]),
+    "many outputs": MultiOutputRegressor(Spy()),
 }
 
 
 @pytest.mark.parametrize("routing", [False, True])
 @pytest.mark.parametrize("estimator", AROUND.values(), ids=AROUND)
 def test_weights_arrive_to_the_bit(estimator: Any, routing: bool) -> None:
+    y = Y[:, None] if isinstance(estimator, MultiOutputRegressor) else Y
     with config_context(enable_metadata_routing=routing):
-        fitted = fit_weighted(estimator, X, Y, W)
+        fitted = fit_weighted(estimator, X, y, W)
     assert np.array_equal(_last(fitted).seen_weight_, W)
+
+
+@pytest.mark.parametrize("routing", [False, True])
+def test_calibration_around_a_classifier_hands_weights_on(routing: bool) -> None:
+    labels = (Y > 0).astype(int)
+    heavy = np.where(Y > 0, 1e6, 1.0)
+    around = CalibratedClassifierCV(LogisticRegression(), cv=2)
+    with config_context(enable_metadata_routing=routing):
+        fitted = fit_weighted(around, X, labels, heavy)
+        inner = fitted.calibrated_classifiers_[0].estimator
+        plain = fit_weighted(around, X, labels, None)
+    # Weights of a million move the intercept of the classifier inside.
+    before = plain.calibrated_classifiers_[0].estimator.intercept_[0]
+    assert inner.intercept_[0] > before + 1.0
 
 
 def test_without_weights_the_estimator_is_called_as_ever() -> None:
@@ -88,6 +108,10 @@ def test_the_users_estimator_is_not_touched() -> None:
         (
             GridSearchCV(KNeighborsRegressor(), {}),
             "KNeighborsRegressor in GridSearchCV",
+        ),
+        (
+            MultiOutputRegressor(KNeighborsRegressor()),
+            "KNeighborsRegressor in MultiOutputRegressor",
         ),
     ],
 )
@@ -125,3 +149,6 @@ def test_rows_are_taken_from_anything() -> None:
     assert rows_of([1, 2, 3], rows) == [3, 1]
     assert rows_of(pd.Series([1, 2, 3]), rows).tolist() == [3, 1]
     assert rows_of(pl.DataFrame({"a": [1, 2, 3]}), rows)["a"].to_list() == [3, 1]
+    for kind in ("coo", "dia", "bsr", "csc"):
+        matrix = sparse.eye_array(3).asformat(kind)
+        assert rows_of(matrix, rows).toarray().argmax(axis=1).tolist() == [2, 0]

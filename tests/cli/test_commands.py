@@ -1,6 +1,8 @@
 """The commands do what the library does, and write it."""
 
 import json
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -45,6 +47,38 @@ def test_diagnose_says_what_the_library_says(run, tables):
     numbers = flat_numbers(Record.from_dict(record), SHIFT_NUMBERS)
     assert None not in numbers.values()
     assert numbers["covered"] == pytest.approx(1 - theirs.thin)
+
+
+def test_the_record_has_no_cell_and_is_the_same_wherever_the_tables_lie(
+    run, tables, tmp_path
+):
+    train, live = (pd.read_csv(path).assign(room="1") for path in tables)
+    train.loc[17, "room"] = live.loc[4, "room"] = "Jane Doe 1970-01-01"
+    train.loc[3, "bought"] = None
+    # Their indices become columns without a name.
+    train.to_csv(tables[0])
+    live.assign(bought="no", version=2).to_csv(tables[1])
+    moved = tmp_path / "Jane" / "elsewhere"
+    moved.mkdir(parents=True)
+    others = [Path(shutil.copy(path, moved)) for path in tables]
+    (_, first, said), (_, second, _) = (
+        run("diagnose", *pair_of(both), "--json", "-") for both in (tables, others)
+    )
+    assert "because 'Jane Doe 1970-01-01' in line 19 is no number" in said
+    assert str(tables[1]) in said
+    assert first == second
+    assert "Jane" not in first
+    assert str(tmp_path) not in first
+    notices = json.loads(first)["notices"]
+    assert any("because a value in line 19 is no number" in told for told in notices)
+    assert len(notices) == 6
+
+
+def test_the_record_of_json_is_no_file_of_out(run, tables, tmp_path):
+    out = tmp_path / "w.csv"
+    code, _, err = run("weigh", *pair_of(tables), "--out", out, "--json", out)
+    assert (code, out.exists()) == (1, False)
+    assert "is a file that --out writes" in err
 
 
 def test_text_goes_to_stdout_and_quiet_says_nothing(run, tables):

@@ -4,6 +4,7 @@ import json
 import re
 
 import pandas as pd
+import pytest
 
 from counterpoise.adaptation import load
 from counterpoise.cli.demo import write_tables
@@ -30,20 +31,49 @@ def test_the_demo_estimates_a_score_that_the_truth_does_not_contradict(run, tmp_
     assert loss == round((error**2).mean())
 
 
-def test_the_demo_can_be_repeated_into_the_same_folder(run, tmp_path, monkeypatch):
+@pytest.fixture
+def jobs(monkeypatch):
+    """The options of the jobs that are asked for, none of which is done."""
     import counterpoise.cli.job as job
 
     seen = []
-    monkeypatch.setattr(job, "do", lambda options, estimates: seen.append(options) or 1)
-    for _ in range(2):
-        code, _, _ = run("demo", "--out", tmp_path / "demo", "--quiet")
-        assert code == 1
-    assert seen[0].force
-    assert seen[0].source == tmp_path / "demo" / "tables" / "trial.csv"
+    monkeypatch.setattr(job, "do", lambda options, estimates: seen.append(options) or 3)
+    return seen
+
+
+def test_the_demo_can_be_repeated_into_its_own_folder(run, tmp_path, jobs):
+    out = tmp_path / "demo"
+    assert run("demo", "--out", out, "--quiet")[0] == 3
+    (out / "report.json").write_text("of the demo")
+    assert run("demo", "--out", out, "--quiet")[0] == 3
+    assert [options.force for options in jobs] == [False, True]
+    assert jobs[0].source == out / "tables" / "trial.csv"
+
+
+@pytest.mark.parametrize("name", ["report.json", "model.skops", "tables/clinic.csv"])
+def test_the_demo_overwrites_no_file_that_another_made(run, tmp_path, jobs, name):
+    mine = tmp_path / "out" / name
+    mine.parent.mkdir(parents=True)
+    mine.write_text("mine")
+    code, _, err = run("demo", "--out", tmp_path / "out", "--quiet")
+    assert (code, jobs) == (1, [])
+    assert f"already has '{mine.name}': no demo made it" in err
+    files = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
+    assert files == [mine]
+    assert mine.read_text() == "mine"
+
+
+def test_a_table_of_the_demo_that_was_edited_is_kept(run, tmp_path, jobs):
+    assert run("demo", "--out", tmp_path / "demo", "--quiet")[0] == 3
+    table = tmp_path / "demo" / "tables" / "trial.csv"
+    table.write_text(table.read_text() + "\n")
+    before = table.read_bytes()
+    assert run("demo", "--out", tmp_path / "demo", "--quiet")[0] == 1
+    assert table.read_bytes() == before
 
 
 def test_the_tables_hold_the_rows_of_the_bundled_shift_with_gaps(tmp_path):
-    n, m = write_tables(tmp_path)
+    n, m = write_tables(tmp_path, force=False)
     shift = load_diabetes_shift()
     assert (n, m) == (len(shift.X), len(shift.X_target))
     trial = pd.read_csv(tmp_path / "trial.csv")

@@ -75,39 +75,6 @@ def test_the_columns_of_a_model_of_another_maker_are_not_guessed():
     assert kinds_of(object()) is None
 
 
-def test_dates_become_the_parts_that_pandas_finds():
-    from counterpoise.cli.dates import DateNumbers
-
-    X, _ = mixed(50, 2)
-    dates = X[["day"]] + pd.Timedelta(hours=7)
-    found = DateNumbers().fit_transform(dates)
-    there = dates["day"].notna().to_numpy()
-    day = dates["day"][there].dt
-    np.testing.assert_array_equal(found[there, 1], day.month)
-    np.testing.assert_array_equal(found[there, 2], day.day_of_week)
-    np.testing.assert_array_equal(found[there, 3], day.hour)
-    days = (dates["day"][there] - pd.Timestamp("1970-01-01")) / pd.Timedelta(days=1)
-    np.testing.assert_allclose(found[there, 0], days)
-    assert np.isnan(found[~there]).all()
-
-
-def test_bins_hold_about_as_many_rows_each_and_keep_order_and_gaps():
-    from counterpoise.cli.bins import MOST_BINS, QuantileBins
-
-    rng = np.random.default_rng(3)
-    X = np.column_stack([rng.lognormal(size=51_000), rng.integers(0, 9, 51_000)])
-    X[::17, 0] = np.nan
-    found = QuantileBins().fit_transform(X)
-    there = ~np.isnan(X[:, 0])
-    np.testing.assert_array_equal(np.isnan(found), np.isnan(X))
-    np.testing.assert_array_equal(found[:, 1], X[:, 1])
-    counts = np.bincount(found[there, 0].astype(int))
-    assert counts.size == MOST_BINS
-    assert counts.max() - counts.min() <= 2
-    order = np.argsort(X[there, 0])
-    assert (np.diff(found[there, 0][order]) >= 0).all()
-
-
 def test_boosting_in_bins_predicts_what_scikit_learns_own_bins_do():
     from sklearn.ensemble import HistGradientBoostingRegressor
 

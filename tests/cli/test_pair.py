@@ -53,7 +53,8 @@ def test_a_label_in_the_target_is_left_out_and_said(tables):
     assert "bought" not in pair.X_target
     assert pair.y_target is None
     assert any(
-        "label 'bought', which is not used; --target-labels" in n for n in pair.notices
+        "label 'bought', which is not used; --target-labels" in n.told
+        for n in pair.notices
     )
 
 
@@ -77,7 +78,7 @@ def test_rows_without_a_label_are_left_out_and_keep_their_numbers(tables):
     train.to_csv(tables[0], index=False)
     pair = read(tables)
     assert len(pair.X) == len(pair.y) == 298
-    assert any("2 rows of" in notice for notice in pair.notices)
+    assert any("2 rows of" in notice.told for notice in pair.notices)
     assert pair.by_row(None, {"w": np.arange(298)})["row"][:7].tolist() == [
         2,
         3,
@@ -106,7 +107,7 @@ def test_columns_that_only_the_target_has_are_said_and_not_used(tables):
     live.assign(version=2).to_csv(tables[1], index=False)
     pair = read(tables)
     assert "version" not in pair.kinds
-    assert any("not used: 'version'" in notice for notice in pair.notices)
+    assert any("not used: 'version'" in notice.told for notice in pair.notices)
 
 
 def test_strings_that_differ_in_every_row_are_left_out_unless_asked_for(tables):
@@ -115,7 +116,9 @@ def test_strings_that_differ_in_every_row_are_left_out_unless_asked_for(tables):
         frame["name"] = [f"n{k:05}" for k in range(len(frame))]
         frame.to_csv(path, index=False)
     assert "name" not in read(tables).kinds
-    assert any("column 'name' differs" in notice for notice in read(tables).notices)
+    assert any(
+        "column 'name' differs" in notice.told for notice in read(tables).notices
+    )
     assert read(tables, categorical=("name",)).kinds["name"] == "categories"
 
 
@@ -127,7 +130,9 @@ def test_numbers_with_a_word_in_both_files_are_categories_and_the_word_is_named(
         frame.to_csv(path, index=False)
     pair = read(tables)
     assert pair.kinds["room"] == "categories"
-    assert any("'none?' in line 6 is no number" in notice for notice in pair.notices)
+    assert any(
+        "'none?' in line 6 is no number" in notice.told for notice in pair.notices
+    )
 
 
 @pytest.mark.parametrize(
@@ -148,4 +153,4 @@ def test_the_task_goes_by_the_label_and_is_said_where_it_could_be_otherwise(
     train.to_csv(tables[0], index=False)
     pair = read(tables)
     assert pair.task == task
-    assert any("--task" in notice for notice in pair.notices) == told
+    assert any("--task" in notice.told for notice in pair.notices) == told

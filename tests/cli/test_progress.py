@@ -4,9 +4,11 @@ import io
 import logging
 import os
 import warnings
+from pathlib import Path
 
 import pytest
 
+from counterpoise.cli.notices import Cell, Notice
 from counterpoise.cli.progress import Progress, followed
 from counterpoise.cli.terminal import Block, show
 
@@ -71,6 +73,16 @@ def test_what_the_library_logs_is_a_step_and_what_it_warns_of_a_notice(capsys):
     assert progress.notices == ("too few rows",)
     assert "programmers" not in err
     assert before == (logger.level, list(logger.handlers), warnings.showwarning)
+
+
+def test_a_notice_is_recorded_without_path_and_value():
+    stream = io.StringIO()
+    progress = Progress(1, stream=stream)
+    for folder in ("2023", "2024"):
+        path = Path(folder) / "live.csv"
+        progress.notice(Notice(path, " holds ", Cell("Jane Doe")))
+    assert f"note: {Path('2024') / 'live.csv'} holds 'Jane Doe'" in stream.getvalue()
+    assert progress.notices == ("live.csv holds a value",)
 
 
 @pytest.mark.parametrize("stream", [io.StringIO(), Terminal()])

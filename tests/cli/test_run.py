@@ -1,6 +1,7 @@
 """The main job from two files to a verdict, a model and its uses."""
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -29,7 +30,10 @@ def folder(tmp_path_factory):
     """A folder with tables, and what the main job writes for them."""
     folder = tmp_path_factory.mktemp("job")
     rng = np.random.default_rng(0)
-    write_csv(folder / "train.csv", mixed_columns(rng, 300, 0.0, label=True))
+    train = mixed_columns(rng, 300, 0.0, label=True)
+    # A row without a label, which is told.
+    train["bought"][7] = ""
+    write_csv(folder / "train.csv", train)
     write_csv(folder / "live.csv", mixed_columns(rng, 200, 0.7, label=False))
     write_csv(folder / "far.csv", mixed_columns(rng, 200, 9.0, label=False))
     write_csv(folder / "new.csv", mixed_columns(rng, 50, 0.7, label=True))
@@ -67,8 +71,12 @@ def test_the_record_tells_what_the_model_did(folder):
     assert "seconds" not in json.dumps(record)
 
 
-def test_the_same_seed_gives_the_same_bytes_wherever_they_go(folder, run):
-    code, out, err = run(*main_job(folder, folder / "again", "--json", "-"))
+def test_the_same_seed_gives_the_same_bytes_wherever_the_files_are(folder, run):
+    moved = folder / "moved"
+    moved.mkdir()
+    for name in ("train.csv", "live.csv"):
+        shutil.copy(folder / name, moved)
+    code, out, err = run(*main_job(moved, folder / "again", "--json", "-"))
     assert code == 0
     for name in ("report.html", "report.json", "weights.parquet"):
         first, second = (folder / o / name for o in ("out", "again"))

@@ -112,7 +112,7 @@ def test_an_index_without_a_name_is_left_out_and_said(tmp_path):
     pd.DataFrame({"a": [1, 2], "b": ["x", "y"]}).to_csv(path)
     table = read_table(path)
     assert table.names == ["a", "b"]
-    assert "column 1 has no name" in table.notices[0]
+    assert "column 1 has no name" in table.notices[0].told
 
 
 def test_codes_that_are_read_as_categories_keep_their_zeros(tmp_path):
@@ -159,6 +159,17 @@ def test_every_parquet_type_of_numbers_dates_and_strings_is_read(tmp_path):
     for name in ("word", "long"):
         assert kind_of(table, name) == "categories"
         assert typed(table, name, "categories").tolist()[0] == "a"
+
+
+def test_parquet_is_read_by_one_thread(tmp_path, monkeypatch):
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"a": [1.0]}), path)
+    asked, plain_read = [], pq.read_table
+    monkeypatch.setattr(
+        pq, "read_table", lambda *a, **k: asked.append(k) or plain_read(*a, **k)
+    )
+    assert read_table(path).n_rows == 1
+    assert [options["use_threads"] for options in asked] == [False]
 
 
 def test_lists_and_bytes_are_refused_by_name(tmp_path):

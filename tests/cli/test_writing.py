@@ -1,5 +1,8 @@
 """Files are there whole or not at all, and nothing is overwritten unasked."""
 
+import errno
+import os
+
 import pytest
 
 from counterpoise.cli.exits import WrongUse
@@ -22,17 +25,17 @@ def interrupted(path):
 
 def test_an_interruption_leaves_nothing(tmp_path):
     with pytest.raises(KeyboardInterrupt):
-        write_folder(tmp_path / "out", {"a": writer("a"), "b": interrupted})
+        write_folder(tmp_path / "out", {"a": writer("a"), "b": interrupted}, force=True)
     with pytest.raises(KeyboardInterrupt):
-        write_file(tmp_path / "c.txt", interrupted)
+        write_file(tmp_path / "c.txt", interrupted, force=True)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_an_interruption_leaves_what_was_there(tmp_path):
     out = tmp_path / "out"
-    write_folder(out, {"a": writer("old")})
+    write_folder(out, {"a": writer("old")}, force=False)
     with pytest.raises(KeyboardInterrupt):
-        write_folder(out, {"a": writer("new"), "b": interrupted}, stale=("a",))
+        write_folder(out, {"a": writer("new"), "b": interrupted}, ("a",), force=True)
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     assert (out / "a").read_text() == "old"
 
@@ -41,9 +44,9 @@ def test_a_second_run_leaves_no_file_of_the_first_and_no_file_of_others_is_lost(
     tmp_path,
 ):
     out = tmp_path / "out"
-    write_folder(out, {"a": writer("1"), "b": writer("1")})
+    write_folder(out, {"a": writer("1"), "b": writer("1")}, force=False)
     (out / "mine").write_text("mine")
-    write_folder(out, {"a": writer("2")}, stale=("a", "b"))
+    write_folder(out, {"a": writer("2")}, ("a", "b"), force=True)
     assert {p.name: p.read_text() for p in out.iterdir()} == {"a": "2", "mine": "mine"}
 
 
@@ -55,7 +58,77 @@ def test_what_is_there_is_refused_without_force(tmp_path):
     check_folder(tmp_path, ("b",), force=False)
     with pytest.raises(WrongUse, match="already there"):
         check_file(tmp_path / "a", force=False)
+    (tmp_path / "link").symlink_to(tmp_path / "nothing")
+    with pytest.raises(WrongUse, match="already there"):
+        check_file(tmp_path / "link", force=False)
     with pytest.raises(WrongUse, match="is a file"):
         check_folder(tmp_path / "a", ("b",), force=True)
     with pytest.raises(WrongUse, match="is a folder"):
         check_file(tmp_path, force=True)
+
+
+def test_a_folder_where_a_file_goes_is_refused_before_and_after(tmp_path):
+    (tmp_path / "b").mkdir()
+    (tmp_path / "a").write_text("old")
+    with pytest.raises(WrongUse, match="has 'b': a folder, where a file goes"):
+        check_folder(tmp_path, ("a", "b"), force=True)
+    with pytest.raises(WrongUse, match="has 'b': a folder, where a file goes"):
+        write_folder(tmp_path, {"a": writer("new"), "b": writer("new")}, force=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
+    assert (tmp_path / "a").read_text() == "old"
+
+
+def test_old_files_come_back_when_a_move_fails(tmp_path, monkeypatch):
+    import counterpoise.cli.writing as writing
+
+    out = tmp_path / "out"
+    write_folder(out, {name: writer("old") for name in "abc"}, force=False)
+    moves, replace = [], os.replace
+
+    def fail_once(old, new):
+        moves.append(new)
+        # Three are moved aside, one into its place, and the disk is full.
+        if len(moves) == 5:
+            raise OSError(errno.ENOSPC, "disk full")
+        replace(old, new)
+
+    monkeypatch.setattr(writing.os, "replace", fail_once)
+    files = {name: writer("new") for name in "da"}
+    with pytest.raises(OSError, match="disk full"):
+        write_folder(out, files, ("a", "b", "c"), force=True)
+    found = {path.name: path.read_text() for path in out.iterdir()}
+    assert found == dict.fromkeys("abc", "old")
+
+
+def test_a_file_made_meanwhile_is_not_overwritten_without_force(tmp_path):
+    def made_by_another(path):
+        path.write_text("ours")
+        (out / "a").write_text("theirs")
+
+    out = tmp_path / "out"
+    out.mkdir()
+    for files, stale in (
+        ({"b": writer("ours"), "a": made_by_another}, ()),
+        ({"b": made_by_another}, ("a", "b")),
+    ):
+        with pytest.raises(WrongUse, match="has 'a' now"):
+            write_folder(out, files, stale, force=False)
+        found = {path.name: path.read_text() for path in out.iterdir()}
+        assert found == {"a": "theirs"}
+        (out / "a").unlink()
+    with pytest.raises(WrongUse, match="has 'a' now"):
+        write_file(out / "a", made_by_another, force=False)
+    assert {p.name: p.read_text() for p in out.iterdir()} == {"a": "theirs"}
+    write_file(out / "a", made_by_another, force=True)
+    assert (out / "a").read_text() == "ours"
+
+
+def test_a_folder_that_is_there_is_written_from_inside(tmp_path):
+    # What lies in its parent, or in that of a link to it, may be another disk.
+    out, seen = tmp_path / "out", []
+    out.mkdir()
+    (tmp_path / "link").symlink_to(out)
+    write = lambda path: seen.append(path) or path.write_text("x")  # noqa: E731
+    write_folder(tmp_path / "link", {"a": write}, force=False)
+    assert seen[0].parent.parent == out.resolve()
+    assert [path.name for path in out.iterdir()] == ["a"]

@@ -2,20 +2,28 @@ import numpy as np
 import pytest
 from scipy.stats import t
 from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
 
-from counterpoise.evaluation.answers import Answers, joined_answers
+from counterpoise.evaluation.answers import (
+    Answers,
+    ClassifierAnswers,
+    joined_answers,
+)
 from counterpoise.evaluation.confidence import expected_value, fit_line
 from counterpoise.evaluation.estimates import (
     Evidence,
-    confidence_estimate,
     labelled_estimate,
     mean_estimate,
     mean_estimates,
-    scored_estimate,
 )
 from counterpoise.evaluation.intervals import resampled
+from counterpoise.evaluation.judging import label_check
 from counterpoise.evaluation.loss_model import fit_loss_model
 from counterpoise.evaluation.metrics import as_metric
+from counterpoise.evaluation.resampled_estimates import (
+    confidence_estimate,
+    scored_estimate,
+)
 
 METRIC = as_metric("mean_squared_error", None, [1.0])
 
@@ -58,7 +66,7 @@ def test_estimates_are_the_formulas():
     x, x_target, losses = drawn(1, 300, 200)
     ratio, g, g_target = np.exp(x - 0.5), x**2, x_target**2
     found = mean_estimates(METRIC, evidence(losses, ratio, g, g_target), 0.95)
-    cut = np.minimum(ratio, np.quantile(ratio, 0.99))
+    cut = np.minimum(ratio, np.quantile(ratio, 0.99, method="inverted_cdf"))
     wanted = g_target.mean() + np.average(losses - g, weights=cut)
     assert found["source"].value == pytest.approx(losses.mean())
     assert found["weighted"].value == pytest.approx(np.average(losses, weights=ratio))
@@ -249,3 +257,249 @@ def test_few_rows_are_modelled_by_their_weighted_mean():
         np.full(3, np.average(losses, weights=weights))
     )
     assert model.at(np.ones((2, 1))).shape == (2,)
+
+
+ERRORS = as_metric("error_rate", None, [0, 1])
+
+
+def test_intervals_reach_as_far_as_their_formula():
+    x, x_target, losses = drawn(11, 250, 200)
+    ratio, g, g_target = np.exp(x - 0.5), (x + 1) ** 2 + 3, (x_target + 1) ** 2 + 3
+    found = mean_estimates(METRIC, evidence(losses, ratio, g, g_target), 0.9)
+    p = ratio / ratio.sum()
+    mean, effective = p @ losses, 1 / (p**2).sum()
+    e_w = np.sqrt((p**2 * (losses - mean) ** 2).sum() + g_target.var() / 200)
+    cut = np.minimum(ratio, np.quantile(ratio, 0.99, method="inverted_cdf"))
+    rest = losses - g
+    c = np.average(rest, weights=cut)
+    e_d = np.sqrt(
+        (cut**2 * (rest - c) ** 2).sum() / cut.sum() ** 2 + g_target.var() / 200
+    )
+    q, lost = t.ppf(0.95, effective - 1), 1 - effective / 250
+    third = (p**3 * (losses - mean) ** 3).sum()
+    kappa = third / (p**2 * (losses - mean) ** 2).sum() ** 1.5
+    sharp = np.average(losses, weights=ratio**1.25)
+    robust = g_target.mean() + c
+    assert 0 < kappa < 1
+    for name, value, error, others in (
+        ("weighted", mean, e_w, [sharp]),
+        ("direct", g_target.mean(), max(e_w, e_d), []),
+        ("doubly_robust", robust, max(e_w, e_d), [mean, sharp]),
+    ):
+        reach = error * (1.1 + 0.3 * lost) * q
+        skewed = error * kappa * (2 * q**2 + 1) / 6
+        away = 0.5 * lost * (value - losses.mean())
+        assert away > 0
+        assert found[name].high == pytest.approx(
+            max([value, *others]) + reach + skewed + away
+        )
+        assert found[name].low == pytest.approx(min([value, *others]) - reach)
+
+
+def test_intervals_are_not_much_wider_than_they_need_to_be():
+    values, widths = [], []
+    for seed in range(150):
+        x, x_target, losses = drawn(seed, 300, 300)
+        one = evidence(losses, np.exp(x - 0.5), (x + 2) ** 2, (x_target + 2) ** 2)
+        found = mean_estimates(METRIC, one, 0.95)["weighted"]
+        values.append(found.value)
+        widths.append(found.high - found.low)
+    needed = 2 * 1.96 * np.std(values)
+    assert 1.0 < np.mean(widths) / needed < 3.0
+
+
+def test_rare_errors_have_intervals_that_hold_the_truth():
+    held = {"source": [], "doubly_robust": []}
+    widths = []
+    for seed in range(400):
+        rng = np.random.default_rng(seed)
+        losses = (rng.random(60) < 0.02).astype(float)
+        flat = np.full(60, losses.mean())
+        one = evidence(losses, np.exp(0.3 * rng.normal(size=60)), flat, flat)
+        found = mean_estimates(ERRORS, one, 0.95)
+        for name, values in held.items():
+            values.append(found[name].low <= 0.02 <= found[name].high)
+        widths.append(found["source"].high - found["source"].low)
+    assert min(np.mean(values) for values in held.values()) >= 0.93
+    assert 0.05 < np.mean(widths) < 0.15
+
+
+def test_no_error_among_few_rows_is_no_proof_of_none():
+    none = np.zeros(60)
+    found = mean_estimates(ERRORS, evidence(none, none + 1, none, none), 0.95)
+    for one in found.values():
+        assert one.value == one.low == 0.0
+        assert 0.04 < one.high < 0.1
+    labelled = labelled_estimate(ERRORS, none, none, none, 0.95)
+    assert 0.03 < labelled.high < 0.1
+
+
+def test_groups_that_are_alike_make_intervals_wider_and_right():
+    held, alone = [], []
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        groups = np.repeat(np.arange(40), 15)
+        losses = 3 + rng.normal(size=40)[groups] + 0.3 * rng.normal(size=600)
+        flat, ones = np.full(600, 3.0), np.ones(600)
+        for given, found in ((groups, held), (None, alone)):
+            one = Evidence(losses, ones, ones, flat, flat, given)
+            robust = mean_estimates(METRIC, one, 0.95)["doubly_robust"]
+            source = mean_estimate(METRIC, "source", losses, ones, 0.95, given)
+            found.append([e.low <= 3.0 <= e.high for e in (source, robust)])
+    assert np.mean(held, axis=0)[0] == pytest.approx(0.95, abs=0.04)
+    assert np.mean(held, axis=0)[1] > 0.92
+    assert np.max(np.mean(alone, axis=0)) < 0.6
+
+
+def test_the_auc_of_groups_is_as_uncertain_as_its_groups():
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(30), 20)
+    X = rng.normal(size=30)[groups][:, None]
+    y = (rng.random(30) < 1 / (1 + np.exp(-X[::20, 0])))[groups].astype(int)
+    model = LogisticRegression().fit(X, y)
+    metric, answers = as_metric("roc_auc", model, y), Answers.of(model, [X], True)
+    ones = np.ones(600)
+    by_row, by_group = (
+        scored_estimate(metric, "source", answers, y, ones, None, 0.95, 0, given)
+        for given in (None, groups)
+    )
+    widths = [e.high - e.low for e in (by_row, by_group)]
+    assert widths[1] > 2.5 * widths[0]
+
+
+def test_a_perfect_score_is_no_certainty():
+    X = np.linspace(-1, 1, 40)[:, None]
+    y = (X[:, 0] > 0).astype(int)
+    model = LogisticRegression(C=1e3).fit(X, y)
+    answers = Answers.of(model, [X], True)
+    for name in ("f1", "roc_auc"):
+        metric = as_metric(name, model, y)
+        found = scored_estimate(
+            metric, "source", answers, y, np.ones(40), None, 0.95, 0
+        )
+        assert found.value == found.high == 1.0
+        assert 0.8 < found.low < 0.95
+
+
+def test_rows_that_count_nothing_do_not_matter():
+    x, x_target, losses = drawn(12, 300, 200)
+    g, g_target, ratio = x**2, x_target**2, np.exp(x)
+    counts = (np.arange(300) % 3 > 0).astype(float)
+    # The rows left out have the largest weights of all.
+    ratio[counts == 0] += 50
+    whole = Evidence(losses, ratio, counts, g, g_target)
+    rest = whole.take(counts > 0, np.arange(200))
+    for name, one in mean_estimates(METRIC, whole, 0.95).items():
+        other = mean_estimates(METRIC, rest, 0.95)[name]
+        assert one.value == pytest.approx(other.value), name
+        assert one.high == pytest.approx(other.high), name
+    lab = np.arange(20.0)
+    assert label_check(whole, lab, lab / 2).p_value == pytest.approx(
+        label_check(rest, lab, lab / 2).p_value
+    )
+
+
+@pytest.mark.parametrize("name", ["error_rate", "neg_log_loss", "accuracy"])
+def test_labels_that_are_all_flipped_are_seen(name):
+    y = np.repeat([0, 1], 100)
+    model = DecisionTreeClassifier().fit(y[:, None], y)
+    metric = as_metric(name, model, y)
+    losses = metric.rows(model, y[:, None], y)
+    flipped = metric.rows(model, y[:40, None], 1 - y[:40])
+    ones = np.ones(200)
+    one = Evidence(losses, ones, ones, losses, losses)
+    check = label_check(one, flipped, losses[:40], metric)
+    assert check.p_value < 1e-10
+    assert "changed" in check.words
+    assert np.isfinite(list(check.to_dict().values())[:4]).all()
+    same = label_check(one, losses[:40], losses[:40], metric)
+    assert same.p_value == 1.0
+
+
+def constant_classifier(n, share, seed=0):
+    """Draw answers of one half, and labels of which `share` are 1 where weights are."""
+    rng = np.random.default_rng(seed)
+    weights = np.where(np.arange(n) % 2 == 0, 1.0, 0.1)
+    chance = np.where(weights == 1.0, share, 1 - share)
+    labels = (rng.random(n) < chance).astype(int)
+    said = {"predict": np.ones(n, dtype=int), "predict_proba": np.full((n, 2), 0.5)}
+    return ClassifierAnswers(said, np.arange(2)), labels, weights
+
+
+@pytest.mark.parametrize("n", [400, 1600, 30_000])
+def test_confidence_is_of_weighted_rows_and_as_uncertain_as_they_are(n):
+    answers, labels, weights = constant_classifier(n, 0.8)
+    metric = as_metric("accuracy", None, labels)
+    found = confidence_estimate(metric, answers, labels, weights, answers, 0.95, 0)
+    # With one and the same probability the line finds the weighted share of labels.
+    share = np.average(labels, weights=weights)
+    assert found.value == pytest.approx(share, abs=2e-3)
+    centred = weights * (labels - share) / weights.sum()
+    reach = 1.96 * np.sqrt((centred**2).sum())
+    assert (found.high - found.low) / 2 == pytest.approx(reach, rel=0.2)
+
+
+def test_confidence_of_groups_is_as_uncertain_as_groups():
+    rng = np.random.default_rng(3)
+    groups = np.repeat(np.arange(50), 20)
+    labels = (rng.random(50) < 0.7).astype(int)[groups]
+    said = {"predict": labels * 0 + 1, "predict_proba": np.full((1000, 2), 0.5)}
+    answers = ClassifierAnswers(said, np.arange(2))
+    metric = as_metric("accuracy", None, labels)
+    found = confidence_estimate(
+        metric, answers, labels, np.ones(1000), answers, 0.95, 0, groups
+    )
+    reach = t.ppf(0.975, 49) * labels.std() / np.sqrt(50)
+    assert (found.high - found.low) / 2 == pytest.approx(reach, rel=0.2)
+
+
+def test_the_model_of_the_loss_has_not_seen_the_rows_that_it_is_asked_about():
+    rng = np.random.default_rng(0)
+    x, noise = rng.normal(size=(800, 3)), rng.normal(size=800)
+    model = fit_loss_model(x, noise, np.ones(800), x[:10], 0)
+    assert abs(np.corrcoef(model.rows, noise)[0, 1]) < 0.1
+    assert np.mean((noise - model.rows) ** 2) > 1.0
+
+
+def test_the_model_of_the_loss_has_not_seen_the_groups_that_it_is_asked_about():
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(50), 16)
+    # The row tells its group, and the group its loss: new groups are another matter.
+    x, losses = rng.normal(size=50)[groups][:, None], rng.normal(size=50)[groups]
+    by_row, by_group = (
+        fit_loss_model(x, losses, np.ones(800), x[:10], 0, given).rows
+        for given in (None, groups)
+    )
+    assert np.corrcoef(by_row, losses)[0, 1] > 0.7
+    assert np.corrcoef(by_group, losses)[0, 1] < 0.3
+    one = fit_loss_model(x, losses, np.ones(800), x[:10], 0, np.zeros(800, dtype=int))
+    assert one.rows == pytest.approx(np.full(800, losses.mean()))
+
+
+def test_the_model_of_the_loss_looks_to_the_target_by_the_root_of_the_weights():
+    losses, weights = np.tile([0.0, 1.0], 200), np.tile([1.0, 9.0], 200)
+    model = fit_loss_model(np.zeros((400, 1)), losses, weights, np.zeros((5, 1)), 0)
+    assert model.target == pytest.approx(np.full(5, 0.75), abs=0.02)
+
+
+def test_many_rows_are_modelled_alike_in_the_mean():
+    rng = np.random.default_rng(0)
+    x, many = rng.normal(size=(1000, 1)), rng.normal(size=(24_000, 1))
+    model = fit_loss_model(x, x[:, 0] ** 2, np.ones(1000), many, 0)
+    few = np.concatenate([model.at(many[:12_000]), model.at(many[12_000:])])
+    assert model.target.mean() == pytest.approx(few.mean(), rel=0.01)
+    assert np.corrcoef(model.target, few)[0, 1] > 0.98
+
+
+def test_folds_that_know_other_classes_have_no_common_decision_function():
+    said = {
+        "predict": np.array(["a", "b"]),
+        "predict_proba": np.array([[0.9, 0.1], [0.2, 0.8]]),
+        "decision_function": np.array([-1.0, 1.0]),
+    }
+    parts = [ClassifierAnswers(said, np.array(list(names))) for names in ("ab", "bc")]
+    joined = joined_answers(parts, [np.arange(2), np.arange(2, 4)])
+    assert not hasattr(joined, "decision_function")
+    assert joined.said["predict_proba"][:, 1].tolist() == [0.1, 0.8, 0.9, 0.2]
+    alike = joined_answers([parts[0]] * 2, [np.arange(2), np.arange(2, 4)])
+    assert alike.said["decision_function"].tolist() == [-1, 1, -1, 1]

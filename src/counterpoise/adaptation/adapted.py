@@ -7,16 +7,23 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import MetaEstimatorMixin, clone
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import (
+    check_consistent_length,
+    check_random_state,
+    column_or_1d,
+    get_tags,
+)
 from sklearn.utils.validation import validate_data
 
 from counterpoise.adaptation.conformal import calibrated
 from counterpoise.adaptation.fitted_model import FittedModel
 from counterpoise.adaptation.guard import MOST_ROWS, Guard, choose_exponent
 from counterpoise.adaptation.inputs import (
+    check_none_missing,
     default_estimator,
     encoded,
     n_rows,
+    readable,
     reference_rows,
     table_encoder,
     warn_if_cut,
@@ -31,7 +38,7 @@ from counterpoise.adaptation.routing import (
 from counterpoise.diagnosis import Diagnosis, diagnose
 from counterpoise.evaluation.conformal import Calibration
 from counterpoise.evaluation.metrics import as_metric, is_classifier
-from counterpoise.evaluation.splits import folds_of
+from counterpoise.evaluation.splits import folds_of, folds_within
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.effective_size import effective_sample_size, flatten
 from counterpoise.samples.encoding import TableEncoder
@@ -210,7 +217,9 @@ class Adapted(MetaEstimatorMixin, FittedModel):
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         estimator = self.estimator
         if estimator is None:
-            estimator = default_estimator(y, seed)
+            estimator = default_estimator(X, y, seed)
+        X, y = readable(X), readable(y)
+        check_consistent_length(X, y, groups)
         n = n_rows(X)
         counts = None if sample_weight is None else as_weights(sample_weight, n)
         if X_target is None:
@@ -218,8 +227,18 @@ class Adapted(MetaEstimatorMixin, FittedModel):
         else:
             if not self.resample and self.budget is None:
                 check_takes_weights(estimator)
+            if n < 2:
+                raise ValueError("n_samples = 1: two source rows or more are needed")
+            if is_classifier(estimator, y):
+                y = column_or_1d(y, warn=True)
+            check_none_missing(y)
+            X_target = (
+                tuple(map(readable, X_target))
+                if isinstance(X_target, tuple)
+                else readable(X_target)
+            )
             ratio = self._with_target(X, y, X_target, counts, seed)
-        kept, held_out = _divided(n, self.calibration, seed)
+        kept, held_out = _divided(n, self.calibration, groups, seed)
         self.guard_ = None
         if self.weighter_ is not None and self._is_guarded():
             self.guard_ = self._choose(
@@ -305,15 +324,21 @@ class Adapted(MetaEstimatorMixin, FittedModel):
         if kept.size > MOST_ROWS:
             drawn = np.random.default_rng(seed).choice(kept, MOST_ROWS, replace=False)
             some = np.sort(drawn)
-        X, y, groups = rows_of(X, some), rows_of(y, some), rows_of(groups, some)
         classes = is_classifier(estimator, y)
+        # The user's folds are of all rows; the choice is made on those that are left.
         folds = folds_of(self.cv, X, y, groups, is_classifier=classes, seed=seed)
+        folds = folds_within(folds, some)
         if self.cv is None and groups is None:
-            warn_if_in_time_order(encoded(self.encoder_, X))
+            first = np.arange(min(n_rows(X), MOST_ROWS))
+            warn_if_in_time_order(encoded(self.encoder_, rows_of(X, first)))
+        X, y = rows_of(X, some), rows_of(y, some)
         budget = self.budget
 
-        def fit(X: Any, y: Any, weights: Array, fold: int) -> Any:
-            share = None if budget is None else ceil(budget * weights.size / some.size)
+        def fit(X: Any, y: Any, weights: Array | None, fold: int) -> Any:
+            share = None
+            if budget is not None:
+                weights = np.ones(n_rows(X)) if weights is None else weights
+                share = ceil(budget * weights.size / some.size)
             return self._fit_rows(estimator, X, y, weights, seed + fold, share)
 
         _log.info("choosing how much of the weights to use")
@@ -343,6 +368,9 @@ class Adapted(MetaEstimatorMixin, FittedModel):
         budget: int | None,
     ) -> Any:
         draws = self.resample or budget is not None
+        if draws and budget is None and weights is not None and np.ptp(weights) == 0:
+            # A draw in proportion to equal weights would only lose rows.
+            draws, weights = False, None
         return fit_weighted(
             estimator,
             X,
@@ -356,7 +384,10 @@ class Adapted(MetaEstimatorMixin, FittedModel):
         self, X: Any, y: Any, counts: Array | None, rows: Indices
     ) -> Calibration:
         X, y = rows_of(X, rows), rows_of(y, rows)
-        weights = self.weigh(X) if counts is None else self.weigh(X) * counts[rows]
+        weights = self.weigh(X)
+        if counts is not None and counts[rows].any():
+            # On the scale of a row that counts once, as the row to predict does.
+            weights = weights * counts[rows] / counts[rows].mean()
         return calibrated(self.estimator_, X, y, weights)
 
     def _check_parameters(self) -> None:
@@ -367,7 +398,7 @@ class Adapted(MetaEstimatorMixin, FittedModel):
                 'weighter must be "auto", None or an estimator with `weigh`, got '
                 f"{type(self.weighter).__name__}"
             )
-        if isinstance(self.guard, str):
+        if not isinstance(self.guard, bool):
             check_choice("guard", self.guard, ("auto",))
         check_integer("budget", self.budget, low=1, options=(None,))
         check_number("calibration", self.calibration, low=0.0, high=1.0, closed="left")
@@ -418,13 +449,20 @@ def adapt(estimator: Any, X: Any, y: Any, X_target: Any, **parameters: Any) -> A
     return Adapted(estimator, **parameters).fit(X, y, X_target=X_target, **of_fit)
 
 
-def _divided(n: int, share: float, seed: int) -> tuple[Indices, Indices]:
-    """Return rows to fit to and rows held out for calibration."""
+def _divided(n: int, share: float, groups: Any, seed: int) -> tuple[Indices, Indices]:
+    """Return rows to fit to and rows held out for calibration, groups whole."""
     if share == 0.0:
         return np.arange(n), np.arange(0)
-    order = np.random.default_rng(seed).permutation(n)
-    n_held_out = min(max(round(share * n), 1), n - 1)
-    return np.sort(order[n_held_out:]), np.sort(order[:n_held_out])
+    names = np.arange(n) if groups is None else np.asarray(groups)
+    different, place = np.unique(names, return_inverse=True)
+    if different.size < 2:
+        raise ValueError("calibration needs two groups or more, got one")
+    order = np.random.default_rng(seed).permutation(different.size)
+    sizes = np.cumsum(np.bincount(place)[order])
+    # As many groups as bring the held-out rows nearest to their share.
+    count = int(np.argmin(np.abs(sizes[:-1] - share * n))) + 1
+    held_out = np.isin(place, order[:count])
+    return np.flatnonzero(~held_out), np.flatnonzero(held_out)
 
 
 def _part(X: Any, rows: Indices, n: int) -> Any:

@@ -17,7 +17,7 @@ def calibrated(model: Any, X: Any, y: Any, weights: Array) -> Calibration:
     """Return the model's calibration on labelled rows with their density ratios.
 
     Regressors are scored by :math:`|y - f(x)|`, classifiers by the probability of all
-    classes at least as probable as the label.
+    classes more probable than the label.
     """
     if not is_classifier(model):
         return Calibration.of(absolute_scores(y, model.predict(X)), weights)

@@ -1,6 +1,7 @@
 """What a fitted model does: predict, weigh, say what it is sure of, be saved."""
 
 from collections.abc import Callable
+from copy import copy
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,6 +18,9 @@ from counterpoise.diagnosis import Diagnosis, diagnose
 from counterpoise.evaluation.conformal import Calibration, intervals_of, sets_of
 from counterpoise.evaluation.metrics import is_classifier
 from counterpoise.numerics.arrays import Array
+
+# A weight that no number of held-out rows outweighs.
+_UNKNOWN = 1e200
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -109,7 +113,7 @@ class FittedModel(BaseEstimator):
         The coverage is exact over draws of both samples if the density ratio is, and
         :math:`p(y \mid x)` has not changed.
         """
-        radius = self._calibration(of_classes=False).radius(self.weigh(X), level)
+        radius = self._calibration(of_classes=False).radius(self._atoms(X), level)
         return intervals_of(self.predict(X), radius)
 
     def predict_set(self, X: Any, level: float = 0.9) -> Any:
@@ -129,7 +133,7 @@ class FittedModel(BaseEstimator):
         boolean array of shape (k, n_classes)
             In the order of `classes_`.
         """
-        radius = self._calibration(of_classes=True).radius(self.weigh(X), level)
+        radius = self._calibration(of_classes=True).radius(self._atoms(X), level)
         return sets_of(self.predict_proba(X), radius)
 
     def diagnose(self, X_target_new: Any, *, random_state: Any = None) -> Diagnosis:
@@ -155,13 +159,19 @@ class FittedModel(BaseEstimator):
     def save(self, path: str | Path) -> None:
         """Write the fitted model to a file that `counterpoise.load` reads.
 
+        The rows of the source are not in it, unless the estimator keeps them; at most
+        5,000 rows of the target are, for `diagnose`.
+
         Parameters
         ----------
         path : str or Path
             A new file; an existing one is not overwritten.
         """
         check_is_fitted(self)
-        save(self, path)
+        lean = copy(self)
+        if hasattr(self.weighter_, "without_rows"):
+            lean.weighter_ = self.weighter_.without_rows()
+        save(lean, path)
 
     @property
     def classes_(self) -> Any:
@@ -169,6 +179,14 @@ class FittedModel(BaseEstimator):
         if not hasattr(self, "estimator_"):
             raise AttributeError("classes_ are known after fit")
         return self.estimator_.classes_
+
+    def _atoms(self, X: Any) -> Array:
+        """Return the rows' own weights, beyond all where the ratio is not known."""
+        weights = self.weigh(X)
+        if hasattr(self.weighter_, "beyond"):
+            weights = weights.copy()
+            weights[self.weighter_.beyond(encoded(self.encoder_, X))] = _UNKNOWN
+        return weights
 
     def _calibration(self, *, of_classes: bool) -> Calibration:
         check_is_fitted(self)

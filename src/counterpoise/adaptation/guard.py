@@ -14,12 +14,13 @@ from counterpoise.samples.effective_size import effective_sample_size, flatten
 EXPONENTS = (0.0, 0.25, 0.5, 0.75, 1.0)
 # Differences of this size, relative to the loss, are rounding.
 _ROUNDING = 1e-12
+_TINY = 1e-300
 # The choice is made on at most so many rows.
 MOST_ROWS = 5_000
 # With fewer effective rows than this, only a gain of so many standard errors counts.
 FEW_ROWS, CAUTION = 50, 2.0
 
-Fit = Callable[[Any, Any, Array, int], Any]
+Fit = Callable[[Any, Any, Array | None, int], Any]
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,8 @@ def choose_exponent(
     Parameters
     ----------
     fit : callable
-        ``fit(X, y, sample_weight, seed)`` returns a fitted estimator.
+        ``fit(X, y, sample_weight, seed)`` returns a fitted estimator; the weights are
+        None where all are equal.
     metric : Metric
         What is estimated for the target.
     X, y : the source rows and their labels
@@ -113,29 +115,32 @@ def choose_exponent(
     """
     # Powers of equal weights are all the same.
     exponents = EXPONENTS if np.ptp(weights) > 0 else EXPONENTS[:1]
-    count = counts * weights
+    tried = _Tried(fit, X, y, weights, counts, folds, exponents)
     sign = -1.0 if metric.higher_is_better else 1.0
-    judge = _by_rows if metric.by_row is not None else _by_folds
-    losses, shares = judge(fit, metric, X, y, weights, counts, count, folds, exponents)
+    judge = tried.by_rows if metric.by_row is not None else tried.by_folds
+    losses, shares, left_out = judge(metric)
     losses = sign * losses
     means = losses @ shares
     best = int(np.argmin(means))
     errors = np.array([_error(row - losses[best], shares) for row in losses])
     errors += _ROUNDING * float(np.abs(losses[best]) @ shares)
     held_out = np.unique(np.concatenate([test for _, test in folds]))
-    effective = effective_sample_size(count[held_out])
-    chosen, reason = _chosen(means, errors, best, effective)
-    gain = float(means[0] - means[chosen])
+    effective = effective_sample_size((counts * weights)[held_out])
+    # A root of a mean is judged by the mean, and told in its own units.
+    unit = 0.5 / max(metric.of_mean(float(means[best])), _TINY) if metric.root else 1.0
+    chosen, reason = _chosen(means, errors, best, effective, unit)
+    if left_out:
+        reason += f" ({left_out} of {len(folds)} folds left out: no {metric.name})"
     return Guard(
         exponents=exponents,
         values=tuple(metric.of_mean(float(sign * mean)) for mean in means),
-        errors=tuple(float(error) for error in errors),
+        errors=tuple(float(unit * error) for error in errors),
         metric=metric.name,
         higher_is_better=metric.higher_is_better,
-        best=EXPONENTS[best],
-        chosen=EXPONENTS[chosen],
-        gain=gain,
-        gain_error=_error(losses[0] - losses[chosen], shares),
+        best=exponents[best],
+        chosen=exponents[chosen],
+        gain=unit * float(means[0] - means[chosen]),
+        gain_error=unit * _error(losses[0] - losses[chosen], shares),
         rows=int(held_out.size),
         effective_rows=effective,
         reason=reason,
@@ -143,12 +148,13 @@ def choose_exponent(
 
 
 def _chosen(
-    means: Array, errors: Array, best: int, effective: float
+    means: Array, errors: Array, best: int, effective: float, unit: float
 ) -> tuple[int, str]:
     gain, error = float(means[0] - means[best]), float(errors[0])
     told = (
         f"by importance-weighted cross-validation, exponent {EXPONENTS[best]:g} is "
-        f"the best, {gain:.4g} better than no weights (standard error {error:.2g})"
+        f"the best, {unit * gain:.4g} better than no weights (standard error "
+        f"{unit * error:.2g})"
     )
     if means.size == 1:
         return 0, "all weights are equal: there is nothing to choose"
@@ -171,65 +177,67 @@ def _chosen(
     )
 
 
-def _by_rows(
-    fit: Fit,
-    metric: Metric,
-    X: Any,
-    y: Any,
-    weights: Array,
-    counts: Array,
-    count: Array,
-    folds: Sequence[tuple[Indices, Indices]],
-    exponents: tuple[float, ...],
-) -> tuple[Array, Array]:
-    """Return the value at every held-out row, and the row's share of the mean."""
-    values, shares = [], []
-    for k, (kept, out) in enumerate(folds):
-        models = _models(fit, X, y, weights, counts, kept, k, exponents)
-        held_X, held_y = rows_of(X, out), rows_of(y, out)
-        values.append([metric.rows(model, held_X, held_y) for model in models])
-        shares.append(count[out])
-    share = np.concatenate(shares)
-    return np.concatenate(values, axis=1), share / share.sum()
+@dataclass(frozen=True, eq=False)
+class _Tried:
+    """Models of every exponent on every fold."""
 
+    fit: Fit
+    X: Any
+    y: Any
+    weights: Array
+    counts: Array
+    folds: Sequence[tuple[Indices, Indices]]
+    exponents: tuple[float, ...]
 
-def _by_folds(
-    fit: Fit,
-    metric: Metric,
-    X: Any,
-    y: Any,
-    weights: Array,
-    counts: Array,
-    count: Array,
-    folds: Sequence[tuple[Indices, Indices]],
-    exponents: tuple[float, ...],
-) -> tuple[Array, Array]:
-    """Return the value of every fold, each of which has the same share."""
-    values = []
-    for k, (kept, out) in enumerate(folds):
-        models = _models(fit, X, y, weights, counts, kept, k, exponents)
-        held_X, held_y = rows_of(X, out), rows_of(y, out)
-        values.append(
-            [metric.value(m, held_X, held_y, sample_weight=count[out]) for m in models]
-        )
-    return np.array(values).T, np.full(len(folds), 1 / len(folds))
+    def by_rows(self, metric: Metric) -> tuple[Array, Array, int]:
+        """Return the value at every held-out row, and the row's share of the mean.
 
+        A row that is held out more than once has the mean of its values.
+        """
+        n = self.weights.size
+        total, times = np.zeros((len(self.exponents), n)), np.zeros(n)
+        for k, (kept, out) in enumerate(self.folds):
+            held_X, held_y = rows_of(self.X, out), rows_of(self.y, out)
+            for j, model in enumerate(self._models(kept, k)):
+                np.add.at(total[j], out, metric.rows(model, held_X, held_y))
+            np.add.at(times, out, 1.0)
+        seen = times > 0
+        share = (self.counts * self.weights)[seen]
+        return total[:, seen] / times[seen], share / share.sum(), 0
 
-def _models(
-    fit: Fit,
-    X: Any,
-    y: Any,
-    weights: Array,
-    counts: Array,
-    kept: Indices,
-    seed: int,
-    exponents: tuple[float, ...],
-) -> list[Any]:
-    fit_X, fit_y = rows_of(X, kept), rows_of(y, kept)
-    return [
-        fit(fit_X, fit_y, flatten(weights[kept], exponent) * counts[kept], seed)
-        for exponent in exponents
-    ]
+    def by_folds(self, metric: Metric) -> tuple[Array, Array, int]:
+        """Return the value of every fold that has one, each of the same share."""
+        count = self.counts * self.weights
+        values = []
+        for k, (kept, out) in enumerate(self.folds):
+            held_X, held_y = rows_of(self.X, out), rows_of(self.y, out)
+            models = self._models(kept, k)
+            values.append(
+                [
+                    metric.value(m, held_X, held_y, sample_weight=count[out])
+                    for m in models
+                ]
+            )
+        found = np.array(values).T
+        # An area under the curve needs two classes, for one.
+        defined = np.isfinite(found).all(axis=0)
+        if not defined.any():
+            raise ValueError(f"{metric.name} is not defined on any of the folds of cv")
+        found = found[:, defined]
+        share = np.full(found.shape[1], 1 / found.shape[1])
+        return found, share, int(np.count_nonzero(~defined))
+
+    def _models(self, kept: Indices, fold: int) -> list[Any]:
+        X, y = rows_of(self.X, kept), rows_of(self.y, kept)
+        counts = self.counts[kept]
+        models = []
+        for exponent in self.exponents:
+            weight: Array | None = flatten(self.weights[kept], exponent) * counts
+            if exponent == 0.0 and np.ptp(counts) == 0.0:
+                # Equal weights are none: the estimator is called as its user would.
+                weight = None
+            models.append(self.fit(X, y, weight, fold))
+        return models
 
 
 def _error(difference: Array, shares: Array) -> float:

@@ -4,12 +4,9 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.ensemble import (
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
-)
 
 from counterpoise.evaluation.splits import neighbors_alike
+from counterpoise.learners.boosting import boosting_for
 from counterpoise.samples.columns import Table, two_tables
 from counterpoise.samples.encoding import TableEncoder
 from counterpoise.validation import Matrix, target_pieces, two_samples
@@ -107,13 +104,14 @@ def reference_rows(X_target: Any, most: int, seed: int) -> Any:
     else:
         target = Table.of(X_target)
     m = n_rows(target)
-    if m <= most:
-        return target
-    some = np.sort(np.random.default_rng(seed).choice(m, most, replace=False))
+    some = np.arange(m)
+    if m > most:
+        some = np.sort(np.random.default_rng(seed).choice(m, most, replace=False))
+    # A copy: what the user does to the table later is no business of the model's.
     return target[some] if sparse.issparse(target) else target.take(some)
 
 
-def default_estimator(y: Any, seed: int) -> Any:
+def default_estimator(X: Any, y: Any, seed: int) -> Any:
     """Return histogram gradient boosting by the type of the label.
 
     Classes are strings, booleans, categories and pairs of numbers; whole numbers too,
@@ -122,17 +120,16 @@ def default_estimator(y: Any, seed: int) -> Any:
 
     Examples
     --------
-    >>> type(default_estimator(["a", "b"], 0)).__name__
+    >>> type(default_estimator([[1.0], [2.0]], ["a", "b"], 0)).__name__
     'HistGradientBoostingClassifier'
-    >>> type(default_estimator([0.5, 1.5, 2.5], 0)).__name__
+    >>> type(default_estimator([[1.0], [2.0]], [0.5, 1.5], 0)).__name__
     'HistGradientBoostingRegressor'
     """
-    if _are_classes(y):
-        return HistGradientBoostingClassifier(random_state=seed)
-    return HistGradientBoostingRegressor(random_state=seed)
+    return boosting_for(X, classes=are_classes(y), seed=seed)
 
 
-def _are_classes(y: Any) -> bool:
+def are_classes(y: Any) -> bool:
+    """Return whether labels are classes, by the rule of `default_estimator`."""
     values = np.asarray(y)
     if values.ndim != 1 or values.size == 0:
         return False
@@ -144,8 +141,32 @@ def _are_classes(y: Any) -> bool:
     return different <= 2 or different <= min(MOST_CLASSES, values.size // ROWS_A_CLASS)
 
 
+def check_none_missing(y: Any) -> None:
+    """Refuse labels with a gap, by its row."""
+    labels = np.asarray(y)
+    if labels.dtype.kind == "f":
+        gaps = np.isnan(labels)
+    elif labels.dtype.kind == "O":
+        # What is missing is None, or differs from itself as NaN does.
+        gaps = np.array([one is None or one != one for one in labels.ravel()])
+    else:
+        return
+    if gaps.any():
+        row = int(np.argmax(gaps.reshape(len(labels), -1).any(axis=1)))
+        raise ValueError(f"Input y contains NaN: row {row} has no label; leave it out")
+
+
+def readable(X: Any) -> Any:
+    """Return what has rows as it came, and what only turns into an array as one."""
+    return (
+        X
+        if X is None or hasattr(X, "__len__") or hasattr(X, "shape")
+        else np.asarray(X)
+    )
+
+
 def n_rows(X: Any) -> int:
     """Return the number of rows of anything that has some."""
     if hasattr(X, "shape") and len(X.shape):
         return int(X.shape[0])
-    return len(X) if hasattr(X, "__len__") else len(np.asarray(X))
+    return len(X)

@@ -17,7 +17,7 @@ from counterpoise.samples.scaling import pooled_scale, scale_columns
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import check_integer, target_pieces, two_samples
 
-# Source rows that are taken into account, and target rows that are candidates.
+# Source rows that are taken into account, and target rows that are candidates together.
 MOST_SOURCE, MOST_CANDIDATES = 1_000, 2_000
 # Variance of a label around its mean, in units of that of the mean over the rows.
 NOISE = 0.5
@@ -69,7 +69,9 @@ def which_rows_to_label(
     -----
     For fitting the model again, with these rows among its own. They are no sample of
     the target: the estimate of `estimate_performance` from labelled rows (`X_lab`)
-    needs rows drawn by chance.
+    needs rows drawn by chance. More than 2,000 rows are chosen in rounds, each among
+    up to 2,000 candidates of its own that know nothing of the others', and come back by
+    turns: the first of every round, then the second.
 
     References
     ----------
@@ -93,15 +95,23 @@ def which_rows_to_label(
     m = target.shape[0]
     check_integer("k", k, low=1, high=m)
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
-    candidates = _some(m, max(MOST_CANDIDATES, k), rng)
+    n_rounds = -(-k // MOST_CANDIDATES)
+    candidates = _some(m, n_rounds * MOST_CANDIDATES, rng)
     unsure = _unsure(model, pieces)[candidates]
     rows = _some(source.shape[0], MOST_SOURCE, rng)
     seen, open_rows = _scaled(source[rows], target[candidates])
     gamma = 0.5 / max(median_distance(open_rows), 1e-12) ** 2
     # What a source row tells stands for all that were left out.
     noise = NOISE * rows.size / source.shape[0]
-    left = _left(seen, open_rows, gamma, noise)
-    return candidates[_greedy(left, unsure, k)]
+    chosen = np.full((n_rounds, -(-k // n_rounds)), -1)
+    for nth in range(n_rounds):
+        # Every n-th candidate, so that rounds are alike and their sizes too.
+        own = np.arange(nth, candidates.size, n_rounds)
+        n_own = len(range(nth, k, n_rounds))
+        left = _left(seen, open_rows[own], gamma, noise)
+        chosen[nth, :n_own] = candidates[own[_greedy(left, unsure[own], n_own)]]
+    by_turns = chosen.T.ravel()
+    return by_turns[by_turns >= 0]
 
 
 def _left(seen: Array, open_rows: Array, gamma: float, noise: float) -> Array:
@@ -127,7 +137,7 @@ def _greedy(left: Array, unsure: Array, k: int) -> Indices:
         chosen[step], free[best] = best, False
         column = left[:, best] / np.sqrt(variance[best] + NOISE)
         inner = left @ (unsure * column)
-        left = left - np.outer(column, column)
+        left -= np.outer(column, column)
         fall = fall - 2 * column * inner + column**2 * float(unsure @ column**2)
     return chosen
 

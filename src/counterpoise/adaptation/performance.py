@@ -7,21 +7,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
 from counterpoise.adaptation.inputs import encoded, n_rows, table_encoder
-from counterpoise.adaptation.routing import fit_weighted, rows_of
-from counterpoise.evaluation.answers import Answers, joined_answers
+from counterpoise.adaptation.out_of_fold import out_of_fold_answers, ratio_of_model
+from counterpoise.evaluation.answers import Answers
 from counterpoise.evaluation.judging import Judge, Rows, as_they_are
-from counterpoise.evaluation.metrics import Metric, as_metric, is_classifier
+from counterpoise.evaluation.metrics import (
+    OF_PROBABILITIES,
+    Metric,
+    as_metric,
+    is_classifier,
+)
 from counterpoise.evaluation.performance import (
     CoveredPart,
     MetricPerformance,
     Performance,
 )
 from counterpoise.evaluation.reliability import reliability
-from counterpoise.evaluation.splits import folds_of
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.effective_size import effective_sample_size
 from counterpoise.samples.overlap import NO_OVERLAP, SMALL, Overlap, overlap
@@ -77,7 +80,8 @@ def estimate_performance(
     confidence      the mean of what the classifier's own probabilities, recalibrated
                     on weighted rows, promise at the target rows
     labelled        :math:`\mathrm{mean}_j\, g(t_j) + \mathrm{mean}_l (L_l - g(t_l))`
-                    over the rows of `X_lab`
+                    over the rows of `X_lab`; together with the doubly robust estimate
+                    unless the two contradict one another (`.check`)
     ==============  ==================================================================
 
     Parameters
@@ -98,15 +102,18 @@ def estimate_performance(
         whether p(y | x) has changed.
     sample_weight : array of shape (n,)
         What the source rows count in every mean, apart from the weights.
-    weighter : "auto" or weighter
-        "auto": `AutoWeights`.
+    weighter : "auto", "model" or weighter
+        "auto": `AutoWeights`, fitted to `X` and `X_target`. "model": the weights of a
+        fitted `Adapted`, whose target must then have been `X_target`.
     cv : None, int, "blocks" or splitter
         None: the model is asked as it is. Else it is fitted again without each fold,
         with the weights that it had, and asked about the fold; an `Adapted` must have
-        been fitted to the rows of `X`, in this order, and a pipeline's transformers
-        stay as they are.
+        been fitted to the rows of `X`, in this order, draws rows where it drew them,
+        and may be the end of a pipeline, whose transformers stay as they are, or what
+        a search has found.
     groups : array of shape (n,)
-        Rows of one group are held out together.
+        Rows of one group are held out together, and may be alike: errors of means are
+        those of groups, drawn by chance as a whole.
     random_state : int, RandomState or None
         Seed of folds, subsamples, weights and resamples.
 
@@ -119,7 +126,8 @@ def estimate_performance(
     All but the estimate from labelled rows assume that p(y | x) has not changed, which
     inputs cannot tell, and nothing is known where the source has no rows: therefore the
     estimates for the covered part of the target (`.covered`), and none at all without
-    overlap. Weights and :math:`g` are learned from at most 5,000 rows of each sample.
+    overlap. Weights and :math:`g` are learned from at most 5,000 rows of each sample,
+    and the estimates for the covered part are made of those rows alone.
     Metrics that are no means over rows (AUC, R2, F1) have no direct and no doubly
     robust estimate. How the intervals are made: `evaluation.estimates.mean_estimates`.
 
@@ -146,19 +154,24 @@ def estimate_performance(
     classifier = is_classifier(model, y)
     labels = _labels(y, n, classifier, "y")
     pieces = target_pieces(X_target)
+    wanted = [as_metric(one, model, labels) for one in _several(metrics)]
+    asked = _asked(wanted, model, classifier)
     if cv is None:
-        answers = Answers.of(model, [X], classifier)
+        answers = Answers.of(model, [X], classifier, asked)
     else:
-        answers = _out_of_fold(model, X, labels, counts, cv, groups, classifier, seed)
+        answers = out_of_fold_answers(
+            model, X, labels, counts, cv, groups,
+            classifier=classifier, seed=seed, methods=asked,
+        )  # fmt: skip
     rows = Rows(
         answers,
         labels,
         counts,
-        Answers.of(model, list(pieces.values()), classifier),
-        _labelled(model, X, X_lab, y_lab, classifier),
+        Answers.of(model, list(pieces.values()), classifier, asked),
+        _labelled(model, X, X_lab, y_lab, classifier, asked),
         *_numbers(X, pieces, X_lab),
+        _group_numbers(groups, n),
     )
-    wanted = [as_metric(one, model, labels) for one in _several(metrics)]
     some, aims = (_some(len(z.rows), seed) for z in (answers, rows.answers_target))
     seen = overlap(
         rows.source[some],
@@ -169,7 +182,10 @@ def estimate_performance(
     try:
         if seen.verdict == NO_OVERLAP:
             raise NoOverlapError(seen.thin, "thin", seen.auc)
-        ratio = _ratio(rows, some, aims, weighter, seed)
+        if isinstance(weighter, str) and weighter == "model":
+            ratio = ratio_of_model(model, X, refitted=cv is not None)
+        else:
+            ratio = _ratio(rows, some, aims, weighter, seed)
     except NoOverlapError as error:
         return _without_overlap(rows, wanted, error, level, seed)
     return _with_overlap(rows, wanted, seen, some, aims, ratio, level, seed)
@@ -201,7 +217,9 @@ def _with_overlap(
         metrics=whole,
         covered=CoveredPart(
             share=1.0 - seen.thin,
-            effective_rows=effective_sample_size((rows.counts * ratio)[inside]),
+            # Of the rows that were drawn to be scored; they stand for all.
+            effective_rows=effective_sample_size((rows.counts * ratio)[inside])
+            * (n / some.size),
             metrics=covered,
         ),
         level=level,
@@ -249,7 +267,14 @@ def _without_overlap(
                 metric, "labelled", *rows.labelled, None, level, seed
             )
         source = as_they_are(
-            metric, "source", rows.answers, rows.labels, rows.counts, level, seed
+            metric,
+            "source",
+            rows.answers,
+            rows.labels,
+            rows.counts,
+            level,
+            seed,
+            rows.groups,
         )
         found[metric.name] = MetricPerformance(
             metric.name,
@@ -280,7 +305,9 @@ def _ratio(rows: Rows, some: Indices, aims: Indices, weighter: Any, seed: int) -
     if isinstance(weighter, str) and weighter == "auto":
         weighter = AutoWeights(random_state=seed)
     elif not hasattr(weighter, "weigh"):
-        raise TypeError(f'weighter must be "auto" or a weighter, got {weighter!r}')
+        raise TypeError(
+            f'weighter must be "auto", "model" or a weighter, got {weighter!r}'
+        )
     with warnings.catch_warnings():
         # What is thinly covered is in the record.
         warnings.simplefilter("ignore", PartialOverlapWarning)
@@ -295,45 +322,6 @@ def _ratio(rows: Rows, some: Indices, aims: Indices, weighter: Any, seed: int) -
     if others.size:
         ratio[others] = fitted.weigh(rows.source[others])
     return ratio
-
-
-def _out_of_fold(
-    model: Any,
-    X: Any,
-    y: NDArray[Any],
-    counts: Array,
-    cv: Any,
-    groups: Any,
-    classifier: bool,
-    seed: int,
-) -> Answers:
-    """Return what clones of the model, fitted without a fold, say of the fold."""
-    if isinstance(model, Pipeline) and hasattr(model.steps[-1][1], "weighter_"):
-        X, model = model[:-1].transform(X), model.steps[-1][1]
-    estimator, weights = model, counts
-    plain = bool(np.all(counts == counts[0]))
-    if hasattr(model, "weighter_"):
-        estimator = model.estimator_
-        if len(model.weights_) != counts.size:
-            raise ValueError(
-                f"X has {counts.size} rows, the model was fitted to "
-                f"{len(model.weights_)}: with cv they must be the same rows"
-            )
-        weights = counts * model.weights_
-        plain = plain and not model.adapted_
-    parts, places = [], []
-    for kept, out in folds_of(cv, X, y, groups, is_classifier=classifier, seed=seed):
-        fitted = fit_weighted(
-            estimator,
-            rows_of(X, kept),
-            y[kept],
-            None if plain else weights[kept],
-        )
-        parts.append(Answers.of(fitted, [rows_of(X, out)], classifier))
-        places.append(out)
-    if not np.array_equal(np.sort(np.concatenate(places)), np.arange(counts.size)):
-        raise ValueError("cv must hold out every row exactly once")
-    return joined_answers(parts, places)
 
 
 def _numbers(
@@ -355,7 +343,12 @@ def _numbers(
 
 
 def _labelled(
-    model: Any, X: Any, X_lab: Any, y_lab: Any, classifier: bool
+    model: Any,
+    X: Any,
+    X_lab: Any,
+    y_lab: Any,
+    classifier: bool,
+    asked: Sequence[str] | None,
 ) -> tuple[Answers, NDArray[Any]] | None:
     if (X_lab is None) != (y_lab is None):
         missing = "X_lab" if X_lab is None else "y_lab"
@@ -366,9 +359,38 @@ def _labelled(
     k = n_rows(X_lab)
     if k < _FEWEST_LABELLED:
         raise ValueError(f"X_lab has {k} row, at least 2 are needed for an interval")
-    return Answers.of(model, [X_lab], classifier), _labels(
+    return Answers.of(model, [X_lab], classifier, asked), _labels(
         y_lab, k, classifier, "y_lab"
     )
+
+
+def _asked(
+    metrics: Sequence[Metric], model: Any, classifier: bool
+) -> tuple[str, ...] | None:
+    """Return the methods of a model that its metrics need, None for all it has.
+
+    Large tables are asked for no more than that: every answer takes its time.
+    """
+    if not (classifier and hasattr(model, "predict_proba")):
+        return None
+    if any(metric.by_row is None for metric in metrics):
+        return None
+    if all(metric.name in OF_PROBABILITIES for metric in metrics):
+        return ("predict_proba",)
+    return ("predict", "predict_proba")
+
+
+def _group_numbers(groups: Any, n: int) -> Indices | None:
+    """Return the groups as numbers from zero."""
+    if groups is None:
+        return None
+    groups = np.asarray(groups)
+    if groups.shape != (n,):
+        raise ValueError(
+            f"groups must have an entry for each of the {n} rows of X, got shape "
+            f"{groups.shape}"
+        )
+    return np.unique(groups, return_inverse=True)[1]
 
 
 def _labels(y: Any, n: int, classifier: bool, name: str) -> NDArray[Any]:

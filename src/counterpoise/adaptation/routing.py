@@ -4,11 +4,11 @@ import inspect
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn import get_config
 from sklearn.base import clone
 from sklearn.metrics import get_scorer
 from sklearn.pipeline import Pipeline
-from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from counterpoise.numerics.arrays import Array, Indices
@@ -48,11 +48,11 @@ def fit_weighted(
         rows = drawn_rows(sample_weight, resample_seed, n_rows)
         return fresh.fit(rows_of(X, rows), rows_of(y, rows))
     if get_config()["enable_metadata_routing"]:
+        check_takes_weights(fresh)
         _request_weights(fresh)
         return fresh.fit(X, y, sample_weight=sample_weight)
-    keyword = weight_keyword(fresh)
-    assert keyword is not None
-    return fresh.fit(X, y, **{keyword: sample_weight})
+    check_takes_weights(fresh)
+    return fresh.fit(X, y, **{str(weight_keyword(fresh)): sample_weight})
 
 
 def check_takes_weights(estimator: Any) -> None:
@@ -82,9 +82,10 @@ def weight_keyword(estimator: Any) -> str | None:
         return None if keyword is None else f"{name}__{keyword}"
     if not hasattr(estimator, "fit"):
         return None
-    if has_fit_parameter(estimator, _WEIGHT):
-        return _WEIGHT
     inner = _wrapped(estimator)
+    if has_fit_parameter(estimator, _WEIGHT):
+        # One that only hands weights on is worth what it hands them to.
+        return None if any(weight_keyword(one) is None for one in inner) else _WEIGHT
     if not inner or not _takes_any_keyword(estimator):
         return None
     keywords = {weight_keyword(one) for one in inner}
@@ -115,14 +116,18 @@ def drawn_rows(weights: Array, seed: int, n_rows: int | None = None) -> Indices:
 
 
 def rows_of(X: Any, rows: Any) -> Any:
-    """Return some rows of an array, a list, a frame or a series."""
+    """Return some rows of an array, a list, a frame, a series or a sparse matrix."""
     if X is None:
         return None
     if hasattr(X, "iloc"):
         return X.iloc[rows]
-    if hasattr(X, "shape"):
+    if sparse.issparse(X):
+        return X.tocsr()[rows]
+    if isinstance(X, list | tuple):
+        return [X[i] for i in rows]
+    if hasattr(X, "__getitem__"):
         return X[rows]
-    return [X[i] for i in rows]
+    return np.asarray(X)[rows]
 
 
 def _wrapped(estimator: Any) -> list[Any]:
@@ -176,19 +181,13 @@ def _request_weights(estimator: Any) -> None:
 
 
 def _weight_users(estimator: Any) -> list[Any]:
-    """Return the estimators at the end of the way that weights go."""
+    """Return the estimators on the way that weights go, up to its ends."""
     if isinstance(estimator, Pipeline):
         return _weight_users(estimator.steps[-1][1])
-    if has_fit_parameter(estimator, _WEIGHT):
-        return [estimator]
-    return [user for one in _wrapped(estimator) for user in _weight_users(one)]
+    own = [estimator] if has_fit_parameter(estimator, _WEIGHT) else []
+    return own + [user for one in _wrapped(estimator) for user in _weight_users(one)]
 
 
 def _was_requested(part: Any, method: str) -> bool:
     requests = getattr(part.get_metadata_routing(), method, None)
     return requests is not None and requests.requests.get(_WEIGHT) is not None
-
-
-def is_classifier_like(estimator: Any) -> bool:
-    """Return whether the estimator says that it is a classifier."""
-    return bool(get_tags(estimator).estimator_type == "classifier")

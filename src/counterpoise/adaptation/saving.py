@@ -1,6 +1,7 @@
 """Fitted models in files: what is written, and which types are read back."""
 
 import os
+import sys
 import tempfile
 from dataclasses import is_dataclass
 from importlib import import_module
@@ -32,8 +33,7 @@ def save(model: Any, path: str | Path) -> None:
         A file that does not exist.
     """
     path = Path(path)
-    if path.exists():
-        raise FileExistsError(f"{path} exists: nothing is overwritten")
+    _refuse_existing(path)
     sio = _skops()
     handle, name = tempfile.mkstemp(dir=path.parent or ".", suffix=".partial")
     os.close(handle)
@@ -43,10 +43,17 @@ def save(model: Any, path: str | Path) -> None:
         # What this library would refuse to read is not written either.
         _check_types(sio.get_untrusted_types(file=partial), (), path)
         partial.chmod(0o666 & ~_umask())
-        partial.replace(path)
-    except BaseException:
+        try:
+            # Unlike a renaming, a link never takes the place of another file.
+            os.link(partial, path)
+        except FileExistsError:
+            _refuse_existing(path)
+        except OSError:
+            # Not every file system has links.
+            _refuse_existing(path)
+            partial.replace(path)
+    finally:
         partial.unlink(missing_ok=True)
-        raise
 
 
 def load(path: str | Path, *, trusted: tuple[str, ...] = ()) -> Any:
@@ -73,6 +80,11 @@ def load(path: str | Path, *, trusted: tuple[str, ...] = ()) -> Any:
     return sio.load(path, trusted=found)
 
 
+def _refuse_existing(path: Path) -> None:
+    if path.exists() or path.is_symlink():
+        raise FileExistsError(f"{path} exists: nothing is overwritten")
+
+
 def _check_types(found: list[str], trusted: tuple[str, ...], path: Path) -> None:
     refused = [
         name
@@ -87,14 +99,14 @@ def _check_types(found: list[str], trusted: tuple[str, ...], path: Path) -> None
 
 
 def _is_ours(name: str) -> bool:
-    """Return whether a name is an estimator or a record of this library."""
+    """Return whether a name is an estimator or a record of this library.
+
+    Nothing is imported because a file names it: only what this room has loaded counts.
+    """
     room, _, kind = name.rpartition(".")
-    if not room.startswith("counterpoise."):
+    if not room.startswith("counterpoise.") or room not in sys.modules:
         return False
-    try:
-        found = getattr(import_module(room), kind, None)
-    except ImportError:
-        return False
+    found = getattr(sys.modules[room], kind, None)
     return isinstance(found, type) and (
         is_dataclass(found) or issubclass(found, BaseEstimator)
     )

@@ -82,7 +82,9 @@ def target_scorer(scoring: Any = None) -> TargetScorer:
 
 def _weights(estimator: Any, X: Any) -> Any:
     if isinstance(estimator, Pipeline):
-        return _weights(estimator[-1], estimator[:-1].transform(X))
+        if len(estimator) > 1:
+            X = estimator[:-1].transform(X)
+        return _weights(estimator[-1], X)
     if hasattr(estimator, "best_estimator_"):
         return _weights(estimator.best_estimator_, X)
     if not hasattr(estimator, "weigh"):

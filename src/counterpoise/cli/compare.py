@@ -45,6 +45,6 @@ def run(options: argparse.Namespace) -> int:
     if options.text or options.out is None:
         sys.stdout.write(found.text())
     if options.out is not None:
-        write_file(options.out, found.save)
+        write_file(options.out, found.save, force=options.force)
         print(f"written: {options.out}", file=sys.stderr)
     return FINE

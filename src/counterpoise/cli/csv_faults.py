@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO
 
 from counterpoise.cli.exits import BadData
+from counterpoise.cli.notices import Notice
 
 _CHUNK = 1 << 20
 # Bytes that begin a file in another encoding than UTF-8.
@@ -39,7 +40,7 @@ def delimiter_of(path: Path) -> str:
     return max(_DELIMITERS, key=first.count)
 
 
-def check_header(path: Path, delimiter: str) -> tuple[list[str], tuple[str, ...]]:
+def check_header(path: Path, delimiter: str) -> tuple[list[str], tuple[Notice, ...]]:
     """Return the names of the columns, and what was odd; refuse names given twice."""
     names = next(_records(path, delimiter), ([], 0))[0]
     if any("\ufffd" in name for name in names):
@@ -59,8 +60,11 @@ def check_header(path: Path, delimiter: str) -> tuple[list[str], tuple[str, ...]
     if len(nameless) == len(names):
         raise BadData(f"{path}, line 1: no column has a name")
     return names, (
-        f"{path}: column {', '.join(nameless)} has no name and is left out (an index "
-        "that was saved with the table?)",
+        Notice(
+            path,
+            f": column {', '.join(nameless)} has no name and is left out (an index "
+            "that was saved with the table?)",
+        ),
     )
 
 

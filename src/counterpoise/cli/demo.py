@@ -11,6 +11,7 @@ from counterpoise.cli.options import add_command, completed
 from counterpoise.cli.run import OPTIONS as RUN_OPTIONS
 
 _SOURCE, _TARGET, _TRUTH = "trial.csv", "clinic.csv", "truth.csv"
+_TABLES = (_SOURCE, _TARGET, _TRUTH)
 # A measurement that is not always taken, and how often not.
 _GAPS = {"glucose": 0.1, "triglycerides": 0.05}
 _NAMES = {
@@ -33,16 +34,23 @@ def add(commands: Any) -> None:
         ("out", "estimator", "seed", "quiet"),
         run,
         defaults={"out": "out/demo", "estimator": "linear"},
-        epilog="--out is made anew every time (default: out/demo).",
+        epilog="--out is the demo's own folder (default: out/demo): what an earlier "
+        "demo wrote there is\nmade anew, files of others are never overwritten.",
     )
 
 
 def run(options: argparse.Namespace) -> int:
     """Write two tables, do the main job on them, and tell the truth."""
-    from counterpoise.cli.job import do
+    from counterpoise.cli.job import FILES, do
+    from counterpoise.cli.writing import check_folder
 
     tables = options.out / "tables"
-    n, m = write_tables(tables)
+    again = _has_tables(tables)
+    if not again:
+        remedy = "no demo made it, take another folder"
+        for folder, names in ((options.out, FILES), (tables, _TABLES)):
+            check_folder(folder, names, force=False, remedy=remedy)
+    n, m = write_tables(tables, force=again)
     chosen = {
         "source": str(tables / _SOURCE),
         "label": "progress",
@@ -61,24 +69,30 @@ def run(options: argparse.Namespace) -> int:
         f"triglyceride values are missing.\n\n  counterpoise run {command}\n",
         flush=True,
     )
-    more = {"force": True, "quiet": options.quiet}
+    more = {"force": again, "quiet": options.quiet}
     code = do(completed("run", RUN_OPTIONS, {**chosen, **more}), estimates=True)
     if code == FINE:
         _tell_truth(options.out, tables)
     return code
 
 
-def write_tables(folder: Path) -> tuple[int, int]:
+def write_tables(folder: Path, *, force: bool) -> tuple[int, int]:
     """Write the trial's and the clinic's tables and, apart, the clinic's labels.
 
     The rows are those of `load_diabetes_shift`; sex is a category, and some values are
     taken out by chance.
 
+    Parameters
+    ----------
+    folder : Path
+    force : bool
+        Whether tables that are there may be overwritten.
+
     Returns
     -------
     rows of the trial, rows of the clinic
     """
-    from counterpoise.cli.writing import write_columns, write_file
+    from counterpoise.cli.writing import write_columns, write_folder
     from counterpoise.datasets import load_diabetes_shift
 
     shift = load_diabetes_shift()
@@ -86,6 +100,7 @@ def write_tables(folder: Path) -> tuple[int, int]:
     names = [_NAMES.get(name, name) for name in shift.feature_names]
     rng = np.random.default_rng(0)
     first = 1
+    files = {}
     for file, X, label in (
         (_SOURCE, shift.X, {"progress": shift.y}),
         (_TARGET, shift.X_target, {}),
@@ -98,9 +113,21 @@ def write_tables(folder: Path) -> tuple[int, int]:
             cells[gone] = None
             columns[name] = cells
         columns["sex"] = [f"sex {value:.0f}" for value in columns["sex"]]
-        write_file(folder / file, write_columns({**columns, **label}))
-    write_file(folder / _TRUTH, write_columns({"progress": shift.y_target}))
+        files[file] = write_columns({**columns, **label})
+    files[_TRUTH] = write_columns({"progress": shift.y_target})
+    write_folder(folder, files, force=force)
     return len(shift.X), len(shift.X_target)
+
+
+def _has_tables(folder: Path) -> bool:
+    """Return whether a folder has the tables of the demo, which mark it as its own."""
+    import filecmp
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory() as made:
+        write_tables(Path(made), force=False)
+        same, _, _ = filecmp.cmpfiles(made, folder, _TABLES, shallow=False)
+    return len(same) == len(_TABLES)
 
 
 def _tell_truth(out: Path, tables: Path) -> None:

@@ -49,7 +49,8 @@ def run(options: argparse.Namespace) -> int:
     if options.json is None:
         show(_blocks(record, holds), sys.stdout)
     else:
-        write_record(options.json, json.dumps(record, indent=1) + "\n")
+        text = json.dumps(record, indent=1) + "\n"
+        write_record(options.json, text, force=options.force)
     return FINE if holds else NOT_PROVED
 
 

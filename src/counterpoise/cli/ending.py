@@ -3,19 +3,41 @@
 from argparse import Namespace
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
-from counterpoise.cli.exits import CONDITION_HOLDS, FINE, NO_OVERLAP, NOT_PROVED
+from counterpoise.cli.exits import (
+    CONDITION_HOLDS,
+    FINE,
+    NO_OVERLAP,
+    NOT_PROVED,
+    WrongUse,
+)
 from counterpoise.cli.fail_if import Condition, holding, read_conditions
 from counterpoise.cli.record import flat_numbers, is_proved
 from counterpoise.cli.terminal import Block, show
-from counterpoise.cli.writing import check_json, write_record
+from counterpoise.cli.writing import STDOUT, check_json, write_record
 from counterpoise.report.record import Record
 from counterpoise.report.text import record_text
 
 
-def prepare(options: Namespace, names: Collection[str]) -> list[Condition]:
-    """Return the conditions of `--fail-if`; refuse what `--json` cannot write."""
+def prepare(
+    options: Namespace, names: Collection[str], files: Collection[Path] = ()
+) -> list[Condition]:
+    """Return the conditions of `--fail-if`; refuse what `--json` cannot write.
+
+    Parameters
+    ----------
+    options : those of the command
+    names : strings
+        Numbers that a condition may be about.
+    files : paths
+        What else the command writes, and `--json` must not.
+    """
     check_json(options.json, force=options.force)
+    if options.json not in (None, STDOUT):
+        apart = {path.resolve() for path in files}
+        if Path(options.json).resolve() in apart:
+            raise WrongUse(f"--json {options.json} is a file that --out writes")
     return read_conditions(options.fail_if, names)
 
 
@@ -62,4 +84,4 @@ def say(options: Namespace, record: Record, blocks: Iterable[Block]) -> None:
     if not options.quiet:
         show(blocks)
     if options.json is not None:
-        write_record(options.json, record.to_json())
+        write_record(options.json, record.to_json(), force=options.force)

@@ -7,8 +7,6 @@ from counterpoise.cli.exits import WrongUse
 from counterpoise.cli.labels import CLASSIFICATION, REGRESSION
 from counterpoise.cli.typed_columns import CATEGORIES, DATES, NUMBERS
 
-# Trees count up to 255 categories of a column; the rarer ones share a place.
-MOST_CATEGORIES = 254
 # A category of fewer rows has no coefficient of its own.
 _FEWEST_ROWS = 10
 
@@ -40,6 +38,8 @@ def build(
     """
     from sklearn.pipeline import Pipeline
 
+    from counterpoise.learners.boosting import boosting_of
+
     if ONLY.get(name, task) != task:
         wanted = "classes" if ONLY[name] == CLASSIFICATION else "numbers"
         raise WrongUse(
@@ -47,13 +47,10 @@ def build(
             "linear"
         )
     if name == "boosting":
-        columns = _for_boosting(kinds, crowded)
-        model = _boosting(task, kinds, seed)
-    else:
-        trees = name in ("forest", "tree")
-        columns = _for_trees(kinds) if trees else _for_lines(kinds)
-        model = _model(name, task, seed)
-    return Pipeline([("columns", columns), ("model", model)])
+        classes = task == CLASSIFICATION
+        return boosting_of(kinds, classes=classes, seed=seed, crowded=crowded)
+    columns = _for_trees(kinds) if name in ("forest", "tree") else _for_lines(kinds)
+    return Pipeline([("columns", columns), ("model", _model(name, task, seed))])
 
 
 def kinds_of(model: Any) -> dict[str, str] | None:
@@ -79,45 +76,12 @@ def kinds_of(model: Any) -> dict[str, str] | None:
     return {str(name): found[name] for name in names}
 
 
-def _for_boosting(kinds: Mapping[str, str], crowded: Collection[str]) -> Any:
-    """Return numbers in bins, and categories by number."""
-    from sklearn.compose import ColumnTransformer
-    from sklearn.pipeline import Pipeline
-
-    from counterpoise.cli.bins import QuantileBins
-    from counterpoise.cli.dates import DateNumbers
-
-    categories: Any = _codes()
-    many = [name for name in kinds if kinds[name] == CATEGORIES and name in crowded]
-    if many:
-        # To count categories takes long: only where there are too many.
-        few = [name for name in kinds if kinds[name] == CATEGORIES and name not in many]
-        categories = ColumnTransformer(
-            [("few", _codes(), few), ("many", _codes(MOST_CATEGORIES), many)],
-            verbose_feature_names_out=False,
-        )
-    dates = Pipeline([("numbers", DateNumbers()), ("bins", QuantileBins())])
-    return _columns(kinds, QuantileBins(), categories, dates)
-
-
 def _for_trees(kinds: Mapping[str, str]) -> Any:
     """Return columns as numbers for trees, which find their own thresholds."""
-    from counterpoise.cli.dates import DateNumbers
+    from counterpoise.learners.boosting import category_codes, columns_of
+    from counterpoise.learners.dates import DateNumbers
 
-    return _columns(kinds, "passthrough", _codes(), DateNumbers())
-
-
-def _codes(most: int | None = None) -> Any:
-    """Return what numbers categories; new and missing ones are NaN."""
-    from sklearn.preprocessing import OrdinalEncoder
-
-    nan = float("nan")
-    return OrdinalEncoder(
-        handle_unknown="use_encoded_value",
-        unknown_value=nan,
-        encoded_missing_value=nan,
-        max_categories=most,
-    )
+    return columns_of(kinds, "passthrough", category_codes(), DateNumbers())
 
 
 def _for_lines(kinds: Mapping[str, str]) -> Any:
@@ -126,7 +90,8 @@ def _for_lines(kinds: Mapping[str, str]) -> Any:
     from sklearn.pipeline import Pipeline
     from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-    from counterpoise.cli.dates import DateNumbers
+    from counterpoise.learners.boosting import columns_of
+    from counterpoise.learners.dates import DateNumbers
 
     def scaled() -> list[tuple[str, Any]]:
         fill = SimpleImputer(strategy="median", add_indicator=True)
@@ -138,40 +103,7 @@ def _for_lines(kinds: Mapping[str, str]) -> Any:
         sparse_output=False,
     )
     dates = Pipeline([("numbers", DateNumbers()), *scaled()])
-    return _columns(kinds, Pipeline(scaled()), ones, dates)
-
-
-def _columns(
-    kinds: Mapping[str, str], numbers: Any, categories: Any, dates: Any
-) -> Any:
-    from sklearn.compose import ColumnTransformer
-
-    ways = {NUMBERS: numbers, CATEGORIES: categories, DATES: dates}
-    groups = {kind: [name for name in kinds if kinds[name] == kind] for kind in ways}
-    return ColumnTransformer(
-        [(kind, ways[kind], group) for kind, group in groups.items() if group],
-        verbose_feature_names_out=False,
-    )
-
-
-def _boosting(task: str, kinds: Mapping[str, str], seed: int) -> Any:
-    from sklearn.ensemble import (
-        HistGradientBoostingClassifier,
-        HistGradientBoostingRegressor,
-    )
-
-    # Numbers come first, then categories, then dates.
-    first = sum(kind == NUMBERS for kind in kinds.values())
-    count = sum(kind == CATEGORIES for kind in kinds.values())
-    boosting = (
-        HistGradientBoostingClassifier
-        if task == CLASSIFICATION
-        else HistGradientBoostingRegressor
-    )
-    return boosting(
-        categorical_features=list(range(first, first + count)) or None,
-        random_state=seed,
-    )
+    return columns_of(kinds, Pipeline(scaled()), ones, dates)
 
 
 def _model(name: str, task: str, seed: int) -> Any:

@@ -20,7 +20,7 @@ MEANINGS = {
     CONDITION_HOLDS: "a --fail-if condition holds",
     NO_OVERLAP: "the source does not cover the target",
     NOT_PROVED: "a certificate does not hold",
-    INTERRUPTED: "interrupted; nothing was written",
+    INTERRUPTED: "interrupted; no file is half written",
 }
 
 

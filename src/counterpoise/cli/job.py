@@ -38,7 +38,9 @@ def do(options: Namespace, *, estimates: bool) -> int:
     estimates : bool
         Whether the score on the target is estimated too.
     """
-    conditions = ending.prepare(options, ALL_NUMBERS if estimates else FIT_NUMBERS)
+    names = ALL_NUMBERS if estimates else FIT_NUMBERS
+    own = [options.out / name for name in FILES]
+    conditions = ending.prepare(options, names, own)
     check_folder(options.out, FILES, force=options.force)
     _check_metric(options.metric)
     with followed(8 if estimates else 7, quiet=options.quiet) as progress:
@@ -61,7 +63,7 @@ def do(options: Namespace, *, estimates: bool) -> int:
         # The times of all steps but this one, which they would be part of.
         times = {"seconds": progress.seconds, "cpu_seconds": progress.cpu_seconds}
         files[TIMINGS] = write_text(json.dumps(times, indent=1) + "\n")
-        write_folder(options.out, files, stale=FILES)
+        write_folder(options.out, files, FILES, force=options.force)
     written = [options.out / name for name in FILES if name in files]
     ending.say(options, record, [*of_record(record), *of_end(reasons, written)])
     return code
@@ -75,6 +77,7 @@ def _done(
     Where the source does not cover the target, the diagnosis stands for the model.
     """
     from counterpoise.adaptation import Adapted
+    from counterpoise.learners.boosting import MOST_CATEGORIES
     from counterpoise.validation import NoOverlapError
 
     progress.step("reading the tables")
@@ -93,7 +96,7 @@ def _done(
             pair.task,
             pair.kinds,
             options.seed,
-            pair.crowded(estimators.MOST_CATEGORIES),
+            pair.crowded(MOST_CATEGORIES),
         ),
         weighter,
         guard=options.weighter != "uniform",

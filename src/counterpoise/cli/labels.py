@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoise.cli.exits import BadData
+from counterpoise.cli.notices import Notice
 from counterpoise.cli.tables import Table
 from counterpoise.cli.typed_columns import (
     CATEGORIES,
@@ -32,13 +33,13 @@ class Labels:
     values : array of shape (k,)
         Strings, whole numbers or numbers.
     task : {"classification", "regression"}
-    notices : tuple of str
+    notices : tuple of Notice
     """
 
     rows: Indices
     values: NDArray[Any]
     task: str
-    notices: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
 
 
 def read_labels(
@@ -74,7 +75,7 @@ def read_labels(
     column = typed(table, name, kind)
     rows = np.flatnonzero(column.notna().to_numpy())
     values = column.to_numpy()[rows]
-    notices: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
     if kind == CATEGORIES:
         if task == REGRESSION:
             raise BadData(f"{where} (the label) holds strings: no numbers to predict")
@@ -97,14 +98,12 @@ def read_labels(
 
 def task_of(values: NDArray[Any]) -> str:
     """Return what labels are, by the rule of `Adapted(estimator=None)`."""
-    from sklearn.base import is_classifier
+    from counterpoise.adaptation.inputs import are_classes
 
-    from counterpoise.adaptation.inputs import default_estimator
-
-    return CLASSIFICATION if is_classifier(default_estimator(values, 0)) else REGRESSION
+    return CLASSIFICATION if are_classes(values) else REGRESSION
 
 
-def _told(name: str, values: NDArray[Any], task: str) -> tuple[str, ...]:
+def _told(name: str, values: NDArray[Any], task: str) -> tuple[Notice, ...]:
     """Say how numbers were taken, where they could be taken otherwise."""
     if not np.array_equal(values, np.round(values)):
         return ()
@@ -114,8 +113,10 @@ def _told(name: str, values: NDArray[Any], task: str) -> tuple[str, ...]:
     other = REGRESSION if task == CLASSIFICATION else CLASSIFICATION
     kind = "classes" if task == CLASSIFICATION else "numbers"
     return (
-        f"the label {name!r} has {different} different whole numbers, taken as {kind} "
-        f"(--task {other} takes them otherwise)",
+        Notice(
+            f"the label {name!r} has {different} different whole numbers, taken as "
+            f"{kind} (--task {other} takes them otherwise)"
+        ),
     )
 
 

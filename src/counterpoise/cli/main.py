@@ -28,6 +28,7 @@ from counterpoise.cli.exits import (
     one_line,
 )
 from counterpoise.cli.options import Parser
+from counterpoise.cli.refusals import is_refusal
 
 COMMANDS = (
     run,
@@ -73,13 +74,14 @@ def main(arguments: list[str] | None = None) -> int:
     except (ValueError, TypeError) as error:
         from counterpoise.validation import NoOverlapError
 
-        if not isinstance(error, NoOverlapError):
+        if isinstance(error, NoOverlapError):
+            told = str(error).replace("force=True", "--despite-no-overlap")
+            return _ended(NO_OVERLAP, told, given)
+        if is_refusal(error):
             return _ended(BAD_DATA, error, given)
-        told = str(error).replace("force=True", "--despite-no-overlap")
-        return _ended(NO_OVERLAP, told, given)
+        return _faulty(error, given)
     except Exception as error:
-        told = f"a fault of counterpoise, {type(error).__name__}: {error}"
-        return _ended(FAULT, f"{told} (--traceback shows where)", given)
+        return _faulty(error, given)
     return code
 
 
@@ -99,6 +101,11 @@ def _parser() -> Parser:
     for command in COMMANDS:
         command.add(commands)
     return parser
+
+
+def _faulty(error: Exception, given: argparse.Namespace) -> int:
+    told = f"a fault of counterpoise, {type(error).__name__}: {error}"
+    return _ended(FAULT, f"{told} (--traceback shows where)", given)
 
 
 def _ended(code: int, why: object, given: argparse.Namespace) -> int:

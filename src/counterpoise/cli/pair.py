@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from counterpoise.cli.exits import BadData, WrongUse, listed
 from counterpoise.cli.labels import read_labels
+from counterpoise.cli.notices import Cell, Notice
 from counterpoise.cli.tables import Table, read_table
 from counterpoise.cli.typed_columns import (
     CATEGORIES,
@@ -47,7 +48,7 @@ class Pair:
         Places in `X_target` of rows whose labels may be used.
     y_target : array of shape (k,) or None
         Those labels.
-    notices : tuple of str
+    notices : tuple of Notice
         What the user should know, a sentence each.
     """
 
@@ -61,7 +62,7 @@ class Pair:
     task: str | None
     labelled: Indices
     y_target: NDArray[Any] | None
-    notices: tuple[str, ...]
+    notices: tuple[Notice, ...]
 
     def crowded(self, most: int) -> list[str]:
         """Return the columns of categories that have more than so many."""
@@ -104,8 +105,11 @@ def read_pair(options: Namespace) -> Pair:
         notices.extend(labels.notices)
         if rows.size < source.n_rows:
             notices.append(
-                f"{source.n_rows - rows.size} rows of {source.path} have no {label!r} "
-                "and are left out"
+                Notice(
+                    f"{source.n_rows - rows.size} rows of ",
+                    source.path,
+                    f" have no {label!r} and are left out",
+                )
             )
         if rows.size < LEAST_ROWS:
             raise BadData(f"{source.path} has {rows.size} rows with a {label!r} only")
@@ -150,7 +154,7 @@ def _target_labels(
     given: dict[str, Any],
     y: NDArray[Any] | None,
     task: str | None,
-    notices: list[str],
+    notices: list[Notice],
 ) -> tuple[Indices, NDArray[Any] | None]:
     """Return the target rows whose labels may be used, and the labels."""
     label, wanted = given.get("label"), given.get("target_labels")
@@ -164,7 +168,7 @@ def _target_labels(
     if not wanted:
         hint = "; --target-labels uses it" if "target_labels" in given else ""
         notices.append(
-            f"{target.path} has the label {label!r}, which is not used{hint}"
+            Notice(target.path, f" has the label {label!r}, which is not used{hint}")
         )
         return none
     assert task is not None
@@ -174,7 +178,7 @@ def _target_labels(
 
 
 def _columns(
-    source: Table, target: Table, given: dict[str, Any], notices: list[str]
+    source: Table, target: Table, given: dict[str, Any], notices: list[Notice]
 ) -> list[str]:
     """Return the columns that count: those of the source that have no other role."""
     label, name_column, time = (given.get(key) for key in ("label", "id", "time"))
@@ -209,8 +213,12 @@ def _columns(
     more = [name for name in target.names if name not in {*columns, *apart}]
     if more and not only:
         notices.append(
-            f"{target.path} has columns that {source.path} lacks, which are not used: "
-            f"{listed(more)}"
+            Notice(
+                target.path,
+                " has columns that ",
+                source.path,
+                f" lacks, which are not used: {listed(more)}",
+            )
         )
     return columns
 
@@ -220,7 +228,7 @@ def _kinds(
     target: Table,
     columns: Sequence[str],
     given: dict[str, Any],
-    notices: list[str],
+    notices: list[Notice],
 ) -> dict[str, str]:
     """Return what each column holds in both files; refuse what is not the same."""
     categorical = given.get("categorical") or ()
@@ -242,8 +250,11 @@ def _kinds(
         if found[0] == CATEGORIES:
             if all(texts_differ(table, name) for table in (source, target)):
                 notices.append(
-                    f"column {name!r} differs in nearly every row, as names and free "
-                    f"text do, and is left out (--categorical {name} keeps it)"
+                    Notice(
+                        f"column {name!r} differs in nearly every row, as names and "
+                        f"free text do, and is left out (--categorical {name} keeps "
+                        "it)"
+                    )
                 )
                 continue
             notices.extend(_number_notice(source, name))
@@ -271,7 +282,7 @@ def _differing(source: Table, target: Table, name: str, found: list[str]) -> str
     )
 
 
-def _number_notice(table: Table, name: str) -> list[str]:
+def _number_notice(table: Table, name: str) -> list[Notice]:
     """Say that strings look like numbers, if most do."""
     some = table.columns[name].slice(0, 1000)
     there = len(some) - some.null_count
@@ -282,13 +293,21 @@ def _number_notice(table: Table, name: str) -> list[str]:
         like, row = number_like(table, name)
     if row is None:
         return [
-            f"column {name!r} of {table.path} holds numbers written as strings and is "
-            f"read as categories (--numeric {name} reads numbers)"
+            Notice(
+                f"column {name!r} of ",
+                table.path,
+                " holds numbers written as strings and is read as categories "
+                f"(--numeric {name} reads numbers)",
+            )
         ]
-    text = table.columns[name][row].as_py()
     return [
-        f"column {name!r} of {table.path} is read as categories, because {text!r} in "
-        f"{table.place(row)} is no number"
+        Notice(
+            f"column {name!r} of ",
+            table.path,
+            " is read as categories, because ",
+            Cell(table.columns[name][row].as_py()),
+            f" in {table.place(row)} is no number",
+        )
     ]
 
 

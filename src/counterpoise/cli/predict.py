@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
             for k, name in enumerate(model.classes_):
                 columns[f"probability of {name}"] = chances[:, k]
         progress.step("writing the predictions")
-        write_file(options.out, write_columns(columns))
+        write_file(options.out, write_columns(columns), force=options.force)
     if not options.quiet:
         show(of_end([], [options.out]))
     return 0

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any, TextIO
 
 from counterpoise.cli.exits import one_line
+from counterpoise.cli.notices import Notice
 
 
 class Progress:
@@ -38,7 +39,7 @@ class Progress:
         self._quiet = quiet
         self._step: str | None = None
         self._since = self._cpu_since = 0.0
-        self._said: list[str] = []
+        self._said: dict[str, str] = {}
         self._bar, self._task = self._rich(total)
 
     def step(self, what: str) -> None:
@@ -63,12 +64,14 @@ class Progress:
             print(f"{self._step}: {passed:.1f} s", file=self._stream, flush=True)
         self._step = None
 
-    def notice(self, text: str) -> None:
+    def notice(self, notice: str | Notice) -> None:
         """Say something that the user should know, once."""
-        text = one_line(text)
+        if isinstance(notice, str):
+            notice = Notice(notice)
+        text = one_line(notice.told)
         if text in self._said:
             return
-        self._said.append(text)
+        self._said[text] = one_line(notice.recorded)
         if self._quiet:
             return
         if self._bar is not None:
@@ -78,8 +81,8 @@ class Progress:
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What was said."""
-        return tuple(self._said)
+        """What was said, as it is recorded: without paths and values of tables."""
+        return tuple(dict.fromkeys(self._said.values()))
 
     def stop(self) -> None:
         """Take the bar away."""

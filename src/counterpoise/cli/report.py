@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
     if options.text:
         sys.stdout.write(page.text())
     if out is not None:
-        write_file(out, page.save)
+        write_file(out, page.save, force=options.force)
         print(f"written: {out}", file=sys.stderr)
     return FINE
 

@@ -14,6 +14,7 @@ from counterpoise.cli.csv_faults import (
     raise_ragged_line,
 )
 from counterpoise.cli.exits import BadData, WrongUse, listed, one_line
+from counterpoise.cli.notices import Notice
 
 # What stands for a missing value, as in pandas.
 _MISSING = (
@@ -35,7 +36,7 @@ class Table:
     sha256 : str
         Hash of the file's bytes.
     is_csv : bool
-    notices : tuple of str
+    notices : tuple of Notice
         What the reader should know.
     """
 
@@ -43,7 +44,7 @@ class Table:
     columns: Any
     sha256: str
     is_csv: bool
-    notices: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
 
     @property
     def names(self) -> list[str]:
@@ -84,7 +85,7 @@ def read_table(path: str | Path, *, as_text: Collection[str] = ()) -> Table:
     """
     path = Path(path)
     start = _start_of(path)
-    notices: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
     if start == _PARQUET:
         columns = _read_parquet(path)
     elif path.suffix.lower() in (".parquet", ".pq"):
@@ -118,7 +119,7 @@ def _read_parquet(path: Path) -> Any:
 
     try:
         # One thread: the memory of several would be given back late.
-        columns = parquet.read_table(path)
+        columns = parquet.read_table(path, use_threads=False)
     except (pyarrow.ArrowException, OSError) as error:
         reason = one_line(error)
         raise BadData(f"{path} cannot be read as Parquet: {reason}") from error
@@ -130,7 +131,7 @@ def _read_parquet(path: Path) -> Any:
     return columns.drop_columns(inner) if inner else columns
 
 
-def _read_csv(path: Path, as_text: Collection[str]) -> tuple[Any, tuple[str, ...]]:
+def _read_csv(path: Path, as_text: Collection[str]) -> tuple[Any, tuple[Notice, ...]]:
     pyarrow = import_pyarrow()
     from pyarrow import csv
 

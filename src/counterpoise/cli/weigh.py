@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
     from counterpoise.report.record import Record
     from counterpoise.samples.encoding import as_numbers
 
-    conditions = ending.prepare(options, WEIGHT_NUMBERS)
+    conditions = ending.prepare(options, WEIGHT_NUMBERS, [options.out])
     check_file(options.out, force=options.force)
     with followed(3, quiet=options.quiet) as progress, ending.memory_limit(options):
         progress.step("reading the tables")
@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
         )
         progress.step("writing the weights")
         columns = pair.by_row(options.id, {"weight": weighter.weights_})
-        write_file(options.out, write_columns(columns))
+        write_file(options.out, write_columns(columns), force=options.force)
     code, reasons = ending.judged(record, conditions)
     ending.say(options, record, [*of_record(record), *of_end(reasons, [options.out])])
     return code

@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,13 @@ STDOUT = "-"
 Write = Callable[[Path], object]
 
 
-def check_folder(folder: Path, names: Collection[str], *, force: bool) -> None:
+def check_folder(
+    folder: Path,
+    names: Collection[str],
+    *,
+    force: bool,
+    remedy: str = "--force overwrites",
+) -> None:
     """Refuse a folder that cannot take the files, before anything is computed.
 
     Parameters
@@ -31,14 +37,14 @@ def check_folder(folder: Path, names: Collection[str], *, force: bool) -> None:
         Every file that may be written.
     force : bool
         Whether those that are there may be overwritten.
+    remedy : str
+        What the user can do about those that may not be.
     """
     if folder.exists() and not folder.is_dir():
         raise WrongUse(f"--out {folder} is a file, not a folder")
-    there = [name for name in names if (folder / name).exists()]
+    there = _there(folder, names)
     if there and not force:
-        raise WrongUse(
-            f"--out {folder} already has {listed(there)}: --force overwrites"
-        )
+        raise WrongUse(f"--out {folder} already has {listed(there)}: {remedy}")
     _check_writable(folder)
 
 
@@ -46,18 +52,22 @@ def check_file(path: Path, *, force: bool, option: str = "--out") -> None:
     """Refuse a file that cannot be written, before anything is computed."""
     if path.is_dir():
         raise WrongUse(f"{option} {path} is a folder, not a file")
-    if path.exists() and not force:
+    if os.path.lexists(path) and not force:
         raise WrongUse(f"{option} {path} is already there: --force overwrites")
     _check_writable(path.parent)
 
 
 def write_folder(
-    folder: Path, files: Mapping[str, Write], stale: Collection[str] = ()
+    folder: Path,
+    files: Mapping[str, Write],
+    stale: Collection[str] = (),
+    *,
+    force: bool,
 ) -> None:
     """Write all the files of a folder, or none.
 
-    They are written beside the folder and moved when all are complete. A folder that
-    was not there appears in one step.
+    They are written apart and moved when all are complete. A folder that was not there
+    appears in one step; in one that was, old files come back if a move fails.
 
     Parameters
     ----------
@@ -68,10 +78,18 @@ def write_folder(
     stale : strings
         Files of an earlier run, which are removed unless they are written again, so
         that a folder never shows two runs.
+    force : bool
+        Whether files that are there may be overwritten or removed, also those that
+        were made since the folder was checked.
     """
-    folder = folder.absolute()
+    folder = folder.resolve()
     folder.parent.mkdir(parents=True, exist_ok=True)
-    partial = folder.parent / f".{folder.name}.partial-{secrets.token_hex(4)}"
+    mark = f"partial-{secrets.token_hex(4)}"
+    # Inside a folder that is there: its parent may be another disk, or not writable.
+    partial = folder.parent / f".{folder.name}.{mark}"
+    if folder.is_dir():
+        partial = folder / f".{mark}"
+    aside = partial.with_name(f"{partial.name}-old")
     try:
         partial.mkdir()
         for name, write in files.items():
@@ -80,16 +98,23 @@ def write_folder(
             if not folder.exists():
                 partial.rename(folder)
                 return
-            for name in files:
-                os.replace(partial / name, folder / name)
-            for name in set(stale) - set(files):
-                (folder / name).unlink(missing_ok=True)
+            _exchange(folder, partial, files, aside, {*files, *stale}, force=force)
+            shutil.rmtree(aside, ignore_errors=True)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
 
 
-def write_file(path: Path, write: Write) -> None:
-    """Write a file whole or not at all."""
+def write_file(path: Path, write: Write, *, force: bool) -> None:
+    """Write a file whole or not at all.
+
+    Parameters
+    ----------
+    path : Path
+    write : what writes it
+    force : bool
+        Whether one that is there may be overwritten, also one that was made since the
+        path was checked.
+    """
     path = path.absolute()
     path.parent.mkdir(parents=True, exist_ok=True)
     # The ending stays, for writers that go by it.
@@ -98,7 +123,8 @@ def write_file(path: Path, write: Write) -> None:
     )
     try:
         write(partial)
-        os.replace(partial, path)
+        with _uninterrupted():
+            _put(partial, path, force=force)
     finally:
         partial.unlink(missing_ok=True)
 
@@ -114,13 +140,13 @@ def check_json(path: str | None, *, force: bool) -> None:
         check_file(Path(str(path)), force=force, option="--json")
 
 
-def write_record(path: str, text: str) -> None:
+def write_record(path: str, text: str, *, force: bool) -> None:
     """Write a record's JSON where `--json` wants it, to stdout or to a file."""
     if path == STDOUT:
         sys.stdout.write(text)
         sys.stdout.flush()
     else:
-        write_file(Path(path), write_text(text))
+        write_file(Path(path), write_text(text), force=force)
 
 
 def write_columns(columns: Mapping[str, Any]) -> Write:
@@ -138,6 +164,75 @@ def write_columns(columns: Mapping[str, Any]) -> Write:
             pyarrow.parquet.write_table(table, path)
 
     return write
+
+
+def _there(folder: Path, names: Collection[str]) -> list[str]:
+    """Return the files that a folder has; refuse what is there and is no file."""
+    there = [name for name in names if os.path.lexists(folder / name)]
+    folders = [name for name in there if (folder / name).is_dir()]
+    if folders:
+        raise WrongUse(f"{folder} has {listed(folders)}: a folder, where a file goes")
+    return there
+
+
+def _exchange(
+    folder: Path,
+    new: Path,
+    names: Collection[str],
+    aside: Path,
+    old: Collection[str],
+    *,
+    force: bool,
+) -> None:
+    """Move old files out of a folder and new ones in, or leave it as it was.
+
+    Parameters
+    ----------
+    folder : Path
+    new, names : Path and strings
+        Where the new files are, and their names.
+    aside, old : Path and strings
+        Where the old files go, and their names, of those that are there.
+    force : bool
+        Whether there may be old files.
+    """
+    there = _there(folder, old)
+    if there and not force:
+        raise _made_meanwhile(folder, there)
+    with ExitStack() as undo:
+        aside.mkdir()
+        undo.callback(aside.rmdir)
+        for name in there:
+            os.replace(folder / name, aside / name)
+            undo.callback(os.replace, aside / name, folder / name)
+        for name in names:
+            _put(new / name, folder / name, force=False)
+            undo.callback((folder / name).unlink)
+        undo.pop_all()
+
+
+def _put(new: Path, path: Path, *, force: bool) -> None:
+    """Move a file to its place; not forced, only if nothing is there."""
+    if force:
+        os.replace(new, path)
+        return
+    try:
+        # Taking the place and looking whether it is free is one step.
+        path.open("xb").close()
+    except FileExistsError as error:
+        raise _made_meanwhile(path.parent, [path.name]) from error
+    try:
+        os.replace(new, path)
+    except OSError:
+        path.unlink()
+        raise
+
+
+def _made_meanwhile(folder: Path, names: Collection[str]) -> WrongUse:
+    return WrongUse(
+        f"{folder} has {listed(names)} now, made by another meanwhile: --force "
+        "overwrites"
+    )
 
 
 def _check_writable(folder: Path) -> None:

@@ -28,6 +28,7 @@ from counterpoise.convex.path import (
 )
 from counterpoise.convex.penalties import L1, Penalty, RowNorms
 from counterpoise.convex.problems import (
+    BoxQuadratic,
     Constrained,
     LogLinearMixture,
     LogLinearRatio,
@@ -65,6 +66,7 @@ __all__ = [
     "ADMM",
     "L1",
     "Box",
+    "BoxQuadratic",
     "Breakpoint",
     "CappedSimplex",
     "Certificate",

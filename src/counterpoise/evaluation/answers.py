@@ -48,10 +48,27 @@ class Answers(BaseEstimator):
             self.classes_ = classes
 
     @classmethod
-    def of(cls, model: Any, tables: Sequence[Any], classifier: bool) -> "Answers":
-        """Return what the model says of the rows of all tables, one after another."""
+    def of(
+        cls,
+        model: Any,
+        tables: Sequence[Any],
+        classifier: bool,
+        methods: Sequence[str] | None = None,
+    ) -> "Answers":
+        """Return what the model says of the rows of all tables, one after another.
+
+        Parameters
+        ----------
+        model : fitted predictor
+        tables : sequence of tables
+        classifier : bool
+            Whether it may have more to say than `predict`.
+        methods : sequence of str or None
+            Which methods to ask, of those it has. None: all.
+        """
         said: dict[str, NDArray[Any]] = {}
-        for method in _METHODS if classifier else _METHODS[:1]:
+        asked = _METHODS if classifier else _METHODS[:1]
+        for method in asked if methods is None else methods:
             ask = (
                 (lambda X: class_probabilities(model, X))
                 if method == "predict_proba"
@@ -71,14 +88,14 @@ class Answers(BaseEstimator):
     @property
     def rows(self) -> Indices:
         """The places of all rows, which stand for X."""
-        return np.arange(len(self.said["predict"]))
+        return np.arange(len(next(iter(self.said.values()))))
 
     @property
     def columns(self) -> Array:
         """The answers as numbers, a row each: probabilities or predictions."""
         if "predict_proba" in self.said:
             p = self.said["predict_proba"]
-            # The last column follows from the others.
+            # The first column follows from the others.
             return np.asarray(p[:, 1:], dtype=float)
         if "decision_function" in self.said:
             values = np.asarray(self.said["decision_function"], dtype=float)
@@ -122,16 +139,24 @@ class RegressorAnswers(RegressorMixin, Answers):
 def joined_answers(parts: Sequence[Answers], places: Sequence[Indices]) -> Answers:
     """Return answers of parts of the rows, each put back in its places.
 
-    Parts that do not know a class give it the probability zero.
+    Parts that do not know a class give it the probability zero; what else has a column
+    a class is left out unless all parts know the same classes.
     """
     first = parts[0]
     n = sum(len(place) for place in places)
     classes = None
+    alike = True
     if first.classes is not None:
         classes = np.unique(np.concatenate([part.classes for part in parts]))
+        alike = all(
+            part.classes is not None and np.array_equal(part.classes, classes)
+            for part in parts
+        )
     said = {}
     for method in first.said:
         if not all(method in part.said for part in parts):
+            continue
+        if method == "decision_function" and not alike:
             continue
         pieces = [
             _on_classes(part, method, classes)

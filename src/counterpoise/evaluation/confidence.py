@@ -99,14 +99,16 @@ def fit_line(
     return ProbabilityLine(float(at[0]), np.concatenate([[0.0], at[1:]]))
 
 
-def expected_rows(metric: Metric, answers: Answers, probabilities: Array) -> Array:
-    """Return every row's metric in the mean over the classes that it may have."""
+def rows_by_class(metric: Metric, answers: Answers) -> Array:
+    """Return every row's metric for each class that it may have, a column each."""
     assert answers.classes is not None
-    by_class = [
-        metric.rows(answers, answers.rows, np.repeat(label, len(probabilities)))
-        for label in answers.classes
-    ]
-    return np.einsum("ij,ji->i", probabilities, np.array(by_class))
+    rows = answers.rows
+    return np.column_stack(
+        [
+            metric.rows(answers, rows, np.repeat(label, rows.size))
+            for label in answers.classes
+        ]
+    )
 
 
 def expected_value(

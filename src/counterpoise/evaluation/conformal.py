@@ -122,12 +122,13 @@ def intervals_of(predicted: Any, radius: Array) -> Array:
 
 
 def adaptive_scores(probabilities: Any, labels: Any) -> Array:
-    r"""Return the probability of all classes at least as probable as the label.
+    r"""Return the probability of all classes more probable than the label.
 
-    .. math:: r(x, y) = \sum_k p_k(x) \, [p_k(x) \ge p_y(x)]
+    .. math:: r(x, y) = \sum_k p_k(x) \, [p_k(x) > p_y(x)]
 
-    so that a set of all classes with a score up to a bound grows from the most
-    probable down. Nothing is drawn by chance.
+    so that a set of all classes with a score up to a bound goes from the most probable
+    class down, as far as needed to reach the bound and one class further. Nothing is
+    drawn by chance.
 
     Parameters
     ----------
@@ -136,14 +137,21 @@ def adaptive_scores(probabilities: Any, labels: Any) -> Array:
         The column of each row's label; -1 for a class that the model does not know,
         which has the score 2, beyond that of every class.
 
+    Notes
+    -----
+    Romano, Sesia and Candes count the label's own probability too, or a share of it
+    drawn by chance. Counted in full it makes the less probable of two classes score
+    one, whatever the row, and all sets full as soon as the model is wrong more often
+    than the level allows.
+
     References
     ----------
-    Y. Romano, M. Sesia and E. Candes, 2020, without their randomisation.
+    Y. Romano, M. Sesia and E. Candes, 2020.
 
     Examples
     --------
     >>> adaptive_scores([[0.7, 0.2, 0.1], [0.7, 0.2, 0.1]], [0, 1])
-    array([0.7, 0.9])
+    array([0. , 0.7])
     """
     scores = class_scores(probabilities)
     labels = np.asarray(labels)
@@ -156,21 +164,21 @@ def class_scores(probabilities: Any) -> Array:
     p = np.asarray(probabilities, dtype=float)
     order = np.argsort(-p, axis=1, kind="stable")
     descending = np.take_along_axis(p, order, axis=1)
-    total = np.cumsum(descending, axis=1)
-    # Of classes that are equally probable each has the score of the last.
-    for k in range(p.shape[1] - 2, -1, -1):
-        tied = descending[:, k] == descending[:, k + 1]
-        total[tied, k] = total[tied, k + 1]
+    before = np.zeros_like(p)
+    before[:, 1:] = np.cumsum(descending, axis=1)[:, :-1]
+    # Of classes that are equally probable each has the score of the first.
+    for k in range(1, p.shape[1]):
+        tied = descending[:, k] == descending[:, k - 1]
+        before[tied, k] = before[tied, k - 1]
     scores = np.empty_like(p)
-    np.put_along_axis(scores, order, total, axis=1)
-    # Rounding must not carry a score beyond the sum of all.
-    return np.minimum(scores, 1.0)
+    np.put_along_axis(scores, order, before, axis=1)
+    return scores
 
 
 def sets_of(probabilities: Any, radius: Array) -> NDArray[np.bool_]:
     """Return which classes belong to every row's set; all where the radius is infinite.
 
-    The most probable class always belongs, which can only add coverage.
+    The most probable class has the score zero and always belongs.
 
     Returns
     -------
@@ -178,11 +186,9 @@ def sets_of(probabilities: Any, radius: Array) -> NDArray[np.bool_]:
 
     Examples
     --------
-    >>> sets_of([[0.7, 0.2, 0.1], [0.7, 0.2, 0.1]], np.array([0.9, np.inf]))
+    >>> sets_of([[0.7, 0.2, 0.1], [0.7, 0.2, 0.1]], np.array([0.8, np.inf]))
     array([[ True,  True, False],
            [ True,  True,  True]])
     """
-    p = np.asarray(probabilities, dtype=float)
-    held = class_scores(p) <= radius[:, None]
-    held[np.arange(len(p)), p.argmax(axis=1)] = True
+    held: NDArray[np.bool_] = class_scores(probabilities) <= radius[:, None]
     return held

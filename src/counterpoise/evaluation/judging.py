@@ -9,21 +9,30 @@ from scipy import sparse, stats
 
 from counterpoise.evaluation.answers import Answers
 from counterpoise.evaluation.estimates import (
-    CLIP_QUANTILE,
+    ASSUMPTIONS,
+    BOTH,
     Estimate,
     Evidence,
-    confidence_estimate,
+    as_estimate,
+    labelled_error,
     labelled_estimate,
     mean_estimate,
-    mean_estimates,
-    scored_estimate,
+    mean_intervals,
 )
-from counterpoise.evaluation.intervals import weighted_mean_error
+from counterpoise.evaluation.intervals import (
+    Interval,
+    combined,
+    effective_rows,
+    weighted_mean_error,
+)
 from counterpoise.evaluation.loss_model import fit_loss_model
 from counterpoise.evaluation.metrics import Metric
 from counterpoise.evaluation.performance import LabelCheck, MetricPerformance
+from counterpoise.evaluation.resampled_estimates import (
+    confidence_estimate,
+    scored_estimate,
+)
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.samples.effective_size import effective_sample_size
 from counterpoise.validation import Matrix
 
 # A change of p(y | x) is said from this p-value on.
@@ -42,6 +51,7 @@ class Rows:
     source: Matrix
     target: Matrix
     source_lab: Matrix | None
+    groups: Indices | None = None
 
     def features(self) -> tuple[Array, Array, Array | None]:
         """Return what the model of the loss sees, of source, target, labelled rows."""
@@ -86,6 +96,7 @@ class Judge:
             weights[weights > 0],
             features_target,
             self.seed,
+            None if rows.groups is None else rows.groups[used],
         )
         modelled = np.empty(losses.size)
         modelled[used] = found.rows
@@ -118,13 +129,22 @@ class Judge:
                 rows.counts,
                 model.modelled,
                 model.modelled_target,
+                rows.groups,
             ).take(some, aims)
-            found |= mean_estimates(metric, evidence, self.level)
+            means = mean_intervals(metric, evidence, self.level)
+            found |= {
+                name: as_estimate(metric, name, one) for name, one in means.items()
+            }
             if model.labelled is not None and with_labelled:
+                check = label_check(evidence, *model.labelled, metric)
                 found["labelled"] = labelled_estimate(
-                    metric, *model.labelled, evidence.modelled_target, self.level
+                    metric,
+                    *model.labelled,
+                    evidence.modelled_target,
+                    self.level,
+                    None if check.p_value < _SURPRISE else means["doubly_robust"],
+                    evidence.spread_of_rest,
                 )
-                check = label_check(evidence, *model.labelled)
         else:
             found |= self._scored(some, with_labelled)
             why = f"{metric.name} is no mean over rows"
@@ -150,15 +170,23 @@ class Judge:
         rows, metric = self.rows, self.metric
         answers, y = rows.answers.take(some), rows.labels[some]
         counts = rows.counts[some]
+        groups = _numbered(rows.groups, some)
         found = {
             name: scored_estimate(
-                metric, name, answers, y, counts, ratio, self.level, self.seed
+                metric, name, answers, y, counts, ratio, self.level, self.seed, groups
             )
             for name, ratio in (("source", None), ("weighted", self.ratio[some]))
         }
         if rows.labelled is not None and with_labelled:
-            found["labelled"] = as_they_are(
+            labelled = as_they_are(
                 metric, "labelled", *rows.labelled, None, self.level, self.seed
+            )
+            weights = counts * self.ratio[some]
+            found["labelled"] = _together(
+                found["weighted"],
+                labelled,
+                np.sqrt(effective_rows(weights, groups) / len(rows.labelled[1])),
+                self.level,
             )
         return found
 
@@ -174,8 +202,13 @@ class Judge:
         weights = rows.counts * self.ratio
         place = np.searchsorted(answers.classes, y)
         place = np.minimum(place, answers.classes.size - 1)
-        known = (answers.classes[place] == y) & (weights > 0)
-        some = some[known[some]]
+        some = some[weights[some] > 0]
+        unknown = np.count_nonzero(answers.classes[place[some]] != y[some])
+        if unknown:
+            return None, (
+                f"{unknown} of {some.size} source rows have classes that the model "
+                "does not know: its probabilities do not speak of them"
+            )
         if np.unique(place[some]).size < 2:
             return None, "the labels are all of one class"
         found = confidence_estimate(
@@ -186,11 +219,14 @@ class Judge:
             rows.answers_target.take(aims),
             self.level,
             self.seed,
+            _numbered(rows.groups, some),
         )
         return found, None
 
 
-def label_check(evidence: Evidence, losses: Array, modelled: Array) -> LabelCheck:
+def label_check(
+    evidence: Evidence, losses: Array, modelled: Array, metric: Metric | None = None
+) -> LabelCheck:
     r"""Return whether labelled target rows contradict an unchanged p(y | x).
 
     .. math:: d = \mathrm{mean}_l (L_l - g(t_l)) - \sum \bar w (L - g) / \sum \bar w
@@ -204,24 +240,25 @@ def label_check(evidence: Evidence, losses: Array, modelled: Array) -> LabelChec
         Of the source rows.
     losses, modelled : array of shape (k,)
         Of labelled target rows.
+    metric : Metric or None
+        Of one between two ends labelled rows that are all alike are no certainty.
     """
-    cut = np.minimum(evidence.ratio, np.quantile(evidence.ratio, CLIP_QUANTILE))
-    share = evidence.counts * cut
-    share = share / share.sum()
+    share, groups = evidence.cut_share, evidence.groups
     rest, rest_source = losses - modelled, evidence.losses - evidence.modelled
     difference = float(rest.mean() - share @ rest_source)
-    error = float(
-        np.hypot(
-            rest.std(ddof=1) / np.sqrt(rest.size),
-            weighted_mean_error(rest_source, share),
-        )
+    of_labelled = (
+        float(rest.std(ddof=1) / np.sqrt(rest.size))
+        if metric is None
+        else labelled_error(metric, rest)
     )
-    freedom = max(min(rest.size, effective_sample_size(share)) - 1, 1.0)
-    if error == 0.0:
-        statistic, p_value = 0.0, 1.0
-    else:
-        statistic = difference / error
-        p_value = float(2 * stats.t.sf(abs(statistic), freedom))
+    of_source = weighted_mean_error(rest_source, share, groups)
+    error = float(np.hypot(of_labelled, of_source))
+    freedom = max(min(rest.size, effective_rows(share, groups)) - 1, 1.0)
+    # Equal losses leave no spread, and their difference is no less surprising for it.
+    rounding = 1e-12 * max(np.abs(losses).max(), np.abs(evidence.losses).max())
+    divisor = max(error, float(rounding))
+    statistic = difference / divisor if divisor > 0 else 0.0
+    p_value = float(2 * stats.t.sf(abs(statistic), freedom))
     told = (
         f"the loss of {rest.size} labelled target rows differs from what the source "
         f"says by {difference:+.3g} (standard error {error:.2g}, p = {p_value:.2g})"
@@ -245,13 +282,49 @@ def as_they_are(
     counts: Array | None,
     level: float,
     seed: int,
+    groups: Indices | None = None,
 ) -> Any:
     """Return the metric over rows without weights of ours."""
     counts = np.ones(len(y)) if counts is None else counts
     if metric.by_row is None:
-        return scored_estimate(metric, name, answers, y, counts, None, level, seed)
+        return scored_estimate(
+            metric, name, answers, y, counts, None, level, seed, groups
+        )
     losses = metric.rows(answers, answers.rows, y)
-    return mean_estimate(metric, name, losses, counts, level)
+    return mean_estimate(metric, name, losses, counts, level, groups)
+
+
+def _together(
+    weighted: Estimate | None, labelled: Estimate | None, wider: float, level: float
+) -> Estimate | None:
+    """Return labelled rows' estimate, sharpened by the weighted one if they agree.
+
+    It is then taken to be `wider` than the weighted one at least: a few rows are close
+    to one another by chance.
+    """
+    if weighted is None or labelled is None:
+        return labelled
+    sharp, honest = (
+        Interval(one.value, one.low, one.high) for one in (weighted, labelled)
+    )
+    reach = np.hypot(sharp.high - sharp.low, honest.high - honest.low) / 2
+    if abs(sharp.value - honest.value) > reach:
+        return labelled
+    least = wider * (sharp.high - sharp.low) / 2
+    honest = Interval(
+        honest.value,
+        min(honest.low, honest.value - least),
+        max(honest.high, honest.value + least),
+    )
+    found = combined(sharp, honest, level)
+    low, high = max(found.low, min(sharp.low, honest.low)), found.high
+    high = min(high, max(sharp.high, honest.high))
+    return Estimate(found.value, low, high, ASSUMPTIONS[BOTH])
+
+
+def _numbered(groups: Indices | None, rows: Indices) -> Indices | None:
+    """Return the groups of some rows, numbered from zero without gaps."""
+    return None if groups is None else np.unique(groups[rows], return_inverse=True)[1]
 
 
 def _features(X: Matrix | None, answers: Answers) -> Array:

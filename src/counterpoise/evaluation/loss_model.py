@@ -8,13 +8,15 @@ import numpy as np
 from sklearn.ensemble import HistGradientBoostingRegressor
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from counterpoise.numerics.arrays import Array
+from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.classifiers import BinnedColumns
 
 N_FOLDS = 4
 # Fewer rows than this tell only their mean.
 FEWEST_ROWS = 40
 FEWEST_ROWS_A_LEAF = 30
+# Of more rows than this each is asked of one model, and not of all.
+MOST_ROWS = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +28,7 @@ class LossModel:
     rows : array of shape (n,)
         At the rows of the fit, each by the model that has not seen it.
     target : array of shape (m,)
-        At the target rows, the mean of all models.
+        At the target rows, see `at`.
     """
 
     rows: Array
@@ -35,7 +37,11 @@ class LossModel:
     models: Sequence[Any] = field(repr=False)
 
     def at(self, features: Array) -> Array:
-        """Return the modelled loss of rows that were in no fit."""
+        """Return the modelled loss of rows that were in no fit.
+
+        The mean of all models; of more than 20,000 rows each has what one model says,
+        the models taking turns, which is the same in the mean over rows.
+        """
         return _mean(self.models, self.bins.transform(features))
 
 
@@ -45,6 +51,7 @@ def fit_loss_model(
     weights: Array,
     features_target: Array,
     seed: int,
+    groups: Indices | None = None,
 ) -> LossModel:
     r"""Return a regression of the loss on features, cross-fitted.
 
@@ -61,6 +68,8 @@ def fit_loss_model(
         The density ratio at the rows.
     seed : int
         Of the folds.
+    groups : array of shape (n,) or None
+        Numbers of groups, whose rows are held out together.
 
     Examples
     --------
@@ -70,26 +79,26 @@ def fit_loss_model(
     True
     """
     n = losses.size
-    bins = BinnedColumns().fit(np.vstack([features, features_target]))
+    bins = BinnedColumns().fit(np.vstack([features, _some(features_target, seed)]))
     features, features_target = (
         bins.transform(features),
         bins.transform(features_target),
     )
-    if n < FEWEST_ROWS:
+    fold = _folds(n, groups, seed)
+    if n < FEWEST_ROWS or fold.max() == 0:
         flat = _Constant(float(np.average(losses, weights=weights)))
         return LossModel(
             flat.predict(features), flat.predict(features_target), bins, [flat]
         )
-    fold = np.random.default_rng(seed).permutation(n) % N_FOLDS
     root = np.sqrt(weights)
     rows, models = np.empty(n), []
     with threadpool_limits(limits=1):
-        for k in range(N_FOLDS):
+        for k in range(int(fold.max()) + 1):
             kept = fold != k
             model = _trees().fit(features[kept], losses[kept], root[kept])
             rows[~kept] = model.predict(features[~kept])
             models.append(model)
-        target = _mean(models, features_target)
+    target = _mean(models, features_target)
     return LossModel(rows, target, bins, models)
 
 
@@ -112,4 +121,27 @@ class _Constant:
 
 
 def _mean(models: Sequence[Any], features: Array) -> Array:
-    return np.mean([model.predict(features) for model in models], axis=0)
+    with threadpool_limits(limits=1):
+        if len(features) <= MOST_ROWS:
+            return np.mean([model.predict(features) for model in models], axis=0)
+        found = np.empty(len(features))
+        for k, model in enumerate(models):
+            turn = slice(k, None, len(models))
+            found[turn] = model.predict(features[turn])
+        return found
+
+
+def _folds(n: int, groups: Indices | None, seed: int) -> Indices:
+    """Return the fold of every row."""
+    rng = np.random.default_rng(seed)
+    if groups is None:
+        return rng.permutation(n) % N_FOLDS
+    present, place = np.unique(groups, return_inverse=True)
+    return (rng.permutation(present.size) % N_FOLDS)[place]
+
+
+def _some(features: Array, seed: int) -> Array:
+    if len(features) <= MOST_ROWS:
+        return features
+    rng = np.random.default_rng(seed)
+    return features[np.sort(rng.choice(len(features), MOST_ROWS, replace=False))]

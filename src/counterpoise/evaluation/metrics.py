@@ -21,6 +21,8 @@ from counterpoise.validation import as_weights, check_choice
 SMALLEST_PROBABILITY = 1e-6
 
 ERROR_RATE = "error_rate"
+# What needs no answer of a classifier but its probabilities.
+OF_PROBABILITIES = frozenset({"neg_log_loss", "neg_brier_score"})
 
 
 @dataclass(frozen=True, eq=False)

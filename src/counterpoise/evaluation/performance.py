@@ -76,8 +76,8 @@ class MetricPerformance:
     def best(self) -> Estimate | None:
         """The estimate to go by, or None where nothing but the source's is known.
 
-        That of labelled target rows if there is one, else the doubly robust, else the
-        weighted.
+        That of labelled target rows if there is one, which has the doubly robust in it
+        unless they contradict it, else the doubly robust, else the weighted.
         """
         return self.labelled or self.doubly_robust or self.weighted
 
@@ -173,7 +173,9 @@ class CoveredPart(_SeveralMetrics):
     share : float
         How much of the target that is.
     effective_rows : float
-        What the weighted source rows are worth there.
+        What the weighted source rows are worth there. Of more than 5,000 rows the
+        covered ones are known among as many drawn by chance: what those are worth,
+        times all rows over 5,000. The intervals are those of the rows drawn.
     metrics : dict of MetricPerformance
     """
 

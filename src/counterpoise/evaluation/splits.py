@@ -59,24 +59,56 @@ def folds_of(
         raise ValueError(
             f'cv must be a number, "blocks", a splitter or pairs, got {cv!r}'
         )
+    # Our own splitters look at no entry of X, and some would refuse a frame of strings.
+    seen: Any = np.arange(n)[:, None]
     if isinstance(cv, str):
+        if groups is not None:
+            raise ValueError('cv="blocks" cuts through groups: give one or the other')
         splitter: Any = KFold(min(N_FOLDS, n))
     elif cv is None or (isinstance(cv, int | np.integer) and not isinstance(cv, bool)):
         n_folds = N_FOLDS if cv is None else int(cv)
         check_integer("cv", n_folds, low=2)
         splitter = _by_chance(min(n_folds, n), y, groups, is_classifier, seed)
     elif hasattr(cv, "split") or isinstance(cv, Iterable):
-        splitter = check_cv(cv, y, classifier=is_classifier)
+        splitter, seen = check_cv(cv, y, classifier=is_classifier), X
     else:
         raise TypeError(
             f'cv must be a number, "blocks", a splitter or pairs, got {cv!r}'
         )
-    # Splitters look at no entry of X, and some refuse frames of strings.
-    places = np.arange(n)[:, None]
     return [
         (np.asarray(kept), np.asarray(held_out))
-        for kept, held_out in splitter.split(places, y, groups)
+        for kept, held_out in splitter.split(seen, y, groups)
     ]
+
+
+def folds_within(
+    folds: list[tuple[Indices, Indices]], rows: Indices
+) -> list[tuple[Indices, Indices]]:
+    """Return the folds of some rows alone, by their places among these rows.
+
+    Parameters
+    ----------
+    folds : list of pairs
+        By places among all rows.
+    rows : array of places, ascending
+        Those that are left.
+
+    Examples
+    --------
+    >>> folds_within([(np.array([0, 1]), np.array([2, 3]))], np.array([1, 3]))
+    [(array([0]), array([1]))]
+    """
+    inside = []
+    for kept, out in folds:
+        # A row may be drawn twice by the user's own splitter: keep both.
+        pair = tuple(
+            np.searchsorted(rows, part[np.isin(part, rows)]) for part in (kept, out)
+        )
+        if pair[0].size and pair[1].size:
+            inside.append((pair[0], pair[1]))
+    if not inside:
+        raise ValueError("cv leaves no fold with rows to fit to and rows to hold out")
+    return inside
 
 
 def neighbors_alike(X: Array) -> bool:

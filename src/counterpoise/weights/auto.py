@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 
@@ -187,6 +188,11 @@ class AutoWeights(WeightEstimator):
 
     def _weigh(self, X: Matrix) -> Array:
         return self._bounded(self.weighter_.weigh(X))
+
+    def _beyond(self, X: Matrix) -> NDArray[np.bool_]:
+        return self.weighter_.beyond(X) | (
+            self.weighter_.weigh(X) > self.largest_weight_
+        )
 
     def _bounded(self, weights: Array) -> Array:
         return np.clip(weights, SMALLEST_WEIGHT, self.largest_weight_)

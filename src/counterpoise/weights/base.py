@@ -2,10 +2,12 @@
 
 import warnings
 from abc import abstractmethod
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
@@ -43,6 +45,10 @@ LONELY = 0.1
 TAKE_SPARSE = (
     "AutoWeights, KLIEP, MixtureKLIEP, DiscriminatorWeights and UniformWeights"
 )
+
+
+# A row is outside both samples from this share of a column's range on.
+BEYOND = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,6 +152,7 @@ class WeightEstimator(BaseEstimator):
             accept_sparse=self._accepts_sparse,
         )
         source_weight = _counts(as_weights(sample_weight, X.shape[0]))
+        self.has_target_ = X_target is not None
         self._samples_: TwoSamples | None = None
         self.column_scale_: Array | None = None
         if X_target is None:
@@ -162,6 +169,7 @@ class WeightEstimator(BaseEstimator):
             X[rows], X_target[aims], source_weight[rows], aim_weight[aims]
         )
         self._samples_ = samples
+        self._range_ = _range(samples)
         if getattr(self, "standardize", False):
             self.column_scale_ = pooled_scale(samples, names)
         scaled = samples.with_rows(
@@ -189,9 +197,37 @@ class WeightEstimator(BaseEstimator):
         """
         check_is_fitted(self, "weights_")
         X = estimator_matrix(self, X, reset=False, accept_sparse=self._accepts_sparse)
-        if self._samples_ is None:
+        if not self.has_target_:
             return np.ones(X.shape[0])
         return self._normalized(self._weigh(self._scaled(X)))
+
+    def beyond(self, X: Any) -> NDArray[np.bool_]:
+        """Return at which rows the ratio is not known.
+
+        Those where it would exceed that of every target row of the fit, at which a
+        method that does not extrapolate cuts it; and those where a column lies outside
+        the range of both samples by more than a tenth of it (dense rows only).
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse matrix of shape (k, d)
+
+        Returns
+        -------
+        boolean array of shape (k,)
+        """
+        check_is_fitted(self, "weights_")
+        X = estimator_matrix(self, X, reset=False, accept_sparse=self._accepts_sparse)
+        if not self.has_target_:
+            return np.zeros(X.shape[0], dtype=bool)
+        found = self._beyond(self._scaled(X))
+        if self._range_ is not None:
+            low, high = self._range_
+            found |= ((low > X) | (high < X)).any(axis=1)
+        return found
+
+    def _beyond(self, X: Matrix) -> NDArray[np.bool_]:
+        return np.zeros(X.shape[0], dtype=bool)
 
     def score(
         self, X: Any, y: Any = None, *, X_target: Any = None, sample_weight: Any = None
@@ -222,7 +258,7 @@ class WeightEstimator(BaseEstimator):
             held_out = TwoSamples.of(
                 X, X_target, as_weights(sample_weight, X.shape[0]), None
             )
-            if self._samples_ is None:
+            if not self.has_target_:
                 return 0.0
             return two_sided_score(
                 self.weigh(held_out.target),
@@ -232,12 +268,13 @@ class WeightEstimator(BaseEstimator):
                 self._least_scored,
             )
         X = estimator_matrix(self, X, reset=False, accept_sparse=self._accepts_sparse)
-        if self._samples_ is None:
+        if not self.has_target_:
             return 0.0
+        samples = self._kept_rows("score without X_target")
         share = as_weights(sample_weight, X.shape[0])
         return out_of_fold(
             self._refit,
-            self._samples_,
+            samples,
             X,
             share / share.sum(),
             self._seed(),
@@ -271,9 +308,9 @@ class WeightEstimator(BaseEstimator):
         """
         check_is_fitted(self, "weights_")
         d = self.n_features_in_
-        if self._samples_ is None:
+        if not self.has_target_:
             return np.zeros(d)
-        rows = self._samples_.source
+        rows = self._kept_rows("driving_columns").source
         some = np.linspace(0, rows.shape[0] - 1, min(rows.shape[0], max_rows))
         rows = rows[some.astype(int)]
         if sparse.issparse(rows):
@@ -292,6 +329,24 @@ class WeightEstimator(BaseEstimator):
                 logs = np.log(np.maximum(high, floor)) - np.log(np.maximum(low, floor))
                 out[j] = float(np.abs(logs).mean())
         return out
+
+    def without_rows(self) -> Self:
+        """Return a copy that weighs as before and has forgotten the rows of the fit.
+
+        Kernel methods keep their centres, which are rows of the target or near them.
+        """
+        check_is_fitted(self, "weights_")
+        out = copy(self)
+        out._samples_ = None
+        inner = getattr(self, "weighter_", None)
+        if inner is not None:
+            out.weighter_ = inner.without_rows()
+        return out
+
+    def _kept_rows(self, what: str) -> TwoSamples:
+        if self._samples_ is None:
+            raise ValueError(f"{what} needs the rows of fit, which were not kept")
+        return self._samples_
 
     def _refit(self, samples: TwoSamples) -> "WeightEstimator":
         """Return the same method fitted to other rows, nothing chosen anew."""
@@ -429,3 +484,13 @@ def _counted(X: Matrix, weights: Array) -> Indices:
     """Return the rows of positive weight, in an order of their own."""
     rows = np.flatnonzero(weights)
     return rows[canonical_order(X[rows], weights[rows])]
+
+
+def _range(samples: TwoSamples) -> tuple[Array, Array] | None:
+    """Return the ends of every column over both samples, a tenth further out."""
+    if sparse.issparse(samples.source) or sparse.issparse(samples.target):
+        return None
+    low = np.minimum(samples.source.min(axis=0), samples.target.min(axis=0))
+    high = np.maximum(samples.source.max(axis=0), samples.target.max(axis=0))
+    room = BEYOND * (high - low)
+    return low - room, high + room

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
 from sklearn.base import clone
@@ -195,7 +196,8 @@ class DiscriminatorWeights(WeightEstimator):
             near = ~far_rows(samples)
             told = told[near] if near.any() else told
         self._longest_odds_ = float(told.max())
-        ratio = self._ratio(logs, samples)
+        self._prior_ = float(np.log(samples.target_mass / samples.source_mass))
+        ratio = self._ratio(logs)
         self.held_out_ = HeldOut(ratio[n:], ratio[:n])
         proof = Certificate("none", objective=self.log_loss_)
         return Fitted(
@@ -206,15 +208,18 @@ class DiscriminatorWeights(WeightEstimator):
         )
 
     def _weigh(self, X: Matrix) -> Array:
-        slope, intercept = self.line_
-        logs = bounded(slope * log_odds(self.estimator_, X) + intercept)
-        assert self._samples_ is not None
-        return self._ratio(logs, self._samples_)
+        return self._ratio(self._log_odds(X))
 
-    def _ratio(self, logs: Array, samples: TwoSamples) -> Array:
+    def _beyond(self, X: Matrix) -> NDArray[np.bool_]:
+        return self._log_odds(X) > self._longest_odds_
+
+    def _log_odds(self, X: Matrix) -> Array:
+        slope, intercept = self.line_
+        return bounded(slope * log_odds(self.estimator_, X) + intercept)
+
+    def _ratio(self, logs: Array) -> Array:
         """Return the density ratio that log odds mean, not extrapolated."""
-        prior = np.log(samples.target_mass / samples.source_mass)
-        return np.exp(np.minimum(logs, self._longest_odds_) - prior)
+        return np.exp(np.minimum(logs, self._longest_odds_) - self._prior_)
 
     def _candidates(self, pool: Pool) -> list[Any]:
         if self.estimator is not None:

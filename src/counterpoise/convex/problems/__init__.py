@@ -15,10 +15,12 @@ from counterpoise.convex.problems.least_squares import (
 from counterpoise.convex.problems.log_linear import LogLinearMixture, LogLinearRatio
 from counterpoise.convex.problems.mean_matching import MeanMatching
 from counterpoise.convex.problems.mixture_likelihood import MixtureLikelihood
+from counterpoise.convex.problems.parametric_quadratic import BoxQuadratic
 from counterpoise.convex.problems.penalized import Penalized
 from counterpoise.convex.problems.problem import Problem
 
 __all__ = [
+    "BoxQuadratic",
     "Constrained",
     "LogLinearMixture",
     "LogLinearRatio",

@@ -67,7 +67,8 @@ class QuantileBins(TransformerMixin, BaseEstimator):
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Return the names of the columns."""
-        return np.array(self.names_, dtype=object)
+        names = self.names_ if input_features is None else input_features
+        return np.array(names, dtype=object)
 
 
 def _edges(column: Array) -> Array:

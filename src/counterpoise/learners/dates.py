@@ -1,4 +1,4 @@
-"""Dates as numbers for the models of the command line."""
+"""Dates as numbers, for models that take numbers."""
 
 from typing import Any, Self
 
@@ -40,7 +40,7 @@ class DateNumbers(TransformerMixin, BaseEstimator):
         float64 array of shape (k, 4 d)
         """
         check_is_fitted(self, "names_")
-        moments = np.asarray(X).astype("M8[us]")
+        moments = _moments(X)
         days = moments.astype("M8[D]")
         parts = (
             moments.astype("i8") / 86_400e6,
@@ -57,3 +57,18 @@ class DateNumbers(TransformerMixin, BaseEstimator):
         """Return the names of the numbers."""
         names = [f"{name}: {part}" for name in self.names_ for part in _PARTS]
         return np.array(names, dtype=object)
+
+
+def _moments(X: Any) -> Any:
+    """Return what the clock showed, also where it has a time zone."""
+    if not hasattr(X, "columns"):
+        return np.asarray(X).astype("M8[us]")
+    return np.column_stack([_clock(X[name]).astype("M8[us]") for name in X.columns])
+
+
+def _clock(series: Any) -> Any:
+    if getattr(series.dtype, "tz", None) is not None:
+        series = series.dt.tz_localize(None)
+    elif getattr(series.dtype, "time_zone", None) is not None:
+        series = series.dt.replace_time_zone(None)
+    return series.to_numpy()

@@ -1,0 +1,131 @@
+"""What a fitted model would have said of rows that it had not been fitted to."""
+
+from collections.abc import Sequence
+from math import ceil
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
+
+from counterpoise.adaptation.adapted import Adapted
+from counterpoise.adaptation.routing import fit_weighted, rows_of
+from counterpoise.evaluation.answers import Answers, joined_answers
+from counterpoise.evaluation.splits import folds_of
+from counterpoise.numerics.arrays import Array, Indices
+
+
+def out_of_fold_answers(
+    model: Any,
+    X: Any,
+    y: NDArray[Any],
+    counts: Array,
+    cv: Any,
+    groups: Any,
+    *,
+    classifier: bool,
+    seed: int,
+    methods: Sequence[str] | None = None,
+) -> Answers:
+    """Return what copies of the model, fitted without a fold, say of the fold.
+
+    An `Adapted` is fitted again as it was: with the weights that it had, and by drawing
+    rows where it draws them, of a budget its share. It may be the last step of a
+    pipeline, whose transformers stay as they are, or what a search has found.
+
+    Parameters
+    ----------
+    model : fitted predictor
+    X, y : table of shape (n, d), array of shape (n,)
+        Of an `Adapted` the rows of its fit, in their order.
+    counts : array of shape (n,)
+        The user's own weights.
+    cv, groups, classifier, seed
+        See `folds_of`.
+    methods : sequence of str or None
+        See `Answers.of`.
+    """
+    model, X = adapted_within(model, X)
+    if isinstance(model, Adapted) and len(model.weights_) != counts.size:
+        raise ValueError(
+            f"X has {counts.size} rows, the model was fitted to "
+            f"{len(model.weights_)}: with cv they must be the same rows"
+        )
+    parts, places = [], []
+    for kept, out in folds_of(cv, X, y, groups, is_classifier=classifier, seed=seed):
+        fitted = _fitted_to(model, X, y, counts, kept, seed)
+        parts.append(Answers.of(fitted, [rows_of(X, out)], classifier, methods))
+        places.append(out)
+    if not np.array_equal(np.sort(np.concatenate(places)), np.arange(counts.size)):
+        raise ValueError("cv must hold out every row exactly once")
+    return joined_answers(parts, places)
+
+
+def adapted_within(model: Any, X: Any) -> tuple[Any, Any]:
+    """Return the fitted `Adapted` at the end of pipelines and searches, and its rows.
+
+    A model without one comes back as it is. One that is made around an `Adapted` in
+    another way is refused: a copy of it would be fitted without a target.
+    """
+    if not _ends_in_adapted(model):
+        inside: dict[str, Any] = getattr(model, "get_params", dict)()
+        if any(isinstance(one, Adapted) for one in inside.values()):
+            raise TypeError(
+                f"{type(model).__name__} around an Adapted cannot be fitted again "
+                "without a fold, having no target: leave cv=None and give rows that "
+                "the model was not fitted to"
+            )
+        return model, X
+    while not isinstance(model, Adapted):
+        if isinstance(model, Pipeline):
+            if len(model.steps) > 1:
+                X = model[:-1].transform(X)
+            model = model.steps[-1][1]
+        else:
+            model = model.best_estimator_
+    return model, X
+
+
+def ratio_of_model(model: Any, X: Any, *, refitted: bool) -> Array:
+    """Return the density ratio by which an `Adapted` was fitted, at source rows.
+
+    Parameters
+    ----------
+    model : fitted `Adapted`, or a pipeline or search that ends in one
+    X : table of shape (n, d)
+    refitted : bool
+        Whether these are the very rows of its fit.
+    """
+    inner, X = adapted_within(model, X)
+    if getattr(inner, "weighter_", None) is None:
+        raise TypeError(
+            'weighter="model" needs an Adapted that has weights, got '
+            f"{type(inner).__name__}"
+        )
+    ratio: Array = inner.weighter_.weights_ if refitted else inner.weigh(X)
+    return ratio
+
+
+def _ends_in_adapted(model: Any) -> bool:
+    if isinstance(model, Pipeline):
+        return _ends_in_adapted(model.steps[-1][1])
+    found = getattr(model, "best_estimator_", None)
+    return isinstance(model, Adapted) if found is None else _ends_in_adapted(found)
+
+
+def _fitted_to(
+    model: Any, X: Any, y: NDArray[Any], counts: Array, kept: Indices, seed: int
+) -> Any:
+    """Return a copy of the model, fitted to some of the rows."""
+    some, labels = rows_of(X, kept), y[kept]
+    plain = bool(np.all(counts == counts[0]))
+    if not isinstance(model, Adapted):
+        return fit_weighted(model, some, labels, None if plain else counts[kept])
+    weights = (counts * model.weights_)[kept]
+    budget = model.budget
+    if budget is not None:
+        budget = ceil(budget * kept.size / counts.size)
+    asked = not plain or model.adapted_ or budget is not None
+    return model._fit_rows(
+        model.estimator_, some, labels, weights if asked else None, seed, budget
+    )

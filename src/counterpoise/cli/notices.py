@@ -1,0 +1,53 @@
+"""What the user should know: in full on the terminal, without data in the record."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A value of a table, which is shown and never recorded."""
+
+    value: object
+
+
+class Notice:
+    """A sentence in two versions.
+
+    A record goes from hand to hand and must be the same wherever its tables lie: it
+    has names of files for paths, and no value of a table.
+
+    Parameters
+    ----------
+    *parts : str, Path or Cell
+        The sentence.
+
+    Attributes
+    ----------
+    told : str
+        For the person at the terminal.
+    recorded : str
+        For the record.
+
+    Examples
+    --------
+    >>> notice = Notice(Path("in/live.csv"), ": ", Cell("x"), " in line 2 is odd")
+    >>> notice.told == f"{Path('in/live.csv')}: 'x' in line 2 is odd"
+    True
+    >>> notice.recorded
+    'live.csv: a value in line 2 is odd'
+    """
+
+    def __init__(self, *parts: str | Path | Cell) -> None:
+        self.told = "".join(map(_told, parts))
+        self.recorded = "".join(map(_recorded, parts))
+
+
+def _told(part: str | Path | Cell) -> str:
+    return repr(part.value) if isinstance(part, Cell) else str(part)
+
+
+def _recorded(part: str | Path | Cell) -> str:
+    if isinstance(part, Cell):
+        return "a value"
+    return part.name if isinstance(part, Path) else part

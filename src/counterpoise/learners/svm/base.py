@@ -1,0 +1,290 @@
+"""What all support vector machines with a path share."""
+
+from abc import abstractmethod
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted
+
+from counterpoise.convex.solvers.parametric import centre_bias, crossover
+from counterpoise.learners.svm.gram import Kernel
+from counterpoise.learners.svm.machine import Machine
+from counterpoise.learners.svm.path import Segment, SVMPath
+from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.validation import (
+    as_weights,
+    check_integer,
+    check_number,
+    estimator_matrix,
+)
+
+# Rows of new points predicted at once.
+BLOCK = 4096
+# A kernel matrix may differ from its transpose by this share of its largest entry.
+ASYMMETRY = 1e-8
+
+
+class PathSVM(BaseEstimator):
+    """Machines on the training rows, their solutions, and how they move.
+
+    A fitted estimator keeps its rows (`X_fit_`) and the dual variables, so that it can
+    be moved; the Gram matrix (`machines_`) is made again when it is needed after
+    copying or loading.
+    """
+
+    C: float
+    kernel: Any
+    gamma: Any
+    degree: int
+    coef0: float
+    tol: float
+    cache_size: float
+    max_iter: int = -1
+
+    @abstractmethod
+    def _pose(self) -> list[tuple[Machine, Array]]:
+        """Return machines without a solution, with their p."""
+
+    @abstractmethod
+    def _report(self) -> None:
+        """Set the public attributes from `coefficients` and biases."""
+
+    def _check(self) -> None:
+        check_number("C", self.C, low=0, closed="neither")
+        check_number("tol", self.tol, low=0, closed="neither")
+        check_number("cache_size", self.cache_size, low=0, closed="neither")
+        check_integer("max_iter", self.max_iter, low=-1)
+
+    def _remember(self, X: Any, sample_weight: Any) -> tuple[Array, Array]:
+        """Take the training rows and their weights through the door."""
+        self._check()
+        X = estimator_matrix(self, X, reset=True)
+        if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
+            raise ValueError(
+                f"Precomputed matrix must be a square matrix, got shape {X.shape}"
+            )
+        if self.kernel == "precomputed":
+            _check_symmetric(X)
+        weights = as_weights(sample_weight, len(X))
+        self.kernel_ = Kernel.of(
+            self.kernel, self.gamma, self.degree, self.coef0, X, weights
+        )
+        self.X_fit_ = X
+        self.sample_weight_ = weights
+        return X, weights
+
+    @property
+    def _bytes(self) -> float:
+        return 1e6 * float(self.cache_size)
+
+    def _posed(self) -> list[tuple[Machine, Array]]:
+        """Return `_pose` with the limit of events set."""
+        posed = self._pose()
+        if self.max_iter > 0:
+            for machine, _ in posed:
+                machine.follower.max_events = int(self.max_iter)
+        return posed
+
+    def _keep(self, machines: list[Machine]) -> None:
+        self.machines_ = machines
+        self.n_iter_ = np.array([max(1, one.follower.n_events) for one in machines])
+        self.solutions_ = [(one.follower.a.copy(), one.bias) for one in machines]
+        self._report()
+
+    def _live(self) -> list[Machine]:
+        """Return the machines, made again from their solutions if need be."""
+        check_is_fitted(self)
+        if not hasattr(self, "machines_"):
+            machines = []
+            c = self._bounds(self.sample_weight_, self.C)
+            for (machine, p), (a, bias) in zip(
+                self._posed(), self.solutions_, strict=True
+            ):
+                lower, upper = machine.box(c)
+                crossover(machine.follower, a, bias, p, lower, upper, self._total())
+                machines.append(machine)
+            self.machines_ = machines
+        return self.machines_
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = dict(super().__getstate__())
+        state.pop("machines_", None)
+        return state
+
+    def _coefficients(self) -> tuple[Indices, Array, Array]:
+        """Return the rows that count, their coefficients a machine, and the biases."""
+        n = len(self.X_fit_)
+        betas = np.zeros((n, len(self.solutions_)))
+        for k, machine in enumerate(self._places()):
+            rows, sign, twice = machine
+            a = self.solutions_[k][0]
+            betas[rows, k] = a[: rows.size] - a[rows.size :] if twice else sign * a
+        support = np.flatnonzero(betas.any(axis=1))
+        biases = np.array([bias for _, bias in self.solutions_])
+        return support, betas[support], biases
+
+    @abstractmethod
+    def _places(self) -> list[tuple[Indices, Array, bool]]:
+        """Return the rows of every machine, their signs, and whether they are twice."""
+
+    def _functions(self, X: Any) -> Array:
+        """Return every machine's function at new rows."""
+        check_is_fitted(self)
+        X = estimator_matrix(self, X, reset=False)
+        support, betas, biases = self._coefficients()
+        out = np.empty((len(X), biases.size))
+        for first in range(0, len(X), BLOCK):
+            some = slice(first, first + BLOCK)
+            K = self.kernel_.cross(X[some], self.X_fit_, support)
+            out[some] = K @ betas + biases
+        return out
+
+    def _bounds(self, weights: Array, C: float) -> Array:
+        """Return the bound of every row."""
+        out: Array = C * weights
+        return out
+
+    def _width(self) -> float:
+        """Return upper minus lower bound, in units of the weight bound."""
+        return 1.0
+
+    def _total(self) -> float:
+        """Return what the signed variables of a machine add up to."""
+        return 0.0
+
+    def _weight_path(self, sample_weight: Any) -> tuple[Segment, ...]:
+        weights = as_weights(sample_weight, len(self.X_fit_))
+        c = self._bounds(weights, self.C)
+        paths = []
+        for machine in self._live():
+            path = machine.copy().reweigh(c, taped=True)
+            assert path is not None
+            paths.append(path)
+        return (Segment(0.0, 1.0, tuple(paths)),)
+
+    def _c_path(self, ends: Any) -> tuple[Segment, ...]:
+        """Return the regularisation path, a segment a decade: theta is linear in C."""
+        low, high = two_numbers("C", ends)
+        if low <= 0.0 or high <= 0.0:
+            raise ValueError(f"C must be positive, got ({low:g}, {high:g})")
+        n_decades = max(1, int(np.ceil(abs(np.log10(high / low)) - 1e-9)))
+        grid = np.geomspace(low, high, n_decades + 1)
+        grid[0], grid[-1] = low, high
+        machines = [machine.copy() for machine in self._live()]
+        for machine in machines:
+            machine.reweigh(self._bounds(self.sample_weight_, low))
+            centre_bias(machine.follower)
+        segments = []
+        for start, stop in pairwise(grid):
+            c = self._bounds(self.sample_weight_, float(stop))
+            paths = [machine.reweigh(c, taped=True) for machine in machines]
+            segments.append(
+                Segment(float(start), float(stop), tuple(p for p in paths if p))
+            )
+        return tuple(segments)
+
+    def _at(
+        self,
+        parameter: str,
+        theta: float,
+        solutions: list[tuple[Array, float]],
+        segment: Segment,
+        t: float,
+    ) -> Any:
+        """Return the estimator whose solution is at theta of a path."""
+        out = clone(self)
+        kept = {
+            name: value
+            for name, value in vars(self).items()
+            if name.endswith("_") and name != "machines_"
+        }
+        vars(out).update(kept)
+        if parameter == "sample_weight":
+            # Of any machine: its rows' bounds in units of C.
+            out.sample_weight_ = self._weights_at(segment, t)
+        else:
+            known = parameter in self.get_params()
+            setattr(out, parameter if known else f"{parameter}_", float(theta))
+        out.solutions_ = solutions
+        out._report()
+        return out
+
+    def _weights_at(self, segment: Segment, t: float) -> Array:
+        weights = self.sample_weight_.copy()
+        unit = self._bounds(np.ones(len(weights)), self.C)
+        for (rows, _, _), path in zip(self._places(), segment.paths, strict=True):
+            width = path.line.upper - path.line.lower
+            width = width + t * (path.line.dupper - path.line.dlower)
+            weights[rows] = width[: rows.size] / (self._width() * unit[rows])
+        return weights
+
+    def _moved_rows(
+        self,
+        sample_weight: Any,
+        X_add: Any,
+        sample_weight_add: Any,
+        remove: Any,
+    ) -> tuple[Array, Array, Indices]:
+        """Return the rows after adding, their weights, and which of them stay."""
+        n = len(self.X_fit_)
+        weights = self.sample_weight_.copy()
+        if sample_weight is not None:
+            weights = as_weights(sample_weight, n)
+        X = self.X_fit_
+        if X_add is not None:
+            if self.kernel == "precomputed":
+                raise ValueError("rows cannot be added to a precomputed kernel")
+            more = estimator_matrix(self, X_add, reset=False)
+            X = np.vstack([X, more])
+            weights = np.concatenate(
+                [weights, as_weights(sample_weight_add, len(more))]
+            )
+        stays = np.ones(len(X), dtype=bool)
+        if remove is not None:
+            gone = np.atleast_1d(np.asarray(remove))
+            if gone.dtype == bool:
+                gone = np.flatnonzero(gone)
+            for row in gone:
+                check_integer("remove", int(row), low=0, high=n - 1)
+            stays[gone] = False
+        weights[~stays] = 0.0
+        return X, weights, np.flatnonzero(stays)
+
+    def _path(self, parameter: str, segments: Any, curves: Any) -> SVMPath:
+        return SVMPath(parameter, self, segments, curves)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.sparse = False
+        return tags
+
+
+def _check_symmetric(K: Array) -> None:
+    off = np.abs(K - K.T)
+    if off.max() > ASYMMETRY * max(np.abs(K).max(), 1e-300):
+        i, j = np.unravel_index(int(np.argmax(off)), K.shape)
+        raise ValueError(
+            f"a precomputed kernel must be symmetric, got {K[i, j]:g} in row {i}, "
+            f"column {j} and {K[j, i]:g} in row {j}, column {i}"
+        )
+
+
+def two_numbers(name: str, ends: Any) -> tuple[float, float]:
+    """Return both ends of a range."""
+    try:
+        low, high = ends
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be two numbers, got {ends!r}") from None
+    return check_number(name, low), check_number(name, high)
+
+
+def one_moves(**given: Any) -> str:
+    """Return the one parameter that was given."""
+    named = [name for name, value in given.items() if value is not None]
+    if len(named) != 1:
+        words = ", ".join(given)
+        raise ValueError(f"give exactly one of {words} to path, got {named or 'none'}")
+    return named[0]

@@ -1,0 +1,423 @@
+"""A support vector classifier that follows its solution."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
+
+from counterpoise.convex.solvers.parametric import Follower, centre_bias
+from counterpoise.learners.svm.base import PathSVM, one_moves
+from counterpoise.learners.svm.error_curve import ClassifierCurves
+from counterpoise.learners.svm.leave_one_out import LeaveOneOut
+from counterpoise.learners.svm.machine import Machine, sensitivity
+from counterpoise.learners.svm.path import SVMPath
+from counterpoise.learners.svm.starting import start
+from counterpoise.learners.svm.voting import confidences, pairs_of, winners
+from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.validation import (
+    as_classes,
+    as_weights,
+    check_choice,
+    estimator_matrix,
+)
+
+
+class WeightedSVC(ClassifierMixin, PathSVM):
+    r"""Support vector classifier with exact solutions and paths in its weights.
+
+    .. math:: \min_{f, b} \|f\|^2 / 2
+              + C \sum_i v_{y_i} w_i \max(0, 1 - y_i (f(x_i) + b))
+
+    with sample weights w and class weights v, as `sklearn.svm.SVC`. More than two
+    classes: one against one.
+
+    Parameters
+    ----------
+    C : float
+        Weight of the loss against the norm.
+    kernel : {"rbf", "linear", "poly", "precomputed"} or callable
+        Must be positive semidefinite.
+    degree, coef0 : int, float
+        Of the polynomial kernel.
+    gamma : "scale", "auto" or float
+        Kernel width: exp(-gamma * dist**2). "scale" uses the weighted variance.
+    tol : float
+        Of the first approximate solution, where one is used; the result is exact.
+    class_weight : dict, "balanced" or None
+        Factors of the classes; "balanced" counts weights.
+    cache_size : float
+        Megabytes that a Gram matrix may take; above, its rows are computed on demand.
+    decision_function_shape : {"ovr", "ovo"}
+    break_ties : bool
+        Whether `predict` breaks ties by the decision function.
+    max_iter : int
+        Most events on a path, more are an error; -1: 50 a row and 2000.
+
+    Attributes
+    ----------
+    classes_ : array
+    support_, support_vectors_, n_support_, dual_coef_, intercept_ : arrays
+        As in scikit-learn.
+    kernel_ : Kernel
+        With its numbers.
+    n_iter_ : array
+        Events of the last move of each machine.
+
+    Notes
+    -----
+    A weight of two is the row twice, a weight of zero its absence. Where no row is on
+    the margin the bias is the middle of its interval. Dual coefficients are not unique
+    where rows depend on one another; the decision function is.
+
+    References
+    ----------
+    Karasuyama, Harada, Sugiyama and Takeuchi (2012).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> model = WeightedSVC(kernel="linear").fit(X, [0, 0, 1, 1])
+    >>> path = model.path(sample_weight=[1.0, 0.0, 1.0, 1.0])
+    >>> path.at(0.5).decision_function([[1.5]]).round(3), path.certify().holds(1e-9)
+    (array([0.5]), True)
+    """
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        kernel: str | Callable[[Array, Array], Array] = "rbf",
+        degree: int = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        class_weight: Any = None,
+        cache_size: float = 200.0,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        max_iter: int = -1,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.class_weight = class_weight
+        self.cache_size = cache_size
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.max_iter = max_iter
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "WeightedSVC":
+        """Fit the machines.
+
+        Parameters
+        ----------
+        X : array of shape (n, d), or (n, n) if precomputed
+        y : array of shape (n,)
+        sample_weight : array of shape (n,), optional
+            Factors of C, not negative.
+        """
+        check_choice(
+            "decision_function_shape", self.decision_function_shape, ["ovr", "ovo"]
+        )
+        X, weights = self._remember(X, sample_weight)
+        labels = as_classes(y, len(X))
+        self.classes_, self.codes_ = np.unique(labels, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                "The number of classes has to be greater than one; got "
+                f"{len(self.classes_)} class"
+            )
+        mass = np.asarray(np.bincount(self.codes_, weights), dtype=float)
+        if not mass.all():
+            lacking = self.classes_[int(np.argmin(mass))]
+            raise ValueError(f"class {lacking!r} has no row of positive weight")
+        self.class_weight_ = self._class_weights(mass)
+        machines = []
+        c = self._bounds(weights, self.C)
+        for machine, p in self._posed():
+            own = self.kernel_.part(X, machine.rows)
+            start(machine, self.kernel_, own, p, c, self.tol)
+            machines.append(machine)
+        self._keep(machines)
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the decision function: (n,) for two classes, else a column a class."""
+        pairwise = self._functions(X)
+        return self._shaped(pairwise)
+
+    def predict(self, X: Any) -> Any:
+        """Return the classes."""
+        pairwise = self._functions(X)
+        return self._classes_of(pairwise)
+
+    def path(
+        self,
+        sample_weight: Any = None,
+        *,
+        C: Any = None,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: Any = None,
+    ) -> SVMPath:
+        """Return all models between the present one and another.
+
+        Parameters
+        ----------
+        sample_weight : array of shape (n,), optional
+            The weights at theta = 1; theta = 0 is the fitted model.
+        C : pair of float, optional
+            The range of the regularisation path instead; theta is then C.
+        X_val, y_val, sample_weight_val : arrays, optional
+            Validation rows, for exact curves of the error.
+
+        Raises
+        ------
+        PathError
+            If the path cannot be followed to its end, with the theta reached.
+        """
+        moved = one_moves(sample_weight=sample_weight, C=C)
+        self._live()
+        segments = self._c_path(C) if moved == "C" else self._weight_path(sample_weight)
+        return self._path(
+            moved, segments, self._curves(X_val, y_val, sample_weight_val)
+        )
+
+    def update(
+        self,
+        sample_weight: Any = None,
+        *,
+        X_add: Any = None,
+        y_add: Any = None,
+        sample_weight_add: Any = None,
+        remove: Any = None,
+    ) -> "WeightedSVC":
+        """Move the fitted solution exactly: other weights, rows added, rows removed.
+
+        Parameters
+        ----------
+        sample_weight : array, optional
+            New weights of the rows that are there.
+        X_add, y_add, sample_weight_add : arrays, optional
+            Rows to add, of the known classes.
+        remove : array of int or bool, optional
+            Rows to remove, counted as they are now.
+
+        Notes
+        -----
+        The kernel stays as fitted, a `gamma` of "scale" included, and so do the factors
+        of `class_weight`.
+        """
+        machines = self._live()
+        X, weights, stays = self._moved_rows(
+            sample_weight, X_add, sample_weight_add, remove
+        )
+        codes = self.codes_
+        if X_add is not None:
+            codes = np.concatenate([codes, self._codes(y_add, len(X) - len(codes))])
+        mass = np.bincount(codes, weights=weights, minlength=len(self.classes_))
+        if not mass.all():
+            lacking = self.classes_[int(np.argmin(mass))]
+            raise ValueError(f"class {lacking!r} would have no row of positive weight")
+        n_old = len(self.X_fit_)
+        grown = self._with_rows(machines, X, codes, np.arange(len(X)), n_old)
+        c = self.C * self.class_weight_[codes] * weights
+        for machine in grown:
+            machine.reweigh(c)
+        if stays.size < len(X):
+            X, codes, weights = self._kept(X, stays), codes[stays], weights[stays]
+            grown = self._with_rows(grown, X, codes, stays, n_old=None)
+        for machine in grown:
+            centre_bias(machine.follower)
+        self.X_fit_, self.codes_, self.sample_weight_ = X, codes, weights
+        if self.kernel == "precomputed":
+            self.n_features_in_ = len(X)
+        self._keep(grown)
+        return self
+
+    def leave_one_out(self) -> LeaveOneOut:
+        """Return what the model without each row says about it, exactly."""
+        machines = self._live()
+        c = self._bounds(self.sample_weight_, self.C)
+        n = len(self.X_fit_)
+        pairwise = np.empty((n, len(machines)))
+        for k, machine in enumerate(machines):
+            others = np.setdiff1d(np.arange(n), machine.rows)
+            if others.size:
+                beta = machine.beta
+                support = np.flatnonzero(beta)
+                K = self.kernel_.cross(
+                    self.X_fit_[others], self.X_fit_, machine.rows[support]
+                )
+                pairwise[others, k] = K @ beta[support] + machine.bias
+            pairwise[machine.rows, k] = machine.left_out(c)
+        predictions = self._classes_of(pairwise)
+        truth = self.classes_[self.codes_]
+        right = accuracy_score(truth, predictions, sample_weight=self.sample_weight_)
+        return LeaveOneOut(self._shaped(pairwise), predictions, 1.0 - float(right))
+
+    def sensitivity(self, X: Any = None) -> Array:
+        """Return the derivative of the decision function by the sample weights.
+
+        Parameters
+        ----------
+        X : array of shape (m, d), optional
+            Where; by default at the training rows.
+
+        Returns
+        -------
+        array of shape (m, n), or (n_pairs, m, n) for more than two classes
+        """
+        machines = self._live()
+        X = self.X_fit_ if X is None else estimator_matrix(self, X, reset=False)
+        unit = self.C * self.class_weight_[self.codes_]
+        out = np.zeros((len(machines), len(X), len(self.X_fit_)))
+        for k, machine in enumerate(machines):
+            cross = self.kernel_.cross(X, self.X_fit_, machine.rows)
+            out[k][:, machine.rows] = sensitivity(machine, cross) * unit[machine.rows]
+        return out[0] if len(machines) == 1 else out
+
+    def _class_weights(self, mass: Array) -> Array:
+        n_classes = len(self.classes_)
+        if self.class_weight is None:
+            return np.ones(n_classes)
+        if isinstance(self.class_weight, str):
+            check_choice("class_weight", self.class_weight, ["balanced"])
+            balanced: Array = mass.sum() / (n_classes * mass)
+            return balanced
+        out = np.ones(n_classes)
+        known = self.classes_.tolist()
+        for label, weight in dict(self.class_weight).items():
+            if label not in known:
+                raise ValueError(f"class_weight names {label!r}, classes are {known}")
+            if not weight > 0:
+                raise ValueError(
+                    f"class_weight must be positive, got {weight} for {label!r}"
+                )
+            out[known.index(label)] = float(weight)
+        return out
+
+    def _bounds(self, weights: Array, C: float) -> Array:
+        out: Array = C * self.class_weight_[self.codes_] * weights
+        return out
+
+    def _places(self) -> list[tuple[Indices, Array, bool]]:
+        out = []
+        binary = len(self.classes_) == 2
+        for i, j in pairs_of(len(self.classes_)):
+            rows = np.flatnonzero((self.codes_ == i) | (self.codes_ == j))
+            positive = j if binary else i
+            sign = np.where(self.codes_[rows] == positive, 1.0, -1.0)
+            out.append((rows, sign, False))
+        return out
+
+    def _pose(self) -> list[tuple[Machine, Array]]:
+        posed = []
+        for rows, sign, _ in self._places():
+            gram = self.kernel_.rows(self.kernel_.part(self.X_fit_, rows), self._bytes)
+            machine = Machine(rows, Follower(gram, sign))
+            posed.append((machine, np.ones(rows.size)))
+        return posed
+
+    def _with_rows(
+        self,
+        machines: list[Machine],
+        X: Array,
+        codes: Indices,
+        came_from: Indices,
+        n_old: int | None,
+    ) -> list[Machine]:
+        """Return machines on other rows; `came_from` says which each row was."""
+        if n_old is not None and len(X) == n_old:
+            return machines
+        out = []
+        binary = len(self.classes_) == 2
+        pairs = pairs_of(len(self.classes_))
+        for machine, (i, j) in zip(machines, pairs, strict=True):
+            rows = np.flatnonzero((codes == i) | (codes == j))
+            sign = np.where(codes[rows] == (j if binary else i), 1.0, -1.0)
+            place = np.full(max(int(came_from.max()), int(machine.rows.max())) + 1, -1)
+            place[machine.rows] = np.arange(machine.rows.size)
+            old = place[came_from[rows]]
+            p = np.ones(rows.size)
+            out.append(
+                machine.carried(self.kernel_, X, self._bytes, rows, old, sign, p)
+            )
+        return out
+
+    def _kept(self, X: Array, stays: Indices) -> Array:
+        out: Array = (
+            X[np.ix_(stays, stays)] if self.kernel == "precomputed" else X[stays]
+        )
+        return out
+
+    def _codes(self, y: Any, n_rows: int) -> Indices:
+        labels = as_classes(y, n_rows)
+        codes = np.searchsorted(self.classes_, labels)
+        codes = np.minimum(codes, len(self.classes_) - 1)
+        wrong = np.flatnonzero(self.classes_[codes] != labels)
+        if wrong.size:
+            raise ValueError(
+                f"y has the unknown label {labels[wrong[0]]!r} in row {wrong[0]} "
+                "(counted from 0)"
+            )
+        return codes
+
+    def _shaped(self, pairwise: Array) -> Array:
+        if len(self.classes_) == 2:
+            return pairwise[:, 0]
+        if self.decision_function_shape == "ovo":
+            return pairwise
+        return confidences(pairwise, len(self.classes_))
+
+    def _classes_of(self, pairwise: Array) -> Any:
+        n_classes = len(self.classes_)
+        if self.break_ties and n_classes > 2:
+            if self.decision_function_shape == "ovo":
+                raise ValueError(
+                    "break_ties must be False when decision_function_shape is 'ovo'"
+                )
+            return self.classes_[np.argmax(confidences(pairwise, n_classes), axis=1)]
+        return self.classes_[winners(pairwise, n_classes)]
+
+    def _report(self) -> None:
+        support, betas, biases = self._coefficients()
+        order = np.argsort(self.codes_[support], kind="stable")
+        support, betas = support[order], betas[order]
+        self.support_ = support
+        self.n_support_ = np.bincount(
+            self.codes_[support], minlength=len(self.classes_)
+        )
+        if self.kernel != "precomputed":
+            self.support_vectors_ = self.X_fit_[support]
+        self.intercept_ = biases
+        n_classes = len(self.classes_)
+        if n_classes == 2:
+            self.dual_coef_ = betas.T.copy()
+            return
+        dual = np.zeros((n_classes - 1, support.size))
+        codes = self.codes_[support]
+        for k, (i, j) in enumerate(pairs_of(n_classes)):
+            dual[j - 1, codes == i] = betas[codes == i, k]
+            dual[i, codes == j] = betas[codes == j, k]
+        self.dual_coef_ = dual
+
+    def _curves(self, X_val: Any, y_val: Any, sample_weight_val: Any) -> Any:
+        if X_val is None and y_val is None:
+            return None
+        if X_val is None or y_val is None:
+            raise ValueError("X_val and y_val must be given together")
+        X_val = estimator_matrix(self, X_val, reset=False)
+        codes = self._codes(y_val, len(X_val))
+        weights = as_weights(sample_weight_val, len(X_val), name="sample_weight_val")
+        cross = [
+            np.ascontiguousarray(self.kernel_.cross(X_val, self.X_fit_, rows).T)
+            for rows, _, _ in self._places()
+        ]
+        return ClassifierCurves(cross, codes, weights, len(self.classes_))

@@ -1,0 +1,95 @@
+"""The first solution of a machine: from nothing, or made exact from LIBSVM's."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVC, SVR
+
+from counterpoise.convex.solvers.parametric import (
+    DenseRows,
+    Follower,
+    centre_bias,
+    crossover,
+    from_zero,
+)
+from counterpoise.learners.svm.gram import Kernel
+from counterpoise.learners.svm.machine import Machine
+from counterpoise.numerics.arrays import Array
+
+# From this bound on, and up to this number of rows, opening the boxes from nothing is
+# quicker than LIBSVM and a crossover.
+LARGE_C, FEW_ROWS = 1000.0, 500
+# Steps of LIBSVM a row; a coarse answer only costs the crossover some events more.
+STEPS_A_ROW = 200
+
+
+def start(
+    machine: Machine,
+    kernel: Kernel,
+    X: Array,
+    p: Array,
+    c: Array,
+    tol: float,
+    epsilon: float | None = None,
+    y: Array | None = None,
+) -> None:
+    """Solve a classifier, or a regressor (`epsilon` and `y` given), exactly.
+
+    `c` are the weight bounds of all training rows, X the machine's own rows.
+    """
+    follower = machine.follower
+    lower, upper = machine.box(c)
+    dense = isinstance(follower.rows, DenseRows)
+    few = follower.rows.size <= FEW_ROWS
+    if dense and (few or float(upper.max()) >= LARGE_C):
+        from_zero(follower, p, lower, upper)
+    else:
+        n = follower.rows.size
+        own = c[machine.rows]
+        used = np.flatnonzero(own > 0.0)
+        target = follower.variables.sign[:n] if y is None else y
+        model = _libsvm(
+            follower, kernel, X, used, target[used], own[used], tol, epsilon
+        )
+        a = np.zeros(upper.size)
+        found = model.dual_coef_[0]
+        if epsilon is None:
+            a[used[model.support_]] = np.abs(found)
+        elif not machine.twice:
+            a[used[model.support_]] = found
+        else:
+            a[used[model.support_]] = np.maximum(found, 0.0)
+            a[n + used[model.support_]] = np.maximum(-found, 0.0)
+        crossover(follower, a, float(model.intercept_[0]), p, lower, upper)
+    centre_bias(follower)
+
+
+def _libsvm(
+    follower: Follower,
+    kernel: Kernel,
+    X: Array,
+    used: Any,
+    target: Array,
+    c: Array,
+    tol: float,
+    epsilon: float | None,
+) -> Any:
+    dense = isinstance(follower.rows, DenseRows)
+    if dense:
+        data = follower.rows.block(used, used)
+        chosen: dict[str, Any] = {"kernel": "precomputed"}
+    else:
+        data = X[used]
+        chosen = {
+            "kernel": kernel.kind,
+            "gamma": kernel.gamma,
+            "degree": kernel.degree,
+            "coef0": kernel.coef0,
+        }
+    chosen |= {"tol": tol, "C": 1.0, "max_iter": STEPS_A_ROW * used.size}
+    model = SVC(**chosen) if epsilon is None else SVR(epsilon=epsilon, **chosen)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.fit(data, target, sample_weight=c)

@@ -1,0 +1,76 @@
+"""Boosting takes a table as it comes."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.pipeline import Pipeline
+
+from counterpoise.learners.boosting import boosting_for, boosting_of
+from counterpoise.learners.dates import DateNumbers
+
+RNG = np.random.default_rng(0)
+N = 200
+TABLE = pd.DataFrame(
+    {
+        "size": RNG.normal(size=N),
+        "town": RNG.choice(["Aix", "Bonn", None], N),
+        "when": pd.Timestamp("2024-01-01")
+        + pd.to_timedelta(RNG.integers(0, 365, N), unit="D"),
+    }
+)
+Y = TABLE["size"] + (TABLE["town"] == "Aix") * 3.0 + TABLE["when"].dt.month
+
+
+@pytest.mark.parametrize("make", [lambda table: table, pl.from_pandas])
+def test_strings_gaps_and_dates_are_used(make: Any) -> None:
+    model = boosting_for(make(TABLE), classes=False, seed=0)
+    fitted = model.fit(make(TABLE), Y)
+    assert np.corrcoef(fitted.predict(make(TABLE)), Y)[0, 1] > 0.95
+
+
+def test_new_categories_are_taken_as_missing() -> None:
+    model = boosting_for(TABLE, classes=False, seed=0).fit(TABLE, Y)
+    new, gap = (TABLE.assign(town=town) for town in ("Cork", None))
+    assert np.array_equal(model.predict(new), model.predict(gap))
+
+
+def test_numbers_and_categories_by_type_go_to_scikit_learns_own() -> None:
+    table = TABLE[["size"]].assign(town=TABLE["town"].astype("category"))
+    model = boosting_for(table, classes=False, seed=0)
+    assert isinstance(model, HistGradientBoostingRegressor)
+    assert isinstance(boosting_for(TABLE, classes=False, seed=0), Pipeline)
+
+
+def test_the_numbers_have_the_names_of_their_columns() -> None:
+    model = boosting_for(TABLE, classes=False, seed=0).fit(TABLE, Y)
+    parts = [f"when: {part}" for part in ("day", "month", "weekday", "hour")]
+    names = model["columns"].get_feature_names_out().tolist()
+    assert names == ["size", "town", *parts]
+
+
+def test_a_table_and_its_kinds_give_the_same_model() -> None:
+    kinds = {"size": "numbers", "town": "categories", "when": "dates"}
+    by_table = boosting_for(TABLE, classes=False, seed=0).fit(TABLE, Y)
+    for crowded in ((), ("town",)):
+        by_kinds = boosting_of(kinds, classes=False, seed=0, crowded=crowded)
+        told = by_kinds.fit(TABLE, Y).predict(TABLE)
+        assert np.array_equal(told, by_table.predict(TABLE))
+
+
+def test_lists_of_strings_and_numbers_are_taken() -> None:
+    rows = np.array(TABLE[["town", "size"]].assign(colour="red"), dtype=object)
+    model = boosting_for(rows, classes=False, seed=0)
+    y = Y - TABLE["when"].dt.month
+    assert np.corrcoef(model.fit(rows, y).predict(rows), y)[0, 1] > 0.95
+
+
+def test_dates_with_a_time_zone_are_read_off_the_clock() -> None:
+    clock = pd.DataFrame({"t": [pd.Timestamp("2024-03-01 23:00")]})
+    zoned = clock.assign(t=clock["t"].dt.tz_localize("Asia/Tokyo"))
+    expected = DateNumbers().fit_transform(clock)
+    for frame in (zoned, pl.from_pandas(zoned)):
+        assert np.array_equal(DateNumbers().fit_transform(frame), expected)
