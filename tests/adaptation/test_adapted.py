@@ -347,6 +347,14 @@ def test_a_missing_label_is_refused_by_its_row(sinc: Any, gap: Any) -> None:
             Adapted(LogisticRegression()).fit(sinc.X, labels, X_target=sinc.X_target)
 
 
+def test_a_class_of_one_row_is_named(sinc: Any) -> None:
+    labels = np.where(np.arange(len(sinc.y)) == 3, "yes", "no")
+    with pytest.raises(ValueError, match="class yes has 1 of 400 rows"):
+        Adapted(LogisticRegression(), MixtureKLIEP(), guard=True).fit(
+            sinc.X, labels, X_target=sinc.X_target
+        )
+
+
 def test_equal_weights_draw_all_rows() -> None:
     rng = np.random.default_rng(3)
     X, T = rng.normal(size=(2, 300, 2))

@@ -19,6 +19,7 @@ from counterpoise.adaptation.conformal import calibrated
 from counterpoise.adaptation.fitted_model import FittedModel
 from counterpoise.adaptation.guard import MOST_ROWS, Guard, choose_exponent
 from counterpoise.adaptation.inputs import (
+    check_folds_have_classes,
     check_none_missing,
     default_estimator,
     encoded,
@@ -328,6 +329,8 @@ class Adapted(MetaEstimatorMixin, FittedModel):
         # The user's folds are of all rows; the choice is made on those that are left.
         folds = folds_of(self.cv, X, y, groups, is_classifier=classes, seed=seed)
         folds = folds_within(folds, some)
+        if classes and np.ndim(y) == 1:
+            check_folds_have_classes(y, [(some[kept], out) for kept, out in folds])
         if self.cv is None and groups is None:
             first = np.arange(min(n_rows(X), MOST_ROWS))
             warn_if_in_time_order(encoded(self.encoder_, rows_of(X, first)))

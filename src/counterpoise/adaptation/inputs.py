@@ -156,6 +156,19 @@ def check_none_missing(y: Any) -> None:
         raise ValueError(f"Input y contains NaN: row {row} has no label; leave it out")
 
 
+def check_folds_have_classes(y: Any, folds: Any) -> None:
+    """Refuse folds whose rows to fit to are all of one class, by the rarest class."""
+    labels = np.asarray(y)
+    if any(np.unique(labels[kept]).size < 2 for kept, _ in folds):
+        classes, counts = np.unique(labels, return_counts=True)
+        rarest = int(np.argmin(counts))
+        raise ValueError(
+            f"class {classes[rarest]!s} has {counts[rarest]} of {labels.size} rows: a "
+            "fold of cross-validation has no other class to fit to; collect more such "
+            "rows, or fit with weighter=None"
+        )
+
+
 def readable(X: Any) -> Any:
     """Return what has rows as it came, and what only turns into an array as one."""
     return (
