@@ -10,8 +10,9 @@ import pytest
 from cli.mixed_tables import mixed_columns, write_csv
 
 from counterpoise import AutoWeights
+from counterpoise.cli.fail_if import SHIFT_NUMBERS
 from counterpoise.cli.options import WEIGHTERS
-from counterpoise.cli.record import SHIFT_NUMBERS, flat_numbers
+from counterpoise.cli.record import flat_numbers
 from counterpoise.diagnosis import diagnose
 from counterpoise.report import Record
 from counterpoise.samples.encoding import as_numbers

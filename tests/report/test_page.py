@@ -197,7 +197,9 @@ def test_saving_gives_the_page(tmp_path):
     assert (tmp_path / "page.html").read_text(encoding="utf-8") == page.html
 
 
-@pytest.mark.parametrize(("p_value", "word"), [(0.001, "Doubtful"), (0.5, "the same")])
+@pytest.mark.parametrize(
+    ("p_value", "word"), [(0.001, "Doubtful"), (0.5, "Cannot be told")]
+)
 def test_labels_that_contradict_the_estimate_are_told_first(p_value, word):
     found = full()
     found["performance"]["metrics"]["neg_log_loss"]["check"] = {

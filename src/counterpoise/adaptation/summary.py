@@ -1,5 +1,6 @@
 """A fitted model's story in words."""
 
+import math
 from html import escape
 from typing import Any
 
@@ -52,7 +53,30 @@ def _weights(model: Any) -> str:
     inner = getattr(weighter, "weighter_", weighter)
     told = type(inner).__name__
     if inner is not weighter:
-        told += ", the simplest within one standard error of the best held-out score"
-    solution = weighter.solution_
-    proof = "" if solution is None else f"; {solution}"
+        tried = (getattr(weighter, "cv_results_", None) or {}).get("candidate", ())
+        told += (
+            ", for there are too few rows to choose by cross-validation"
+            if len(tried) == 1
+            else ", the simplest within one standard error of the best held-out score"
+        )
+    proof = _proof(weighter.solution_)
     return f"{told}{proof}; used to the power {model.exponent_:g}."
+
+
+def _proof(solution: Any) -> str:
+    """Return what is proved about the weights; no times, which differ by run."""
+    if solution is None:
+        return ""
+    proof = solution.certificate
+    if proof.kind == "none":
+        return "; nothing is proved for this method"
+    verdict = "proof holds" if solution.converged else "proof DOES NOT HOLD"
+    reached = f"gap {proof.gap:.2e}"
+    if not math.isfinite(proof.gap):
+        reached = "no bound"
+        if proof.residual is not None:
+            reached += f", residual {proof.residual:.2e}"
+    return (
+        f"; {verdict} ({proof.kind}): {reached} at tol {solution.tol:g} times a scale "
+        f"of {proof.scale:.3g}"
+    )

@@ -3,6 +3,7 @@
 import argparse
 from typing import Any
 
+from counterpoise.cli.fail_if import SHIFT_NUMBERS
 from counterpoise.cli.options import add_command
 
 _OPTIONS = (
@@ -34,6 +35,7 @@ def add(commands: Any) -> None:
         _OPTIONS,
         run,
         needs=("source", "target"),
+        numbers=SHIFT_NUMBERS,
     )
 
 
@@ -43,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
     from counterpoise.cli.findings import of_end, of_record
     from counterpoise.cli.pair import read_pair
     from counterpoise.cli.progress import followed
-    from counterpoise.cli.record import SHIFT_NUMBERS, data_of, reproduced_by
+    from counterpoise.cli.record import data_of, reproduced_by
     from counterpoise.diagnosis import diagnose
     from counterpoise.report.record import Record
     from counterpoise.samples.overlap import NO_OVERLAP

@@ -4,6 +4,7 @@ import argparse
 from typing import Any
 
 from counterpoise.cli.exits import BadData
+from counterpoise.cli.fail_if import SCORE_NUMBERS
 from counterpoise.cli.options import add_command
 
 _OPTIONS = (
@@ -35,6 +36,7 @@ def add(commands: Any) -> None:
         _OPTIONS,
         run,
         needs=("model", "source", "label", "target"),
+        numbers=SCORE_NUMBERS,
         epilog="--source are labelled rows that the model was not fitted to.",
     )
 
@@ -45,16 +47,17 @@ def run(options: argparse.Namespace) -> int:
     from counterpoise.cli.estimators import kinds_of
     from counterpoise.cli.findings import of_end, of_record
     from counterpoise.cli.pair import read_pair
-    from counterpoise.cli.performance import estimate
+    from counterpoise.cli.performance import check_metric, check_metric_of, estimate
     from counterpoise.cli.predict import read_model
     from counterpoise.cli.progress import followed
-    from counterpoise.cli.record import SCORE_NUMBERS, data_of, reproduced_by
+    from counterpoise.cli.record import data_of, reproduced_by
     from counterpoise.cli.typed_columns import CATEGORIES, NUMBERS
     from counterpoise.diagnosis import diagnose
     from counterpoise.report.record import Record
     from counterpoise.samples.overlap import NO_OVERLAP
 
     conditions = ending.prepare(options, SCORE_NUMBERS)
+    check_metric(options.metric)
     with followed(2, quiet=options.quiet) as progress, ending.memory_limit(options):
         progress.step("reading the model and the tables")
         model = read_model(options.model)
@@ -71,6 +74,7 @@ def run(options: argparse.Namespace) -> int:
                 task=_task(model),
             )
         )
+        check_metric_of(options.metric, str(pair.task), options.label)
         for notice in pair.notices:
             progress.notice(notice)
         if len(pair.X) == model.weights_.size:

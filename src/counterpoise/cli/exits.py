@@ -20,6 +20,7 @@ MEANINGS = {
     CONDITION_HOLDS: "a --fail-if condition holds",
     NO_OVERLAP: "the source does not cover the target",
     NOT_PROVED: "a certificate does not hold",
+    FAULT: "a fault of counterpoise itself",
     INTERRUPTED: "interrupted; no file is half written",
 }
 

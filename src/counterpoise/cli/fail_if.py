@@ -20,6 +20,32 @@ _FORM = re.compile(
     r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*"
 )
 
+# Numbers of the record by the short names of --fail-if.
+SHORT_NAMES = {
+    "auc": "shift.auc",
+    "auc_low": "shift.auc_low",
+    "auc_high": "shift.auc_high",
+    "mmd": "shift.mmd",
+    "mmd_p_value": "shift.mmd_p_value",
+    "thin": "shift.thin",
+    "covered": "shift.covered",
+    "n_source": "data.source.rows",
+    "n_target": "data.target.rows",
+    "ess": "weights.effective_share",
+    "largest_weight": "weights.largest",
+    "exponent": "model.exponent",
+    "gain": "guard.gain",
+    "score": "headline.value",
+    "score_low": "headline.low",
+    "score_high": "headline.high",
+    "source_score": "headline.source",
+}
+ALL_NUMBERS = tuple(SHORT_NAMES)
+SHIFT_NUMBERS = ALL_NUMBERS[:9]
+WEIGHT_NUMBERS = ("n_source", "n_target", "ess", "largest_weight")
+FIT_NUMBERS = ALL_NUMBERS[:13]
+SCORE_NUMBERS = (*SHIFT_NUMBERS, *ALL_NUMBERS[13:])
+
 
 @dataclass(frozen=True)
 class Condition:
@@ -68,7 +94,7 @@ def read_conditions(texts: Collection[str], names: Collection[str]) -> list[Cond
         if match is None:
             raise WrongUse(
                 f"--fail-if takes a name, a comparison and a number, such as "
-                f"'ess<0.2', got {text.strip()!r}"
+                f"'{example(names)}', got {text.strip()!r}"
             )
         name, comparison, limit = match.groups()
         if name not in names:
@@ -77,6 +103,17 @@ def read_conditions(texts: Collection[str], names: Collection[str]) -> list[Cond
             )
         found.append(Condition(name, comparison, float(limit)))
     return found
+
+
+def example(names: Collection[str]) -> str:
+    """Return a condition of a name that there is.
+
+    Examples
+    --------
+    >>> example(["auc", "ess"]), example(["auc"])
+    ('ess<0.2', 'auc>0.8')
+    """
+    return "ess<0.2" if "ess" in names else "auc>0.8"
 
 
 def holding(

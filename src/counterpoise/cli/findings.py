@@ -113,15 +113,16 @@ def _chosen(record: Record) -> Iterator[Block]:
     weights, model, guard = (record.at(key) for key in ("weights", "model", "guard"))
     if weights is not None and weights["weighter"] is not None:
         why = ""
-        if weights["candidates"]:
+        if len(weights["candidates"]) == 1:
+            why = ", for there are too few rows to choose by cross-validation"
+        elif weights["candidates"]:
             why = (
                 ", the simplest within one standard error of the best of "
                 f"{len(weights['candidates'])} by held-out score"
             )
         lines.append(f"weights: {weights['chosen']}{why}")
         if weights["certificate"] is not None:
-            holds = "holds" if weights["certificate"]["holds"] else "DOES NOT HOLD"
-            lines.append(f"proof {holds}: {weights['certificate']['words']}")
+            lines.append(_proof(weights))
     if guard is not None:
         lines.append(f"how much of them: {guard['reason']}")
     if model is not None:
@@ -133,6 +134,19 @@ def _chosen(record: Record) -> Iterator[Block]:
         lines.append(f"model: {model['type']}, {used}")
     if lines:
         yield Block("Chosen", tuple(lines))
+
+
+def _proof(weights: dict[str, Any]) -> str:
+    proof = weights["certificate"]
+    if proof["kind"] != "none":
+        holds = "holds" if proof["holds"] else "DOES NOT HOLD"
+        return f"proof {holds}: {proof['words']}"
+    if weights["chosen"] == "UniformWeights":
+        return "nothing is proved: all weights are one, nothing was minimised"
+    return (
+        "nothing is proved for this method; held-out log-loss of source against "
+        f"target {_number(proof['objective'])}"
+    )
 
 
 def _number(value: float | None) -> str:

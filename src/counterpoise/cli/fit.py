@@ -3,6 +3,7 @@
 import argparse
 from typing import Any
 
+from counterpoise.cli.fail_if import FIT_NUMBERS
 from counterpoise.cli.options import add_command
 from counterpoise.cli.run import OPTIONS
 
@@ -18,6 +19,7 @@ def add(commands: Any) -> None:
         [name for name in OPTIONS if name not in _ESTIMATES_ONLY],
         run,
         needs=("source", "label", "target", "out"),
+        numbers=FIT_NUMBERS,
         epilog="writes report.html, report.json, weights.parquet, model.skops and "
         "timings.json into the folder --out.",
     )

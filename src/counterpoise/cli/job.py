@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from counterpoise.cli import ending, estimators, weighters
-from counterpoise.cli.exits import WrongUse
+from counterpoise.cli.fail_if import ALL_NUMBERS, FIT_NUMBERS
 from counterpoise.cli.findings import of_end, of_record
 from counterpoise.cli.pair import Pair, read_pair
-from counterpoise.cli.performance import estimate
+from counterpoise.cli.performance import check_metric, check_metric_of, estimate
 from counterpoise.cli.progress import Progress, followed
-from counterpoise.cli.record import ALL_NUMBERS, FIT_NUMBERS, data_of, reproduced_by
+from counterpoise.cli.record import data_of, reproduced_by
 from counterpoise.cli.writing import (
     Write,
     check_folder,
@@ -42,7 +42,7 @@ def do(options: Namespace, *, estimates: bool) -> int:
     own = [options.out / name for name in FILES]
     conditions = ending.prepare(options, names, own)
     check_folder(options.out, FILES, force=options.force)
-    _check_metric(options.metric)
+    check_metric(options.metric)
     with followed(8 if estimates else 7, quiet=options.quiet) as progress:
         with ending.memory_limit(options):
             pair, model, performance = _done(options, progress, estimates=estimates)
@@ -85,6 +85,7 @@ def _done(
     for notice in pair.notices:
         progress.notice(notice)
     assert pair.task is not None
+    check_metric_of(options.metric, pair.task, options.label)
     weighter: Any = "auto"
     if options.weighter != "auto":
         weighter = weighters.build(
@@ -145,15 +146,3 @@ def _page(record: Record, progress: Progress) -> dict[str, Write]:
     except ImportError as error:
         progress.notice(f"there is no {PAGE}: {error}")
         return {}
-
-
-def _check_metric(metric: str | None) -> None:
-    if metric is None:
-        return
-    from sklearn.metrics import get_scorer_names
-
-    if metric not in get_scorer_names():
-        raise WrongUse(
-            f"--metric must be the name of a scorer of scikit-learn, got {metric!r}: "
-            "accuracy, roc_auc, neg_log_loss, neg_mean_squared_error, ..."
-        )

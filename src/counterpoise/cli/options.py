@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from counterpoise.cli.config import read_config
 from counterpoise.cli.exits import WRONG_USE, WrongUse
+from counterpoise.cli.fail_if import example
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
@@ -109,7 +110,8 @@ OPTIONS: dict[str, Option] = {
     "level": Option("level of the intervals (default: 0.95)", "share", 0.95, "SHARE"),
     "seed": Option("seed of all choices (default: 0)", "whole", 0, "N"),
     "fail-if": Option(
-        "end with code 3 if this holds, such as 'ess<0.2'; can be repeated",
+        "end with code 3 if this holds, such as '{example}'; can be repeated; names: "
+        "{names}",
         "texts",
         (),
         "CONDITION",
@@ -151,6 +153,7 @@ def add_command(
     needs: Collection[str] = (),
     defaults: Mapping[str, Any] | None = None,
     epilog: str | None = None,
+    numbers: Sequence[str] = (),
 ) -> None:
     """Add a command to the parser.
 
@@ -167,6 +170,8 @@ def add_command(
         Where they differ from those of `OPTIONS`.
     epilog : str
         The last lines of the help.
+    numbers : strings
+        Names that `--fail-if` knows.
     """
     parser = commands.add_parser(
         name,
@@ -177,7 +182,7 @@ def add_command(
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     for option in options:
-        _add(parser, option, needed=option in needs)
+        _add(parser, option, needed=option in needs, numbers=numbers)
 
     def complete(given: argparse.Namespace) -> argparse.Namespace:
         # argparse writes "max_memory" for --max-memory.
@@ -245,9 +250,17 @@ def read_value(name: str, value: Any) -> Any:
     return value
 
 
-def _add(parser: argparse.ArgumentParser, name: str, *, needed: bool) -> None:
+def _add(
+    parser: argparse.ArgumentParser,
+    name: str,
+    *,
+    needed: bool,
+    numbers: Sequence[str],
+) -> None:
     option = OPTIONS[name]
     about = option.help.replace("%(choices)s", ", ".join(option.choices or ()))
+    about = about.replace("{example}", example(numbers))
+    about = about.replace("{names}", ", ".join(numbers))
     about = f"{about} (needed)" if needed else about
     if option.kind == "flag":
         parser.add_argument(f"--{name}", action="store_true", help=about)

@@ -3,7 +3,71 @@
 from argparse import Namespace
 from typing import Any
 
+from counterpoise.cli.exits import WrongUse
+from counterpoise.cli.labels import CLASSIFICATION
 from counterpoise.cli.pair import Pair
+
+# How names of scikit-learn's scorers of numbers end, and how those of classes begin.
+_OF_NUMBERS = (
+    "r2",
+    "explained_variance",
+    "_error",
+    "_deviance",
+    "d2_absolute_error_score",
+)
+_OF_CLASSES = (
+    "accuracy",
+    "average_precision",
+    "balanced_accuracy",
+    "d2_brier_score",
+    "d2_log_loss_score",
+    "f1",
+    "jaccard",
+    "matthews_corrcoef",
+    "neg_brier_score",
+    "neg_log_loss",
+    "neg_negative_likelihood_ratio",
+    "positive_likelihood_ratio",
+    "precision",
+    "recall",
+    "roc_auc",
+    "top_k_accuracy",
+)
+
+
+def check_metric(metric: str | None) -> None:
+    """Refuse what is no scorer of scikit-learn."""
+    if metric is None:
+        return
+    from sklearn.metrics import get_scorer_names
+
+    if metric not in get_scorer_names():
+        raise WrongUse(
+            f"--metric must be the name of a scorer of scikit-learn, got {metric!r}: "
+            "accuracy, roc_auc, neg_log_loss, neg_mean_squared_error, ..."
+        )
+
+
+def check_metric_of(metric: str | None, task: str, label: str) -> None:
+    """Refuse a score of numbers for a label of classes, and the reverse.
+
+    Examples
+    --------
+    >>> check_metric_of("accuracy", "classification", "bought")
+    """
+    if metric is None:
+        return
+    holds = "classes" if task == CLASSIFICATION else "numbers"
+    scored = None
+    if metric.endswith(_OF_NUMBERS):
+        scored = "numbers"
+    elif metric.startswith(_OF_CLASSES):
+        scored = "classes"
+    if scored is not None and scored != holds:
+        raise WrongUse(
+            f"--metric {metric} is a score of {scored}, but the label {label!r} holds "
+            f"{holds}"
+        )
 
 
 def estimate(model: Any, pair: Pair, options: Namespace, *, cv: Any = None) -> Any:

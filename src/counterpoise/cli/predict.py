@@ -40,9 +40,9 @@ def run(options: argparse.Namespace) -> int:
     from counterpoise.cli.findings import of_end
     from counterpoise.cli.progress import followed
     from counterpoise.cli.terminal import show
-    from counterpoise.cli.writing import check_file, write_columns, write_file
+    from counterpoise.cli.writing import check_table, write_columns, write_file
 
-    check_file(options.out, force=options.force)
+    check_table(options.out, force=options.force)
     with followed(3, quiet=options.quiet) as progress:
         progress.step("reading the model and the table")
         model = read_model(options.model)

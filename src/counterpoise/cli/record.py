@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from counterpoise.cli.fail_if import SHORT_NAMES
 from counterpoise.cli.pair import Pair
 from counterpoise.cli.tables import Table
 from counterpoise.report.record import Record
@@ -24,31 +25,6 @@ _NOT_RECORDED = (
     "force",
     "quiet",
 )
-# Numbers of the record by the short names of --fail-if.
-_SHORT = {
-    "auc": "shift.auc",
-    "auc_low": "shift.auc_low",
-    "auc_high": "shift.auc_high",
-    "mmd": "shift.mmd",
-    "mmd_p_value": "shift.mmd_p_value",
-    "thin": "shift.thin",
-    "covered": "shift.covered",
-    "n_source": "data.source.rows",
-    "n_target": "data.target.rows",
-    "ess": "weights.effective_share",
-    "largest_weight": "weights.largest",
-    "exponent": "model.exponent",
-    "gain": "guard.gain",
-    "score": "headline.value",
-    "score_low": "headline.low",
-    "score_high": "headline.high",
-    "source_score": "headline.source",
-}
-ALL_NUMBERS = tuple(_SHORT)
-SHIFT_NUMBERS = ALL_NUMBERS[:9]
-WEIGHT_NUMBERS = ("n_source", "n_target", "ess", "largest_weight")
-FIT_NUMBERS = ALL_NUMBERS[:13]
-SCORE_NUMBERS = (*SHIFT_NUMBERS, *ALL_NUMBERS[13:])
 
 
 def data_of(pair: Pair) -> dict[str, Any]:
@@ -97,7 +73,7 @@ def flat_numbers(record: Record, names: Collection[str]) -> dict[str, float | No
     >>> flat_numbers(Record.from_dict({"shift": {"auc": 0.7}}), ["auc", "ess"])
     {'auc': 0.7, 'ess': None}
     """
-    found = {name: record.at(_SHORT[name]) for name in names}
+    found = {name: record.at(SHORT_NAMES[name]) for name in names}
     return {name: None if v is None else float(v) for name, v in found.items()}
 
 

@@ -35,12 +35,12 @@ def run(options: argparse.Namespace) -> int:
     from counterpoise.cli.writing import check_file, write_file
     from counterpoise.report import render
 
+    record = read_record(options.record)
     out = options.out
     if out is None and not options.text:
         out = options.record.with_suffix(".html")
     if out is not None:
         check_file(out, force=options.force)
-    record = read_record(options.record)
     page = render(record)
     if options.text:
         sys.stdout.write(page.text())
@@ -55,7 +55,12 @@ def read_record(path: Path) -> Any:
     from counterpoise.cli.exits import BadData
     from counterpoise.report import Record
 
+    if path.is_dir():
+        raise BadData(f"{path} is a folder, not a file")
     try:
         return Record.load(path)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise BadData(f"{path} cannot be read: {reason}") from error
     except (ValueError, TypeError) as error:
         raise BadData(f"{path}: {error}") from error

@@ -3,6 +3,7 @@
 import argparse
 from typing import Any
 
+from counterpoise.cli.fail_if import ALL_NUMBERS
 from counterpoise.cli.options import add_command
 
 OPTIONS = (
@@ -42,6 +43,7 @@ def add(commands: Any) -> None:
         OPTIONS,
         run,
         needs=("source", "label", "target", "out"),
+        numbers=ALL_NUMBERS,
         epilog="writes report.html, report.json, weights.parquet, model.skops and "
         "timings.json into the folder --out;\nwhere the source does not cover the "
         "target (code 4), the report with the diagnosis alone.",

@@ -3,6 +3,7 @@
 import argparse
 from typing import Any
 
+from counterpoise.cli.fail_if import WEIGHT_NUMBERS
 from counterpoise.cli.options import add_command
 
 _OPTIONS = (
@@ -36,6 +37,7 @@ def add(commands: Any) -> None:
         _OPTIONS,
         run,
         needs=("source", "target", "out"),
+        numbers=WEIGHT_NUMBERS,
         epilog="--out is a .parquet or .csv file: a row a source row, with its weight "
         "(the density ratio target/source, of mean one).",
     )
@@ -47,13 +49,13 @@ def run(options: argparse.Namespace) -> int:
     from counterpoise.cli.findings import of_end, of_record
     from counterpoise.cli.pair import read_pair
     from counterpoise.cli.progress import followed
-    from counterpoise.cli.record import WEIGHT_NUMBERS, data_of, reproduced_by
-    from counterpoise.cli.writing import check_file, write_columns, write_file
+    from counterpoise.cli.record import data_of, reproduced_by
+    from counterpoise.cli.writing import check_table, write_columns, write_file
     from counterpoise.report.record import Record
     from counterpoise.samples.encoding import as_numbers
 
     conditions = ending.prepare(options, WEIGHT_NUMBERS, [options.out])
-    check_file(options.out, force=options.force)
+    check_table(options.out, force=options.force)
     with followed(3, quiet=options.quiet) as progress, ending.memory_limit(options):
         progress.step("reading the tables")
         pair = read_pair(options)

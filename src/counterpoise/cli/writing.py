@@ -15,6 +15,8 @@ from counterpoise.cli.exits import WrongUse, listed
 
 # What `--json` calls the standard output.
 STDOUT = "-"
+# Endings of tables that can be written.
+TABLES = (".csv", ".parquet")
 
 # Writes one file at the path that it is given.
 Write = Callable[[Path], object]
@@ -55,6 +57,13 @@ def check_file(path: Path, *, force: bool, option: str = "--out") -> None:
     if os.path.lexists(path) and not force:
         raise WrongUse(f"{option} {path} is already there: --force overwrites")
     _check_writable(path.parent)
+
+
+def check_table(path: Path, *, force: bool) -> None:
+    """Refuse a table that cannot be written, or that has an ending of no table."""
+    if path.suffix.lower() not in TABLES:
+        raise WrongUse(f"--out {path} must end in {' or '.join(TABLES)}")
+    check_file(path, force=force)
 
 
 def write_folder(

@@ -1,9 +1,10 @@
 """The four questions of the first screen, each with its answer and how sure it is."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from counterpoise.report.metric_names import metric_in_words
+from counterpoise.report.metric_names import metric_in_words, source_rows
 from counterpoise.report.record import Record
 from counterpoise.report.wording import Sentence, count, figures, sentence, share
 from counterpoise.samples.overlap import (
@@ -21,6 +22,9 @@ _CLEAR, _LIKELY = 2.0, 1.0
 _FEW = 50.0
 # Labelled rows contradict an estimate from this p-value on.
 _SURPRISE = 0.05
+# What "about the same" means, in shares of the score: a half width of the interval,
+# or a difference and a whole width.
+_NARROW_HALF, _CLOSE, _NARROW = 0.15, 0.1, 0.5
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,39 @@ def answers_of(record: Record) -> tuple[Answer, ...]:
         _score_answer(record),
     )
     return tuple(answer for answer in found if answer is not None)
+
+
+def is_within(headline: Mapping[str, Any]) -> bool:
+    """Return whether the source's score lies in the interval of the target's."""
+    low, high = headline.get("low"), headline.get("high")
+    return low is not None and low <= headline["source"] <= high
+
+
+def is_about_the_same(headline: Mapping[str, Any]) -> bool:
+    """Return whether the target's score is the source's, and well enough known."""
+    if not is_within(headline):
+        return False
+    width = headline["high"] - headline["low"]
+    unit = abs(headline["source"])
+    is_close = abs(headline["value"] - headline["source"]) < _CLOSE * unit
+    return bool(
+        width <= 2 * _NARROW_HALF * unit
+        or (is_close and width < _NARROW * abs(headline["value"]))
+    )
+
+
+def has_labels(record: Record) -> bool:
+    """Return whether labels of new rows were used."""
+    metrics = record.at("performance.metrics", {})
+    return any(one.get("check") or one.get("labelled") for one in metrics.values())
+
+
+def is_contradicted(record: Record) -> bool:
+    """Return whether labels of new rows say that p(y | x) has changed."""
+    metric = record.at("headline.metric")
+    metrics = record.at("performance.metrics", {})
+    check = (metrics.get(metric) or {}).get("check")
+    return check is not None and check["p_value"] < _SURPRISE
 
 
 def _shift_answer(record: Record) -> Answer | None:
@@ -158,11 +195,15 @@ def _score_answer(record: Record) -> Answer | None:
     if not headline.get("higher_is_better"):
         worse = headline["value"] > headline["source"]
     low, high = headline.get("low"), headline.get("high")
-    inside = low is not None and low <= headline["source"] <= high
-    short = "About the same" if inside else "Worse" if worse else "Better"
-    tone = CARE if worse and not inside else GOOD
+    short, tone = ("Worse", CARE) if worse else ("Better", GOOD)
+    if is_about_the_same(headline):
+        short, tone = "About the same", GOOD
+    elif is_within(headline):
+        between = f"{figures(low)} and {figures(high)}"
+        short, tone = f"Cannot be told well: somewhere between {between}", CARE
+    rows = source_rows(record)
     told = sentence(
-        "On training data its {} is {}; on the new data expect {}.",
+        f"On {rows} its {{}} is {{}}; on the new data expect {{}}.",
         words.name,
         figures(headline["source"], "headline.source"),
         figures(headline["value"], "headline.value"),
@@ -183,13 +224,21 @@ def _score_answer(record: Record) -> Answer | None:
             figures(high, "headline.high"),
             share(headline["level"], "headline.level"),
         )
-    check = record.at(f"performance.metrics.{headline['metric']}.check")
+    metrics = record.at("performance.metrics", {})
+    check = (metrics.get(headline["metric"]) or {}).get("check")
     if check is not None:
-        surprise = check["p_value"] < _SURPRISE
-        short, tone = ("Doubtful", CARE) if surprise else (short, tone)
+        surprise = is_contradicted(record)
+        by_labels = headline["estimate"] == "labelled"
+        if surprise and not by_labels:
+            short, tone = "Doubtful", CARE
         sure += sentence(" {} labelled new rows were looked at: ", _labelled(check))
         sure += sentence(
-            "they do not fit the estimate." if surprise else "they fit the estimate."
+            "they fit the estimate."
+            if not surprise
+            else "the number is theirs, and what was estimated without them does not "
+            "fit."
+            if by_labels
+            else "they do not fit the estimate."
         )
     return Answer("How good will it be there?", short, tone, told, sure)
 

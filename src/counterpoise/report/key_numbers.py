@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from counterpoise.report.metric_names import metric_in_words
+from counterpoise.report.metric_names import metric_in_words, source_rows
 from counterpoise.report.record import Record
 from counterpoise.report.wording import (
     Number,
@@ -38,7 +38,7 @@ def _score(record: Record) -> KeyNumber | None:
     beside: Sentence = ()
     if headline.get("low") is not None:
         beside = sentence(
-            "{} to {}; training data: {}",
+            f"{{}} to {{}}; {source_rows(record)}: {{}}",
             figures(headline["low"], "headline.low"),
             figures(headline["high"], "headline.high"),
             figures(headline["source"], "headline.source"),

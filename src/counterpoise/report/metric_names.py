@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from counterpoise.report.record import Record
+
 
 @dataclass(frozen=True)
 class MetricWords:
@@ -41,6 +43,19 @@ _WORDS = {
         "mean absolute error", "the average distance from the truth"
     ),
 }
+
+
+def source_rows(record: Record) -> str:
+    """Return what the rows are on which the source's score was measured.
+
+    Without a fit in the record they are not those that the model was fitted to.
+
+    Examples
+    --------
+    >>> source_rows(Record.from_dict({"model": {}})), source_rows(Record({}))
+    ('training data', 'the labelled rows')
+    """
+    return "training data" if "model" in record else "the labelled rows"
 
 
 def metric_in_words(name: str) -> MetricWords:

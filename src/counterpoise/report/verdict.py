@@ -1,12 +1,24 @@
 """The first screen in words: what to do, how sure, why, and what next."""
 
+import shlex
 from dataclasses import dataclass
 
-from counterpoise.report.answers import CARE, GOOD, PLAIN, STOP, Answer, answers_of
+from counterpoise.report.answers import (
+    CARE,
+    GOOD,
+    PLAIN,
+    STOP,
+    Answer,
+    answers_of,
+    has_labels,
+    is_about_the_same,
+    is_contradicted,
+    is_within,
+)
 from counterpoise.report.key_numbers import KeyNumber, key_numbers_of
-from counterpoise.report.metric_names import metric_in_words
+from counterpoise.report.metric_names import metric_in_words, source_rows
 from counterpoise.report.record import Record
-from counterpoise.report.wording import Name, Sentence, figures, sentence
+from counterpoise.report.wording import Name, Sentence, figures, joined, sentence
 from counterpoise.samples.overlap import (
     COVERED,
     NO_OVERLAP,
@@ -15,6 +27,9 @@ from counterpoise.samples.overlap import (
     THIN_IN_PART,
     TOO_FEW,
 )
+
+# Columns that are named as telling the samples apart, and commands with --drop.
+_NAMED, _WITH_DROP = 3, ("run", "fit", "diagnose", "weigh")
 
 
 @dataclass(frozen=True)
@@ -58,6 +73,12 @@ def verdict_of(record: Record) -> Verdict:
 def _title(record: Record) -> tuple[str, str]:
     word, model = record.at("shift.verdict"), record.at("model")
     adapted = bool(record.at("model.adapted", False))
+    if is_contradicted(record) and word != NO_OVERLAP:
+        return (
+            CARE,
+            "The labelled new rows contradict the estimate: the relation between "
+            "columns and label has changed.",
+        )
     if word is None:
         if record.at("weights.weighter") is not None:
             return PLAIN, "Training rows were weighted to resemble the new data."
@@ -95,9 +116,10 @@ def _lead(record: Record) -> Sentence:
     word = record.at("shift.verdict")
     adapted = bool(record.at("model.adapted", False))
     has_model = "model" in record
+    contradicted = is_contradicted(record)
     found = {
-        NO_SHIFT: "A classifier could not tell new rows from training rows. What you "
-        "measured on training data should hold.",
+        NO_SHIFT: "A classifier could not tell new rows from training rows."
+        + ("" if contradicted else " What you measured on training data should hold."),
         SMALL_SHIFT: "The new rows differ a little from the training rows, and lie "
         "where there are training rows.",
         COVERED: "The new rows differ from the training rows, but lie where there are "
@@ -108,7 +130,12 @@ def _lead(record: Record) -> Sentence:
         "weighting the training rows can make up for data that are not there.",
         TOO_FEW: "Chance alone could make these numbers, with or without a shift.",
     }.get(str(word), "")
-    if has_model and word in (COVERED, SMALL_SHIFT, THIN_IN_PART):
+    if contradicted and found:
+        found += (
+            " But rows alike in all columns have other labels than before, and neither "
+            "weights nor an estimate without labels can make up for that."
+        )
+    elif has_model and word in (COVERED, SMALL_SHIFT, THIN_IN_PART):
         found += (
             " Letting training rows that resemble the new ones count more makes the "
             "model better there."
@@ -129,49 +156,34 @@ def _steps(record: Record) -> tuple[Sentence, ...]:
             sentence("Do not rely on a model of these training data there."),
             sentence("Label some of the new rows, or collect training rows like them."),
         ]
-        apart = _separating(record)
-        if apart is not None:
-            steps.append(
-                sentence(
-                    "Look at the column {}: it alone tells the two apart. If it is a "
-                    "date, a counter or an identifier that the model does not need, "
-                    "leave it out and run again.",
-                    apart,
-                )
-            )
+        steps += _separating(record)
         return tuple(steps)
+    contradicted = is_contradicted(record)
+    if contradicted:
+        steps.append(
+            sentence(
+                "Do not go by the old relation: label more of the new rows, drawn by "
+                "chance, and fit a model to them."
+            )
+        )
     if word == TOO_FEW:
-        return (sentence("Come back with more rows, 100 of each if you can."),)
-    if word == NO_SHIFT:
+        steps.append(sentence("Come back with more rows, 100 of each if you can."))
+        return tuple(steps)
+    if contradicted:
+        pass
+    elif word == NO_SHIFT:
         steps.append(sentence("Nothing needs to be done. Look again when data change."))
     elif has_model and adapted:
         steps.append(sentence("Use the adapted model for the new data."))
     elif has_model:
         steps.append(sentence("Use the model as it is; weights do not help it."))
     elif word is not None:
+        by = "`counterpoise run`" if record.at("reproduce.command") else "Adapted"
         steps.append(
-            sentence(
-                "Fit your model by Adapted: it tries weights and says if they help."
-            )
+            sentence(f"Fit your model by {by}: it tries weights and says if they help.")
         )
-    headline = record.at("headline")
-    if headline is not None and word != NO_SHIFT:
-        same = headline.get("low") is not None and (
-            headline["low"] <= headline["source"] <= headline["high"]
-        )
-        steps.append(
-            sentence(
-                "Plan with an expected {} of {}"
-                + (
-                    "; that is within the margin of the {} of the training data."
-                    if same
-                    else ", not with the {} of the training data."
-                ),
-                metric_in_words(headline["metric"]).name,
-                figures(headline["value"], "headline.value"),
-                figures(headline["source"], "headline.source"),
-            )
-        )
+    if word != NO_SHIFT or contradicted:
+        steps += _plan(record)
     if word == THIN_IN_PART:
         steps.append(
             sentence(
@@ -179,7 +191,7 @@ def _steps(record: Record) -> tuple[Sentence, ...]:
                 "training rows like them; do not trust predictions there before."
             )
         )
-    if word in (COVERED, SMALL_SHIFT, THIN_IN_PART):
+    if word in (COVERED, SMALL_SHIFT, THIN_IN_PART) and not has_labels(record):
         steps.append(
             sentence(
                 "If you can, label a few new rows drawn by chance: only labels can "
@@ -189,9 +201,65 @@ def _steps(record: Record) -> tuple[Sentence, ...]:
     return tuple(steps)
 
 
-def _separating(record: Record) -> Name | None:
+def _plan(record: Record) -> tuple[Sentence, ...]:
+    """Return which score to plan with."""
+    headline = record.at("headline")
+    if headline is None:
+        return ()
+    if is_contradicted(record) and headline["estimate"] != "labelled":
+        return ()
+    name = metric_in_words(headline["metric"]).name
+    rows = source_rows(record)
+    rows = "the training data" if rows == "training data" else rows
+    value = figures(headline["value"], "headline.value")
+    source = figures(headline["source"], "headline.source")
+    if is_within(headline) and not is_about_the_same(headline):
+        return (
+            sentence(
+                f"Plan for any {{}} between {{}} and {{}}: too little is known to say "
+                f"whether it differs from the {{}} of {rows}.",
+                name,
+                figures(headline["low"], "headline.low"),
+                figures(headline["high"], "headline.high"),
+                source,
+            ),
+        )
+    told = (
+        f"; that is within the margin of the {{}} of {rows}."
+        if is_within(headline)
+        else f", not with the {{}} of {rows}."
+    )
+    return (sentence(f"Plan with an expected {{}} of {{}}{told}", name, value, source),)
+
+
+def _separating(record: Record) -> tuple[Sentence, ...]:
+    """Return what to do about columns that alone tell the two samples apart."""
     features = record.at("shift.features", [])
-    for one in sorted(features, key=lambda one: -(one.get("effect") or 0.0)):
-        if max(one.get("ks") or 0.0, one.get("total_variation") or 0.0) > 0.99:
-            return Name(one["name"])
-    return None
+    found = [
+        str(one["name"])
+        for one in sorted(features, key=lambda one: -(one.get("effect") or 0.0))
+        if max(one.get("ks") or 0.0, one.get("total_variation") or 0.0) > 0.99
+    ][:_NAMED]
+    if not found:
+        return ()
+    names = joined([(Name(name),) for name in found], ", ")
+    option: Sentence = ()
+    if record.at("reproduce.command") in _WITH_DROP:
+        option = sentence(
+            " (--drop {}, or --id {} if it names the rows)",
+            Name(shlex.quote(",".join(found))),
+            Name(shlex.quote(found[0])),
+        )
+    if len(found) == 1:
+        template = (
+            "Look at the column {}: it alone tells the two apart. If it is a date, a "
+            "counter or an identifier that the model does not need, leave it out{} and "
+            "run again."
+        )
+    else:
+        template = (
+            "Look at the columns {}: each alone tells the two apart. Those that are a "
+            "date, a counter or an identifier that the model does not need leave "
+            "out{} and run again."
+        )
+    return (sentence(template, names, option),)

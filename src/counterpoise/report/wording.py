@@ -82,13 +82,15 @@ def joined(sentences: Sequence[Sentence], between: str = " ") -> Sentence:
 def readable(text: str, longest: int = LONGEST_NAME) -> str:
     r"""Return a name that can be seen, on one line and not too long.
 
-    Control characters and those that turn the direction of writing are spelt out.
+    Control characters and those that turn the direction of writing are spelt out;
+    a space that does not break is a space.
 
     Examples
     --------
     >>> readable("a\x00b"), readable(""), readable("  ")
     ('a\\x00b', '(no name)', '(2 spaces)')
     """
+    text = text.replace(NARROW, " ")
     if not text:
         return "(no name)"
     if not text.strip(" "):

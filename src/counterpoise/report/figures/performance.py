@@ -12,7 +12,7 @@ from counterpoise.report.figures.canvas import (
     svg,
 )
 from counterpoise.report.figures.drawing import DataTable, Drawing, section_of
-from counterpoise.report.metric_names import metric_in_words
+from counterpoise.report.metric_names import metric_in_words, source_rows
 from counterpoise.report.record import Record
 from counterpoise.report.wording import figures, sentence, share
 
@@ -156,7 +156,8 @@ def performance_drawing(record: Record) -> Drawing | None:
         "performance",
         "How good will the model be on the new data?",
         sentence(
-            "The score on training data (circle) is what is usually reported. The "
+            f"The score on {source_rows(record)} (circle) is what is usually "
+            "reported. The "
             "others estimate the score on the new data without needing its labels, "
             "each in its own way and on its own assumption; the diamond is the one to "
             "go by. Lines are intervals."
@@ -180,7 +181,7 @@ def _estimates_told(record: Record, metric: str) -> Any:
             figures(headline["high"], "headline.high"),
         )
     return sentence(
-        "{}: {} on training data, {} expected on the new data{}.",
+        f"{{}}: {{}} on {source_rows(record)}, {{}} expected on the new data{{}}.",
         words.name[:1].upper() + words.name[1:],
         figures(headline["source"], "headline.source"),
         figures(headline["value"], "headline.value"),

@@ -143,12 +143,19 @@ def validation_drawing(record: Record) -> Drawing | None:
             svg(lambda ax: draw_candidates(ax, candidates), "selection", height=height)
         )
         chosen = next(k for k, one in enumerate(candidates) if one["chosen"])
+        taken_one = Name(candidates[chosen]["candidate"])
         told.append(
             sentence(
                 "Of {} ways to weigh, {} was taken: the simplest whose held-out score "
                 "is within one standard error of the best.",
                 str(len(candidates)),
-                Name(candidates[chosen]["candidate"]),
+                taken_one,
+            )
+            if len(candidates) > 1
+            else sentence(
+                "There were too few rows to choose weights by cross-validation: {} was "
+                "taken.",
+                taken_one,
             )
         )
         rows += [

@@ -1,5 +1,6 @@
 """The rows behind fitted weights: looked at for aggregates, never kept."""
 
+import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,7 +32,11 @@ class SeenRows:
         samples = getattr(weighter, "_samples_", None)
         if samples is None:
             return None
-        return cls(samples, weighter.weigh(samples.source), _columns(weighter, encoder))
+        with warnings.catch_warnings():
+            # The rows are kept as numbers, whatever names their columns had.
+            warnings.filterwarnings("ignore", message="X does not have valid feature")
+            weights = weighter.weigh(samples.source)
+        return cls(samples, weights, _columns(weighter, encoder))
 
     @property
     def n_target(self) -> int:

@@ -1,0 +1,55 @@
+"""What is said of the weights is what is proved of them."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression
+
+from counterpoise import Adapted, AutoWeights, DiscriminatorWeights
+from counterpoise.cli.findings import of_record
+from counterpoise.datasets import make_sinc_shift
+from counterpoise.report import Record
+
+
+def chosen(fitted):
+    blocks = of_record(Record.of(fitted))
+    return "\n".join(next(one for one in blocks if one.title == "Chosen").lines)
+
+
+@pytest.fixture(scope="module")
+def shift():
+    return make_sinc_shift(random_state=0)
+
+
+def test_nothing_is_said_to_be_proved_of_a_classifier(shift):
+    fitted = DiscriminatorWeights(random_state=0).fit(shift.X, X_target=shift.X_target)
+    said = chosen(fitted)
+    assert "nothing is proved for this method; held-out log-loss" in said
+    assert f"{fitted.log_loss_:.4g}" in said
+    assert "proof holds" not in said
+
+
+def test_too_few_rows_to_choose_by_are_told(shift):
+    with pytest.warns(UserWarning, match="too few"):
+        fitted = AutoWeights(random_state=0).fit(
+            shift.X[:12], X_target=shift.X_target[:12]
+        )
+    said = chosen(fitted)
+    assert "too few rows to choose by cross-validation" in said
+    assert "standard error" not in said
+    assert "all weights are one" in said
+
+
+@pytest.mark.parametrize("weighter", ["auto", DiscriminatorWeights(random_state=0)])
+def test_a_summary_has_no_seconds_and_no_proof_where_there_is_none(shift, weighter):
+    model = Adapted(LinearRegression(), weighter, random_state=0)
+    model.fit(shift.X, shift.y, X_target=shift.X_target)
+    solution = model.weighter_.solution_
+    told = model.summary()
+    object.__setattr__(solution, "seconds", 1e6)
+    assert model.summary() == told
+    if solution.certificate.kind == "none":
+        assert "nothing is proved" in told
+        assert "converged" not in told
+    else:
+        assert f"gap {solution.certificate.gap:.2e} at tol {solution.tol:g}" in told
+    assert np.isfinite(model.exponent_)

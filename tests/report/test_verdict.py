@@ -1,0 +1,115 @@
+"""The first screen says no more than the record does."""
+
+import pytest
+from report.records_at_hand import full
+
+from counterpoise.report import Record, render
+from counterpoise.report.verdict import verdict_of
+from counterpoise.report.wording import told
+
+CHECK = {
+    "difference": 0.2,
+    "error": 0.05,
+    "statistic": 4.0,
+    "p_value": 0.001,
+    "n_labelled": 40,
+    "words": "",
+}
+
+
+def score_answer(**headline):
+    found = full()
+    found["headline"] |= headline
+    return verdict_of(Record.from_dict(found)).answers[-1]
+
+
+def steps_of(found):
+    return [told(step) for step in verdict_of(Record.from_dict(found)).steps]
+
+
+def test_a_space_that_does_not_break_is_not_spelt_out():
+    found = full()
+    found["shift"]["thin_rows"] = {
+        "n_rows": 99,
+        "n_scored": 200,
+        "columns": [
+            {
+                "name": "region",
+                "kind": "categories",
+                "shares": [{"category": "east", "share": 0.936, "source_share": 0.1}],
+            }
+        ],
+    }
+    page = render(found)
+    assert r"\xa0" not in page.html + page.text()
+    assert "east 93.6 %" in page.text()
+
+
+@pytest.mark.parametrize(
+    ("low", "value", "high", "short"),
+    [
+        (0.18, 0.205, 0.23, "About the same"),
+        (0.17, 0.205, 0.26, "About the same"),
+        (0.10, 0.205, 0.40, "Cannot be told well: somewhere between 0.100 and 0.400"),
+        (0.17, 0.230, 0.26, "Cannot be told well: somewhere between 0.170 and 0.260"),
+        (0.25, 0.300, 0.35, "Worse"),
+        (0.05, 0.100, 0.15, "Better"),
+    ],
+)
+def test_a_score_is_the_same_only_if_it_is_well_known(low, value, high, short):
+    answer = score_answer(source=0.2, low=low, value=value, high=high)
+    assert answer.short == short
+
+
+def test_labels_that_contradict_the_estimate_lead():
+    found = full()
+    found["performance"]["metrics"]["neg_log_loss"]["check"] = CHECK
+    first = verdict_of(Record.from_dict(found))
+    assert first.title.startswith("The labelled new rows contradict the estimate")
+    assert "has changed" in first.title
+    steps = steps_of(found)
+    assert not steps[0].startswith("Use the")
+    assert not any("Use the adapted model" in step for step in steps)
+
+
+def test_a_score_that_was_measured_by_labels_is_not_doubtful():
+    found = full()
+    found["performance"]["metrics"]["neg_log_loss"]["check"] = CHECK
+    assert verdict_of(Record.from_dict(found)).answers[-1].short == "Doubtful"
+    found["headline"] |= {"estimate": "labelled", "value": 2.2, "low": 2, "high": 2.4}
+    first = verdict_of(Record.from_dict(found))
+    assert first.answers[-1].short == "Worse"
+    assert any("expected log-loss of 2.20" in told(step) for step in first.steps)
+
+
+def test_nobody_who_gave_labels_is_asked_for_a_few():
+    found = full()
+    assert any("label a few new rows" in step for step in steps_of(found))
+    found["performance"]["metrics"]["neg_log_loss"]["check"] = {
+        **CHECK,
+        "p_value": 0.5,
+    }
+    assert not any("label a few new rows" in step for step in steps_of(found))
+
+
+@pytest.mark.parametrize("command", ["run", None])
+def test_columns_that_tell_all_apart_are_named_with_the_option(command):
+    found = full()
+    found["shift"]["verdict"] = "no overlap"
+    found["reproduce"]["command"] = command
+    found["shift"]["features"][0] |= {"name": "day", "ks": 1.0, "effect": 99.0}
+    found["shift"]["features"][1] |= {"name": "row id", "ks": 1.0, "effect": 98.0}
+    last = steps_of(found)[-1]
+    assert "the columns day, row id: each alone" in last
+    assert ("--drop 'day,row id', or --id" in last) == (command == "run")
+
+
+def test_rows_that_were_not_fitted_to_are_no_training_data():
+    found = full()
+    del found["model"], found["guard"], found["weights"]
+    found["reproduce"]["command"] = "evaluate"
+    answer = verdict_of(Record.from_dict(found)).answers[-1]
+    assert told(answer.told).startswith("On the labelled rows its log-loss is")
+    assert "`counterpoise run`" in steps_of(found)[0]
+    del found["reproduce"]
+    assert "Adapted" in steps_of(found)[0]
