@@ -697,7 +697,12 @@ def test_scikit_learns_checks_pass_with_a_target_too(inner: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         check_estimator(
-            _ToItself(inner, random_state=0),
+            _ToItself(
+                inner,
+                MixtureKLIEP(statistics="linear", force=True),
+                guard=True,
+                random_state=0,
+            ),
             expected_failed_checks={
                 "check_dtype_object": "a cell that is a dict is refused by its column, "
                 "in other words than scikit-learn's"

@@ -143,6 +143,8 @@ def are_classes(y: Any) -> bool:
 
 def check_none_missing(y: Any) -> None:
     """Refuse labels with a gap, by its row."""
+    if y is None:
+        raise ValueError("Adapted requires y to be passed, but the target y is None")
     labels = np.asarray(y)
     if labels.dtype.kind == "f":
         gaps = np.isnan(labels)
