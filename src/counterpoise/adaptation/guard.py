@@ -1,10 +1,12 @@
 """How much of the weights to use: none, unless the user's own loss gains by them."""
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import UndefinedMetricWarning
 
 from counterpoise.adaptation.routing import rows_of
 from counterpoise.evaluation.metrics import Metric
@@ -212,12 +214,15 @@ class _Tried:
         for k, (kept, out) in enumerate(self.folds):
             held_X, held_y = rows_of(self.X, out), rows_of(self.y, out)
             models = self._models(kept, k)
-            values.append(
-                [
-                    metric.value(m, held_X, held_y, sample_weight=count[out])
-                    for m in models
-                ]
-            )
+            with warnings.catch_warnings():
+                # What is not defined is counted and told.
+                warnings.simplefilter("ignore", UndefinedMetricWarning)
+                values.append(
+                    [
+                        metric.value(m, held_X, held_y, sample_weight=count[out])
+                        for m in models
+                    ]
+                )
         found = np.array(values).T
         # An area under the curve needs two classes, for one.
         defined = np.isfinite(found).all(axis=0)
