@@ -33,8 +33,8 @@ def add(commands: Any) -> None:
         "do the main job on bundled data, and compare it with the truth",
         ("out", "estimator", "seed", "quiet"),
         run,
-        defaults={"out": "out/demo", "estimator": "linear"},
-        epilog="--out is the demo's own folder (default: out/demo): what an earlier "
+        defaults={"out": "out", "estimator": "linear"},
+        epilog="--out is the demo's own folder (default: out): what an earlier "
         "demo wrote there is\nmade anew, files of others are never overwritten.",
     )
 
