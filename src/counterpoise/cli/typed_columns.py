@@ -149,11 +149,17 @@ def _texts(table: Table, name: str, stored: str) -> NDArray[Any]:
     column = table.columns[name]
     if stored == CATEGORIES and pyarrow.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    values = column.to_pylist()
-    out = np.empty(len(values), dtype=object)
-    # NaN is missing too, and differs from itself.
-    out[:] = [math.nan if v is None or v != v else _text(v) for v in values]
-    return out
+    if len(column) == 0:
+        return np.empty(0, dtype=object)
+    coded = pyarrow.chunked_array(column).combine_chunks().dictionary_encode()
+    # NaN is missing too, and differs from itself; the last text is for what is missing.
+    texts = np.array(
+        [math.nan if v != v else _text(v) for v in coded.dictionary.to_pylist()]
+        + [math.nan],
+        dtype=object,
+    )
+    codes = coded.indices.fill_null(len(texts) - 1)
+    return texts[codes.to_numpy(zero_copy_only=False)]
 
 
 def _moments(table: Table, name: str, stored: str) -> NDArray[np.datetime64]:

@@ -14,6 +14,8 @@ from counterpoise.validation import Matrix, warn_user
 NEARLY_CONSTANT = 1e-6
 # Rows are far out beyond this many times the distance within which this share lies.
 FAR, BULK = 5.0, 0.9
+# As many rows tell where the bulk of a column lies.
+ENOUGH_ROWS = 10_000
 
 
 def pooled_scale(samples: TwoSamples, names: tuple[str, ...] | None = None) -> Array:
@@ -71,7 +73,8 @@ def column_limits(samples: Iterable[tuple[Array, Array]]) -> tuple[Array, Array]
     Parameters
     ----------
     samples : pairs of arrays of shape (n, d) and (n,)
-        Rows, and what each counts; shares sum to one.
+        Rows, and what each counts; shares sum to one. Of many rows every k-th is looked
+        at, some 10,000.
 
     Examples
     --------
@@ -80,7 +83,9 @@ def column_limits(samples: Iterable[tuple[Array, Array]]) -> tuple[Array, Array]
     (array([-20.]), array([30.]))
     """
     lows, highs, reaches = [], [], []
-    for rows, share in samples:
+    for all_rows, shares in samples:
+        step = max(len(all_rows) // ENOUGH_ROWS, 1)
+        rows, share = all_rows[::step], shares[::step]
         middle, reach = np.array([_middle_and_reach(x, share) for x in rows.T]).T
         lows.append(middle)
         highs.append(middle)

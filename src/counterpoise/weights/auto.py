@@ -157,16 +157,25 @@ class AutoWeights(WeightEstimator):
         seed = self._seed()
         rows, aims = thinned(samples, seed)
         enough = min(len(rows), len(aims)) >= FEWEST_ROWS
-        logs = self._domain_logs(samples, rows, aims, seed) if enough else None
-        uncovered = None if logs is None else _thin(*logs, samples)
-        if uncovered is not None and uncovered > NONE and not self.force:
-            raise NoOverlapError(uncovered, "thin")
-        reached = np.ones(samples.target.shape[0], dtype=bool)
-        if logs is not None:
-            beyond = logs[1] > logs[0].max()
-            left = int(np.count_nonzero(~beyond[aims]))
-            if left >= FEWEST_ROWS and float(samples.target_share[beyond].sum()) > HOLE:
-                reached = ~beyond
+        some = samples.take(rows, aims)
+        uncovered, reached = None, np.ones(samples.target.shape[0], dtype=bool)
+        if enough:
+            guard = self._fitted_to(
+                some, DiscriminatorWeights(force=True, random_state=seed)
+            )
+            told = guard.held_out_
+            uncovered = _thin(np.log(told.source), np.log(told.target), some)
+            if uncovered > NONE and not self.force:
+                raise NoOverlapError(uncovered, "thin")
+            beyond = told.target > told.source.max()
+            if float(some.target_share[beyond].sum()) > HOLE:
+                # Some of the source rows that were not looked at may lie there.
+                source = _with_others(guard, told.source, rows, samples.source)
+                target = _with_others(guard, told.target, aims, samples.target)
+                beyond = target > source.max()
+                hole = float(samples.target_share[beyond].sum()) > HOLE
+                if hole and np.count_nonzero(~beyond[aims]) >= FEWEST_ROWS:
+                    reached = ~beyond
         aims = aims[reached[aims]]
         some = samples.take(rows, aims)
         samples = samples.take(np.arange(samples.source.shape[0]), reached)
@@ -196,20 +205,6 @@ class AutoWeights(WeightEstimator):
 
     def _bounded(self, weights: Array) -> Array:
         return np.clip(weights, SMALLEST_WEIGHT, self.largest_weight_)
-
-    def _domain_logs(
-        self, samples: TwoSamples, rows: Indices, aims: Indices, seed: int
-    ) -> tuple[Array, Array]:
-        """Return a log ratio of all rows, each scored without it."""
-        some = samples.take(rows, aims)
-        guard = self._fitted_to(
-            some, DiscriminatorWeights(force=True, random_state=seed)
-        )
-        told = guard.held_out_
-        return (
-            np.log(_with_others(guard, told.source, rows, samples.source)),
-            np.log(_with_others(guard, told.target, aims, samples.target)),
-        )
 
     def _fit_chosen(
         self, weighter: WeightEstimator, samples: TwoSamples, seed: int
