@@ -3,7 +3,8 @@
 For every shift and learner: 2,000 source rows to fit, 2,000 held out, 2,500 target rows
 without labels (or what there is), the truth on other target rows. Squared error or
 log-loss; beside NannyML on the same rows: squared error (DLE), error rate and AUC
-(CBPE). The shifts of the bars overlap and have no known change of p(y | x).
+(CBPE). The shifts of the bars overlap and have no known change of p(y | x). Draws are
+kept (`kept_draws`).
 """
 
 import os
@@ -11,6 +12,7 @@ from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 import numpy as np
+from kept_draws import kept_draw
 from nannyml_peer import MissingPeerError, ask
 from reporting import bar, table
 from shifts import Shift, shifts
@@ -42,7 +44,7 @@ def run(quick: bool) -> dict:
     """Measure all shifts and judge the estimates."""
     resamplings = int(os.environ.get("DRAWS", "2" if quick else "5"))
     names = [shift.name for shift in shifts()]
-    tasks = [(k, seed) for k in range(len(names)) for seed in range(resamplings)]
+    tasks = [(k, seed) for seed in range(resamplings) for k in range(len(names))]
     with ProcessPoolExecutor(max_workers=int(os.environ.get("WORKERS", "2"))) as pool:
         found = list(pool.map(_job, tasks))
     rows, peers, errors, ours, theirs = [], [], {}, [], []
@@ -197,7 +199,9 @@ def _job(task: tuple[int, int]) -> dict[str, Any]:
 
     warnings.simplefilter("ignore")
     index, seed = task
-    return one(list(shifts())[index], seed)
+    return kept_draw(
+        "estimates", f"{index}-{seed}", lambda: one(list(shifts())[index], seed)
+    )
 
 
 def _mean(values: list) -> float | None:

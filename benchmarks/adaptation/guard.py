@@ -4,20 +4,21 @@ Real shifts x three learners x resamplings: target loss of the plain learner, of
 `Adapted` with its guard, of the same weights unguarded, of every single weighter, and
 of an oracle that is trained on labelled target rows. Differences are paired over
 resamplings; Holm's correction is over all pairs that the overlap check lets through.
-Every draw is kept in out/benchmarks/guard/, and one that is there is not made again.
+Rows keep the order of their table; recordings have `cv="blocks"`, and once more folds
+drawn by chance, as a user would have them who does not know ("auto, by chance").
+Draws are kept (`kept_draws`).
 """
 
-import json
 import os
 from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+from kept_draws import kept_draw
 from reporting import bar, table
 from scipy.stats import ttest_1samp
 from shifts import Shift, shifts
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
@@ -51,8 +52,7 @@ SINGLE = {
     "mixture": MixtureKLIEP,
     "discriminator": DiscriminatorWeights,
 }
-KEPT = Path(__file__).parents[2] / "out" / "benchmarks" / "guard"
-METHODS = ("auto", "auto, e = 1", *SINGLE, "oracle")
+METHODS = ("auto", "auto, by chance", "auto, e = 1", *SINGLE, "oracle")
 
 
 def learners(kind: str, n_columns: int) -> dict[str, Any]:
@@ -101,7 +101,7 @@ def one(shift: Shift, seed: int) -> dict[str, Any]:
     """Return the losses of one resampling of a shift, learner by learner."""
     rng = np.random.default_rng(seed)
     X, y, T, ty = shift.X, shift.y, shift.X_target, shift.y_target
-    rows = rng.permutation(len(X))[: min(ROWS, int(0.7 * len(X)))]
+    rows = np.sort(rng.permutation(len(X))[: min(ROWS, int(0.7 * len(X)))])
     aims = rng.permutation(len(T))
     unlabelled = aims[: min(ROWS, len(T) // 2)]
     test = aims[len(T) // 2 :][:TEST_ROWS]
@@ -127,18 +127,22 @@ def one(shift: Shift, seed: int) -> dict[str, Any]:
         plain = loss(fit_weighted(learner, X, y, None))
         losses = {"plain": plain}
         try:
-            auto = Adapted(learner, weighter, guard=True, random_state=seed)
+            cv = "blocks" if shift.in_time_order else None
+            auto = Adapted(learner, weighter, cv=cv, guard=True, random_state=seed)
             auto.fit(X, y, X_target=(T,))
-            losses["auto"] = loss(auto)
+            losses["auto"] = losses["auto, by chance"] = loss(auto)
             full = auto.weighter_.weights_
             if isinstance(weighter, str):
                 weighter = Known(auto.weighter_)
             losses["auto, e = 1"] = loss(fit_weighted(learner, X, y, full))
+            if cv is not None:
+                other = clone(auto).set_params(cv=None, weighter=weighter)
+                losses["auto, by chance"] = loss(other.fit(X, y, X_target=(T,)))
             out["auc"], out["thin"] = auto.diagnosis_.auc, auto.diagnosis_.thin
             losses["exponent"] = auto.exponent_
         except NoOverlapError as error:
             out["refused"], out["thin"], out["auc"] = True, error.share, error.auc
-            losses["auto"] = losses["auto, e = 1"] = plain
+            losses.update(dict.fromkeys(METHODS[:3], plain))
         for other, weight in weights.items():
             losses[other] = loss(fit_weighted(learner, X, y, weight))
         k = min(len(T), len(X))
@@ -152,14 +156,9 @@ def _job(task: tuple[int, int]) -> dict[str, Any]:
 
     warnings.simplefilter("ignore")
     index, seed = task
-    path = KEPT / f"{index}-{seed}.json"
-    if not path.exists():
-        found = one(list(shifts())[index], seed)
-        partial = path.with_suffix(".partial")
-        partial.write_text(json.dumps(found, default=float))
-        partial.replace(path)
-        print(f"  shift {index}, draw {seed}", flush=True)
-    return json.loads(path.read_text())
+    return kept_draw(
+        "guard", f"{index}-{seed}", lambda: one(list(shifts())[index], seed)
+    )
 
 
 def run(quick: bool) -> dict:
@@ -167,7 +166,6 @@ def run(quick: bool) -> dict:
     resamplings = 3 if quick else 10
     names = [shift.name for shift in shifts()]
     tasks = [(k, seed) for seed in range(resamplings) for k in range(len(names))]
-    KEPT.mkdir(parents=True, exist_ok=True)
     with ProcessPoolExecutor(max_workers=int(os.environ.get("WORKERS", "2"))) as pool:
         found = list(pool.map(_job, tasks))
     rows, pairs = [], []

@@ -19,7 +19,7 @@ import pandas as pd
 class Shift:
     """A labelled source and a target whose labels are for judging alone.
 
-    `kind` is "regression" or "classification".
+    `kind` is "regression" or "classification". Recordings in the order of time say so.
     """
 
     name: str
@@ -28,6 +28,7 @@ class Shift:
     y: np.ndarray
     X_target: np.ndarray
     y_target: np.ndarray
+    in_time_order: bool = False
 
 
 def shifts() -> Iterator[Shift]:
@@ -194,4 +195,5 @@ def _brain() -> Iterator[Shift]:
             label[first],
             X[last],
             label[last],
+            in_time_order=True,
         )

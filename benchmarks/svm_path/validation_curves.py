@@ -15,7 +15,7 @@ def mismatches(model, path, X, y, n_thetas):
         f = path.at(float(theta))._functions(X)
         if np.abs(f).min() < 1e-9:
             continue
-        error = np.mean(model._classes_of(f) != y)
+        error = np.mean(model._answers(f) != y)
         wrong += abs(error - path.validation_error.at(float(theta))) > 1e-9
     return wrong
 
@@ -30,12 +30,12 @@ def run(quick):
         wrong = mismatches(model, path, X_val, y_val, n_thetas)
         rows.append([2, C, path.n_events, path.jumps.size, wrong])
         bars.append(bar(f"mismatches, two classes, C = {C:g}", wrong, most=0))
-    X, y = make_blobs(400, 4, centers=3, cluster_std=4.0, random_state=0)
-    w = np.random.default_rng(0).exponential(1.0, 250)
-    for C in (0.01, 1.0):
-        model = WeightedSVC(C=C, gamma=0.05).fit(X[:250], y[:250])
-        path = model.path(sample_weight=w, X_val=X[250:], y_val=y[250:])
-        wrong = mismatches(model, path, X[250:], y[250:], n_thetas)
+    for n, C in ((60, 0.1), (250, 0.01), (250, 1.0)):
+        X, y = make_blobs(n + 150, 4, centers=3, cluster_std=4.0, random_state=4)
+        w = np.random.default_rng(0).exponential(1.0, n)
+        model = WeightedSVC(C=C, gamma=0.05).fit(X[:n], y[:n])
+        path = model.path(sample_weight=w, X_val=X[n:], y_val=y[n:])
+        wrong = mismatches(model, path, X[n:], y[n:], n_thetas)
         rows.append([3, C, path.n_events, path.jumps.size, wrong])
         bars.append(bar(f"mismatches, three classes, C = {C:g}", wrong, most=0))
     X, y, w, X_val, y_val = covariate_shift(1000)

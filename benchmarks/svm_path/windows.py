@@ -5,15 +5,9 @@ from reporting import bar, table, timed
 from samples import folder, nasdaq
 from sklearn.svm import SVC
 
-from counterpoise.convex.solvers.parametric import DenseRows, Follower, from_zero
-from counterpoise.numerics.kernels import rbf
+from counterpoise import SlidingWindowSVC
 
 N, STEP, MOVES = 2200, 5, 5
-
-
-def weights(n, C):
-    """The oldest row first: 2 C / (1 + exp(3 - 6 i / n))."""
-    return 2 * C / (1 + np.exp(3 - 6 * np.arange(1, n + 1) / n))
 
 
 def run(quick):
@@ -21,35 +15,46 @@ def run(quick):
         print("  COUNTERPOISE_DATA is not set: left out")
         return {"bars": []}
     X, y = nasdaq()
-    total = N + STEP * MOVES
-    X, y = X[:total], y[:total].astype(float)
-    K = rbf(X, X, 1.0 / X.shape[1])
-    one = np.ones(total)
+    gamma = 1.0 / X.shape[1]
     rows, bars = [], []
-    for C in (1.0, 100.0, 1e4):
-        follower = Follower(DenseRows(K), y)
-
-        def bounds(first):
-            c = np.zeros(total)
-            c[first : first + N] = weights(N, C)  # noqa: B023
-            return c
-
-        from_zero(follower, one, 0 * one, bounds(0))
-        seconds = []
-        for k in range(1, MOVES + 1):
-            c = bounds(STEP * k)
-            spent, path = timed(lambda: follower.move(upper=c), calls=1)  # noqa: B023
-            seconds.append(spent)
-        some = slice(STEP * MOVES, total)
-        gamma = 1.0 / X.shape[1]
-        refit, _ = timed(
-            lambda: SVC(C=1.0, gamma=gamma).fit(X[some], y[some], weights(N, C)),  # noqa: B023
-            calls=2,
-        )
-        ours = float(np.mean(seconds))
-        residual = path.certify(1.0).residual
-        rows.append([C, path.n_events, 1e3 * ours, 1e3 * refit, refit / ours, residual])
-        least = 12 if C <= 100 else 60
-        bars.append(bar(f"C = {C:g}: refit / update", refit / ours, least=least))
-    header = "C | events | update ms | refit ms | times faster | residual"
+    for forgetting in ("logistic", "exponential"):
+        small = SlidingWindowSVC(window=90, forgetting=forgetting, gamma=gamma)
+        small.fit(X[:90], y[:90]).partial_fit(X[90:95], y[90:95])
+        for C in (1.0, 100.0, 1e4):
+            model = SlidingWindowSVC(
+                window=N, forgetting=forgetting, C=C, gamma=gamma
+            ).fit(X[:N], y[:N])
+            seconds, events = [], []
+            for k in range(MOVES):
+                some = slice(N + STEP * k, N + STEP * (k + 1))
+                spent, _ = timed(
+                    lambda: model.partial_fit(X[some], y[some]),  # noqa: B023
+                    calls=1,
+                )
+                seconds.append(spent)
+                events.append(int(model.n_iter_.sum()))
+            window, weights = model.window_, model.sample_weight_[model.window_]
+            theirs = SVC(C=C, gamma=gamma)
+            rows_of = slice(STEP * MOVES, N + STEP * MOVES)
+            assert np.array_equal(model.X_fit_[window], X[rows_of])
+            refit, _ = timed(
+                lambda: theirs.fit(X[rows_of], y[rows_of], weights),  # noqa: B023
+                calls=2,
+            )
+            ours = float(np.mean(seconds))
+            rows.append(
+                [
+                    forgetting,
+                    C,
+                    float(np.mean(events)),
+                    1e3 * ours,
+                    1e3 * refit,
+                    refit / ours,
+                    model.certify().residual,
+                ]
+            )
+            least = 12 if C <= 100 else 60
+            what = f"{forgetting}, C = {C:g}: refit / update"
+            bars.append(bar(what, refit / ours, least=least))
+    header = "forgetting | C | events | update ms | refit ms | times faster | residual"
     return {"table": table("Windows", header, rows), "bars": bars}

@@ -708,3 +708,9 @@ def test_scikit_learns_checks_pass_with_a_target_too(inner: Any) -> None:
                 "in other words than scikit-learn's"
             },
         )
+
+
+def test_a_list_of_texts_is_refused_with_what_to_do() -> None:
+    model = Adapted(LogisticRegression())
+    with pytest.raises(TypeError, match=r"list of texts.*vectorizer"):
+        model.fit(["a b", "c d"], [0, 1], X_target=["a b"])

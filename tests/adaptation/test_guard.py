@@ -24,6 +24,7 @@ def _guard(
     scoring: Any = None,
     classes: bool = False,
     seed: int = 0,
+    groups: Any = None,
 ) -> Guard:
     def fit(X: Any, y: Any, sample_weight: Any, fold: int) -> Any:
         return fit_weighted(estimator, X, y, sample_weight)
@@ -31,7 +32,7 @@ def _guard(
     counts = np.ones(len(y)) if counts is None else counts
     folds = folds_of(None, X, y, is_classifier=classes, seed=seed)
     metric = as_metric(scoring, estimator, y)
-    return choose_exponent(fit, metric, X, y, weights, counts, folds)
+    return choose_exponent(fit, metric, X, y, weights, counts, folds, groups)
 
 
 @pytest.fixture(scope="module")
@@ -151,6 +152,17 @@ def test_the_errors_are_those_of_a_bootstrap_of_the_rows(sinc: Any) -> None:
     assert guard.errors[0] == pytest.approx(np.std(draws), rel=0.15)
 
 
+def test_rows_of_a_group_err_together(sinc: Any) -> None:
+    three = [np.repeat(part, 3, axis=0) for part in (sinc.X, sinc.y, sinc.ratio)]
+    groups = np.repeat(np.arange(len(sinc.y)), 3)
+    # Folds by chance part the copies, which is the same for both guards.
+    alone = _guard(LinearRegression(), *three)
+    together = _guard(LinearRegression(), *three, groups=groups)
+    assert together.values == alone.values
+    larger = np.array(together.errors)[:-1] / np.array(alone.errors)[:-1]
+    assert np.allclose(larger, np.sqrt(3), rtol=0.01)
+
+
 def test_the_smallest_is_not_always_the_best() -> None:
     different = 0
     for seed in range(10):
@@ -233,4 +245,5 @@ def test_the_record_is_plain() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100, 1))
     record = _guard(Ridge(), X, X[:, 0], np.exp(X[:, 0])).to_dict()
+    assert record.pop("curve") is None
     assert {type(v) for v in record.values()} <= {tuple, str, bool, float, int}

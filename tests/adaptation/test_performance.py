@@ -1,5 +1,6 @@
 import json
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from counterpoise.adaptation.adapted import Adapted
+from counterpoise.adaptation.inputs import TrainingRowsWarning
 from counterpoise.adaptation.performance import estimate_performance
 from counterpoise.evaluation.estimates import Evidence
 from counterpoise.evaluation.judging import label_check
@@ -426,3 +428,32 @@ def test_a_model_is_asked_for_no_more_than_its_metrics_need():
     assert "predict" not in asked
     found = estimate_performance(model, X, y, X, metrics="accuracy", weighter=FAST)
     assert found.source.value == pytest.approx(model.score(X, y))
+
+
+def test_rows_of_the_fit_are_noticed():
+    X, y = numbers(0, n=300, moved=0)
+    ask = {
+        "X_target": numbers(1, n=200, moved=0.3)[0],
+        "weighter": FAST,
+        "random_state": 0,
+    }
+    model = Adapted(LinearRegression(), FAST, random_state=0)
+    model.fit(X, y, X_target=(ask["X_target"],))
+    with pytest.warns(TrainingRowsWarning, match="100% of the rows of X"):
+        estimate_performance(model, X[::2], y[::2], **ask)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", TrainingRowsWarning)
+        estimate_performance(model, X, y, cv=3, **ask)
+        estimate_performance(model, *numbers(2, n=300, moved=0), **ask)
+
+
+def test_twins_by_chance_are_no_rows_of_the_fit():
+    rng = np.random.default_rng(0)
+    X, X_new, X_target = (rng.integers(0, 3, (300, 2)).astype(float) for _ in range(3))
+    model = Adapted(LinearRegression(), FAST, random_state=0)
+    model.fit(X, X[:, 0], X_target=(X_target,))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", TrainingRowsWarning)
+        estimate_performance(
+            model, X_new, X_new[:, 0], X_target, weighter=FAST, random_state=0
+        )

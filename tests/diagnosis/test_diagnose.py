@@ -73,7 +73,11 @@ def test_the_parts_are_those_of_the_rooms_below(frames, found):
     assert found.mmd == pytest.approx(distance.value)
     assert found.mmd_p_value == distance.p_value
     assert [feature.name for feature in found.features] == list(frames[0].columns)
-    assert (found.n_source, found.n_target, found.discrepancy) == (500, 400, None)
+    assert (found.n_source, found.n_target, found.reweighting.n_source) == (
+        500,
+        400,
+        500,
+    )
 
 
 def test_thinly_covered_rows_are_described_by_ranges(frames, found):

@@ -50,9 +50,16 @@ def full() -> dict[str, Any]:
     return found
 
 
-def hostile() -> dict[str, Any]:
-    """Return the same with every name in it turned against the page."""
-    found = deepcopy(full())
+def complete() -> dict[str, Any]:
+    """Return the record of a run that has the newer parts of sections as well."""
+    text = (RECORDS / "version_1_complete.json").read_text(encoding="utf-8")
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def hostile(found: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Return a record with every name in it turned against the page."""
+    found = deepcopy(full() if found is None else found)
 
     def renamed(rows: list[dict[str, Any]], key: str, first: int = 0) -> None:
         for k, row in enumerate(rows):
@@ -81,7 +88,11 @@ def hostile() -> dict[str, Any]:
         ],
     }
     found["notices"] = list(HOSTILE)
+    lines = (
+        {"command_line": list(HOSTILE)} if "command_line" in found["reproduce"] else {}
+    )
     found["reproduce"] = {
+        **lines,
         "command": HOSTILE[0],
         "options": {name: name for name in HOSTILE},
         "versions": {name: name for name in HOSTILE},
@@ -96,6 +107,17 @@ def hostile() -> dict[str, Any]:
     for estimate in ("source", "weighted"):
         first[estimate]["assumption"] = HOSTILE[1]
     performance["metrics"] = {HOSTILE[1]: first}
+    slices = performance.get("slices") or {"columns": []}
+    slices["metric"] = HOSTILE[1]
+    for column in (*found["balance"].get("worst", []), *slices["columns"]):
+        column["name"] = HOSTILE[(9 + len(column["parts"])) % len(HOSTILE)]
+        column["kind"] = HOSTILE[3]
+        shape = {key: one for key, one in column["parts"][0].items() if key != "part"}
+        column["parts"] += [
+            {**shape, "part": "category", "category": name} for name in HOSTILE
+        ]
+    if "command_line" in found["reproduce"]:
+        found["reproduce"]["platform"] = HOSTILE[0]
     return found
 
 
@@ -109,6 +131,18 @@ def full_page() -> Page:
 def hostile_page() -> Page:
     """Return the page of the hostile record."""
     return render(hostile())
+
+
+@cache
+def complete_page() -> Page:
+    """Return the page of the newer record, beside its record."""
+    return render(complete(), record_file="report.json")
+
+
+@cache
+def hostile_complete_page() -> Page:
+    """Return the page of the newer record turned hostile, its file's name too."""
+    return render(hostile(complete()), record_file=HOSTILE[5])
 
 
 def wide(n_columns: int) -> dict[str, Any]:
@@ -129,3 +163,8 @@ def wide(n_columns: int) -> dict[str, Any]:
         ]
     found["balance"]["columns"] = n_columns
     return found
+
+
+def complete_and_wide(n_columns: int) -> dict[str, Any]:
+    """Return the newer record with many columns."""
+    return {**complete(), **wide(n_columns), "performance": complete()["performance"]}

@@ -7,9 +7,12 @@ import re
 import pytest
 from report.records_at_hand import (
     HOSTILE,
+    complete,
+    complete_page,
     full,
     full_page,
     hostile,
+    hostile_complete_page,
     hostile_page,
     wide,
 )
@@ -27,6 +30,8 @@ def pages(tmp_path_factory):
     made = {
         "full": full_page(),
         "hostile": hostile_page(),
+        "complete": complete_page(),
+        "hostile complete": hostile_complete_page(),
         "wide": render(wide(120)),
         "shift alone": render({"shift": full()["shift"]}),
         "comparison": compare(first, nasty, names=(HOSTILE[0], HOSTILE[12])),
@@ -38,7 +43,15 @@ def pages(tmp_path_factory):
     return paths
 
 
-PAGES = ("full", "hostile", "wide", "shift alone", "comparison")
+PAGES = (
+    "full",
+    "hostile",
+    "complete",
+    "hostile complete",
+    "wide",
+    "shift alone",
+    "comparison",
+)
 
 
 @pytest.mark.parametrize(
@@ -47,6 +60,8 @@ PAGES = ("full", "hostile", "wide", "shift alone", "comparison")
         ("full", "light", True),
         ("full", "dark", False),
         ("hostile", "light", False),
+        ("complete", "light", True),
+        ("complete", "dark", True),
         ("comparison", "dark", True),
     ],
 )
@@ -64,7 +79,13 @@ def test_nothing_is_loaded_and_nothing_runs(window, pages, name):
     assert seen["foreign"] == 0
     assert not seen["executed"]
     assert seen["faults"] == []
-    assert all(link.startswith("#") for link in seen["links"])
+    assert all(link.startswith(("#", "./")) for link in seen["links"])
+    beside = [link for link in seen["links"] if link.startswith("./")]
+    expected = {
+        "complete": ["./report.json"],
+        "hostile complete": ["./javascript%3Awindow.executed%3D1"],
+    }
+    assert beside == expected.get(name, [])
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -81,14 +102,18 @@ def test_every_figure_says_what_it_is(window, pages):
     assert len(set(seen["figures"])) == FIGURES
     assert seen["svgs"] >= FIGURES
     assert window.look(pages["hostile"])["svgs"] == seen["svgs"]
+    newer = window.look(pages["complete"])["figures"]
+    assert len(set(newer)) == len(newer) == 12
+    assert all(len(name) > 40 for name in newer)
     alone = window.look(pages["shift alone"])
     assert len(alone["figures"]) == 1
 
 
-def test_the_numbers_on_the_page_are_those_of_the_record(window, pages):
-    record = Record.from_dict(full())
+@pytest.mark.parametrize(("name", "made"), [("full", full), ("complete", complete)])
+def test_the_numbers_on_the_page_are_those_of_the_record(window, pages, name, made):
+    record = Record.from_dict(made())
     every = set(_numbers(json.loads(record.to_json())))
-    shown = window.look(pages["full"], open=True)["numbers"]
+    shown = window.look(pages[name], open=True)["numbers"]
     with_paths = [one for one in shown if one["path"]]
     assert len(with_paths) > 60
     for one in shown:

@@ -8,6 +8,7 @@ from report.records_at_hand import RECORDS, full, full_page
 from counterpoise.cli import compare, report
 from counterpoise.cli.exits import BadData, WrongUse
 from counterpoise.cli.options import Parser
+from counterpoise.report import render
 
 RECORD = RECORDS / "version_1.json"
 
@@ -26,10 +27,19 @@ def test_a_record_becomes_the_same_page_again(tmp_path):
     record.write_bytes(RECORD.read_bytes())
     assert command("report", record) == 0
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert page == full_page().html
+    assert page == render(full(), record_file="report.json").html
+    assert 'href="./report.json"' in page
     with pytest.raises(WrongUse, match="already there"):
         command("report", record)
     assert command("report", record, "--force") == 0
+
+
+def test_a_page_in_another_folder_does_not_link_to_the_record(tmp_path):
+    record, page = tmp_path / "report.json", tmp_path / "pages" / "page.html"
+    record.write_bytes(RECORD.read_bytes())
+    page.parent.mkdir()
+    assert command("report", record, "--out", page) == 0
+    assert page.read_text(encoding="utf-8") == full_page().html
 
 
 def test_text_goes_to_stdout_and_no_page_is_written(tmp_path, capsys):

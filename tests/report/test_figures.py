@@ -5,9 +5,9 @@ import builtins
 import matplotlib as mpl
 import numpy as np
 import pytest
-from report.records_at_hand import full
+from report.records_at_hand import complete, full
 
-from counterpoise import KLIEP
+from counterpoise import KLIEP, DiscrepancyWeights, diagnose
 from counterpoise.datasets import make_sinc_shift
 from counterpoise.report import (
     Record,
@@ -16,8 +16,16 @@ from counterpoise.report import (
     plot_overlap,
     plot_performance,
     plot_selection,
+    plot_spectrum,
     plot_weights,
+    render,
 )
+from counterpoise.report.figures import calibration_drawing
+from counterpoise.report.figures.canvas import BLUE, ORANGE
+from counterpoise.report.figures.columns import draw_column
+from counterpoise.report.figures.performance import draw_calibration
+from counterpoise.report.figures.selection import draw_widths
+from counterpoise.report.figures.slices import draw_slices
 
 mpl.use("agg")
 
@@ -88,6 +96,7 @@ PLOTS = (
     plot_overlap,
     plot_performance,
     plot_selection,
+    plot_spectrum,
     plot_weights,
 )
 
@@ -139,3 +148,130 @@ def test_one_metric_of_several_can_be_drawn():
     assert "accuracy" in plot_performance(record, metric="accuracy").get_xlabel()
     with pytest.raises(ValueError, match="metric must be one of neg_log_loss"):
         plot_performance(record, metric="f1")
+
+
+def test_the_spectrum_is_drawn_before_and_after_weighting():
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(80, 3)), rng.normal(size=(60, 3)) * [1, 1, 5]
+    weighter = DiscrepancyWeights().fit(X, X_target=T)
+    ax = plot_spectrum(weighter)
+    drawn = {line.get_label(): line.get_ydata() for line in ax.lines}
+    for told, spectrum in (
+        ("before weighting", weighter.spectrum_uniform_),
+        ("after weighting", weighter.spectrum_),
+    ):
+        np.testing.assert_allclose(drawn[told], spectrum.eigenvalues, atol=1e-12)
+    section = Record.of(weighter)["shift"]["spectrum"]
+    assert section["least"] == weighter.discrepancy_
+    assert section["direction"][0]["name"] == "x2"
+    found = diagnose(X, T, n_permutations=0, random_state=0)
+    ax = plot_spectrum(found)
+    np.testing.assert_allclose(
+        ax.lines[2].get_ydata(), sorted(found.reweighting.spectrum_after)[::-1]
+    )
+
+
+def test_the_page_tells_what_weighting_removes():
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(80, 3)), rng.normal(size=(60, 3)) * [1, 1, 5]
+    weighter = DiscrepancyWeights().fit(X, X_target=T)
+    html = render(Record.of(weighter)).html
+    assert "In which directions do the data spread differently?" in html
+    assert "What is left lies mostly along" in html
+    rows = Record.of(DiscrepancyWeights(kernel="rbf").fit(X, X_target=T))
+    # Rows of a kernel are no aggregates.
+    assert rows["shift"]["spectrum"]["direction"] == []
+    assert "What is left" not in render(rows).html
+
+
+def test_a_record_without_the_newer_numbers_is_told_all_the_same():
+    found = full()
+    spectrum = found["shift"]["spectrum"]
+    assert "removable" not in spectrum
+    html = render(found).html
+    assert "The largest difference is" in html
+    spectrum |= {"removable": 0.5, "direction": [{"name": "<b>", "share": 0.9}]}
+    spectrum |= {"discrepancy": 6.8, "least": 3.4, "target_varies_more": False}
+    html = render(found).html
+    assert "&lt;b&gt;" in html
+    assert "<b>" not in html.replace("<body", "")
+
+
+def test_calibration_is_drawn_from_its_bins_with_intervals():
+    section = full()["performance"]["calibration"]
+    _, ax = mpl.pyplot.subplots()
+    draw_calibration(ax, section)
+    dashed, line = ax.lines
+    np.testing.assert_array_equal(dashed.get_xydata(), [[0, 0], [1, 1]])
+    expected = [[one["predicted"], one["observed"]] for one in section["bins"]]
+    np.testing.assert_allclose(line.get_xydata(), expected)
+    drawn = [one.get_segments()[0] for one in ax.collections]
+    intervals = [[one["low"], one["high"]] for one in section["bins"]]
+    np.testing.assert_allclose([one[:, 1] for one in drawn], intervals)
+    # Points at both ends are inside the picture.
+    assert ax.get_xlim()[0] < 0 < 1 < ax.get_xlim()[1]
+
+
+def test_the_caption_of_calibration_has_its_error_and_the_table_its_bins():
+    found = full()
+    drawing = calibration_drawing(Record.from_dict(found))
+    section = found["performance"]["calibration"]
+    assert any(
+        getattr(part, "path", "") == "performance.calibration.error"
+        and part.value == section["error"]
+        for part in drawing.caption
+    )
+    assert [row[0].value for row in drawing.data.rows] == [
+        one["predicted"] for one in section["bins"]
+    ]
+    for one in section["bins"]:
+        one["low"] = one["high"] = None
+    bare = calibration_drawing(Record.from_dict(found))
+    assert all(row[2] is row[3] is None for row in bare.data.rows)
+    section["bins"] = []
+    assert calibration_drawing(Record.from_dict(found)) is None
+
+
+def test_the_worst_columns_are_drawn_with_their_three_shares():
+    (column, *_) = complete()["balance"]["worst"]
+    _, ax = mpl.pyplot.subplots()
+    draw_column(ax, column)
+    np.testing.assert_allclose(
+        [bar.get_width() for bar in ax.patches],
+        [part["target"] for part in column["parts"]],
+    )
+    for points, key in zip(ax.collections, ("source", "weighted"), strict=True):
+        np.testing.assert_allclose(
+            points.get_offsets()[:, 0], [part[key] for part in column["parts"]]
+        )
+
+
+def test_slices_that_miss_the_whole_are_marked():
+    part = {"part": "value", "share": 0.5, "effective_rows": 99.0}
+    column = {
+        "name": "$\\frac{",
+        "kind": "numbers",
+        "parts": [
+            {**part, "value": 0.0, "estimate": {"value": 1.0, "low": 0.5, "high": 2.5}},
+            {**part, "value": 1.0, "estimate": {"value": 4.0, "low": 3.0, "high": 5.0}},
+            {**part, "value": 2.0, "estimate": None},
+        ],
+    }
+    _, ax = mpl.pyplot.subplots()
+    draw_slices(ax, column, 2.0, "neg_log_loss")
+    ax.figure.canvas.draw()
+    marks = [line for line in ax.lines if line.get_marker() == "D"]
+    assert [line.get_color() for line in marks] == [BLUE, ORANGE]
+    assert [text.get_text() for text in ax.texts] == ["too few rows to tell"]
+
+
+def test_widths_of_less_than_a_decade_have_plain_numbers():
+    widths = [
+        {"width": w, "score": 0.1, "standard_error": 0.01, "chosen": w == 2.0}
+        for w in (1.5, 2.0, 2.5, 3.0)
+    ]
+    _, ax = mpl.pyplot.subplots()
+    draw_widths(ax, widths)
+    ax.figure.canvas.draw()
+    told = [text.get_text() for text in ax.get_xticklabels(which="both")]
+    assert told == ["1.5", "2", "2.5", "3"]

@@ -8,13 +8,32 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from report.records_at_hand import HOSTILE, full, full_page, hostile_page, wide
+from report.records_at_hand import (
+    HOSTILE,
+    complete,
+    complete_and_wide,
+    complete_page,
+    full,
+    full_page,
+    hostile_complete_page,
+    hostile_page,
+    wide,
+)
 
 import counterpoise.report
 from counterpoise.report import Record, render
 from counterpoise.report.verdict import verdict_of
+from counterpoise.report.wording import Link
 
 SOURCES = Path(counterpoise.report.__file__).parent
+
+
+@pytest.fixture
+def no_pictures(monkeypatch):
+    """Leave out what is in the pictures, where it does not matter."""
+    for module in list(sys.modules.values()):
+        if module.__name__.startswith("counterpoise.report.figures."):
+            monkeypatch.setattr(module, "svg", lambda *_, **__: "", raising=False)
 
 
 class Elements(HTMLParser):
@@ -33,8 +52,11 @@ def test_the_same_record_gives_the_same_bytes():
     assert again.html == full_page().html
 
 
-def test_names_from_data_make_no_elements():
-    plain, nasty = (Elements(made().html) for made in (full_page, hostile_page))
+@pytest.mark.parametrize(
+    "pair", [(full_page, hostile_page), (complete_page, hostile_complete_page)]
+)
+def test_names_from_data_make_no_elements(pair):
+    plain, nasty = (Elements(made().html) for made in pair)
     assert "script" not in nasty.tags
     # The same page, but for more rows of tables.
     assert set(nasty.tags) == set(plain.tags)
@@ -42,8 +64,9 @@ def test_names_from_data_make_no_elements():
     assert not any(name.startswith("on") for name in nasty.attributes)
 
 
-def test_pictures_with_hostile_names_are_sound_xml():
-    html = hostile_page().html
+@pytest.mark.parametrize("made", [hostile_page, hostile_complete_page])
+def test_pictures_with_hostile_names_are_sound_xml(made):
+    html = made().html
     pictures = re.findall(r"<svg.*?</svg>", html, re.DOTALL)
     assert len(pictures) >= 10
     texts = []
@@ -54,15 +77,16 @@ def test_pictures_with_hostile_names_are_sound_xml():
     assert any("{{ 7 * 7 }}" in text for text in texts)
 
 
-def test_ids_are_not_used_twice():
-    html = full_page().html
+@pytest.mark.parametrize("made", [full_page, complete_page])
+def test_ids_are_not_used_twice(made):
+    html = made().html
     ids = re.findall(r'\sid="([^"]*)"', html)
     assert len(ids) == len(set(ids))
     used = re.findall(r'(?:href="#|url\(#)([^")]*)', html)
     assert set(used) <= set(ids)
 
 
-@pytest.mark.parametrize("made", [full_page, hostile_page])
+@pytest.mark.parametrize("made", [full_page, hostile_page, hostile_complete_page])
 def test_control_characters_reach_neither_page_nor_text(made):
     page = made()
     for text in (page.html, page.text()):
@@ -93,10 +117,12 @@ def test_pictures_alone_are_not_escaped():
 
 
 def test_the_page_stays_small():
-    assert len(render(wide(50)).html.encode()) <= 1e6
+    for made in (wide(50), complete_and_wide(50)):
+        assert len(render(made).html.encode()) <= 1e6
 
 
 def test_many_columns_are_cut_and_it_is_said():
+    assert len(render(complete_and_wide(500)).html.encode()) <= 2e6
     html = render(wide(500)).html
     assert len(html.encode()) <= 2e6
     assert "The 50 columns of 500 that moved most." in html
@@ -132,11 +158,7 @@ def test_rare_categories_are_not_named():
         ("reproduce", 10),
     ],
 )
-def test_a_missing_section_leaves_its_part_out(section, figures, monkeypatch):
-    # What is in the pictures does not matter here.
-    for module in list(sys.modules.values()):
-        if module.__name__.startswith("counterpoise.report.figures."):
-            monkeypatch.setattr(module, "svg", lambda *_, **__: "", raising=False)
+def test_a_missing_section_leaves_its_part_out(section, figures, no_pictures):
     found = full()
     del found[section]
     page = render(found)
@@ -236,3 +258,109 @@ def test_every_verdict_has_its_words(verdict, adapted, begins):
     alone = verdict_of(Record.from_dict({"shift": found["shift"]}))
     assert "model" not in alone.title or "deploy" in alone.title
     assert alone.steps
+
+
+def test_the_three_worst_columns_are_drawn_part_by_part():
+    record = Record.from_dict(complete())
+    html = complete_page().html
+    figure = html.partition('id="worst-title"')[2].partition("</article>")[0]
+    assert figure.count("<svg") == len(record["balance"]["worst"]) == 3
+    for column in record["balance"]["worst"]:
+        assert sum(part["source"] for part in column["parts"]) == pytest.approx(1.0)
+        for part in column["parts"]:
+            for key in ("source", "weighted", "target"):
+                assert f'<data value="{part[key]!r}">' in figure
+    assert "Ghosttown" not in html
+    assert "all others" in figure
+
+
+def test_slices_are_told_with_their_effective_rows_or_not_at_all(no_pictures):
+    found = complete()
+    parts = found["performance"]["slices"]["columns"][0]["parts"]
+    parts[0]["estimate"], parts[0]["effective_rows"] = None, 3.25
+    html = render(found).html
+    figure = html.partition('id="slices-title"')[2].partition("</article>")[0]
+    assert '<data value="3.25">3</data>' in figure
+    assert "<td>too few rows</td>" in figure
+    for part in parts:
+        part["estimate"] = None
+    found["performance"]["slices"]["columns"] = [
+        found["performance"]["slices"]["columns"][0]
+    ]
+    assert "Everywhere there are too few training rows to tell." in render(found).html
+
+
+@pytest.mark.parametrize(
+    ("sets", "told"),
+    [
+        (
+            {"kind": "sets", "classes": 3, "mean_size": 1.25, "single": 0.75},
+            ("classes in a set, on the average", "1.25", "rows with all classes"),
+        ),
+        (
+            {
+                "kind": "intervals",
+                "mean_width": 12.5,
+                "median_width": None,
+                "labels_width": 40.0,
+            },
+            ("width, on the average", "12.5", "infinite intervals"),
+        ),
+    ],
+)
+def test_the_sizes_of_sets_and_intervals_are_told(sets, told, no_pictures):
+    found = complete()
+    found["performance"]["sets"] = {
+        "level": 0.9,
+        "rows": 500,
+        "infinite": 0.125,
+        **sets,
+    }
+    html = render(found).html
+    table = html.partition('id="sets-title"')[2].partition("</article>")[0]
+    for words in (*told, "12.5\N{NO-BREAK SPACE}%"):
+        assert words in table
+    found["performance"]["sets"] = None
+    assert 'id="sets-title"' not in render(found).html
+
+
+def test_duplicates_seed_and_types_are_on_the_data_card():
+    card = complete_page().html.partition('id="samples-title"')[2]
+    card = card.partition("</article>")[0]
+    assert "Seed: " in card
+    assert 'data-path="data.source.duplicates">7</data>' in card
+    assert "5 columns used: 3 of numbers, 1 of categories, 1 of dates." in card
+
+
+def test_the_last_chapter_has_command_environment_hashes_and_record():
+    html = complete_page().html.partition('id="again-title"')[2]
+    words = re.findall(r'<span class="word">(.*?)</span>', html)
+    line = " ".join(words)
+    assert line.startswith(
+        "counterpoise run --source applications.parquet --label paid --target "
+        "&#39;this month.parquet&#39; --out again --seed 0 pip install counterpoise=="
+    )
+    assert "0123456789abcdef" * 4 in words
+    assert '<a href="./report.json">' in html
+    assert "Python 3." in html
+
+
+def test_without_a_file_beside_it_a_page_links_to_itself_alone():
+    for made in (full_page, hostile_page):
+        links = re.findall(r'href="([^"]*)"', made().html)
+        assert links
+        assert all(link.startswith("#") for link in links)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_link_is_relative_whatever_the_file_is_called(name):
+    address = Link(name).address
+    assert address.startswith("./")
+    assert not set(address[2:]) & set(":/\\\"'<>& \n")
+
+
+def test_the_seed_zero_is_said(no_pictures):
+    found = full()
+    assert found["reproduce"]["options"]["seed"] == 0
+    again = render(found).html.partition('id="again-title"')[2]
+    assert re.search(r">seed</th><td[^>]*><bdi class=\"name\">0</bdi>", again)

@@ -4,10 +4,13 @@ import json
 import sys
 import types
 import warnings
+from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from report.make_record import complete
 from report.records_at_hand import RECORDS, full
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
@@ -15,9 +18,12 @@ from sklearn.metrics import roc_auc_score
 from counterpoise import KLIEP, Adapted, AutoWeights, diagnose
 from counterpoise.datasets import make_gaussian_shift, make_sinc_shift
 from counterpoise.report import NewerRecordError, Record, log_to_mlflow, render
+from counterpoise.report.record import SCHEMA_VERSION
 from counterpoise.report.sections.balance import balance_section
 from counterpoise.report.sections.rows import SeenRows
 from counterpoise.samples import effective_sample_size, overlap
+
+DOCUMENTATION = Path(__file__).parents[2] / "docs" / "record.md"
 
 
 def mixed_table(n, mean, seed):
@@ -78,12 +84,44 @@ def test_one_seed_gives_one_record(adapted, record):
     assert Record.of(again).to_json() == record.to_json()
 
 
+# Of every committed record: how many figures it has, and a number that is in it.
+COMMITTED = {"version_1": (10, 0.752), "version_1_complete": (12, 0.851)}
+
+
 @pytest.mark.parametrize("path", sorted(RECORDS.glob("*.json")), ids=lambda p: p.stem)
 def test_a_record_of_every_version_loads_and_renders(path):
     record = Record.load(path)
     page = render(record)
-    assert page.html.count("<figure") == 10
-    assert record.metrics()["shift.auc"] == pytest.approx(0.752, abs=1e-3)
+    figures, auc = COMMITTED[path.stem]
+    assert page.html.count("<figure") == figures
+    assert record.metrics()["shift.auc"] == pytest.approx(auc, abs=1e-3)
+
+
+def test_every_version_so_far_has_a_committed_record():
+    found = {
+        json.loads(path.read_text(encoding="utf-8"))["schema_version"]
+        for path in RECORDS.glob("*.json")
+    }
+    assert found == set(range(1, SCHEMA_VERSION + 1))
+    assert {path.stem for path in RECORDS.glob("*.json")} == set(COMMITTED)
+
+
+def test_the_keys_of_a_record_are_documented():
+    documented = DOCUMENTATION.read_text(encoding="utf-8")
+    for name, section in made_record().to_dict().items():
+        assert f"`{name}`" in documented, name
+        # These two are what other classes document.
+        if isinstance(section, dict) and name not in ("guard", "undefined"):
+            for key in section:
+                assert f"`{key}`" in documented, f"{name}.{key}"
+
+
+def test_no_key_disappears_within_a_version():
+    committed = json.loads(
+        (RECORDS / "version_1_complete.json").read_text(encoding="utf-8")
+    )
+    assert committed["schema_version"] == SCHEMA_VERSION
+    assert _keys(committed) <= _keys(json.loads(made_record().to_json()))
 
 
 def test_a_newer_record_is_refused_by_its_version():
@@ -261,6 +299,23 @@ def test_the_estimates_lead_with_the_doubly_robust_one():
     best = found["performance"]["metrics"]["neg_log_loss"]["doubly_robust"]
     assert found["headline"]["value"] == best["value"]
     assert found["headline"]["estimate"] == "doubly_robust"
+
+
+@cache
+def made_record():
+    return complete()
+
+
+def _keys(value, path=""):
+    """Return the paths of all keys, those of list items by their first."""
+    if isinstance(value, list):
+        return _keys(value[0], f"{path}.0") if value else set()
+    if not isinstance(value, dict):
+        return set()
+    # What there is to say of numbers that JSON lacks depends on the numbers.
+    known = {key: item for key, item in value.items() if key != "undefined"}
+    inner = (_keys(item, f"{path}.{key}") for key, item in known.items())
+    return {f"{path}.{key}" for key in known}.union(*inner)
 
 
 class _AnyClassifier(LogisticRegression):

@@ -6,11 +6,13 @@ from counterpoise.adaptation.inputs import (
     CutTargetWarning,
     FarTargetWarning,
     TimeOrderWarning,
+    TrainingRowsWarning,
 )
 from counterpoise.adaptation.labelling import which_rows_to_label
 from counterpoise.adaptation.performance import estimate_performance
 from counterpoise.adaptation.saving import load
 from counterpoise.adaptation.scoring import target_scorer
+from counterpoise.adaptation.transduction import TransductiveSVC
 
 __all__ = [
     "Adapted",
@@ -18,6 +20,8 @@ __all__ = [
     "FarTargetWarning",
     "Guard",
     "TimeOrderWarning",
+    "TrainingRowsWarning",
+    "TransductiveSVC",
     "adapt",
     "estimate_performance",
     "load",

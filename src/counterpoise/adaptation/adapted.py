@@ -26,11 +26,13 @@ from counterpoise.adaptation.inputs import (
     n_rows,
     readable,
     reference_rows,
+    row_marks,
     table_encoder,
     warn_if_cut,
     warn_if_far,
     warn_if_in_time_order,
 )
+from counterpoise.adaptation.mixing import choose_mixing, follows_path, mixed
 from counterpoise.adaptation.routing import (
     check_takes_weights,
     fit_weighted,
@@ -39,7 +41,7 @@ from counterpoise.adaptation.routing import (
 from counterpoise.diagnosis import Diagnosis, diagnose
 from counterpoise.evaluation.conformal import Calibration
 from counterpoise.evaluation.metrics import as_metric, is_classifier
-from counterpoise.evaluation.splits import folds_of, folds_within
+from counterpoise.evaluation.splits import alike_rows, folds_of, folds_within
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.effective_size import effective_sample_size, flatten
 from counterpoise.samples.encoding import TableEncoder
@@ -74,7 +76,9 @@ class Adapted(MetaEstimatorMixin, FittedModel):
     :math:`c` and the exponent :math:`e` of the guard: the smallest of 0, 1/4, 1/2, 3/4
     and 1 whose loss on the target, estimated by importance-weighted cross-validation,
     is within one standard error of the best. 0 means unweighted rows: flexible models
-    often lose by weights, and are then left as they are.
+    often lose by weights, and are then left as they are. `WeightedSVC` (by its errors)
+    and `WeightedSVR` get :math:`1 + \theta (w - 1)` instead of a power, with the
+    smallest :math:`\theta` of all that is as good as the best: their exact paths tell.
 
     All of it assumes that :math:`p(y \mid x)` is the same in both samples, which no
     method can see from inputs alone.
@@ -120,6 +124,8 @@ class Adapted(MetaEstimatorMixin, FittedModel):
         own `sample_weight`.
     exponent_ : float
         Power of the density ratio in `weights_`.
+    mixing_ : float
+        Share of it beside equal weights; one unless an exact path was asked.
     adapted_ : bool
         Whether the rows were weighted at all.
     guard_ : Guard or None
@@ -240,12 +246,14 @@ class Adapted(MetaEstimatorMixin, FittedModel):
             )
             ratio = self._with_target(X, y, X_target, counts, seed)
         kept, held_out = _divided(n, self.calibration, groups, seed)
+        if self._row_marks_ is not None:
+            self._row_marks_ = self._row_marks_[kept]
         self.guard_ = None
         if self.weighter_ is not None and self._is_guarded():
             self.guard_ = self._choose(
                 estimator, X, y, ratio, counts, groups, kept, seed
             )
-        self._set_weights(ratio, 1.0 if self.guard_ is None else self.guard_.chosen)
+        self._set_weights(ratio)
         _log.info("fitting the estimator")
         weights = self.weights_ if counts is None else self.weights_ * counts
         # Without weights of anybody's the estimator is called as the user would.
@@ -271,6 +279,7 @@ class Adapted(MetaEstimatorMixin, FittedModel):
         if self.missing_target == "warn":
             warn_user(told, NoTargetWarning)
         self.encoder_: TableEncoder | None = None
+        self._row_marks_ = None
         self.diagnosis_: Diagnosis | None = None
         self.reference_: Any = None
         self.weighter_: Any = None
@@ -285,6 +294,7 @@ class Adapted(MetaEstimatorMixin, FittedModel):
         self.encoder_ = table_encoder(X, X_target)
         source, target = encoded(self.encoder_, X), encoded(self.encoder_, X_target)
         warn_if_far(source, target)
+        self._row_marks_ = row_marks(source)
         _log.info("diagnosing the shift")
         self.diagnosis_ = diagnose(X, X_target, sample_weight=counts, random_state=seed)
         if self.diagnosis_.verdict == NO_OVERLAP and not self.force:
@@ -345,20 +355,28 @@ class Adapted(MetaEstimatorMixin, FittedModel):
             return self._fit_rows(estimator, X, y, weights, seed + fold, share)
 
         _log.info("choosing how much of the weights to use")
-        return choose_exponent(
-            fit,
-            as_metric(self.scoring, estimator, y),
-            X,
-            y,
+        metric = as_metric(self.scoring, estimator, y)
+        judged = (
             ratio[some],
             np.ones(some.size) if counts is None else counts[some],
             folds,
+            alike_rows(self.cv, groups, some),
         )
+        draws = self.resample or self.budget is not None
+        if not draws and follows_path(estimator, metric) and np.ptp(ratio[some]) > 0.0:
+            return choose_mixing(estimator, metric, X, y, *judged)
+        return choose_exponent(fit, metric, X, y, *judged)
 
-    def _set_weights(self, ratio: Array, exponent: float) -> None:
-        self.exponent_ = 0.0 if self.weighter_ is None else exponent
+    def _set_weights(self, ratio: Array) -> None:
+        chosen = 1.0 if self.guard_ is None else self.guard_.chosen
+        self.exponent_ = 0.0 if self.weighter_ is None else chosen
         self.adapted_ = self.exponent_ > 0.0
-        self.weights_ = ratio if exponent == 1.0 else flatten(ratio, exponent)
+        self.mixing_ = 1.0
+        if self.guard_ is not None and self.guard_.kind == "mixing":
+            self.mixing_, self.exponent_ = chosen, float(self.adapted_)
+            self.weights_ = mixed(ratio, chosen)
+        else:
+            self.weights_ = ratio if chosen == 1.0 else flatten(ratio, chosen)
         self.effective_sample_size_ = effective_sample_size(self.weights_)
 
     def _fit_rows(

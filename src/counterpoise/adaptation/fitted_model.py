@@ -44,6 +44,9 @@ class FittedModel(BaseEstimator):
     `calibration_` in `fit`, and have the parameter `estimator`.
     """
 
+    # By which `estimate_performance` knows the rows of the fit again.
+    _row_marks_: Any
+
     @_offered("predict")
     def predict(self, X: Any) -> Any:
         """Return the estimator's predictions."""
@@ -169,6 +172,7 @@ class FittedModel(BaseEstimator):
         """
         check_is_fitted(self)
         lean = copy(self)
+        lean._row_marks_ = None
         if hasattr(self.weighter_, "without_rows"):
             lean.weighter_ = self.weighter_.without_rows()
         save(lean, path)

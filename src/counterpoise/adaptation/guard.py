@@ -50,6 +50,12 @@ class Guard:
         worth.
     reason : str
         The choice in words.
+    kind : str
+        "exponent", or "mixing" where shares of the weights were tried instead, from
+        none (0) to all (1), on the exact path of a support vector machine: `exponents`
+        are then some of them.
+    curve : dict or None
+        The values at all shares, in pieces, with the intervals on which they are best.
     """
 
     exponents: tuple[float, ...]
@@ -64,6 +70,8 @@ class Guard:
     rows: int
     effective_rows: float
     reason: str
+    kind: str = "exponent"
+    curve: dict[str, Any] | None = None
 
     def __str__(self) -> str:
         return self.reason
@@ -81,6 +89,7 @@ def choose_exponent(
     weights: Array,
     counts: Array,
     folds: Sequence[tuple[Indices, Indices]],
+    groups: Indices | None = None,
 ) -> Guard:
     r"""Return the smallest power of the weights that is as good as the best.
 
@@ -94,8 +103,9 @@ def choose_exponent(
 
     .. math::
 
-        \mathrm{se}^2 = \sum_i w_i^2 (d_i - \bar d)^2 / \Bigl(\sum_i w_i\Bigr)^2 .
+        \mathrm{se}^2 = \sum_i w_i^2 (d_i - \bar d)^2 / \Bigl(\sum_i w_i\Bigr)^2 ,
 
+    rows of a group being summed before they are squared, since they err together.
     With fewer than 50 effective rows the rows stay unweighted unless the best gains two
     standard errors on them. A metric that is no mean over rows is averaged over folds,
     and its standard error is that of the folds.
@@ -114,6 +124,8 @@ def choose_exponent(
         What the user lets the rows count; they multiply the weights everywhere.
     folds : sequence of pairs
         Rows to fit to, rows held out.
+    groups : array of shape (n,), optional
+        Numbers of groups of rows that may be alike within.
     """
     # Powers of equal weights are all the same.
     exponents = EXPONENTS if np.ptp(weights) > 0 else EXPONENTS[:1]
@@ -124,13 +136,17 @@ def choose_exponent(
     losses = sign * losses
     means = losses @ shares
     best = int(np.argmin(means))
-    errors = np.array([_error(row - losses[best], shares) for row in losses])
-    errors += _ROUNDING * float(np.abs(losses[best]) @ shares)
     held_out = np.unique(np.concatenate([test for _, test in folds]))
+    # A metric by folds has no rows to group.
+    by = groups[held_out] if groups is not None and metric.by_row is not None else None
+    errors = np.array([paired_error(row - losses[best], shares, by) for row in losses])
+    errors += _ROUNDING * float(np.abs(losses[best]) @ shares)
     effective = effective_sample_size((counts * weights)[held_out])
     # A root of a mean is judged by the mean, and told in its own units.
     unit = 0.5 / max(metric.of_mean(float(means[best])), _TINY) if metric.root else 1.0
-    chosen, reason = _chosen(means, errors, best, effective, unit)
+    chosen, reason = smallest_as_good(
+        means, errors, best, effective, unit, exponents, "exponent"
+    )
     if left_out:
         reason += f" ({left_out} of {len(folds)} folds left out: no {metric.name})"
     return Guard(
@@ -142,26 +158,48 @@ def choose_exponent(
         best=exponents[best],
         chosen=exponents[chosen],
         gain=unit * float(means[0] - means[chosen]),
-        gain_error=unit * _error(losses[0] - losses[chosen], shares),
+        gain_error=unit * paired_error(losses[0] - losses[chosen], shares, by),
         rows=int(held_out.size),
         effective_rows=effective,
         reason=reason,
     )
 
 
-def _chosen(
-    means: Array, errors: Array, best: int, effective: float, unit: float
+def smallest_as_good(
+    means: Array,
+    errors: Array,
+    best: int,
+    effective: float,
+    unit: float,
+    tried: Sequence[float],
+    noun: str,
 ) -> tuple[int, str]:
+    """Return which amount of weights to use, the first being none, and why.
+
+    Parameters
+    ----------
+    means, errors : arrays of shape (k,)
+        Mean loss of each amount, and standard error of its difference to the best.
+    best : int
+    effective : float
+        How many equally weighted rows the means are worth.
+    unit : float
+        Of the metric, in that of the loss.
+    tried : sequence of float
+        The amounts, in ascending order.
+    noun : str
+        What an amount is called.
+    """
     gain, error = float(means[0] - means[best]), float(errors[0])
     told = (
-        f"by importance-weighted cross-validation, exponent {EXPONENTS[best]:g} is "
+        f"by importance-weighted cross-validation, {noun} {tried[best]:.3g} is "
         f"the best, {unit * gain:.4g} better than no weights (standard error "
         f"{unit * error:.2g})"
     )
     if means.size == 1:
         return 0, "all weights are equal: there is nothing to choose"
     if best == 0:
-        return 0, "no power of the weights is better than none: rows stay unweighted"
+        return 0, "no amount of weights is better than none: rows stay unweighted"
     if effective < FEW_ROWS and gain <= CAUTION * error:
         return 0, (
             f"only {effective:.0f} effective rows: too few to tell, and {told}, less "
@@ -174,8 +212,8 @@ def _chosen(
     if smallest == best:
         return best, f"{told}: it is used"
     return smallest, (
-        f"{told}; exponent {EXPONENTS[smallest]:g} is within one standard error of it "
-        "and is used"
+        f"{told}; {noun} {tried[smallest]:.3g} is within one standard error of it and "
+        "is used"
     )
 
 
@@ -245,6 +283,9 @@ class _Tried:
         return models
 
 
-def _error(difference: Array, shares: Array) -> float:
-    centred = difference - shares @ difference
-    return float(np.sqrt(shares**2 @ centred**2))
+def paired_error(difference: Array, shares: Array, groups: Indices | None) -> float:
+    """Return the standard error of a weighted mean, rows of a group taken together."""
+    parts = shares * (difference - shares @ difference)
+    if groups is not None:
+        parts = np.asarray(np.bincount(groups, weights=parts), dtype=float)
+    return float(np.sqrt(parts @ parts))

@@ -1,8 +1,11 @@
 """What comes to a fit that adapts, and what is odd about it."""
 
+import zlib
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from counterpoise.evaluation.splits import neighbors_alike
@@ -15,6 +18,8 @@ from counterpoise.validation.warning import warn_user
 # A target is odd where every column lies outside the source's range by so many times
 # the distance of the source's quartiles.
 FAR = 20.0
+# Rows are those of a fit if more than this share is, and few of the fit are twins.
+KNOWN, TWINS = 0.5, 0.1
 # Whole numbers are classes up to so many different ones, each of ten rows in the mean.
 MOST_CLASSES, ROWS_A_CLASS = 20, 10
 
@@ -29,6 +34,35 @@ class TimeOrderWarning(UserWarning):
 
 class FarTargetWarning(UserWarning):
     """Every column of the target is far from the source: was it transformed?"""
+
+
+class TrainingRowsWarning(UserWarning):
+    """Rows to judge a model by are among those that it was fitted to."""
+
+
+def row_marks(X: Matrix) -> NDArray[np.uint32]:
+    """Return a number a row by which to know it again; equal rows have equal ones."""
+    if sparse.issparse(X):
+        table = sparse.csr_array(X)
+        cuts = [slice(*ends) for ends in pairwise(table.indptr)]
+        texts = (table.indices[c].tobytes() + table.data[c].tobytes() for c in cuts)
+    else:
+        # Negative zero is zero.
+        texts = (row.tobytes() for row in np.asarray(X, dtype=float) + 0.0)
+    return np.fromiter(map(zlib.crc32, texts), dtype=np.uint32)
+
+
+def warn_if_fitted_to(marks: NDArray[np.uint32], fitted: NDArray[np.uint32]) -> None:
+    """Warn where most rows are among those of a fit, and not as twins by chance."""
+    twins = 1.0 - np.unique(fitted).size / fitted.size
+    share = float(np.isin(marks, fitted).mean())
+    if share > KNOWN and twins < TWINS:
+        warn_user(
+            f"{share:.0%} of the rows of X are rows that the model was fitted to, and "
+            "flatter it: give rows that it has not seen, or cv=5 to fit it again "
+            "without each fold",
+            TrainingRowsWarning,
+        )
 
 
 def warn_if_cut(X_target: Any, n: int) -> None:
@@ -173,6 +207,13 @@ def check_folds_have_classes(y: Any, folds: Any) -> None:
 
 def readable(X: Any) -> Any:
     """Return what has rows as it came, and what only turns into an array as one."""
+    first = X[0] if isinstance(X, list) and X else None
+    if isinstance(first, str):
+        raise TypeError(
+            "X and X_target must be tables, got a list of texts: turn them into "
+            "columns first, as in vectorizer.fit_transform(texts), and give Adapted "
+            "what it returns"
+        )
     return (
         X
         if X is None or hasattr(X, "__len__") or hasattr(X, "shape")

@@ -67,7 +67,7 @@ def adapted_within(model: Any, X: Any) -> tuple[Any, Any]:
     A model without one comes back as it is. One that is made around an `Adapted` in
     another way is refused: a copy of it would be fitted without a target.
     """
-    if not _ends_in_adapted(model):
+    if not ends_in_adapted(model):
         inside: dict[str, Any] = getattr(model, "get_params", dict)()
         if any(isinstance(one, Adapted) for one in inside.values()):
             raise TypeError(
@@ -102,15 +102,26 @@ def ratio_of_model(model: Any, X: Any, *, refitted: bool) -> Array:
             'weighter="model" needs an Adapted that has weights, got '
             f"{type(inner).__name__}"
         )
+    check_is_ratio(inner.weighter_)
     ratio: Array = inner.weighter_.weights_ if refitted else inner.weigh(X)
     return ratio
 
 
-def _ends_in_adapted(model: Any) -> bool:
+def check_is_ratio(weighter: Any) -> None:
+    """Refuse a weighter whose weights are no density ratio, as estimates need one."""
+    if not getattr(weighter, "weights_are_a_ratio", True):
+        raise TypeError(
+            f"the weights of {type(weighter).__name__} are no density ratio, which "
+            'estimates of performance need: take weighter="auto"'
+        )
+
+
+def ends_in_adapted(model: Any) -> bool:
+    """Tell whether a model, a pipeline's last step or a search's best is `Adapted`."""
     if isinstance(model, Pipeline):
-        return _ends_in_adapted(model.steps[-1][1])
+        return ends_in_adapted(model.steps[-1][1])
     found = getattr(model, "best_estimator_", None)
-    return isinstance(model, Adapted) if found is None else _ends_in_adapted(found)
+    return isinstance(model, Adapted) if found is None else ends_in_adapted(found)
 
 
 def _fitted_to(

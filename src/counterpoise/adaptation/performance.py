@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,22 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from counterpoise.adaptation.inputs import encoded, n_rows, table_encoder
-from counterpoise.adaptation.out_of_fold import out_of_fold_answers, ratio_of_model
+from counterpoise.adaptation.inputs import (
+    encoded,
+    n_rows,
+    row_marks,
+    table_encoder,
+    warn_if_fitted_to,
+)
+from counterpoise.adaptation.out_of_fold import (
+    adapted_within,
+    check_is_ratio,
+    ends_in_adapted,
+    out_of_fold_answers,
+    ratio_of_model,
+)
+from counterpoise.adaptation.sets import target_sets
+from counterpoise.adaptation.slicing import moved_columns, some_of
 from counterpoise.evaluation.answers import Answers
 from counterpoise.evaluation.judging import Judge, Rows, as_they_are
 from counterpoise.evaluation.metrics import (
@@ -24,7 +39,8 @@ from counterpoise.evaluation.performance import (
     MetricPerformance,
     Performance,
 )
-from counterpoise.evaluation.reliability import reliability
+from counterpoise.evaluation.reliability import reliability_of
+from counterpoise.evaluation.slices import MovedColumn, loss_by_slice
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.effective_size import effective_sample_size
 from counterpoise.samples.overlap import NO_OVERLAP, SMALL, Overlap, overlap
@@ -157,6 +173,7 @@ def estimate_performance(
     wanted = [as_metric(one, model, labels) for one in _several(metrics)]
     asked = _asked(wanted, model, classifier)
     if cv is None:
+        _warn_if_fitted_to(model, X)
         answers = Answers.of(model, [X], classifier, asked)
     else:
         answers = out_of_fold_answers(
@@ -187,8 +204,20 @@ def estimate_performance(
         else:
             ratio = _ratio(rows, some, aims, weighter, seed)
     except NoOverlapError as error:
-        return _without_overlap(rows, wanted, error, level, seed)
-    return _with_overlap(rows, wanted, seen, some, aims, ratio, level, seed)
+        found = _without_overlap(rows, wanted, error, level, seed)
+    else:
+        moved = moved_columns(X, pieces, counts, some, aims)
+        found = _with_overlap(rows, wanted, seen, some, aims, ratio, moved, level, seed)
+    return replace(found, sets=target_sets(model, some_of(pieces, aims), labels))
+
+
+def _warn_if_fitted_to(model: Any, X: Any) -> None:
+    """Warn where an `Adapted` is judged by the rows of its own fit."""
+    if ends_in_adapted(model):
+        inner, X = adapted_within(model, X)
+        fitted = getattr(inner, "_row_marks_", None)
+        if fitted is not None:
+            warn_if_fitted_to(row_marks(encoded(inner.encoder_, X)), fitted)
 
 
 def _with_overlap(
@@ -198,13 +227,14 @@ def _with_overlap(
     some: Indices,
     aims: Indices,
     ratio: Array,
+    moved: Sequence[MovedColumn],
     level: float,
     seed: int,
 ) -> Performance:
     n, m = ratio.size, len(rows.answers_target.rows)
     inside = some[seen.rows[seen.scores <= seen.threshold]]
     aims_inside = aims[seen.rows_target[seen.scores_target <= seen.threshold]]
-    whole, covered = {}, {}
+    whole, covered, slices = {}, {}, None
     for metric in metrics:
         judge = Judge(rows, metric, ratio, level, seed)
         model = judge.loss_model(some) if metric.by_row is not None else None
@@ -212,6 +242,9 @@ def _with_overlap(
         covered[metric.name] = judge.performance(
             model, inside, aims_inside, with_labelled=False
         )
+        if metric is metrics[0] and model is not None and moved:
+            evidence = judge.evidence(model).take(some, aims)
+            slices = loss_by_slice(metric, evidence, moved, level)
     effective = effective_sample_size(rows.counts * ratio)
     return Performance(
         metrics=whole,
@@ -229,22 +262,9 @@ def _with_overlap(
         n_target=m,
         effective_rows=effective,
         statement=_statement(n, m, effective, seen.thin),
-        calibration=_calibration(rows, ratio),
+        calibration=reliability_of(rows.answers, rows.labels, rows.counts * ratio),
+        slices=slices,
     )
-
-
-def _calibration(rows: Rows, ratio: Array) -> dict[str, Any] | None:
-    """Return whether the probabilities come true, on rows weighted like the target."""
-    answers = rows.answers
-    if answers.classes is None or "predict_proba" not in answers.said:
-        return None
-    p = answers.said["predict_proba"]
-    if p.shape[1] == 2:
-        predicted, true = p[:, 1], rows.labels == answers.classes[1]
-    else:
-        predicted = p.max(axis=1)
-        true = answers.classes[p.argmax(axis=1)] == rows.labels
-    return reliability(predicted, true, rows.counts * ratio)
 
 
 def _without_overlap(
@@ -308,6 +328,7 @@ def _ratio(rows: Rows, some: Indices, aims: Indices, weighter: Any, seed: int) -
         raise TypeError(
             f'weighter must be "auto", "model" or a weighter, got {weighter!r}'
         )
+    check_is_ratio(weighter)
     with warnings.catch_warnings():
         # What is thinly covered is in the record.
         warnings.simplefilter("ignore", PartialOverlapWarning)

@@ -60,6 +60,8 @@ def _weights(model: Any) -> str:
             else ", the simplest within one standard error of the best held-out score"
         )
     proof = _proof(weighter.solution_)
+    if model.guard_ is not None and model.guard_.kind == "mixing":
+        return f"{told}{proof}; {model.mixing_:.3g} of them used, beside equal weights."
     return f"{told}{proof}; used to the power {model.exponent_:g}."
 
 

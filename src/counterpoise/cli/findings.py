@@ -126,11 +126,11 @@ def _chosen(record: Record) -> Iterator[Block]:
     if guard is not None:
         lines.append(f"how much of them: {guard['reason']}")
     if model is not None:
-        used = (
-            f"fitted to weights to the power {model['exponent']:g}"
-            if model["adapted"]
-            else "fitted to rows without weights"
-        )
+        used = "fitted to rows without weights"
+        if model["adapted"] and model.get("mixing", 1.0) < 1.0:
+            used = f"fitted to {model['mixing']:.3g} of the weights, beside equal ones"
+        elif model["adapted"]:
+            used = f"fitted to weights to the power {model['exponent']:g}"
         lines.append(f"model: {model['type']}, {used}")
     if lines:
         yield Block("Chosen", tuple(lines))

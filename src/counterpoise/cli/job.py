@@ -142,7 +142,7 @@ def _page(record: Record, progress: Progress) -> dict[str, Write]:
     from counterpoise.report.page import render
 
     try:
-        return {PAGE: render(record).save}
+        return {PAGE: render(record, record_file=RECORD).save}
     except ImportError as error:
         progress.notice(f"there is no {PAGE}: {error}")
         return {}

@@ -59,6 +59,7 @@ WEIGHTERS = (
     "log-linear",
     "log-quadratic",
     "discriminator",
+    "discrepancy",
 )
 
 OPTIONS: dict[str, Option] = {

@@ -89,8 +89,8 @@ def estimate(model: Any, pair: Pair, options: Namespace, *, cv: Any = None) -> A
     if pair.y_target is not None and pair.labelled.size:
         rows = pair.X_target.take(pair.labelled).reset_index(drop=True)
         labelled = {"X_lab": rows, "y_lab": pair.y_target}
-    # Rows of the fit have been weighed already, unless no weights were asked for.
-    weighed = cv is not None and options.weighter != "uniform"
+    # Rows of the fit have been weighed already, unless by no density ratio.
+    weighed = cv is not None and options.weighter not in ("uniform", "discrepancy")
     return estimate_performance(
         model,
         pair.X,

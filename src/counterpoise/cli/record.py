@@ -2,11 +2,13 @@
 
 from argparse import Namespace
 from collections.abc import Collection
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from counterpoise.cli.fail_if import SHORT_NAMES
+from counterpoise.cli.options import OPTIONS
 from counterpoise.cli.pair import Pair
 from counterpoise.cli.tables import Table
 from counterpoise.report.record import Record
@@ -25,6 +27,11 @@ _NOT_RECORDED = (
     "force",
     "quiet",
 )
+
+
+# What is shown, and how, is asked for anew.
+_NOT_REPEATED = ("json", "text", "config", "force", "quiet")
+_TABLES = (".csv", ".parquet")
 
 
 def data_of(pair: Pair) -> dict[str, Any]:
@@ -57,12 +64,50 @@ def reproduced_by(options: Namespace) -> dict[str, Any]:
     """Return the command and its options, but for where files are."""
     return {
         "command": options.command,
+        "command_line": command_line(options),
         "options": {
             key: list(value) if isinstance(value, tuple) else value
             for key, value in sorted(vars(options).items())
             if key not in _NOT_RECORDED
         },
     }
+
+
+def command_line(options: Namespace) -> list[str]:
+    """Return the words that do the same again, in the folder of the tables.
+
+    Of files the names, and `again` for what is written, so that the folders that
+    somebody chose leave no trace; options at their defaults are left out, but for the
+    seed.
+
+    Examples
+    --------
+    >>> options = Namespace(command="weigh", source=Path("a/b.csv"), seed=0, id=None)
+    >>> command_line(options)
+    ['counterpoise', 'weigh', '--source', 'b.csv', '--seed', '0']
+    """
+    words = ["counterpoise", options.command]
+    for name, option in OPTIONS.items():
+        value = vars(options).get(name.replace("-", "_"))
+        if value is None or name in _NOT_REPEATED:
+            continue
+        if name != "seed" and value == option.default:
+            continue
+        if name == "out":
+            suffix = Path(value).suffix
+            value = f"again{suffix if suffix in _TABLES else ''}"
+        elif option.kind == "path":
+            value = Path(value).name
+        elif option.kind == "names":
+            value = ",".join(value)
+        for one in value if option.kind == "texts" else (value,):
+            words += [f"--{name}"] if option.kind == "flag" else _said(name, str(one))
+    return words
+
+
+def _said(name: str, value: str) -> list[str]:
+    # What begins like an option is taken for one.
+    return [f"--{name}={value}"] if value.startswith("-") else [f"--{name}", value]
 
 
 def flat_numbers(record: Record, names: Collection[str]) -> dict[str, float | None]:

@@ -41,7 +41,8 @@ def run(options: argparse.Namespace) -> int:
         out = options.record.with_suffix(".html")
     if out is not None:
         check_file(out, force=options.force)
-    page = render(record)
+    beside = out is not None and out.resolve().parent == options.record.resolve().parent
+    page = render(record, record_file=options.record.name if beside else None)
     if options.text:
         sys.stdout.write(page.text())
     if out is not None:

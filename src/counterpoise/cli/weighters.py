@@ -28,5 +28,7 @@ def build(name: str, *, force: bool, seed: int) -> Any:
         "log-linear": lambda: weights.MixtureKLIEP(statistics="linear", **common),
         "log-quadratic": lambda: weights.MixtureKLIEP(**common),
         "discriminator": lambda: weights.DiscriminatorWeights(**common),
+        # Among weights as good, those that leave the most effective rows.
+        "discrepancy": lambda: weights.DiscrepancyWeights(spread=0.01, **common),
     }
     return makers[name]()

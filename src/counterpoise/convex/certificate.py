@@ -51,14 +51,15 @@ class Certificate:
     def holds(self, tol: float) -> bool:
         """Tell whether the point is feasible and proved optimal to `tol`.
 
-        The gap decides, in units of `scale`; where nothing is bounded the residual
-        does; a certificate of kind "none" promises nothing and always holds.
+        The gap decides, in units of `scale`; where nothing is bounded, or where the
+        bound is not attained ("divergence"), the residual does; a certificate of kind
+        "none" promises nothing and always holds.
         """
         if self.kind == "none":
             return True
         if not self.infeasibility <= min(max(tol, 1e-12), FEASIBLE):
             return False
-        if math.isfinite(self.gap):
+        if math.isfinite(self.gap) and self.kind != "divergence":
             return self.gap <= tol * self.scale
         return self.residual is not None and self.residual <= tol * self.scale
 

@@ -11,10 +11,12 @@ from sklearn.utils import check_random_state
 
 from counterpoise.diagnosis import words
 from counterpoise.diagnosis.features import FeatureShift, sparse_shifts, table_shifts
+from counterpoise.diagnosis.reweighting import Reweighting, reweighting_of
 from counterpoise.diagnosis.thin_rows import ThinRows, describe_thin_rows
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples import MMD, TableEncoder, effective_sample_size, mmd, overlap
 from counterpoise.samples.columns import Table, two_tables
+from counterpoise.samples.duplicates import duplicate_rows
 from counterpoise.samples.ordering import canonical_order
 from counterpoise.samples.overlap import Overlap, thin_by_chance
 from counterpoise.validation import (
@@ -26,8 +28,9 @@ from counterpoise.validation import (
 )
 from counterpoise.validation.frames import column_labels, sparse_part
 
-# Rows of each sample between which the maximum mean discrepancy is measured.
-MMD_ROWS = 2_000
+# Rows of each sample between which the maximum mean discrepancy is measured, and by
+# which weights of least discrepancy are looked for.
+MMD_ROWS, WEIGHED_ROWS = 2_000, 1_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +56,8 @@ class Diagnosis:
         large if nothing had shifted; None for sparse matrices, the second also where
         no permutation was asked for.
     discrepancy : float or None
-        Not computed: None.
+        Of standardised columns with a constant: what linear models can see of the
+        shift. None for sparse matrices and more than 1,000 columns.
     features : tuple of FeatureShift
         Every feature by itself, in the order of the columns.
     n_source, n_target : int
@@ -65,8 +69,14 @@ class Diagnosis:
         source does not have.
     note : str
         What could not be computed; empty if nothing.
+    reweighting : Reweighting or None
+        How much of the discrepancy weights of the source rows can remove, and the
+        direction that cannot be matched; the same is None for the same.
     overlap : Overlap or None
         The scores of the rows behind `auc` and `thin`; not part of `to_dict`.
+    source_duplicates, target_duplicates : int or None
+        Rows that equal one before them in every column that counts; not part of
+        `to_dict`.
     """
 
     verdict: str
@@ -85,7 +95,10 @@ class Diagnosis:
     dropped: Mapping[str, str]
     unseen: Mapping[str, float]
     note: str = ""
+    reweighting: Reweighting | None = field(default=None, repr=False)
     overlap: Overlap | None = field(default=None, repr=False)
+    source_duplicates: int | None = None
+    target_duplicates: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers, strings, lists and dictionaries."""
@@ -107,6 +120,9 @@ class Diagnosis:
             "dropped": dict(self.dropped),
             "unseen": dict(self.unseen),
             "note": self.note,
+            "spectrum": (
+                None if self.reweighting is None else self.reweighting.to_dict()
+            ),
         }
 
     def __str__(self) -> str:
@@ -132,7 +148,8 @@ def diagnose(
     categories, and p-values corrected for the number of features by Holm's method.
     Then all features together: how well a classifier tells the samples apart, the
     share of the target that the source hardly covers (`overlap`) with a description of
-    these rows, and the maximum mean discrepancy (`mmd`).
+    these rows, the maximum mean discrepancy (`mmd`), and how much of the discrepancy
+    (`discrepancy`) weights of the source rows can remove.
 
     Parameters
     ----------
@@ -155,8 +172,8 @@ def diagnose(
     Notes
     -----
     The features are compared on all rows; classifiers see at most 5,000 of each sample,
-    the maximum mean discrepancy 2,000, on columns encoded by `TableEncoder` where they
-    are not finite numbers.
+    the maximum mean discrepancy 2,000 and the discrepancy 1,000, on columns encoded by
+    `TableEncoder` where they are not finite numbers.
 
     With weights a row's share takes the place of 1/n in means, variances and
     distribution functions, so that a row of weight two is the row twice in every effect
@@ -166,8 +183,8 @@ def diagnose(
     Of a group of fewer than 5 rows nothing is told: no mean, no range, no category.
 
     Sparse matrices: means alone are compared, and memory grows with their entries; no
-    Kolmogorov-Smirnov distance, no maximum mean discrepancy, and thinly covered rows
-    are counted but not described.
+    Kolmogorov-Smirnov distance, no discrepancies, and thinly covered rows are counted
+    but not described.
 
     It never raises `NoOverlapError`: the verdict says it.
 
@@ -194,20 +211,26 @@ def diagnose(
     target, v = _counted(target, weight)
     dropped: dict[str, str] = {}
     unseen: dict[str, float] = {}
+    labels = {column.label: column.name for column in source.columns}
     if source.is_plain and target.is_plain:
         rows, target_rows = source.matrix(), target.matrix()
+        names = list(labels.values())
     else:
         encoder = TableEncoder()
         rows, target_rows = encoder.fit_transform(
             source, target, sample_weight=w, target_weight=v
         )
-        names = {column.label: column.name for column in source.columns}
-        dropped = {names[k]: reason for k, reason in encoder.dropped_.items()}
-        unseen = {names[k]: share for k, share in encoder.unseen_.items()}
+        names = [labels[k] for k in encoder.columns_]
+        dropped = {labels[k]: reason for k, reason in encoder.dropped_.items()}
+        unseen = {labels[k]: share for k, share in encoder.unseen_.items()}
     covered = overlap(
         rows, target_rows, sample_weight=w, target_weight=v, random_state=random
     )
-    distance = _mmd(rows, target_rows, w, v, covered, n_permutations, random)
+    seed = int(check_random_state(random).randint(2**31 - 1))
+    distance = _mmd(rows, target_rows, w, v, covered, n_permutations, random, seed)
+    some = _some(rows, w, covered.rows, seed, WEIGHED_ROWS)
+    aims = _some(target_rows, v, covered.rows_target, seed, WEIGHED_ROWS)
+    weighed = reweighting_of(rows[some], target_rows[aims], w[some], v[aims], names)
     kept = [j for j, c in enumerate(source.columns) if c.name not in dropped]
     source, target = _with_columns(source, kept), _with_columns(target, kept)
     found = _of_overlap(covered, rows.shape[0], target_rows.shape[0])
@@ -217,9 +240,13 @@ def diagnose(
             thin_rows=_thin_rows(source, target, w, v, covered),
             mmd=distance.value,
             mmd_p_value=distance.p_value,
+            discrepancy=None if weighed is None else weighed.before,
+            reweighting=weighed,
             features=table_shifts(source, target, w / w.sum(), v / v.sum()),
             dropped=dropped,
             unseen=unseen,
+            source_duplicates=duplicate_rows(source),
+            target_duplicates=duplicate_rows(target),
         )
     )
 
@@ -246,7 +273,10 @@ def _of_matrices(
             thin_rows=thin,
             features=sparse_shifts(source, target, names, w / w.sum(), v / v.sum()),
             note="Of sparse matrices means alone are compared: there is no "
-            "Kolmogorov-Smirnov distance and no maximum mean discrepancy.",
+            "Kolmogorov-Smirnov distance, no maximum mean discrepancy and no "
+            "discrepancy.",
+            source_duplicates=duplicate_rows(source),
+            target_duplicates=duplicate_rows(target),
         )
     )
 
@@ -285,10 +315,10 @@ def _mmd(
     covered: Overlap,
     n_permutations: int,
     random: Any,
+    seed: int,
 ) -> MMD:
-    seed = int(check_random_state(random).randint(2**31 - 1))
-    some = _some(rows, w, covered.rows, seed)
-    some_target = _some(target_rows, v, covered.rows_target, seed)
+    some = _some(rows, w, covered.rows, seed, MMD_ROWS)
+    some_target = _some(target_rows, v, covered.rows_target, seed, MMD_ROWS)
     with warnings.catch_warnings():
         # The features say what varies in one sample alone.
         warnings.filterwarnings("ignore", "hardly varies", UserWarning)
@@ -303,12 +333,12 @@ def _mmd(
         )
 
 
-def _some(rows: Matrix, weight: Array, among: Indices, seed: int) -> Indices:
+def _some(rows: Matrix, weight: Array, among: Indices, seed: int, most: int) -> Indices:
     """Return at most so many rows, the same whatever order they came in."""
-    if among.size <= MMD_ROWS:
+    if among.size <= most:
         return among
     ordered = among[canonical_order(rows[among], weight[among])]
-    picked = np.random.default_rng(seed).permutation(ordered.size)[:MMD_ROWS]
+    picked = np.random.default_rng(seed).permutation(ordered.size)[:most]
     return ordered[np.sort(picked)]
 
 

@@ -26,6 +26,8 @@ SHOWN = 20
 # What is worth a word: an effect, a p-value, a share of rows, a distance.
 _WORTH_A_WORD, _SIGNIFICANT, _MANY, _SEPARATES = 0.1, 0.01, 0.01, 0.99
 _LONGEST_NAME, _WIDTH = 30, 88
+# Shares: of the discrepancy, as good as all of it; of a direction, worth naming.
+_NEARLY_ALL, _PART_OF_IT = 0.95, 0.2
 
 _HEADER = ("feature", "effect", "SMD", "distance", "p (Holm)", "missing", "new")
 
@@ -73,7 +75,7 @@ def explanation(found: "Diagnosis") -> str:
         f"Asked which of two rows is the target's, a model is right {_times(found.auc)}"
         " times in 100; guessing is right 50 times."
     )
-    sentences = [meaning, told, *_columns(found)]
+    sentences = [meaning, told, *_columns(found), *_matched(found)]
     return " ".join([*sentences, _NEXT[found.verdict], _UNSEEN])
 
 
@@ -131,11 +133,14 @@ def printable(text: str, longest: int = _LONGEST_NAME) -> str:
     --------
     >>> printable("a\nb")
     'a\\nb'
+    >>> printable("1\xa0000")
+    '1 000'
     """
     # Longer ones are cut before they are looked through.
     text = "".join(
         c if c.isprintable() else c.encode("unicode_escape", "replace").decode()
-        for c in text[: longest + 1]
+        # The space that does not break a line is a space.
+        for c in text[: longest + 1].replace("\xa0", " ")
     )
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
@@ -182,6 +187,34 @@ def _columns(found: "Diagnosis") -> list[str]:
     return said
 
 
+def _matched(found: "Diagnosis") -> list[str]:
+    """Return what weights of the source can do about the shift."""
+    seen = found.reweighting
+    if seen is None or seen.removable is None or found.verdict in (NO_SHIFT, TOO_FEW):
+        return []
+    said = (
+        f"Reweighting can remove {_percent(seen.removable)} of the discrepancy, the "
+        "part of the shift that linear models see"
+    )
+    if seen.removable >= _NEARLY_ALL or not seen.direction:
+        return [f"{said}."]
+    first, *others = seen.direction
+    large = [first, *(one for one in others if one[1] >= _PART_OF_IT)][:3]
+    names = ", ".join(f"'{printable(name)}'" for name, _ in large)
+    more, less = (
+        ("target", "source")
+        if seen.target_varies_more
+        else (
+            "source",
+            "target",
+        )
+    )
+    return [
+        f"{said}; the direction that cannot be matched is mostly {names}, along which "
+        f"the {more} varies more than the {less} however it is weighted."
+    ]
+
+
 def by_effect(features: Sequence[FeatureShift]) -> list[FeatureShift]:
     """Return the features, those with the largest effect first."""
     return sorted(features, key=lambda feature: -feature.effect)
@@ -219,7 +252,10 @@ def _facts(found: "Diagnosis") -> list[tuple[str, str]]:
         p = "" if chance is None else f" (p = {chance:.2g})"
         facts.append(("maximum mean discrepancy", f"{found.mmd:.3g}{p}"))
     if found.discrepancy is not None:
-        facts.append(("discrepancy", f"{found.discrepancy:.3g}"))
+        seen = found.reweighting
+        left = "" if seen is None or seen.after is None else f"{seen.after:.3g}"
+        left = f" ({left} at the best weights)" if left else ""
+        facts.append(("discrepancy", f"{found.discrepancy:.3g}{left}"))
     return facts
 
 

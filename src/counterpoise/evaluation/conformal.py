@@ -192,3 +192,82 @@ def sets_of(probabilities: Any, radius: Array) -> NDArray[np.bool_]:
     """
     held: NDArray[np.bool_] = class_scores(probabilities) <= radius[:, None]
     return held
+
+
+def interval_sizes(intervals: Any, labels: Any, level: float) -> dict[str, Any]:
+    """Return how wide intervals are, beside the spread of labels without a model.
+
+    Parameters
+    ----------
+    intervals : array of shape (k, 2), or (k, n_outputs, 2)
+        Of `intervals_of`.
+    labels : array of shape (n,), or (n, n_outputs)
+        Of source rows. The middle `level` of them has the width `labels_width`, of
+        several outputs the widest.
+    level : float
+        What the intervals promise.
+
+    Returns
+    -------
+    dict
+        `kind` ("intervals"), `level`, `rows`, `infinite` (the share of rows about which
+        nothing is known), `mean_width` and `median_width` of the others, None where
+        there are none, and `labels_width`.
+
+    Examples
+    --------
+    >>> sizes = interval_sizes([[0.0, 1.0], [-np.inf, np.inf]], [0.0, 4.0, 8.0], 0.5)
+    >>> sizes["infinite"], sizes["mean_width"], sizes["labels_width"]
+    (0.5, 1.0, 4.0)
+    """
+    ends = np.asarray(intervals, dtype=float)
+    # The ends of an infinite one have no difference.
+    known = np.isfinite(ends).reshape(len(ends), -1).all(axis=1)
+    widths = (ends[known][..., 1] - ends[known][..., 0]).reshape(int(known.sum()), -1)
+    low, high = np.quantile(
+        np.asarray(labels, dtype=float), [(1 - level) / 2, (1 + level) / 2], axis=0
+    )
+    return {
+        "kind": "intervals",
+        "level": level,
+        "rows": len(ends),
+        "infinite": float(1 - known.mean()),
+        "mean_width": float(widths.mean()) if widths.size else None,
+        "median_width": float(np.median(widths)) if widths.size else None,
+        "labels_width": float(np.max(high - low)),
+    }
+
+
+def set_sizes(sets: Any, level: float) -> dict[str, Any]:
+    """Return how many classes sets have.
+
+    Parameters
+    ----------
+    sets : boolean array of shape (k, n_classes)
+        Of `sets_of`.
+    level : float
+        What the sets promise.
+
+    Returns
+    -------
+    dict
+        `kind` ("sets"), `level`, `rows`, `classes`, `mean_size`, `single` (the share of
+        rows with one class) and `infinite` (with all of them: nothing is known).
+
+    Examples
+    --------
+    >>> sizes = set_sizes([[True, False, False], [True, True, True]], 0.9)
+    >>> sizes["mean_size"], sizes["single"], sizes["infinite"]
+    (2.0, 0.5, 0.5)
+    """
+    held = np.asarray(sets, dtype=bool)
+    sizes, classes = held.sum(axis=1), held.shape[1]
+    return {
+        "kind": "sets",
+        "level": level,
+        "rows": len(held),
+        "classes": classes,
+        "mean_size": float(sizes.mean()),
+        "single": float((sizes == 1).mean()),
+        "infinite": float((sizes == classes).mean()),
+    }

@@ -110,6 +110,17 @@ class Judge:
             labelled = metric.rows(answers, answers.rows, y), found.at(features_lab)
         return Modelled(losses, modelled, found.target, labelled)
 
+    def evidence(self, model: Modelled) -> Evidence:
+        """Return all that is known of a metric that is a mean over rows."""
+        return Evidence(
+            model.losses,
+            self.ratio,
+            self.rows.counts,
+            model.modelled,
+            model.modelled_target,
+            self.rows.groups,
+        )
+
     def performance(
         self,
         model: Modelled | None,
@@ -118,19 +129,12 @@ class Judge:
         with_labelled: bool = True,
     ) -> MetricPerformance:
         """Return all estimates for some rows of both samples."""
-        rows, metric = self.rows, self.metric
+        metric = self.metric
         found: dict[str, Estimate | None] = {}
         reasons: dict[str, str] = {}
         check = None
         if model is not None:
-            evidence = Evidence(
-                model.losses,
-                self.ratio,
-                rows.counts,
-                model.modelled,
-                model.modelled_target,
-                rows.groups,
-            ).take(some, aims)
+            evidence = self.evidence(model).take(some, aims)
             means = mean_intervals(metric, evidence, self.level)
             found |= {
                 name: as_estimate(metric, name, one) for name, one in means.items()

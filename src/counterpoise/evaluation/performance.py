@@ -83,14 +83,16 @@ class MetricPerformance:
 
     def __str__(self) -> str:
         better = "higher" if self.higher_is_better else "lower"
-        lines = [f"{self.metric} ({better} is better)"]
-        for name in ESTIMATES:
-            found: Estimate | None = getattr(self, name)
-            label = name.replace("_", " ")
+        # "neg" in a scorer's name says that less is better; the value is not negated.
+        name = self.metric.removeprefix("neg_").replace("_", " ")
+        lines = [f"{name} ({better} is better)"]
+        for kind in ESTIMATES:
+            found: Estimate | None = getattr(self, kind)
+            label = kind.replace("_", " ")
             if found is not None:
                 lines.append(f"  {label:<14} {found}   if {found.assumption}")
-            elif name in self.reasons:
-                lines.append(f"  {label:<14} not defined: {self.reasons[name]}")
+            elif kind in self.reasons:
+                lines.append(f"  {label:<14} not defined: {self.reasons[kind]}")
         if self.check is not None:
             lines.append(f"  {self.check.words}")
         return "\n".join(lines)
@@ -219,6 +221,12 @@ class Performance(_SeveralMetrics):
         What the numbers speak for.
     calibration : dict or None
         Of classifiers with probabilities: see `evaluation.reliability`.
+    slices : dict or None
+        The first metric on parts of the target, by the columns that moved most: see
+        `evaluation.slices`. None for metrics that are no means, and without overlap.
+    sets : dict or None
+        How large the intervals or sets of an `Adapted` with a calibration are on the
+        target: see `interval_sizes` and `set_sizes` of `evaluation.conformal`.
     """
 
     metrics: Mapping[str, MetricPerformance]
@@ -231,6 +239,8 @@ class Performance(_SeveralMetrics):
     effective_rows: float | None
     statement: str
     calibration: Mapping[str, Any] | None = None
+    slices: Mapping[str, Any] | None = None
+    sets: Mapping[str, Any] | None = None
 
     def __str__(self) -> str:
         parts = [self.statement, *map(str, self.metrics.values())]
@@ -252,4 +262,6 @@ class Performance(_SeveralMetrics):
             "effective_rows": self.effective_rows,
             "statement": self.statement,
             "calibration": None if self.calibration is None else dict(self.calibration),
+            "slices": None if self.slices is None else dict(self.slices),
+            "sets": None if self.sets is None else dict(self.sets),
         }

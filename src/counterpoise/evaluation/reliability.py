@@ -3,14 +3,40 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import norm
 
+from counterpoise.evaluation.answers import Answers
 from counterpoise.numerics.arrays import Array
 from counterpoise.samples.effective_size import effective_sample_size
 
 _BINS = 10
 # Of fewer rows nothing is told.
 _FEWEST_ROWS = 5
+
+
+def reliability_of(
+    answers: Answers, labels: NDArray[Any], weights: Array
+) -> dict[str, Any] | None:
+    """Return the same of a model's answers; None of one without probabilities.
+
+    Parameters
+    ----------
+    answers : Answers
+        Of the model, at the rows.
+    labels : array of shape (n,)
+    weights : array of shape (n,)
+        Density ratio target/source at the rows.
+    """
+    if answers.classes is None or "predict_proba" not in answers.said:
+        return None
+    p = answers.said["predict_proba"]
+    if p.shape[1] == 2:
+        predicted, true = p[:, 1], labels == answers.classes[1]
+    else:
+        predicted = p.max(axis=1)
+        true = answers.classes[p.argmax(axis=1)] == labels
+    return reliability(predicted, true, weights)
 
 
 def reliability(

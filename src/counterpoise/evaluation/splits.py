@@ -16,6 +16,8 @@ from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.validation import check_integer
 
 N_FOLDS = 5
+# Rows in the order of time err together in so many runs of neighbours.
+RUNS = 30
 # Neighbouring rows are near-duplicates below this share of the squared distance of
 # rows drawn by chance: a first-order autocorrelation above 0.9.
 NEAR = 0.1
@@ -109,6 +111,24 @@ def folds_within(
     if not inside:
         raise ValueError("cv leaves no fold with rows to fit to and rows to hold out")
     return inside
+
+
+def alike_rows(cv: Any, groups: Any, rows: Indices) -> Indices | None:
+    """Return numbers of groups of rows that err together; None where each errs alone.
+
+    The user's groups; with ``cv="blocks"`` runs of neighbours, `RUNS` of them.
+
+    Examples
+    --------
+    >>> alike_rows(None, ["a", "b", "a"], np.array([0, 2]))
+    array([0, 0])
+    """
+    if groups is not None:
+        numbers: Indices = np.unique(np.asarray(groups)[rows], return_inverse=True)[1]
+        return numbers
+    if isinstance(cv, str):
+        return np.arange(rows.size) * min(RUNS, rows.size) // rows.size
+    return None
 
 
 def neighbors_alike(X: Array) -> bool:

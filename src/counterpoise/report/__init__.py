@@ -5,8 +5,10 @@ from counterpoise.report.figures import (
     plot_balance,
     plot_convergence,
     plot_overlap,
+    plot_path,
     plot_performance,
     plot_selection,
+    plot_spectrum,
     plot_weights,
 )
 from counterpoise.report.page import Page, fragment, render
@@ -24,8 +26,10 @@ __all__ = [
     "plot_balance",
     "plot_convergence",
     "plot_overlap",
+    "plot_path",
     "plot_performance",
     "plot_selection",
+    "plot_spectrum",
     "plot_weights",
     "render",
 ]

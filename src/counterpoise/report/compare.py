@@ -9,8 +9,8 @@ from counterpoise.report.figures.drawing import DataTable
 from counterpoise.report.metric_names import metric_in_words
 from counterpoise.report.page import environment
 from counterpoise.report.record import Record
-from counterpoise.report.tables import TitledTable
 from counterpoise.report.text import plain_text, text_table
+from counterpoise.report.titled_table import TitledTable
 from counterpoise.report.verdict import Verdict, verdict_of
 from counterpoise.report.wording import (
     Cell,
@@ -38,6 +38,7 @@ _NUMBERS = {
     "balance.largest_after": "the same after weighting",
     "weights.largest": "largest weight",
     "model.exponent": "power of the weights used",
+    "model.mixing": "share of the weights used",
 }
 _COUNTS = {
     "data.source.rows": "training rows",

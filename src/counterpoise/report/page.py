@@ -11,7 +11,7 @@ from counterpoise.report.record import Record
 from counterpoise.report.tables import data_tables
 from counterpoise.report.text import record_text
 from counterpoise.report.verdict import verdict_of
-from counterpoise.report.wording import Name, Number
+from counterpoise.report.wording import Command, Link, Name, Number
 
 _Draw = Callable[[Record], Drawing | None]
 
@@ -48,6 +48,7 @@ _CHAPTERS = (
             figures.weights_drawing,
             figures.balance_drawing,
             figures.clipping_drawing,
+            figures.worst_columns_drawing,
         ),
     ),
     _Chapter(
@@ -55,13 +56,21 @@ _CHAPTERS = (
         "What was tried and proved",
         "Nothing here is taken on trust: what was chosen was judged on held-out rows, "
         "and what was computed comes with a proof.",
-        (figures.validation_drawing, figures.convergence_drawing),
+        (
+            figures.validation_drawing,
+            figures.path_drawing,
+            figures.convergence_drawing,
+        ),
     ),
     _Chapter(
         "model",
         "The model on the new data",
         "Estimates of a score that could only be measured with labels of the new data.",
-        (figures.performance_drawing, figures.calibration_drawing),
+        (
+            figures.performance_drawing,
+            figures.calibration_drawing,
+            figures.slices_drawing,
+        ),
     ),
     _Chapter(
         "guarantees",
@@ -104,12 +113,16 @@ class Page:
         return fragment(self.record)
 
 
-def render(record: Record | Mapping[str, Any]) -> Page:
+def render(
+    record: Record | Mapping[str, Any], *, record_file: str | None = None
+) -> Page:
     """Return the page of a record.
 
     Parameters
     ----------
     record : Record, or what its `to_dict` gives
+    record_file : str or None
+        Name of the record's file in the folder where the page will be, to link to.
 
     Examples
     --------
@@ -122,7 +135,7 @@ def render(record: Record | Mapping[str, Any]) -> Page:
     (0, 'The new data differ from the training data, but are covered.')
     """
     record = record if isinstance(record, Record) else Record.from_dict(record)
-    tables = data_tables(record)
+    tables = data_tables(record, record_file)
     chapters = []
     for chapter in _CHAPTERS:
         drawn = [one for draw in chapter.drawings if (one := draw(record)) is not None]
@@ -188,6 +201,8 @@ def environment() -> Any:
     )
     found.tests["number"] = lambda part: isinstance(part, Number)
     found.tests["name"] = lambda part: isinstance(part, Name)
+    found.tests["command"] = lambda part: isinstance(part, Command)
+    found.tests["link"] = lambda part: isinstance(part, Link)
     found.tests["table"] = lambda part: isinstance(part, DataTable)
     found.filters["picture"] = _picture
     return found

@@ -31,7 +31,7 @@ class Record:
     Attributes
     ----------
     sections : dict
-        data, shift, weights, balance, overlap, solver, guard, model, performance,
+        data, shift, weights, balance, overlap, solver, guard, model, path, performance,
         headline, guarantees, reproduce: those that are known.
 
     Examples
@@ -61,7 +61,7 @@ class Record:
 
         Parameters
         ----------
-        fitted : Adapted, weighter or Diagnosis
+        fitted : Adapted, weighter, Diagnosis or SVMPath
         performance : Performance or None
             Of `estimate_performance`.
         data : mapping or None

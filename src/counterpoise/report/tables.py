@@ -1,53 +1,48 @@
 """The tables of the page: what pictures do not show."""
 
-import datetime
-from dataclasses import dataclass
 from typing import Any
 
+from counterpoise.report.data_card import data_card
 from counterpoise.report.figures.drawing import DataTable
 from counterpoise.report.figures.performance import ESTIMATES
 from counterpoise.report.metric_names import metric_in_words
+from counterpoise.report.parts import unbroken, value_in_words
 from counterpoise.report.record import Record
+from counterpoise.report.reproduction import reproduction
+from counterpoise.report.titled_table import TitledTable
 from counterpoise.report.wording import (
     LONGEST_PROSE,
     Cell,
     Name,
-    Sentence,
     chance,
     count,
     figures,
     sentence,
     share,
 )
-from counterpoise.samples.table_column import DATES, ZONED_DATES
 
 # Features in the table, those that moved most.
 LISTED = 50
-# Of fewer rows nothing is told by name.
-_FEWEST_ROWS = 5
 
 
-@dataclass(frozen=True)
-class TitledTable:
-    """A table with a heading and a sentence."""
+def data_tables(
+    record: Record, record_file: str | None = None
+) -> dict[str, tuple[TitledTable, ...]]:
+    """Return the tables of every chapter.
 
-    name: str
-    title: str
-    about: Sentence
-    data: DataTable
-    folded: bool = False
-    wide: bool = False
-
-
-def data_tables(record: Record) -> dict[str, tuple[TitledTable, ...]]:
-    """Return the tables of every chapter."""
+    Parameters
+    ----------
+    record : Record
+    record_file : str or None
+        Its file beside the page, to link to.
+    """
     found = {
         "shift": [_features(record), _dropped(record)],
         "cover": [_thin_rows(record)],
-        "model": [_covered_part(record), _label_check(record)],
+        "model": [_covered_part(record), _label_check(record), _sets(record)],
         "guarantees": [_guarantees(record)],
-        "data": [_samples(record), _classes(record), _columns(record)],
-        "reproduce": [_reproduce(record), _notices(record)],
+        "data": data_card(record),
+        "reproduce": reproduction(record, record_file),
     }
     return {
         chapter: tuple(table for table in tables if table is not None)
@@ -173,20 +168,11 @@ def _range(one: dict[str, Any], *keys: str) -> str:
     said = []
     if low is not None and high is not None:
         kind = one.get("kind", "")
-        said.append(f"{_value(low, kind)} to {_value(high, kind)}")
+        ends = " to ".join(value_in_words(end, kind, 4) for end in (low, high))
+        said.append(unbroken(ends, kind))
     if missing:
         said.append(f"{share(missing)} missing")
     return ", ".join(said) or "-"
-
-
-def _value(value: float, kind: str) -> str:
-    if kind in (DATES, ZONED_DATES):
-        epoch = datetime.datetime(1970, 1, 1)
-        try:
-            return (epoch + datetime.timedelta(seconds=value)).date().isoformat()
-        except OverflowError:
-            pass
-    return str(figures(value, digits=4))
 
 
 def _covered_part(record: Record) -> TitledTable | None:
@@ -243,6 +229,58 @@ def _label_check(record: Record) -> TitledTable | None:
     )
 
 
+def _sets(record: Record) -> TitledTable | None:
+    sets = record.at("performance.sets")
+    if not sets:
+        return None
+    at = "performance.sets"
+    promise = share(sets["level"], f"{at}.level")
+    rows: list[tuple[Cell, ...]] = []
+    if sets["kind"] == "sets":
+        about = sentence(
+            "For every new row the model can name a set of classes that holds the true "
+            "one {} of the time. Small sets say much; a set of all classes says that "
+            "nothing is known. Looked at: {} new rows.",
+            promise,
+            count(sets["rows"], f"{at}.rows"),
+        )
+        rows = [
+            (
+                "classes in a set, on the average",
+                figures(sets["mean_size"], f"{at}.mean_size"),
+            ),
+            ("of so many classes", count(sets["classes"], f"{at}.classes")),
+            ("rows with one class alone", share(sets["single"], f"{at}.single")),
+            ("rows with all classes", share(sets["infinite"], f"{at}.infinite")),
+        ]
+    else:
+        about = sentence(
+            "For every new row the model can give an interval that holds the true "
+            "value {} of the time. Where training data say too little about a row its "
+            "interval is infinite. Looked at: {} new rows.",
+            promise,
+            count(sets["rows"], f"{at}.rows"),
+        )
+        rows = [
+            (words, _optional(sets[key], figures, f"{at}.{key}"))
+            for words, key in (
+                ("width, on the average", "mean_width"),
+                ("width, half are narrower", "median_width"),
+                (
+                    "for comparison: the same share of all training labels",
+                    "labels_width",
+                ),
+            )
+        ]
+        rows.append(("infinite intervals", share(sets["infinite"], f"{at}.infinite")))
+    return TitledTable(
+        "sets",
+        "How sure can the model be of a single row?",
+        about,
+        DataTable(("what", "value"), tuple(rows)),
+    )
+
+
 def _guarantees(record: Record) -> TitledTable | None:
     promises = record.at("guarantees")
     if not promises:
@@ -255,7 +293,7 @@ def _guarantees(record: Record) -> TitledTable | None:
         "promises",
         "Promises",
         (),
-        DataTable(("promise", "if", "but"), _long(rows)),
+        DataTable(("promise", "if", "but"), _long(rows), prose=True),
         wide=True,
     )
 
@@ -265,111 +303,6 @@ def _long(rows: tuple[tuple[Name, ...], ...]) -> tuple[tuple[Cell, ...], ...]:
     return tuple(
         tuple(f"{name.text[:1].upper()}{name.text[1:]}" for name in row) for row in rows
     )
-
-
-def _samples(record: Record) -> TitledTable | None:
-    data = record.at("data")
-    if not data:
-        return None
-    rows: list[tuple[Cell, ...]] = []
-    for key, name in (("source", "training data"), ("target", "new data")):
-        one = data.get(key) or {}
-        rows.append(
-            (
-                name,
-                _optional(one.get("rows"), count, f"data.{key}.rows"),
-                _optional(one.get("duplicates"), count, f"data.{key}.duplicates"),
-                Name(one["file"]) if one.get("file") else None,
-                one["sha256"][:16] + "…" if one.get("sha256") else None,
-            )
-        )
-    columns = data.get("columns")
-    about: Sentence = (f"{len(columns):,} columns were used.",) if columns else ()
-    header, kept = _without_empty(
-        ("sample", "rows", "duplicates", "file", "SHA-256 of the file"), tuple(rows)
-    )
-    return TitledTable("samples", "The two samples", about, DataTable(header, kept))
-
-
-def _classes(record: Record) -> TitledTable | None:
-    classes = record.at("data.classes")
-    if not classes:
-        return None
-    common = [one for one in classes if one["rows"] >= _FEWEST_ROWS]
-    rare = len(classes) - len(common) + int(record.at("data.rare_classes", 0))
-    note = f"{rare} classes of fewer than {_FEWEST_ROWS} rows are not named."
-    rows = tuple(
-        (Name(str(one["class"])), count(one["rows"])) for one in common[:LISTED]
-    )
-    return TitledTable(
-        "classes",
-        "Classes of the label",
-        (),
-        DataTable(("class", "training rows"), rows, note if rare else ""),
-        folded=True,
-    )
-
-
-def _columns(record: Record) -> TitledTable | None:
-    columns = record.at("data.columns")
-    if not columns:
-        return None
-    rows = tuple(
-        (
-            Name(one["name"]),
-            str(one.get("kind", "")),
-            _optional(one.get("missing_source"), share),
-            _optional(one.get("missing_target"), share),
-        )
-        for one in columns[:LISTED]
-    )
-    note = ""
-    if len(columns) > LISTED:
-        note = f"The first {LISTED} of {len(columns):,} columns."
-    header = ("column", "holds", "missing in training", "missing in new")
-    return TitledTable(
-        "columns", "Columns", (), DataTable(header, rows, note), folded=True
-    )
-
-
-def _reproduce(record: Record) -> TitledTable | None:
-    found = record.at("reproduce")
-    if not found:
-        return None
-    rows: list[tuple[Cell, ...]] = []
-    if found.get("command"):
-        rows.append(("command", Name(str(found["command"]), LONGEST_PROSE)))
-    for group in ("options", "parameters"):
-        for key, value in (found.get(group) or {}).items():
-            if value not in (None, [], False, ""):
-                rows.append((Name(str(key)), Name(_said(value))))
-    rows += [
-        (Name(str(key)), Name(str(value)))
-        for key, value in (found.get("versions") or {}).items()
-    ]
-    return TitledTable(
-        "reproduction",
-        "How it was made",
-        (),
-        DataTable(("what", "value"), tuple(rows)),
-        folded=True,
-    )
-
-
-def _notices(record: Record) -> TitledTable | None:
-    notices = [*(record.at("notices") or []), *(record.at("conditions") or [])]
-    if not notices:
-        return None
-    rows = tuple((Name(str(one), LONGEST_PROSE),) for one in notices[:LISTED])
-    return TitledTable(
-        "notices", "Notices", (), DataTable(("while it was made",), rows)
-    )
-
-
-def _said(value: Any) -> str:
-    if isinstance(value, list):
-        return ", ".join(map(str, value))
-    return str(value)
 
 
 def _optional(value: Any, show: Any, *arguments: Any) -> Any:

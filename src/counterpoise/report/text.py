@@ -5,9 +5,10 @@ from collections.abc import Iterable, Iterator
 
 from counterpoise.report.figures.drawing import DataTable
 from counterpoise.report.record import Record
-from counterpoise.report.tables import TitledTable, data_tables
+from counterpoise.report.tables import data_tables
+from counterpoise.report.titled_table import TitledTable
 from counterpoise.report.verdict import verdict_of
-from counterpoise.report.wording import NARROW, Cell, told
+from counterpoise.report.wording import HYPHEN, NARROW, Cell, told
 
 _WIDTH = 80
 # Lines of a table, and characters of a cell.
@@ -21,8 +22,8 @@ def record_text(record: Record) -> str:
 
 
 def plain_text(lines: Iterable[str]) -> str:
-    """Return lines as a text without spaces of a special kind."""
-    return "\n".join(lines).replace(NARROW, " ") + "\n"
+    """Return lines as a text without spaces and hyphens of a special kind."""
+    return "\n".join(lines).replace(NARROW, " ").replace(HYPHEN, "-") + "\n"
 
 
 def text_table(data: DataTable, longest: int, most: int | None = None) -> Iterator[str]:

@@ -4,13 +4,18 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 from counterpoise.diagnosis.words import printable
 
 # Longer names are cut, on the page and in pictures.
 LONGEST_NAME, LONGEST_LABEL, LONGEST_PROSE = 60, 22, 400
+# A line to be typed is of use only as a whole.
+LONGEST_COMMAND = 4_000
 # A number and its sign stay on one line.
 NARROW = "\N{NO-BREAK SPACE}"
+# And so do the parts of a date.
+HYPHEN = "\N{NON-BREAKING HYPHEN}"
 _PERCENT = re.compile(r"(?<=\d) (?=%)")
 
 
@@ -45,9 +50,41 @@ class Name:
         return readable(self.text, self.longest)
 
 
-Part = str | Number | Name
+@dataclass(frozen=True)
+class Command:
+    """A line to be typed."""
+
+    text: str
+
+    @property
+    def words(self) -> list[str]:
+        """Its words, none of which is broken over two lines if there is room."""
+        words = readable(self.text, LONGEST_COMMAND).split(" ")
+        # No name of a file is as long.
+        return [f"{w[:299]}…" if len(w) > 300 else w for w in words]
+
+    def __str__(self) -> str:
+        return " ".join(self.words)
+
+
+@dataclass(frozen=True)
+class Link:
+    """A file in the folder of the page."""
+
+    file: str
+
+    @property
+    def address(self) -> str:
+        """Relative, whatever the name looks like."""
+        return f"./{quote(self.file, safe='', errors='replace')}"
+
+    def __str__(self) -> str:
+        return readable(self.file)
+
+
+Part = str | Number | Name | Command | Link
 Sentence = tuple[Part, ...]
-Cell = str | Number | Name | None
+Cell = Part | None
 
 
 def sentence(template: str, *parts: Any) -> Sentence:

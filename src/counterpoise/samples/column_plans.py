@@ -67,6 +67,13 @@ class NumberPlan:
             return scaled[:, None]
         return np.column_stack([scaled, column.missing])
 
+    def decode(self, columns: Array) -> TableColumn:
+        """Return the column that encoded rows still tell, up to rounding."""
+        values = columns[:, 0] * self.spread + self.middle
+        if self.with_missing:
+            values = np.where(columns[:, 1] > 0, np.nan, values)
+        return TableColumn(self.label, self.kind, values)
+
     def scale(self, values: Array) -> Array:
         """Return the values about the middle, over the spread; zero where missing."""
         return np.where(np.isnan(values), 0.0, (values - self.middle) / self.spread)
@@ -92,6 +99,12 @@ class DatesPlan:
         values = _parts(column.local)
         columns = [scaled.scale(values[part]) for part, scaled in self.parts]
         return np.column_stack([self.number.encode(column), *columns])
+
+    def decode(self, columns: Array) -> TableColumn:
+        """Return the column that encoded rows still tell; not what the clock showed."""
+        found = self.number.decode(columns)
+        never = np.full(len(columns), "NaT", dtype="M8[us]")
+        return TableColumn(self.label, self.kind, found.values, local=never)
 
 
 @dataclass(frozen=True)
@@ -132,6 +145,23 @@ class CategoriesPlan:
         # Places -1 (missing) and -2 (new) point at the two last entries.
         chosen = np.array(to)[places_in(known, column)]
         return np.eye(nowhere + 1)[:, :nowhere][chosen]
+
+    def decode(self, columns: Array) -> TableColumn:
+        """Return the column that encoded rows still tell.
+
+        Those of a pool have its name in brackets; what has a place of its own, neither
+        being known nor in a pool, is missing.
+        """
+        there = columns.any(axis=1)
+        names = [*self.kept, *(f"({pool})" for pool in self._pools())]
+        place = np.where(there, columns.argmax(axis=1), -1)
+        if self.with_missing:
+            place[place == names.index("(missing)", len(self.kept))] = -1
+        order = np.argsort(names, kind="stable")
+        at = np.append(np.argsort(order, kind="stable"), -1)
+        return TableColumn(
+            self.label, self.kind, at[place], tuple(names[k] for k in order)
+        )
 
     def _pools(self) -> Iterator[str]:
         if self.rare:

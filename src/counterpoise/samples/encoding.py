@@ -17,7 +17,12 @@ from counterpoise.samples.column_plans import (
     plan_column,
 )
 from counterpoise.samples.columns import Table, check_columns, read_table, two_tables
-from counterpoise.samples.table_column import NOTHING, joined, of_kind
+from counterpoise.samples.table_column import (
+    NOTHING,
+    TableColumn,
+    joined,
+    of_kind,
+)
 from counterpoise.validation import Matrix, as_weights, target_pieces, two_samples
 from counterpoise.validation.frames import sparse_part
 
@@ -156,6 +161,28 @@ class TableEncoder(BaseEstimator):
         table = read_table(X)
         check_columns(table, self._labels_, self.n_features_in_)
         return self._encoded(table)
+
+    def column_of(self, label: Hashable, rows: Array) -> TableColumn:
+        """Return a column of the table as encoded rows still tell it.
+
+        Numbers and dates up to rounding; categories that were pooled by the name of
+        their pool.
+
+        Parameters
+        ----------
+        label : hashable
+            One of `columns_`.
+        rows : array of shape (k, len(names_))
+            What `transform` returned.
+        """
+        check_is_fitted(self, "names_")
+        first = 0
+        for plan in self._plans_:
+            last = first + len(plan.names)
+            if plan.label == label and not isinstance(plan, DroppedPlan):
+                return plan.decode(rows[:, first:last])
+            first = last
+        raise ValueError(f"there is no column {label!r} among the encoded ones")
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return `names_` as an array of objects, as scikit-learn has them.

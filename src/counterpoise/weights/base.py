@@ -43,7 +43,8 @@ SAID = {"uncovered": RELATIVE_FROM, "thin": SMALL}
 # In small samples this share of the target may be far from all source rows by chance.
 LONELY = 0.1
 TAKE_SPARSE = (
-    "AutoWeights, KLIEP, MixtureKLIEP, DiscriminatorWeights and UniformWeights"
+    "AutoWeights, KLIEP, MixtureKLIEP, DiscriminatorWeights, DiscrepancyWeights and "
+    "UniformWeights"
 )
 
 
@@ -92,6 +93,8 @@ class WeightEstimator(BaseEstimator):
     _least_rows = 2
     # What a target row of no weight counts in the score.
     _least_scored = SMALLEST
+    # Whether `weights_` estimate the density ratio, at any row.
+    weights_are_a_ratio = True
 
     @abstractmethod
     def _fit(self, samples: TwoSamples) -> Fitted:
@@ -104,6 +107,16 @@ class WeightEstimator(BaseEstimator):
     @abstractmethod
     def _check_parameters(self) -> None:
         """Refuse parameters that make no sense."""
+
+    def _check_samples(self, X: Matrix, X_target: Matrix) -> None:
+        """Refuse samples that a method cannot take, before rows are left out."""
+
+    def _scales_columns(self) -> bool:
+        return bool(getattr(self, "standardize", False))
+
+    def _weigh_absent(self, X: Matrix) -> Array:
+        """Return the ratio at source rows that do not count, as `_weigh`."""
+        return self._weigh(X)
 
     def _chosen(self) -> dict[str, Any]:
         """Return parameters that, put in place of rules, repeat the fit."""
@@ -163,19 +176,22 @@ class WeightEstimator(BaseEstimator):
                 target_weight, X_target.shape[0], name="target_weight", of="X_target"
             )
         )
+        self._check_samples(X, X_target)
         rows = _counted(X, source_weight)
         aims = _counted(X_target, aim_weight)
         samples = TwoSamples.of(
             X[rows], X_target[aims], source_weight[rows], aim_weight[aims]
         )
         self._samples_ = samples
+        self._places_ = rows, aims
         self._range_ = _range(samples)
-        if getattr(self, "standardize", False):
+        if self._scales_columns():
             self.column_scale_ = pooled_scale(samples, names)
         scaled = samples.with_rows(
             self._scaled(samples.source), self._scaled(samples.target)
         )
         found = self._fit(scaled)
+        del self._places_
         if found.uncovered is not None and found.measure == "uncovered":
             # A wide kernel reaches across a hole that the source's spacing shows.
             lonely = lonely_share(scaled)
@@ -330,6 +346,15 @@ class WeightEstimator(BaseEstimator):
                 out[j] = float(np.abs(logs).mean())
         return out
 
+    @property
+    def rows_of_fit(self) -> TwoSamples | None:
+        """Both samples of `fit`, rows that count, in an order of their own.
+
+        None before `fit`, without a target, and after `without_rows`.
+        """
+        found: TwoSamples | None = getattr(self, "_samples_", None)
+        return found
+
     def without_rows(self) -> Self:
         """Return a copy that weighs as before and has forgotten the rows of the fit.
 
@@ -426,7 +451,8 @@ class WeightEstimator(BaseEstimator):
         weights[rows] = powered if vanished else powered / self.mean_ratio_
         absent = source_weight == 0
         if absent.any():
-            weights[absent] = self._normalized(self._weigh(self._scaled(X[absent])))
+            ratio = self._weigh_absent(self._scaled(X[absent]))
+            weights[absent] = self._normalized(ratio)
         self.weights_ = weights
         self.effective_sample_size_ = effective_sample_size(weights * source_weight)
 

@@ -9,6 +9,7 @@ from sklearn.svm import SVC
 
 from counterpoise.convex import PathError
 from counterpoise.learners import WeightedSVC
+from counterpoise.learners.svm import starting
 
 
 def blobs(n=90, centers=2, seed=0, d=3):
@@ -295,6 +296,22 @@ def test_large_samples_start_from_libsvm_and_are_exact_all_the_same():
     assert still.certify().residual <= 1e-9
 
 
+def test_a_start_that_costs_too_much_is_given_up_for_libsvm_and_ends_the_same(
+    monkeypatch,
+):
+    X, y, w, _ = blobs(n=600)
+    chosen = {"C": 1e4, "gamma": 5.0}
+    opened = WeightedSVC(**chosen).fit(X, y, w)
+    assert opened.n_iter_[0] > 600
+    monkeypatch.setattr(starting, "WORTH", 0.0)
+    handed = WeightedSVC(**chosen).fit(X, y, w)
+    assert handed.n_iter_[0] < 600
+    assert handed.certify().residual <= 1e-9
+    np.testing.assert_allclose(
+        opened.decision_function(X), handed.decision_function(X), atol=1e-7
+    )
+
+
 def test_precomputed_kernels_must_be_symmetric_and_positive():
     X, y, _, rng = blobs()
     K = X @ X.T
@@ -305,3 +322,108 @@ def test_precomputed_kernels_must_be_symmetric_and_positive():
     np.fill_diagonal(K, 0.5)
     with pytest.raises(PathError, match="not positive semidefinite"):
         WeightedSVC(kernel="precomputed").fit(K + K.T, y)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"remove": np.ones(3, dtype=bool)}, ValueError, "remove has shape"),
+        ({"remove": [1.5]}, TypeError, "remove must be an integer"),
+        ({"y_add": [0]}, ValueError, "need X_add"),
+        ({"sample_weight_add": [1.0]}, ValueError, "need X_add"),
+        ({"remove": np.arange(90)}, ValueError, "class 0 would have no row"),
+    ],
+)
+def test_updates_that_say_too_little_or_too_much_are_refused(change, error, message):
+    X, y, _, _ = blobs()
+    with pytest.raises(error, match=message):
+        WeightedSVC().fit(X, y).update(**change)
+
+
+def test_nothing_to_remove_removes_nothing():
+    X, y, _, _ = blobs()
+    model = WeightedSVC().fit(X, y)
+    before = model.decision_function(X)
+    np.testing.assert_array_equal(model.update(remove=[]).decision_function(X), before)
+
+
+def test_errors_name_the_rows_they_are_about():
+    X, y, _, _ = blobs()
+    model = WeightedSVC().fit(X, y)
+    with pytest.raises(ValueError, match="y_val has 3 rows"):
+        model.path(C=(1.0, 2.0), X_val=X, y_val=y[:3])
+    with pytest.raises(ValueError, match="y_add has the unknown label 7"):
+        model.update(X_add=X[:1], y_add=[7])
+    with pytest.raises(ValueError, match="X_val and y_val must be given"):
+        model.path(C=(1.0, 2.0), sample_weight_val=np.ones(3))
+
+
+@pytest.mark.parametrize("factor", [np.inf, -1.0, 0.0, np.nan])
+def test_factors_of_classes_are_positive_numbers(factor):
+    X, y, _, _ = blobs()
+    with pytest.raises(ValueError, match=r"class_weight\[1\] must be"):
+        WeightedSVC(class_weight={1: factor}).fit(X, y)
+
+
+def test_a_path_is_told_in_a_line():
+    X, y, _, _ = blobs()
+    path = WeightedSVC(C=3.0).fit(X, y).path(C=(1.0, 2.0))
+    assert repr(path) == (
+        f"SVMPath(WeightedSVC(C=3.0), C from 1 to 2, {path.n_events} events)"
+    )
+
+
+@pytest.mark.parametrize("n", [7, 60])
+@pytest.mark.parametrize("value", [0.1, 1.0, 1e8])
+def test_rows_that_are_all_the_same_have_a_width_of_one(n, value):
+    X = np.full((n, 2), value)
+    model = WeightedSVC().fit(X, np.arange(n) % 2)
+    assert model.kernel_.gamma == 1.0
+
+
+def test_a_path_outlives_what_becomes_of_its_model():
+    X, y, w, _ = blobs()
+    model = WeightedSVC(C=3.0).fit(X, y)
+    path = model.path(sample_weight=w, X_val=X, y_val=y)
+    before, error = path.at(0.4).decision_function(X), path.validation_error.at(0.4)
+    for change in (
+        lambda: model.update(remove=[0, 1]),
+        lambda: model.set_params(C=50.0),
+        lambda: model.fit(X[::-1] + 1.0, y),
+    ):
+        change()
+        np.testing.assert_array_equal(path.at(0.4).decision_function(X), before)
+        assert path.at(0.4).C == 3.0
+        assert path.validation_curve().at(0.4) == error
+
+
+def test_there_is_no_exact_curve_where_ties_of_three_classes_are_broken():
+    X, y, w, _ = blobs(centers=3)
+    model = WeightedSVC(break_ties=True).fit(X, y)
+    with pytest.raises(ValueError, match="break_ties must be False"):
+        model.path(sample_weight=w, X_val=X, y_val=y)
+    assert model.path(sample_weight=w).certify().residual <= 1e-9
+
+
+@pytest.mark.parametrize("centers", [2, 3])
+def test_slopes_of_a_linear_kernel_are_those_of_scikit_learn(centers):
+    X, y, w, _ = blobs(centers=centers)
+    ours = WeightedSVC(kernel="linear", C=0.1).fit(X, y, w)
+    theirs = SVC(kernel="linear", C=0.1, tol=1e-10).fit(X, y, w)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-5)
+    assert not hasattr(WeightedSVC().fit(X, y), "coef_")
+    assert not hasattr(WeightedSVC(kernel="linear"), "coef_")
+
+
+def test_arrays_of_the_user_are_neither_kept_nor_changed():
+    X, y, w, _ = blobs()
+    X_own, w_own = X.copy(), w.copy()
+    model = WeightedSVC().fit(X_own, y, w_own)
+    before = model.decision_function(X)
+    X_own[:] = 0.0
+    w_own[:] = 3.0
+    np.testing.assert_array_equal(model.decision_function(X), before)
+    np.testing.assert_array_equal(model.sample_weight_, w)
+    w_own[:] = 1.0
+    model.update(sample_weight=w_own, remove=[0, 1])
+    assert (w_own == 1.0).all()

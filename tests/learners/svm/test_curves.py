@@ -1,5 +1,6 @@
 """Exact validation curves equal brute force."""
 
+import itertools
 import json
 import pickle
 
@@ -9,6 +10,8 @@ from sklearn.datasets import make_blobs
 
 from counterpoise.learners import KernelQuantileRegressor, WeightedSVC, WeightedSVR
 from counterpoise.learners.svm import average_curve
+from counterpoise.learners.svm.flips import flips
+from counterpoise.learners.svm.tracing import Trace
 
 N_THETAS = 1000
 
@@ -35,7 +38,7 @@ def test_the_curve_of_wrong_labels_equals_brute_force(C, centers, weighted):
     for theta, f in zip(thetas, decisions(path, X[60:], thetas), strict=True):
         if np.abs(f).min() < 1e-9:
             continue
-        wrong = path.at(theta)._classes_of(f) != y[60:]
+        wrong = path.at(theta)._answers(f) != y[60:]
         assert curve.at(theta) == pytest.approx(v @ wrong / v.sum(), abs=1e-12)
         assert curve.minimum <= curve.at(theta) + 1e-12
     low, high = path.best_interval
@@ -178,3 +181,57 @@ def test_the_mean_of_folds_is_the_mean_at_every_theta(loss):
         average_curve(
             [curves[0], path.validation_curve("error" if loss == "hinge" else "hinge")]
         )
+
+
+@pytest.mark.parametrize("centers", [2, 3])
+def test_predictions_at_many_thetas_are_those_of_the_models(centers):
+    X, y = make_blobs(130, 3, centers=centers, cluster_std=4.0, random_state=4)
+    rng = np.random.default_rng(1)
+    w = rng.exponential(1.0, 60)
+    path = WeightedSVC(C=0.1, gamma=0.05).fit(X[:60], y[:60]).path(w)
+    thetas = np.append(rng.random(60), [0.0, 1.0])
+    found = path.predict(X[60:], thetas)
+    for theta, row in zip(thetas, found, strict=True):
+        model = path.at(theta)
+        sure = np.abs(model._functions(X[60:])).min(axis=1) > 1e-9
+        assert (row[sure] == model.predict(X[60:])[sure]).all()
+    # Between two switches in a row nothing changes.
+    switches = np.concatenate([[0.0], path.switches(X[60:]), [1.0]])
+    assert switches.size > 3
+    for low, high in itertools.pairwise(switches):
+        if high - low < 1e-12:
+            continue
+        ends = path.predict(X[60:], low + (high - low) * np.array([0.1, 0.5, 0.9]))
+        assert (ends[0] == ends[1]).all()
+        assert (ends[0] == ends[2]).all()
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        path.predict(X[60:], [0.5, 1.5])
+
+
+def test_responses_at_many_thetas_are_those_of_the_models():
+    X, y = make_blobs(90, 3, centers=3, cluster_std=4.0, random_state=4)
+    path = WeightedSVR(C=2.0, gamma=0.05).fit(X[:60], y[:60]).path(C=(2.0, 0.1))
+    thetas = np.array([2.0, 1.3, 0.5, 0.1])
+    found = path.predict(X[60:], thetas)
+    for theta, row in zip(thetas, found, strict=True):
+        np.testing.assert_allclose(row, path.at(theta).predict(X[60:]), atol=1e-9)
+
+
+def test_a_point_that_jumps_over_and_comes_back_within_a_piece_is_seen():
+    # Two pieces; at 0.5 the first point jumps from -1 to 1 and falls to -1 again, the
+    # second goes on without a jump, and the third changes sides exactly there.
+    trace = Trace(
+        np.array([0.0, 0.5]),
+        1.0,
+        np.array([[-1.0, 1.0, -0.5], [1.0, 0.5, 0.0]]),
+        np.array([[0.0, -1.0, 1.0], [-4.0, -2.0, 1.0]]),
+        np.array([-1.0, -0.5, 0.5]),
+    )
+    found = flips(trace)
+    assert found.sides.tolist() == [-1.0, 1.0, -1.0]
+    assert list(zip(found.points.tolist(), found.thetas.tolist(), strict=True)) == [
+        (0, 0.5),
+        (2, 0.5),
+        (0, 0.75),
+        (1, 0.75),
+    ]

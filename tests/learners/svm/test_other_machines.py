@@ -1,8 +1,10 @@
 import numpy as np
 import pytest
+from sklearn.metrics import ndcg_score
 from sklearn.svm import OneClassSVM
 
 from counterpoise.learners import KernelQuantileRegressor, OneClassSVMPath, RankingSVM
+from counterpoise.learners.svm.ndcg import ndcg as worth_of
 
 
 def data(n=80, seed=0):
@@ -78,6 +80,40 @@ def test_rankings_recover_the_order_of_a_linear_score(cache_size):
     np.testing.assert_allclose(model.scores(path, 1.0, X), scores, atol=1e-8)
 
 
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_the_curve_of_a_ranking_is_that_of_its_models(kernel):
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((90, 3))
+    noise = rng.standard_normal(90)
+    grades = np.digitize(X @ np.array([1.0, 2.0, -1.0]) + 2 * noise, [-1.0, 1.0, 2.5])
+    query = np.arange(90) // 15
+    model = RankingSVM(kernel=kernel, C=3.0)
+    model.fit(X[:45], grades[:45], query=query[:45])
+    path = model.path()
+    curve = model.validation_curve(path, X[45:], grades[45:], query=query[45:])
+    assert curve.thetas.size > 3
+    for theta in rng.random(200):
+        scores = model.scores(path, float(theta), X[45:])
+        worth = np.mean(
+            [
+                ndcg(grades[45:][query[45:] == q], scores[query[45:] == q])
+                for q in np.unique(query[45:])
+            ]
+        )
+        assert curve.at(theta) == pytest.approx(1.0 - worth, abs=1e-12)
+    low, high = curve.best_interval
+    assert curve.at(0.5 * (low + high)) == curve.minimum
+    with pytest.raises(ValueError, match="no NDCG"):
+        model.validation_curve(path, X[45:], 0 * grades[45:])
+
+
+def test_the_worth_of_a_ranking_is_that_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    grades, scores = rng.integers(0, 4, 30), rng.random(30)
+    theirs = ndcg_score([2.0**grades - 1.0], [scores])
+    assert worth_of(grades.astype(float), scores) == pytest.approx(theirs)
+
+
 def test_pairs_are_of_one_query_and_ordered_by_grade():
     rng = np.random.default_rng(1)
     X, grades, query = rng.random((20, 2)), rng.integers(0, 3, 20), np.arange(20) // 5
@@ -92,3 +128,22 @@ def test_pairs_are_of_one_query_and_ordered_by_grade():
     assert len(model.pairs_) == expected
     with pytest.raises(ValueError, match="nothing to rank"):
         RankingSVM().fit(X, np.ones(20))
+    with pytest.raises(ValueError, match="query is NaN in row 2"):
+        RankingSVM().fit(X, grades, query=np.where(np.arange(20) == 2, np.nan, query))
+
+
+def test_a_path_in_nu_outlives_another_fit():
+    X, _, _, _ = data()
+    machine = OneClassSVMPath(gamma=0.7).fit(X, nu=(0.1, 0.5))
+    path = machine.path_
+    before = path.at(0.3).decision_function(X)
+    machine.fit(X + 1.0, nu=(0.2, 0.4))
+    np.testing.assert_array_equal(path.at(0.3).decision_function(X), before)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_few_distinct_rows_keep_their_offset(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 2, (int(rng.integers(50, 400)), 1)).astype(float)
+    path = OneClassSVMPath(gamma=1.0).fit(X, nu=(0.3, 0.9))
+    assert path.certify().holds(1e-7)

@@ -98,3 +98,47 @@ def test_sensitivity_is_the_derivative_by_the_weights():
         other = WeightedSVR(gamma=1.0).fit(X, y, moved)
         change = (other.predict(X) - model.predict(X)) / 1e-6
         np.testing.assert_allclose(change, derivative[:, i], atol=1e-6)
+
+
+def test_an_update_takes_up_an_epsilon_that_was_set():
+    X, y, w, _ = data(n=40)
+    model = WeightedSVR(gamma=1.0).fit(X[:30], y[:30], w[:30]).set_params(epsilon=0.3)
+    model.update(X_add=X[30:], y_add=y[30:], sample_weight_add=w[30:])
+    refit = WeightedSVR(gamma=1.0, epsilon=0.3).fit(X, y, w)
+    np.testing.assert_allclose(model.predict(X), refit.predict(X), atol=1e-9)
+    model.set_params(epsilon=0.05).update(sample_weight=w[::-1])
+    refit = WeightedSVR(gamma=1.0, epsilon=0.05).fit(X, y, w[::-1])
+    np.testing.assert_allclose(model.predict(X), refit.predict(X), atol=1e-9)
+    assert model.certify().residual <= 1e-9
+
+
+def test_an_epsilon_set_to_zero_changes_no_prediction_and_takes_a_fit():
+    X, y, _, _ = data(n=40)
+    model = WeightedSVR(gamma=1.0).fit(X, y)
+    before = model.predict(X)
+    model.set_params(epsilon=0.0)
+    np.testing.assert_array_equal(model.predict(X), before)
+    with pytest.raises(ValueError, match="takes a new fit"):
+        model.update(remove=[0])
+
+
+def test_slopes_of_a_linear_kernel_are_those_of_scikit_learn():
+    X, y, w, _ = data()
+    ours = WeightedSVR(kernel="linear").fit(X, y, w)
+    theirs = SVR(kernel="linear", tol=1e-10).fit(X, y, w)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-5)
+    np.testing.assert_allclose(
+        ours.predict(X), X @ ours.coef_[0] + ours.intercept_, atol=1e-10
+    )
+
+
+def test_arrays_of_the_user_are_neither_kept_nor_changed():
+    X, y, _, _ = data()
+    X_own, y_own, w_own = X.copy(), y.copy(), np.ones(len(y))
+    model = WeightedSVR().fit(X_own, y_own, w_own)
+    before = model.predict(X)
+    X_own[:], y_own[:] = 0.0, 0.0
+    np.testing.assert_array_equal(model.predict(X), before)
+    np.testing.assert_array_equal(model.y_fit_, y)
+    model.update(sample_weight=w_own, remove=[0, 1])
+    assert (w_own == 1.0).all()

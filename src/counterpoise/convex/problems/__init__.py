@@ -8,6 +8,9 @@ loop lets a solver go on by it, and never takes it for the last word.
 """
 
 from counterpoise.convex.problems.constrained import Constrained
+from counterpoise.convex.problems.discrepancy import Discrepancy, DualMatrix
+from counterpoise.convex.problems.kernel_discrepancy import KernelDiscrepancy
+from counterpoise.convex.problems.kernel_ridge import KernelRidge
 from counterpoise.convex.problems.least_squares import (
     NonnegativeQuadratic,
     RidgeQuadratic,
@@ -22,6 +25,10 @@ from counterpoise.convex.problems.problem import Problem
 __all__ = [
     "BoxQuadratic",
     "Constrained",
+    "Discrepancy",
+    "DualMatrix",
+    "KernelDiscrepancy",
+    "KernelRidge",
     "LogLinearMixture",
     "LogLinearRatio",
     "MeanMatching",

@@ -1,6 +1,7 @@
 """What all support vector machines with a path share."""
 
 from abc import abstractmethod
+from copy import copy
 from itertools import pairwise
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
+from counterpoise.convex import Certificate
 from counterpoise.convex.solvers.parametric import centre_bias, crossover
 from counterpoise.learners.svm.gram import Kernel
 from counterpoise.learners.svm.machine import Machine
@@ -67,7 +69,10 @@ class PathSVM(BaseEstimator):
             )
         if self.kernel == "precomputed":
             _check_symmetric(X)
-        weights = as_weights(sample_weight, len(X))
+        else:
+            # What is kept must not change with what becomes of the user's arrays.
+            X = X.copy()
+        weights = as_weights(sample_weight, len(X)).copy()
         self.kernel_ = Kernel.of(
             self.kernel, self.gamma, self.degree, self.coef0, X, weights
         )
@@ -108,10 +113,28 @@ class PathSVM(BaseEstimator):
             self.machines_ = machines
         return self.machines_
 
+    def certify(self) -> Certificate:
+        """Prove the fitted solution from scratch.
+
+        Of several machines the proof with the largest residual is returned.
+        """
+        proofs = [machine.follower.certify() for machine in self._live()]
+        return max(proofs, key=lambda one: one.residual or 0.0)
+
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())
         state.pop("machines_", None)
         return state
+
+    @property
+    def coef_(self) -> Array:
+        """The slopes of a linear kernel's functions, a row a machine."""
+        if self.kernel != "linear":
+            raise AttributeError("coef_ is there for a linear kernel alone")
+        check_is_fitted(self)
+        support, betas, _ = self._coefficients()
+        out: Array = betas.T @ self.X_fit_[support]
+        return out
 
     def _coefficients(self) -> tuple[Indices, Array, Array]:
         """Return the rows that count, their coefficients a machine, and the biases."""
@@ -134,12 +157,26 @@ class PathSVM(BaseEstimator):
         check_is_fitted(self)
         X = estimator_matrix(self, X, reset=False)
         support, betas, biases = self._coefficients()
-        out = np.empty((len(X), biases.size))
+        out = np.tile(biases, (len(X), 1))
+        if not support.size:
+            return out
         for first in range(0, len(X), BLOCK):
             some = slice(first, first + BLOCK)
             K = self.kernel_.cross(X[some], self.X_fit_, support)
-            out[some] = K @ betas + biases
+            out[some] += K @ betas
         return out
+
+    @abstractmethod
+    def _answers(self, functions: Array) -> Any:
+        """Return what is predicted where the machines' functions have these values."""
+
+    def _cross(self, X: Any) -> list[Array]:
+        """Return the kernel of every machine's rows with new ones, (n_rows, m) each."""
+        X = estimator_matrix(self, X, reset=False)
+        return [
+            np.ascontiguousarray(self.kernel_.cross(X, self.X_fit_, rows).T)
+            for rows, _, _ in self._places()
+        ]
 
     def _bounds(self, weights: Array, C: float) -> Array:
         """Return the bound of every row."""
@@ -224,14 +261,17 @@ class PathSVM(BaseEstimator):
         self,
         sample_weight: Any,
         X_add: Any,
+        y_add: Any,
         sample_weight_add: Any,
         remove: Any,
     ) -> tuple[Array, Array, Indices]:
         """Return the rows after adding, their weights, and which of them stay."""
         n = len(self.X_fit_)
+        if X_add is None and not (y_add is None and sample_weight_add is None):
+            raise ValueError("y_add and sample_weight_add need X_add")
         weights = self.sample_weight_.copy()
         if sample_weight is not None:
-            weights = as_weights(sample_weight, n)
+            weights = as_weights(sample_weight, n).copy()
         X = self.X_fit_
         if X_add is not None:
             if self.kernel == "precomputed":
@@ -239,21 +279,20 @@ class PathSVM(BaseEstimator):
             more = estimator_matrix(self, X_add, reset=False)
             X = np.vstack([X, more])
             weights = np.concatenate(
-                [weights, as_weights(sample_weight_add, len(more))]
+                [
+                    weights,
+                    as_weights(sample_weight_add, len(more), name="sample_weight_add"),
+                ]
             )
         stays = np.ones(len(X), dtype=bool)
         if remove is not None:
-            gone = np.atleast_1d(np.asarray(remove))
-            if gone.dtype == bool:
-                gone = np.flatnonzero(gone)
-            for row in gone:
-                check_integer("remove", int(row), low=0, high=n - 1)
-            stays[gone] = False
+            stays[rows_to_remove(remove, n)] = False
         weights[~stays] = 0.0
         return X, weights, np.flatnonzero(stays)
 
     def _path(self, parameter: str, segments: Any, curves: Any) -> SVMPath:
-        return SVMPath(parameter, self, segments, curves)
+        # The model may be moved or fitted again; the path stays what it is.
+        return SVMPath(parameter, copy(self), segments, curves)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -270,6 +309,27 @@ def _check_symmetric(K: Array) -> None:
             f"a precomputed kernel must be symmetric, got {K[i, j]:g} in row {i}, "
             f"column {j} and {K[j, i]:g} in row {j}, column {i}"
         )
+
+
+def rows_to_remove(remove: Any, n: int) -> Indices:
+    """Return which of n rows are meant by numbers of rows, or by a mask."""
+    gone = np.atleast_1d(np.asarray(remove))
+    if gone.dtype == bool:
+        if gone.shape != (n,):
+            raise ValueError(f"remove has shape {gone.shape}, there are {n} rows")
+        return np.flatnonzero(gone)
+    for row in gone.ravel().tolist():
+        check_integer("remove", row, low=0, high=n - 1)
+    return gone.ravel().astype(np.intp)
+
+
+def rows_for_curves(X_val: Any, y_val: Any, sample_weight_val: Any) -> bool:
+    """Return whether there are validation rows, all of what they need or nothing."""
+    if X_val is None and y_val is None and sample_weight_val is None:
+        return False
+    if X_val is None or y_val is None:
+        raise ValueError("X_val and y_val must be given together")
+    return True
 
 
 def two_numbers(name: str, ends: Any) -> tuple[float, float]:

@@ -4,17 +4,17 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 
 from counterpoise.convex.solvers.parametric import Follower, centre_bias
-from counterpoise.learners.svm.base import PathSVM, one_moves
+from counterpoise.learners.svm.base import one_moves, rows_for_curves
 from counterpoise.learners.svm.error_curve import ClassifierCurves
+from counterpoise.learners.svm.labels import ClassifierSVM
 from counterpoise.learners.svm.leave_one_out import LeaveOneOut
 from counterpoise.learners.svm.machine import Machine, sensitivity
 from counterpoise.learners.svm.path import SVMPath
 from counterpoise.learners.svm.starting import start
-from counterpoise.learners.svm.voting import confidences, pairs_of, winners
+from counterpoise.learners.svm.voting import pairs_of
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.validation import (
     as_classes,
@@ -24,7 +24,7 @@ from counterpoise.validation import (
 )
 
 
-class WeightedSVC(ClassifierMixin, PathSVM):
+class WeightedSVC(ClassifierSVM):
     r"""Support vector classifier with exact solutions and paths in its weights.
 
     .. math:: \min_{f, b} \|f\|^2 / 2
@@ -60,6 +60,8 @@ class WeightedSVC(ClassifierMixin, PathSVM):
     classes_ : array
     support_, support_vectors_, n_support_, dual_coef_, intercept_ : arrays
         As in scikit-learn.
+    coef_ : array of shape (n_machines, d)
+        The same for a linear kernel.
     kernel_ : Kernel
         With its numbers.
     n_iter_ : array
@@ -126,16 +128,10 @@ class WeightedSVC(ClassifierMixin, PathSVM):
             "decision_function_shape", self.decision_function_shape, ["ovr", "ovo"]
         )
         X, weights = self._remember(X, sample_weight)
-        labels = as_classes(y, len(X))
-        self.classes_, self.codes_ = np.unique(labels, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                "The number of classes has to be greater than one; got "
-                f"{len(self.classes_)} class"
-            )
+        self._know_classes(as_classes(y, len(X)))
         mass = np.asarray(np.bincount(self.codes_, weights), dtype=float)
         if not mass.all():
-            lacking = self.classes_[int(np.argmin(mass))]
+            lacking = self.classes_.tolist()[int(np.argmin(mass))]
             raise ValueError(f"class {lacking!r} has no row of positive weight")
         self.class_weight_ = self._class_weights(mass)
         machines = []
@@ -146,16 +142,6 @@ class WeightedSVC(ClassifierMixin, PathSVM):
             machines.append(machine)
         self._keep(machines)
         return self
-
-    def decision_function(self, X: Any) -> Array:
-        """Return the decision function: (n,) for two classes, else a column a class."""
-        pairwise = self._functions(X)
-        return self._shaped(pairwise)
-
-    def predict(self, X: Any) -> Any:
-        """Return the classes."""
-        pairwise = self._functions(X)
-        return self._classes_of(pairwise)
 
     def path(
         self,
@@ -216,14 +202,15 @@ class WeightedSVC(ClassifierMixin, PathSVM):
         """
         machines = self._live()
         X, weights, stays = self._moved_rows(
-            sample_weight, X_add, sample_weight_add, remove
+            sample_weight, X_add, y_add, sample_weight_add, remove
         )
         codes = self.codes_
         if X_add is not None:
-            codes = np.concatenate([codes, self._codes(y_add, len(X) - len(codes))])
+            more = self._codes(y_add, len(X) - len(codes), name="y_add")
+            codes = np.concatenate([codes, more])
         mass = np.bincount(codes, weights=weights, minlength=len(self.classes_))
         if not mass.all():
-            lacking = self.classes_[int(np.argmin(mass))]
+            lacking = self.classes_.tolist()[int(np.argmin(mass))]
             raise ValueError(f"class {lacking!r} would have no row of positive weight")
         n_old = len(self.X_fit_)
         grown = self._with_rows(machines, X, codes, np.arange(len(X)), n_old)
@@ -257,7 +244,7 @@ class WeightedSVC(ClassifierMixin, PathSVM):
                 )
                 pairwise[others, k] = K @ beta[support] + machine.bias
             pairwise[machine.rows, k] = machine.left_out(c)
-        predictions = self._classes_of(pairwise)
+        predictions = self._answers(pairwise)
         truth = self.classes_[self.codes_]
         right = accuracy_score(truth, predictions, sample_weight=self.sample_weight_)
         return LeaveOneOut(self._shaped(pairwise), predictions, 1.0 - float(right))
@@ -282,30 +269,6 @@ class WeightedSVC(ClassifierMixin, PathSVM):
             cross = self.kernel_.cross(X, self.X_fit_, machine.rows)
             out[k][:, machine.rows] = sensitivity(machine, cross) * unit[machine.rows]
         return out[0] if len(machines) == 1 else out
-
-    def _class_weights(self, mass: Array) -> Array:
-        n_classes = len(self.classes_)
-        if self.class_weight is None:
-            return np.ones(n_classes)
-        if isinstance(self.class_weight, str):
-            check_choice("class_weight", self.class_weight, ["balanced"])
-            balanced: Array = mass.sum() / (n_classes * mass)
-            return balanced
-        out = np.ones(n_classes)
-        known = self.classes_.tolist()
-        for label, weight in dict(self.class_weight).items():
-            if label not in known:
-                raise ValueError(f"class_weight names {label!r}, classes are {known}")
-            if not weight > 0:
-                raise ValueError(
-                    f"class_weight must be positive, got {weight} for {label!r}"
-                )
-            out[known.index(label)] = float(weight)
-        return out
-
-    def _bounds(self, weights: Array, C: float) -> Array:
-        out: Array = C * self.class_weight_[self.codes_] * weights
-        return out
 
     def _places(self) -> list[tuple[Indices, Array, bool]]:
         out = []
@@ -357,67 +320,14 @@ class WeightedSVC(ClassifierMixin, PathSVM):
         )
         return out
 
-    def _codes(self, y: Any, n_rows: int) -> Indices:
-        labels = as_classes(y, n_rows)
-        codes = np.searchsorted(self.classes_, labels)
-        codes = np.minimum(codes, len(self.classes_) - 1)
-        wrong = np.flatnonzero(self.classes_[codes] != labels)
-        if wrong.size:
-            raise ValueError(
-                f"y has the unknown label {labels[wrong[0]]!r} in row {wrong[0]} "
-                "(counted from 0)"
-            )
-        return codes
-
-    def _shaped(self, pairwise: Array) -> Array:
-        if len(self.classes_) == 2:
-            return pairwise[:, 0]
-        if self.decision_function_shape == "ovo":
-            return pairwise
-        return confidences(pairwise, len(self.classes_))
-
-    def _classes_of(self, pairwise: Array) -> Any:
-        n_classes = len(self.classes_)
-        if self.break_ties and n_classes > 2:
-            if self.decision_function_shape == "ovo":
-                raise ValueError(
-                    "break_ties must be False when decision_function_shape is 'ovo'"
-                )
-            return self.classes_[np.argmax(confidences(pairwise, n_classes), axis=1)]
-        return self.classes_[winners(pairwise, n_classes)]
-
-    def _report(self) -> None:
-        support, betas, biases = self._coefficients()
-        order = np.argsort(self.codes_[support], kind="stable")
-        support, betas = support[order], betas[order]
-        self.support_ = support
-        self.n_support_ = np.bincount(
-            self.codes_[support], minlength=len(self.classes_)
-        )
-        if self.kernel != "precomputed":
-            self.support_vectors_ = self.X_fit_[support]
-        self.intercept_ = biases
-        n_classes = len(self.classes_)
-        if n_classes == 2:
-            self.dual_coef_ = betas.T.copy()
-            return
-        dual = np.zeros((n_classes - 1, support.size))
-        codes = self.codes_[support]
-        for k, (i, j) in enumerate(pairs_of(n_classes)):
-            dual[j - 1, codes == i] = betas[codes == i, k]
-            dual[i, codes == j] = betas[codes == j, k]
-        self.dual_coef_ = dual
-
     def _curves(self, X_val: Any, y_val: Any, sample_weight_val: Any) -> Any:
-        if X_val is None and y_val is None:
+        if not rows_for_curves(X_val, y_val, sample_weight_val):
             return None
-        if X_val is None or y_val is None:
-            raise ValueError("X_val and y_val must be given together")
-        X_val = estimator_matrix(self, X_val, reset=False)
-        codes = self._codes(y_val, len(X_val))
-        weights = as_weights(sample_weight_val, len(X_val), name="sample_weight_val")
-        cross = [
-            np.ascontiguousarray(self.kernel_.cross(X_val, self.X_fit_, rows).T)
-            for rows, _, _ in self._places()
-        ]
+        if self.break_ties and len(self.classes_) > 2:
+            raise ValueError(
+                "break_ties must be False for the exact curve of more than two classes"
+            )
+        cross = self._cross(X_val)
+        codes = self._codes(y_val, cross[0].shape[1], name="y_val")
+        weights = as_weights(sample_weight_val, codes.size, name="sample_weight_val")
         return ClassifierCurves(cross, codes, weights, len(self.classes_))

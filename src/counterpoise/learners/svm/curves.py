@@ -85,6 +85,28 @@ class ValidationCurve:
         """The middle of the longest optimal interval."""
         return 0.5 * sum(self.best_interval)
 
+    def thinned(self, most: int) -> "ValidationCurve":
+        """Return the curve at no more than `most` of its pieces and its least value.
+
+        For a picture: between the pieces that are kept it is drawn straight, or level
+        if all pieces are.
+        """
+        if self.thetas.size <= most:
+            return self
+        last = self.thetas.size - 1
+        evenly = np.linspace(0, last, most - 2).round()
+        # The least value is where a piece begins, or where it ends and one begins.
+        least = int(np.argmin(np.minimum(self.values, self._ends())))
+        kept = np.append(evenly, [least, min(least + 1, last)])
+        kept = np.unique(kept.astype(np.intp))
+        thetas, values = self.thetas[kept], self.values[kept]
+        slopes = np.zeros(kept.size)
+        if self.slopes.any():
+            ends = np.append(values[1:], self._ends()[-1])
+            lengths = np.diff(np.append(thetas, self.stop))
+            np.divide(ends - values, lengths, out=slopes, where=lengths != 0.0)
+        return ValidationCurve(self.loss, thetas, values, slopes, self.stop)
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and lists."""
         return {
@@ -130,55 +152,6 @@ def average_curve(
         values += share * (one.values[k] + (thetas - one.thetas[k]) * one.slopes[k])
         slopes += share * one.slopes[k]
     return ValidationCurve(first.loss, thetas, values, slopes, stop)
-
-
-@dataclass(frozen=True, eq=False)
-class Flips:
-    """Where points change sides along a trace, in the order of theta.
-
-    `sides` are those at the start, +1 or -1.
-    """
-
-    sides: Array
-    thetas: Array
-    points: Any
-
-
-def flips(trace: Trace, level: Array | float = 0.0) -> Flips:
-    """Return where the function crosses a level.
-
-    The side of a point is remembered: a flip is where its side at the end of a piece
-    is not the remembered one, so that no crossing is lost to rounding between two
-    pieces, nor to a jump of the bias.
-    """
-    begin = trace.values - level
-    end = begin + trace.lengths[:, None] * trace.slopes
-    end = np.vstack([end, trace.last - level])
-    sides = np.where(begin[0] >= 0.0, 1.0, -1.0) if len(begin) else None
-    if sides is None:
-        sides = np.where(end[0] >= 0.0, 1.0, -1.0)
-    # A value of exactly zero keeps the side it came from.
-    signs = np.sign(end)
-    if (signs == 0.0).any():
-        previous = sides
-        for k in range(len(signs)):
-            signs[k] = np.where(signs[k] == 0.0, previous, signs[k])
-            previous = signs[k]
-    changed = signs != np.vstack([sides, signs[:-1]])
-    piece, point = np.nonzero(changed)
-    thetas = np.append(trace.starts, trace.stop)[piece]
-    inside = piece < len(begin)
-    at_begin = np.zeros(piece.size)
-    at_begin[inside] = begin[piece[inside], point[inside]]
-    at_end = end[piece, point]
-    # A point that was on its new side already when the piece began got there by a jump.
-    crossed = inside & (at_begin * at_end < 0.0)
-    length = np.append(trace.lengths, 0.0)[piece]
-    share = np.abs(at_begin) / np.maximum(np.abs(at_begin) + np.abs(at_end), 1e-300)
-    thetas = thetas + np.where(crossed, length * share, 0.0)
-    direction = 1.0 if trace.stop >= thetas.min(initial=trace.stop) else -1.0
-    order = np.argsort(direction * thetas, kind="stable")
-    return Flips(sides, thetas[order], point[order])
 
 
 def zero_one(

@@ -6,10 +6,10 @@ import numpy as np
 
 from counterpoise.learners.svm.curves import (
     ValidationCurve,
-    flips,
     hinge_curve,
     zero_one,
 )
+from counterpoise.learners.svm.flips import flips
 from counterpoise.learners.svm.path import SVMPath
 from counterpoise.learners.svm.tracing import Trace
 from counterpoise.learners.svm.voting import winners

@@ -137,6 +137,10 @@ def _gamma(gamma: Any, X: Array, weights: Array) -> float:
         return value
     if value == "auto":
         return 1.0 / X.shape[1]
+    seen = X[weights > 0.0]
+    if seen.min() == seen.max():
+        # Rounding would make a variance of it.
+        return 1.0
     share = weights / weights.sum()
     mean = float(share @ X.mean(axis=1))
     variance = float(share @ ((X - mean) ** 2).mean(axis=1))

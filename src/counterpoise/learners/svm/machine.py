@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from counterpoise.convex.solvers.parametric import (
     DenseRows,
@@ -22,6 +23,7 @@ class Machine:
 
     `twice` says that a row has two variables, as in regression: above and below. A
     variable of a row with the weight bound c lies between `low * c` and `high * c`.
+    Where `takes_part` is given, rows for which it is False have no weight here.
     """
 
     rows: Indices
@@ -29,6 +31,7 @@ class Machine:
     twice: bool = False
     low: float = 0.0
     high: float = 1.0
+    takes_part: NDArray[np.bool_] | None = None
 
     @property
     def beta(self) -> Array:
@@ -43,6 +46,8 @@ class Machine:
     def box(self, c: Array) -> tuple[Array, Array]:
         """Return the bounds that the weight bounds of all training rows give."""
         own: Array = c[self.rows]
+        if self.takes_part is not None:
+            own = np.where(self.takes_part, own, 0.0)
         if self.twice:
             own = np.concatenate([own, own])
         return self.low * own, self.high * own

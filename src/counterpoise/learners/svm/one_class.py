@@ -9,7 +9,7 @@ from sklearn.base import OutlierMixin
 from counterpoise.convex.solvers.parametric import Follower, centre_bias, from_prices
 from counterpoise.learners.svm.base import PathSVM, two_numbers
 from counterpoise.learners.svm.machine import Machine
-from counterpoise.learners.svm.path import Segment, SVMPath
+from counterpoise.learners.svm.path import Segment
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.validation import check_number
 
@@ -105,7 +105,10 @@ class OneClassSVMPath(OutlierMixin, PathSVM):
         assert path is not None
         centre_bias(follower)
         self._keep([machine])
-        self.path_ = SVMPath("nu", self, (Segment(first, last, (path,)),))
+        # The path keeps a copy of the machine, which must not keep an older path.
+        self.__dict__.pop("path_", None)
+        self.path_ = self._path("nu", (Segment(first, last, (path,)),), None)
+        self.path_.estimator.path_ = self.path_
         return self
 
     def decision_function(self, X: Any) -> Array:
@@ -113,9 +116,7 @@ class OneClassSVMPath(OutlierMixin, PathSVM):
 
         Rows on the edge differ from zero by rounding only, and get zero.
         """
-        values = self._functions(X)[:, 0]
-        values[np.abs(values) <= ROUNDING * max(1.0, abs(self.offset_))] = 0.0
-        return values
+        return self._rounded(self._functions(X))
 
     def score_samples(self, X: Any) -> Array:
         """Return the decision function without its offset."""
@@ -123,7 +124,15 @@ class OneClassSVMPath(OutlierMixin, PathSVM):
 
     def predict(self, X: Any) -> Indices:
         """Return 1 for rows inside or on the edge and -1 for rows outside."""
-        return np.where(self.decision_function(X) >= 0.0, 1, -1)
+        return self._answers(self._functions(X))
+
+    def _answers(self, functions: Array) -> Indices:
+        return np.where(self._rounded(functions) >= 0.0, 1, -1)
+
+    def _rounded(self, functions: Array) -> Array:
+        values: Array = functions[:, 0].copy()
+        values[np.abs(values) <= ROUNDING * max(1.0, abs(self.offset_))] = 0.0
+        return values
 
     def _check(self) -> None:
         check_number("cache_size", self.cache_size, low=0, closed="neither")

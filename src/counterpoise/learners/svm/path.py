@@ -10,6 +10,7 @@ import numpy as np
 from counterpoise.convex import Certificate
 from counterpoise.convex.solvers.parametric import ParametricPath
 from counterpoise.learners.svm.curves import ValidationCurve
+from counterpoise.learners.svm.flips import flips
 from counterpoise.learners.svm.tracing import Trace, rescaled, trace
 from counterpoise.numerics.arrays import Array
 
@@ -38,7 +39,7 @@ class SVMPath:
         What moves: "sample_weight" (theta from 0 to 1), or "C", "epsilon", "nu", "tau"
         (theta is its value).
     estimator : estimator
-        The fitted model that the path belongs to.
+        The fitted model that the path belongs to, as it was when the path was made.
     segments : tuple of Segment
     curves : callable or None
         Makes the validation curve of a loss; None if no validation rows were given.
@@ -54,6 +55,13 @@ class SVMPath:
     estimator: Any
     segments: tuple[Segment, ...]
     curves: Callable[["SVMPath", str | None], ValidationCurve] | None = None
+
+    def __repr__(self) -> str:
+        start, stop = self.segments[0].start, self.segments[-1].stop
+        return (
+            f"{type(self).__name__}({self.estimator!r}, {self.parameter} from "
+            f"{start:g} to {stop:g}, {self.n_events} events)"
+        )
 
     @cached_property
     def thetas(self) -> Array:
@@ -125,6 +133,38 @@ class SVMPath:
         name = "decision_function" if hasattr(model, "decision_function") else "predict"
         out: Array = getattr(model, name)(X)
         return out
+
+    def predict(self, X: Any, thetas: Any) -> Any:
+        """Return what the models at many thetas predict, a row a theta.
+
+        The functions are followed along the path once, at the cost of a few models.
+
+        Parameters
+        ----------
+        X : array of shape (m, d)
+        thetas : array of shape (k,)
+
+        Returns
+        -------
+        array of shape (k, m)
+        """
+        thetas = np.atleast_1d(np.asarray(thetas, dtype=float))
+        for theta in thetas.tolist():
+            self._find(theta)
+        traces = self.traces(self.estimator._cross(X))
+        shape = (thetas.size, traces[0].last.size)
+        functions = np.stack([one.at_all(thetas).ravel() for one in traces], axis=1)
+        return self.estimator._answers(functions).reshape(shape)
+
+    def switches(self, X: Any) -> Array:
+        """Return the thetas at which the function of a machine changes its sign.
+
+        Between two of them in a row, a classifier predicts the same for all rows,
+        unless it breaks ties of more than two classes.
+        """
+        parts = [flips(one).thetas for one in self.traces(self.estimator._cross(X))]
+        out: Array = np.unique(np.concatenate(parts))
+        return out if self.segments[-1].stop >= self.segments[0].start else out[::-1]
 
     def certify(self, theta: float | None = None) -> Certificate:
         """Prove the solution at theta from scratch, or at every breakpoint.

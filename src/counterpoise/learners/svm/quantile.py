@@ -8,7 +8,12 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from counterpoise.convex.solvers.parametric import Follower, centre_bias, from_zero
-from counterpoise.learners.svm.base import PathSVM, one_moves, two_numbers
+from counterpoise.learners.svm.base import (
+    PathSVM,
+    one_moves,
+    rows_for_curves,
+    two_numbers,
+)
 from counterpoise.learners.svm.curves import RegressorCurves
 from counterpoise.learners.svm.machine import Machine
 from counterpoise.learners.svm.path import Segment, SVMPath
@@ -17,7 +22,6 @@ from counterpoise.validation import (
     as_responses,
     as_weights,
     check_number,
-    estimator_matrix,
 )
 
 
@@ -130,7 +134,7 @@ class KernelQuantileRegressor(RegressorMixin, PathSVM):
         """
         check_number("tau", self.tau, low=0, high=1, closed="neither")
         X, weights = self._remember(X, sample_weight)
-        self.y_fit_ = as_responses(y, len(X))
+        self.y_fit_ = as_responses(y, len(X)).copy()
         self.center_ = float(weights @ self.y_fit_ / weights.sum())
         ((machine, p),) = self._pose()
         from_zero(machine.follower, p, *machine.box(self.C * weights))
@@ -140,7 +144,7 @@ class KernelQuantileRegressor(RegressorMixin, PathSVM):
 
     def predict(self, X: Any) -> Array:
         """Return the predicted quantiles."""
-        return self._functions(X)[:, 0] + self.center_
+        return self._answers(self._functions(X))
 
     def path(
         self,
@@ -182,12 +186,10 @@ class KernelQuantileRegressor(RegressorMixin, PathSVM):
         """Return whether the quantiles of a tau path cross at some rows, exactly."""
         if path.parameter != "tau":
             raise ValueError("crossing is asked of a path in tau")
-        X = estimator_matrix(self, X, reset=False)
-        every = np.arange(len(self.X_fit_))
-        cross = np.ascontiguousarray(self.kernel_.cross(X, self.X_fit_, every).T)
+        (cross,) = self._cross(X)
         (trace,) = path.traces([cross])
         ends = trace.values + trace.lengths[:, None] * trace.slopes
-        values = np.empty((2 * len(ends) + 1, len(X)))
+        values = np.empty((2 * len(ends) + 1, cross.shape[1]))
         values[:-1:2], values[1::2], values[-1] = trace.values, ends, trace.last
         if trace.stop < trace.starts[0]:
             values = values[::-1]
@@ -199,6 +201,10 @@ class KernelQuantileRegressor(RegressorMixin, PathSVM):
             float(drops.max()) if drops.max() > noise else 0.0,
             (low, high),
         )
+
+    def _answers(self, functions: Array) -> Array:
+        out: Array = functions[:, 0] + self.center_
+        return out
 
     def _places(self) -> list[tuple[Indices, Array, bool]]:
         n = len(self.X_fit_)
@@ -236,15 +242,11 @@ class KernelQuantileRegressor(RegressorMixin, PathSVM):
     def _curves(
         self, X_val: Any, y_val: Any, sample_weight_val: Any, moved: str
     ) -> Any:
-        if X_val is None and y_val is None:
+        if not rows_for_curves(X_val, y_val, sample_weight_val):
             return None
-        if X_val is None or y_val is None:
-            raise ValueError("X_val and y_val must be given together")
-        X_val = estimator_matrix(self, X_val, reset=False)
-        y = as_responses(y_val, len(X_val), name="y_val") - self.center_
-        weights = as_weights(sample_weight_val, len(X_val), name="sample_weight_val")
-        every = np.arange(len(self.X_fit_))
-        cross = np.ascontiguousarray(self.kernel_.cross(X_val, self.X_fit_, every).T)
+        (cross,) = self._cross(X_val)
+        y = as_responses(y_val, cross.shape[1], name="y_val") - self.center_
+        weights = as_weights(sample_weight_val, y.size, name="sample_weight_val")
         losses = {"absolute": (1.0, 1.0, 0.0)}
         if moved != "tau":
             pinball = {"pinball": (float(self.tau), 1.0 - self.tau, 0.0)}

@@ -15,7 +15,10 @@ from counterpoise.convex.solvers.parametric import (
     RowsOnDemand,
     from_zero,
 )
+from counterpoise.learners.svm.curves import ValidationCurve
 from counterpoise.learners.svm.gram import Kernel
+from counterpoise.learners.svm.ndcg import ndcg_curve
+from counterpoise.learners.svm.tracing import trace
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.validation import (
     as_responses,
@@ -108,19 +111,15 @@ class RankingSVM(BaseEstimator):
         if self.kernel == "precomputed":
             raise ValueError("kernel must not be precomputed for ranking")
         X = estimator_matrix(self, X, reset=True)
-        grades = as_responses(y, len(X))
-        queries = np.zeros(len(X)) if query is None else np.asarray(query)
-        if queries.shape != (len(X),):
-            raise ValueError(f"query has shape {queries.shape}, X has {len(X)} rows")
-        if self.weighting is not None and grades.min() < 0.0:
-            row = int(np.argmin(grades))
-            raise ValueError(
-                f"y must not be negative, got {grades[row]:g} in row {row}"
-            )
+        if len(X) < 2:
+            raise ValueError("n_samples = 1: two rows or more are needed for a ranking")
+        grades, queries = _grades_and_queries(
+            y, query, len(X), weighted=self.weighting is not None
+        )
         self.kernel_ = Kernel.of(
             self.kernel, self.gamma, self.degree, self.coef0, X, np.ones(len(X))
         )
-        self.X_fit_ = X
+        self.X_fit_ = X.copy()
         self.pairs_, weights = _pairs(grades, queries)
         if not len(self.pairs_):
             raise ValueError("no query has two grades: there is nothing to rank")
@@ -140,7 +139,8 @@ class RankingSVM(BaseEstimator):
     def path(self) -> ParametricPath:
         """Return the path from plain pairs (theta = 0) to weighted ones (theta = 1).
 
-        `scores(path, theta, X)` gives the scores on it.
+        `scores(path, theta, X)` gives the scores on it, `validation_curve(path, X, y)`
+        what they are worth on other rows.
         """
         check_is_fitted(self)
         follower = self._follower()
@@ -153,6 +153,29 @@ class RankingSVM(BaseEstimator):
     def scores(self, path: ParametricPath, theta: float, X: Any) -> Array:
         """Return the scores at one theta of a path."""
         return self._scores(X, self._spread(path.at(theta)))
+
+    def validation_curve(
+        self, path: ParametricPath, X: Any, y: Any, *, query: Any = None
+    ) -> ValidationCurve:
+        """Return 1 - NDCG of other rows along a path, exactly, over all theta.
+
+        Parameters
+        ----------
+        path : ParametricPath
+            Of `path`.
+        X : array of shape (m, d)
+        y : array of shape (m,)
+            Grades, not negative.
+        query : array of shape (m,), optional
+            Which query a row belongs to; by default all rows are one.
+        """
+        check_is_fitted(self)
+        X = estimator_matrix(self, X, reset=False)
+        grades, queries = _grades_and_queries(y, query, len(X), weighted=True)
+        cross = self.kernel_.matrix(self.X_fit_, X)
+        above, below = self.pairs_.T
+        scores = trace(path, cross[above] - cross[below])
+        return ndcg_curve(scores, grades, queries)
 
     def _scores(self, X: Any, coefficients: Array) -> Array:
         X = estimator_matrix(self, X, reset=False)
@@ -187,6 +210,24 @@ class RankingSVM(BaseEstimator):
             diagonal = K[i, i] - 2.0 * K[i, j] + K[j, j]
             gram = RowsOnDemand(block, diagonal, int(1e6 * self.cache_size))
         return Follower(gram, np.ones(n_pairs), bias=False)
+
+
+def _grades_and_queries(
+    y: Any, query: Any, n_rows: int, *, weighted: bool
+) -> tuple[Array, Any]:
+    grades = as_responses(y, n_rows)
+    queries = np.zeros(n_rows) if query is None else np.asarray(query)
+    if queries.shape != (n_rows,):
+        raise ValueError(f"query has shape {queries.shape}, X has {n_rows} rows")
+    lacking = np.flatnonzero(queries != queries)
+    if lacking.size:
+        raise ValueError(f"query is NaN in row {lacking[0]} (counted from 0)")
+    if weighted and grades.min() < 0.0:
+        row = int(np.argmin(grades))
+        raise ValueError(
+            f"y must not be negative, got {grades[row]:g} in row {row} (counted from 0)"
+        )
+    return grades, queries
 
 
 def _pairs(grades: Array, queries: Any) -> tuple[Indices, Array]:

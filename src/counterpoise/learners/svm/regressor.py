@@ -7,7 +7,12 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from counterpoise.convex.solvers.parametric import Follower, centre_bias
-from counterpoise.learners.svm.base import PathSVM, one_moves, two_numbers
+from counterpoise.learners.svm.base import (
+    PathSVM,
+    one_moves,
+    rows_for_curves,
+    two_numbers,
+)
 from counterpoise.learners.svm.curves import RegressorCurves
 from counterpoise.learners.svm.leave_one_out import LeaveOneOut
 from counterpoise.learners.svm.machine import Machine, sensitivity
@@ -54,6 +59,8 @@ class WeightedSVR(RegressorMixin, PathSVM):
     ----------
     support_, support_vectors_, n_support_, dual_coef_, intercept_ : arrays
         As in scikit-learn.
+    coef_ : array of shape (n_machines, d)
+        The same for a linear kernel.
     kernel_ : Kernel
         With its numbers.
     n_iter_ : array
@@ -109,7 +116,7 @@ class WeightedSVR(RegressorMixin, PathSVM):
         """
         check_number("epsilon", self.epsilon, low=0)
         X, weights = self._remember(X, sample_weight)
-        self.y_fit_ = as_responses(y, len(X))
+        self.y_fit_ = as_responses(y, len(X)).copy()
         # The bias takes any constant up; without it digits are lost far from zero.
         self.center_ = float(weights @ self.y_fit_ / weights.sum())
         ((machine, p),) = self._posed()
@@ -129,7 +136,7 @@ class WeightedSVR(RegressorMixin, PathSVM):
 
     def predict(self, X: Any) -> Array:
         """Return the predicted values."""
-        return self._functions(X)[:, 0] + self.center_
+        return self._answers(self._functions(X))
 
     def path(
         self,
@@ -197,13 +204,15 @@ class WeightedSVR(RegressorMixin, PathSVM):
         """
         (machine,) = self._live()
         X, weights, stays = self._moved_rows(
-            sample_weight, X_add, sample_weight_add, remove
+            sample_weight, X_add, y_add, sample_weight_add, remove
         )
         y = self.y_fit_
         if not weights.any():
             raise ValueError("no row of positive weight would be left")
         if X_add is not None:
             y = np.concatenate([y, as_responses(y_add, len(X) - len(y), name="y_add")])
+        self._take_up_epsilon(machine)
+        if X_add is not None:
             old = np.where(np.arange(len(X)) < len(self.X_fit_), np.arange(len(X)), -1)
             machine = self._on_rows(machine, X, y, old)
         machine.reweigh(self.C * weights)
@@ -240,6 +249,10 @@ class WeightedSVR(RegressorMixin, PathSVM):
         out: Array = self.C * sensitivity(machine, cross)
         return out
 
+    def _answers(self, functions: Array) -> Array:
+        out: Array = functions[:, 0] + self.center_
+        return out
+
     def _p(self, y: Array, epsilon: float) -> Array:
         target = y - self.center_
         if epsilon == 0.0:
@@ -248,7 +261,7 @@ class WeightedSVR(RegressorMixin, PathSVM):
 
     def _places(self) -> list[tuple[Indices, Array, bool]]:
         n = len(self.X_fit_)
-        return [(np.arange(n), np.ones(n), self.epsilon > 0.0)]
+        return [(np.arange(n), np.ones(n), self.solutions_[0][0].size > n)]
 
     def _width(self) -> float:
         return 1.0 if self.epsilon > 0.0 else 2.0
@@ -270,6 +283,17 @@ class WeightedSVR(RegressorMixin, PathSVM):
         sign = np.repeat([1.0, -1.0], len(X)) if machine.twice else np.ones(len(X))
         p = self._p(y, self.epsilon)
         return machine.carried(self.kernel_, X, self._bytes, rows, old, sign, p)
+
+    def _take_up_epsilon(self, machine: Machine) -> None:
+        """Move to an epsilon that was set after the fit, as to such a C."""
+        if machine.twice != (self.epsilon > 0.0):
+            raise ValueError(
+                f"epsilon was set to {self.epsilon:g} after the fit: to zero or from "
+                "it takes a new fit"
+            )
+        p = self._p(self.y_fit_, self.epsilon)
+        if not np.array_equal(p, machine.follower.setting.p):
+            machine.follower.move(p=p, taped=False)
 
     def _epsilon_path(self, ends: Any) -> tuple[Segment, ...]:
         first, last = two_numbers("epsilon", ends)
@@ -295,17 +319,11 @@ class WeightedSVR(RegressorMixin, PathSVM):
         self.intercept_ = biases + self.center_
 
     def _curves(self, X_val: Any, y_val: Any, sample_weight_val: Any) -> Any:
-        if X_val is None and y_val is None:
+        if not rows_for_curves(X_val, y_val, sample_weight_val):
             return None
-        if X_val is None or y_val is None:
-            raise ValueError("X_val and y_val must be given together")
-        X_val = estimator_matrix(self, X_val, reset=False)
-        y = as_responses(y_val, len(X_val), name="y_val") - self.center_
-        weights = as_weights(sample_weight_val, len(X_val), name="sample_weight_val")
-        cross = np.ascontiguousarray(
-            self.kernel_.cross(X_val, self.X_fit_, np.arange(len(self.X_fit_))).T
-        )
-
+        (cross,) = self._cross(X_val)
+        y = as_responses(y_val, cross.shape[1], name="y_val") - self.center_
+        weights = as_weights(sample_weight_val, y.size, name="sample_weight_val")
         tube = float(self.epsilon)
         losses = {
             "absolute": (1.0, 1.0, 0.0),

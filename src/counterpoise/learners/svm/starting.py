@@ -10,6 +10,7 @@ from sklearn.svm import SVC, SVR
 from counterpoise.convex.solvers.parametric import (
     DenseRows,
     Follower,
+    WorkSpentError,
     centre_bias,
     crossover,
     from_zero,
@@ -23,6 +24,10 @@ from counterpoise.numerics.arrays import Array
 LARGE_C, FEW_ROWS = 1000.0, 500
 # Steps of LIBSVM a row; a coarse answer only costs the crossover some events more.
 STEPS_A_ROW = 200
+# Multiplications that opening the boxes may cost, in units of the rows squared, before
+# LIBSVM is asked after all: those of its steps, two kernel rows each. A kernel so
+# narrow that most rows end on the margin spends them.
+WORTH = 2.0 * STEPS_A_ROW
 
 
 def start(
@@ -42,11 +47,13 @@ def start(
     follower = machine.follower
     lower, upper = machine.box(c)
     dense = isinstance(follower.rows, DenseRows)
-    few = follower.rows.size <= FEW_ROWS
+    n = follower.rows.size
+    few = n <= FEW_ROWS
+    solved = False
     if dense and (few or float(upper.max()) >= LARGE_C):
-        from_zero(follower, p, lower, upper)
-    else:
-        n = follower.rows.size
+        budget = None if few else WORTH * n**2
+        solved = _opened(follower, p, lower, upper, budget)
+    if not solved:
         own = c[machine.rows]
         used = np.flatnonzero(own > 0.0)
         target = follower.variables.sign[:n] if y is None else y
@@ -64,6 +71,17 @@ def start(
             a[n + used[model.support_]] = np.maximum(-found, 0.0)
         crossover(follower, a, float(model.intercept_[0]), p, lower, upper)
     centre_bias(follower)
+
+
+def _opened(
+    follower: Follower, p: Array, lower: Array, upper: Array, max_work: float | None
+) -> bool:
+    """Open the boxes from nothing; False if that costs more than it may."""
+    try:
+        from_zero(follower, p, lower, upper, max_work=max_work)
+    except WorkSpentError:
+        return False
+    return True
 
 
 def _libsvm(

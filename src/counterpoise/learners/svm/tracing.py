@@ -34,16 +34,18 @@ class Trace:
         """How long the pieces are."""
         return np.diff(np.append(self.starts, self.stop))
 
-    def at(self, theta: float) -> Array:
-        """Return the values at theta."""
-        if theta == self.stop:
-            return self.last.copy()
+    def at_all(self, thetas: Array) -> Array:
+        """Return the values at many thetas, a row each; limits from above at jumps."""
+        if not self.starts.size:
+            return np.tile(self.last, (thetas.size, 1))
         direction = 1.0 if self.stop >= self.starts[0] else -1.0
-        k = int(
-            np.searchsorted(direction * self.starts, direction * theta, side="right")
+        places = np.searchsorted(
+            direction * self.starts, direction * thetas, side="right"
         )
-        k = max(k - 1, 0)
-        out: Array = self.values[k] + (theta - self.starts[k]) * self.slopes[k]
+        k = np.maximum(places - 1, 0)
+        past = (thetas - self.starts[k])[:, None]
+        out: Array = self.values[k] + past * self.slopes[k]
+        out[thetas == self.stop] = self.last
         return out
 
 

@@ -27,6 +27,8 @@ _STYLE = {
     "text.parse_math": False,
     "font.size": 11.0,
     "axes.labelsize": 11.0,
+    # Small screens make the numbers along an axis larger.
+    "axes.labelpad": 8.0,
     "xtick.labelsize": 10.0,
     "ytick.labelsize": 10.0,
     "legend.fontsize": 10.0,

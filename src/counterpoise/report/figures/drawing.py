@@ -13,11 +13,22 @@ _MOST_LINES = 26
 
 @dataclass(frozen=True)
 class DataTable:
-    """Numbers in rows under a header."""
+    """Numbers in rows under a header.
+
+    Attributes
+    ----------
+    header : tuple of str
+    rows : tuple of tuples of cells
+    note : str
+        What else is to be said.
+    prose : bool
+        Whether cells are sentences, which a narrow screen shows one below another.
+    """
 
     header: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     note: str = ""
+    prose: bool = False
 
 
 @dataclass(frozen=True)

@@ -198,7 +198,8 @@ def draw_calibration(ax: Any, calibration: dict[str, Any]) -> Any:
         if one.get("low") is not None:
             ax.vlines(one["predicted"], one["low"], one["high"], color=BLUE, alpha=0.5)
     ax.plot(x, y, color=BLUE, marker="o", markersize=6)
-    ax.set(xlim=(0, 1), ylim=(0, 1))
+    # A point at an end is seen whole.
+    ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
     percent_ticks(ax.xaxis)
     percent_ticks(ax.yaxis)
     ax.text(0.03, 0.92, "dashed: as promised", color=MUTED)

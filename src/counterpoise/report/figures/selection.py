@@ -86,6 +86,10 @@ def draw_widths(ax: Any, widths: list[dict[str, Any]]) -> Any:
         if one["chosen"]:
             ax.axvline(one["width"], color=INK, linewidth=1, linestyle=":")
     ax.set_xscale("log")
+    # Few powers of ten lie between the widths: these are the marks themselves.
+    marks = sorted(width)[:: max(len(width) // 4, 1)]
+    ax.set_xticks(marks, [f"{one:.2g}" for one in marks])
+    ax.set_xticks([], minor=True)
     ax.set_xlabel("width of the kernel")
     ax.set_ylabel("held-out score (nats)")
     ax.legend(frameon=False)
@@ -112,7 +116,10 @@ def draw_guard(ax: Any, guard: dict[str, Any]) -> Any:
         markersize=10,
         label="used",
     )
-    ax.set_xticks(guard["exponents"])
+    if guard.get("kind") == "mixing":
+        ax.set_xticks((0.0, 0.25, 0.5, 0.75, 1.0))
+    else:
+        ax.set_xticks(guard["exponents"])
     ax.set_xlabel("how much of the weights (0: none, 1: all)")
     better = "higher" if guard["higher_is_better"] else "lower"
     ax.set_ylabel(f"estimate for the new data\n({better} is better)")
@@ -132,7 +139,7 @@ def validation_drawing(record: Record) -> Drawing | None:
         )
         told.append(_guard_told(guard))
         rows += [
-            (sentence_name("weights to the power", e), figures(v), figures(error))
+            (sentence_name(_amount(guard), e), figures(v), figures(error))
             for e, v, error in zip(
                 guard["exponents"], guard["values"], guard["errors"], strict=True
             )
@@ -215,13 +222,20 @@ def _guard_told(guard: dict[str, Any]) -> Sentence:
             figures(guard["values"][0], "guard.values.0"),
             figures(guard["values"][last], f"guard.values.{last}"),
         )
+    words = "The model uses the weights to the power {}: "
+    if guard.get("kind") == "mixing":
+        words = "The model uses {} of the weights, beside equal ones: "
     return sentence(
-        "The model uses the weights to the power {}: {} better than without weights, "
-        "give or take {}.",
+        words + "{} better than without weights, give or take {}.",
         brief(guard["chosen"], "guard.chosen"),
         figures(guard["gain"], "guard.gain"),
         figures(guard["gain_error"], "guard.gain_error"),
     )
+
+
+def _amount(guard: dict[str, Any]) -> str:
+    mixing = guard.get("kind") == "mixing"
+    return "share of the weights" if mixing else "weights to the power"
 
 
 def sentence_name(told: str, value: float) -> str:

@@ -7,12 +7,24 @@ from counterpoise.report.figures.canvas import (
     HEIGHT,
     MUTED,
     ORANGE,
+    axes,
     percent_ticks,
     svg,
 )
-from counterpoise.report.figures.drawing import DataTable, Drawing, thinned
+from counterpoise.report.figures.drawing import DataTable, Drawing, record_of, thinned
 from counterpoise.report.record import Record
-from counterpoise.report.wording import figures, sentence, share
+from counterpoise.report.wording import (
+    Name,
+    Number,
+    Sentence,
+    figures,
+    joined,
+    sentence,
+    share,
+)
+
+# A share of the difference that is as good as all of it.
+_NEARLY_ALL = 0.95
 
 
 def draw_roc(ax: Any, overlap: dict[str, Any]) -> Any:
@@ -59,22 +71,39 @@ def roc_drawing(record: Record) -> Drawing | None:
     )
 
 
+def plot_spectrum(fitted: Any, *, ax: Any = None) -> Any:
+    """Return an Axes with the discrepancy's eigenvalues before and after weighting.
+
+    Parameters
+    ----------
+    fitted : DiscrepancyWeights, Diagnosis, Adapted or Record
+        Of a `DiscrepancyWeights` after weighting means its own weights; of others the
+        best weights that the diagnosis found.
+    ax : matplotlib Axes, optional
+        Where to draw; a new one by default.
+    """
+    spectrum = record_of(fitted).at("shift.spectrum")
+    if not spectrum or not spectrum.get("before"):
+        raise ValueError("there is no section 'shift.spectrum' to draw from")
+    return draw_spectrum(axes(ax), spectrum)
+
+
 def draw_spectrum(ax: Any, spectrum: dict[str, Any]) -> Any:
     """Draw the eigenvalues of the difference of the second moments."""
+    ax.axhline(0, color=MUTED, linewidth=0.8)
     for key, color, marker, told in (
         ("before", ORANGE, "o", "before weighting"),
         ("after", BLUE, "s", "after weighting"),
     ):
-        values = spectrum.get(key)
+        values = _from_the_top(spectrum, key)
         if values:
             place = range(1, len(values) + 1)
             ax.plot(place, values, color=color, marker=marker, markersize=4, label=told)
-    ax.axhline(0, color=MUTED, linewidth=0.8)
     from matplotlib.ticker import MaxNLocator
 
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.set_xlabel("direction, by size")
-    ax.set_ylabel("difference of spread")
+    ax.set_xlabel("direction, from the top")
+    ax.set_ylabel("new minus training spread")
     ax.legend()
     return ax
 
@@ -84,32 +113,73 @@ def spectrum_drawing(record: Record) -> Drawing | None:
     spectrum = record.at("shift.spectrum")
     if not spectrum or not spectrum.get("before"):
         return None
-    before, after = spectrum["before"], spectrum.get("after") or []
+    before, after = (_from_the_top(spectrum, key) for key in ("before", "after"))
     rows = [
         (
             str(k + 1),
-            figures(value),
+            figures(before[k]) if k < len(before) else None,
             figures(after[k]) if k < len(after) else None,
         )
-        for k, value in enumerate(before)
+        for k in range(max(len(before), len(after)))
     ]
-    largest = figures(before[0], "shift.spectrum.before.0")
-    told = sentence("The largest difference is {}", largest)
-    if after:
-        told = sentence(
-            "{}, and {} after weighting.",
-            told,
-            figures(after[0], "shift.spectrum.after.0"),
-        )
     return Drawing(
         "spectrum",
         "In which directions do the data spread differently?",
         sentence(
             "Each point is a combination of columns; its height says how much more the "
-            "one sample spreads along it than the other. All points at zero: no "
-            "difference that a linear model could notice."
+            "new data spread along it than the training data, below zero how much "
+            "less. All points at zero: no difference that a linear model could notice."
         ),
-        told,
+        joined(_spectrum_told(spectrum)),
         (svg(lambda ax: draw_spectrum(ax, spectrum), "spectrum", height=HEIGHT),),
         DataTable(("direction", "before weighting", "after weighting"), thinned(rows)),
     )
+
+
+def _from_the_top(spectrum: dict[str, Any], key: str) -> list[float]:
+    """Return the eigenvalues from the largest to the smallest, signs and all."""
+    return sorted(spectrum.get(key) or [], reverse=True)
+
+
+def _spectrum_told(spectrum: dict[str, Any]) -> list[Sentence]:
+    """Return what the eigenvalues say, in sentences with their numbers."""
+    largest = _largest(spectrum, "discrepancy", "before")
+    if not spectrum.get("after"):
+        return [sentence("The largest difference is {}.", largest)]
+    told = [
+        sentence(
+            "The largest difference is {}, and {} after weighting.",
+            largest,
+            _largest(spectrum, "least", "after"),
+        )
+    ]
+    removable = spectrum.get("removable")
+    if removable is None:
+        return told
+    whose = "Weighting" if spectrum.get("weighter") else "The best weighting"
+    told.append(
+        sentence(
+            "{} removes {} of it.",
+            whose,
+            share(removable, "shift.spectrum.removable"),
+        )
+    )
+    direction = spectrum.get("direction") or []
+    if direction and removable < _NEARLY_ALL:
+        told.append(
+            sentence(
+                "What is left lies mostly along {} ({} of that direction), where the "
+                "{} data spread more.",
+                Name(str(direction[0]["name"])),
+                share(direction[0]["share"], "shift.spectrum.direction.0.share"),
+                "new" if spectrum.get("target_varies_more") else "training",
+            )
+        )
+    return told
+
+
+def _largest(spectrum: dict[str, Any], key: str, values: str) -> Number:
+    """Return a discrepancy, or in older records the eigenvalue behind it."""
+    if spectrum.get(key) is not None:
+        return figures(spectrum[key], f"shift.spectrum.{key}")
+    return figures(spectrum[values][0], f"shift.spectrum.{values}.0")

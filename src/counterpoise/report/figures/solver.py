@@ -82,6 +82,8 @@ def draw_gap(ax: Any, section: dict[str, Any]) -> Any:
     if len(steps) > 30:
         ax.set_xscale("log")
         plain_ticks(ax.xaxis)
+    else:
+        ax.locator_params(axis="x", integer=True)
     plain_ticks(ax.yaxis)
     ax.set_xlabel("step")
     ax.set_ylabel("at most this far from the best")
@@ -98,6 +100,8 @@ def draw_objective(ax: Any, section: dict[str, Any]) -> Any:
     if len(steps) > 30:
         ax.set_xscale("log")
         plain_ticks(ax.xaxis)
+    else:
+        ax.locator_params(axis="x", integer=True)
     ax.set_xlabel("step")
     ax.set_ylabel("objective")
     return ax

@@ -9,14 +9,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.adaptation import Adapted
 from counterpoise.diagnosis import Diagnosis
+from counterpoise.learners import SVMPath
 from counterpoise.report.sections.balance import balance_section
-from counterpoise.report.sections.data import data_section, without_rare_classes
+from counterpoise.report.sections.data import data_section, with_what_is_told
 from counterpoise.report.sections.guarantees import guarantees_section
 from counterpoise.report.sections.overlap import overlap_section
+from counterpoise.report.sections.path import path_section
 from counterpoise.report.sections.performance import headline_section
 from counterpoise.report.sections.reproduce import reproduce_section
 from counterpoise.report.sections.rows import SeenRows
 from counterpoise.report.sections.solver import solver_section
+from counterpoise.report.sections.spectrum import spectrum_section
 from counterpoise.report.sections.weights import weights_section
 
 
@@ -34,21 +37,24 @@ def sections_of(
     elif isinstance(fitted, Adapted):
         check_is_fitted(fitted)
         found = _of_model(fitted)
+    elif isinstance(fitted, SVMPath):
+        found = _of_path(fitted)
     elif hasattr(fitted, "weigh"):
         check_is_fitted(fitted, "weights_")
         found = _of_weighter(fitted)
     else:
         raise TypeError(
-            "a record is of an Adapted, a weighter or a Diagnosis, got "
+            "a record is of an Adapted, a weighter, a Diagnosis or an SVMPath, got "
             f"{type(fitted).__name__}"
         )
     if performance is not None:
         found["performance"] = performance.to_dict()
         found["headline"] = headline_section(found["performance"])
     if data is not None:
-        found["data"] = {**found.get("data", {}), **without_rare_classes(data)}
+        found["data"] = with_what_is_told(found.get("data", {}), data)
     found["guarantees"] = guarantees_section(found)
-    found["reproduce"] = {**reproduce_section(fitted), **(reproduce or {})}
+    made_by = fitted.estimator if isinstance(fitted, SVMPath) else fitted
+    found["reproduce"] = {**reproduce_section(made_by), **(reproduce or {})}
     return {**found, **(more or {})}
 
 
@@ -75,7 +81,17 @@ def _of_weighter(weighter: Any) -> dict[str, Any]:
         },
         "weights": weights_section(weighter, weighter.weights_),
     }
+    spectrum = spectrum_section(weighter)
+    if spectrum is not None:
+        found["shift"] = {"spectrum": spectrum}
     return _with_rows(found, weighter, rows, None, weighter.random_state)
+
+
+def _of_path(path: SVMPath) -> dict[str, Any]:
+    return {
+        "data": {"source": {"rows": len(path.estimator.X_fit_)}},
+        "path": path_section(path),
+    }
 
 
 def _of_model(model: Adapted) -> dict[str, Any]:
@@ -98,6 +114,7 @@ def _of_model(model: Adapted) -> dict[str, Any]:
         "type": type(_last(model.estimator_)).__name__,
         "adapted": bool(model.adapted_),
         "exponent": float(model.exponent_),
+        "mixing": float(model.mixing_),
         "effective_size": float(model.effective_sample_size_),
         "rows": int(model.weights_.size),
     }

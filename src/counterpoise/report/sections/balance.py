@@ -8,11 +8,14 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from counterpoise.numerics.arrays import Array
 from counterpoise.report.sections.rows import SeenRows
+from counterpoise.samples.parts import cut_column
 
 # Differences above this are worth a look, by custom.
 GUIDE = 0.1
 # Columns that are listed, those that differed most.
 _MOST = 1_000
+# Columns whose distributions are told, and into how many parts each is cut.
+_WORST, _PARTS = 3, 8
 
 
 def balance_section(rows: SeenRows) -> dict[str, Any]:
@@ -22,11 +25,11 @@ def balance_section(rows: SeenRows) -> dict[str, Any]:
     target mean :math:`\nu`, :math:`|\nu - \mu| / s` and :math:`|\nu - \mu_w| / s` with
     :math:`s^2` the mean of the two variances without weights. Of a column of
     categories, of dates or with missing values, the largest among the columns that
-    encode it.
+    encode it. `worst` has the distributions of the three columns with the largest
+    difference, before or after.
     """
     samples = rows.samples
-    weight = samples.source_share * rows.weights
-    weight /= weight.sum()
+    weight = rows.weighted_share
     mean, variance = _moments(samples.source, samples.source_share)
     after, _ = _moments(samples.source, weight)
     target, variance_target = _moments(samples.target, samples.target_share)
@@ -57,6 +60,35 @@ def balance_section(rows: SeenRows) -> dict[str, Any]:
         "largest_before": float(values[:, 0].max()),
         "largest_after": float(values[:, 1].max()),
         "features": features,
+        "worst": [
+            {"name": name, "before": pair[0], "after": pair[1], **_parts(rows, name)}
+            for name, pair in sorted(found.items(), key=lambda one: -max(one[1]))[
+                :_WORST
+            ]
+        ],
+    }
+
+
+def _parts(rows: SeenRows, name: str) -> dict[str, Any]:
+    """Return the distribution of a column in parts: source, weighted source, target."""
+    samples = rows.samples
+    source, target = rows.column(name)
+    parts = cut_column(
+        source, target, samples.source_share, samples.target_share, most=_PARTS
+    )
+    shares = zip(
+        parts.parts,
+        parts.shares(samples.source_share).tolist(),
+        parts.shares(rows.weighted_share).tolist(),
+        parts.shares(samples.target_share, of_target=True).tolist(),
+        strict=True,
+    )
+    return {
+        "kind": source.kind,
+        "parts": [
+            {**part.to_dict(), "source": p, "weighted": w, "target": q}
+            for part, p, w, q in shares
+        ],
     }
 
 

@@ -12,8 +12,14 @@ FEWEST_ROWS = 5
 def data_section(diagnosis: Diagnosis) -> dict[str, Any]:
     """Return rows and columns as a diagnosis has seen them."""
     return {
-        "source": {"rows": diagnosis.n_source},
-        "target": {"rows": diagnosis.n_target},
+        "source": {
+            "rows": diagnosis.n_source,
+            "duplicates": diagnosis.source_duplicates,
+        },
+        "target": {
+            "rows": diagnosis.n_target,
+            "duplicates": diagnosis.target_duplicates,
+        },
         "columns": [
             {
                 "name": feature.name,
@@ -25,6 +31,25 @@ def data_section(diagnosis: Diagnosis) -> dict[str, Any]:
         ],
         "dropped": dict(diagnosis.dropped),
     }
+
+
+def with_what_is_told(
+    found: Mapping[str, Any], told: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return a data card with what a caller knows put over it, each sample by itself.
+
+    Examples
+    --------
+    >>> with_what_is_told({"source": {"rows": 9}}, {"source": {"file": "a.csv"}})
+    {'source': {'rows': 9, 'file': 'a.csv'}}
+    """
+    told = without_rare_classes(told)
+    samples = {
+        key: {**(found.get(key) or {}), **told[key]}
+        for key in ("source", "target")
+        if told.get(key)
+    }
+    return {**found, **told, **samples}
 
 
 def without_rare_classes(data: Mapping[str, Any]) -> dict[str, Any]:

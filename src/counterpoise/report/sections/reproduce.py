@@ -1,14 +1,25 @@
 """What it takes to make the same again."""
 
+import platform
 import sys
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-_PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "clarabel")
+_PACKAGES = (
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "numba",
+    "clarabel",
+    "pandas",
+    "pyarrow",
+    "matplotlib",
+    "jinja2",
+)
 
 
 def reproduce_section(fitted: Any) -> dict[str, Any]:
-    """Return versions, and the parameters of what was fitted."""
+    """Return versions, the platform, and the parameters of what was fitted."""
     from counterpoise import __version__
 
     found: dict[str, Any] = {
@@ -16,7 +27,8 @@ def reproduce_section(fitted: Any) -> dict[str, Any]:
             "counterpoise": __version__,
             "python": ".".join(map(str, sys.version_info[:3])),
             **{name: _version(name) for name in _PACKAGES},
-        }
+        },
+        "platform": " ".join(filter(None, (platform.system(), platform.machine()))),
     }
     if hasattr(fitted, "get_params"):
         found["parameters"] = {

@@ -12,7 +12,6 @@ True
 
 from counterpoise.convex.solvers.parametric.follower import (
     Follower,
-    Setting,
     WorkSpentError,
 )
 from counterpoise.convex.solvers.parametric.pieces import ParametricPath
@@ -22,6 +21,7 @@ from counterpoise.convex.solvers.parametric.rows import (
     KernelRows,
     RowsOnDemand,
 )
+from counterpoise.convex.solvers.parametric.setting import Setting
 from counterpoise.convex.solvers.parametric.starts import (
     crossover,
     from_prices,

@@ -1,10 +1,11 @@
 """A solution that moves: its state, and how it is taken along a line of data."""
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from counterpoise.convex.certificate import Certificate
 from counterpoise.convex.path import PathError
 from counterpoise.convex.solvers.parametric.layout import (
     BIAS,
@@ -15,8 +16,6 @@ from counterpoise.convex.solvers.parametric.layout import (
     INDEFINITE,
     INFEASIBLE,
     LOWER,
-    N_COUNTS,
-    N_NUMBERS,
     NEEDS_ROOM,
     NEEDS_ROW,
     NEEDS_TAPE,
@@ -39,13 +38,21 @@ from counterpoise.convex.solvers.parametric.layout import (
     Tape,
     Tolerance,
     Variables,
+    new_place,
+    new_scratch,
 )
 from counterpoise.convex.solvers.parametric.loop import run
 from counterpoise.convex.solvers.parametric.margin import rebuild, remove
 from counterpoise.convex.solvers.parametric.pieces import ParametricPath
 from counterpoise.convex.solvers.parametric.pivots import CLEARLY_NEGATIVE, LEAST_PIVOT
 from counterpoise.convex.solvers.parametric.rows import KernelRows
-from counterpoise.convex.solvers.parametric.survey import extents, survey
+from counterpoise.convex.solvers.parametric.setting import (
+    Setting,
+    line_between,
+    setting_at,
+)
+from counterpoise.convex.solvers.parametric.slack import event_slack
+from counterpoise.convex.solvers.parametric.survey import survey
 from counterpoise.convex.solvers.parametric.taping import (
     NO_TAPE,
     longer,
@@ -56,11 +63,6 @@ from counterpoise.convex.solvers.parametric.taping import (
 from counterpoise.convex.solvers.parametric.ties import resolve_tie
 from counterpoise.numerics.arrays import Array, Indices
 
-# Slack of the event search on gradients, in units of p: the smaller one where f is so
-# small that its rounding is far below. On variables it follows from it, within these
-# shares of the largest bound.
-LEAST_GRADIENT, MOST_GRADIENT, SHARE_OF_F = 1e-11, 1e-10, 1e-17
-LEAST_VALUE, MOST_VALUE = 1e-15, 1e-12
 SINGULAR = 1e-12
 ZERO_LIMIT = 4
 # Ties at one theta in which the zero-length steps are no longer counted on.
@@ -72,15 +74,6 @@ FAILURES = {
     TIE: "events at one theta do not come to an end",
     INDEFINITE: "the kernel is not positive semidefinite",
 }
-
-
-class Setting(NamedTuple):
-    """The data of the problem at one point."""
-
-    p: Array
-    lower: Array
-    upper: Array
-    d: float
 
 
 class WorkSpentError(PathError):
@@ -143,30 +136,7 @@ class Follower:
             bias,
             float(mean if shift is None else shift),
         )
-        room = min(n + 2, 32)
-        self.place = Place(
-            np.zeros(n),
-            np.zeros(n, dtype=np.intp),
-            np.zeros(n + 2, dtype=np.intp),
-            np.full(n, -1),
-            np.zeros((room, room)),
-            np.zeros(size),
-            np.zeros(size),
-            np.zeros(n),
-            np.zeros(N_NUMBERS),
-            np.zeros(N_COUNTS, dtype=np.intp),
-        )
-        self.scratch = Scratch(
-            rate_f=np.zeros(size),
-            step_a=np.zeros(n + 2),
-            right=np.zeros(n + 2),
-            ones=np.zeros(n + 2),
-            solved=np.zeros(n + 2),
-            coefficients=np.zeros(n + 2),
-            slots=np.zeros(n + 2, dtype=np.intp),
-            slack=np.zeros(n),
-            rate=np.zeros(n),
-        )
+        self.place, self.scratch = new_place(n, size), new_scratch(n, size)
         self.setting = Setting(np.zeros(n), np.zeros(n), np.zeros(n), 0.0)
         self.depth = depth
         self.gradient_slack: float | None = None
@@ -205,6 +175,11 @@ class Follower:
         p = self.setting.p if p is None else p
         out: Array = self.variables.sign * self.f[self.variables.row] - p
         return out
+
+    def certify(self) -> Certificate:
+        """Prove the present solution from scratch."""
+        problem = self.setting.problem(self.rows, self.variables)
+        return problem.certify(self.a, hint=self.bias)
 
     def combined(self, values: Array) -> Array:
         """Return the sum of s_i values_i over the variables of each kernel row."""
@@ -262,24 +237,9 @@ class Follower:
         PathError
             If theta = 1 is not reached, with the theta that was.
         """
-        old = self.setting
-        new = Setting(
-            old.p if p is None else np.asarray(p, dtype=float),
-            old.lower if lower is None else np.asarray(lower, dtype=float),
-            old.upper if upper is None else np.asarray(upper, dtype=float),
-            old.d if d is None else float(d),
-        )
-        self._settle_closed()
-        line = Line(
-            old.p,
-            new.p - old.p,
-            old.lower,
-            new.lower - old.lower,
-            old.upper,
-            new.upper - old.upper,
-            old.d,
-            new.d - old.d,
-        )
+        new = self.setting.changed(p, lower, upper, d)
+        self.settle_closed()
+        line = line_between(self.setting, new)
         labels = self.place.status.copy() if taped else self.place.status
         if max_events is None:
             max_events = self.max_events
@@ -357,7 +317,7 @@ class Follower:
     def follow_labels(self, line: Line) -> int:
         """Follow a line without a record; return why it came back."""
         self.setting = Setting(line.p, line.lower, line.upper, line.d)
-        self._settle_closed()
+        self.settle_closed()
         return self.run(line, NO_TAPE, self.max_events)[0]
 
     def like(self, K: Array, sign: Array) -> "Follower":
@@ -405,7 +365,7 @@ class Follower:
             unit = self.pivot_unit
             rebuild(self.rows.stored, self.variables, place, LEAST_PIVOT * unit)
 
-    def _settle_closed(self) -> None:
+    def settle_closed(self) -> None:
         """Give variables whose bounds are one the label their gradient asks for."""
         setting, place = self.setting, self.place
         closed = setting.upper - setting.lower <= 0.0
@@ -419,22 +379,13 @@ class Follower:
         place.status[closed] = np.where(g[closed] < 0.0, UPPER, LOWER)
 
     def _tolerance(self, line: Line, max_events: int) -> Tolerance:
-        most, total, unit = extents(line)
-        most = max(most, 1e-300)
         largest = max(self.largest, 1e-300)
-        if unit == 0.0:
-            unit = largest * most
-        gradient = self.gradient_slack
-        if gradient is None:
-            rounding = SHARE_OF_F * total * largest
-            gradient = min(max(LEAST_GRADIENT * unit, rounding), MOST_GRADIENT * unit)
-        value = self.value_slack
-        if value is None:
-            value = 0.1 * gradient / largest
-            value = max(LEAST_VALUE * most, min(MOST_VALUE * most, value))
+        gradient, value = event_slack(
+            line, largest, self.gradient_slack, self.value_slack
+        )
         return Tolerance(
-            float(gradient),
-            float(value),
+            gradient,
+            value,
             SINGULAR,
             self.pivot_unit,
             self.end_slack,
@@ -467,12 +418,7 @@ class Follower:
         np.copyto(self.place.a, upper, where=status == UPPER)
 
     def _stop_at(self, line: Line, theta: float) -> None:
-        self.setting = Setting(
-            line.p + theta * line.dp,
-            line.lower + theta * line.dlower,
-            line.upper + theta * line.dupper,
-            line.d + theta * line.dd,
-        )
+        self.setting = setting_at(line, theta)
         self._rest_at_bounds(self.setting.lower, self.setting.upper)
 
     def make_room(self, m: int) -> None:

@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+import numpy as np
+
 from counterpoise.numerics.arrays import Array, Indices
 
 # Where a variable is: at its lower bound, at its upper bound, or on the margin. A label
@@ -29,6 +31,9 @@ SIZE, STAGE, WHO, KIND, ZERO_RUN, SINCE_REFRESH = 0, 1, 2, 3, 4, 5
 EVENTS, PIECES, ENTRIES, TAPED_EVENTS = 6, 7, 8, 9
 EXCHANGES, CORRECTORS, JUMPS, WORK = 10, 11, 12, 13
 N_COUNTS = 14
+
+# Rows that the factor of the margin has room for at first.
+FIRST_ROOM = 32
 
 
 class Stored(NamedTuple):
@@ -136,3 +141,35 @@ class Tape(NamedTuple):
     event_who: Indices
     event_from: Indices
     event_to: Indices
+
+
+def new_place(n: int, size: int) -> Place:
+    """Return zeros for n variables and `size` kernel rows."""
+    room = min(n + 2, FIRST_ROOM)
+    return Place(
+        a=np.zeros(n),
+        status=np.zeros(n, dtype=np.intp),
+        free=np.zeros(n + 2, dtype=np.intp),
+        position=np.full(n, -1),
+        factor=np.zeros((room, room)),
+        f=np.zeros(size),
+        pull=np.zeros(size),
+        side=np.zeros(n),
+        numbers=np.zeros(N_NUMBERS),
+        counts=np.zeros(N_COUNTS, dtype=np.intp),
+    )
+
+
+def new_scratch(n: int, size: int) -> Scratch:
+    """Return room for n variables and `size` kernel rows."""
+    return Scratch(
+        rate_f=np.zeros(size),
+        step_a=np.zeros(n + 2),
+        right=np.zeros(n + 2),
+        ones=np.zeros(n + 2),
+        solved=np.zeros(n + 2),
+        coefficients=np.zeros(n + 2),
+        slots=np.zeros(n + 2, dtype=np.intp),
+        slack=np.zeros(n),
+        rate=np.zeros(n),
+    )

@@ -9,6 +9,7 @@ from counterpoise.convex.certificate import Certificate
 from counterpoise.convex.problems.parametric_quadratic import BoxQuadratic
 from counterpoise.convex.solvers.parametric.layout import UPPER, Line, Variables
 from counterpoise.convex.solvers.parametric.rows import KernelRows
+from counterpoise.convex.solvers.parametric.setting import setting_at
 from counterpoise.numerics.arrays import Array, Indices
 
 
@@ -107,16 +108,7 @@ class ParametricPath:
 
     def problem(self, theta: float) -> BoxQuadratic:
         """Return the problem at one theta."""
-        line = self.line
-        return BoxQuadratic(
-            self.rows.product,
-            self.variables.sign,
-            self.variables.row,
-            line.p + theta * line.dp,
-            line.lower + theta * line.dlower,
-            line.upper + theta * line.dupper,
-            line.d + theta * line.dd if self.variables.bias else None,
-        )
+        return setting_at(self.line, theta).problem(self.rows, self.variables)
 
     def certify(self, theta: float) -> Certificate:
         """Prove the solution at theta from scratch."""

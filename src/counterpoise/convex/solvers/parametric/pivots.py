@@ -118,8 +118,10 @@ def bias_jump(
         if inwards * lack > 0.0:
             f = place.f[variables.row[i]] + b
             g = sign[i] * f - (line.p[i] + theta * line.dp[i])
-            if abs(g) < distance:
-                best, distance = i, abs(g)
+            # Of the wrong sign by rounding, it takes the bias back, not further.
+            gap = sign[i] * g if lack > 0.0 else -sign[i] * g
+            if gap < distance:
+                best, distance = i, gap
     if best < 0:
         return False
     numbers[BIAS] = b - distance if lack > 0.0 else b + distance

@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from counterpoise.convex.solvers.parametric.follower import Follower, Setting
+from counterpoise.convex.solvers.parametric.follower import Follower
 from counterpoise.convex.solvers.parametric.layout import BIAS, LOWER, UPPER
 from counterpoise.convex.solvers.parametric.rows import KernelRows
+from counterpoise.convex.solvers.parametric.setting import Setting
 from counterpoise.numerics.arrays import Array, Indices
 
 
@@ -32,6 +33,8 @@ def carried_over(
     row_source : array of int
         The same for kernel rows.
     """
+    # What has no room left is on no margin.
+    follower.settle_closed()
     variables = follower.variables
     out = Follower(rows, sign, row, bias=variables.bias, shift=variables.shift)
     if follower.max_events != 50 * follower.a.size + 2000:

@@ -9,7 +9,7 @@ from counterpoise.convex.solvers.parametric.layout import Stored
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.numerics.reordered import add_rows
 
-# Rows computed at once in a product that stores nothing.
+# Rows that are computed, or added up, at once in a product.
 BLOCK = 128
 
 
@@ -80,19 +80,36 @@ class DenseRows:
         return 1000
 
     def product(self, beta: Array) -> Array:
-        """Return K beta; rows of zero entries are not read if there are many."""
-        entries = np.flatnonzero(beta)
-        if beta.ndim > 1 or 2 * entries.size > self.size:
+        """Return K beta; rows of zero entries are not read."""
+        if beta.ndim > 1:
             full: Array = self.K @ beta
             return full
-        out = np.zeros(self.size)
-        add_rows(out, self.K, entries, beta[entries], entries.size)
+        # Faster than the product of a library even where no entry is zero; sums of some
+        # rows each lose fewer digits than one of all.
+        entries = np.flatnonzero(beta)
+        out, part = np.zeros(self.size), np.empty(self.size)
+        for first in range(0, entries.size, BLOCK):
+            some = entries[first : first + BLOCK]
+            part[:] = 0.0
+            add_rows(part, self.K, some, beta[some], some.size)
+            out += part
         return out
 
     def block(self, rows: Indices, columns: Indices) -> Array:
         """Return K[rows][:, columns] as an array of its own."""
         out: Array = self.K[np.ix_(rows, columns)]
         return out
+
+    def write(self, places: Indices, block: Array) -> None:
+        """Put other rows, and their columns, in the place of some.
+
+        Nobody who follows a solution may have them in it: see `carried_over`.
+        """
+        inner = block[:, places]
+        block[:, places] = 0.5 * (inner + inner.T)
+        self.K[places] = block
+        self.K[:, places] = block.T
+        self._stored.diagonal[places] = block[np.arange(places.size), places]
 
 
 class RowsOnDemand:

@@ -7,7 +7,6 @@ from counterpoise.convex.solvers.parametric.follower import (
     FAILURES,
     SINGULAR,
     Follower,
-    Setting,
 )
 from counterpoise.convex.solvers.parametric.layout import (
     BIAS,
@@ -20,6 +19,7 @@ from counterpoise.convex.solvers.parametric.layout import (
 from counterpoise.convex.solvers.parametric.margin import append, border
 from counterpoise.convex.solvers.parametric.pieces import ParametricPath
 from counterpoise.convex.solvers.parametric.pivots import CLEARLY_NEGATIVE
+from counterpoise.convex.solvers.parametric.setting import Setting
 from counterpoise.numerics.arrays import Array, Indices
 
 # A value within this share of its box is taken to be at the bound.

@@ -13,8 +13,9 @@ from counterpoise.convex.solvers.parametric.margin import bound_rate
 from counterpoise.numerics.arrays import Array
 from counterpoise.numerics.compiled import compiled
 
-# Rates that differ by less than this share of the largest are proportional.
-SAME = 1e-15
+# Rates that differ by less than this share of the largest are proportional; so are
+# those that differ by the rounding of the bounds themselves, of which f is a sum.
+SAME, ROUNDING = 1e-15, 2.5e-16
 
 
 @compiled
@@ -49,10 +50,11 @@ def survey(
     share = float("nan")
     if top >= 0:
         share = rates[top] / place.a[top]
+        slack = max(SAME * abs(rates[top]), ROUNDING * largest)
         for i in range(rates.size):
             if place.status[i] != FREE:
                 off = abs(rates[i] - share * place.a[i])
-                if off > SAME * abs(rates[top]):
+                if off > slack:
                     share = float("nan")
                     break
     return moving, count, share

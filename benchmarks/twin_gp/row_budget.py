@@ -1,0 +1,48 @@
+"""A budget of 200 rows out of 3000: drawn in proportion to the weights, or evenly?"""
+
+import numpy as np
+from reporting import bar, table
+from scoring import change, joint_error
+
+from counterpoise import KLIEP, TwinGP, WeightedGPR
+from counterpoise.datasets import make_articulated_pose
+
+METHODS = {
+    "GPR": lambda: WeightedGPR(ridge_x=1e-3),
+    "KLTGP": lambda: TwinGP(divergence="kl", tol=1e-5),
+    "SMTGP(.3)": lambda: TwinGP(tol=1e-5),
+}
+POOL, BUDGET = 3000, 200
+
+
+def run(quick):
+    rows, bars = [], []
+    seeds = 4 if quick else 16
+    for scenario in ("none", "motion-far", "motion-far3"):
+        errors = {(name, how): [] for name in METHODS for how in ("even", "drawn")}
+        for seed in range(seeds):
+            shift = make_articulated_pose(scenario, POOL, 500, random_state=seed)
+            weighter = KLIEP(random_state=seed, force=True)
+            weighter.fit(shift.X, X_target=shift.X_target)
+            rng = np.random.default_rng(seed)
+            share = weighter.weights_ / weighter.weights_.sum()
+            chosen = {
+                "even": rng.choice(POOL, BUDGET, replace=False),
+                "drawn": rng.choice(POOL, BUDGET, replace=False, p=share),
+            }
+            for how, some in chosen.items():
+                for name, make in METHODS.items():
+                    model = make().fit(shift.X[some], shift.y[some])
+                    answers = model.predict(shift.X_target)
+                    error = joint_error(answers, shift.y_target).mean()
+                    errors[name, how].append(error)
+        for name in METHODS:
+            even, drawn = errors[name, "even"], errors[name, "drawn"]
+            percent, p = change(drawn, even)
+            rows.append([scenario, name, np.mean(even), np.mean(drawn), percent, p])
+            if scenario == "motion-far3":
+                what = f"{scenario}, {name}: drawn by weight against evenly, %"
+                bars.append(bar(what, percent, most=-20.0))
+    header = "scenario | method | evenly, mm | by weight, mm | change, % | p"
+    title = f"{BUDGET} of {POOL} rows by KLIEP weights, {seeds} seeds"
+    return {"table": table(title, header, rows), "bars": bars}

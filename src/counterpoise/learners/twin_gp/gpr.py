@@ -1,0 +1,196 @@
+"""Importance-weighted Gaussian process regression, the baseline of twin ones."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from counterpoise.convex.certificate import Certificate
+from counterpoise.convex.solve import Solution
+from counterpoise.learners.twin_gp.base import StructuredRegressor
+from counterpoise.learners.twin_gp.blocks import in_blocks
+from counterpoise.learners.twin_gp.exact import InputPart, input_kernel
+from counterpoise.learners.twin_gp.rows import Rows, Settings, width_rule
+from counterpoise.learners.twin_gp.search import Axis
+from counterpoise.numerics.arrays import Array
+from counterpoise.validation import check_number, estimator_matrix
+
+RHO = (0.12, 0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 3.0, 4.5, 7.0)
+RIDGE = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
+
+
+@dataclass(frozen=True, eq=False)
+class RidgeSystem:
+    r"""Minimise :math:`\tfrac12 a'Sa - b'a` for every column b of B.
+
+    The weighted GPR's dual coefficients. S is at least the ridge times I, so that for
+    any a, whoever found it, the excess is at most :math:`|b - Sa|^2 / (2\,ridge)`.
+    """
+
+    S: Array
+    B: Array
+    ridge: float
+
+    def certify(self, A: Array) -> Certificate:
+        """Bound how far the coefficients are from optimal."""
+        away = self.B - self.S @ A
+        value = -0.5 * float(np.sum(A * (self.B + away)))
+        gap = 0.5 * float(np.sum(away * away)) / self.ridge
+        return Certificate(
+            kind="residual of the system",
+            objective=value,
+            bound=value - gap,
+            gap=gap,
+            scale=max(abs(value), 1e-300),
+            residual=float(np.abs(away).max()),
+        )
+
+
+def certified_dual(inputs: InputPart, tol: float = 1e-9) -> Solution:
+    """Return the dual coefficients with their proof; a product with S_x, O(N^2 d_y)."""
+    rows, settings = inputs.rows, inputs.settings
+    right = rows.root[:, None] * (rows.Y - rows.mean)
+    S = input_kernel(rows, settings)
+    proof = RidgeSystem(S, right, settings.ridge_x).certify(inputs.dual)
+    return Solution(inputs.dual, proof, tol)
+
+
+class WeightedGPR(StructuredRegressor):
+    r"""Gaussian process regression whose rows have noise ridge / weight.
+
+    .. math:: f(x) = m + s_x' S_x^{-1} D (Y - m), \qquad
+        S_x = D K_x D + \text{ridge}\, I, \quad s_x = D k_x(X, x)
+
+    with D the roots of the weights and m the weighted mean of Y: scikit-learn's
+    `GaussianProcessRegressor` with ``alpha = ridge / weight``. Fit :math:`N^3/3`,
+    predict N a row and output.
+
+    Parameters
+    ----------
+    gamma_x : float or None
+        Kernel width: exp(-gamma * dist**2). None: 1 / (4 sum of weighted variances).
+    ridge_x : float
+        Noise of a row of weight one, in units of the signal's variance.
+    standardize_y : bool
+        Whether outputs are divided by their standard deviations.
+    search : {"holdout", "kfold", "groups"} or None
+        How `gamma_x` (where None) and `ridge_x` are chosen.
+    search_weights : bool
+        Whether held-out rows count by their weights.
+    calibration : float
+        Share of the rows kept out of the fit for `predict_set`.
+    random_state : int, RandomState or None
+        Which rows are held out.
+
+    Attributes
+    ----------
+    gamma_x_, ridge_x_ : float
+        In use.
+    solution_ : Solution
+        Dual coefficients with their certificate.
+    holdout_score_, cv_results_ : float, dict of arrays
+        Mean held-out distance of the best candidate, and of all.
+    effective_sample_size_ : float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.linspace(0.0, 3.0, 40)[:, None]
+    >>> model = WeightedGPR(ridge_x=1e-4).fit(X, np.hstack([np.sin(X), np.cos(X)]))
+    >>> model.predict([[1.0]]).round(2)
+    array([[0.84, 0.54]])
+    """
+
+    def __init__(
+        self,
+        *,
+        gamma_x: float | None = None,
+        ridge_x: float = 1e-3,
+        standardize_y: bool = False,
+        search: str | None = None,
+        search_weights: bool = False,
+        calibration: float = 0.0,
+        random_state: Any = None,
+    ) -> None:
+        self.gamma_x = gamma_x
+        self.ridge_x = ridge_x
+        self.standardize_y = standardize_y
+        self.search = search
+        self.search_weights = search_weights
+        self.calibration = calibration
+        self.random_state = random_state
+
+    def predict(self, X: Any, return_uncertainty: bool = False) -> Any:
+        """Return the outputs at rows, and on request their variance e_x.
+
+        The variance is relative to the signal's: one far from all rows, beside the
+        ridge.
+        """
+        model = self._live()
+        X = estimator_matrix(self, X, reset=False)
+        out = self._out(self._answers(model, X, True))
+        if not return_uncertainty:
+            return out
+        return out, in_blocks(
+            lambda part: model.schur(model.factor.forward(model.similarities(part))),
+            X,
+            24 * len(model.rows),
+        )
+
+    def _check_parameters(self) -> None:
+        check_number("gamma_x", self.gamma_x, low=0.0, closed="neither", options=[None])
+        check_number("ridge_x", self.ridge_x, low=0.0, closed="neither")
+
+    def _number_names(self) -> tuple[str, ...]:
+        return "gamma_x", "ridge_x"
+
+    def _given(self, rows: Rows) -> dict[str, float]:
+        gamma = self.gamma_x
+        if gamma is None:
+            gamma = width_rule(rows.X, rows.weight)
+        return {"gamma_x": float(gamma), "ridge_x": float(self.ridge_x)}
+
+    def _axes(self, rows: Rows) -> tuple[dict[str, Axis], dict[str, str]]:
+        return gpr_axes(self.gamma_x, rows), {}
+
+    def _build(self, rows: Rows, numbers: Mapping[str, float], final: bool) -> Any:
+        model = build_gpr(rows, numbers)
+        if final:
+            self.solution_ = certified_dual(model)
+        return model
+
+    def _answers(self, model: Any, X: Array, final: bool) -> Array:
+        return gpr_answers(model, X)
+
+
+def gpr_axes(gamma_x: float | None, rows: Rows) -> dict[str, Axis]:
+    """Return widths, where none is given, and ridges to choose from."""
+    axes = {"ridge_x": Axis(RIDGE, (1e-4, 1e-3, 1e-2, 1e-1))}
+    if gamma_x is None:
+        first = (0.5, 1.0, 2.0, 3.0)
+        axes = {"gamma_x": gamma_axis(rows.X, rows.weight, RHO, first)} | axes
+    return axes
+
+
+def gamma_axis(
+    A: Array, weight: Array, rho: tuple[float, ...], first: tuple[float, ...]
+) -> Axis:
+    """Return widths as multiples of the rule's, in ascending order of rho."""
+    rule = width_rule(A, weight)
+    return Axis(tuple(rule / r**2 for r in rho), tuple(rule / r**2 for r in first))
+
+
+def build_gpr(rows: Rows, numbers: Mapping[str, float]) -> InputPart:
+    """Return the weighted GPR of rows."""
+    ridge = numbers["ridge_x"]
+    rows = rows.heard(ridge)
+    settings = Settings("kl", 0.0, numbers["gamma_x"], 1.0, ridge, 1.0)
+    return InputPart.of(rows, settings, input_kernel(rows, settings))
+
+
+def gpr_answers(model: InputPart, X: Array) -> Array:
+    """Return the weighted GPR's mean at rows."""
+    return in_blocks(
+        lambda part: model.mean(model.similarities(part)), X, 16 * len(model.rows)
+    )

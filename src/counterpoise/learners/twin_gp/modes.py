@@ -1,0 +1,99 @@
+"""The distinct minima of a test row: the ambiguity itself."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from counterpoise.learners.twin_gp.building import Model
+from counterpoise.learners.twin_gp.problems import TwinProblems
+from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.numerics.kernels import rbf
+
+# Minima nearer to one another than this, in widths of the output kernel, are one.
+SAME = 0.05
+# Training rows, the most similar to the test input, among which starts are chosen.
+NEAR = 100
+# A point whose residual is above this has not come to a minimum.
+SETTLED = 1e-4
+
+
+class Modes(NamedTuple):
+    """The minima of one test row, the best first.
+
+    Attributes
+    ----------
+    outputs : array of shape (k,) or (k, d)
+    losses : array of shape (k,)
+        The divergence in nats, up to a constant of the row.
+    gaps : array of shape (k,)
+        Each loss above what no y goes below.
+    """
+
+    outputs: Array
+    losses: Array
+    gaps: Array
+
+
+def starts(model: Model, x: Array, n_starts: int) -> Array:
+    """Return outputs to start from: of rows like x, far from one another."""
+    rows, settings = model.rows, model.settings
+    similar = rbf(x[None], rows.X, settings.gamma_x)[0] * rows.root
+    near = np.argsort(-similar, kind="stable")[:NEAR]
+    chosen = [near[0]]
+    away = np.linalg.norm(rows.Y[near] - rows.Y[near[0]], axis=1)
+    while len(chosen) < min(n_starts, near.size):
+        k = int(np.argmax(away))
+        chosen.append(near[k])
+        away = np.minimum(away, np.linalg.norm(rows.Y[near] - rows.Y[near[k]], axis=1))
+    return rows.Y[np.array(chosen)]
+
+
+def minima(model: Model, x: Array, n_starts: int, tol: float) -> Modes:
+    """Return the distinct minima found from the GPR mean and other starts."""
+    count = n_starts - 1
+    one = model.pose(x[None])
+    first = one.start()
+    if count:
+        first = np.vstack([first, starts(model, x, count)])
+    many = _Repeated(one)
+    found = many.solve(tol, start=first)
+    order = np.argsort(found.value, kind="stable")
+    settled = order[found.residual[order] <= max(SETTLED, tol)]
+    kept = _distinct(found.x, settled if settled.size else order[:1], model)
+    losses = found.value[kept]
+    return Modes(found.x[kept], losses, np.maximum(losses - one.bounds()[0], 0.0))
+
+
+class _Repeated(TwinProblems):
+    """One test row, asked from many starts."""
+
+    def __init__(self, one: TwinProblems) -> None:
+        self.one = one
+
+    @property
+    def settings(self):  # type: ignore[no-untyped-def]
+        """The numbers of the model."""
+        return self.one.settings
+
+    def start(self) -> Array:
+        """Return the weighted GPR mean."""
+        return self.one.start()
+
+    def evaluate(self, Y: Array, which: Indices) -> tuple[Array, Array]:
+        """Return losses and gradients of the row at several points."""
+        return self.one.evaluate(Y, np.zeros(len(Y), dtype=np.intp))
+
+    def bounds(self) -> Array:
+        """Return what no y goes below."""
+        return self.one.bounds()
+
+
+def _distinct(Y: Array, order: Indices, model: Model) -> Indices:
+    """Return the points that are no copies of a better one."""
+    kept: list[int] = []
+    least = SAME * model.settings.radius
+    for row in order:
+        away = [np.linalg.norm(Y[row] - Y[other]) for other in kept]
+        if not away or min(away) > least:
+            kept.append(int(row))
+    return np.array(kept, dtype=np.intp)

@@ -1,0 +1,307 @@
+import pickle
+import re
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import counterpoise
+from counterpoise import TwinGP, WeightedGPR
+from counterpoise.datasets import make_articulated_pose
+from counterpoise.engine import memory_budget
+from counterpoise.learners.twin_gp.exact import ExactModel
+from counterpoise.learners.twin_gp.landmarks import LandmarkModel
+
+DIVERGENCES = ["kl", "inverse-kl", "sharma-mittal"]
+
+
+def chain(n=150, m=30, scenario="none", seed=0, **more):
+    return make_articulated_pose(scenario, n, m, random_state=seed, **more)
+
+
+def joint_error(predicted, poses):
+    apart = (predicted - poses).reshape(-1, 6, 3)
+    return np.linalg.norm(apart, axis=2).mean(axis=1)
+
+
+def twin(**more):
+    return TwinGP(**({"ridge_x": 1e-2, "ridge_y": 1e-2} | more))
+
+
+@pytest.mark.parametrize("divergence", ["kl", "sharma-mittal"])
+def test_answers_beat_the_mean_pose(divergence):
+    shift = chain(400, 100)
+    answers = twin(divergence=divergence).fit(shift.X, shift.y).predict(shift.X_target)
+    error = joint_error(answers, shift.y_target).mean()
+    mean = joint_error(np.tile(shift.y.mean(axis=0), (100, 1)), shift.y_target).mean()
+    assert error < 0.4 * mean
+
+
+@pytest.mark.parametrize("divergence", DIVERGENCES)
+def test_permuted_rows_give_the_same_answers_to_the_bit(divergence):
+    shift = chain()
+    order = np.random.default_rng(1).permutation(150)
+    weights = np.random.default_rng(2).gamma(3.0, 1.0, 150)
+    model = twin(divergence=divergence, n_landmarks=60)
+    first = model.fit(shift.X, shift.y, weights).predict(shift.X_target)
+    second = model.fit(shift.X[order], shift.y[order], weights[order])
+    assert np.array_equal(first, second.predict(shift.X_target))
+
+
+@pytest.mark.parametrize("n_landmarks", [None, 80])
+def test_answers_move_with_translations_rotations_and_scales(n_landmarks):
+    shift = chain()
+    rng = np.random.default_rng(0)
+    turn_x = np.linalg.qr(rng.normal(size=(30, 30)))[0]
+    turn_y = np.linalg.qr(rng.normal(size=(18, 18)))[0]
+    model = TwinGP(
+        gamma_x=0.05,
+        gamma_y=5e-7,
+        ridge_x=1e-2,
+        ridge_y=1e-2,
+        n_landmarks=n_landmarks,
+        tol=1e-10,
+    )
+    plain = model.fit(shift.X, shift.y).predict(shift.X_target)
+    moved = model.fit(shift.X @ turn_x + 3.0, shift.y @ turn_y - 500.0)
+    again = moved.predict(shift.X_target @ turn_x + 3.0)
+    # Landmarks are chosen by the box around the outputs, which turns do not keep.
+    tol = 1e-6 if n_landmarks is None else 5e-2
+    assert np.abs(again - (plain @ turn_y - 500.0)).max() <= tol * plain.std()
+    scaled = model.set_params(gamma_y=5e-7 / 0.01**2).fit(shift.X, 0.01 * shift.y)
+    assert np.abs(scaled.predict(shift.X_target) - 0.01 * plain).max() <= 1e-6 * 10
+
+
+def test_the_uncertainty_is_the_gap_of_the_certificate():
+    shift = chain()
+    model = twin().fit(shift.X, shift.y)
+    answers, nats = model.predict(shift.X_target, return_uncertainty=True)
+    proofs = model.certify(shift.X_target, answers)
+    assert [proof.gap for proof in proofs] == pytest.approx(nats.tolist(), rel=1e-9)
+    assert all(p.kind == "divergence" and p.holds(1e-7) for p in proofs)
+    elsewhere = model.certify(shift.X_target, answers + 50.0)
+    assert not any(proof.holds(1e-3) for proof in elsewhere)
+    assert all(b.gap > a.gap for a, b in zip(proofs, elsewhere, strict=True))
+
+
+def test_certain_answers_are_better_ones():
+    shift = chain(300, 300, noisy_target=True)
+    answers, nats = (
+        twin().fit(shift.X, shift.y).predict(shift.X_target, return_uncertainty=True)
+    )
+    error = joint_error(answers, shift.y_target)
+    ranks = [np.argsort(np.argsort(v)) for v in (error, nats)]
+    assert np.corrcoef(*ranks)[0, 1] >= 0.2
+
+
+@pytest.mark.parametrize("divergence", DIVERGENCES)
+def test_the_fit_carries_a_certificate(divergence):
+    shift = chain()
+    model = twin(divergence=divergence, n_landmarks=100).fit(shift.X, shift.y)
+    proof = model.solution_.certificate
+    assert proof.kind == "divergence"
+    assert model.solution_.converged == proof.holds(model.tol)
+    assert 0 <= proof.gap < 3
+    assert model.landmark_error_ > 0
+    assert twin(n_landmarks=None).fit(shift.X, shift.y).landmark_error_ == 0
+
+
+def test_answers_that_do_not_settle_are_said():
+    shift = chain()
+    model = twin(divergence="inverse-kl", tol=1e-15)
+    with pytest.warns(ConvergenceWarning, match="TwinGP: NOT converged"):
+        model.fit(shift.X, shift.y)
+    with pytest.warns(ConvergenceWarning, match=r"of 30 answers did not reach tol"):
+        model.predict(shift.X_target)
+
+
+def test_landmarks_answer_as_all_rows_do_and_say_how_far_off():
+    shift = chain(600, 60)
+    whole = twin(n_landmarks=None).fit(shift.X, shift.y)
+    marks = twin(n_landmarks=300).fit(shift.X, shift.y)
+    error = joint_error(whole.predict(shift.X_target), shift.y_target).mean()
+    again = joint_error(marks.predict(shift.X_target), shift.y_target).mean()
+    assert abs(again / error - 1) < 0.01
+    far = np.linalg.norm(
+        whole.predict(shift.X_target) - marks.predict(shift.X_target), axis=1
+    ).mean()
+    assert 0.1 < far / marks.landmark_error_ < 10
+    few = twin(n_landmarks=30).fit(shift.X, shift.y)
+    assert few.landmark_error_ > 5 * marks.landmark_error_
+
+
+def test_auto_takes_all_rows_where_landmarks_do_not_stand_for_them():
+    shift = chain(700, 5)
+    assert isinstance(twin().fit(shift.X, shift.y).model_, LandmarkModel)
+    narrow = twin(gamma_y=1e-4).fit(shift.X, shift.y)
+    assert isinstance(narrow.model_, ExactModel)
+    assert isinstance(twin().fit(shift.X[:300], shift.y[:300]).model_, ExactModel)
+
+
+def test_local_models_count_neighbors_by_weight():
+    shift = chain(200, 20)
+    counts = np.random.default_rng(0).integers(0, 4, 200)
+    often = np.repeat(np.arange(200), counts)
+    model = twin(n_neighbors=60)
+    weighted = model.fit(shift.X, shift.y, counts).predict(shift.X_target, True)
+    repeated = model.fit(shift.X[often], shift.y[often]).predict(shift.X_target, True)
+    for a, b in zip(weighted, repeated, strict=True):
+        assert np.array_equal(a, b)
+    assert model.landmark_error_ is None
+
+
+def test_two_poses_of_an_ambiguous_silhouette_are_both_found():
+    # Rows 771 and 3022 look alike to one camera and are 858 mm apart.
+    shift = chain(1000, 4000)
+    seen = chain(1000, 4000, feature_noise=0.0, label_noise=0.0)
+    silhouette = seen.X_target[[771, 3022]].mean(axis=0, keepdims=True)
+    one, other = seen.y_target[[771]], seen.y_target[[3022]]
+    model = TwinGP().fit(shift.X, shift.y)
+    (modes,) = model.modes(silhouette)
+    assert modes.outputs.shape == (2, 18)
+    assert joint_error(modes.outputs, one).min() < 60
+    assert joint_error(modes.outputs, other).min() < 80
+    assert np.argmin(joint_error(modes.outputs, one)) != np.argmin(
+        joint_error(modes.outputs, other)
+    )
+    assert np.all(np.diff(modes.losses) >= 0)
+    assert np.all(modes.gaps > 0)
+    mean = WeightedGPR(ridge_x=1e-2).fit(shift.X, shift.y).predict(silhouette)
+    assert min(joint_error(mean, one)[0], joint_error(mean, other)[0]) > 250
+
+
+@pytest.mark.parametrize("divergence", DIVERGENCES)
+@pytest.mark.parametrize("more", [{}, {"n_landmarks": 50}, {"n_neighbors": 40}])
+def test_the_divergence_is_least_at_the_answer_whatever_the_order(divergence, more):
+    shift = chain(80, 4)
+    model = twin(divergence=divergence, **more).fit(shift.X, shift.y)
+    model.landmark_error_ = None
+    answers = model.predict(shift.X_target)
+    for order in (0.5, 1.0, 3.0):
+        at = model.divergence_value(shift.X_target, answers, order)
+        away = model.divergence_value(shift.X_target, answers + 300.0, order)
+        assert np.all(at >= 0)
+        assert np.all(away >= at)
+
+
+def test_one_output_comes_back_as_a_vector():
+    shift = chain()
+    model = twin().fit(shift.X, shift.y[:, 0])
+    assert model.predict(shift.X_target).shape == (30,)
+    assert model.fit(shift.X, shift.y[:, :1]).predict(shift.X_target).shape == (30, 1)
+    (modes, *_) = twin().fit(shift.X, shift.y[:, 0]).modes(shift.X_target)
+    assert modes.outputs.ndim == 1
+
+
+def test_constant_outputs_come_back_as_they_are():
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    model = TwinGP(search="holdout", calibration=0.3).fit(X, np.full((20, 2), 7.0))
+    answers, nats = model.predict(X, return_uncertainty=True)
+    assert np.allclose(answers, 7.0, rtol=1e-12)
+    assert not nats.any()
+    assert np.allclose(model.predict_set(X, 0.5), 0.0, atol=1e-12)
+
+
+def test_outputs_of_different_units_can_be_standardized():
+    shift = chain()
+    unit = 10.0 ** np.random.default_rng(0).integers(-3, 4, 18)
+    model = twin(standardize_y=True)
+    plain = model.fit(shift.X, shift.y).predict(shift.X_target)
+    other = model.fit(shift.X, shift.y * unit).predict(shift.X_target)
+    np.testing.assert_allclose(other / unit, plain, rtol=1e-5, atol=1e-5)
+
+
+def test_a_saved_model_keeps_no_factors_and_answers_alike():
+    shift = chain(300, 10)
+    model = twin(n_landmarks=100).fit(shift.X, shift.y)
+    saved = pickle.dumps(model)
+    assert len(saved) < 300 * 60 * 8 + 50_000
+    loaded = pickle.loads(saved)
+    assert np.array_equal(loaded.predict(shift.X_target), model.predict(shift.X_target))
+
+
+def test_blocks_of_test_rows_answer_as_one():
+    shift = chain()
+    model = twin(n_landmarks=60).fit(shift.X, shift.y)
+    whole = model.predict(shift.X_target)
+    with memory_budget(60_000):
+        parts = model.predict(shift.X_target)
+    np.testing.assert_allclose(parts, whole, atol=1e-3)
+
+
+def test_too_many_rows_for_one_factor_are_refused_with_advice():
+    shift = chain()
+    with memory_budget(100_000), pytest.raises(MemoryError, match="set n_neighbors"):
+        twin().fit(shift.X, shift.y)
+    with memory_budget(100_000):
+        twin(n_neighbors=20).fit(shift.X, shift.y).predict(shift.X_target[:3])
+
+
+def test_it_works_in_pipelines_and_grid_searches():
+    shift = chain(80)
+    grid = GridSearchCV(
+        make_pipeline(StandardScaler(), twin()),
+        {"twingp__theta": [0.1, 0.5]},
+        cv=2,
+        error_score="raise",
+    ).fit(shift.X, shift.y)
+    assert grid.predict(shift.X_target).shape == (30, 18)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"theta": 1.0}, 'theta must be in (0.0, 1.0), got 1.0; divergence="kl"'),
+        ({"ridge_y": 0.0}, "ridge_y must be positive, got 0.0"),
+        ({"divergence": "klt"}, "divergence must be one of 'kl', 'inverse-kl'"),
+        ({"n_landmarks": 0}, "n_landmarks must be at least 1, 'auto' or None, got 0"),
+        ({"gamma_x": -1.0}, "gamma_x must be positive or None, got -1.0"),
+        ({"search": "hold"}, "search must be one of 'holdout', 'kfold', 'groups'"),
+        ({"calibration": 1.0}, "calibration must be in [0.0, 1.0), got 1.0"),
+    ],
+)
+def test_wrong_parameters_are_named(wrong, message):
+    shift = chain(20)
+    with pytest.raises(ValueError, match=re.escape(message)):
+        TwinGP(**wrong).fit(shift.X, shift.y)
+
+
+def test_wrong_weights_are_named():
+    shift = chain(20)
+    for weights, message in (
+        (-np.ones(20), "sample_weight must not be negative, got -1.0 in row 0"),
+        (np.zeros(20), "sample_weight is zero in every row"),
+        (np.full(20, np.nan), "sample_weight contains 20 NaN"),
+        (np.ones(19), "sample_weight has 19 rows, X has 20"),
+    ):
+        with pytest.raises(ValueError, match=re.escape(message)):
+            twin().fit(shift.X, shift.y, weights)
+
+
+def test_concentrated_weights_are_said():
+    shift = chain(100)
+    weights = np.where(np.arange(100) < 20, 1.0, 1e-3)
+    with pytest.warns(
+        UserWarning, match=r"effective sample size of 20\.\d of 100 rows"
+    ):
+        twin().fit(shift.X, shift.y, weights)
+
+
+def test_answers_like_no_training_output_are_said():
+    shift = chain()
+    model = twin(gamma_y=1.0, n_landmarks=None).fit(shift.X, shift.y)
+    with pytest.warns(UserWarning, match="gamma_y = 1 is too large"):
+        model.predict(shift.X_target)
+
+
+def test_a_tiny_ridge_is_said():
+    shift = chain(20)
+    with pytest.warns(UserWarning, match="ridge_x = 1e-09 is below"):
+        TwinGP(ridge_x=1e-9, n_landmarks=None, tol=1e-2).fit(shift.X, shift.y)
+
+
+def test_the_public_names_are_there():
+    assert counterpoise.TwinGP is TwinGP

@@ -1,0 +1,305 @@
+"""What the three losses must be, whatever the data."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from counterpoise.learners import TwinGP
+from counterpoise.learners.twin_gp.divergence import divergences
+from counterpoise.learners.twin_gp.exact import ExactModel
+from counterpoise.learners.twin_gp.landmarks import LandmarkModel, Landmarks
+from counterpoise.learners.twin_gp.local import LocalModel
+from counterpoise.learners.twin_gp.losses import of_order
+from counterpoise.learners.twin_gp.rows import Rows, Settings
+from counterpoise.numerics.kernels import rbf
+
+DIVERGENCES = ["kl", "inverse-kl", "sharma-mittal"]
+SETTINGS = Settings("kl", 0.7, 0.22, 0.35, 1e-2, 2e-2)
+N, M = 60, 5
+
+
+def data(seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(N, 3))
+    Y = np.tanh(X @ rng.normal(size=(3, 4))) + 0.1 * rng.normal(size=(N, 4))
+    w = rng.gamma(2.0, 1.0, N)
+    return X, Y, w / w.mean(), rng.normal(size=(M, 3)), 0.5 * rng.normal(size=(M, 4))
+
+
+def rows_of(X, Y, w):
+    """The rows as they come: nothing merged, dropped or sorted."""
+    return Rows(X, Y, np.asarray(w, dtype=float), np.arange(len(X)))
+
+
+def exact(divergence, rows, **changes):
+    return ExactModel.of(rows, replace(SETTINGS, divergence=divergence, **changes))
+
+
+def through_landmarks(divergence, rows, count=25):
+    settings = replace(SETTINGS, divergence=divergence)
+    return LandmarkModel.of(rows, settings, Landmarks.of(rows, settings, count))
+
+
+def through_neighbors(divergence, rows):
+    return LocalModel(rows, replace(SETTINGS, divergence=divergence), 20)
+
+
+def evaluated(model, X, Y):
+    return model.pose(X).evaluate(Y, np.arange(len(Y)))
+
+
+MODELS = [exact, through_landmarks, through_neighbors]
+
+
+@pytest.mark.parametrize("make", MODELS)
+@pytest.mark.parametrize("divergence", DIVERGENCES)
+def test_gradients_equal_central_differences_with_zeros_among_the_weights(
+    divergence, make
+):
+    X, Y, w, X_test, at = data()
+    w[::3] = 0.0
+    problems = make(divergence, rows_of(X, Y, w)).pose(X_test)
+    which = np.arange(M)
+    _, gradient = problems.evaluate(at, which)
+    numeric = np.zeros_like(gradient)
+    for j in range(at.shape[1]):
+        step = np.zeros(at.shape[1])
+        step[j] = 1e-5
+        up, down = (problems.evaluate(at + s * step, which)[0] for s in (1, -1))
+        numeric[:, j] = (up - down) / 2e-5
+    assert np.abs(numeric - gradient).max() <= 1e-6 * np.abs(gradient).max()
+
+
+@pytest.mark.parametrize("make", MODELS)
+@pytest.mark.parametrize("divergence", DIVERGENCES)
+def test_some_problems_evaluate_as_they_do_among_all(divergence, make):
+    X, Y, w, X_test, at = data()
+    problems = make(divergence, rows_of(X, Y, w)).pose(X_test)
+    whole = problems.evaluate(at, np.arange(M))
+    some = problems.evaluate(at[[3, 1]], np.array([3, 1]))
+    for a, b in zip(whole, some, strict=True):
+        np.testing.assert_allclose(a[[3, 1]], b, rtol=1e-11)
+
+
+def gaussians(model, x, y):
+    """Both covariances over training rows and test row, written out."""
+    s, root = model.settings, model.rows.root
+    out = []
+    for A, a, gamma, ridge in (
+        (model.rows.X, x, s.gamma_x, s.ridge_x),
+        (model.rows.Y, y, s.gamma_y, s.ridge_y),
+    ):
+        everything = np.vstack([A, a])
+        K = np.exp(-gamma * ((everything[:, None] - everything) ** 2).sum(axis=2))
+        scale = np.append(root, 1.0)
+        out.append(scale[:, None] * K * scale + ridge * np.eye(len(scale)))
+    return out
+
+
+def kl(A, B):
+    """KL of two centred Gaussians by their covariances."""
+    logs = np.linalg.slogdet(B)[1] - np.linalg.slogdet(A)[1]
+    return 0.5 * (np.trace(np.linalg.solve(B, A)) - len(A) + logs)
+
+
+def renyi(A, B, theta):
+    mixed = np.linalg.slogdet((1 - theta) * A + theta * B)[1]
+    apart = (1 - theta) * np.linalg.slogdet(A)[1] + theta * np.linalg.slogdet(B)[1]
+    return (mixed - apart) / (2 * (1 - theta))
+
+
+@pytest.mark.parametrize("divergence", DIVERGENCES)
+def test_the_loss_is_the_explicit_divergence_up_to_a_constant_free_of_y(divergence):
+    X, Y, w, X_test, _ = data()
+    model = exact(divergence, rows_of(X, Y, w))
+    rng = np.random.default_rng(5)
+    x, ys = X_test[:1], rng.normal(size=(6, 4))
+    explicit = []
+    for y in ys:
+        A, B = gaussians(model, x, y[None])
+        explicit.append(
+            {"kl": kl(B, A), "inverse-kl": kl(A, B)}.get(
+                divergence, renyi(A, B, SETTINGS.theta)
+            )
+        )
+    problems = model.pose(np.repeat(x, 6, axis=0))
+    loss = problems.evaluate(ys, np.arange(6))[0]
+    assert np.ptp(np.array(explicit) - loss) <= 1e-9
+    whole = divergences(model, np.repeat(x, 6, axis=0), ys)
+    np.testing.assert_allclose(whole, explicit, rtol=1e-9)
+
+
+@pytest.mark.parametrize("make", MODELS)
+@pytest.mark.parametrize("divergence", DIVERGENCES)
+def test_no_output_goes_below_the_bound(divergence, make):
+    X, Y, w, X_test, _ = data()
+    problems = make(divergence, rows_of(X, Y, w)).pose(np.repeat(X_test, 200, axis=0))
+    rng = np.random.default_rng(3)
+    near = Y[rng.integers(0, N, 1000)]
+    spread = np.linspace(0.0, 3.0, 1000)[rng.permutation(1000), None]
+    at = near + spread * rng.normal(size=(1000, 4))
+    value = problems.evaluate(at, np.arange(1000))[0]
+    assert (value - problems.bounds()).min() >= -1e-10
+
+
+@pytest.mark.parametrize("divergence", DIVERGENCES)
+def test_the_bound_is_reached_where_inputs_and_outputs_are_the_same(divergence):
+    X, _, w, X_test, _ = data()
+    settings = replace(
+        SETTINGS, divergence=divergence, gamma_y=SETTINGS.gamma_x, ridge_y=1e-2
+    )
+    model = ExactModel.of(rows_of(X, X, w), settings)
+    proof = model.pose(X_test).prove(X_test)
+    assert proof.gap.max() <= 1e-10
+    assert proof.residual.max() <= 1e-9
+
+
+@pytest.mark.parametrize("divergence", DIVERGENCES)
+def test_weights_of_one_are_no_weights_to_the_bit(divergence):
+    X, Y, _, X_test, _ = data()
+    ones, none = (
+        TwinGP(divergence=divergence, ridge_x=0.01, ridge_y=0.01).fit(X, Y, w)
+        for w in (np.ones(N), None)
+    )
+    for a, b in zip(
+        ones.predict(X_test, True), none.predict(X_test, True), strict=True
+    ):
+        assert np.array_equal(a, b)
+
+
+@pytest.mark.parametrize("divergence", DIVERGENCES)
+def test_weight_zero_is_absence_and_weight_k_is_k_rows_for_loss_and_gradient(
+    divergence,
+):
+    X, Y, w, X_test, at = data()
+    w[::3] = 0.0
+    absent = rows_of(X[w > 0], Y[w > 0], w[w > 0])
+    counts = np.random.default_rng(1).integers(1, 4, N)
+    often = np.repeat(np.arange(N), counts)
+    pairs = [
+        (rows_of(X, Y, w), absent),
+        (rows_of(X, Y, counts), rows_of(X[often], Y[often], np.ones(len(often)))),
+    ]
+    for first, second in pairs:
+        a = evaluated(exact(divergence, first), X_test, at)
+        b = evaluated(exact(divergence, second), X_test, at)
+        for one, other in zip(a, b, strict=True):
+            assert np.abs(one - other).max() <= 1e-9
+
+
+@pytest.mark.parametrize("divergence", DIVERGENCES)
+def test_weight_zero_is_absence_and_weight_k_is_k_rows_for_answers(divergence):
+    X, Y, _, X_test, _ = data()
+    counts = np.random.default_rng(1).integers(0, 4, N)
+    often = np.random.default_rng(2).permutation(np.repeat(np.arange(N), counts))
+    weighted = TwinGP(divergence=divergence, ridge_x=0.01, ridge_y=0.01)
+    repeated = TwinGP(divergence=divergence, ridge_x=0.01, ridge_y=0.01)
+    weighted.fit(X, Y, counts)
+    repeated.fit(X[often], Y[often])
+    assert np.array_equal(weighted.predict(X_test), repeated.predict(X_test))
+
+
+def schur(K, k):
+    return k @ np.linalg.solve(K, k)
+
+
+def test_the_printed_weighting_cancels_and_ours_does_not():
+    X, _, w, X_test, _ = data()
+    K, k = rbf(X, X, 0.2), rbf(X, X_test[:1], 0.2)[:, 0]
+    D, ridge = np.sqrt(w), 0.01 * np.eye(N)
+    plain = schur(K + ridge, k)
+    printed = schur(D[:, None] * (K + ridge) * D, D * k)
+    ours = schur(D[:, None] * K * D + ridge, D * k)
+    assert abs(printed - plain) <= 1e-12
+    assert abs(ours - plain) > 1e-6
+
+
+def test_weights_change_the_answers():
+    X, Y, w, X_test, _ = data()
+    model = TwinGP(ridge_x=0.01, ridge_y=0.01)
+    plain = model.fit(X, Y).predict(X_test)
+    assert np.abs(model.fit(X, Y, w).predict(X_test) - plain).max() > 1e-3
+
+
+@pytest.mark.parametrize(("theta", "limit"), [(1e-4, "kl"), (0.9999, "inverse-kl")])
+def test_the_ends_of_theta_are_the_two_kullback_leibler_divergences(theta, limit):
+    X, Y, w, X_test, _ = data()
+    numbers = {"gamma_x": 0.22, "gamma_y": 0.35, "ridge_x": 0.01, "ridge_y": 0.02}
+    ends = TwinGP(divergence=limit, **numbers).fit(X, Y, w)
+    mixed = TwinGP(theta=theta, **numbers).fit(X, Y, w)
+    start = ends.predict(X_test)
+    # Several minima may lie near: follow the limit's own.
+    problems = mixed.model_.pose(X_test)
+    near = problems.solve(1e-12, start=start).x
+    assert np.abs(near - start).max() <= 1e-3 * Y.std()
+
+
+@pytest.mark.parametrize("order", [0.5, 0.99, 3.0])
+def test_the_order_moves_no_answer(order):
+    X, Y, w, X_test, _ = data()
+    model = exact("sharma-mittal", rows_of(X, Y, w))
+    for x in X_test:
+        problems = model.pose(x[None])
+        answer = problems.solve(1e-10).x[0]
+        level = float(problems.evaluate(answer[None], np.array([0]))[0][0])
+
+        def of(y, problems=problems, level=level):
+            value = problems.evaluate(y[None], np.array([0]))[0]
+            return float(of_order(value - level, order)[0])
+
+        found = minimize(of, answer + 0.01, options={"gtol": 1e-9}).x
+        assert np.abs(found - answer).max() <= 1e-5
+
+
+def test_schur_complements_keep_their_digits_at_a_ridge_of_one_millionth():
+    rng = np.random.default_rng(0)
+    Y = rng.normal(size=(80, 3))
+    y = 0.3 * rng.normal(size=(1, 3))
+    rows = rows_of(Y, Y, np.ones(80))
+    model = exact("sharma-mittal", rows, ridge_y=1e-6, gamma_y=0.1)
+    e_y, _ = model.pose(Y[:1]).complements(y, np.array([0]))
+    truth = long_schur(Y, y, 0.1, 1e-6)
+    assert abs(e_y[0] / truth - 1) <= 1e-6
+    S = rbf(Y, Y, 0.1) + 1e-6 * np.eye(80)
+    s = rbf(Y, y, 0.1)[:, 0]
+    stored = 1 + 1e-6 - s @ np.linalg.inv(S) @ s
+    assert abs(stored / truth - 1) > 1e-6
+
+
+def long_schur(Y, y, gamma, ridge):
+    """The Schur complement by a Cholesky factor in long double."""
+    everything = np.vstack([Y, y]).astype(np.longdouble)
+    K = np.exp(-gamma * ((everything[:, None] - everything) ** 2).sum(axis=2))
+    K = K + np.longdouble(ridge) * np.eye(len(K), dtype=np.longdouble)
+    L = np.zeros_like(K)
+    for j in range(len(K)):
+        L[j, j] = np.sqrt(K[j, j] - (L[j, :j] ** 2).sum())
+        L[j + 1 :, j] = (K[j + 1 :, j] - L[j + 1 :, :j] @ L[j, :j]) / L[j, j]
+    return float(L[-1, -1] ** 2)
+
+
+@pytest.mark.parametrize("divergence", DIVERGENCES)
+def test_all_landmarks_are_the_exact_model(divergence):
+    X, Y, w, X_test, at = data()
+    rows = rows_of(X, Y, w)
+    whole = evaluated(exact(divergence, rows), X_test, at)
+    marks = evaluated(through_landmarks(divergence, rows, N), X_test, at)
+    for a, b in zip(whole, marks, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-3 * np.abs(a).max())
+
+
+@pytest.mark.parametrize("divergence", DIVERGENCES)
+def test_all_neighbors_are_the_exact_model(divergence):
+    X, Y, w, X_test, at = data()
+    w[::4] = 0.0
+    settings = replace(SETTINGS, divergence=divergence)
+    near = LocalModel(rows_of(X, Y, w), settings, 10_000)
+    whole = exact(divergence, rows_of(X, Y, w))
+    for a, b in zip(
+        evaluated(whole, X_test, at), evaluated(near, X_test, at), strict=True
+    ):
+        np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-9)
+    assert np.allclose(whole.pose(X_test).bounds(), near.pose(X_test).bounds())
+    assert np.allclose(whole.pose(X_test).start(), near.pose(X_test).start())
