@@ -253,7 +253,7 @@ class Adapted(MetaEstimatorMixin, FittedModel):
             self.guard_ = self._choose(
                 estimator, X, y, ratio, counts, groups, kept, seed
             )
-        self._set_weights(ratio)
+        self._set_weights(ratio, counts)
         _log.info("fitting the estimator")
         weights = self.weights_ if counts is None else self.weights_ * counts
         # Without weights of anybody's the estimator is called as the user would.
@@ -367,14 +367,14 @@ class Adapted(MetaEstimatorMixin, FittedModel):
             return choose_mixing(estimator, metric, X, y, *judged)
         return choose_exponent(fit, metric, X, y, *judged)
 
-    def _set_weights(self, ratio: Array) -> None:
+    def _set_weights(self, ratio: Array, counts: Array | None) -> None:
         chosen = 1.0 if self.guard_ is None else self.guard_.chosen
         self.exponent_ = 0.0 if self.weighter_ is None else chosen
         self.adapted_ = self.exponent_ > 0.0
         self.mixing_ = 1.0
         if self.guard_ is not None and self.guard_.kind == "mixing":
             self.mixing_, self.exponent_ = chosen, float(self.adapted_)
-            self.weights_ = mixed(ratio, chosen)
+            self.weights_ = mixed(ratio, chosen, counts)
         else:
             self.weights_ = ratio if chosen == 1.0 else flatten(ratio, chosen)
         self.effective_sample_size_ = effective_sample_size(self.weights_)

@@ -41,9 +41,12 @@ def follows_path(estimator: Any, metric: Metric) -> bool:
     return isinstance(last, WeightedSVR) and metric.by_row is not None
 
 
-def mixed(ratio: Array, mixing: float) -> Array:
-    """Return weights of mean one between equal ones (0) and the ratio (1)."""
-    full: Array = ratio / ratio.mean()
+def mixed(ratio: Array, mixing: float, counts: Array | None = None) -> Array:
+    """Return weights of mean one between equal ones (0) and the ratio (1).
+
+    The mean is over rows as often as they count.
+    """
+    full: Array = ratio / np.average(ratio, weights=counts)
     return full if mixing == 1.0 else 1.0 + mixing * (full - 1.0)
 
 
@@ -170,7 +173,7 @@ def _followed(
         steps = clone(estimator[:-1])
         rows, held = steps.fit_transform(rows, labels), steps.transform(held)
     machine = clone(_last(estimator)).fit(rows, labels, counts[kept])
-    full = counts[kept] * mixed(weights[kept], 1.0)
+    full = counts[kept] * mixed(weights[kept], 1.0, counts[kept])
     return _Followed(machine.path(sample_weight=full), out, held)
 
 

@@ -71,7 +71,8 @@ MOST_ZERO_STEPS = 20
 FAILURES = {
     BUDGET: "more events than allowed",
     INFEASIBLE: "the equality cannot be met within the bounds",
-    TIE: "events at one theta do not come to an end",
+    TIE: "events at one theta do not come to an end (is the kernel positive "
+    "semidefinite?)",
     INDEFINITE: "the kernel is not positive semidefinite",
 }
 
