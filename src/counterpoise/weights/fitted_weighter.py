@@ -1,0 +1,244 @@
+"""What a fitted weighter does: weigh rows, score itself, say what drives it."""
+
+import warnings
+from abc import abstractmethod
+from copy import copy
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.samples.scaling import scale_columns
+from counterpoise.samples.two_samples import TwoSamples
+from counterpoise.validation import (
+    Matrix,
+    as_weights,
+    estimator_matrix,
+    estimator_samples,
+)
+from counterpoise.weights.search import SMALLEST, out_of_fold, two_sided_score
+
+
+class FittedWeighter(BaseEstimator):
+    """A density ratio at rows, from what `fit` has found.
+
+    Subclasses set `weights_`, `has_target_`, `mean_ratio_`, `column_scale_`,
+    `_samples_` and `_range_` in `fit`, and have the parameters `exponent` and
+    `random_state`.
+    """
+
+    _accepts_sparse = False
+    # What a target row of no weight counts in the score.
+    _least_scored = SMALLEST
+
+    def weigh(self, X: Any) -> Array:
+        """Return the weights of rows, on the scale of `weights_`.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse matrix of shape (k, d)
+
+        Returns
+        -------
+        array of shape (k,)
+        """
+        check_is_fitted(self, "weights_")
+        X = estimator_matrix(self, X, reset=False, accept_sparse=self._accepts_sparse)
+        if not self.has_target_:
+            return np.ones(X.shape[0])
+        return self._normalized(self._weigh(self._scaled(X)))
+
+    def beyond(self, X: Any) -> NDArray[np.bool_]:
+        """Return at which rows the ratio is not known.
+
+        Those where it would exceed that of every target row of the fit, at which a
+        method that does not extrapolate cuts it; and those where a column lies outside
+        the range of both samples by more than a tenth of it (dense rows only).
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse matrix of shape (k, d)
+
+        Returns
+        -------
+        boolean array of shape (k,)
+        """
+        check_is_fitted(self, "weights_")
+        X = estimator_matrix(self, X, reset=False, accept_sparse=self._accepts_sparse)
+        if not self.has_target_:
+            return np.zeros(X.shape[0], dtype=bool)
+        found = self._beyond(self._scaled(X))
+        if self._range_ is not None:
+            low, high = self._range_
+            found |= ((low > X) | (high < X)).any(axis=1)
+        return found
+
+    def _beyond(self, X: Matrix) -> NDArray[np.bool_]:
+        return np.zeros(X.shape[0], dtype=bool)
+
+    def score(
+        self, X: Any, y: Any = None, *, X_target: Any = None, sample_weight: Any = None
+    ) -> float:
+        r"""Return the two-sided score of the weights on held-out rows.
+
+        .. math:: \mathrm{mean}_j \log w(t_j) - \log \mathrm{mean}_i w(x_i)
+
+        Uniform weights score zero, and in expectation nothing scores more than the
+        Kullback-Leibler divergence of the two distributions.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (k, d)
+            Source rows that were not fitted to.
+        y : ignored
+        X_target : the same of shape (l, d), or a tuple of such
+            Target rows that were not fitted to. None: those of `fit`, each scored by a
+            fit without it, with the parameters that were chosen.
+        sample_weight : array of shape (k,)
+            What the source rows count.
+        """
+        check_is_fitted(self, "weights_")
+        if X_target is not None:
+            X, X_target = estimator_samples(
+                self, X, X_target, reset=False, accept_sparse=self._accepts_sparse
+            )
+            held_out = TwoSamples.of(
+                X, X_target, as_weights(sample_weight, X.shape[0]), None
+            )
+            if not self.has_target_:
+                return 0.0
+            return two_sided_score(
+                self.weigh(held_out.target),
+                self.weigh(held_out.source),
+                held_out.target_share,
+                held_out.source_share,
+                self._least_scored,
+            )
+        X = estimator_matrix(self, X, reset=False, accept_sparse=self._accepts_sparse)
+        if not self.has_target_:
+            return 0.0
+        samples = self._kept_rows("score without X_target")
+        share = as_weights(sample_weight, X.shape[0])
+        return out_of_fold(
+            self._refit,
+            samples,
+            X,
+            share / share.sum(),
+            self._seed(),
+            self._least_scored,
+        )
+
+    def extreme_rows(self, k: int = 5) -> tuple[Indices, Indices]:
+        """Return the places of the k most and the k least weighted source rows.
+
+        Examples
+        --------
+        >>> from counterpoise import KLIEP
+        >>> from counterpoise.datasets import make_sinc_shift
+        >>> shift = make_sinc_shift(mean=0.5, random_state=0)
+        >>> kliep = KLIEP(gamma=1.0).fit(shift.X, X_target=shift.X_target)
+        >>> most, least = kliep.extreme_rows(3)
+        >>> bool(shift.X[most].mean() < shift.X[least].mean())
+        True
+        """
+        check_is_fitted(self, "weights_")
+        order = np.argsort(-self.weights_, kind="stable")
+        return order[:k], order[::-1][:k]
+
+    def driving_columns(self, max_rows: int = 500) -> Array:
+        r"""Return how much each column moves the log weight, in a standard deviation.
+
+        The mean over source rows, at most `max_rows` of them at equal intervals, of
+        :math:`|\log w(x + s_j e_j) - \log w(x - s_j e_j)| / 2`, with :math:`s_j` half
+        the column's standard deviation: the larger, the more of the shift the column
+        carries. Zero for constant columns; in the order of the columns.
+        """
+        check_is_fitted(self, "weights_")
+        d = self.n_features_in_
+        if not self.has_target_:
+            return np.zeros(d)
+        rows = self._kept_rows("driving_columns").source
+        some = np.linspace(0, rows.shape[0] - 1, min(rows.shape[0], max_rows))
+        rows = rows[some.astype(int)]
+        if sparse.issparse(rows):
+            raise TypeError(
+                "driving_columns needs dense rows; MixtureKLIEP's coef_ says it of text"
+            )
+        out = np.zeros(d)
+        for j, step in enumerate(0.5 * rows.std(axis=0)):
+            if step > 0.0:
+                moved = np.zeros(d)
+                moved[j] = step
+                high, low = (
+                    self._weigh(self._scaled(rows + sign * moved)) for sign in (1, -1)
+                )
+                floor = 1e-4 * self.mean_ratio_
+                logs = np.log(np.maximum(high, floor)) - np.log(np.maximum(low, floor))
+                out[j] = float(np.abs(logs).mean())
+        return out
+
+    @property
+    def rows_of_fit(self) -> TwoSamples | None:
+        """Both samples of `fit`, rows that count, in an order of their own.
+
+        None before `fit`, without a target, and after `without_rows`.
+        """
+        found: TwoSamples | None = getattr(self, "_samples_", None)
+        return found
+
+    def without_rows(self) -> Self:
+        """Return a copy that weighs as before and has forgotten the rows of the fit.
+
+        Kernel methods keep their centres, which are rows of the target or near them.
+        """
+        check_is_fitted(self, "weights_")
+        out = copy(self)
+        out._samples_ = None
+        inner = getattr(self, "weighter_", None)
+        if inner is not None:
+            out.weighter_ = inner.without_rows()
+        return out
+
+    @abstractmethod
+    def _weigh(self, X: Matrix) -> Array:
+        """Return the density ratio at rows on scaled columns, up to `_fit`'s factor."""
+
+    def _chosen(self) -> dict[str, Any]:
+        """Return parameters that, put in place of rules, repeat the fit."""
+        return {}
+
+    def _kept_rows(self, what: str) -> TwoSamples:
+        if self._samples_ is None:
+            raise ValueError(f"{what} needs the rows of fit, which were not kept")
+        return self._samples_
+
+    def _refit(self, samples: TwoSamples) -> Self:
+        """Return the same method fitted to other rows, nothing chosen anew."""
+        again: Self = clone(self).set_params(force=True, **self._chosen())
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            again.fit(
+                samples.source,
+                X_target=samples.target,
+                sample_weight=samples.source_share * samples.source_mass,
+                target_weight=samples.target_share * samples.target_mass,
+            )
+        return again
+
+    def _seed(self) -> int:
+        """Return a seed from `random_state`, the same at every call for an integer."""
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _scaled(self, X: Matrix) -> Matrix:
+        scale = self.column_scale_
+        return X if scale is None else scale_columns(X, scale)
+
+    def _normalized(self, ratio: Array) -> Array:
+        if np.isnan(self.mean_ratio_):
+            return np.ones_like(ratio)
+        return ratio**self.exponent / self.mean_ratio_
