@@ -171,6 +171,8 @@ def test_an_interruption_leaves_nothing_and_has_its_code(folder):
         stderr=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
+        # A shell lets what runs in its background ignore the signal.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     # It has begun to compute when the first step is over.
     said = process.stderr.readline()

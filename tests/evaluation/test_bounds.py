@@ -234,6 +234,14 @@ def test_the_constants_of_the_deviation():
     assert found == pytest.approx(expected, rel=1e-12)
 
 
+def test_the_root_of_the_largest_entry_is_a_radius():
+    for largest in np.linspace(0.1, 3.0, 30):
+        found = bounds.discrepancy_deviation(
+            1, radius=np.sqrt(largest), kernel_diagonal=[largest], method="rademacher"
+        )
+        assert found.value > largest
+
+
 def test_the_rademacher_complexity_bounds_a_simulated_one():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((30, 4))
@@ -358,6 +366,7 @@ def test_a_guarantee_says_what_it_rests_on():
             lambda: bounds.rademacher_complexity([-1.0], 1.0),
             "kernel_diagonal must not be negative",
         ),
+        (lambda: bounds.ridge_norm([], 1.0), "y is empty"),
     ],
 )
 def test_wrong_numbers_are_refused(call, message):

@@ -215,8 +215,21 @@ def test_a_kernel_that_is_none_is_refused():
     X, y, _, _ = data()
     with pytest.raises(ValueError, match=r"alpha = 0\.001 is too small"):
         WeightedKernelRidge(kernel="precomputed").fit(-X @ X.T, y)
+    with pytest.raises(ValueError, match="its diagonal goes down to -"):
+        WeightedKernelRidge(kernel="precomputed", rank=5).fit(-X @ X.T, y)
     with pytest.raises(ValueError, match="must be a square matrix, got shape"):
         WeightedKernelRidge(kernel="precomputed").fit(X, y)
+
+
+@pytest.mark.parametrize("rank", [None, 5])
+def test_equations_without_a_factor_are_refused(rank, monkeypatch):
+    def fails(*_, **__):
+        raise np.linalg.LinAlgError("not positive definite")
+
+    X, y, _, _ = data()
+    monkeypatch.setattr(kernel_ridge, "cho_factor", fails)
+    with pytest.raises(ValueError, match=r"alpha = 0\.001 is too small"):
+        WeightedKernelRidge(rank=rank).fit(X, y)
 
 
 @pytest.mark.parametrize(

@@ -395,6 +395,8 @@ def test_bad_tables_are_refused_at_the_door(two):
         discrepancy(X[:, 0], T)
     with pytest.raises(ValueError, match="inf"):
         discrepancy(np.where(X > 2, np.inf, X), T)
+    with pytest.raises(ValueError, match="X_target contains numbers beyond"):
+        discrepancy(X, 1e200 * T)
 
 
 def test_the_measures_are_public():

@@ -113,6 +113,14 @@ def test_a_target_of_source_rows_is_matched():
     np.testing.assert_allclose(fitted(X, X).weights_, 1.0)
 
 
+@pytest.mark.parametrize("kernel", ["rbf", "poly"])
+def test_of_equal_samples_a_kernel_leaves_the_weights_at_one(kernel):
+    X, _ = two(n=40)
+    found = fitted(X, X[::-1], kernel=kernel, spread=0.01)
+    np.testing.assert_allclose(found.weights_, 1.0)
+    assert found.solution_.converged
+
+
 def test_one_row_has_all_the_weight():
     one = fitted(np.array([[1.0, 2.0]]), np.array([[2.0, 1.0], [1.0, 1.0]]), **PLAIN)
     assert one.weights_ == pytest.approx([1.0])
@@ -225,6 +233,21 @@ def test_a_cap_bounds_the_weights_and_a_spread_evens_them():
         norms.append(found.discrepancy_)
     assert sizes == sorted(sizes)
     assert norms == sorted(norms)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("more", [{}, {"spread": 0.1}], ids=str)
+def test_the_discrepancy_is_that_of_the_weights_with_their_exponent(kernel, more):
+    X, T = two(n=20)
+    X, counts = np.vstack([X, X[:5]]), np.r_[np.full(5, 2.0), np.ones(20)]
+    plain = {"kernel": kernel, "gamma": 0.5, "standardize": False}
+    for exponent in (0.0, 0.5):
+        found = DiscrepancyWeights(exponent=exponent, **plain, **more)
+        found.fit(X, X_target=T, sample_weight=counts)
+        weights = counts * found.weights_
+        value = discrepancy(X, T, sample_weight=weights, add_constant=True, **plain)
+        assert found.discrepancy_ == pytest.approx(value, rel=1e-9)
+        assert found.spectrum_.value == pytest.approx(value, rel=1e-9)
 
 
 def test_among_weights_of_no_discrepancy_a_spread_takes_the_most_even():

@@ -57,6 +57,8 @@ class Certificate:
         """
         if self.kind == "none":
             return True
+        if math.isnan(self.objective):
+            return False
         if not self.infeasibility <= min(max(tol, 1e-12), FEASIBLE):
             return False
         if math.isfinite(self.gap) and self.kind != "divergence":

@@ -295,6 +295,8 @@ def ridge_norm(y: Any, alpha: float, sample_weight: Any = None) -> float:
     """
     alpha = _positive(alpha=alpha)
     values = as_responses(y, np.shape(y)[0] if np.ndim(y) else 0)
+    if not values.size:
+        raise ValueError("y is empty: at least one response is needed")
     weights = as_weights(sample_weight, len(values))
     return sqrt(float(weights @ values**2) / float(weights.sum()) / alpha)
 
@@ -358,7 +360,9 @@ def discrepancy_deviation(
         diagonal = np.full(n, squared)
         if kernel_diagonal is not None:
             diagonal = finite_array("kernel_diagonal", kernel_diagonal, 1)
-        if diagonal.size != n or diagonal.min() < 0 or diagonal.max() > squared:
+        # The square of a root may be smaller than the number, by rounding.
+        most = squared * (1.0 + 1e-12)
+        if diagonal.size != n or diagonal.min() < 0 or diagonal.max() > most:
             raise ValueError(
                 f"kernel_diagonal must have {n} entries between 0 and radius**2 = "
                 f"{squared:g}, got {diagonal.size} from {diagonal.min():g} to "

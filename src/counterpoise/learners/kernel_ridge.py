@@ -217,13 +217,7 @@ class WeightedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         s = problem.roots
         system = s * K * s.T
         system.flat[:: len(system) + 1] += self.alpha
-        try:
-            factor = cho_factor(system, lower=True, overwrite_a=True)
-        except LinAlgError:
-            raise ValueError(
-                f"alpha = {self.alpha:g} is too small for this kernel matrix, or the "
-                "kernel is not positive semidefinite: the system cannot be factored"
-            ) from None
+        factor = self._cholesky(system)
 
         def solved(right: Array) -> Array:
             found = cho_solve(factor, np.hstack([right, s]))
@@ -254,13 +248,23 @@ class WeightedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         system.flat[:: len(system) + 1] += self.alpha
         b = coefficients = np.zeros((F.shape[1], y.shape[1]))
         if F.shape[1]:
-            factor = cho_factor(system, lower=True, overwrite_a=True)
+            factor = self._cholesky(system)
             b = cho_solve(factor, weighted.T @ (s * y))
             coefficients = solve_triangular(F[pivots].T, b, lower=False)
         rest = s * y - weighted @ b
         if self.fit_intercept:
             rest = rest - s * (s.T @ rest)
         return rest / self.alpha, problem, coefficients
+
+    def _cholesky(self, system: Array) -> Any:
+        """Return the Cholesky factor of the equations, which are overwritten."""
+        try:
+            return cho_factor(system, lower=True, overwrite_a=True)
+        except LinAlgError:
+            raise ValueError(
+                f"alpha = {self.alpha:g} is too small for this kernel matrix, or the "
+                "kernel is not positive semidefinite: the system cannot be factored"
+            ) from None
 
     def _factor(self, X: Matrix, rows: Indices) -> tuple[Array, Indices, float]:
         """Return F with FF' near the kernel matrix, its pivots, and what it leaves."""
@@ -296,7 +300,13 @@ class WeightedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def _diagonal(self, X: Matrix, rows: Indices) -> Array:
         if self.kernel == "precomputed":
-            return np.maximum(X[rows, rows], 0.0)
+            least = float(X[rows, rows].min())
+            if least < 0.0:
+                raise ValueError(
+                    "the kernel is not positive semidefinite: its diagonal goes down "
+                    f"to {least:g}"
+                )
+            return X[rows, rows]
         if self.kernel == "rbf":
             return np.ones(rows.size)
         out = np.empty(rows.size)

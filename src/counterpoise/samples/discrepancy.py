@@ -21,6 +21,7 @@ from counterpoise.samples.scaling import pooled_scale, scale_columns
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import (
     Matrix,
+    as_matrix,
     as_weights,
     check_integer,
     column_names,
@@ -245,7 +246,11 @@ def named_numbers(
     tables = two_tables(X, X_target)
     labels = {column.label: column.name for column in tables[0].columns}
     if all(table.is_plain for table in tables):
-        return tables[0].matrix(), tables[1].matrix(), tuple(labels.values())
+        source, target = (
+            as_matrix(table.matrix(), name=name)
+            for table, name in zip(tables, ("X", "X_target"), strict=True)
+        )
+        return source, target, tuple(labels.values())
     encoder = TableEncoder()
     source, target = encoder.fit_transform(
         *tables, sample_weight=sample_weight, target_weight=target_weight

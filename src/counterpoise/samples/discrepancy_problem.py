@@ -51,6 +51,12 @@ class PosedDiscrepancy:
         mass = np.bincount(self.rows, weights=z, minlength=self.group_share.size)
         return (mass / self.group_share)[self.groups]
 
+    def flattened(self, z: Array, exponent: float) -> Array:
+        """Return the weights of the problem whose ratios are those of z to a power."""
+        mass = np.bincount(self.rows, weights=z, minlength=self.group_share.size)
+        found = self.start * ((mass / self.group_share) ** exponent)[self.rows]
+        return found / found.sum()
+
 
 def pose_discrepancy(
     samples: TwoSamples,

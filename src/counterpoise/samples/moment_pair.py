@@ -170,9 +170,7 @@ class MomentPair:
             values = eigvalsh(self._operator(shares), check_finite=False)
         return float(max(values[-1], -values[0], 0.0))
 
-    def spectrum(
-        self, shares: Array, p_value: float | None = None
-    ) -> DiscrepancySpectrum:
+    def spectrum(self, shares: Array) -> DiscrepancySpectrum:
         """Return eigenvalues, both ends and the worst direction."""
         if self._is_small:
             values, vectors = eigh(self._operator(shares), check_finite=False)
@@ -194,7 +192,7 @@ class MomentPair:
             signed=signed,
             direction=sign * direction,
             ranking=self._ranking(direction),
-            p_value=p_value,
+            p_value=None,
             kernel=self.hypotheses.kernel,
             gamma=self.hypotheses.gamma,
         )

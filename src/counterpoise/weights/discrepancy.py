@@ -108,9 +108,9 @@ class DiscrepancyWeights(WeightEstimator):
     Attributes
     ----------
     weights_ : array of shape (n,)
-        z over the shares of the source rows; mean one. No density ratio: zero at most
-        rows, as a rule. Rows of weight zero in `sample_weight` have that of an equal
-        row, or zero.
+        z over the shares of the source rows, to the power of `exponent`; mean one. No
+        density ratio: zero at most rows, as a rule. Rows of weight zero in
+        `sample_weight` have that of an equal row, or zero.
     solution_ : Solution
         z over distinct source rows, with its certificate: an upper bound by the norm
         itself, a lower bound by a dual matrix.
@@ -245,9 +245,12 @@ class DiscrepancyWeights(WeightEstimator):
         solution = self._least(posed)
         z = problem.inside(solution.x)
         proof = solution.certificate
-        self.discrepancy_ = max(proof.objective - problem.spread_term(z), 0.0)
         self.lower_bound_ = proof.bound
         self._found_ = posed.ratio(z)
+        if self.exponent < 1.0:
+            z = posed.flattened(z, self.exponent)
+            proof = certified(problem, z, self.tol).certificate
+        self.discrepancy_ = max(proof.objective - problem.spread_term(z), 0.0)
         self._spectra_: dict[str, DiscrepancySpectrum] = {}
         return Fitted(solution, self._found_, None)
 
@@ -261,7 +264,7 @@ class DiscrepancyWeights(WeightEstimator):
     def _least(self, posed: PosedDiscrepancy) -> Solution:
         """Return the weights of least discrepancy of the distinct source rows."""
         problem, floor = posed.problem, _rounding(posed.problem)
-        if problem.uniform_value <= floor:
+        if problem.uniform_value <= problem.floor:
             # What is left is rounding, and no scale.
             problem = replace(problem, reference=0.0)
         if problem.size == 1 or problem.uniform_value == 0.0:
@@ -329,7 +332,8 @@ class DiscrepancyWeights(WeightEstimator):
                 self._gram(samples),
             )
             share = samples.source_share
-            share = share * self._found_ if when == "after" else share
+            if when == "after":
+                share = share * self._found_**self.exponent
             shares = np.concatenate([-share / share.sum(), samples.target_share])
             found = pair.spectrum(shares)
             if self.kernel != "linear":

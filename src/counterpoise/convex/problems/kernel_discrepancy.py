@@ -243,9 +243,12 @@ class KernelDiscrepancy(SpectralNorm):
         m, size, best = self.size, np.abs(values), 0.0
         for share in TRUNCATIONS:
             some = np.where(size >= share * size.max(), values, 0.0)
-            pulls = squares @ (some / np.abs(some).sum())
-            bound = self.bound(float(self.target_share @ pulls[m:]), pulls[:m])
-            best = max(best, bound)
+            nuclear = float(np.abs(some).sum())
+            # With a spread the best dual matrix may be shorter than one.
+            for length in {nuclear, max(nuclear, 1.0) if self.spread else nuclear}:
+                pulls = squares @ (some / length)
+                bound = self.bound(float(self.target_share @ pulls[m:]), pulls[:m])
+                best = max(best, bound)
         return best
 
 

@@ -47,3 +47,17 @@ def test_a_kernel_of_large_rank_keeps_its_subspace_for_a_rough_gap() -> None:
     problem = _problem(700, 50)
     assert isinstance(best_solver(problem, 1e-2), KernelSubspace)
     assert isinstance(best_solver(problem, 1e-3), KernelFactor)
+
+
+@pytest.mark.parametrize("solver", ["auto", "subspace"])
+@pytest.mark.parametrize("columns", [2, 3])
+def test_few_distinct_rows_with_a_spread_come_to_an_end(
+    solver: str, columns: int
+) -> None:
+    rng = np.random.default_rng(0)
+    points = rng.integers(0, 2, (80, columns)).astype(float)
+    kernel = kept_kernel(GaussianEntries(points, 0.5, 1.0))
+    problem = KernelDiscrepancy(kernel, np.full(40, 1 / 40), spread=0.1)
+    chosen = best_solver(problem) if solver == "auto" else KernelSubspace()
+    found = solve(problem, chosen, tol=1e-3, max_iter=300)
+    assert found.converged

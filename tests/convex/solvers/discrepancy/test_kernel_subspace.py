@@ -11,7 +11,6 @@ from counterpoise.convex import KernelDiscrepancy, solve
 from counterpoise.convex.solvers.discrepancy import (
     FeatureSubspace,
     KernelSubspace,
-    best_solver,
 )
 from counterpoise.numerics.kernel_products import (
     ComputedKernel,
@@ -109,8 +108,3 @@ def test_a_time_limit_holds_and_leaves_a_proof():
     assert found.ended.startswith("max_time")
     assert found.certificate.bound <= found.certificate.objective
     assert found.certificate.objective <= problem.uniform_value * (1 + 1e-5)
-
-
-def test_it_is_the_choice_for_kernels():
-    problem = KernelDiscrepancy(np.eye(3), np.ones(1))
-    assert isinstance(best_solver(problem), KernelSubspace)

@@ -11,7 +11,7 @@ from counterpoise.convex.solve import State
 from counterpoise.convex.solvers.discrepancy.first_rows import first_rows
 from counterpoise.convex.solvers.discrepancy.incumbent import Incumbent
 from counterpoise.convex.solvers.discrepancy.working_set import WorkingSet
-from counterpoise.numerics.arrays import Array
+from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.numerics.kernel_lanczos import RitzPairs, kernel_ritz, orthonormal
 from counterpoise.numerics.kernel_products import EXACT_CUT
 
@@ -166,8 +166,7 @@ class KernelSubspace:
         stalled = memory.work.spent and (stuck or not fresh[0].size)
         if fresh[0].size:
             work = work.widened(problem.reduced(images))
-        half = self.block // 2 - 1
-        ends = np.r_[:half, pairs.values.size - half : pairs.values.size]
+        ends = self._ends(pairs.values.size)
         return (
             _Memory(
                 coefficients,
@@ -192,7 +191,10 @@ class KernelSubspace:
             part = memory.work.problem
             _, turn = np.linalg.eigh(part.operator(z))
             ends = np.r_[:half, turn.shape[1] - half : turn.shape[1]]
-            start = memory.coefficients @ turn[:, np.unique(ends.clip(0))]
+            start = (
+                memory.coefficients
+                @ turn[:, np.unique(ends.clip(0, turn.shape[1] - 1))]
+            )
         random = np.random.default_rng(memory.rounds + 1)
         other = weights[:, None] * random.standard_normal((len(weights), 2))
         return kernel_ritz(
@@ -203,6 +205,13 @@ class KernelSubspace:
             self.most,
             problem.kernel.cut,
         )
+
+    def _ends(self, count: int) -> Indices:
+        """Return the places of the pairs that the next Lanczos run begins at."""
+        half = self.block // 2 - 1
+        places = np.r_[:half, count - half : count]
+        out: Indices = np.unique(places.clip(0, count - 1))
+        return out
 
     def _narrowed(self, memory: _Memory, joining: int) -> tuple[_Memory, WorkingSet]:
         """Return the basis with room for those that join."""
