@@ -42,7 +42,7 @@ GUARD = 0.05
 HOLE = 0.05
 # A classifier is fitted to no more rows of each sample than this, and asked about all:
 # it would take long over more and hardly learn from them.
-MOST_TAUGHT = 20_000
+MOST_TAUGHT = 10_000
 # No weight below this; a weight of zero would lose a row.
 SMALLEST_WEIGHT = 1e-4
 
