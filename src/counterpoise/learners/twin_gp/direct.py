@@ -8,14 +8,14 @@ import numpy as np
 
 from counterpoise.learners.twin_gp.base import StructuredRegressor
 from counterpoise.learners.twin_gp.blocks import in_blocks
-from counterpoise.learners.twin_gp.exact import (
+from counterpoise.learners.twin_gp.factors import products
+from counterpoise.learners.twin_gp.gpr import RHO as RHO_X
+from counterpoise.learners.twin_gp.gpr import RIDGE, certified_dual, gamma_axis
+from counterpoise.learners.twin_gp.inputs import (
     InputPart,
     input_kernel,
     output_kernel,
 )
-from counterpoise.learners.twin_gp.factors import products
-from counterpoise.learners.twin_gp.gpr import RHO as RHO_X
-from counterpoise.learners.twin_gp.gpr import RIDGE, certified_dual, gamma_axis
 from counterpoise.learners.twin_gp.rows import Rows, Settings, width_rule
 from counterpoise.learners.twin_gp.search import Axis
 from counterpoise.numerics.arrays import Array

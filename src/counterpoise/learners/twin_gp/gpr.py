@@ -10,7 +10,7 @@ from counterpoise.convex.certificate import Certificate
 from counterpoise.convex.solve import Solution
 from counterpoise.learners.twin_gp.base import StructuredRegressor
 from counterpoise.learners.twin_gp.blocks import in_blocks
-from counterpoise.learners.twin_gp.exact import InputPart, input_kernel
+from counterpoise.learners.twin_gp.inputs import InputPart, input_kernel
 from counterpoise.learners.twin_gp.rows import Rows, Settings, width_rule
 from counterpoise.learners.twin_gp.search import Axis
 from counterpoise.numerics.arrays import Array

@@ -17,15 +17,15 @@ from functools import cached_property
 
 import numpy as np
 
-from counterpoise.learners.twin_gp.exact import (
-    ExactModel,
-    InputPart,
-    input_kernel,
-    mix,
-    output_kernel,
-)
+from counterpoise.learners.twin_gp.exact import ExactModel
 from counterpoise.learners.twin_gp.factors import Factor, products, squares
-from counterpoise.learners.twin_gp.problems import TwinProblems, output_gradient
+from counterpoise.learners.twin_gp.inputs import (
+    InputPart,
+    SeenByInputs,
+    factored,
+    output_gradient,
+)
+from counterpoise.learners.twin_gp.problems import Outputs
 from counterpoise.learners.twin_gp.rows import Rows, Settings
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.numerics.kernels import rbf
@@ -100,13 +100,9 @@ class LandmarkModel:
         cls, rows: Rows, settings: Settings, landmarks: Landmarks
     ) -> "LandmarkModel":
         """Fit to rows: N^3 / 3 flops, twice that for Sharma-Mittal, and N^2 r."""
-        kind, mixture, triangle = settings.loss.mixed, None, None
-        S_x = input_kernel(rows, settings)
-        if kind == "mixture":
-            S_y = output_kernel(rows, settings)
-            mixture = Factor.of(mix(S_x, S_y, settings.theta))
-        inputs = InputPart.of(rows, settings, S_x)
-        if kind == "linear":
+        inputs, mixture = factored(rows, settings)
+        triangle = None
+        if settings.loss.mixed == "linear":
             basis = inputs.factor.solve(landmarks.coordinates).T
         else:
             tall = (
@@ -133,26 +129,11 @@ class LandmarkModel:
 
 
 @dataclass(frozen=True, eq=False)
-class LandmarkProblems(TwinProblems):
-    """Test rows by their similarities to the training rows, and r numbers each."""
+class LandmarkProblems(SeenByInputs):
+    """An evaluation is O(r^2 + r d_y) a test row."""
 
     model: LandmarkModel
     s_x: Array
-
-    @property
-    def settings(self) -> Settings:
-        """The numbers of the model."""
-        return self.model.settings
-
-    @cached_property
-    def h(self) -> Array:
-        """L_x^-1 s_x."""
-        return self.model.inputs.factor.forward(self.s_x)
-
-    @cached_property
-    def e_x(self) -> Array:
-        """Schur complement of the inputs."""
-        return self.model.inputs.schur(self.h)
 
     @cached_property
     def known(self) -> tuple[Array, Array]:
@@ -173,59 +154,43 @@ class LandmarkProblems(TwinProblems):
         h = model.mixture.forward(self.s_x)
         q = h @ model.basis
         beside = np.maximum(squares(h) - squares(q), 0.0)
-        return left * q, 1.0 + self._ridge_t - left * left * beside
+        return left * q, 1.0 + self.settings.ridge_t - left * left * beside
 
-    @property
-    def _ridge_t(self) -> float:
-        t = self.settings.theta
-        return (1.0 - t) * self.settings.ridge_x + t * self.settings.ridge_y
-
-    def start(self) -> Array:
-        """Return the weighted GPR mean."""
-        return self.model.inputs.mean(self.s_x)
-
-    def evaluate(self, Y: Array, which: Indices) -> tuple[Array, Array]:
-        """Return losses and gradients, O(r^2 + r d_y) a test row."""
-        loss, marks = self.settings.loss, self.model.landmarks
-        ridge, gamma = self.settings.ridge_y, self.settings.gamma_y
-        kernel = rbf(Y, marks.Y, gamma)
+    def outputs(self, Y: Array, which: Indices) -> Outputs:
+        """Return outputs by their coordinates among the landmarks."""
+        marks, ridge = self.model.landmarks, self.settings.ridge_y
+        kernel = rbf(Y, marks.Y, self.settings.gamma_y)
         c = marks.triangle.forward(kernel)
         v = marks.inner.forward(c)
         e_y = np.maximum(1.0 - squares(c), 0.0) + ridge * (1.0 + squares(v))
         Mc = marks.inner.backward(v)
-        mixed, by_c = self._mixed(c, Mc, which)
-        e_x = mixed if loss.mixed == "mixture" else self.e_x[which]
-        by_mixed, by_e_y = loss.slopes(mixed, e_y, e_x)
-        by_c *= by_mixed[:, None]
-        by_c -= (2.0 * by_e_y)[:, None] * (c - ridge * Mc)
-        by_kernel = marks.triangle.backward(by_c)
-        gradient = output_gradient(by_kernel, kernel, marks.Y, Y)
-        gradient *= 2.0 * gamma
-        return loss.value(mixed, e_y, e_x), gradient
+        return Outputs(kernel, c, Mc, e_y, c - ridge * Mc)
 
-    def bounds(self) -> Array:
-        """Return what no y goes below."""
-        loss = self.settings.loss
-        spread = np.zeros(len(self.s_x))
-        if loss.mixed == "linear":
-            u = self.model.inputs.factor.backward(self.h)
-            spread = squares(self.known[0]) + self.settings.ridge_y * squares(u)
-        return loss.bound(self.e_x, spread)
-
-    def _mixed(self, c: Array, Mc: Array, which: Indices) -> tuple[Array, Array]:
-        """Return the mixed term and its slope by c."""
+    def mixed(self, at: Outputs, which: Indices) -> tuple[Array, Array]:
+        """Return the mixed term and its slope by the coordinates."""
         kind, triangle = self.settings.loss.mixed, self.model.triangle
         vector, number = self.known[0][which], self.known[1][which]
         if kind == "linear":
-            return products(vector, c), vector
+            return products(vector, at.features), vector
         assert triangle is not None
         if kind == "quadratic":
-            away = triangle.transposed_times(Mc) - vector
-            by_c = self.model.landmarks.inner.solve(triangle.times(away))
-            by_c *= 2.0
-            return number + squares(away), by_c
+            away = triangle.transposed_times(at.solved) - vector
+            slope = self.model.landmarks.inner.solve(triangle.times(away))
+            slope *= 2.0
+            return number + squares(away), slope
         t = self.settings.theta
-        vector += t * triangle.transposed_times(c)
-        by_c = triangle.times(vector)
-        by_c *= -2.0 * t
-        return np.maximum(number - squares(vector), self._ridge_t), by_c
+        vector += t * triangle.transposed_times(at.features)
+        slope = triangle.times(vector)
+        slope *= -2.0 * t
+        return np.maximum(number - squares(vector), self.settings.ridge_t), slope
+
+    def pulled_back(self, slope: Array, at: Outputs, Y: Array, which: Indices) -> Array:
+        """Return slopes by y, without the factor 2 gamma_y."""
+        marks = self.model.landmarks
+        by_kernel = marks.triangle.backward(slope)
+        return output_gradient(by_kernel, at.kernel, marks.Y, Y)
+
+    def spread(self) -> Array:
+        """Return u'S_y u."""
+        u = self.model.inputs.factor.backward(self.h)
+        return squares(self.known[0]) + self.settings.ridge_y * squares(u)

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import lapack
 
-from counterpoise.learners.twin_gp.problems import TwinProblems
+from counterpoise.learners.twin_gp.problems import Outputs, TwinProblems
 from counterpoise.learners.twin_gp.rows import Rows, Settings
 from counterpoise.numerics.arrays import Array, Indices
 
@@ -79,7 +79,7 @@ class LocalProblems(TwinProblems):
         return self.model.settings
 
     @cached_property
-    def outputs(self) -> Array:
+    def neighbors(self) -> Array:
         """The neighbours' outputs, (m, K, d_y)."""
         return self.model.rows.Y[self.near]
 
@@ -96,7 +96,7 @@ class LocalProblems(TwinProblems):
         settings = self.settings
         inputs = self.model.rows.X[self.near]
         S_x = _grams(inputs, settings.gamma_x, self.root, settings.ridge_x)
-        S_y = _grams(self.outputs, settings.gamma_y, self.root, settings.ridge_y)
+        S_y = _grams(self.neighbors, settings.gamma_y, self.root, settings.ridge_y)
         mixture = None
         if settings.loss.mixed == "mixture":
             t = settings.theta
@@ -130,18 +130,15 @@ class LocalProblems(TwinProblems):
         """Return the GPR mean of the neighbours."""
         weight = self.root**2
         share = weight / weight.sum(axis=1)[:, None]
-        mean = np.einsum("mk,mkd->md", share, self.outputs)
-        away = self.outputs - mean[:, None, :]
+        mean = np.einsum("mk,mkd->md", share, self.neighbors)
+        away = self.neighbors - mean[:, None, :]
         out: Array = mean + np.einsum("mk,mkd->md", self.u * self.root, away)
         return out
 
-    def evaluate(self, Y: Array, which: Indices) -> tuple[Array, Array]:
-        """Return losses and gradients, O(K^2) a test row."""
-        settings, loss = self.settings, self.settings.loss
-        # All rows are the usual case, which needs no copy.
-        some = slice(None) if len(which) == len(self.near) else which
-        outputs = self.outputs[some]
-        away = outputs - Y[:, None, :]
+    def outputs(self, Y: Array, which: Indices) -> Outputs:
+        """Return outputs by their similarities to the neighbours, O(K^2) a row."""
+        settings, some = self.settings, self._some(which)
+        away = self.neighbors[some] - Y[:, None, :]
         distance = np.einsum("mkd,mkd->mk", away, away)
         s_y = self.root[some] * np.exp(-settings.gamma_y * distance)
         triangle = self._inverses[1][some]
@@ -149,46 +146,46 @@ class LocalProblems(TwinProblems):
         ridge = settings.ridge_y
         e_y = np.maximum(1.0 + ridge - (h**2).sum(axis=1), ridge)
         v = _transposed_times(triangle, h)
-        mixed, by_s = self._mixed(s_y, v, triangle, some)
-        e_x = self.e_x[some]
-        by_mixed, by_e_y = loss.slopes(mixed, e_y, e_x)
-        c = by_mixed[:, None] * by_s - 2.0 * by_e_y[:, None] * v
-        c *= s_y
-        gradient = 2.0 * settings.gamma_y * np.einsum("mk,mkd->md", c, away)
-        return loss.value(mixed, e_y, e_x), gradient
+        return Outputs(s_y, s_y, v, e_y, v)
 
-    def bounds(self) -> Array:
-        """Return what no y goes below."""
-        loss = self.settings.loss
-        spread = np.zeros(len(self.near))
-        if loss.mixed == "linear":
-            settings = self.settings
-            S_y = _grams(self.outputs, settings.gamma_y, self.root, settings.ridge_y)
-            spread = (self.u * _times(S_y, self.u)).sum(axis=1)
-        return loss.bound(self.e_x, spread)
-
-    def _mixed(
-        self, s_y: Array, v: Array, triangle: Array, some: slice | Indices
-    ) -> tuple[Array, Array]:
+    def mixed(self, at: Outputs, which: Indices) -> tuple[Array, Array]:
         """Return the mixed term and its slope by s_y."""
-        kind, t = self.settings.loss.mixed, self.settings.theta
+        kind, t, some = self.settings.loss.mixed, self.settings.theta, self._some(which)
         if kind == "linear":
-            u = self.u[some]
-            return (u * s_y).sum(axis=1), u
+            u = self.u[which]
+            return (u * at.features).sum(axis=1), u
         if kind == "quadratic":
             # r = e_x + |L_x'v - h|^2, which cancels nothing.
-            factor = self._triangles[some]
-            away = _transposed_times(factor, v) - self.h[some]
+            factor, triangle = self._triangles[some], self._inverses[1][some]
+            away = _transposed_times(factor, at.solved) - self.h[some]
             back = _times(factor, away)
-            by_s = 2.0 * _transposed_times(triangle, _times(triangle, back))
-            return self.e_x[some] + (away**2).sum(axis=1), by_s
+            slope = 2.0 * _transposed_times(triangle, _times(triangle, back))
+            return self.e_x[some] + (away**2).sum(axis=1), slope
         mixture = self._inverses[2]
         assert mixture is not None
         mixture = mixture[some]
-        h = _times(mixture, (1.0 - t) * self.s_x[some] + t * s_y)
-        ridge = (1.0 - t) * self.settings.ridge_x + t * self.settings.ridge_y
+        h = _times(mixture, (1.0 - t) * self.s_x[some] + t * at.features)
+        ridge = self.settings.ridge_t
         e_t = np.maximum(1.0 + ridge - (h**2).sum(axis=1), ridge)
         return e_t, -2.0 * t * _transposed_times(mixture, h)
+
+    def pulled_back(self, slope: Array, at: Outputs, Y: Array, which: Indices) -> Array:
+        """Return slopes by y, without the factor 2 gamma_y."""
+        slope *= at.kernel
+        out: Array = np.einsum("mk,mkd->md", slope, self.neighbors[self._some(which)])
+        out -= slope.sum(axis=1)[:, None] * Y
+        return out
+
+    def spread(self) -> Array:
+        """Return u'S_y u."""
+        settings = self.settings
+        S_y = _grams(self.neighbors, settings.gamma_y, self.root, settings.ridge_y)
+        out: Array = (self.u * _times(S_y, self.u)).sum(axis=1)
+        return out
+
+    def _some(self, which: Indices) -> slice | Indices:
+        """Return the rows that are asked for: all is the usual case, needs no copy."""
+        return slice(None) if len(which) == len(self.near) else which
 
 
 def _squared_distances(X: Array, rows: Array) -> Array:

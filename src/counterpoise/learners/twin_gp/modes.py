@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from counterpoise.learners.twin_gp.building import Model
-from counterpoise.learners.twin_gp.problems import TwinProblems
 from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.numerics.batched_lbfgs import minimize_together
 from counterpoise.numerics.kernels import rbf
 
 # Minima nearer to one another than this, in widths of the output kernel, are one.
@@ -55,37 +55,17 @@ def minima(model: Model, x: Array, n_starts: int, tol: float) -> Modes:
     first = one.start()
     if count:
         first = np.vstack([first, starts(model, x, count)])
-    many = _Repeated(one)
-    found = many.solve(tol, start=first)
+    found = minimize_together(
+        lambda Y, which: one.evaluate(Y, np.zeros_like(which)),
+        first,
+        radius=model.settings.radius,
+        tol=tol,
+    )
     order = np.argsort(found.value, kind="stable")
     settled = order[found.residual[order] <= max(SETTLED, tol)]
     kept = _distinct(found.x, settled if settled.size else order[:1], model)
     losses = found.value[kept]
     return Modes(found.x[kept], losses, np.maximum(losses - one.bounds()[0], 0.0))
-
-
-class _Repeated(TwinProblems):
-    """One test row, asked from many starts."""
-
-    def __init__(self, one: TwinProblems) -> None:
-        self.one = one
-
-    @property
-    def settings(self):  # type: ignore[no-untyped-def]
-        """The numbers of the model."""
-        return self.one.settings
-
-    def start(self) -> Array:
-        """Return the weighted GPR mean."""
-        return self.one.start()
-
-    def evaluate(self, Y: Array, which: Indices) -> tuple[Array, Array]:
-        """Return losses and gradients of the row at several points."""
-        return self.one.evaluate(Y, np.zeros(len(Y), dtype=np.intp))
-
-    def bounds(self) -> Array:
-        """Return what no y goes below."""
-        return self.one.bounds()
 
 
 def _distinct(Y: Array, order: Indices, model: Model) -> Indices:

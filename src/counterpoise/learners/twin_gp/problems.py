@@ -3,6 +3,8 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -60,25 +62,92 @@ class Proof:
         )
 
 
+class Outputs(NamedTuple):
+    """Outputs of some test rows, one each, as a model sees them.
+
+    Attributes
+    ----------
+    kernel : array of shape (a, r)
+        Similarities to the rows, or landmarks, of the model.
+    features : array of shape (a, r)
+        What e_y and the mixed term are functions of: the kernel itself, or the
+        landmarks' coordinates.
+    solved : array of shape (a, r)
+        The inverse of the features' covariance times them.
+    e_y : array of shape (a,)
+        Schur complement.
+    fall : array of shape (a, r)
+        Minus half of its slope by the features.
+    """
+
+    kernel: Array
+    features: Array
+    solved: Array
+    e_y: Array
+    fall: Array
+
+
 class TwinProblems(ABC):
-    """Test inputs, and for each the loss of every output y."""
+    """Test inputs, and for each the loss of every output y.
+
+    A model says what an output looks like to it (`outputs`), what the mixed term of the
+    loss is (`mixed`), and how a slope by features is one by y (`pulled_back`).
+    """
 
     @property
     @abstractmethod
     def settings(self) -> Settings:
         """The numbers of the model."""
 
+    @cached_property
+    @abstractmethod
+    def e_x(self) -> Array:
+        """Schur complement of the inputs, (m,)."""
+
     @abstractmethod
     def start(self) -> Array:
         """Return the weighted GPR mean, (m, d)."""
 
     @abstractmethod
-    def evaluate(self, Y: Array, which: Indices) -> tuple[Array, Array]:
-        """Return the losses (a,) and gradients (a, d) of some test rows."""
+    def outputs(self, Y: Array, which: Indices) -> Outputs:
+        """Return outputs of some test rows as the model sees them."""
 
     @abstractmethod
+    def mixed(self, at: Outputs, which: Indices) -> tuple[Array, Array]:
+        """Return the mixed term, and its slope by the features in an array of its own.
+
+        See `losses` for what it is.
+        """
+
+    @abstractmethod
+    def pulled_back(self, slope: Array, at: Outputs, Y: Array, which: Indices) -> Array:
+        """Return slopes by y, without the factor 2 gamma_y; `slope` is overwritten."""
+
+    @abstractmethod
+    def spread(self) -> Array:
+        """Return u'S_y u, which the bound of KL needs, (m,)."""
+
+    def evaluate(self, Y: Array, which: Indices) -> tuple[Array, Array]:
+        """Return the losses (a,) and gradients (a, d) of some test rows."""
+        loss = self.settings.loss
+        at = self.outputs(Y, which)
+        mixed, slope = self.mixed(at, which)
+        # Only Sharma and Mittal's loss does without e_x.
+        e_x = mixed if loss.mixed == "mixture" else self.e_x[which]
+        by_mixed, by_e_y = loss.slopes(mixed, at.e_y, e_x)
+        slope *= by_mixed[:, None]
+        fall = at.fall
+        fall *= (2.0 * by_e_y)[:, None]
+        slope -= fall
+        gradient = self.pulled_back(slope, at, Y, which)
+        gradient *= 2.0 * self.settings.gamma_y
+        return loss.value(mixed, at.e_y, e_x), gradient
+
     def bounds(self) -> Array:
         """Return what no y goes below, (m,)."""
+        loss, e_x = self.settings.loss, self.e_x
+        spread = self.spread() if loss.mixed == "linear" else np.zeros_like(e_x)
+        return loss.bound(e_x, spread)
 
     def solve(
         self, tol: float, max_iter: int = 200, start: Array | None = None
@@ -106,14 +175,3 @@ def together(proofs: Sequence[Proof]) -> Proof:
         np.concatenate([one.bound for one in proofs]),
         np.concatenate([one.residual for one in proofs]),
     )
-
-
-def output_gradient(by_kernel: Array, kernel: Array, Y: Array, at: Array) -> Array:
-    """Return dL/dy from dL/dk(y_i, y), without the factor 2 gamma_y.
-
-    `by_kernel` is overwritten.
-    """
-    by_kernel *= kernel
-    out: Array = by_kernel @ Y
-    out -= by_kernel.sum(axis=1)[:, None] * at
-    return out

@@ -29,6 +29,11 @@ class Settings:
         return loss_of(self.divergence, self.theta, self.ridge_y)
 
     @property
+    def ridge_t(self) -> float:
+        """The ridge of the mixture."""
+        return (1.0 - self.theta) * self.ridge_x + self.theta * self.ridge_y
+
+    @property
     def radius(self) -> float:
         """The width of the output kernel, the unit of length among outputs."""
         return 1.0 / float(np.sqrt(2.0 * self.gamma_y))
