@@ -1,9 +1,8 @@
-"""Which pose does a silhouette show, if it fits two?
+"""Poses from silhouettes of another motion, subject or camera: what do weights bring?
 
-One camera loses the depth of a chain of six limbs. Regression answers with the mean of
-the poses that fit, which is no pose; a twin Gaussian process takes one, and `modes`
-names both. With the folder of the POSER data in COUNTERPOISE_DATA it also predicts a
-walk from other motions.
+Every scenario of the simulated chain of six limbs, with one camera and with three;
+weights are the true ratio of poses, where there is one. With the folder of the POSER
+data in COUNTERPOISE_DATA it also predicts a walk from other motions.
 """
 
 import os
@@ -13,67 +12,70 @@ from tempfile import mkdtemp
 import matplotlib.pyplot as plt
 import numpy as np
 
-from counterpoise import TargetShiftWeights, TwinGP, WeightedGPR, flatten
+from counterpoise import KLIEP, TwinGP, WeightedGPR, flatten
 from counterpoise.datasets import make_articulated_pose
 
-
-def joint_error(answers, poses):
-    apart = (answers - poses).reshape(len(answers), -1, 3)
-    return np.linalg.norm(apart, axis=2).mean(axis=1)
+KINDS = ("none", "motion", "motion-far", "blur", "selection", "subject", "camera")
 
 
-def draw(axes, pose, label, **style):
-    """Draw the chain from the front, and from the side, which no camera sees."""
-    chain = np.vstack([np.zeros(3), pose.reshape(-1, 3)])
-    for ax, depth in zip(axes, (0, 2), strict=True):
-        ax.plot(chain[:, depth], chain[:, 1], marker="o", label=label, **style)
+def joint_errors(answers, poses):
+    """Return how far every joint of every row is off."""
+    return np.linalg.norm((answers - poses).reshape(len(poses), -1, 3), axis=2)
 
 
-# An ambiguous silhouette: rows 771 and 3022 look alike and are 858 mm apart.
-shift = make_articulated_pose("none", 1000, 4000, random_state=0)
-clean = make_articulated_pose("none", 1000, 4000, feature_noise=0, random_state=0)
-silhouette = clean.X_target[[771, 3022]].mean(axis=0, keepdims=True)
-truths = clean.y_target[[771, 3022]]
+def weights_of(shift):
+    """Return weights of the source rows, of mean one, and where they come from."""
+    if shift.ratio is not None:
+        return shift.ratio / shift.ratio.mean(), "true ratio"
+    found = KLIEP(random_state=0, force=True).fit(shift.X, X_target=shift.X_target)
+    return flatten(found.weights_, 0.5), "root of KLIEP's"
 
-twin = TwinGP().fit(shift.X, shift.y)
-gpr = WeightedGPR(ridge_x=1e-2).fit(shift.X, shift.y)
-(modes,) = twin.modes(silhouette)
-mean = gpr.predict(silhouette)
-print(f"GPR is {joint_error(mean, truths).min():.0f} mm from the nearer of two poses.")
-for truth, name in zip(truths, "AB", strict=True):
-    far = joint_error(modes.outputs, truth[None])
-    print(f"Pose {name} is one of {len(far)} modes, {far.min():.0f} mm away.")
 
-figure, axes = plt.subplots(1, 2, figsize=(9, 4.5))
-draw(axes, truths[0], "pose A", color="0.2", lw=3)
-draw(axes, truths[1], "pose B", color="0.6", lw=3)
-for k, answer in enumerate(modes.outputs):
-    draw(axes, answer, f"mode {k + 1}", ls="--")
-draw(axes, mean[0], "GPR: no pose", color="tab:red")
-axes[0].set(title="what the camera sees", xlabel="mm", ylabel="mm")
-axes[1].set(title="the depth it does not see", xlabel="mm")
-for ax in axes:
-    ax.set_aspect("equal", "datalim")
-figure.legend(*axes[0].get_legend_handles_labels(), loc="lower center", ncols=5)
-path = Path(mkdtemp()) / "poses.png"
-figure.savefig(path)
+def tuned(make, cameras):
+    """Return a model with the numbers that a search finds where nothing shifts."""
+    shift = make_articulated_pose("none" + cameras, 200, 1, random_state=1)
+    found = make(search="holdout", random_state=0).fit(shift.X, shift.y)
+    names = [name for name in found.get_params() if hasattr(found, f"{name}_")]
+    return make(**{name: getattr(found, f"{name}_") for name in names})
+
+
+print("Joint errors in mm: GPR, twin GP, twin GP with weights")
+for cameras in ("", "3"):
+    gpr, twin = tuned(WeightedGPR, cameras), tuned(TwinGP, cameras)
+    for kind in KINDS:
+        shift = make_articulated_pose(kind + cameras, 200, 150, random_state=0)
+        weights, source = weights_of(shift)
+        line = f"  {kind + cameras:12}"
+        for model, w in ((gpr, None), (twin, None), (twin, weights)):
+            answers = model.fit(shift.X, shift.y, w).predict(shift.X_target)
+            line += f"{joint_errors(answers, shift.y_target).mean():6.0f}"
+        print(f"{line}  ({source})")
+
+# Pictures: three skeletons with both answers, each joint's error, error by certainty.
+shift = make_articulated_pose("none", 1000, 200, random_state=0)
+answers, nats = TwinGP().fit(shift.X, shift.y).predict(shift.X_target, True)
+means = WeightedGPR(ridge_x=1e-2).fit(shift.X, shift.y).predict(shift.X_target)
+far, far_mean = (joint_errors(a, shift.y_target) for a in (answers, means))
+figure, axes = plt.subplots(1, 5, figsize=(16, 3.6))
+for ax, row in zip(axes, np.argsort(nats)[[10, 100, 190]], strict=False):
+    for poses, name in ((shift.y_target, "truth"), (answers, "twin"), (means, "GPR")):
+        chain = np.vstack([np.zeros(3), poses[row].reshape(-1, 3)])
+        ax.plot(chain[:, 2], chain[:, 1], marker="o", label=name)
+    ax.set(title=f"from the side, {nats[row]:.2g} nats", xlabel="mm")
+axes[0].legend()
+axes[3].plot(far.mean(axis=0), marker="o", label="twin")
+axes[3].plot(far_mean.mean(axis=0), marker="o", label="GPR")
+axes[3].set(title="error of each joint, mm", xlabel="joint", ylim=0)
+axes[4].scatter(nats, far.mean(axis=1), s=8)
+axes[4].set(title="error by uncertainty", xlabel="nats", xscale="log")
+figure.savefig(path := Path(mkdtemp()) / "poses.png")
 plt.close(figure)
-print(f"The skeletons: {path}")
-
-# Another motion: p(pose) moves, so the weights must be functions of the pose.
-moved = make_articulated_pose("motion", 300, 200, random_state=0)
-weighter = TargetShiftWeights(random_state=0, tol=1e-4)
-weighter.fit(moved.X, moved.y, X_target=moved.X_target)
-root = flatten(weighter.weights_, 0.5)
-for name, weights in (("plain", None), ("root", root), ("true ratio", moved.ratio)):
-    model = TwinGP(ridge_x=1e-2, ridge_y=1e-2).fit(moved.X, moved.y, weights)
-    error = joint_error(model.predict(moved.X_target), moved.y_target).mean()
-    print(f"Another motion, weights by pose, {name}: {error:.0f} mm")
+print(f"Skeletons: {path}")
 
 folder = Path(os.environ.get("COUNTERPOISE_DATA", "none")) / "poser_silhouette_pose"
 if folder.is_dir():
     data = dict(np.load(folder / "silhouette_pose.npz"))
     model = TwinGP(divergence="kl", gamma_y=1.5e-3, ridge_x=1e-2, ridge_y=1.0)
     model.fit(data["X_train"], data["Y_train"][:, 6:])
-    error = joint_error(model.predict(data["X_test"]), data["Y_test"][:, 6:])
-    print(f"POSER, another motion: {error.mean():.2f} (mean pose 6.3)")
+    far = joint_errors(model.predict(data["X_test"]), data["Y_test"][:, 6:])
+    print(f"POSER, another motion: {far.mean():.2f} (mean pose 6.3)")

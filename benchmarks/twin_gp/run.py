@@ -15,7 +15,9 @@ from asking import ask  # noqa: E402
 QUESTIONS = (
     "speed",
     "tuned_chain",
+    "ambiguity",
     "latent_ratio",
+    "transfers",
     "row_budget",
     "balls",
     "silhouettes",

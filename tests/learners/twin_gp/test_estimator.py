@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import counterpoise
-from counterpoise import TwinGP, WeightedGPR
+from counterpoise import DirectTwinGP, TwinGP, WeightedGPR
 from counterpoise.datasets import make_articulated_pose
 from counterpoise.engine import memory_budget
 from counterpoise.learners.twin_gp.exact import ExactModel
@@ -73,6 +73,14 @@ def test_answers_move_with_translations_rotations_and_scales(n_landmarks):
     assert np.abs(again - (plain @ turn_y - 500.0)).max() <= tol * plain.std()
     scaled = model.set_params(gamma_y=5e-7 / 0.01**2).fit(shift.X, 0.01 * shift.y)
     assert np.abs(scaled.predict(shift.X_target) - 0.01 * plain).max() <= 1e-6 * 10
+
+
+@pytest.mark.parametrize("model", [TwinGP(), WeightedGPR(), DirectTwinGP()])
+def test_outputs_far_from_zero_lose_no_digits(model):
+    shift = chain()
+    near = model.fit(shift.X, shift.y).predict(shift.X_target)
+    far = model.fit(shift.X, shift.y + 1e9).predict(shift.X_target) - 1e9
+    assert np.abs(far - near).max() <= 1e-4
 
 
 def test_the_uncertainty_is_the_gap_of_the_certificate():

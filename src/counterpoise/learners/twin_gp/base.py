@@ -106,6 +106,9 @@ class StructuredRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         rows, held = self._kept_apart(rows)
         self.n_outputs_ = Y.shape[1]
         self.constant_ = _is_constant(rows)
+        self.y_center_ = rows.mean
+        rows = rows.centred(self.y_center_)
+        held = held if held is None else held.centred(self.y_center_)
         if self.search is not None and not self.constant_:
             self._search(rows, groups is not None)
         else:
@@ -199,7 +202,7 @@ class StructuredRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def _out(self, Y: Array) -> Array:
         """Return answers in the unit and the shape of the outputs of `fit`."""
-        Y = Y * self.y_scale_
+        Y = (Y + self.y_center_) * self.y_scale_
         return Y[:, 0] if self._one_output else Y
 
     def _search(self, rows: Rows, grouped: bool) -> None:

@@ -273,7 +273,7 @@ class TwinGP(StructuredRegressor):
         Y = as_responses(Y, len(X), multi_output=True, name="Y").reshape(len(X), -1)
         if Y.shape[1] != self.n_outputs_:
             raise ValueError(f"Y has {Y.shape[1]} outputs, fit had {self.n_outputs_}")
-        return X, Y / self.y_scale_
+        return X, Y / self.y_scale_ - self.y_center_
 
     def _solve(self, model: Any, X: Array, proved: bool) -> tuple[Array, list[Proof]]:
         answers, proofs, residual = [], [], []

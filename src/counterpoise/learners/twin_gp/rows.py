@@ -94,6 +94,10 @@ class Rows:
         """Return some of the rows."""
         return Rows(self.X[which], self.Y[which], self.weight[which], self.group[which])
 
+    def centred(self, center: Array) -> "Rows":
+        """Return the rows with outputs around a point, whose digits are then theirs."""
+        return Rows(self.X, self.Y - center, self.weight, self.group)
+
     def heard(self, ridge: float) -> "Rows":
         """Return the rows whose noise does not drown them."""
         loud = np.flatnonzero(self.weight * SILENT > ridge)
