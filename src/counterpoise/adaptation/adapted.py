@@ -15,7 +15,7 @@ from sklearn.utils import (
 )
 from sklearn.utils.validation import validate_data
 
-from counterpoise.adaptation.conformal import calibrated
+from counterpoise.adaptation.conformal import calibrated, divided
 from counterpoise.adaptation.fitted_model import FittedModel
 from counterpoise.adaptation.guard import MOST_ROWS, Guard, choose_exponent
 from counterpoise.adaptation.inputs import (
@@ -36,6 +36,7 @@ from counterpoise.adaptation.mixing import choose_mixing, follows_path, mixed
 from counterpoise.adaptation.routing import (
     check_takes_weights,
     fit_weighted,
+    part_of,
     rows_of,
 )
 from counterpoise.diagnosis import Diagnosis, diagnose
@@ -245,7 +246,7 @@ class Adapted(MetaEstimatorMixin, FittedModel):
                 else readable(X_target)
             )
             ratio = self._with_target(X, y, X_target, counts, seed)
-        kept, held_out = _divided(n, self.calibration, groups, seed)
+        kept, held_out = divided(n, self.calibration, groups, seed)
         if self._row_marks_ is not None:
             self._row_marks_ = self._row_marks_[kept]
         self.guard_ = None
@@ -261,8 +262,8 @@ class Adapted(MetaEstimatorMixin, FittedModel):
         asked = asked or self.budget is not None
         self.estimator_ = self._fit_rows(
             estimator,
-            _part(X, kept, n),
-            _part(y, kept, n),
+            part_of(X, kept, n),
+            part_of(y, kept, n),
             weights[kept] if asked else None,
             seed,
             self.budget,
@@ -468,24 +469,3 @@ def adapt(estimator: Any, X: Any, y: Any, X_target: Any, **parameters: Any) -> A
         if name in parameters
     }
     return Adapted(estimator, **parameters).fit(X, y, X_target=X_target, **of_fit)
-
-
-def _divided(n: int, share: float, groups: Any, seed: int) -> tuple[Indices, Indices]:
-    """Return rows to fit to and rows held out for calibration, groups whole."""
-    if share == 0.0:
-        return np.arange(n), np.arange(0)
-    names = np.arange(n) if groups is None else np.asarray(groups)
-    different, place = np.unique(names, return_inverse=True)
-    if different.size < 2:
-        raise ValueError("calibration needs two groups or more, got one")
-    order = np.random.default_rng(seed).permutation(different.size)
-    sizes = np.cumsum(np.bincount(place)[order])
-    # As many groups as bring the held-out rows nearest to their share.
-    count = int(np.argmin(np.abs(sizes[:-1] - share * n))) + 1
-    held_out = np.isin(place, order[:count])
-    return np.flatnonzero(~held_out), np.flatnonzero(held_out)
-
-
-def _part(X: Any, rows: Indices, n: int) -> Any:
-    """Return some rows, or the very same table where they are all."""
-    return X if rows.size == n else rows_of(X, rows)

@@ -10,7 +10,23 @@ from counterpoise.evaluation.conformal import (
     adaptive_scores,
 )
 from counterpoise.evaluation.metrics import is_classifier
-from counterpoise.numerics.arrays import Array
+from counterpoise.numerics.arrays import Array, Indices
+
+
+def divided(n: int, share: float, groups: Any, seed: int) -> tuple[Indices, Indices]:
+    """Return rows to fit to and rows held out for calibration, groups whole."""
+    if share == 0.0:
+        return np.arange(n), np.arange(0)
+    names = np.arange(n) if groups is None else np.asarray(groups)
+    different, place = np.unique(names, return_inverse=True)
+    if different.size < 2:
+        raise ValueError("calibration needs two groups or more, got one")
+    order = np.random.default_rng(seed).permutation(different.size)
+    sizes = np.cumsum(np.bincount(place)[order])
+    # As many groups as bring the held-out rows nearest to their share.
+    count = int(np.argmin(np.abs(sizes[:-1] - share * n))) + 1
+    held_out = np.isin(place, order[:count])
+    return np.flatnonzero(~held_out), np.flatnonzero(held_out)
 
 
 def calibrated(model: Any, X: Any, y: Any, weights: Array) -> Calibration:

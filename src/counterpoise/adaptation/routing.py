@@ -130,6 +130,11 @@ def rows_of(X: Any, rows: Any) -> Any:
     return np.asarray(X)[rows]
 
 
+def part_of(X: Any, rows: Any, n: int) -> Any:
+    """Return some of n rows, or the very same table where they are all."""
+    return X if rows.size == n else rows_of(X, rows)
+
+
 def _wrapped(estimator: Any) -> list[Any]:
     """Return the estimators that this one is made around."""
     for name in ("estimator", "regressor", "base_estimator"):
