@@ -28,6 +28,8 @@ def bar(what: str, measured: float, most: float | None = None, least: float = -1
     most = 1e300 if most is None else most
     kept = least <= measured <= most
     bound = f"<= {most:g}" if most < 1e300 else f">= {least:g}"
+    if least > -1e300 and most < 1e300:
+        bound = f"{least:g} to {most:g}"
     verdict = "holds" if kept else "FALLS SHORT"
     print(f"  bar: {what}: {measured:.4g} ({bound}) {verdict}", flush=True)
     return {"bar": what, "measured": measured, "bound": bound, "holds": kept}

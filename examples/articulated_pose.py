@@ -1,16 +1,15 @@
 """Poses from silhouettes of another motion, subject or camera: what do weights bring?
 
-Every scenario of the simulated chain of six limbs, with one camera and with three;
-weights are the true ratio of poses, where there is one. With the folder of the POSER
-data in COUNTERPOISE_DATA it also predicts a walk from other motions.
+Every scenario of the simulated chain of six limbs, with one camera and with three, by
+the true ratio of poses where there is one; POSER where COUNTERPOISE_DATA has it.
 """
 
 import os
 from pathlib import Path
 from tempfile import mkdtemp
 
-import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.figure import Figure
 
 from counterpoise import KLIEP, TwinGP, WeightedGPR, flatten
 from counterpoise.datasets import make_articulated_pose
@@ -56,20 +55,18 @@ shift = make_articulated_pose("none", 1000, 200, random_state=0)
 answers, nats = TwinGP().fit(shift.X, shift.y).predict(shift.X_target, True)
 means = WeightedGPR(ridge_x=1e-2).fit(shift.X, shift.y).predict(shift.X_target)
 far, far_mean = (joint_errors(a, shift.y_target) for a in (answers, means))
-figure, axes = plt.subplots(1, 5, figsize=(16, 3.6))
+axes = (figure := Figure(figsize=(16, 3.6))).subplots(1, 5)
 for ax, row in zip(axes, np.argsort(nats)[[10, 100, 190]], strict=False):
     for poses, name in ((shift.y_target, "truth"), (answers, "twin"), (means, "GPR")):
         chain = np.vstack([np.zeros(3), poses[row].reshape(-1, 3)])
         ax.plot(chain[:, 2], chain[:, 1], marker="o", label=name)
     ax.set(title=f"from the side, {nats[row]:.2g} nats", xlabel="mm")
 axes[0].legend()
-axes[3].plot(far.mean(axis=0), marker="o", label="twin")
-axes[3].plot(far_mean.mean(axis=0), marker="o", label="GPR")
+axes[3].plot(np.c_[far.mean(0), far_mean.mean(0)], marker="o", label=["twin", "GPR"])
 axes[3].set(title="error of each joint, mm", xlabel="joint", ylim=0)
 axes[4].scatter(nats, far.mean(axis=1), s=8)
 axes[4].set(title="error by uncertainty", xlabel="nats", xscale="log")
 figure.savefig(path := Path(mkdtemp()) / "poses.png")
-plt.close(figure)
 print(f"Skeletons: {path}")
 
 folder = Path(os.environ.get("COUNTERPOISE_DATA", "none")) / "poser_silhouette_pose"
@@ -79,3 +76,5 @@ if folder.is_dir():
     model.fit(data["X_train"], data["Y_train"][:, 6:])
     far = joint_errors(model.predict(data["X_test"]), data["Y_test"][:, 6:])
     print(f"POSER, another motion: {far.mean():.2f} (mean pose 6.3)")
+else:
+    print("POSER left out: COUNTERPOISE_DATA has no folder poser_silhouette_pose")

@@ -1,8 +1,12 @@
-"""A budget of 200 rows out of 3000: drawn in proportion to the weights, or evenly?"""
+"""A budget of 200 rows out of 3000: drawn in proportion to the weights, or evenly?
+
+The bar, 20 % less on three cameras and a far motion, was set from the figures
+of a prototype, 28 to 31 % in 24 draws.
+"""
 
 import numpy as np
 from reporting import bar, table
-from scoring import change, joint_error
+from scoring import change, joint_error, seeds
 
 from counterpoise import KLIEP, TwinGP, WeightedGPR
 from counterpoise.datasets import make_articulated_pose
@@ -17,10 +21,10 @@ POOL, BUDGET = 3000, 200
 
 def run(quick):
     rows, bars = [], []
-    seeds = 4 if quick else 16
+    draws = 4 if quick else 24
     for scenario in ("none", "motion-far", "motion-far3"):
         errors = {(name, how): [] for name in METHODS for how in ("even", "drawn")}
-        for seed in range(seeds):
+        for seed in seeds(draws):
             shift = make_articulated_pose(scenario, POOL, 500, random_state=seed)
             weighter = KLIEP(random_state=seed, force=True)
             weighter.fit(shift.X, X_target=shift.X_target)
@@ -44,5 +48,5 @@ def run(quick):
                 what = f"{scenario}, {name}: drawn by weight against evenly, %"
                 bars.append(bar(what, percent, most=-20.0))
     header = "scenario | method | evenly, mm | by weight, mm | change, % | p"
-    title = f"{BUDGET} of {POOL} rows by KLIEP weights, {seeds} seeds"
+    title = f"{BUDGET} of {POOL} rows by KLIEP weights, {draws} draws"
     return {"table": table(title, header, rows), "bars": bars}

@@ -12,7 +12,13 @@ def test_there_are_examples():
     assert EXAMPLES
 
 
-@pytest.mark.filterwarnings("ignore::counterpoise.PartialOverlapWarning")
+@pytest.mark.filterwarnings(
+    # What these say is part of an example: its reader sees them.
+    "ignore::counterpoise.PartialOverlapWarning",
+    "ignore:the search",
+    "ignore:GPR is better",
+    "ignore:the weights leave an effective sample size",
+)
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_runs(path, capsys):
     runpy.run_path(str(path), run_name="__main__")

@@ -15,6 +15,8 @@ MEMORY = 8  # pairs of steps and changes of the gradient that a problem keeps
 FIRST_STEP = 0.1  # in units of the radius
 ARMIJO = 1e-4
 SHRINK = 0.3
+# Steps grow by this where the function does not curve upwards, the radius permitting.
+STRETCH, MOST_STRETCH = 4.0, 1e6
 MOST_TRIALS = 20
 # A decrease below this share of the value is rounding: the gradient then decides.
 ROUNDING = 1e-10
@@ -28,7 +30,8 @@ class Minima(NamedTuple):
     x : array of shape (m, d)
     value : array of shape (m,)
     residual : array of shape (m,)
-        Norm of the gradient times the radius, in units of max(1, |value|).
+        Norm of the gradient times the radius, in units of max(1, |value|); infinite
+        where the start had no value or no gradient.
     n_iter : array of shape (m,)
         Steps of each problem.
     """
@@ -61,7 +64,8 @@ def minimize_together(
     ----------
     function : callable
         Takes points (a, d) and the numbers of the problems they belong to, returns
-        values (a,) and gradients (a, d). A value that is not finite is no minimum.
+        values (a,) and gradients (a, d). A point whose value or gradient is not finite
+        is not entered.
     start : array of shape (m, d)
     radius : float
         The longest step, and the unit of length: beyond it a quadratic model of the
@@ -89,11 +93,12 @@ def minimize_together(
     residual = _residual(value, gradient, radius)
     history = _History(m, d)
     n_iter = np.zeros(m, dtype=np.intp)
-    active = every[np.isfinite(value) & (residual > tol)]
+    active = every[np.isfinite(residual) & (residual > tol)]
     for _ in range(max_iter):
         if not active.size:
             break
         step = history.direction(active, gradient[active], radius)
+        step *= history.stretch[active, None]
         moved = _search(function, x, value, gradient, active, step, radius)
         new_x, new_value, new_gradient, progressed = moved
         history.append(active, new_x - x[active], new_gradient - gradient[active])
@@ -109,7 +114,8 @@ def minimize_together(
 
 def _residual(value: Array, gradient: Array, radius: float) -> Array:
     out: Array = np.linalg.norm(gradient, axis=1) * radius
-    return out / np.maximum(1.0, np.abs(value))
+    out = out / np.maximum(1.0, np.abs(value))
+    return np.where(np.isfinite(value) & np.isfinite(out), out, np.inf)
 
 
 def _search(
@@ -135,8 +141,10 @@ def _search(
         trial_f, trial_g = function(trial, active[todo])
         lower = trial_f <= f[todo] + ARMIJO * share[todo] * slope[todo]
         level = trial_f <= f[todo] + ROUNDING * np.maximum(1.0, np.abs(f[todo]))
-        flatter = np.linalg.norm(trial_g, axis=1) < 0.999 * steepness[todo]
-        good = np.isfinite(trial_f) & (lower | (level & flatter))
+        steep = np.linalg.norm(trial_g, axis=1)
+        flatter = steep < 0.999 * steepness[todo]
+        number = np.isfinite(trial_f) & np.isfinite(steep)
+        good = number & (lower | (level & flatter))
         done = todo[good]
         out_x[done], out_f[done], out_g[done] = (
             trial[good],
@@ -159,6 +167,7 @@ class _History:
         self.changes = np.zeros((MEMORY, m, d))
         self.inverse = np.zeros((MEMORY, m))  # zero where a pair is not used
         self.scale = np.zeros(m)  # zero: no pair yet
+        self.stretch = np.ones(m)  # by how much steps are longer than the model's
         self.count = 0
 
     def direction(self, active: Indices, gradient: Array, radius: float) -> Array:
@@ -190,6 +199,9 @@ class _History:
         squares = np.einsum("ij,ij->i", change, change)
         least = 1e-12 * np.sqrt(squares) * np.linalg.norm(step, axis=1)
         used = (along > least) & (along > 0.0)
+        # Where the function curves downwards no pair tells how far to go.
+        longer = np.minimum(STRETCH * self.stretch[active], MOST_STRETCH)
+        self.stretch[active] = np.where(used, 1.0, longer)
         k = self.count % MEMORY
         self.steps[k], self.changes[k], self.inverse[k] = 0.0, 0.0, 0.0
         rows = active[used]
@@ -203,4 +215,5 @@ class _History:
         had: NDArray[np.bool_] = self.scale[active] > 0.0
         self.inverse[:, rows] = 0.0
         self.scale[rows] = 0.0
+        self.stretch[rows] = 1.0
         return had

@@ -3,6 +3,7 @@ import re
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -12,8 +13,9 @@ import counterpoise
 from counterpoise import DirectTwinGP, TwinGP, WeightedGPR
 from counterpoise.datasets import make_articulated_pose
 from counterpoise.engine import memory_budget
-from counterpoise.learners.twin_gp.exact import ExactModel
-from counterpoise.learners.twin_gp.landmarks import LandmarkModel
+from counterpoise.learners.twin_gp.models import building
+from counterpoise.learners.twin_gp.models.exact import ExactModel
+from counterpoise.learners.twin_gp.models.landmarks import LandmarkModel
 
 DIVERGENCES = ["kl", "inverse-kl", "sharma-mittal"]
 
@@ -40,6 +42,7 @@ def test_answers_beat_the_mean_pose(divergence):
     assert error < 0.4 * mean
 
 
+@pytest.mark.filterwarnings("ignore:answers through landmarks")
 @pytest.mark.parametrize("divergence", DIVERGENCES)
 def test_permuted_rows_give_the_same_answers_to_the_bit(divergence):
     shift = chain()
@@ -137,16 +140,33 @@ def test_landmarks_answer_as_all_rows_do_and_say_how_far_off():
         whole.predict(shift.X_target) - marks.predict(shift.X_target), axis=1
     ).mean()
     assert 0.1 < far / marks.landmark_error_ < 10
-    few = twin(n_landmarks=30).fit(shift.X, shift.y)
+    with pytest.warns(UserWarning, match=r"answers through landmarks are .* raise n_l"):
+        few = twin(n_landmarks=30).fit(shift.X, shift.y)
     assert few.landmark_error_ > 5 * marks.landmark_error_
 
 
-def test_auto_takes_all_rows_where_landmarks_do_not_stand_for_them():
+def test_the_landmark_error_is_the_way_down_to_the_minimum_of_all_rows():
+    shift = chain(300, 5)
+    model = twin(n_landmarks=120, standardize_y=True).fit(shift.X, shift.y)
+    rows, settings = model.model_.rows, model.model_.settings
+    some = rows.X[np.linspace(0, 299, 20).astype(int)]
+    answers = model.solution_.x
+    exact = ExactModel.of(rows, settings).pose(some)
+    below = exact.solve(answers, np.arange(20), 1e-9).x
+    away = np.linalg.norm((below - answers) * shift.y.std(axis=0), axis=1)
+    assert model.landmark_error_ == pytest.approx(away.mean(), rel=1e-3)
+
+
+@pytest.mark.filterwarnings("ignore:TwinGP. NOT converged")
+def test_auto_takes_all_rows_where_landmarks_do_not_stand_for_them(monkeypatch):
     shift = chain(700, 5)
     assert isinstance(twin().fit(shift.X, shift.y).model_, LandmarkModel)
     narrow = twin(gamma_y=1e-4).fit(shift.X, shift.y)
     assert isinstance(narrow.model_, ExactModel)
     assert isinstance(twin().fit(shift.X[:300], shift.y[:300]).model_, ExactModel)
+    # Many rows are not affordable, however poor landmarks are.
+    monkeypatch.setattr(building, "SOME_ROWS", 600)
+    assert isinstance(narrow.fit(shift.X, shift.y).model_, LandmarkModel)
 
 
 def test_local_models_count_neighbors_by_weight():
@@ -181,6 +201,7 @@ def test_two_poses_of_an_ambiguous_silhouette_are_both_found():
     assert min(joint_error(mean, one)[0], joint_error(mean, other)[0]) > 250
 
 
+@pytest.mark.filterwarnings("ignore:answers through landmarks")
 @pytest.mark.parametrize("divergence", DIVERGENCES)
 @pytest.mark.parametrize("more", [{}, {"n_landmarks": 50}, {"n_neighbors": 40}])
 def test_the_divergence_is_least_at_the_answer_whatever_the_order(divergence, more):
@@ -300,9 +321,130 @@ def test_concentrated_weights_are_said():
 
 def test_answers_like_no_training_output_are_said():
     shift = chain()
-    model = twin(gamma_y=1.0, n_landmarks=None).fit(shift.X, shift.y)
+    with pytest.warns(ConvergenceWarning, match="training rows are like no training"):
+        model = twin(gamma_y=1.0, n_landmarks=None).fit(shift.X, shift.y)
     with pytest.warns(UserWarning, match="gamma_y = 1 is too large"):
         model.predict(shift.X_target)
+    assert not any(p.holds(1.0) for p in model.certify(shift.X_target, shift.y_target))
+
+
+def plain_data(n=200):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 4))
+    Y = np.column_stack([np.sin(X[:, 0]) + X[:, 1], X[:, 2] * X[:, 0], X[:, 3]])
+    return X, Y + 0.05 * rng.normal(size=Y.shape), rng.normal(size=(7, 4))
+
+
+@pytest.mark.filterwarnings("ignore:TwinGP. NOT converged")
+def test_answers_that_leave_the_outputs_are_said():
+    X, Y, _ = plain_data()
+    model = TwinGP(divergence="inverse-kl").fit(X, Y)
+    with pytest.warns(UserWarning, match=r"answers have left the training outputs"):
+        answers = model.predict(X)
+    assert np.abs(answers).max() > 1.5 * np.abs(Y).max()
+
+
+@pytest.mark.parametrize("more", [{}, {"n_neighbors": 50}, {"divergence": "kl"}])
+def test_inputs_like_no_training_input_are_answered_by_the_mean_and_said(more):
+    X, Y, X_test = plain_data()
+    model = TwinGP(**more).fit(X, Y)
+    both = np.vstack([X_test, 30 * np.sign(X_test)])
+    with pytest.warns(UserWarning, match=r"50\.0% of the rows are like no training"):
+        answers, nats = model.predict(both, return_uncertainty=True)
+    if "n_neighbors" not in more:
+        np.testing.assert_allclose(answers[7:], np.tile(Y.mean(axis=0), (7, 1)))
+    assert np.abs(answers).max() <= np.abs(Y).max()
+    # They are not the certain ones.
+    assert nats[7:].min() > nats[:7].max()
+    assert all(len(mode.outputs) == 1 for mode in model.modes(both[7:]))
+
+
+@pytest.mark.parametrize("more", [{}, {"n_neighbors": 60}, {"n_landmarks": 40}])
+def test_between_mirrored_rows_the_answer_takes_a_side(more):
+    z = np.random.default_rng(0).normal(size=(150, 3))
+    seen = np.column_stack([z[:, 0], z[:, 1], z[:, 2] ** 2])
+    model = TwinGP(**more).fit(np.vstack([seen, seen]), np.vstack([z, z * [1, 1, -1]]))
+    some = np.abs(z[:, 2]) > 0.5
+    answers = model.predict(seen[some][:20])
+    away = np.abs(np.abs(answers[:, 2]) - np.abs(z[some][:20, 2]))
+    assert np.median(away) < 0.05
+
+
+def test_a_saddle_is_no_mode():
+    y = np.linspace(-1, 1, 81)
+    model = TwinGP().fit(y[:, None] ** 2, y)
+    assert abs(abs(model.predict([[0.25]])[0]) - 0.5) < 0.01
+    (modes,) = model.modes([[0.25]])
+    assert np.sort(modes.outputs) == pytest.approx([-0.5, 0.5], abs=0.01)
+
+
+def test_answers_keep_what_is_constant_and_what_is_a_sum():
+    X, Y, X_test = plain_data()
+    whole = np.column_stack([Y, np.full(200, 0.1), Y[:, 0] + Y[:, 1]])
+    answers = TwinGP().fit(X, whole).predict(X_test)
+    np.testing.assert_allclose(answers[:, 3], 0.1, atol=1e-12)
+    np.testing.assert_allclose(answers[:, 4], answers[:, 0] + answers[:, 1], atol=1e-10)
+    plain = TwinGP().fit(X, np.column_stack([Y, Y[:, 0] + Y[:, 1]])).predict(X_test)
+    np.testing.assert_allclose(answers[:, [0, 1, 2, 4]], plain, atol=1e-6)
+
+
+@pytest.mark.parametrize("theta", [1e-8, 1e-5])
+def test_a_tiny_theta_is_kl_and_not_the_start(theta):
+    X, Y, X_test = plain_data()
+    limit = TwinGP(divergence="kl").fit(X, Y).predict(X_test)
+    start = TwinGP(divergence="kl").fit(X, Y).model_.pose(X_test).mean()
+    near = TwinGP(theta=theta).fit(X, Y).predict(X_test)
+    assert np.abs(near - limit).max() <= 20 * theta + 1e-6
+    assert np.abs(start - (limit - Y.mean(axis=0))).max() > 0.01
+
+
+def test_kl_ends_where_scipy_does_and_sharma_mittal_no_higher():
+    shift = chain(200, 15)
+    for divergence in ("kl", "sharma-mittal"):
+        model = twin(divergence=divergence, tol=1e-9).fit(shift.X, shift.y)
+        problems = model.model_.pose(shift.X_target)
+        answers, radius = problems.answers(1e-9), model.model_.settings.radius
+        for row in range(15):
+            which = np.array([row])
+
+            def loss(y, which=which, problems=problems, radius=radius):
+                value, gradient = problems.evaluate(y[None] * radius, which)
+                return value[0], gradient[0] * radius
+
+            start = problems.mean()[row] / radius
+            found = minimize(loss, start, jac=True, options={"gtol": 1e-10})
+            if divergence == "kl":
+                away = np.abs(found.x * radius - answers.x[row]).max()
+                assert away <= 1e-4 * shift.y.std()
+            else:
+                assert answers.value[row] <= found.fun + 0.05
+
+
+@pytest.mark.filterwarnings("ignore:the search")
+def test_the_fit_of_before_is_forgotten():
+    shift = chain(60)
+    model = WeightedGPR(search="holdout", random_state=0).fit(shift.X, shift.y)
+    assert hasattr(model, "cv_results_")
+    model.set_params(search=None).fit(shift.X, shift.y)
+    assert not hasattr(model, "cv_results_")
+    assert not hasattr(model, "holdout_score_")
+
+
+def test_a_copy_answers_as_its_model_was_fitted_whatever_was_set_since():
+    shift = chain(150, 10)
+    model = twin(divergence="kl").fit(shift.X, shift.y)
+    answers, proof = model.predict(shift.X_target), model.solution_.certificate
+    model.set_params(divergence="inverse-kl", n_landmarks=5)
+    copied = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(copied.predict(shift.X_target), answers)
+    assert copied.solution_.certificate == proof
+    assert copied.landmark_error_ == 0
+
+
+def test_weights_that_are_no_numbers_of_rows_are_said():
+    shift = chain(100)
+    with pytest.warns(UserWarning, match=r"a mean of 0\.01 and are used as given"):
+        twin().fit(shift.X, shift.y, np.full(100, 0.01))
 
 
 def test_a_tiny_ridge_is_said():

@@ -6,7 +6,8 @@ import pytest
 
 from counterpoise import DirectTwinGP, TwinGP, WeightedGPR, WeightedKNN
 from counterpoise.datasets import make_articulated_pose
-from counterpoise.learners.twin_gp.rows import Rows
+from counterpoise.engine import memory_budget
+from counterpoise.learners.twin_gp.models.rows import Rows
 from counterpoise.learners.twin_gp.search import Axis, search, splits
 
 
@@ -23,6 +24,7 @@ def quietly(model, *args, **more):
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="the search ended at the edge")
         warnings.filterwarnings("ignore", message="GPR is better")
+        warnings.filterwarnings("ignore", message="the search was still finding")
         return model.fit(*args, **more)
 
 
@@ -45,6 +47,14 @@ def test_groups_are_needed_where_they_are_asked_for():
         TwinGP(search="groups").fit(shift.X, shift.y)
     with pytest.raises(ValueError, match=re.escape("groups must have shape (40,)")):
         TwinGP(search="groups").fit(shift.X, shift.y, groups=[1, 2])
+    for wrong, message in (
+        ([None] + ["a"] * 39, "row 0 is None"),
+        ([1.0] * 39 + [np.nan], "row 39 is nan"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            TwinGP(search="groups").fit(shift.X, shift.y, groups=wrong)
+    with pytest.raises(TypeError, match="standardize_y must be True or False"):
+        TwinGP(standardize_y="no").fit(shift.X, shift.y)
 
 
 def test_the_search_finds_the_bottom_of_a_bowl():
@@ -66,23 +76,23 @@ def test_the_search_finds_the_bottom_of_a_bowl():
 
 
 def test_the_search_is_the_same_for_the_same_seed_and_better_than_the_rules():
-    shift = chain(120, 100)
+    shift = chain(250, 200)
     tuned = [
         quietly(
-            TwinGP(gamma_x=0.02, search="holdout", random_state=0), shift.X, shift.y
+            TwinGP(divergence="kl", search="holdout", random_state=0), shift.X, shift.y
         )
         for _ in range(2)
     ]
     first, second = (model.predict(shift.X_target) for model in tuned)
     assert np.array_equal(first, second)
-    plain = TwinGP(ridge_x=0.1, ridge_y=0.1).fit(shift.X, shift.y)
+    plain = TwinGP(divergence="kl").fit(shift.X, shift.y)
     error = np.linalg.norm(first - shift.y_target, axis=1).mean()
     other = np.linalg.norm(plain.predict(shift.X_target) - shift.y_target, axis=1)
     assert error < other.mean()
     best = tuned[0]
     assert best.holdout_score_ == best.cv_results_["score"].min()
     k = int(np.argmin(best.cv_results_["score"]))
-    assert best.cv_results_["param_theta"][k] == best.theta_
+    assert best.cv_results_["param_gamma_y"][k] == best.gamma_y_
     assert best.gpr_holdout_score_ > 0
 
 
@@ -94,27 +104,70 @@ def test_given_widths_are_kept():
     assert "param_gamma_x" not in model.cv_results_
 
 
-def test_importance_weighted_selection_scores_by_weight():
+@pytest.mark.parametrize("by_weight", [False, True])
+def test_scores_are_held_out_distances_by_weight_where_asked(by_weight):
     shift = chain(120)
-    weights = np.where(np.arange(120) < 60, 1.9, 0.1)
-    plain, weighted = (
-        quietly(
-            TwinGP(
-                divergence="kl", search="holdout", search_weights=flag, random_state=0
-            ),
+    weights = np.random.default_rng(0).gamma(1.0, 1.0, 120)
+    model = WeightedGPR(search="kfold", search_weights=by_weight, random_state=7)
+    quietly(model, shift.X, shift.y, weights)
+    merged = Rows.merged(shift.X, shift.y, weights)
+    seed = int(np.random.RandomState(7).randint(2**31 - 1))
+    total = count = 0.0
+    for fit, held in splits(merged, "kfold", seed, False):
+        some, out = merged.take(fit), merged.take(held)
+        again = WeightedGPR(gamma_x=model.gamma_x_, ridge_x=model.ridge_x_)
+        again.fit(some.X, some.Y, some.weight)
+        far = np.linalg.norm(again.predict(out.X) - out.Y, axis=1)
+        share = out.weight if by_weight else np.ones(len(out))
+        total, count = total + share @ far, count + share.sum()
+    assert model.holdout_score_ == pytest.approx(total / count, rel=1e-9)
+
+
+def test_the_chosen_numbers_are_those_of_the_best_candidate():
+    shift = chain(80)
+    model = quietly(TwinGP(search="holdout", random_state=0), shift.X, shift.y)
+    best = int(np.argmin(model.cv_results_["score"]))
+    for name in ("gamma_x", "gamma_y", "ridge_x", "ridge_y", "theta"):
+        assert model.cv_results_[f"param_{name}"][best] == getattr(model, f"{name}_")
+        assert getattr(model.model_.settings, name) == getattr(model, f"{name}_")
+
+
+def test_gpr_stands_beside_at_its_own_best_width():
+    shift = chain(80)
+    scores = {
+        gamma: quietly(
+            TwinGP(divergence="kl", gamma_x=gamma, search="holdout", random_state=0),
             shift.X,
             shift.y,
-            weights,
-        )
-        for flag in (False, True)
-    )
-    assert plain.holdout_score_ != weighted.holdout_score_
-    # The first round is the same candidates in the same order.
-    both = [model.cv_results_["score"][:20] for model in (plain, weighted)]
-    assert not np.allclose(*both)
+        ).gpr_holdout_score_
+        for gamma in (None, 5.0)
+    }
+    own = WeightedGPR(search="holdout", random_state=0)
+    quietly(own, shift.X, shift.y)
+    assert scores[None] == scores[5.0] == own.holdout_score_
 
 
-@pytest.mark.filterwarnings("ignore:the search ended at the edge")
+def test_a_local_model_is_searched_beside_a_local_gpr_without_a_large_factor():
+    shift = chain(200)
+    model = TwinGP(n_neighbors=15, gamma_y=1e-6, search="holdout", random_state=0)
+    with memory_budget(300_000):
+        quietly(model, shift.X, shift.y)
+    assert 0 < model.gpr_holdout_score_ < np.inf
+
+
+def test_an_edge_of_the_search_is_said_and_so_is_a_search_that_has_not_ended():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    with pytest.warns(UserWarning, match=r"at the edge of what it offers \(.*ridge_x"):
+        WeightedGPR(search="kfold", random_state=0).fit(X, X)
+    values = tuple(float(v) for v in range(40))
+    axes = {name: Axis(values, (2.0, 4.0, 6.0)) for name in "abc"}
+    short = search(axes, lambda c: 200.0 - sum(c.values()), budget=30)
+    assert short.exhausted
+    assert not search(axes, lambda c: 1.0, budget=80).exhausted
+
+
+@pytest.mark.filterwarnings("ignore:the search")
 def test_a_better_gpr_is_said():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 4))
@@ -142,6 +195,68 @@ def test_balls_hold_the_outputs_as_often_as_promised(model):
         far = np.linalg.norm(model.predict(shift.X_target) - shift.y_target, axis=1)
         held.append((far <= model.predict_set(shift.X_target, 0.8)).mean())
     assert 0.75 <= np.mean(held) <= 0.86
+
+
+@pytest.mark.parametrize(
+    "model", [TwinGP(standardize_y=True), WeightedGPR(), WeightedKNN(), DirectTwinGP()]
+)
+def test_radii_are_the_weighted_quantiles_of_what_was_kept_apart(model):
+    shift = chain(200)
+    rng = np.random.default_rng(0)
+    weights, own = rng.gamma(2.0, 1.0, 200), rng.gamma(2.0, 1.0, 30)
+    own[0] = 1e3
+    model.set_params(calibration=0.3, random_state=0).fit(shift.X, shift.y, weights)
+    fitted = {row.tobytes() for row in model.X_fit_}
+    held = np.array([row.tobytes() not in fitted for row in shift.X])
+    assert held.sum() == 60
+    far = np.linalg.norm(model.predict(shift.X[held]) - shift.y[held], axis=1)
+    order = np.argsort(far)
+    grown, scores = np.cumsum(weights[held][order]), far[order]
+    with pytest.warns(UserWarning, match=r"3\.3% of the radii are infinite"):
+        radii = model.predict_set(shift.X_target, 0.8, sample_weight=own)
+    for radius, weight in zip(radii, own, strict=True):
+        enough = np.flatnonzero(grown >= 0.8 * (grown[-1] + weight))
+        expected = scores[enough[0]] if enough.size else np.inf
+        assert radius == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("standardize_y", [False, True])
+def test_labels_kept_apart_touch_neither_fit_nor_search(standardize_y):
+    shift = chain(100)
+    model = WeightedGPR(
+        calibration=0.3,
+        random_state=0,
+        search="holdout",
+        standardize_y=standardize_y,
+    )
+    quietly(model, shift.X, shift.y)
+    fitted = {row.tobytes() for row in model.X_fit_}
+    held = np.array([row.tobytes() not in fitted for row in shift.X])
+    answers, scores = model.predict(shift.X_target), model.cv_results_["score"]
+    y = np.where(held[:, None], 10.0 * shift.y, shift.y)
+    quietly(model, shift.X, y)
+    assert np.array_equal(model.predict(shift.X_target), answers)
+    assert np.array_equal(model.cv_results_["score"], scores)
+
+
+@pytest.mark.filterwarnings("ignore:the weights have a mean")
+@pytest.mark.parametrize("each", [0.01, 1.0, 100.0])
+def test_equal_weights_make_the_radii_of_none(each):
+    shift = chain(100)
+    model = WeightedGPR(calibration=0.3, random_state=0)
+    plain = model.fit(shift.X, shift.y).predict_set(shift.X_target, 0.9)
+    # The 28th of 30 scores.
+    assert np.all(plain == np.sort(model.calibration_scores_)[27])
+    # The same model, since the ridge is that of a row of weight one.
+    model.set_params(ridge_x=1e-3 * each).fit(shift.X, shift.y, np.full(100, each))
+    np.testing.assert_allclose(model.predict_set(shift.X_target, 0.9), plain, rtol=1e-6)
+
+
+def test_too_few_calibration_rows_for_a_level_are_said():
+    shift = chain(40)
+    model = WeightedGPR(calibration=0.25, random_state=0).fit(shift.X, shift.y)
+    with pytest.warns(UserWarning, match=r"the 10 calibration rows.* level 0\.909"):
+        assert np.isinf(model.predict_set(shift.X_target, 0.95)).all()
 
 
 def test_under_shift_the_true_ratio_keeps_the_promise():

@@ -1,8 +1,9 @@
-"""What regressors of structured outputs share: the door, the search, the balls."""
+"""What regressors of structured outputs share: the door, the unit, the search."""
 
-import warnings
+import logging
 from abc import abstractmethod
 from collections.abc import Mapping
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -10,17 +11,17 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from counterpoise.learners.twin_gp.rows import Rows, column_variances
+from counterpoise.learners.twin_gp.balls import ConformalBalls
+from counterpoise.learners.twin_gp.models.rows import Rows, column_variances
 from counterpoise.learners.twin_gp.search import (
     KINDS,
     Axis,
-    distances,
+    Found,
     held_out_score,
     search,
     splits,
 )
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.numerics.quantiles import quantiles_below_infinity
 from counterpoise.samples.effective_size import effective_sample_size
 from counterpoise.validation import (
     as_responses,
@@ -30,23 +31,29 @@ from counterpoise.validation import (
     estimator_matrix,
     warn_user,
 )
+from counterpoise.validation.frames import is_missing
 
 # Fewer rows than this, counted by what their weights are worth, make a small model.
 FEW_ROWS = 30
 # Weights worth this share of the rows or more are as good as equal.
 AS_GOOD_AS_EQUAL = 0.999
+# Weights of a mean outside of this are hardly meant as numbers of rows.
+USUAL_MEANS = 0.1, 1e4
+
+_log = logging.getLogger("counterpoise")
 
 
-class StructuredRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class StructuredRegressor(
+    ConformalBalls, MultiOutputMixin, RegressorMixin, BaseEstimator
+):
     """Rows in, a vector of outputs out, with weights, search and conformal balls.
 
-    A method says what it searches (`_axes`), how it fits (`_build`) and what it
-    answers (`_answers`); all else is here.
+    A method says what it searches (`_axes`), how it fits (`_build`), what it answers
+    (`_answers`) and what is proved (`_judge`); all else is here.
     """
 
     search: str | None
     search_weights: bool
-    calibration: float
     random_state: Any
     standardize_y: bool
 
@@ -63,12 +70,20 @@ class StructuredRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """Return the numbers that the parameters say, rules applied."""
 
     @abstractmethod
+    def _number_names(self) -> tuple[str, ...]:
+        """Return what the numbers of a model are called."""
+
+    @abstractmethod
     def _build(self, rows: Rows, numbers: Mapping[str, float], final: bool) -> Any:
         """Return a model of the rows; a rough one will do unless it is the final."""
 
     @abstractmethod
     def _answers(self, model: Any, X: Array, final: bool) -> Array:
-        """Return the outputs at rows, on the scale of the model."""
+        """Return the outputs at rows, on the scale of the model, without a warning."""
+
+    @abstractmethod
+    def _judge(self, model: Any) -> None:
+        """Keep what is proved about a model that was just fitted, and warn."""
 
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
@@ -92,93 +107,40 @@ class StructuredRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """
         self._check_common()
         self._check_parameters()
+        self._forget()
         X = estimator_matrix(self, X, reset=True)
         Y = as_responses(y, len(X), multi_output=True)
         weights = as_weights(sample_weight, len(X))
         self._one_output = Y.ndim == 1
         Y = Y.reshape(len(X), -1)
-        places = None
-        if groups is not None:
-            places = _places(groups, len(X))
-        self.y_scale_ = _scales(Y, weights, self.standardize_y)
-        rows = Rows.merged(X, Y / self.y_scale_, weights, places)
+        places = None if groups is None else _places(groups, len(X))
         self._judge_weights(weights[weights > 0.0], Y.shape[1])
-        rows, held = self._kept_apart(rows)
-        self.n_outputs_ = Y.shape[1]
-        self.constant_ = _is_constant(rows)
-        self.y_center_ = rows.mean
-        rows = rows.centred(self.y_center_)
-        held = held if held is None else held.centred(self.y_center_)
-        if self.search is not None and not self.constant_:
+        whole = Rows.merged(X, Y, weights, places)
+        rows, held = self._kept_apart(whole, self._seed())
+        rows = self._in_units(rows)
+        if self.search is not None:
             self._search(rows, groups is not None)
         else:
             self._keep_numbers(self._given(rows))
         self.X_fit_, self.y_fit_, self.sample_weight_ = rows.X, rows.Y, rows.weight
+        self.fitted_with_ = self.get_params(deep=False)
         self.model_ = self._build(rows, self._numbers(), True)
+        self._judge(self.model_)
         self._calibrate(held)
         return self
 
-    def predict_set(
-        self, X: Any, level: float = 0.9, *, sample_weight: Any = None
-    ) -> Array:
-        r"""Return the radii of balls around `predict(X)` that hold the outputs.
-
-        The radius of a row of weight w is the `level` quantile of
-
-        .. math:: \sum_i p_i \delta_{r_i} + p\,\delta_\infty, \qquad
-            p_i \propto w_i,\; p \propto w,
-
-        over the rows that `calibration` kept out of the fit, with :math:`r_i` their
-        distances from their answers. With the density ratio as weights, the ball
-        holds the output of a target row with a chance of at least `level`.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (m, d)
-        level : float
-            The share of outputs to be held.
-        sample_weight : array of shape (m,), optional
-            The rows' own weights, on the scale of those of `fit` (a weighter's
-            `weigh(X)`); needed where the model was fitted with weights.
-
-        Returns
-        -------
-        array of shape (m,)
-            Euclidean over all outputs, in their unit; infinite where the row's weight
-            exceeds what the calibration rows can outweigh.
-        """
-        check_is_fitted(self)
-        X = estimator_matrix(self, X, reset=False)
-        check_number("level", level, low=0.0, high=1.0, closed="neither")
-        if not len(self.calibration_scores_):
-            raise ValueError(
-                "predict_set needs rows kept out of the fit: set calibration to their "
-                "share, such as 0.25"
-            )
-        if sample_weight is None and self.weighted_:
-            raise ValueError(
-                "the model was fitted with weights: predict_set needs sample_weight, "
-                "the weights of the rows of X on the same scale"
-            )
-        weights = as_weights(sample_weight, len(X))
-        radius = quantiles_below_infinity(
-            self.calibration_scores_, self.calibration_weights_, weights, level
-        )
-        endless = float(np.isinf(radius).mean())
-        if endless > 0.0:
-            warn_user(
-                f"{endless:.1%} of the radii are infinite: the weights of these rows "
-                "exceed what the calibration rows can outweigh at this level"
-            )
-        return radius
+    def _in_units(self, rows: Rows) -> Rows:
+        """Return the rows with outputs around zero, of unit variance where asked."""
+        self.n_outputs_ = rows.Y.shape[1]
+        self.y_scale_ = _scales(rows, self.standardize_y)
+        rows = rows.with_outputs(rows.Y / self.y_scale_)
+        self.constant_ = _is_constant(rows)
+        self.y_center_ = rows.mean
+        return rows.with_outputs(rows.Y - self.y_center_)
 
     def _numbers(self) -> dict[str, float]:
         """Return the numbers in use."""
         return {name: getattr(self, f"{name}_") for name in self._number_names()}
-
-    @abstractmethod
-    def _number_names(self) -> tuple[str, ...]:
-        """Return what the numbers of a model are called."""
 
     def _keep_numbers(self, numbers: Mapping[str, float]) -> None:
         for name in self._number_names():
@@ -188,7 +150,9 @@ class StructuredRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """Return the model, made again from its rows after copying or loading."""
         check_is_fitted(self)
         if not hasattr(self, "model_"):
-            self.model_ = self._build(self._rows(), self._numbers(), True)
+            # Parameters may have been set since.
+            then = copy(self).set_params(**self.fitted_with_)
+            self.model_ = then._build(self._rows(), self._numbers(), True)
         return self.model_
 
     def _rows(self) -> Rows:
@@ -200,29 +164,56 @@ class StructuredRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         state.pop("model_", None)
         return state
 
+    def _forget(self) -> None:
+        """Drop what a search of an earlier fit has left."""
+        for name in ("cv_results_", "holdout_score_", "gpr_holdout_score_"):
+            if hasattr(self, name):
+                delattr(self, name)
+
     def _out(self, Y: Array) -> Array:
         """Return answers in the unit and the shape of the outputs of `fit`."""
         Y = (Y + self.y_center_) * self.y_scale_
         return Y[:, 0] if self._one_output else Y
 
+    def _answer_in_units(self, X: Array) -> Array:
+        Y = self._answers(self.model_, X, True)
+        return (Y + self.y_center_) * self.y_scale_
+
     def _search(self, rows: Rows, grouped: bool) -> None:
         assert self.search is not None
+        given = self._given(rows)
+        if self.constant_:
+            self._keep_numbers(given)
+            self.holdout_score_, self.cv_results_ = 0.0, {"score": np.zeros(0)}
+            return
         parts = splits(rows, self.search, self._seed(), grouped)
         axes, tied = self._axes(rows)
-        given = self._given(rows)
         found = search(axes, lambda c: self._held_out(rows, parts, given | c), tied)
         self._keep_numbers(given | found.best)
         self.cv_results_ = found.results
         self.holdout_score_ = found.score
+        self._warn_of_search(found)
+        self._compare(rows, parts, found.score)
+
+    def _warn_of_search(self, found: Found) -> None:
         if found.edges:
             chosen = ", ".join(
                 f"{name} = {found.best[name]:.3g}" for name in found.edges
             )
             warn_user(
                 f"the search ended at the edge of what it offers ({chosen}): better "
-                "values may lie beyond"
+                f"values may lie beyond{self._beyond(found.best)}"
             )
-        self._compare(rows, parts, found.score)
+        if found.exhausted:
+            warn_user(
+                f"the search was still finding better values after "
+                f"{len(found.results['score'])} candidates: fix a width, or search "
+                "again around the chosen ones"
+            )
+
+    def _beyond(self, best: Mapping[str, float]) -> str:
+        """Return advice about what lies beyond an edge, if there is any."""
+        return ""
 
     def _compare(
         self, rows: Rows, parts: list[tuple[Indices, Indices]], score: float
@@ -241,37 +232,9 @@ class StructuredRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         try:
             score = held_out_score(rows, parts, answers, self.search_weights)
         except np.linalg.LinAlgError:
-            return np.inf
+            score = np.inf
+        _log.info("%s: held-out distance %.5g", type(self).__name__, score)
         return score if np.isfinite(score) else np.inf
-
-    def _kept_apart(self, rows: Rows) -> tuple[Rows, Rows | None]:
-        """Return the rows to fit to, and those to calibrate on."""
-        if self.calibration == 0.0:
-            return rows, None
-        names, group = np.unique(rows.group, return_inverse=True)
-        n_held = round(self.calibration * names.size)
-        if not 0 < n_held < names.size:
-            raise ValueError(
-                f"calibration = {self.calibration:g} of {names.size} different rows or "
-                f"groups leaves {n_held} to calibrate on and {names.size - n_held} to "
-                "fit to"
-            )
-        chance = np.random.default_rng(self._seed()).permutation(names.size)
-        held = np.isin(group, chance[:n_held])
-        return rows.take(np.flatnonzero(~held)), rows.take(np.flatnonzero(held))
-
-    def _calibrate(self, held: Rows | None) -> None:
-        self.calibration_scores_ = self.calibration_weights_ = np.empty(0)
-        if held is None:
-            return
-        with warnings.catch_warnings():
-            # What is wrong with answers is said where they are asked for.
-            warnings.simplefilter("ignore")
-            answers = self._answers(self.model_, held.X, True)
-        far = distances(held.Y * self.y_scale_, answers * self.y_scale_)
-        order = np.argsort(far, kind="stable")
-        self.calibration_scores_ = far[order]
-        self.calibration_weights_ = held.weight[order]
 
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -280,6 +243,14 @@ class StructuredRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         size = effective_sample_size(weights)
         self.effective_sample_size_ = size
         self.weighted_ = size < AS_GOOD_AS_EQUAL * len(weights)
+        self.usual_weight_ = float(weights.mean())
+        low, high = USUAL_MEANS
+        if not low <= self.usual_weight_ <= high:
+            warn_user(
+                f"the weights have a mean of {self.usual_weight_:.3g} and are used as "
+                "given, as numbers of rows: divide them by their mean unless that is "
+                "meant"
+            )
         least = max(2 * n_outputs, FEW_ROWS)
         if self.weighted_ and size < least:
             warn_user(
@@ -292,21 +263,35 @@ class StructuredRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         if self.search is not None:
             check_choice("search", self.search, KINDS)
         check_number("calibration", self.calibration, low=0.0, high=1.0, closed="left")
+        for name in ("standardize_y", "search_weights"):
+            if not isinstance(getattr(self, name), bool | np.bool_):
+                raise TypeError(
+                    f"{name} must be True or False, got {getattr(self, name)!r}"
+                )
 
 
 def _places(groups: Any, n: int) -> Indices:
     labels = np.asarray(groups)
     if labels.shape != (n,):
         raise ValueError(f"groups must have shape ({n},), got {labels.shape}")
-    return np.unique(labels, return_inverse=True)[1]
+    for row, label in enumerate(labels.tolist()):
+        if is_missing(label):
+            raise ValueError(
+                f"groups must name a group in every row, row {row} is {label!r}"
+            )
+    try:
+        return np.unique(labels, return_inverse=True)[1]
+    except TypeError:
+        kinds = ", ".join(sorted({type(label).__name__ for label in labels}))
+        raise ValueError(f"groups must be of one type, got {kinds}") from None
 
 
-def _scales(Y: Array, weights: Array, standardize: bool) -> Array:
+def _scales(rows: Rows, standardize: bool) -> Array:
     """Return what to divide every output by; one for constant ones."""
     if not standardize:
-        return np.ones(Y.shape[1])
-    scale = np.sqrt(column_variances(Y, weights))
-    return np.where(scale > 1e-12 * np.abs(Y).max(axis=0), scale, 1.0)
+        return np.ones(rows.Y.shape[1])
+    scale = np.sqrt(column_variances(rows.Y, rows.weight))
+    return np.where(scale > 1e-12 * np.abs(rows.Y).max(axis=0), scale, 1.0)
 
 
 def _is_constant(rows: Rows) -> bool:

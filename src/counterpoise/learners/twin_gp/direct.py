@@ -2,26 +2,28 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from counterpoise.learners.twin_gp.base import StructuredRegressor
-from counterpoise.learners.twin_gp.blocks import in_blocks
-from counterpoise.learners.twin_gp.factors import products
-from counterpoise.learners.twin_gp.gpr import RHO as RHO_X
-from counterpoise.learners.twin_gp.gpr import RIDGE, certified_dual, gamma_axis
-from counterpoise.learners.twin_gp.inputs import (
+from counterpoise.learners.twin_gp.gpr import INSTEAD, certified_dual, warn_unproved
+from counterpoise.learners.twin_gp.models.blocks import check_factors_fit, in_blocks
+from counterpoise.learners.twin_gp.models.factors import products
+from counterpoise.learners.twin_gp.models.inputs import (
     InputPart,
     input_kernel,
     output_kernel,
 )
-from counterpoise.learners.twin_gp.rows import Rows, Settings, width_rule
+from counterpoise.learners.twin_gp.models.nearest import first_ones, lightest, too_light
+from counterpoise.learners.twin_gp.models.rows import Rows, Settings
 from counterpoise.learners.twin_gp.search import Axis
+from counterpoise.learners.twin_gp.widths import check_widths, given_widths, twin_axes
 from counterpoise.numerics.arrays import Array
-from counterpoise.validation import check_integer, check_number, estimator_matrix
+from counterpoise.validation import check_integer, estimator_matrix, warn_user
 
-RHO_Y = (0.12, 0.18, 0.25, 0.35, 0.5, 0.7, 1.0, 1.7, 3.0, 5.5, 10.0)
 # Similarities are kept inside these, so that their logarithms are finite.
 LEAST, MOST = 1e-12, 1.0 - 1e-9
 
@@ -30,6 +32,16 @@ LEAST, MOST = 1e-12, 1.0 - 1e-9
 class _Direct:
     inputs: InputPart
     S_y: Array
+    n_rows: int
+
+    @property
+    def rows(self) -> Rows:
+        return self.inputs.rows
+
+    @cached_property
+    def most(self) -> int:
+        """The most rows that can be needed to reach their number by weight."""
+        return lightest(self.rows.weight, self.n_rows)
 
 
 class DirectTwinGP(StructuredRegressor):
@@ -42,8 +54,9 @@ class DirectTwinGP(StructuredRegressor):
         m = \frac{-e_x + \sqrt{e_x^2 + 4 a c_y}}{2a}, \quad a = u'S_y u,
 
     divided by the roots of the weights. The answer is the mean of the rows with the
-    largest similarities, by the shares :math:`-1/\log k_i` (the inverse of their
-    squared distances). Fit :math:`N^3/3`, predict :math:`2 N^2` a row.
+    largest similarities, by the shares :math:`-w_i/\log k_i` (weights over squared
+    distances). Where an input is so far from all rows that it asks for none, it is the
+    weighted mean of all outputs. Fit :math:`N^3/3`, predict :math:`2 N^2` a row.
 
     Parameters
     ----------
@@ -52,7 +65,8 @@ class DirectTwinGP(StructuredRegressor):
     ridge_x, ridge_y : float
         Noise of a row of weight one, in units of the signal's variance.
     n_rows : int
-        How many rows are averaged.
+        How many rows are averaged, counted by their weights; of the last one only what
+        is left of the number is used.
     standardize_y : bool
         Whether outputs are divided by their standard deviations.
     search : {"holdout", "kfold", "groups"} or None
@@ -113,7 +127,13 @@ class DirectTwinGP(StructuredRegressor):
         """Return the outputs at rows, and on request the inputs' variance e_x."""
         model = self._live()
         X = estimator_matrix(self, X, reset=False)
-        out = self._out(self._answers(model, X, True))
+        answers, lost = _solve(model, X)
+        if lost.any():
+            warn_user(
+                f"{lost.mean():.1%} of the rows are like no training input (gamma_x = "
+                f"{self.gamma_x_:.3g}): their answers are the mean of all outputs"
+            )
+        out = self._out(answers)
         if not return_uncertainty:
             return out
         part = model.inputs
@@ -124,11 +144,7 @@ class DirectTwinGP(StructuredRegressor):
         )
 
     def _check_parameters(self) -> None:
-        for name in ("gamma_x", "gamma_y"):
-            value = getattr(self, name)
-            check_number(name, value, low=0.0, closed="neither", options=[None])
-        for name in ("ridge_x", "ridge_y"):
-            check_number(name, getattr(self, name), low=0.0, closed="neither")
+        check_widths(self, self._number_names())
         check_integer("n_rows", self.n_rows, low=1)
 
     def _number_names(self) -> tuple[str, ...]:
@@ -143,21 +159,41 @@ class DirectTwinGP(StructuredRegressor):
     def _build(self, rows: Rows, numbers: Mapping[str, float], final: bool) -> Any:
         settings = Settings("kl", 0.0, **numbers)
         rows = rows.heard(min(settings.ridge_x, settings.ridge_y))
+        # The certificate makes the kernel of the inputs a second time.
+        check_factors_fit(len(rows), 3 if final else 2, INSTEAD)
         S_x, S_y = input_kernel(rows, settings), output_kernel(rows, settings)
-        model = _Direct(InputPart.of(rows, settings, S_x), S_y)
-        if final:
-            self.solution_ = certified_dual(model.inputs)
-        return model
+        return _Direct(InputPart.of(rows, settings, S_x), S_y, self.n_rows)
+
+    def _judge(self, model: Any) -> None:
+        self.solution_ = certified_dual(model.inputs)
+        warn_unproved("DirectTwinGP", self.solution_, model.inputs)
+        light = too_light("n_rows", model.rows.weight, model.n_rows)
+        if light is not None:
+            warn_user(light)
 
     def _answers(self, model: Any, X: Array, final: bool) -> Array:
-        count = min(self.n_rows, len(model.inputs.rows))
-        return in_blocks(
-            lambda part: _answer(model, part, count), X, 64 * len(model.inputs.rows)
-        )
+        return _solve(model, X)[0]
 
 
-def _answer(model: _Direct, X: Array, count: int) -> Array:
-    inputs, rows = model.inputs, model.inputs.rows
+def _solve(model: _Direct, X: Array) -> tuple[Array, NDArray[np.bool_]]:
+    """Return the outputs at rows, and which rows are like no training input."""
+
+    def answer(part: Array) -> Array:
+        k = _similarities(model, part)
+        out = _mean_of_first(model, k)
+        # Otherwise the rows that happen to come first would be averaged.
+        out[k.max(axis=1) <= LEAST] = np.nan
+        return out
+
+    out = in_blocks(answer, X, 64 * len(model.rows) + 64 * model.most)
+    lost = np.isnan(out[:, 0])
+    out[lost] = model.rows.mean
+    return out, lost
+
+
+def _similarities(model: _Direct, X: Array) -> Array:
+    """Return which similarities to the training outputs the inputs ask for, (m, N)."""
+    inputs = model.inputs
     h = inputs.factor.forward(inputs.similarities(X))
     e_x = inputs.schur(h)
     u = inputs.factor.backward(h)
@@ -166,38 +202,17 @@ def _answer(model: _Direct, X: Array, count: int) -> Array:
     c_y = 1.0 + inputs.settings.ridge_y
     # The root in the form that does not cancel where a is small.
     m = 2.0 * c_y / (e_x + np.sqrt(e_x * e_x + 4.0 * a * c_y))
-    k = np.clip(m[:, None] * q / rows.root, LEAST, MOST)
-    share = -1.0 / np.log(k)
-    near = np.argsort(-share, axis=1, kind="stable")[:, :count]
-    share = np.take_along_axis(share, near, axis=1)
+    q *= m[:, None]
+    q /= inputs.rows.root
+    return q
+
+
+def _mean_of_first(model: _Direct, k: Array) -> Array:
+    """Return the mean of the most similar rows' outputs."""
+    weight = model.rows.weight
+    first, used = first_ones(-k, weight, model.n_rows, model.most)
+    like = np.clip(np.take_along_axis(k, first, axis=1), LEAST, MOST)
+    share = np.zeros_like(k)
+    np.put_along_axis(share, first, -used / np.log(like), axis=1)
     share /= share.sum(axis=1)[:, None]
-    return np.einsum("mk,mkd->md", share, rows.Y[near])
-
-
-def given_widths(model: Any, rows: Rows) -> dict[str, float]:
-    """Return widths and ridges that the parameters say, rules applied."""
-    gamma_x, gamma_y = model.gamma_x, model.gamma_y
-    if gamma_x is None:
-        gamma_x = width_rule(rows.X, rows.weight)
-    if gamma_y is None:
-        gamma_y = width_rule(rows.Y, rows.weight)
-    return {
-        "gamma_x": float(gamma_x),
-        "gamma_y": float(gamma_y),
-        "ridge_x": float(model.ridge_x),
-        "ridge_y": float(model.ridge_y),
-    }
-
-
-def twin_axes(model: Any, rows: Rows) -> tuple[dict[str, Axis], dict[str, str]]:
-    """Return widths, where none are given, and ridges to choose from."""
-    axes: dict[str, Axis] = {}
-    if model.gamma_x is None:
-        first = (0.5, 1.0, 2.0, 3.0)
-        axes["gamma_x"] = gamma_axis(rows.X, rows.weight, RHO_X, first)
-    if model.gamma_y is None:
-        first = (0.35, 0.5, 1.0, 3.0)
-        axes["gamma_y"] = gamma_axis(rows.Y, rows.weight, RHO_Y, first)
-    axes["ridge_x"] = Axis(RIDGE, (1e-4, 1e-3, 1e-2, 1e-1))
-    axes["ridge_y"] = axes["ridge_x"]
-    return axes, {"ridge_y": "ridge_x"}
+    return share @ model.rows.Y

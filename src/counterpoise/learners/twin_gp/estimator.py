@@ -1,6 +1,7 @@
 """Twin Gaussian processes, for outputs that belong together."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,19 +9,24 @@ from sklearn.exceptions import ConvergenceWarning
 
 from counterpoise.convex.certificate import Certificate
 from counterpoise.convex.solve import Solution
+from counterpoise.learners.twin_gp.answers import Answers, solve, warn_of_answers
 from counterpoise.learners.twin_gp.base import StructuredRegressor
-from counterpoise.learners.twin_gp.blocks import blocks
-from counterpoise.learners.twin_gp.building import build, build_rough, judge
-from counterpoise.learners.twin_gp.direct import given_widths, twin_axes
-from counterpoise.learners.twin_gp.divergence import divergences
-from counterpoise.learners.twin_gp.gpr import build_gpr, gpr_answers, gpr_axes
-from counterpoise.learners.twin_gp.losses import DIVERGENCES, of_order
-from counterpoise.learners.twin_gp.modes import Modes, minima
-from counterpoise.learners.twin_gp.problems import Proof, together
-from counterpoise.learners.twin_gp.rows import Rows, Settings
+from counterpoise.learners.twin_gp.gpr import build_gpr, gpr_answers
+from counterpoise.learners.twin_gp.models.blocks import blocks, in_blocks
+from counterpoise.learners.twin_gp.models.building import build, build_rough, judge
+from counterpoise.learners.twin_gp.models.divergence import divergences
+from counterpoise.learners.twin_gp.models.local import LocalModel
+from counterpoise.learners.twin_gp.models.losses import DIVERGENCES, of_order
+from counterpoise.learners.twin_gp.models.modes import Modes, minima
+from counterpoise.learners.twin_gp.models.rows import Rows, Settings, column_variances
 from counterpoise.learners.twin_gp.search import Axis, held_out_score, search
+from counterpoise.learners.twin_gp.widths import (
+    check_widths,
+    given_widths,
+    gpr_axes,
+    twin_axes,
+)
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.numerics.kernels import nearest_distance
 from counterpoise.validation import (
     as_responses,
     check_choice,
@@ -31,10 +37,8 @@ from counterpoise.validation import (
 )
 
 THETAS = (0.03, 0.1, 0.3, 0.6, 0.85)
-# Ridges below this leave no digits of a Schur complement.
-SMALLEST_RIDGE = 1e-8
-# An answer whose most similar training output is below this has not moved for a reason.
-UNLIKE = 1e-6
+# Landmarks are poor if answers are off by more than this share of the outputs' spread.
+POOR_ANSWERS = 0.05
 # In a search answers need not be better than this.
 ROUGH_TOL, ROUGH_STEPS = 1e-4, 20
 
@@ -50,8 +54,8 @@ class TwinGP(StructuredRegressor):
 
     bordered by :math:`s_x = D k_x(X, x)`, :math:`s_y(y) = D k_y(Y, y)` and the corners
     :math:`1 + l`. The answer minimises the divergence between them over y. Where
-    several outputs fit one input it is one of them; regression gives their mean, which
-    may be no output at all.
+    several outputs fit one input "sharma-mittal" takes one of them; regression gives
+    their mean, which may be no output at all, and "kl" hardly leaves it.
 
     Parameters
     ----------
@@ -66,11 +70,11 @@ class TwinGP(StructuredRegressor):
         Noise of a row of weight one, in units of the signal's variance.
     n_landmarks : "auto", int or None
         Outputs that stand for the output kernel, which make an evaluation free of the
-        number of rows; None: all rows. "auto": at most 400, and all rows where they are
-        few or landmarks do not stand for them.
+        number of rows; None: all rows. "auto": at most 400, and all rows up to 500, or
+        up to 2000 where landmarks do not stand for them.
     n_neighbors : int or None
         A model a test row, on so many nearest rows counted by weight, where there are
-        too many rows for one factor.
+        too many rows for one factor; `n_landmarks` then says nothing.
     standardize_y : bool
         Whether outputs are divided by their standard deviations.
     search : {"holdout", "kfold", "groups"} or None
@@ -94,9 +98,12 @@ class TwinGP(StructuredRegressor):
         Answers at twenty training inputs and their certificate: mean values, and the
         largest residual.
     landmark_error_ : float or None
-        Mean distance of these answers from those of all rows; None for neighbours.
+        Mean distance of these answers from the minima of the loss of all rows that lie
+        nearest down from them; None for neighbours.
     holdout_score_, gpr_holdout_score_ : float
-        Mean held-out distance of the best candidate, and of the best GPR.
+        Mean held-out distance of the best candidate, and of the best GPR; of
+        standardised outputs where `standardize_y`. Candidates are solved roughly
+        (landmarks, twenty steps).
     cv_results_ : dict of arrays
         Of all candidates.
     effective_sample_size_ : float
@@ -104,9 +111,10 @@ class TwinGP(StructuredRegressor):
     Notes
     -----
     Weights are used as given: weight k is the row k times and weight zero its absence,
-    so :math:`w \to cw` is `ridge` divided by c. Weights of mean one need nothing. The
-    ridge comes after the weights; as printed by Chapaneri and Jayaswal, before them,
-    the weights cancel exactly and answers are the unweighted ones.
+    as if all ridges but those of the test row's corner were divided by it. Weights of
+    mean one need nothing. The ridge comes after the weights; as printed by Chapaneri
+    and Jayaswal, before them, the weights cancel exactly and answers are the unweighted
+    ones.
 
     Sharma and Mittal's second parameter, the order, is a strictly growing map of the
     divergence: it never changes an answer, so it is no parameter here and belongs to
@@ -116,6 +124,15 @@ class TwinGP(StructuredRegressor):
     over all y. `predict(X, return_uncertainty=True)` gives how far above it the answer
     is, in nats: a bound of its distance to the global minimum, and a measure of
     certainty, zero only where similarities of inputs and outputs agree.
+
+    An input that is like no training input asks for an output that is like none, and
+    there are many of these: such rows are answered by the GPR mean, with a warning.
+    Answers stay in the affine hull of the training outputs. The search starts at the
+    GPR mean, a thousandth of the kernel's width towards the likest row's output, since
+    between mirrored rows the mean is a saddle.
+
+    A copy or a loaded model keeps the rows alone and makes its factors again when it is
+    first asked. Long searches report every candidate to the logger "counterpoise".
 
     Weights help where the model is too smooth, where outputs shift
     (`TargetShiftWeights`), and where a budget of rows is drawn by them; a tuned model
@@ -191,14 +208,18 @@ class TwinGP(StructuredRegressor):
         model = self._live()
         X = estimator_matrix(self, X, reset=False)
         if self.constant_:
-            out = self._out(np.tile(self._rows().mean, (len(X), 1)))
+            out = self._out(self._answers(model, X, True))
             return (out, np.zeros(len(X))) if return_uncertainty else out
-        answers, proofs = self._solve(model, X, return_uncertainty)
-        self._judge_answers(answers)
-        out = self._out(answers)
-        if not return_uncertainty:
-            return out
-        return out, together(proofs).gap
+        found = [
+            solve(model, part, self.tol, return_uncertainty)
+            for part in blocks(X, model.row_bytes())
+        ]
+        answers = Answers(
+            *(np.concatenate(parts) for parts in zip(*found, strict=True))
+        )
+        warn_of_answers(answers, self._rows(), self.gamma_y_, self.tol)
+        out = self._out(answers.outputs)
+        return (out, answers.nats) if return_uncertainty else out
 
     def certify(self, X: Any, Y: Any) -> list[Certificate]:
         """Return what is proved about answers, whoever found them, a row each.
@@ -239,7 +260,7 @@ class TwinGP(StructuredRegressor):
         X = estimator_matrix(self, X, reset=False)
         check_integer("n_starts", n_starts, low=1)
         if self.constant_:
-            mean, none = self._out(self._rows().mean[None]), np.zeros(1)
+            mean, none = self._out(np.zeros((1, self.n_outputs_))), np.zeros(1)
             return [Modes(mean, none, none) for _ in range(len(X))]
         found = (minima(model, x, n_starts, self.tol) for x in X)
         return [Modes(self._out(one.outputs), one.losses, one.gaps) for one in found]
@@ -275,49 +296,10 @@ class TwinGP(StructuredRegressor):
             raise ValueError(f"Y has {Y.shape[1]} outputs, fit had {self.n_outputs_}")
         return X, Y / self.y_scale_ - self.y_center_
 
-    def _solve(self, model: Any, X: Array, proved: bool) -> tuple[Array, list[Proof]]:
-        answers, proofs, residual = [], [], []
-        for part in blocks(X, model.row_bytes()):
-            problems = model.pose(part)
-            found = problems.solve(self.tol)
-            answers.append(found.x)
-            residual.append(found.residual)
-            if proved:
-                proofs.append(problems.prove(found.x))
-        worst = np.concatenate(residual)
-        short = worst > self.tol
-        if short.any():
-            warn_user(
-                f"{int(short.sum())} of {len(X)} answers did not reach tol = "
-                f"{self.tol:g}: their scaled gradients go up to {worst.max():.1e}; "
-                "raise the ridges or accept a larger tol",
-                ConvergenceWarning,
-            )
-        return np.concatenate(answers), proofs
-
-    def _judge_answers(self, answers: Array) -> None:
-        far = nearest_distance(answers, self.y_fit_)
-        unlike = float((np.exp(-self.gamma_y_ * far**2) < UNLIKE).mean())
-        if unlike > 0.0:
-            warn_user(
-                f"{unlike:.1%} of the answers are like no training output: gamma_y = "
-                f"{self.gamma_y_:.3g} is too large for them, and they say no more than "
-                "the GPR mean they started from"
-            )
-
     def _check_parameters(self) -> None:
         check_choice("divergence", self.divergence, DIVERGENCES)
         _check_theta(self.theta)
-        for name in ("gamma_x", "gamma_y"):
-            value = getattr(self, name)
-            check_number(name, value, low=0.0, closed="neither", options=[None])
-        for name in ("ridge_x", "ridge_y"):
-            ridge = check_number(name, getattr(self, name), low=0.0, closed="neither")
-            if ridge < SMALLEST_RIDGE:
-                warn_user(
-                    f"{name} = {ridge:g} is below {SMALLEST_RIDGE:g}: rounding may "
-                    "decide the answers"
-                )
+        check_widths(self, ("gamma_x", "gamma_y", "ridge_x", "ridge_y"))
         check_integer("n_landmarks", self.n_landmarks, low=1, options=["auto", None])
         check_integer("n_neighbors", self.n_neighbors, low=1, options=[None])
         check_number("tol", self.tol, low=0.0, closed="neither")
@@ -334,21 +316,31 @@ class TwinGP(StructuredRegressor):
             axes["theta"] = Axis(THETAS, (0.3,))
         return axes, tied
 
+    def _beyond(self, best: Mapping[str, float]) -> str:
+        low = self.divergence == "sharma-mittal" and best["theta"] == THETAS[0]
+        return ', at theta = 0 those of divergence="kl"' if low else ""
+
     def _compare(
         self, rows: Rows, parts: list[tuple[Indices, Indices]], score: float
     ) -> None:
         given = self._given(rows)
 
         def gpr_score(candidate: dict[str, float]) -> float:
+            numbers = given | candidate
+            settings = replace(self._settings(numbers), divergence="kl")
+
             def answers(fit: Rows, X: Array) -> Array:
-                return gpr_answers(build_gpr(fit, given | candidate), X)
+                if self.n_neighbors is None:
+                    return gpr_answers(build_gpr(fit, numbers), X)
+                near = LocalModel(fit, settings, self.n_neighbors)
+                return in_blocks(lambda x: near.pose(x).mean(), X, near.row_bytes())
 
             try:
                 return held_out_score(rows, parts, answers, self.search_weights)
             except np.linalg.LinAlgError:
                 return np.inf
 
-        best = search(gpr_axes(self.gamma_x, rows), gpr_score).score
+        best = search(gpr_axes(None, rows), gpr_score).score
         self.gpr_holdout_score_ = best
         if best < score:
             warn_user(
@@ -360,30 +352,55 @@ class TwinGP(StructuredRegressor):
         return Settings(self.divergence, **numbers)
 
     def _build(self, rows: Rows, numbers: Mapping[str, float], final: bool) -> Any:
+        if self.constant_:
+            return None
         settings = self._settings(numbers)
         if not final:
             return build_rough(rows, settings, self.n_neighbors)
+        return build(rows, settings, self.n_landmarks, self.n_neighbors)
+
+    def _judge(self, model: Any) -> None:
+        rows = self._rows()
         if self.constant_:
             self.landmark_error_: float | None = 0.0
             self.solution_ = Solution(rows.mean, Certificate("none", 0.0), self.tol)
-            return None
-        model = build(rows, settings, self.n_landmarks, self.n_neighbors)
+            return
         self.solution_, self.landmark_error_ = judge(model, self.tol, self.y_scale_)
+        complaint = model.complaint() if isinstance(model, LocalModel) else None
+        if complaint is not None:
+            warn_user(complaint)
         if not self.solution_.converged:
-            warn_user(f"TwinGP: {self.solution_}", ConvergenceWarning)
-        return model
+            steep = self.solution_.certificate.residual
+            why = (
+                f"scaled gradients at training rows go up to {steep:.1e}: raise the "
+                "ridges, or accept a larger tol"
+            )
+            if steep == np.inf:
+                why = (
+                    "answers to training rows are like no training output: raise "
+                    "ridge_y, lower gamma_y, or use another divergence"
+                )
+            warn_user(f"TwinGP: {self.solution_}; {why}", ConvergenceWarning)
+        variances = column_variances(rows.Y * self.y_scale_, rows.weight)
+        spread = float(np.sqrt(variances.sum()))
+        if self.landmark_error_ and self.landmark_error_ > POOR_ANSWERS * spread:
+            warn_user(
+                f"answers through landmarks are {self.landmark_error_:.3g} from those "
+                f"of all rows in the mean, {self.landmark_error_ / spread:.0%} of the "
+                "outputs' spread: raise n_landmarks, or set it to None for all rows"
+            )
 
     def _answers(self, model: Any, X: Array, final: bool) -> Array:
         if self.constant_:
-            return np.tile(self._rows().mean, (len(X), 1))
-        if final:
-            return self._solve(model, X, False)[0]
-        return np.concatenate(
-            [
-                model.pose(part).solve(ROUGH_TOL, ROUGH_STEPS).x
-                for part in blocks(X, model.row_bytes())
-            ]
-        )
+            return np.zeros((len(X), self.n_outputs_))
+        how = (self.tol,) if final else (ROUGH_TOL, ROUGH_STEPS)
+        return in_blocks(lambda x: model.pose(x).answers(*how).x, X, model.row_bytes())
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # Its minimum may lie far from all outputs, that of a training row too.
+        tags.regressor_tags.poor_score = self.divergence == "inverse-kl"
+        return tags
 
 
 def _check_theta(theta: Any) -> None:

@@ -5,19 +5,21 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from counterpoise.convex.certificate import Certificate
 from counterpoise.convex.solve import Solution
 from counterpoise.learners.twin_gp.base import StructuredRegressor
-from counterpoise.learners.twin_gp.blocks import in_blocks
-from counterpoise.learners.twin_gp.inputs import InputPart, input_kernel
-from counterpoise.learners.twin_gp.rows import Rows, Settings, width_rule
+from counterpoise.learners.twin_gp.models.blocks import check_factors_fit, in_blocks
+from counterpoise.learners.twin_gp.models.inputs import InputPart, input_kernel
+from counterpoise.learners.twin_gp.models.rows import Rows, Settings, width_rule
 from counterpoise.learners.twin_gp.search import Axis
+from counterpoise.learners.twin_gp.widths import check_widths, gpr_axes
 from counterpoise.numerics.arrays import Array
-from counterpoise.validation import check_number, estimator_matrix
+from counterpoise.validation import estimator_matrix, warn_user
 
-RHO = (0.12, 0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 3.0, 4.5, 7.0)
-RIDGE = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
+# What to do where the factors of all rows do not fit.
+INSTEAD = "fit to fewer rows, use TwinGP with n_neighbors (local models)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +56,19 @@ def certified_dual(inputs: InputPart, tol: float = 1e-9) -> Solution:
     S = input_kernel(rows, settings)
     proof = RidgeSystem(S, right, settings.ridge_x).certify(inputs.dual)
     return Solution(inputs.dual, proof, tol)
+
+
+def warn_unproved(name: str, solution: Solution, inputs: InputPart) -> None:
+    """Warn where the dual coefficients are not proved to be right."""
+    if solution.converged:
+        return
+    proof, mean = solution.certificate, float(inputs.rows.weight.mean())
+    smaller = f", or divide the weights by their mean, {mean:.3g}" if mean > 2.0 else ""
+    warn_user(
+        f"{name}: {proof}, residual {proof.residual:.1e}: rounding may show in the "
+        f"answers; raise ridge_x, {inputs.settings.ridge_x:g} here{smaller}",
+        ConvergenceWarning,
+    )
 
 
 class WeightedGPR(StructuredRegressor):
@@ -139,8 +154,7 @@ class WeightedGPR(StructuredRegressor):
         )
 
     def _check_parameters(self) -> None:
-        check_number("gamma_x", self.gamma_x, low=0.0, closed="neither", options=[None])
-        check_number("ridge_x", self.ridge_x, low=0.0, closed="neither")
+        check_widths(self, ("gamma_x", "ridge_x"))
 
     def _number_names(self) -> tuple[str, ...]:
         return "gamma_x", "ridge_x"
@@ -155,30 +169,16 @@ class WeightedGPR(StructuredRegressor):
         return gpr_axes(self.gamma_x, rows), {}
 
     def _build(self, rows: Rows, numbers: Mapping[str, float], final: bool) -> Any:
-        model = build_gpr(rows, numbers)
-        if final:
-            self.solution_ = certified_dual(model)
-        return model
+        # The certificate makes the kernel a second time.
+        check_factors_fit(len(rows), 2 if final else 1, INSTEAD)
+        return build_gpr(rows, numbers)
+
+    def _judge(self, model: Any) -> None:
+        self.solution_ = certified_dual(model)
+        warn_unproved("WeightedGPR", self.solution_, model)
 
     def _answers(self, model: Any, X: Array, final: bool) -> Array:
         return gpr_answers(model, X)
-
-
-def gpr_axes(gamma_x: float | None, rows: Rows) -> dict[str, Axis]:
-    """Return widths, where none is given, and ridges to choose from."""
-    axes = {"ridge_x": Axis(RIDGE, (1e-4, 1e-3, 1e-2, 1e-1))}
-    if gamma_x is None:
-        first = (0.5, 1.0, 2.0, 3.0)
-        axes = {"gamma_x": gamma_axis(rows.X, rows.weight, RHO, first)} | axes
-    return axes
-
-
-def gamma_axis(
-    A: Array, weight: Array, rho: tuple[float, ...], first: tuple[float, ...]
-) -> Axis:
-    """Return widths as multiples of the rule's, in ascending order of rho."""
-    rule = width_rule(A, weight)
-    return Axis(tuple(rule / r**2 for r in rho), tuple(rule / r**2 for r in first))
 
 
 def build_gpr(rows: Rows, numbers: Mapping[str, float]) -> InputPart:

@@ -8,12 +8,12 @@ import numpy as np
 from counterpoise.convex.certificate import Certificate
 from counterpoise.convex.solve import Solution
 from counterpoise.learners.twin_gp.base import StructuredRegressor
-from counterpoise.learners.twin_gp.blocks import in_blocks
-from counterpoise.learners.twin_gp.local import LocalModel
-from counterpoise.learners.twin_gp.rows import Rows, Settings
+from counterpoise.learners.twin_gp.models.blocks import in_blocks
+from counterpoise.learners.twin_gp.models.nearest import Neighbors
+from counterpoise.learners.twin_gp.models.rows import Rows
 from counterpoise.learners.twin_gp.search import Axis
 from counterpoise.numerics.arrays import Array
-from counterpoise.validation import check_integer, estimator_matrix
+from counterpoise.validation import check_integer, estimator_matrix, warn_user
 
 # Keeps the weight of a row that is asked for finite.
 NO_DISTANCE = 1e-9
@@ -26,7 +26,8 @@ class WeightedKNN(StructuredRegressor):
     .. math:: f(x) = \sum_i a_i y_i / \sum_i a_i, \qquad
         a_i = w_i / (|x - x_i| + 10^{-9})
 
-    over the nearest rows whose weights reach `n_neighbors`. O(N d) a row.
+    over the nearest rows whose weights reach `n_neighbors`; of the last row's weight
+    only what is left of the number is used. O(N d) a row.
 
     Parameters
     ----------
@@ -86,7 +87,9 @@ class WeightedKNN(StructuredRegressor):
         out = self._out(self._answers(model, X, True))
         if not return_uncertainty:
             return out
-        return out, in_blocks(lambda part: _spread(model, part, self.y_scale_), X, 1000)
+        return out, in_blocks(
+            lambda part: _spread(model, part, self.y_scale_), X, _row_bytes(model)
+        )
 
     def _check_parameters(self) -> None:
         check_integer("n_neighbors", self.n_neighbors, low=1)
@@ -101,27 +104,37 @@ class WeightedKNN(StructuredRegressor):
         return {"n_neighbors": Axis(COUNTS, COUNTS)}, {}
 
     def _build(self, rows: Rows, numbers: Mapping[str, float], final: bool) -> Any:
-        if final:
-            self.solution_ = Solution(np.empty(0), Certificate("none", 0.0), 1.0)
-        settings = Settings("kl", 0.0, 1.0, 1.0, 1.0, 1.0)
-        return LocalModel(rows, settings, numbers["n_neighbors"])
+        return Neighbors(rows, numbers["n_neighbors"])
+
+    def _judge(self, model: Any) -> None:
+        self.solution_ = Solution(np.empty(0), Certificate("none", 0.0), 1.0)
+        complaint = model.complaint()
+        if complaint is not None:
+            warn_user(complaint)
 
     def _answers(self, model: Any, X: Array, final: bool) -> Array:
-        return in_blocks(lambda part: _shares(model, part)[1], X, 64 * len(model.rows))
+        return in_blocks(lambda part: _shares(model, part)[1], X, _row_bytes(model))
 
 
-def _shares(model: LocalModel, X: Array) -> tuple[Array, Array, Array]:
+def _shares(model: Neighbors, X: Array) -> tuple[Array, Array, Array]:
     """Return the neighbours' shares of the answer, the answer, and their outputs."""
-    near, root = model.neighbors(X)
-    away = model.rows.X[near] - X[:, None, :]
+    near, weight = model.of(X)
+    away = model.rows.X[near]
+    away -= X[:, None, :]
     distance = np.sqrt(np.einsum("mkd,mkd->mk", away, away))
-    share = root**2 / (distance + NO_DISTANCE)
+    share = weight / (distance + NO_DISTANCE)
     share /= share.sum(axis=1)[:, None]
     outputs = model.rows.Y[near]
     return share, np.einsum("mk,mkd->md", share, outputs), outputs
 
 
-def _spread(model: LocalModel, X: Array, scale: Array) -> Array:
+def _spread(model: Neighbors, X: Array, scale: Array) -> Array:
     share, answer, outputs = _shares(model, X)
-    away = (outputs - answer[:, None, :]) * scale
-    return np.sqrt(np.einsum("mk,mkd,mkd->m", share, away, away))
+    outputs -= answer[:, None, :]
+    outputs *= scale
+    return np.sqrt(np.einsum("mk,mkd,mkd->m", share, outputs, outputs))
+
+
+def _row_bytes(model: Neighbors) -> int:
+    columns = model.rows.X.shape[1] + model.rows.Y.shape[1]
+    return model.row_bytes() + 8 * model.width * columns

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from counterpoise.learners.twin_gp.rows import Rows
+from counterpoise.learners.twin_gp.models.rows import Rows
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.validation import check_choice
 
@@ -43,12 +43,16 @@ class Found:
     edges : tuple of str
         Parameters whose best value is the last that was offered, and clearly better
         than the one before.
+    exhausted : bool
+        Whether the budget ended the search before its best point's neighbours were
+        all tried.
     """
 
     best: dict[str, float]
     score: float
     results: dict[str, Array]
     edges: tuple[str, ...]
+    exhausted: bool
 
 
 def splits(
@@ -103,7 +107,7 @@ def search(
     axes: Mapping[str, Axis],
     score: Callable[[dict[str, float]], float],
     tied: Mapping[str, str] | None = None,
-    budget: int = 80,
+    budget: int = 120,
 ) -> Found:
     """Return the best of a third of a grid and of what lies around its best points.
 
@@ -157,6 +161,7 @@ def search(
         tried[best],
         _results(axes, tried),
         _edges(axes, tried, best),
+        any(point not in tried for point in _neighbors(axes, best)),
     )
 
 

@@ -46,16 +46,19 @@ class Factor:
     inverse: Array | None = None
 
     @classmethod
-    def of(cls, S: Array) -> "Factor":
-        """Factorise a symmetric matrix, whose memory is used: n^3 / 3 flops."""
+    def of(cls, S: Array, often: bool = False) -> "Factor":
+        """Factorise a symmetric matrix, whose memory is used: n^3 / 3 flops.
+
+        A small one that is needed `often` is inverted.
+        """
         # The transpose of a symmetric array is itself, in the order that LAPACK wants.
         lower, info = lapack.dpotrf(S.T, lower=1, clean=1, overwrite_a=1)
         if info != 0:
             raise np.linalg.LinAlgError(
                 "a kernel is not positive definite to machine precision: raise the "
-                "ridge"
+                "ridge, or divide the weights by their mean"
             )
-        return cls.by_triangle(lower)
+        return cls.by_triangle(lower) if often else cls(lower)
 
     @classmethod
     def by_triangle(cls, lower: Array) -> "Factor":

@@ -2,11 +2,12 @@
 
 import numpy as np
 
-from counterpoise.learners.twin_gp.building import Model
-from counterpoise.learners.twin_gp.exact import ExactModel
-from counterpoise.learners.twin_gp.landmarks import LandmarkModel
-from counterpoise.learners.twin_gp.local import LocalModel
-from counterpoise.learners.twin_gp.rows import Rows
+from counterpoise.learners.twin_gp.models.blocks import block_size
+from counterpoise.learners.twin_gp.models.building import Model
+from counterpoise.learners.twin_gp.models.exact import ExactModel
+from counterpoise.learners.twin_gp.models.landmarks import LandmarkModel
+from counterpoise.learners.twin_gp.models.local import LocalModel
+from counterpoise.learners.twin_gp.models.rows import Rows
 from counterpoise.numerics.arrays import Array
 
 
@@ -22,7 +23,12 @@ def divergences(model: Model, X: Array, Y: Array) -> Array:
             [_one(_around(model, x), x, y) for x, y in zip(X, Y, strict=True)]
         )
     exact = model.exact() if isinstance(model, LandmarkModel) else model
-    return of_training_rows(exact) + exact.pose(X).prove(Y).gap
+    size = block_size(exact.row_bytes())
+    gaps = [
+        exact.pose(X[first : first + size]).prove(Y[first : first + size]).gap
+        for first in range(0, len(X), size)
+    ]
+    return of_training_rows(exact) + np.concatenate(gaps)
 
 
 def of_training_rows(model: ExactModel) -> float:
@@ -44,10 +50,10 @@ def of_training_rows(model: ExactModel) -> float:
 
 def _around(model: LocalModel, x: Array) -> ExactModel:
     near, root = model.neighbors(x[None])
-    used = near[0][root[0] > 0.0]
-    rows = model.rows
-    some = Rows(rows.X[used], rows.Y[used], rows.weight[used], rows.group[used])
-    return ExactModel.of(some, model.settings)
+    used = root[0] > 0.0
+    some = model.rows.take(near[0][used])
+    counted = Rows(some.X, some.Y, root[0][used] ** 2, some.group)
+    return ExactModel.of(counted, model.settings)
 
 
 def _one(model: ExactModel, x: Array, y: Array) -> float:

@@ -1,13 +1,16 @@
 """Training rows, equal ones merged, and the settings of a model on them."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from counterpoise.learners.twin_gp.losses import Loss, loss_of
+from counterpoise.learners.twin_gp.models.losses import Loss, loss_of
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.ordering import canonical_order
 
+# Directions in which outputs vary less than this share of the most are rounding.
+FLAT = 1e-12
 # A row whose noise ridge / weight is this many times the signal says nothing.
 SILENT = 1e9
 
@@ -94,14 +97,27 @@ class Rows:
         """Return some of the rows."""
         return Rows(self.X[which], self.Y[which], self.weight[which], self.group[which])
 
-    def centred(self, center: Array) -> "Rows":
-        """Return the rows with outputs around a point, whose digits are then theirs."""
-        return Rows(self.X, self.Y - center, self.weight, self.group)
+    def with_outputs(self, Y: Array) -> "Rows":
+        """Return the rows with other outputs."""
+        return Rows(self.X, Y, self.weight, self.group)
 
     def heard(self, ridge: float) -> "Rows":
         """Return the rows whose noise does not drown them."""
         loud = np.flatnonzero(self.weight * SILENT > ridge)
         return self if loud.size in (0, len(self)) else self.take(loud)
+
+    @cached_property
+    def directions(self) -> Array | None:
+        """Orthonormal columns that span how the outputs differ; None: all directions.
+
+        Slopes lie in their span; what rounding adds outside of it grows where the loss
+        curves downwards, and would make a constant output vary.
+        """
+        _, sizes, across = np.linalg.svd(self.Y - self.mean, full_matrices=False)
+        used = sizes > FLAT * sizes.max(initial=0.0)
+        if used.sum() == self.Y.shape[1]:
+            return None
+        return np.ascontiguousarray(across[used].T)
 
     @property
     def root(self) -> Array:

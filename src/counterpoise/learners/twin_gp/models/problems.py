@@ -7,11 +7,19 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from counterpoise.convex.certificate import Certificate
-from counterpoise.learners.twin_gp.rows import Settings
+from counterpoise.learners.twin_gp.models.rows import Settings
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.numerics.batched_lbfgs import Minima, minimize_together
+
+# How far from the GPR mean a search starts, in widths of the output kernel.
+PUSH = 1e-3
+# Inputs of whose variance the training inputs explain less are like none of them.
+UNEXPLAINED = 0.01
+# Outputs of whose variance the training outputs explain less are like none of them.
+UNLIKE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +33,9 @@ class Proof:
     bound : array of shape (m,)
         What no y goes below.
     residual : array of shape (m,)
-        Scaled stationarity, :math:`|dL/dy| / \\sqrt{2 \\gamma_y} / \\max(1, |L|)`.
+        Scaled stationarity, :math:`|dL/dy| / \\sqrt{2 \\gamma_y} / \\max(1, |L|)`
+        in units of the loss's `scale`; infinite where y is like no training output,
+        and every loss is flat.
     """
 
     value: Array
@@ -38,12 +48,11 @@ class Proof:
         return np.maximum(self.value - self.bound, 0.0)
 
     def __getitem__(self, row: int) -> Certificate:
-        gap = float(self.gap[row])
         return Certificate(
             kind="divergence",
             objective=float(self.value[row]),
-            bound=float(self.value[row]) - gap,
-            gap=gap,
+            bound=float(self.bound[row]),
+            gap=float(self.gap[row]),
             residual=float(self.residual[row]),
         )
 
@@ -56,7 +65,7 @@ class Proof:
         return Certificate(
             kind="divergence",
             objective=float(self.value.mean()),
-            bound=float((self.value - self.gap).mean()),
+            bound=float(self.bound.mean()),
             gap=float(self.gap.mean()),
             residual=float(self.residual.max()),
         )
@@ -104,9 +113,18 @@ class TwinProblems(ABC):
     def e_x(self) -> Array:
         """Schur complement of the inputs, (m,)."""
 
+    @property
     @abstractmethod
-    def start(self) -> Array:
+    def directions(self) -> Array | None:
+        """Orthonormal columns that answers may differ by; None: all directions."""
+
+    @abstractmethod
+    def mean(self) -> Array:
         """Return the weighted GPR mean, (m, d)."""
+
+    @abstractmethod
+    def likest(self) -> Array:
+        """Return the outputs of the most similar training inputs, (m, d)."""
 
     @abstractmethod
     def outputs(self, Y: Array, which: Indices) -> Outputs:
@@ -129,6 +147,11 @@ class TwinProblems(ABC):
 
     def evaluate(self, Y: Array, which: Indices) -> tuple[Array, Array]:
         """Return the losses (a,) and gradients (a, d) of some test rows."""
+        value, gradient, _ = self._evaluate(Y, which)
+        return value, gradient
+
+    def _evaluate(self, Y: Array, which: Indices) -> tuple[Array, Array, Array]:
+        """Return losses, gradients and e_y."""
         loss = self.settings.loss
         at = self.outputs(Y, which)
         mixed, slope = self.mixed(at, which)
@@ -141,7 +164,7 @@ class TwinProblems(ABC):
         slope -= fall
         gradient = self.pulled_back(slope, at, Y, which)
         gradient *= 2.0 * self.settings.gamma_y
-        return loss.value(mixed, at.e_y, e_x), gradient
+        return loss.value(mixed, at.e_y, e_x), gradient, at.e_y
 
     def bounds(self) -> Array:
         """Return what no y goes below, (m,)."""
@@ -149,23 +172,77 @@ class TwinProblems(ABC):
         spread = self.spread() if loss.mixed == "linear" else np.zeros_like(e_x)
         return loss.bound(e_x, spread)
 
+    @cached_property
+    def lost(self) -> NDArray[np.bool_]:
+        """Which inputs are like no training input, (m,)."""
+        return self.e_x > (1.0 - UNEXPLAINED) * (1.0 + self.settings.ridge_x)
+
+    def start(self) -> Array:
+        """Return the weighted GPR mean, pushed a little towards the likest output.
+
+        Where rows are mirrored the mean itself is a saddle, on which a search would
+        stay.
+        """
+        mean = self.mean()
+        push = self.likest() - mean
+        length = np.linalg.norm(push, axis=1)
+        most = PUSH * self.settings.radius
+        push *= (most / np.maximum(length, most))[:, None]
+        return mean + push
+
+    def answers(self, tol: float, max_iter: int = 200) -> Minima:
+        """Return a minimum of every test row, found from the start.
+
+        Rows that are like no training input keep the GPR mean: there all losses ask for
+        an output that is like no other, and fall forever.
+        """
+        lost, known = np.flatnonzero(self.lost), np.flatnonzero(~self.lost)
+        found = self.solve(self.start()[known], known, tol, max_iter)
+        if not lost.size:
+            return found
+        answers = self.mean()
+        value, residual = np.zeros(len(answers)), np.zeros(len(answers))
+        n_iter = np.zeros(len(answers), dtype=np.intp)
+        answers[known], value[known], residual[known] = found[:3]
+        n_iter[known] = found.n_iter
+        value[lost] = self.evaluate(answers[lost], lost)[0]
+        return Minima(answers, value, residual, n_iter)
+
     def solve(
-        self, tol: float, max_iter: int = 200, start: Array | None = None
+        self, start: Array, rows: Indices, tol: float, max_iter: int = 200
     ) -> Minima:
-        """Return a stationary point a test row, from the GPR mean or another start."""
-        return minimize_together(
-            self.evaluate,
-            self.start() if start is None else start,
+        """Return stationary points of some test rows, from a start each."""
+        directions = self.directions
+        if directions is None:
+            return minimize_together(
+                lambda Y, which: self.evaluate(Y, rows[which]),
+                start,
+                radius=self.settings.radius,
+                tol=tol * self.settings.loss.scale,
+                max_iter=max_iter,
+            )
+
+        def along(steps: Array, which: Indices) -> tuple[Array, Array]:
+            Y = start[which] + steps @ directions.T
+            value, gradient = self.evaluate(Y, rows[which])
+            return value, gradient @ directions
+
+        found = minimize_together(
+            along,
+            np.zeros((len(start), directions.shape[1])),
             radius=self.settings.radius,
-            tol=tol,
+            tol=tol * self.settings.loss.scale,
             max_iter=max_iter,
         )
+        return found._replace(x=start + found.x @ directions.T)
 
     def prove(self, Y: Array) -> Proof:
         """Judge answers, whoever found them."""
-        value, gradient = self.evaluate(Y, np.arange(len(Y)))
+        value, gradient, e_y = self._evaluate(Y, np.arange(len(Y)))
         steep = np.linalg.norm(gradient, axis=1) * self.settings.radius
-        return Proof(value, self.bounds(), steep / np.maximum(1.0, np.abs(value)))
+        residual = steep / np.maximum(1.0, np.abs(value)) / self.settings.loss.scale
+        flat = e_y > (1.0 - UNLIKE) * (1.0 + self.settings.ridge_y)
+        return Proof(value, self.bounds(), np.where(flat, np.inf, residual))
 
 
 def together(proofs: Sequence[Proof]) -> Proof:

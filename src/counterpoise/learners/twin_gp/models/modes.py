@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterpoise.learners.twin_gp.building import Model
+from counterpoise.learners.twin_gp.models.building import Model
+from counterpoise.learners.twin_gp.models.problems import PUSH
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.numerics.batched_lbfgs import minimize_together
 from counterpoise.numerics.kernels import rbf
 
 # Minima nearer to one another than this, in widths of the output kernel, are one.
@@ -49,18 +49,26 @@ def starts(model: Model, x: Array, n_starts: int) -> Array:
 
 
 def minima(model: Model, x: Array, n_starts: int, tol: float) -> Modes:
-    """Return the distinct minima found from the GPR mean and other starts."""
-    count = n_starts - 1
+    """Return the distinct minima found from the GPR mean and other starts.
+
+    Each point is pushed a little and let go again: a minimum comes back, a saddle does
+    not. A row that is like no training input has one mode, the GPR mean.
+    """
     one = model.pose(x[None])
+    if one.lost[0]:
+        mean = one.mean()
+        proof = one.prove(mean)
+        return Modes(mean, proof.value, proof.gap)
     first = one.start()
-    if count:
-        first = np.vstack([first, starts(model, x, count)])
-    found = minimize_together(
-        lambda Y, which: one.evaluate(Y, np.zeros_like(which)),
-        first,
-        radius=model.settings.radius,
-        tol=tol,
-    )
+    if n_starts > 1:
+        first = np.vstack([first, starts(model, x, n_starts - 1)])
+    row = np.zeros(len(first), dtype=np.intp)
+    found = one.solve(first, row, tol)
+    push: Array = np.random.default_rng(0).normal(size=(first.shape[1],))
+    if one.directions is not None:
+        push = one.directions @ (push @ one.directions)
+    unit = push / np.linalg.norm(push)
+    found = one.solve(found.x + PUSH * model.settings.radius * unit, row, tol)
     order = np.argsort(found.value, kind="stable")
     settled = order[found.residual[order] <= max(SETTLED, tol)]
     kept = _distinct(found.x, settled if settled.size else order[:1], model)

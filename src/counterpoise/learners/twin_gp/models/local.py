@@ -6,9 +6,15 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import lapack
 
-from counterpoise.learners.twin_gp.problems import Outputs, TwinProblems
-from counterpoise.learners.twin_gp.rows import Rows, Settings
+from counterpoise.learners.twin_gp.models.nearest import Neighbors
+from counterpoise.learners.twin_gp.models.problems import Outputs, TwinProblems
+from counterpoise.learners.twin_gp.models.rows import Rows, Settings
 from counterpoise.numerics.arrays import Array, Indices
+
+# Rows of less weight than this share of the largest are passed over.
+QUIET = 1e-6
+# A model takes at most so many times `n_neighbors` rows, whatever they weigh.
+MOST = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,9 +22,10 @@ class LocalModel:
     """A model a test row, on its nearest training inputs.
 
     Neighbours are counted by their weights, until these reach `n_neighbors`, so that
-    repeated rows and weights agree. No factor of all rows is made: time and memory
-    O(N) a test row to find the neighbours, O(K^3) for its factors and O(K^2) an
-    evaluation.
+    repeated rows and weights agree; of the last one only what is left of the count is
+    used. Where weights are small, K = `MOST` times `n_neighbors` rows are the most. No
+    factor of all rows is made: time and memory O(N) a test row to find the neighbours,
+    O(K^3) for its factors and O(K^2) an evaluation.
     """
 
     rows: Rows
@@ -26,42 +33,38 @@ class LocalModel:
     n_neighbors: float
 
     def neighbors(self, X: Array) -> tuple[Indices, Array]:
-        """Return the neighbours of test rows, and the roots of their weights.
+        """Return the neighbours of test rows, and the roots of the weights they have.
 
         Test rows have different numbers of them; the shorter lists are filled up with
         rows of weight zero, which are absent.
         """
-        rows = self.rows
-        distance = _squared_distances(X, rows.X)
-        # No more rows than this can be needed, whichever they are.
-        least = np.cumsum(np.sort(rows.weight))
-        most = int(np.searchsorted(least, self.n_neighbors)) + 1
-        most = min(most, len(rows))
-        if most < len(rows):
-            near = np.argpartition(distance, most - 1, axis=1)[:, :most]
-        else:
-            near = np.tile(np.arange(len(rows)), (len(X), 1))
-        away = np.take_along_axis(distance, near, axis=1)
-        order = np.lexsort((near, away), axis=1)
-        near = np.take_along_axis(near, order, axis=1)
-        weight = rows.weight[near]
-        before = np.cumsum(weight, axis=1) - weight
-        # What adds up to the count exactly may miss it by rounding.
-        used = before < self.n_neighbors * (1.0 - 1e-12)
-        width = int(used.sum(axis=1).max())
-        return near[:, :width], np.sqrt(np.where(used, weight, 0.0)[:, :width])
+        near, weight = self._lists.of(X)
+        return self._loud[near], np.sqrt(weight)
 
     def pose(self, X: Array) -> "LocalProblems":
         """Return the problems of test rows."""
         near, root = self.neighbors(X)
         return LocalProblems(self, X, near, root)
 
+    def complaint(self) -> str | None:
+        """Return what is wrong with the number of neighbours, if anything."""
+        return self._lists.complaint()
+
     def row_bytes(self) -> int:
         """Return the memory that a test row takes."""
-        least = np.cumsum(np.sort(self.rows.weight))
-        width = int(np.searchsorted(least, self.n_neighbors)) + 1
-        width = min(width, len(self.rows))
-        return 16 * len(self.rows) + 40 * width * width
+        width, rows = self._lists.width, self.rows
+        numbers = 4 * width + 4 * (rows.X.shape[1] + rows.Y.shape[1])
+        return self._lists.row_bytes() + 8 * width * numbers
+
+    @cached_property
+    def _loud(self) -> Indices:
+        weight = self.rows.weight
+        return np.flatnonzero(weight > QUIET * weight.max())
+
+    @cached_property
+    def _lists(self) -> Neighbors:
+        most = int(MOST * self.n_neighbors)
+        return Neighbors(self.rows.take(self._loud), self.n_neighbors, most)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,8 +94,8 @@ class LocalProblems(TwinProblems):
         return self.root * np.exp(-self.settings.gamma_x * distance)
 
     @cached_property
-    def _inverses(self) -> tuple[Array, Array, Array | None]:
-        """The inverse triangles of S_x, S_y and S_t, (m, K, K)."""
+    def _triangles(self) -> tuple[Array, Array, Array | None]:
+        """L_x, L_y^-1 and L_t^-1, (m, K, K): the last two are for every evaluation."""
         settings = self.settings
         inputs = self.model.rows.X[self.near]
         S_x = _grams(inputs, settings.gamma_x, self.root, settings.ridge_x)
@@ -100,25 +103,20 @@ class LocalProblems(TwinProblems):
         mixture = None
         if settings.loss.mixed == "mixture":
             t = settings.theta
-            mixture = _inverse_triangles((1.0 - t) * S_x + t * S_y)
-        return _inverse_triangles(S_x), _inverse_triangles(S_y), mixture
-
-    @cached_property
-    def _triangles(self) -> Array:
-        """L_x, (m, K, K)."""
-        settings, inputs = self.settings, self.model.rows.X[self.near]
-        S_x = _grams(inputs, settings.gamma_x, self.root, settings.ridge_x)
-        return np.asarray(np.linalg.cholesky(S_x), dtype=float)
+            S_t = t * S_y
+            S_t += (1.0 - t) * S_x
+            mixture = _inverted(_cholesky(S_t))
+        return _cholesky(S_x), _inverted(_cholesky(S_y)), mixture
 
     @cached_property
     def h(self) -> Array:
         """L_x^-1 s_x."""
-        return _times(self._inverses[0], self.s_x)
+        return _solved(self._triangles[0], self.s_x)
 
     @cached_property
     def u(self) -> Array:
         """S_x^-1 s_x."""
-        return _transposed_times(self._inverses[0], self.h)
+        return _solved(self._triangles[0], self.h, transposed=True)
 
     @cached_property
     def e_x(self) -> Array:
@@ -126,7 +124,16 @@ class LocalProblems(TwinProblems):
         ridge = self.settings.ridge_x
         return np.maximum(1.0 + ridge - (self.h**2).sum(axis=1), ridge)
 
-    def start(self) -> Array:
+    @property
+    def directions(self) -> Array | None:
+        """Orthonormal columns that answers may differ by; None: all directions."""
+        return self.model.rows.directions
+
+    def likest(self) -> Array:
+        """Return the outputs of the nearest training inputs."""
+        return self.neighbors[:, 0]
+
+    def mean(self) -> Array:
         """Return the GPR mean of the neighbours."""
         weight = self.root**2
         share = weight / weight.sum(axis=1)[:, None]
@@ -141,7 +148,7 @@ class LocalProblems(TwinProblems):
         away = self.neighbors[some] - Y[:, None, :]
         distance = np.einsum("mkd,mkd->mk", away, away)
         s_y = self.root[some] * np.exp(-settings.gamma_y * distance)
-        triangle = self._inverses[1][some]
+        triangle = self._triangles[1][some]
         h = _times(triangle, s_y)
         ridge = settings.ridge_y
         e_y = np.maximum(1.0 + ridge - (h**2).sum(axis=1), ridge)
@@ -156,12 +163,12 @@ class LocalProblems(TwinProblems):
             return (u * at.features).sum(axis=1), u
         if kind == "quadratic":
             # r = e_x + |L_x'v - h|^2, which cancels nothing.
-            factor, triangle = self._triangles[some], self._inverses[1][some]
+            factor, triangle = self._triangles[0][some], self._triangles[1][some]
             away = _transposed_times(factor, at.solved) - self.h[some]
             back = _times(factor, away)
             slope = 2.0 * _transposed_times(triangle, _times(triangle, back))
             return self.e_x[some] + (away**2).sum(axis=1), slope
-        mixture = self._inverses[2]
+        mixture = self._triangles[2]
         assert mixture is not None
         mixture = mixture[some]
         h = _times(mixture, (1.0 - t) * self.s_x[some] + t * at.features)
@@ -184,27 +191,20 @@ class LocalProblems(TwinProblems):
         return out
 
     def _some(self, which: Indices) -> slice | Indices:
-        """Return the rows that are asked for: all is the usual case, needs no copy."""
-        return slice(None) if len(which) == len(self.near) else which
-
-
-def _squared_distances(X: Array, rows: Array) -> Array:
-    middle = rows.mean(axis=0)
-    X, rows = X - middle, rows - middle
-    out = -2.0 * (X @ rows.T)
-    out += (X * X).sum(axis=1)[:, None]
-    out += (rows * rows).sum(axis=1)
-    return np.maximum(out, 0.0)
+        """Return the rows that are asked for: all in order, as usual, need no copy."""
+        if len(which) != len(self.near) or (which != np.arange(len(which))).any():
+            return which
+        return slice(None)
 
 
 def _grams(rows: Array, gamma: float, root: Array, ridge: float) -> Array:
     """Return D K D + ridge I of every list of rows, (m, K, K)."""
     rows = rows - rows.mean(axis=1)[:, None, :]
-    norms = np.einsum("mkd,mkd->mk", rows, rows)
-    out = norms[:, :, None] + norms[:, None, :]
-    out -= 2.0 * np.matmul(rows, rows.transpose(0, 2, 1))
-    np.maximum(out, 0.0, out=out)
-    out *= -gamma
+    norms = gamma * np.einsum("mkd,mkd->mk", rows, rows)
+    out: Array = np.matmul(2.0 * gamma * rows, rows.transpose(0, 2, 1))
+    out -= norms[:, :, None]
+    out -= norms[:, None, :]
+    np.minimum(out, 0.0, out=out)
     np.exp(out, out=out)
     out *= root[:, :, None]
     out *= root[:, None, :]
@@ -213,13 +213,32 @@ def _grams(rows: Array, gamma: float, root: Array, ridge: float) -> Array:
     return out
 
 
-def _inverse_triangles(S: Array) -> Array:
-    """Return L^-1 of every matrix."""
-    lower = np.asarray(np.linalg.cholesky(S), dtype=float)
-    for k in range(len(lower)):
-        # The transpose is upper triangular in the order that LAPACK wants.
-        lower[k] = lapack.dtrtri(lower[k].T, lower=0)[0].T
+def _cholesky(S: Array) -> Array:
+    """Return L of every matrix, whose memory is used."""
+    for one in S:
+        # The transpose of a symmetric array is itself, in the order that LAPACK wants.
+        info = lapack.dpotrf(one.T, lower=0, clean=1, overwrite_a=1)[1]
+        if info != 0:
+            raise np.linalg.LinAlgError(
+                "a kernel of neighbours is not positive definite to machine precision: "
+                "raise the ridge, or divide the weights by their mean"
+            )
+    return S
+
+
+def _inverted(lower: Array) -> Array:
+    """Return L^-1 of every triangle, whose memory is used."""
+    for one in lower:
+        lapack.dtrtri(one.T, lower=0, overwrite_c=1)
     return lower
+
+
+def _solved(lower: Array, B: Array, transposed: bool = False) -> Array:
+    """Return L^-1 b, or L^-T b, of every triangle with its own b."""
+    out = np.empty_like(B)
+    for k, one in enumerate(lower):
+        out[k] = lapack.dtrtrs(one.T, B[k], lower=0, trans=0 if transposed else 1)[0]
+    return out
 
 
 def _times(triangles: Array, B: Array) -> Array:

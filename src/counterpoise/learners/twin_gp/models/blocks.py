@@ -27,12 +27,14 @@ def in_blocks(function: Callable[[Array], Array], X: Array, row_bytes: int) -> A
     return np.concatenate([function(part) for part in blocks(X, row_bytes)])
 
 
-def check_factors_fit(n: int, count: int) -> None:
+def check_factors_fit(
+    n: int, count: int, instead: str = "set n_neighbors (local models)"
+) -> None:
     """Refuse so many N x N factors as the memory budget does not hold."""
     need = 8 * count * n * n
     if need > current_budget():
         raise MemoryError(
             f"{count} factors of {n} rows take {need / 2**30:.1f} GiB, more than the "
-            f"memory budget of {current_budget() / 2**30:.1f} GiB: set n_neighbors "
-            "(local models) or raise counterpoise.engine.memory_budget"
+            f"memory budget of {current_budget() / 2**30:.1f} GiB: {instead} or raise "
+            "counterpoise.engine.memory_budget"
         )

@@ -17,16 +17,16 @@ from functools import cached_property
 
 import numpy as np
 
-from counterpoise.learners.twin_gp.exact import ExactModel
-from counterpoise.learners.twin_gp.factors import Factor, products, squares
-from counterpoise.learners.twin_gp.inputs import (
+from counterpoise.learners.twin_gp.models.exact import ExactModel
+from counterpoise.learners.twin_gp.models.factors import Factor, products, squares
+from counterpoise.learners.twin_gp.models.inputs import (
     InputPart,
     SeenByInputs,
     factored,
     output_gradient,
 )
-from counterpoise.learners.twin_gp.problems import Outputs
-from counterpoise.learners.twin_gp.rows import Rows, Settings
+from counterpoise.learners.twin_gp.models.problems import Outputs
+from counterpoise.learners.twin_gp.models.rows import Rows, Settings
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.numerics.kernels import rbf
 from counterpoise.numerics.low_rank import pivoted_cholesky
@@ -71,7 +71,7 @@ class Landmarks:
             rows.Y[pivots],
             Factor.by_triangle(triangle),
             factor,
-            Factor.of(inner),
+            Factor.of(inner, often=True),
             float(residual.max()),
         )
 
@@ -100,7 +100,7 @@ class LandmarkModel:
         cls, rows: Rows, settings: Settings, landmarks: Landmarks
     ) -> "LandmarkModel":
         """Fit to rows: N^3 / 3 flops, twice that for Sharma-Mittal, and N^2 r."""
-        inputs, mixture = factored(rows, settings)
+        inputs, mixture = factored(rows, settings, often=False)
         triangle = None
         if settings.loss.mixed == "linear":
             basis = inputs.factor.solve(landmarks.coordinates).T

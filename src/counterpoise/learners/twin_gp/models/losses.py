@@ -34,8 +34,8 @@ class Loss(Protocol):
         ...
 
     @property
-    def theta(self) -> float:
-        """The share of the outputs in S_t."""
+    def scale(self) -> float:
+        """The size of its slopes, beside those of KL."""
         ...
 
     def value(self, mixed: Array, e_y: Array, e_x: Array) -> Array:
@@ -60,7 +60,7 @@ class KL:
 
     ridge_y: float
     mixed: Mixed = "linear"
-    theta: float = 0.0
+    scale: float = 1.0
 
     def value(self, mixed: Array, e_y: Array, e_x: Array) -> Array:
         """Return the loss."""
@@ -82,7 +82,7 @@ class InverseKL:
     r"""KL(X‖Y): :math:`\tfrac12 [r/e_y + \log e_y]`; bound: half of 1 + log e_x."""
 
     mixed: Mixed = "quadratic"
-    theta: float = 1.0
+    scale: float = 1.0
 
     def value(self, mixed: Array, e_y: Array, e_x: Array) -> Array:
         """Return the loss."""
@@ -109,6 +109,11 @@ class SharmaMittal:
 
     theta: float
     mixed: Mixed = "mixture"
+
+    @property
+    def scale(self) -> float:
+        """The size of its slopes, which fall with theta."""
+        return min(1.0, 2.0 * self.theta)
 
     def value(self, mixed: Array, e_y: Array, e_x: Array) -> Array:
         """Return the loss."""
@@ -158,5 +163,6 @@ def of_order(divergence: Array, order: float) -> Array:
     """
     if order == 1.0:
         return divergence
-    out: Array = np.expm1((order - 1.0) * divergence) / (order - 1.0)
+    with np.errstate(over="ignore"):
+        out: Array = np.expm1((order - 1.0) * divergence) / (order - 1.0)
     return out

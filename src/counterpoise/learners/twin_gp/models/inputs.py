@@ -5,10 +5,15 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from counterpoise.learners.twin_gp.factors import Factor, squares, weighted_kernel
-from counterpoise.learners.twin_gp.problems import TwinProblems
-from counterpoise.learners.twin_gp.rows import Rows, Settings
+from counterpoise.learners.twin_gp.models.factors import (
+    Factor,
+    squares,
+    weighted_kernel,
+)
+from counterpoise.learners.twin_gp.models.problems import UNEXPLAINED, TwinProblems
+from counterpoise.learners.twin_gp.models.rows import Rows, Settings
 from counterpoise.numerics.arrays import Array
 from counterpoise.numerics.kernels import rbf
 
@@ -66,10 +71,13 @@ def output_kernel(rows: Rows, settings: Settings) -> Array:
     return weighted_kernel(rows.Y, settings.gamma_y, rows.root, settings.ridge_y)
 
 
-def factored(rows: Rows, settings: Settings) -> tuple[InputPart, Factor | None]:
+def factored(
+    rows: Rows, settings: Settings, often: bool
+) -> tuple[InputPart, Factor | None]:
     """Return the inputs' Gaussian and, where the loss mixes the two, the factor of S_t.
 
-    :math:`S_t = (1 - t) S_x + t S_y`: a factor of :math:`N^3/3` flops, or two.
+    :math:`S_t = (1 - t) S_x + t S_y`: a factor of :math:`N^3/3` flops, or two; `often`
+    says whether that of S_t is needed in every evaluation.
     """
     S_x = input_kernel(rows, settings)
     mixture = None
@@ -79,7 +87,7 @@ def factored(rows: Rows, settings: Settings) -> tuple[InputPart, Factor | None]:
         for first in range(0, len(S_x), 256):
             some = slice(first, first + 256)
             S_t[some] += (1.0 - t) * S_x[some]
-        mixture = Factor.of(S_t)
+        mixture = Factor.of(S_t, often=often)
     return InputPart.of(rows, settings, S_x), mixture
 
 
@@ -118,9 +126,35 @@ class SeenByInputs(TwinProblems):
         """Schur complement of the inputs."""
         return self.model.inputs.schur(self.h)
 
-    def start(self) -> Array:
+    @cached_property
+    def lost(self) -> NDArray[np.bool_]:
+        """Which inputs are like no training input.
+
+        What one training row alone explains is a bound of what all explain, and saves
+        the solve with S_x for all inputs but strange ones.
+        """
+        part, ridge = self.model.inputs, self.settings.ridge_x
+        alone = (self.s_x**2 / (part.rows.weight + ridge)).max(axis=1)
+        out: NDArray[np.bool_] = alone < UNEXPLAINED * (1.0 + ridge)
+        strange = np.flatnonzero(out)
+        if strange.size:
+            e_x = part.schur(part.factor.forward(self.s_x[strange]))
+            out[strange] = e_x > (1.0 - UNEXPLAINED) * (1.0 + ridge)
+        return out
+
+    @property
+    def directions(self) -> Array | None:
+        """Orthonormal columns that answers may differ by; None: all directions."""
+        return self.model.inputs.rows.directions
+
+    def mean(self) -> Array:
         """Return the weighted GPR mean."""
         return self.model.inputs.mean(self.s_x)
+
+    def likest(self) -> Array:
+        """Return the outputs of the most similar training inputs."""
+        rows = self.model.inputs.rows
+        return rows.Y[(self.s_x / rows.root).argmax(axis=1)]
 
 
 def output_gradient(by_kernel: Array, kernel: Array, Y: Array, at: Array) -> Array:

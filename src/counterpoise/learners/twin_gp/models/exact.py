@@ -5,16 +5,16 @@ from functools import cached_property
 
 import numpy as np
 
-from counterpoise.learners.twin_gp.factors import Factor, products, squares
-from counterpoise.learners.twin_gp.inputs import (
+from counterpoise.learners.twin_gp.models.factors import Factor, products, squares
+from counterpoise.learners.twin_gp.models.inputs import (
     InputPart,
     SeenByInputs,
     factored,
     output_gradient,
     output_kernel,
 )
-from counterpoise.learners.twin_gp.problems import Outputs
-from counterpoise.learners.twin_gp.rows import Rows, Settings
+from counterpoise.learners.twin_gp.models.problems import Outputs
+from counterpoise.learners.twin_gp.models.rows import Rows, Settings
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.numerics.kernels import rbf
 
@@ -32,13 +32,13 @@ class ExactModel:
     @classmethod
     def of(cls, rows: Rows, settings: Settings) -> "ExactModel":
         """Fit to rows."""
-        inputs, mixture = factored(rows, settings)
+        inputs, mixture = factored(rows, settings, often=True)
         return cls(rows, settings, inputs, cls.factor_outputs(rows, settings), mixture)
 
     @staticmethod
     def factor_outputs(rows: Rows, settings: Settings) -> Factor:
         """Return the factor of S_y."""
-        return Factor.of(output_kernel(rows, settings))
+        return Factor.of(output_kernel(rows, settings), often=True)
 
     def pose(self, X: Array) -> "ExactProblems":
         """Return the problems of test rows."""

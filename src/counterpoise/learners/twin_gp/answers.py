@@ -1,0 +1,87 @@
+"""Answers to test rows with what is known about them, and what must be said."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from counterpoise.learners.twin_gp.models.building import Model
+from counterpoise.learners.twin_gp.models.problems import UNEXPLAINED
+from counterpoise.learners.twin_gp.models.rows import Rows
+from counterpoise.numerics.arrays import Array
+from counterpoise.numerics.kernels import nearest_distance
+from counterpoise.validation import warn_user
+
+# An answer further than this from all training outputs, in widths of the output kernel,
+# is like none of them.
+FAR = 3.0
+
+
+class Answers(NamedTuple):
+    """Answers to test rows, an entry each.
+
+    Attributes
+    ----------
+    outputs : array of shape (m, d)
+    nats : array of shape (m,)
+        The divergence above its lower bound; zero where nobody asked.
+    residual : array of shape (m,)
+        Scaled stationarity, in units of the loss's scale.
+    moved : array of shape (m,)
+        Distance from the GPR mean.
+    lost : array of shape (m,)
+        Whether the input is like no training input, so that the answer is the GPR mean.
+    """
+
+    outputs: Array
+    nats: Array
+    residual: Array
+    moved: Array
+    lost: NDArray[np.bool_]
+
+
+def solve(model: Model, X: Array, tol: float, proved: bool) -> Answers:
+    """Answer test rows that fit in memory together."""
+    problems = model.pose(X)
+    found = problems.answers(tol)
+    residual = found.residual / problems.settings.loss.scale
+    nats = problems.prove(found.x).gap if proved else np.zeros(len(X))
+    moved = np.linalg.norm(found.x - problems.mean(), axis=1)
+    return Answers(found.x, nats, residual, moved, problems.lost)
+
+
+def warn_of_answers(answers: Answers, rows: Rows, gamma_y: float, tol: float) -> None:
+    """Say which answers did not settle, have left the outputs, or know no input."""
+    count = len(answers.outputs)
+    if answers.lost.any():
+        warn_user(
+            f"{answers.lost.mean():.1%} of the rows are like no training input (these "
+            f"explain less than {UNEXPLAINED:.0%} of their variance): their answer is "
+            "the GPR mean"
+        )
+    short = answers.residual > tol
+    if short.any():
+        warn_user(
+            f"{int(short.sum())} of {count} answers did not reach tol = {tol:g}: their "
+            f"scaled gradients go up to {answers.residual.max():.1e}; raise the ridges "
+            "or accept a larger tol",
+            ConvergenceWarning,
+        )
+    width = 1.0 / np.sqrt(2.0 * gamma_y)
+    unlike = nearest_distance(answers.outputs, rows.Y) > FAR * width
+    gone = unlike & (answers.moved > FAR * width)
+    if gone.any():
+        warn_user(
+            f"{gone.mean():.1%} of the answers have left the training outputs by more "
+            f"than {FAR:g} widths of their kernel: the divergence asks for an output "
+            "like no other where the input says little; raise ridge_y, or use another "
+            "divergence or WeightedGPR"
+        )
+    still = unlike & ~gone & ~answers.lost
+    if still.any():
+        warn_user(
+            f"{still.mean():.1%} of the answers are like no training output: gamma_y = "
+            f"{gamma_y:.3g} is too large for them, and they say no more than the GPR "
+            "mean they started from"
+        )

@@ -1,0 +1,1 @@
+"""The mathematics: losses, problems of test rows, and the models that pose them."""
