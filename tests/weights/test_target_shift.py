@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from counterpoise import (
@@ -9,8 +10,10 @@ from counterpoise import (
     PartialOverlapWarning,
     TargetShiftWeights,
 )
-from counterpoise.convex import MixtureLikelihood
+from counterpoise.convex import Corrective, MixtureLikelihood, solve
 from counterpoise.datasets import make_articulated_pose
+from counterpoise.samples.folds import folds
+from counterpoise.samples.ordering import canonical_order
 
 
 def labels_shift(seed=0, n=800, m=600):
@@ -87,20 +90,112 @@ def test_nothing_shifted_leaves_most_rows_their_worth():
 
 
 @pytest.mark.filterwarnings("ignore::counterpoise.PartialOverlapWarning")
-def test_weight_two_is_the_row_twice_and_order_does_not_matter():
+@pytest.mark.parametrize("outputs", [1, 2])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_weights_are_the_rows_shares_of_the_mixture(outputs, weighted):
     X, y, X_target, _ = labels_shift(n=150, m=80)
-    counts = np.random.default_rng(0).integers(0, 3, 150)
-    counts[:150] = np.maximum(counts, 1)
-    often = np.random.default_rng(1).permutation(np.repeat(np.arange(150), counts))
-    numbers = {"gamma": 20.0, "gamma_y": 10.0, "random_state": 0, "standardize": False}
-    weighted = TargetShiftWeights(**numbers).fit(
-        X, y, X_target=X_target, sample_weight=counts
+    labels = np.column_stack([y, np.cos(y)])[:, :outputs]
+    s = np.random.default_rng(5).uniform(0.1, 3.0, 150) if weighted else np.ones(150)
+    model = TargetShiftWeights(random_state=0, n_centers=60).fit(
+        X, labels, X_target=X_target, sample_weight=s
     )
-    repeated = TargetShiftWeights(**numbers).fit(X[often], y[often], X_target=X_target)
-    np.testing.assert_allclose(
-        weighted.weights_[often], repeated.weights_, rtol=1e-3, atol=1e-4
+    away = ((labels[:, None] - model.centers_) ** 2).sum(axis=2)
+    kernel = np.exp(-model.gamma_y_ * away)
+    Q = s[:, None] * kernel / (s @ kernel)
+    mu = model.solution_.x
+    assert mu.sum() == pytest.approx(1.0)
+    assert np.count_nonzero(mu > 1e-3) > 1
+    # N Q mu, a row of weight s counted once.
+    expected = s.sum() * (Q @ mu) / s
+    np.testing.assert_allclose(model.weights_, expected, rtol=1e-9)
+    np.testing.assert_allclose(model.coef_, s.sum() * mu / (s @ kernel), rtol=1e-9)
+    assert model.mean_ratio_ == pytest.approx(1.0, abs=1e-9)
+    assert np.average(model.weights_, weights=s) == pytest.approx(1.0, abs=1e-12)
+
+
+def counted(n, seed):
+    """Counts with zeros among them, and the rows so often, in another order."""
+    rng = np.random.default_rng(seed)
+    counts = rng.integers(0, 4, n)
+    return counts, rng.permutation(np.repeat(np.arange(n), counts))
+
+
+WIDTHS = [
+    {"gamma": 20.0, "gamma_y": 10.0},
+    {"gamma": "cv", "gamma_y": 10.0},
+    {"gamma": "cv", "gamma_y": "cv"},
+]
+
+
+@pytest.mark.filterwarnings("ignore::counterpoise.PartialOverlapWarning")
+@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize("widths", WIDTHS)
+def test_weight_two_is_the_row_twice_and_zero_its_absence(widths, standardize):
+    X, y, X_target, _ = labels_shift(n=150, m=80)
+    counts, often = counted(150, 0)
+    model = TargetShiftWeights(
+        **widths, standardize=standardize, tol=1e-11, random_state=0
     )
+    weighted = clone(model).fit(X, y, X_target=X_target, sample_weight=counts)
+    repeated = clone(model).fit(X[often], y[often], X_target=X_target)
+    assert weighted.gamma_ == pytest.approx(repeated.gamma_, rel=1e-12)
+    assert weighted.gamma_y_ == pytest.approx(repeated.gamma_y_, rel=1e-12)
+    np.testing.assert_allclose(weighted.weights_[often], repeated.weights_, rtol=1e-9)
+    np.testing.assert_allclose(weighted.weights_, repeated.weigh(y), rtol=1e-9)
     assert np.average(weighted.weights_, weights=counts) == pytest.approx(1.0)
+    assert (counts == 0).any()
+
+
+@pytest.mark.filterwarnings("ignore::counterpoise.PartialOverlapWarning")
+@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize("widths", WIDTHS)
+def test_target_weight_two_is_the_target_row_twice_and_zero_its_absence(
+    widths, standardize
+):
+    X, y, X_target, _ = labels_shift(n=120, m=100)
+    counts, often = counted(100, 1)
+    model = TargetShiftWeights(
+        **widths, standardize=standardize, tol=1e-11, random_state=0
+    )
+    weighted = clone(model).fit(X, y, X_target=X_target, target_weight=counts)
+    repeated = clone(model).fit(X, y, X_target=X_target[often])
+    assert weighted.gamma_ == pytest.approx(repeated.gamma_, rel=1e-12)
+    np.testing.assert_allclose(weighted.weights_, repeated.weights_, rtol=1e-9)
+    if "cv" in widths.values():
+        scores = (one.cv_results_["score"] for one in (weighted, repeated))
+        # Solved roughly, each in its own order of rows.
+        np.testing.assert_allclose(*scores, atol=1e-2)
+    ignored = clone(model).fit(X, y, X_target=X_target)
+    assert np.abs(weighted.weights_ - ignored.weights_).max() > 0.05
+
+
+@pytest.mark.filterwarnings("ignore::counterpoise.PartialOverlapWarning")
+def test_widths_are_scored_by_the_likelihood_of_rows_held_out():
+    X, y, X_target, _ = labels_shift(n=120, m=90)
+    aims = np.random.default_rng(2).uniform(0.2, 2.0, 90)
+    model = TargetShiftWeights(random_state=0, standardize=False)
+    model.fit(X, y, X_target=X_target, target_weight=aims)
+    order = canonical_order(X_target, aims)
+    X_target, share = X_target[order], aims[order] / aims.sum()
+    seed = int(np.random.RandomState(0).randint(2**31 - 1))
+    part = folds(X_target, 3, seed)
+    away = ((X_target[:, None] - X) ** 2).sum(axis=2)
+    results = model.cv_results_
+    # The narrowest and the widest of both, and what was chosen.
+    for k in (0, 4, 25, 29, int(np.argmax(results["score"]))):
+        gamma, gamma_y = results["gamma"][k], results["gamma_y"][k]
+        Q = np.exp(-gamma_y * (y[:, None] - model.centers_[:, 0]) ** 2)
+        # Up to a constant free of the width, a density of two dimensions.
+        A = gamma * np.exp(-gamma * away) @ (Q / Q.sum(axis=0))
+        A = np.maximum(A, 1e-300)
+        total = 0.0
+        for fold in range(3):
+            held = part == fold
+            kept = share[~held] / share[~held].sum()
+            found = solve(MixtureLikelihood(A[~held], kept), Corrective(), tol=1e-8)
+            total += share[held] @ np.log(A[held] @ found.x)
+        assert results["score"][k] == pytest.approx(total, abs=2e-2)
+    assert np.ptp(results["score"]) > 0.2
 
 
 @pytest.mark.filterwarnings("ignore::counterpoise.PartialOverlapWarning")

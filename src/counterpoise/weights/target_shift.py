@@ -66,6 +66,11 @@ class TargetShiftWeights(BaseEstimator):
     Where labels decide the inputs (an illness its symptoms, a pose its silhouette) and
     their shares have moved, the ratio of inputs is the wrong one.
 
+    The weights are a function of y, so those of target rows, whose labels nobody
+    knows, are unknown: `weigh` takes labels, and `score` refuses. A weighted conformal
+    set needs the weight of the row it is made for, hence **no conformal guarantee**
+    holds at target rows; the weight of a predicted label in its place gives none.
+
     Parameters
     ----------
     gamma : "cv", float
@@ -325,9 +330,9 @@ class TargetShiftWeights(BaseEstimator):
             return
         part = folds(rows.target, N_FOLDS, seed)
         tried = list(product(gammas, bumps))
+        shares = [self._shares(rows, one) for one in bumps]
         scores = []
         for gamma in gammas:
-            shares = [self._shares(rows, one) for one in bumps]
             for A, logs in densities(rows, gamma, shares):
                 scores.append(held_out_likelihood(A, logs, rows.share, part))
         best = int(np.argmax(scores))
