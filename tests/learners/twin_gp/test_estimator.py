@@ -1,5 +1,6 @@
 import pickle
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -349,14 +350,31 @@ def test_inputs_like_no_training_input_are_answered_by_the_mean_and_said(more):
     X, Y, X_test = plain_data()
     model = TwinGP(**more).fit(X, Y)
     both = np.vstack([X_test, 30 * np.sign(X_test)])
-    with pytest.warns(UserWarning, match=r"50\.0% of the rows are like no training"):
+    with pytest.warns(UserWarning, match=r"50\.0% of the rows are like no tr") as said:
         answers, nats = model.predict(both, return_uncertainty=True)
+    assert len(said) == 1
     if "n_neighbors" not in more:
         np.testing.assert_allclose(answers[7:], np.tile(Y.mean(axis=0), (7, 1)))
     assert np.abs(answers).max() <= np.abs(Y).max()
     # They are not the certain ones.
     assert nats[7:].min() > nats[:7].max()
     assert all(len(mode.outputs) == 1 for mode in model.modes(both[7:]))
+
+
+def test_beside_the_data_answers_do_not_run_away_unsaid():
+    X = np.random.default_rng(0).uniform(-1, 1, (80, 1))
+    Y = np.hstack([np.sin(3 * X), np.cos(3 * X), X**2])
+    model = TwinGP().fit(X, Y)
+    spread = np.sqrt(Y.var(axis=0).sum())
+    for at in np.linspace(1.0, 6.0, 26):
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            answer = model.predict([[at]])
+        if np.linalg.norm(Y - answer, axis=1).min() > spread:
+            texts = " ".join(str(one.message) for one in said)
+            assert "left the training outputs" in texts or "like no training" in texts
+        if at > 3.0:
+            assert np.abs(answer).max() < 1.5
 
 
 @pytest.mark.parametrize("more", [{}, {"n_neighbors": 60}, {"n_landmarks": 40}])
@@ -386,6 +404,25 @@ def test_answers_keep_what_is_constant_and_what_is_a_sum():
     np.testing.assert_allclose(answers[:, 4], answers[:, 0] + answers[:, 1], atol=1e-10)
     plain = TwinGP().fit(X, np.column_stack([Y, Y[:, 0] + Y[:, 1]])).predict(X_test)
     np.testing.assert_allclose(answers[:, [0, 1, 2, 4]], plain, atol=1e-6)
+    for mode in TwinGP().fit(X, whole).modes(X_test[:2]):
+        np.testing.assert_allclose(mode.outputs[:, 3], 0.1, atol=1e-12)
+
+
+def test_an_output_that_varies_little_is_answered_all_the_same():
+    X, Y, X_test = plain_data()
+    Y[:, 2] *= 1e-5
+    model = TwinGP().fit(X, Y)
+    mean = model.model_.pose(X_test).mean()[:, 2] + Y[:, 2].mean()
+    moved = np.abs(model.predict(X_test)[:, 2] - mean).max()
+    assert moved > 1e-3 * Y[:, 2].std()
+
+
+def test_standardizing_counts_rows_by_their_weights():
+    X, Y, _ = plain_data()
+    counts = np.random.default_rng(1).integers(1, 5, 200)
+    model = TwinGP(standardize_y=True).fit(X, Y, counts)
+    expected = np.repeat(Y, counts, axis=0).std(axis=0)
+    np.testing.assert_allclose(model.y_scale_, expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("theta", [1e-8, 1e-5])
@@ -417,7 +454,8 @@ def test_kl_ends_where_scipy_does_and_sharma_mittal_no_higher():
                 away = np.abs(found.x * radius - answers.x[row]).max()
                 assert away <= 1e-4 * shift.y.std()
             else:
-                assert answers.value[row] <= found.fun + 0.05
+                value = problems.evaluate(answers.x[[row]], which)[0][0]
+                assert value <= found.fun + 0.05
 
 
 @pytest.mark.filterwarnings("ignore:the search")

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 
 from counterpoise.learners import TwinGP
-from counterpoise.learners.twin_gp.models import landmarks
+from counterpoise.learners.twin_gp.models import building, landmarks, modes
 from counterpoise.learners.twin_gp.models.divergence import divergences
 from counterpoise.learners.twin_gp.models.exact import ExactModel
 from counterpoise.learners.twin_gp.models.landmarks import LandmarkModel, Landmarks
@@ -273,6 +273,7 @@ def test_weights_change_the_answers():
     assert np.abs(model.fit(X, Y, w).predict(X_test) - plain).max() > 1e-3
 
 
+@pytest.mark.filterwarnings("ignore:.* of the rows are like no training input")
 @pytest.mark.parametrize(("end", "limit"), [(0.0, "kl"), (1.0, "inverse-kl")])
 def test_the_ends_of_theta_are_the_two_kullback_leibler_divergences(end, limit):
     X, Y, w, _, _ = data()
@@ -361,3 +362,94 @@ def test_all_neighbors_are_the_exact_model(divergence):
         np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-9)
     assert np.allclose(whole.pose(X_test).bounds(), near.pose(X_test).bounds())
     assert np.allclose(whole.pose(X_test).mean(), near.pose(X_test).mean())
+
+
+@pytest.mark.parametrize("make", [exact, through_landmarks])
+@pytest.mark.parametrize("divergence", DIVERGENCES)
+def test_lost_are_the_inputs_of_which_less_than_half_is_explained(divergence, make):
+    X, Y, w, _, _ = data()
+    w *= 0.05
+    X_test = 4.0 * np.random.default_rng(4).normal(size=(200, 3))
+    lost = make(divergence, rows_of(X, Y, w)).pose(X_test).lost
+    root = np.sqrt(w)
+    S = root[:, None] * rbf(X, X, SETTINGS.gamma_x) * root + SETTINGS.ridge_x * np.eye(
+        N
+    )
+    s = root * rbf(X_test, X, SETTINGS.gamma_x)
+    explained = np.einsum("ij,ij->i", s, np.linalg.solve(S, s.T).T)
+    assert np.array_equal(lost, explained < 0.5)
+    assert 0.1 < lost.mean() < 0.9
+    # Some are explained by many rows together and by none alone.
+    alone = (s**2 / (w + SETTINGS.ridge_x)).max(axis=1)
+    assert ((alone < 0.5) & ~lost).any()
+
+
+def test_neighbors_lose_the_rows_that_all_rows_lose():
+    X, Y, w, _, _ = data()
+    X_test = 4.0 * np.random.default_rng(4).normal(size=(200, 3))
+    near = LocalModel(rows_of(X, Y, w), SETTINGS, 10_000).pose(X_test)
+    whole = exact("kl", rows_of(X, Y, w)).pose(X_test)
+    assert np.array_equal(near.lost, whole.lost)
+    assert np.array_equal(near.likest(), whole.likest())
+    first = rbf(X_test, X, SETTINGS.gamma_x).argmax(axis=1)
+    assert np.array_equal(whole.likest(), Y[first])
+
+
+def test_the_search_starts_beside_the_mean_on_the_side_of_the_likest_row():
+    X, Y, w, X_test, _ = data()
+    problems = exact("kl", rows_of(X, Y, w)).pose(X_test)
+    push = problems.start() - problems.mean()
+    radius = 1 / np.sqrt(2 * SETTINGS.gamma_y)
+    assert np.linalg.norm(push, axis=1) == pytest.approx(np.full(M, 1e-3 * radius))
+    towards = problems.likest() - problems.mean()
+    cosine = (push * towards).sum(axis=1) / np.linalg.norm(push, axis=1)
+    assert cosine == pytest.approx(np.linalg.norm(towards, axis=1))
+
+
+@pytest.mark.parametrize("theta", [0.01, 0.8])
+def test_the_residual_is_the_scaled_gradient_in_units_that_do_not_fall_with_theta(
+    theta,
+):
+    X, Y, w, X_test, at = data()
+    problems = exact("sharma-mittal", rows_of(X, Y, w), theta=theta).pose(X_test)
+    value, gradient = problems.evaluate(at, np.arange(M))
+    steep = np.linalg.norm(gradient, axis=1) / np.sqrt(2 * SETTINGS.gamma_y)
+    expected = steep / np.maximum(1, np.abs(value)) / min(1.0, 2 * theta)
+    assert problems.prove(at).residual == pytest.approx(expected)
+    found = problems.answers(1e-7)
+    assert found.residual == pytest.approx(problems.prove(found.x).residual, abs=1e-12)
+
+
+def test_two_minima_a_fifth_of_a_width_apart_are_two_and_nearer_ones_one():
+    X, Y, w, _, _ = data()
+    model = exact("kl", rows_of(X, Y, w))
+    step = np.zeros(4)
+    step[0] = model.settings.radius
+    points = np.array([0 * step, 0.2 * step, 0.02 * step, 0.23 * step])
+    assert modes._distinct(points, np.arange(4), model).tolist() == [0, 1]
+
+
+def test_modes_are_sought_from_outputs_of_like_rows_far_from_one_another():
+    X, Y, w, X_test, _ = data()
+    model = exact("kl", rows_of(X, Y, w))
+    chosen = modes.starts(model, X_test[0], 5)
+    assert chosen.shape == (5, 4)
+    similar = np.sqrt(w) * rbf(X_test[:1], X, SETTINGS.gamma_x)[0]
+    assert np.array_equal(chosen[0], Y[similar.argmax()])
+
+    def nearest_pair(A):
+        apart = np.linalg.norm(A[:, None] - A, axis=2)
+        return apart[~np.eye(len(A), dtype=bool)].min()
+
+    assert nearest_pair(chosen) > 2 * nearest_pair(Y[np.argsort(-similar)[:5]])
+
+
+def test_a_search_takes_all_rows_where_few_landmarks_do_not_stand_for_them():
+    rng = np.random.default_rng(0)
+    rows = rows_of(rng.normal(size=(600, 3)), rng.normal(size=(600, 3)), np.ones(600))
+    wide = replace(SETTINGS, gamma_y=0.01)
+    assert isinstance(building.build_rough(rows, wide, None), LandmarkModel)
+    narrow = replace(SETTINGS, gamma_y=1.0)
+    assert isinstance(building.build_rough(rows, narrow, None), ExactModel)
+    marks = Landmarks.of(rows, narrow, building.MOST_IN_SEARCH)
+    assert 0.1 < marks.residual / SETTINGS.ridge_y < 10

@@ -1,4 +1,5 @@
 import tracemalloc
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -210,3 +211,16 @@ def test_a_small_budget_changes_no_answer():
     answers = model.predict(X_test)
     with memory_budget(100_000):
         np.testing.assert_allclose(model.predict(X_test), answers, atol=1e-6)
+
+
+def test_one_heavy_row_does_not_silence_the_others():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, size=(300, 2))
+    Y = np.column_stack([np.sin(X[:, 0]), X[:, 1]])
+    weights = np.ones(300)
+    weights[0] = 2e6
+    model = TwinGP(n_neighbors=50)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        answers = model.fit(X, Y, weights).predict(X)
+    assert np.abs(answers - Y)[1:].mean() < 0.01

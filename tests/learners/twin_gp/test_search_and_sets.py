@@ -1,5 +1,6 @@
 import re
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from counterpoise import DirectTwinGP, TwinGP, WeightedGPR, WeightedKNN
 from counterpoise.datasets import make_articulated_pose
 from counterpoise.engine import memory_budget
+from counterpoise.learners.twin_gp import base
 from counterpoise.learners.twin_gp.models.rows import Rows
 from counterpoise.learners.twin_gp.search import Axis, search, splits
 
@@ -24,7 +26,7 @@ def quietly(model, *args, **more):
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="the search ended at the edge")
         warnings.filterwarnings("ignore", message="GPR is better")
-        warnings.filterwarnings("ignore", message="the search was still finding")
+        warnings.filterwarnings("ignore", message="the search used up")
         return model.fit(*args, **more)
 
 
@@ -130,6 +132,7 @@ def test_the_chosen_numbers_are_those_of_the_best_candidate():
     for name in ("gamma_x", "gamma_y", "ridge_x", "ridge_y", "theta"):
         assert model.cv_results_[f"param_{name}"][best] == getattr(model, f"{name}_")
         assert getattr(model.model_.settings, name) == getattr(model, f"{name}_")
+    assert len(set(model.cv_results_["param_theta"])) > 1
 
 
 def test_gpr_stands_beside_at_its_own_best_width():
@@ -145,6 +148,24 @@ def test_gpr_stands_beside_at_its_own_best_width():
     own = WeightedGPR(search="holdout", random_state=0)
     quietly(own, shift.X, shift.y)
     assert scores[None] == scores[5.0] == own.holdout_score_
+    weights = np.random.default_rng(0).gamma(2.0, 0.5, 80)
+    twin = TwinGP(divergence="kl", gamma_x=0.03, gamma_y=1e-6, search="holdout")
+    for model in (twin, own):
+        model.set_params(random_state=0, search_weights=True)
+        quietly(model, shift.X, shift.y, weights)
+    assert twin.gpr_holdout_score_ == own.holdout_score_
+
+
+@pytest.mark.filterwarnings("ignore:the search")
+@pytest.mark.filterwarnings("ignore:GPR is better")
+def test_a_search_says_that_it_used_up_its_candidates_or_had_few_rows(monkeypatch):
+    shift = chain(80)
+    few = partial(search, budget=20)
+    monkeypatch.setattr(base, "search", few)
+    with pytest.warns(UserWarning, match="used up its 20 candidates"):
+        DirectTwinGP(search="holdout", random_state=0).fit(shift.X, shift.y)
+    with pytest.warns(UserWarning, match="chooses 5 numbers by 2 held-out rows"):
+        TwinGP(search="holdout", random_state=0).fit(shift.X[:8], shift.y[:8])
 
 
 def test_a_local_model_is_searched_beside_a_local_gpr_without_a_large_factor():

@@ -8,13 +8,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from counterpoise.learners.twin_gp.models.building import Model
 from counterpoise.learners.twin_gp.models.problems import UNEXPLAINED
-from counterpoise.learners.twin_gp.models.rows import Rows
+from counterpoise.learners.twin_gp.models.rows import Rows, column_variances
 from counterpoise.numerics.arrays import Array
 from counterpoise.numerics.kernels import nearest_distance
 from counterpoise.validation import warn_user
 
 # An answer further than this from all training outputs, in widths of the output kernel,
-# is like none of them.
+# is like none of them; and so is one further than the outputs' spread.
 FAR = 3.0
 
 
@@ -27,7 +27,7 @@ class Answers(NamedTuple):
     nats : array of shape (m,)
         The divergence above its lower bound; zero where nobody asked.
     residual : array of shape (m,)
-        Scaled stationarity, in units of the loss's scale.
+        Scaled stationarity; zero for lost rows.
     moved : array of shape (m,)
         Distance from the GPR mean.
     lost : array of shape (m,)
@@ -45,10 +45,9 @@ def solve(model: Model, X: Array, tol: float, proved: bool) -> Answers:
     """Answer test rows that fit in memory together."""
     problems = model.pose(X)
     found = problems.answers(tol)
-    residual = found.residual / problems.settings.loss.scale
     nats = problems.prove(found.x).gap if proved else np.zeros(len(X))
     moved = np.linalg.norm(found.x - problems.mean(), axis=1)
-    return Answers(found.x, nats, residual, moved, problems.lost)
+    return Answers(found.x, nats, found.residual, moved, problems.lost)
 
 
 def warn_of_answers(answers: Answers, rows: Rows, gamma_y: float, tol: float) -> None:
@@ -69,12 +68,14 @@ def warn_of_answers(answers: Answers, rows: Rows, gamma_y: float, tol: float) ->
             ConvergenceWarning,
         )
     width = 1.0 / np.sqrt(2.0 * gamma_y)
-    unlike = nearest_distance(answers.outputs, rows.Y) > FAR * width
-    gone = unlike & (answers.moved > FAR * width)
+    spread = float(np.sqrt(column_variances(rows.Y, rows.weight).sum()))
+    far = min(FAR * width, spread)
+    unlike = nearest_distance(answers.outputs, rows.Y) > far
+    gone = unlike & (answers.moved > far)
     if gone.any():
         warn_user(
             f"{gone.mean():.1%} of the answers have left the training outputs by more "
-            f"than {FAR:g} widths of their kernel: the divergence asks for an output "
+            f"than {far / spread:.2g} of their spread: the divergence asks for outputs "
             "like no other where the input says little; raise ridge_y, or use another "
             "divergence or WeightedGPR"
         )

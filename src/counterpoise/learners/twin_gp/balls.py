@@ -1,6 +1,6 @@
 """Conformal balls around the answers of a regressor of structured outputs."""
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from counterpoise.validation import (
 )
 
 
-class ConformalBalls:
+class ConformalBalls(ABC):
     """Rows kept out of the fit, and the radii that follow from them."""
 
     calibration: float

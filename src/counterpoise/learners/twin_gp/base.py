@@ -123,7 +123,7 @@ class StructuredRegressor(
         else:
             self._keep_numbers(self._given(rows))
         self.X_fit_, self.y_fit_, self.sample_weight_ = rows.X, rows.Y, rows.weight
-        self.fitted_with_ = self.get_params(deep=False)
+        self._fitted_with = self.get_params(deep=False)
         self.model_ = self._build(rows, self._numbers(), True)
         self._judge(self.model_)
         self._calibrate(held)
@@ -151,7 +151,7 @@ class StructuredRegressor(
         check_is_fitted(self)
         if not hasattr(self, "model_"):
             # Parameters may have been set since.
-            then = copy(self).set_params(**self.fitted_with_)
+            then = copy(self).set_params(**self._fitted_with)
             self.model_ = then._build(self._rows(), self._numbers(), True)
         return self.model_
 
@@ -188,6 +188,12 @@ class StructuredRegressor(
             return
         parts = splits(rows, self.search, self._seed(), grouped)
         axes, tied = self._axes(rows)
+        n_held = sum(len(held) for _, held in parts)
+        if n_held < len(axes):
+            warn_user(
+                f"the search chooses {len(axes)} numbers by {n_held} held-out rows: "
+                "give more rows, or fix some of the numbers"
+            )
         found = search(axes, lambda c: self._held_out(rows, parts, given | c), tied)
         self._keep_numbers(given | found.best)
         self.cv_results_ = found.results
@@ -206,9 +212,9 @@ class StructuredRegressor(
             )
         if found.exhausted:
             warn_user(
-                f"the search was still finding better values after "
-                f"{len(found.results['score'])} candidates: fix a width, or search "
-                "again around the chosen ones"
+                f"the search used up its {len(found.results['score'])} candidates "
+                "before it had tried all around the best: fix a width to search the "
+                "others further"
             )
 
     def _beyond(self, best: Mapping[str, float]) -> str:

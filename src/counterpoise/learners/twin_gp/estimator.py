@@ -107,6 +107,9 @@ class TwinGP(StructuredRegressor):
     cv_results_ : dict of arrays
         Of all candidates.
     effective_sample_size_ : float
+    X_fit_, y_fit_, sample_weight_ : arrays
+        The rows that were fitted to, equal ones merged; outputs are divided by
+        `y_scale_`, then reduced by `y_center_`.
 
     Notes
     -----
@@ -122,11 +125,13 @@ class TwinGP(StructuredRegressor):
 
     The problem in y is not convex, but each divergence has a lower bound in closed form
     over all y. `predict(X, return_uncertainty=True)` gives how far above it the answer
-    is, in nats: a bound of its distance to the global minimum, and a measure of
-    certainty, zero only where similarities of inputs and outputs agree.
+    is, in nats: a bound of its distance to the global minimum, zero only where
+    similarities of inputs and outputs agree. Among rows like the training ones it ranks
+    answers by their errors, weakly; it does not tell that a row is unlike them.
 
     An input that is like no training input asks for an output that is like none, and
-    there are many of these: such rows are answered by the GPR mean, with a warning.
+    there are many of these: rows of whose variance the training inputs explain less
+    than half are answered by the GPR mean, with a warning.
     Answers stay in the affine hull of the training outputs. The search starts at the
     GPR mean, a thousandth of the kernel's width towards the likest row's output, since
     between mirrored rows the mean is a saddle.
@@ -243,8 +248,9 @@ class TwinGP(StructuredRegressor):
     def modes(self, X: Any, n_starts: int = 10) -> list[Modes]:
         """Return the distinct minima of every row, the best first: its ambiguity.
 
-        The search starts at the GPR mean and at the outputs of training rows that are
-        similar in x and far from one another in y.
+        The search starts where `predict` does and at the outputs of training rows that
+        are similar in x and far from one another in y; points that are no minima, since
+        a small push makes them leave, are dropped.
 
         Parameters
         ----------

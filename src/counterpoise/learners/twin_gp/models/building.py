@@ -78,6 +78,7 @@ def _through_landmarks(
 def judge(model: Model, tol: float, scale: Array) -> tuple[Solution, float | None]:
     """Return answers at some training inputs with their proof, and the landmark error.
 
+    Rows that are like no other (`TwinProblems.lost`) are answered, not proved.
     The error is the mean distance, in the outputs' unit, between an answer through
     landmarks and the minimum of the loss of all rows that lies nearest down from it;
     zero for all rows, None for neighbours.
@@ -90,7 +91,7 @@ def judge(model: Model, tol: float, scale: Array) -> tuple[Solution, float | Non
     for part in blocks(X, model.row_bytes()):
         problems = model.pose(part)
         found.append(problems.answers(tol))
-        proofs.append(problems.prove(found[-1].x))
+        proofs.append(problems.prove(found[-1].x).of(~problems.lost))
     proof = together(proofs).summary()
     answers = np.concatenate([one.x for one in found])
     n_iter = max(int(one.n_iter.max()) for one in found)

@@ -135,11 +135,11 @@ class SeenByInputs(TwinProblems):
         """
         part, ridge = self.model.inputs, self.settings.ridge_x
         alone = (self.s_x**2 / (part.rows.weight + ridge)).max(axis=1)
-        out: NDArray[np.bool_] = alone < UNEXPLAINED * (1.0 + ridge)
+        out: NDArray[np.bool_] = alone < UNEXPLAINED
         strange = np.flatnonzero(out)
         if strange.size:
             e_x = part.schur(part.factor.forward(self.s_x[strange]))
-            out[strange] = e_x > (1.0 - UNEXPLAINED) * (1.0 + ridge)
+            out[strange] = e_x > 1.0 + ridge - UNEXPLAINED
         return out
 
     @property

@@ -11,7 +11,7 @@ from counterpoise.learners.twin_gp.models.problems import Outputs, TwinProblems
 from counterpoise.learners.twin_gp.models.rows import Rows, Settings
 from counterpoise.numerics.arrays import Array, Indices
 
-# Rows of less weight than this share of the largest are passed over.
+# Rows of less weight than this share of the largest that counts are passed over.
 QUIET = 1e-6
 # A model takes at most so many times `n_neighbors` rows, whatever they weigh.
 MOST = 5
@@ -59,7 +59,8 @@ class LocalModel:
     @cached_property
     def _loud(self) -> Indices:
         weight = self.rows.weight
-        return np.flatnonzero(weight > QUIET * weight.max())
+        most = min(float(weight.max()), self.n_neighbors)
+        return np.flatnonzero(weight > QUIET * most)
 
     @cached_property
     def _lists(self) -> Neighbors:

@@ -17,7 +17,7 @@ from counterpoise.numerics.batched_lbfgs import Minima, minimize_together
 # How far from the GPR mean a search starts, in widths of the output kernel.
 PUSH = 1e-3
 # Inputs of whose variance the training inputs explain less are like none of them.
-UNEXPLAINED = 0.01
+UNEXPLAINED = 0.5
 # Outputs of whose variance the training outputs explain less are like none of them.
 UNLIKE = 1e-6
 
@@ -56,12 +56,18 @@ class Proof:
             residual=float(self.residual[row]),
         )
 
+    def of(self, some: NDArray[np.bool_]) -> "Proof":
+        """Return what is proved about some of the rows."""
+        return Proof(self.value[some], self.bound[some], self.residual[some])
+
     def certificates(self) -> list[Certificate]:
         """Return a certificate a test row."""
         return [self[row] for row in range(len(self.value))]
 
     def summary(self) -> Certificate:
         """Return one certificate of all: mean values, and the largest residual."""
+        if not len(self.value):
+            return Certificate("none", 0.0)
         return Certificate(
             kind="divergence",
             objective=float(self.value.mean()),
@@ -69,6 +75,18 @@ class Proof:
             gap=float(self.gap.mean()),
             residual=float(self.residual.max()),
         )
+
+
+class Found(NamedTuple):
+    """Answers to test rows, the steps they took, and what is left of their slopes.
+
+    `residual` is as in `Proof`, and zero for rows that are like no training input,
+    whose answer is the GPR mean and not stationary.
+    """
+
+    x: Array
+    residual: Array
+    n_iter: Indices
 
 
 class Outputs(NamedTuple):
@@ -175,7 +193,7 @@ class TwinProblems(ABC):
     @cached_property
     def lost(self) -> NDArray[np.bool_]:
         """Which inputs are like no training input, (m,)."""
-        return self.e_x > (1.0 - UNEXPLAINED) * (1.0 + self.settings.ridge_x)
+        return self.e_x > 1.0 + self.settings.ridge_x - UNEXPLAINED
 
     def start(self) -> Array:
         """Return the weighted GPR mean, pushed a little towards the likest output.
@@ -190,23 +208,22 @@ class TwinProblems(ABC):
         push *= (most / np.maximum(length, most))[:, None]
         return mean + push
 
-    def answers(self, tol: float, max_iter: int = 200) -> Minima:
+    def answers(self, tol: float, max_iter: int = 200) -> Found:
         """Return a minimum of every test row, found from the start.
 
         Rows that are like no training input keep the GPR mean: there all losses ask for
-        an output that is like no other, and fall forever.
+        an output that is like no other, and the minimum lies away from the data.
         """
-        lost, known = np.flatnonzero(self.lost), np.flatnonzero(~self.lost)
+        known = np.flatnonzero(~self.lost)
         found = self.solve(self.start()[known], known, tol, max_iter)
-        if not lost.size:
-            return found
-        answers = self.mean()
-        value, residual = np.zeros(len(answers)), np.zeros(len(answers))
+        answers, residual = self.mean(), np.zeros(len(self.lost))
         n_iter = np.zeros(len(answers), dtype=np.intp)
-        answers[known], value[known], residual[known] = found[:3]
-        n_iter[known] = found.n_iter
-        value[lost] = self.evaluate(answers[lost], lost)[0]
-        return Minima(answers, value, residual, n_iter)
+        answers[known], residual[known], n_iter[known] = (
+            found.x,
+            found.residual / self.settings.loss.scale,
+            found.n_iter,
+        )
+        return Found(answers, residual, n_iter)
 
     def solve(
         self, start: Array, rows: Indices, tol: float, max_iter: int = 200
