@@ -36,7 +36,7 @@ from counterpoise.validation import (
     warn_user,
 )
 
-THETAS = (0.03, 0.1, 0.3, 0.6, 0.85)
+THETAS = (0.01, 0.03, 0.1, 0.3, 0.6, 0.85)
 # Landmarks are poor if answers are off by more than this share of the outputs' spread.
 POOR_ANSWERS = 0.05
 # In a search answers need not be better than this.
