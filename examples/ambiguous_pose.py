@@ -42,7 +42,7 @@ for truth, name in zip(truths, "AB", strict=True):
     far = joint_error(modes.outputs, truth[None])
     print(f"Pose {name} is one of {len(far)} modes, {far.min():.0f} mm away.")
 
-figure, axes = plt.subplots(1, 2, figsize=(9, 4.5))
+figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
 draw(axes, truths[0], "pose A", color="0.2", lw=3)
 draw(axes, truths[1], "pose B", color="0.6", lw=3)
 for k, answer in enumerate(modes.outputs):
@@ -52,7 +52,7 @@ axes[0].set(title="what the camera sees", xlabel="mm", ylabel="mm")
 axes[1].set(title="the depth it does not see", xlabel="mm")
 for ax in axes:
     ax.set_aspect("equal", "datalim")
-figure.legend(*axes[0].get_legend_handles_labels(), loc="lower center", ncols=5)
+figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
 path = Path(mkdtemp()) / "poses.png"
 figure.savefig(path)
 plt.close(figure)

@@ -55,20 +55,20 @@ shift = make_articulated_pose("none", 1000, 200, random_state=0)
 answers, nats = TwinGP().fit(shift.X, shift.y).predict(shift.X_target, True)
 means = WeightedGPR(ridge_x=1e-2).fit(shift.X, shift.y).predict(shift.X_target)
 far, far_mean = (joint_errors(a, shift.y_target) for a in (answers, means))
-axes = (figure := Figure(figsize=(16, 3.6))).subplots(1, 5)
+figure = Figure(figsize=(16, 3.6), layout="constrained")
+axes = figure.subplots(1, 5)
 for ax, row in zip(axes, np.argsort(nats)[[10, 100, 190]], strict=False):
     for poses, name in ((shift.y_target, "truth"), (answers, "twin"), (means, "GPR")):
         chain = np.vstack([np.zeros(3), poses[row].reshape(-1, 3)])
         ax.plot(chain[:, 2], chain[:, 1], marker="o", label=name)
     ax.set(title=f"from the side, {nats[row]:.2g} nats", xlabel="mm")
 axes[0].legend()
-axes[3].plot(np.c_[far.mean(0), far_mean.mean(0)], marker="o", label=["twin", "GPR"])
+axes[3].plot(far.mean(axis=0), "C1o-", far_mean.mean(axis=0), "C2o-")
 axes[3].set(title="error of each joint, mm", xlabel="joint", ylim=0)
-axes[4].scatter(nats, far.mean(axis=1), s=8)
-axes[4].set(title="error by uncertainty", xlabel="nats", xscale="log")
+axes[4].scatter(nats, far.mean(axis=1), s=8, color="C1")
+axes[4].set(title="error by uncertainty, mm", xlabel="nats")
 figure.savefig(path := Path(mkdtemp()) / "poses.png")
 print(f"Skeletons: {path}")
-
 folder = Path(os.environ.get("COUNTERPOISE_DATA", "none")) / "poser_silhouette_pose"
 if folder.is_dir():
     data = dict(np.load(folder / "silhouette_pose.npz"))
