@@ -361,6 +361,17 @@ def test_inputs_like_no_training_input_are_answered_by_the_mean_and_said(more):
     assert all(len(mode.outputs) == 1 for mode in model.modes(both[7:]))
 
 
+@pytest.mark.filterwarnings("ignore:TwinGP. NOT converged")
+def test_a_mean_between_clusters_is_not_blamed_on_the_width_where_inputs_are_lost():
+    X, _, _ = plain_data()
+    Y = 10.0 * np.sign(X[:, :1]) + 0.1 * X
+    model = TwinGP(gamma_y=0.5, ridge_x=0.1, ridge_y=0.1).fit(X, Y)
+    with pytest.warns(UserWarning, match="like no training input") as said:
+        answers = model.predict(100 * np.eye(4))
+    assert np.abs(answers).max() < 5
+    assert len(said) == 1
+
+
 def test_beside_the_data_answers_do_not_run_away_unsaid():
     X = np.random.default_rng(0).uniform(-1, 1, (80, 1))
     Y = np.hstack([np.sin(3 * X), np.cos(3 * X), X**2])

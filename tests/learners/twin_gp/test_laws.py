@@ -365,12 +365,12 @@ def test_all_neighbors_are_the_exact_model(divergence):
 
 
 @pytest.mark.parametrize("make", [exact, through_landmarks])
-@pytest.mark.parametrize("divergence", DIVERGENCES)
-def test_lost_are_the_inputs_of_which_less_than_half_is_explained(divergence, make):
+@pytest.mark.parametrize("mean", [0.05, 20.0])
+def test_lost_are_the_inputs_of_which_less_than_half_is_explained(mean, make):
     X, Y, w, _, _ = data()
-    w *= 0.05
+    w *= mean
     X_test = 4.0 * np.random.default_rng(4).normal(size=(200, 3))
-    lost = make(divergence, rows_of(X, Y, w)).pose(X_test).lost
+    lost = make("kl", rows_of(X, Y, w)).pose(X_test).lost
     root = np.sqrt(w)
     S = root[:, None] * rbf(X, X, SETTINGS.gamma_x) * root + SETTINGS.ridge_x * np.eye(
         N
