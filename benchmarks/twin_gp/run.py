@@ -22,6 +22,7 @@ QUESTIONS = (
     "balls",
     "silhouettes",
     "moods",
+    "annotators",
 )
 
 if __name__ == "__main__":

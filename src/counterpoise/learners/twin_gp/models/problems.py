@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -90,7 +90,7 @@ class Found(NamedTuple):
 
 
 class Outputs(NamedTuple):
-    """Outputs of some test rows, one each, as a model sees them.
+    """Outputs of some test rows, one each, as a model sees them, in arrays of its own.
 
     Attributes
     ----------
@@ -229,28 +229,22 @@ class TwinProblems(ABC):
         self, start: Array, rows: Indices, tol: float, max_iter: int = 200
     ) -> Minima:
         """Return stationary points of some test rows, from a start each."""
-        directions = self.directions
+        directions, settings = self.directions, self.settings
+        minimize = partial(
+            minimize_together,
+            radius=settings.radius,
+            tol=tol * settings.loss.scale,
+            max_iter=max_iter,
+        )
         if directions is None:
-            return minimize_together(
-                lambda Y, which: self.evaluate(Y, rows[which]),
-                start,
-                radius=self.settings.radius,
-                tol=tol * self.settings.loss.scale,
-                max_iter=max_iter,
-            )
+            return minimize(lambda Y, which: self.evaluate(Y, rows[which]), start)
 
         def along(steps: Array, which: Indices) -> tuple[Array, Array]:
             Y = start[which] + steps @ directions.T
             value, gradient = self.evaluate(Y, rows[which])
             return value, gradient @ directions
 
-        found = minimize_together(
-            along,
-            np.zeros((len(start), directions.shape[1])),
-            radius=self.settings.radius,
-            tol=tol * self.settings.loss.scale,
-            max_iter=max_iter,
-        )
+        found = minimize(along, np.zeros((len(start), directions.shape[1])))
         return found._replace(x=start + found.x @ directions.T)
 
     def prove(self, Y: Array) -> Proof:
