@@ -38,11 +38,11 @@ def small_rank_factor(kernel: Any, largest: int) -> KernelPivots | None:
 
     Examples
     --------
-    >>> from counterpoise.numerics.kernel_products import StoredKernel
+    >>> from counterpoise.numerics.kernel_matrices import StoredMatrix
     >>> rows = np.arange(12.0).reshape(6, 2)
-    >>> small_rank_factor(StoredKernel(rows @ rows.T), 3).factor.shape
+    >>> small_rank_factor(StoredMatrix(rows @ rows.T), 3).factor.shape
     (6, 2)
-    >>> small_rank_factor(StoredKernel(np.eye(6)), 3) is None
+    >>> small_rank_factor(StoredMatrix(np.eye(6)), 3) is None
     True
     """
     left = kernel.diagonal().astype(float)

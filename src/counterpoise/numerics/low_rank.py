@@ -4,7 +4,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.numerics.kernels import rbf
+from counterpoise.numerics.kernel import Kernel
 
 # Rows among which pivots are looked for at a time; the others wait for their turn.
 POOL = 2048
@@ -109,7 +109,7 @@ def nystrom_map(X: Array, landmarks: Array, triangle: Array, gamma: float) -> Ar
     """
     out = np.empty((landmarks.shape[0], X.shape[0]))
     for first in range(0, X.shape[0], BLOCK):
-        kernel = rbf(X[first : first + BLOCK], landmarks, gamma)
+        kernel = Kernel("rbf", gamma).matrix(X[first : first + BLOCK], landmarks)
         out[:, first : first + BLOCK] = _forward(triangle, kernel)
     return out
 
@@ -192,7 +192,7 @@ def _extend(
     across = factor[:known, new].copy()
     for start in range(0, rows.shape[0], BLOCK):
         part = slice(start, start + BLOCK)
-        kernel = rbf(rows[part], rows[new], gamma)
+        kernel = Kernel("rbf", gamma).matrix(rows[part], rows[new])
         if known:
             kernel -= factor[:known, part].T @ across
         coordinates = _forward(triangle, kernel)

@@ -11,8 +11,8 @@ from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.columns import two_tables
 from counterpoise.samples.encoding import TableEncoder
 from counterpoise.samples.hypotheses import (
-    Hypotheses,
     check_hypotheses,
+    hypotheses,
     precomputed_gram,
 )
 from counterpoise.samples.moment_pair import DiscrepancySpectrum, MomentPair
@@ -215,8 +215,8 @@ class _Samples:
             scale = pooled_scale(TwoSamples.of(source, target, w, v), names)
             source, target = (scale_columns(rows, scale) for rows in (source, target))
         counted = TwoSamples.of(source, target, w, v)
-        hypotheses = Hypotheses.of(counted, kernel, gamma, degree, coef0, add_constant)
-        pair = MomentPair.of(hypotheses, source, target, names, gram)
+        seen = hypotheses(counted, kernel, gamma, degree, coef0, add_constant)
+        pair = MomentPair.of(seen, source, target, names, gram)
         return cls(pair, np.concatenate([w, v]), n)
 
     @property

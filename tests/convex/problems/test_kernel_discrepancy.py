@@ -6,13 +6,12 @@ from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 
 from counterpoise.convex import Discrepancy, DualMatrix, KernelDiscrepancy
 from counterpoise.convex.problems.kernel_proofs import norm_is_below
-from counterpoise.numerics.kernel_products import (
-    ComputedKernel,
-    GaussianEntries,
-    PolynomialEntries,
-    StoredKernel,
-    TriangleKernel,
-    kept_kernel,
+from counterpoise.numerics.kernel import Kernel
+from counterpoise.numerics.kernel_matrices import (
+    ComputedMatrix,
+    StoredMatrix,
+    TriangleMatrix,
+    kept_matrix,
 )
 
 RNG = np.random.default_rng(0)
@@ -48,7 +47,7 @@ def test_a_linear_kernel_is_the_feature_form(seed):
 
 
 def test_a_polynomial_kernel_is_its_explicit_features():
-    entries = PolynomialEntries(BOTH, 0.5, 1.0, 2)
+    entries = Kernel("poly", 0.5, 2, 1.0).entries(BOTH)
     K = entries.block(slice(None), slice(None))
     assert polynomial_kernel(BOTH, gamma=0.5, coef0=1.0, degree=2) == pytest.approx(K)
     pairs = [(i, j) for i in range(4) for j in range(i, 4)]
@@ -76,9 +75,9 @@ def test_the_gaussian_norm_is_that_of_the_roots():
 def test_the_proof_accepts_what_is_true_and_refuses_what_is_not(seed):
     K, z = rbf_kernel(BOTH, gamma=0.2), weights(seed)
     norm = exact(K, z)
-    assert norm_is_below(StoredKernel(K), z, SHARE, norm * (1.0 + 1e-7))
-    assert not norm_is_below(StoredKernel(K), z, SHARE, norm * (1.0 - 1e-6))
-    assert not norm_is_below(StoredKernel(K), z, SHARE, 0.0)
+    assert norm_is_below(StoredMatrix(K), z, SHARE, norm * (1.0 + 1e-7))
+    assert not norm_is_below(StoredMatrix(K), z, SHARE, norm * (1.0 - 1e-6))
+    assert not norm_is_below(StoredMatrix(K), z, SHARE, 0.0)
 
 
 def test_a_proof_of_many_panels_is_the_proof_of_one(monkeypatch):
@@ -89,8 +88,8 @@ def test_a_proof_of_many_panels_is_the_proof_of_one(monkeypatch):
     monkeypatch.setattr(kernel_proofs, "BLOCK", 11)
     K, z = rbf_kernel(BOTH, gamma=0.2), weights(3)
     norm = exact(K, z)
-    assert norm_is_below(StoredKernel(K), z, SHARE, norm * (1.0 + 1e-7))
-    assert not norm_is_below(StoredKernel(K), z, SHARE, norm * (1.0 - 1e-6))
+    assert norm_is_below(StoredMatrix(K), z, SHARE, norm * (1.0 + 1e-7))
+    assert not norm_is_below(StoredMatrix(K), z, SHARE, norm * (1.0 - 1e-6))
 
 
 def test_a_dual_matrix_on_any_basis_has_the_value_of_the_feature_form():
@@ -105,14 +104,14 @@ def test_a_dual_matrix_on_any_basis_has_the_value_of_the_feature_form():
         assert value == pytest.approx(max(feature.dual_value(sign * Y), 0.0), abs=1e-12)
 
 
-@pytest.mark.parametrize("storage", [kept_kernel, TriangleKernel, ComputedKernel])
+@pytest.mark.parametrize("storage", [kept_matrix, TriangleMatrix, ComputedMatrix])
 def test_certificates_are_in_double_precision_whatever_is_stored(storage, monkeypatch):
     from counterpoise.convex.problems import kernel_discrepancy
     from counterpoise.numerics import kernel_products
 
     monkeypatch.setattr(kernel_products, "BLOCK", 17)
     monkeypatch.setattr(kernel_discrepancy, "FEW", 1)
-    entries = GaussianEntries(BOTH, 0.2, constant=0.5)
+    entries = Kernel("rbf", 0.2, constant=0.5).entries(BOTH)
     K = rbf_kernel(BOTH, gamma=0.2) + 0.5
     kernel = storage(entries)
     B = np.random.default_rng(1).normal(size=(100, 3))
@@ -146,10 +145,10 @@ def test_a_subspace_bounds_the_whole_from_below():
 
 
 def test_kernels_are_kept_as_exactly_as_the_budget_allows():
-    entries = GaussianEntries(BOTH, 0.2)
-    assert isinstance(kept_kernel(entries), StoredKernel)
-    assert isinstance(kept_kernel(entries, 8 * 100**2), TriangleKernel)
-    assert isinstance(kept_kernel(entries, 100**2), ComputedKernel)
+    entries = Kernel("rbf", 0.2).entries(BOTH)
+    assert isinstance(kept_matrix(entries), StoredMatrix)
+    assert isinstance(kept_matrix(entries, 8 * 100**2), TriangleMatrix)
+    assert isinstance(kept_matrix(entries, 100**2), ComputedMatrix)
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from counterpoise.convex.problems.kernel_proofs import (
 from counterpoise.convex.problems.spectral_norm import SpectralNorm
 from counterpoise.numerics.arrays import Array, finite_array
 from counterpoise.numerics.kernel_lanczos import RitzPairs, kernel_ritz
-from counterpoise.numerics.kernel_products import EXACT_CUT, StoredKernel
+from counterpoise.numerics.kernel_matrices import EXACT_CUT, StoredMatrix
 
 # Rows up to which the norm is a full eigenvalue computation.
 FEW = 600
@@ -78,7 +78,7 @@ class KernelDiscrepancy(SpectralNorm):
 
     def __post_init__(self) -> None:
         if not hasattr(self.kernel, "product"):
-            object.__setattr__(self, "kernel", StoredKernel(self.kernel))
+            object.__setattr__(self, "kernel", StoredMatrix(self.kernel))
         share = finite_array("target_share", self.target_share, 1)
         object.__setattr__(self, "target_share", share)
         if not share.min() >= 0.0:

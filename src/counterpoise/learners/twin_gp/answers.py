@@ -10,7 +10,7 @@ from counterpoise.learners.twin_gp.models.building import Model
 from counterpoise.learners.twin_gp.models.problems import UNEXPLAINED
 from counterpoise.learners.twin_gp.models.rows import Rows, column_variances
 from counterpoise.numerics.arrays import Array
-from counterpoise.numerics.kernels import nearest_distance
+from counterpoise.numerics.distances import nearest_distance
 from counterpoise.validation import warn_user
 
 # An answer further than this from all training outputs, in widths of the output kernel,

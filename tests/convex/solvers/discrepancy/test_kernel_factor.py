@@ -11,14 +11,15 @@ from counterpoise.convex.solvers.discrepancy import (
     RankOneInteriorPoint,
     best_solver,
 )
-from counterpoise.numerics.kernel_products import GaussianEntries, kept_kernel
+from counterpoise.numerics.kernel import Kernel
+from counterpoise.numerics.kernel_matrices import kept_matrix
 
 
 def _problem(q: int, d: int, seed: int = 0, **more: float) -> KernelDiscrepancy:
     rng = np.random.default_rng(seed)
     points = rng.normal(size=(q, d))
     points[q // 2 :] += 0.5
-    kernel = kept_kernel(GaussianEntries(points, 0.5 / d, 1.0))
+    kernel = kept_matrix(Kernel("rbf", 0.5 / d, constant=1.0).entries(points))
     return KernelDiscrepancy(kernel, np.full(q - q // 2, 1 / (q - q // 2)), **more)
 
 
@@ -56,7 +57,7 @@ def test_few_distinct_rows_with_a_spread_come_to_an_end(
 ) -> None:
     rng = np.random.default_rng(0)
     points = rng.integers(0, 2, (80, columns)).astype(float)
-    kernel = kept_kernel(GaussianEntries(points, 0.5, 1.0))
+    kernel = kept_matrix(Kernel("rbf", 0.5, constant=1.0).entries(points))
     problem = KernelDiscrepancy(kernel, np.full(40, 1 / 40), spread=0.1)
     chosen = best_solver(problem) if solver == "auto" else KernelSubspace()
     found = solve(problem, chosen, tol=1e-3, max_iter=300)

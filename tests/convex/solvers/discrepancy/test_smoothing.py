@@ -12,7 +12,7 @@ from counterpoise.convex import solve
 from counterpoise.convex.problems import Discrepancy, KernelDiscrepancy
 from counterpoise.convex.solvers.discrepancy import Smoothing
 from counterpoise.convex.solvers.discrepancy.smooth_norm import smooth_form
-from counterpoise.numerics.kernels import rbf
+from counterpoise.numerics.kernel import Kernel
 
 
 def smooth_norm(M, p):
@@ -30,7 +30,7 @@ def differences(function, z, step=1e-6):
 
 def gaussian_case(m=8, n=10, p=3):
     X, T = thesis_samples(m, n, 5)
-    K = rbf(np.vstack([X, T]), np.vstack([X, T]), 0.1)
+    K = Kernel("rbf", 0.1).matrix(np.vstack([X, T]), np.vstack([X, T]))
     z = np.random.default_rng(1).dirichlet(np.ones(m))
     return K, z, np.full(n, 1 / n), p
 

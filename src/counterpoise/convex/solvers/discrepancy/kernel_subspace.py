@@ -13,7 +13,7 @@ from counterpoise.convex.solvers.discrepancy.incumbent import Incumbent
 from counterpoise.convex.solvers.discrepancy.working_set import WorkingSet
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.numerics.kernel_lanczos import RitzPairs, kernel_ritz, orthonormal
-from counterpoise.numerics.kernel_products import EXACT_CUT
+from counterpoise.numerics.kernel_matrices import EXACT_CUT
 
 # Gap of the first subspace's problem, as a share of the value at equal weights.
 FIRST_ACCURACY = 0.01

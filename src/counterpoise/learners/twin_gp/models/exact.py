@@ -16,7 +16,7 @@ from counterpoise.learners.twin_gp.models.inputs import (
 from counterpoise.learners.twin_gp.models.problems import Outputs
 from counterpoise.learners.twin_gp.models.rows import Rows, Settings
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.numerics.kernels import rbf
+from counterpoise.numerics.kernel import Kernel
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ class ExactProblems(SeenByInputs):
     def outputs(self, Y: Array, which: Indices) -> Outputs:
         """Return outputs by their similarities to all rows."""
         model, ridge = self.model, self.settings.ridge_y
-        s_y = rbf(Y, model.rows.Y, self.settings.gamma_y)
+        s_y = Kernel("rbf", self.settings.gamma_y).matrix(Y, model.rows.Y)
         s_y *= model.rows.root
         h = model.outputs.forward(s_y)
         e_y = np.maximum(1.0 + ridge - squares(h), ridge)

@@ -15,7 +15,7 @@ from counterpoise.learners.twin_gp.models.factors import (
 from counterpoise.learners.twin_gp.models.problems import UNEXPLAINED, TwinProblems
 from counterpoise.learners.twin_gp.models.rows import Rows, Settings
 from counterpoise.numerics.arrays import Array
-from counterpoise.numerics.kernels import rbf
+from counterpoise.numerics.kernel import Kernel
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class InputPart:
 
     def similarities(self, X: Array) -> Array:
         """Return s_x of test rows, (m, N)."""
-        s = rbf(X, self.rows.X, self.settings.gamma_x)
+        s = Kernel("rbf", self.settings.gamma_x).matrix(X, self.rows.X)
         s *= self.rows.root
         return s
 

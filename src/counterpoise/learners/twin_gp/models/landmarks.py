@@ -28,7 +28,7 @@ from counterpoise.learners.twin_gp.models.inputs import (
 from counterpoise.learners.twin_gp.models.problems import Outputs
 from counterpoise.learners.twin_gp.models.rows import Rows, Settings
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.numerics.kernels import rbf
+from counterpoise.numerics.kernel import Kernel
 from counterpoise.numerics.low_rank import pivoted_cholesky
 
 # Pivoting stops when no row's kernel is off by more than this share of the ridge.
@@ -159,7 +159,7 @@ class LandmarkProblems(SeenByInputs):
     def outputs(self, Y: Array, which: Indices) -> Outputs:
         """Return outputs by their coordinates among the landmarks."""
         marks, ridge = self.model.landmarks, self.settings.ridge_y
-        kernel = rbf(Y, marks.Y, self.settings.gamma_y)
+        kernel = Kernel("rbf", self.settings.gamma_y).matrix(Y, marks.Y)
         c = marks.triangle.forward(kernel)
         v = marks.inner.forward(c)
         e_y = np.maximum(1.0 - squares(c), 0.0) + ridge * (1.0 + squares(v))

@@ -1,7 +1,6 @@
 """Kernel matrices known by their products: stored, half stored, or never stored."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,12 +9,12 @@ from scipy import sparse
 from counterpoise.numerics.arrays import Array, finite_array
 
 # Rows at a time where a block of the matrix is computed.
-BLOCK = 1000
+BUILT_ROWS = 1000
 # Directions whose squared length falls below these shares are rounding only.
 EXACT_CUT, SINGLE_CUT = 1e-10, 1e-5
 
 
-class Entries(Protocol):
+class MatrixEntries(Protocol):
     """A kernel matrix by its blocks, in double precision."""
 
     @property
@@ -28,7 +27,7 @@ class Entries(Protocol):
         ...
 
 
-class Kernel(Entries, Protocol):
+class KernelMatrix(MatrixEntries, Protocol):
     """A kernel matrix that can be multiplied with."""
 
     @property
@@ -46,118 +45,7 @@ class Kernel(Entries, Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class GaussianEntries:
-    r"""The kernel :math:`\exp(-\gamma |a_i - a_j|^2) + c`.
-
-    Parameters
-    ----------
-    points : array of shape (q, N)
-    gamma : float
-    constant : float
-        c, non-negative.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> GaussianEntries(np.array([[0.0], [2.0]]), 0.25).block([0], [0, 1]).round(4)
-    array([[1.    , 0.3679]])
-    """
-
-    points: Array
-    gamma: float
-    constant: float = 0.0
-
-    @property
-    def size(self) -> int:
-        """The number of rows."""
-        return len(self.points)
-
-    def block(self, rows: Any, columns: Any, dtype: Any = np.float64) -> Array:
-        """Return the entries of some rows and columns; O(N) an entry."""
-        points, squares = self._scaled(np.dtype(dtype))
-        out = points[rows] @ points[columns].T
-        out *= 2.0
-        out -= squares[rows][:, None]
-        out -= squares[columns]
-        np.minimum(out, 0.0, out=out)
-        np.exp(out, out=out)
-        if self.constant:
-            out += out.dtype.type(self.constant)
-        return out
-
-    def diagonal(self) -> Array:
-        """Return the diagonal."""
-        return np.full(self.size, 1.0 + self.constant)
-
-    def _scaled(self, dtype: Any) -> tuple[Array, Array]:
-        return self._double if dtype == np.float64 else self._single
-
-    @cached_property
-    def _double(self) -> tuple[Array, Array]:
-        # Distances do not see the origin; near the mean they keep more digits.
-        points = (self.points - self.points.mean(axis=0)) * np.sqrt(self.gamma)
-        return points, np.einsum("ij,ij->i", points, points)
-
-    @cached_property
-    def _single(self) -> tuple[Array, Array]:
-        points, squares = self._double
-        return points.astype(np.float32), squares.astype(np.float32)
-
-
-@dataclass(frozen=True, eq=False)
-class PolynomialEntries:
-    r"""The kernel :math:`(\gamma a_i'a_j + c_0)^k + c`.
-
-    Parameters
-    ----------
-    points : array of shape (q, N)
-    gamma, coef0 : float
-    degree : int
-    constant : float
-        c, non-negative.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> PolynomialEntries(np.array([[1.0], [2.0]]), 1.0, 1.0, 2).block([0], [0, 1])
-    array([[4., 9.]])
-    """
-
-    points: Array
-    gamma: float
-    coef0: float
-    degree: int
-    constant: float = 0.0
-
-    @property
-    def size(self) -> int:
-        """The number of rows."""
-        return len(self.points)
-
-    def block(self, rows: Any, columns: Any, dtype: Any = np.float64) -> Array:
-        """Return the entries of some rows and columns; O(N) an entry."""
-        points = self.points if dtype == np.float64 else self._single
-        out = points[rows] @ points[columns].T
-        out *= out.dtype.type(self.gamma)
-        out += out.dtype.type(self.coef0)
-        out **= self.degree
-        if self.constant:
-            out += out.dtype.type(self.constant)
-        return out
-
-    def diagonal(self) -> Array:
-        """Return the diagonal."""
-        squares = np.einsum("ij,ij->i", self.points, self.points)
-        out: Array = (self.gamma * squares + self.coef0) ** self.degree + self.constant
-        return out
-
-    @cached_property
-    def _single(self) -> Array:
-        return self.points.astype(np.float32)
-
-
-@dataclass(frozen=True, eq=False)
-class StoredKernel:
+class StoredMatrix:
     """A kernel matrix in memory, 8 q^2 bytes; a product costs 2 q^2 a column."""
 
     K: Any
@@ -190,7 +78,7 @@ class StoredKernel:
         return np.diagonal(self.K).copy()
 
 
-class TriangleKernel:
+class TriangleMatrix:
     """The upper blocks of a kernel matrix in single precision, 2 q^2 bytes.
 
     Built from `entries` at the first product, O(N q^2 / 2); a product costs 2 q^2 a
@@ -210,8 +98,8 @@ class TriangleKernel:
 
     def _build(self) -> None:
         diagonal = self.entries.diagonal()
-        for first in range(0, self.size, BLOCK):
-            rows = slice(first, first + BLOCK)
+        for first in range(0, self.size, BUILT_ROWS):
+            rows = slice(first, first + BUILT_ROWS)
             block = self.entries.block(rows, slice(first, None), np.float32)
             k = np.arange(len(block))
             block[k, k] = diagonal[rows]
@@ -234,7 +122,7 @@ class TriangleKernel:
         single = np.ascontiguousarray(B, dtype=np.float32)
         out = np.zeros(B.shape)
         for k, block in enumerate(self._blocks):
-            first = k * BLOCK
+            first = k * BUILT_ROWS
             last = first + len(block)
             out[first:last] += block @ single[first:]
             if last < self.size:
@@ -248,7 +136,7 @@ class TriangleKernel:
 
 
 @dataclass(frozen=True, eq=False)
-class ComputedKernel:
+class ComputedMatrix:
     """A kernel matrix computed again at every product, in single precision.
 
     Stores a block of rows only; a product costs O(N q^2) and 2 q^2 a column.
@@ -271,8 +159,8 @@ class ComputedKernel:
         """Return K B."""
         single = np.ascontiguousarray(B, dtype=np.float32)
         out = np.empty(B.shape)
-        for first in range(0, self.size, BLOCK):
-            rows = slice(first, first + BLOCK)
+        for first in range(0, self.size, BUILT_ROWS):
+            rows = slice(first, first + BUILT_ROWS)
             out[rows] = self.entries.block(rows, slice(None), np.float32) @ single
         return out
 
@@ -282,7 +170,7 @@ class ComputedKernel:
         return out
 
 
-def kept_kernel(entries: Any, budget: float = 1e9) -> Kernel:
+def kept_matrix(entries: Any, budget: float = 1e9) -> KernelMatrix:
     """Return the kernel stored as exactly as fits into `budget` bytes.
 
     Double precision up to 8 q^2 <= budget / 4 (q = 5,590 at 1 GB), else the triangle in
@@ -291,12 +179,12 @@ def kept_kernel(entries: Any, budget: float = 1e9) -> Kernel:
     q = float(entries.size)
     if 8.0 * q * q <= 0.25 * budget:
         K = np.empty((entries.size, entries.size))
-        for first in range(0, entries.size, BLOCK):
-            rows = slice(first, first + BLOCK)
+        for first in range(0, entries.size, BUILT_ROWS):
+            rows = slice(first, first + BUILT_ROWS)
             K[rows, first:] = entries.block(rows, slice(first, None))
             K[first:, rows] = K[rows, first:].T
         K[np.diag_indices_from(K)] = entries.diagonal()
-        return StoredKernel(K)
+        return StoredMatrix(K)
     if 2.0 * q * q <= budget:
-        return TriangleKernel(entries)
-    return ComputedKernel(entries)
+        return TriangleMatrix(entries)
+    return ComputedMatrix(entries)
