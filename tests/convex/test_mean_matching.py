@@ -22,7 +22,7 @@ from counterpoise.convex.problems.mean_matching import (
 )
 from counterpoise.convex.solvers.interior_point import InteriorPoint
 from counterpoise.numerics.kernel import Kernel
-from counterpoise.numerics.low_rank import pivoted_cholesky
+from counterpoise.numerics.pivoted_cholesky import pivoted_cholesky
 from counterpoise.testing import check_objective, check_problem, check_solver
 
 CASES = [

@@ -14,7 +14,11 @@ from counterpoise.convex import certified
 from counterpoise.convex.problems.kernel_ridge import KernelRidge
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.numerics.kernel import Kernel, auto_gamma
-from counterpoise.numerics.low_rank import pivoted_cholesky
+from counterpoise.numerics.pivoted_cholesky import (
+    ROUNDED_AWAY,
+    column_cholesky,
+    pivoted_cholesky,
+)
 from counterpoise.samples.hypotheses import check_hypotheses
 from counterpoise.validation import (
     Matrix,
@@ -27,11 +31,9 @@ from counterpoise.validation import (
 )
 
 # Rows of new points predicted at once.
-BLOCK = 4096
+PREDICTED_ROWS = 4096
 # The gap that the closed form must reach, in units of the responses' mean square.
 TOL = 1e-9
-# What a factor may leave of a row's kernel before more rank is useless.
-NEGLIGIBLE = 1e-12
 
 
 class WeightedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
@@ -178,13 +180,13 @@ class WeightedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         X = estimator_matrix(self, X, reset=False, accept_sparse=True)
         kernel = self._kernel
         out = np.empty((X.shape[0], *self.dual_coef_.shape[1:]))
-        for first in range(0, X.shape[0], BLOCK):
-            rows = X[first : first + BLOCK]
+        for first in range(0, X.shape[0], PREDICTED_ROWS):
+            rows = X[first : first + PREDICTED_ROWS]
             if self.kernel == "precomputed":
                 K = rows[:, self.support_]
             else:
                 K = kernel.matrix(rows, self.X_fit_)
-            out[first : first + BLOCK] = K @ self.dual_coef_
+            out[first : first + PREDICTED_ROWS] = K @ self.dual_coef_
         return out + self.intercept_
 
     def _check(self) -> None:
@@ -265,7 +267,7 @@ class WeightedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         assert self.rank is not None
         if self.kernel == "rbf" and not sparse.issparse(X):
             found, pivots, left = pivoted_cholesky(
-                X[rows], self.gamma_, NEGLIGIBLE, int(self.rank)
+                X[rows], self.gamma_, ROUNDED_AWAY, int(self.rank)
             )
             return found.T, pivots, float(left.max())
         return self._greedy_factor(X, rows)
@@ -278,19 +280,8 @@ class WeightedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 return X[rows, rows[i]]
             return self._kernel.matrix(X[rows], X[rows[i : i + 1]])[:, 0]
 
-        left = self._diagonal(X, rows)
-        least = NEGLIGIBLE * float(left.max())
-        rank = min(int(self.rank or 1), rows.size)
-        F = np.zeros((rows.size, rank))
-        pivots: list[int] = []
-        while len(pivots) < rank and left.max() > least:
-            i, k = int(np.argmax(left)), len(pivots)
-            F[:, k] = (column(i) - F[:, :k] @ F[i, :k]) / np.sqrt(left[i])
-            F[pivots, k] = 0.0
-            left = np.maximum(left - F[:, k] ** 2, 0.0)
-            left[i] = 0.0
-            pivots.append(i)
-        return F[:, : len(pivots)], np.array(pivots, np.intp), float(left.max())
+        found = column_cholesky(column, self._diagonal(X, rows), int(self.rank or 1))
+        return found.factor, found.pivots, float(found.residual.max())
 
     def _diagonal(self, X: Matrix, rows: Indices) -> Array:
         if self.kernel == "precomputed":

@@ -8,7 +8,7 @@ from counterpoise.convex.solvers.discrepancy.interior_point import RankOneInteri
 from counterpoise.convex.solvers.discrepancy.kernel_factor import KernelFactor
 from counterpoise.convex.solvers.discrepancy.kernel_subspace import KernelSubspace
 from counterpoise.convex.solvers.discrepancy.subspace import FeatureSubspace
-from counterpoise.numerics.kernel_pivots import small_rank_factor
+from counterpoise.numerics.pivoted_cholesky import small_rank_factor
 
 # Measured to a gap of 1e-3 (benchmarks/discrepancy): below so many columns or rows a
 # subspace saves nothing; above so many rows it is not smaller than the whole.

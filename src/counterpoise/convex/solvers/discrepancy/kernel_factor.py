@@ -15,7 +15,7 @@ from counterpoise.convex.problems.kernel_discrepancy import (
 from counterpoise.convex.requirements import Requirements
 from counterpoise.convex.solve import Solver, State
 from counterpoise.numerics.arrays import Array
-from counterpoise.numerics.kernel_pivots import KernelPivots
+from counterpoise.numerics.pivoted_cholesky import ColumnFactor
 
 
 @dataclass(frozen=True)
@@ -31,13 +31,13 @@ class KernelFactor:
 
     Parameters
     ----------
-    pivots : KernelPivots
+    pivots : ColumnFactor
         Of the problem's kernel.
     inner : Solver
         For the feature form.
     """
 
-    pivots: KernelPivots
+    pivots: ColumnFactor
     inner: Solver
 
     @property
@@ -79,7 +79,7 @@ class KernelFactor:
 
     def _coefficients(self, directions: Array) -> Array:
         """Return directions of the basis as coefficients on all rows."""
-        places = self.pivots.places
+        places = self.pivots.pivots
         triangle = self.pivots.factor[places]
         out = np.zeros((len(self.pivots.factor), directions.shape[1]))
         out[places] = solve_triangular(

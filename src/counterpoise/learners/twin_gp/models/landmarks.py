@@ -29,7 +29,7 @@ from counterpoise.learners.twin_gp.models.problems import Outputs
 from counterpoise.learners.twin_gp.models.rows import Rows, Settings
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.numerics.kernel import Kernel
-from counterpoise.numerics.low_rank import pivoted_cholesky
+from counterpoise.numerics.pivoted_cholesky import pivoted_cholesky
 
 # Pivoting stops when no row's kernel is off by more than this share of the ridge.
 SHARE_OF_RIDGE = 1e-3

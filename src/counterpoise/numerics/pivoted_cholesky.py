@@ -1,4 +1,15 @@
-"""Kernel matrices of low rank: pivoted Cholesky factors, each with its error."""
+"""Pivoted Cholesky factors of kernel matrices, each with what it leaves out.
+
+The row of which most is left is the next pivot. There are two ways to the factor,
+because they read the kernel differently. `pivoted_cholesky` has the rows of a Gaussian
+kernel: it looks for pivots in pools, so that n rows may be millions. `column_cholesky`
+knows any kernel by single columns: it sees all rows at every pivot and needs nothing
+but the diagonal.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -7,9 +18,124 @@ from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.numerics.kernel import Kernel
 
 # Rows among which pivots are looked for at a time; the others wait for their turn.
-POOL = 2048
+POOL_ROWS = 2048
 # Rows at a time in passes over all rows.
-BLOCK = 4096
+SOLVED_ROWS = 4096
+# What is left of a row is rounding below this share of the longest row.
+ROUNDED_AWAY = 1e-12
+# After so many pivots so much may be left where a small rank is still in sight.
+EARLY_PIVOTS, EARLY_SHARE = 100, 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnFactor:
+    """A factor F with F F' near K, and what it leaves.
+
+    Attributes
+    ----------
+    factor : array of shape (q, r)
+        F; `factor[pivots]` is lower triangular.
+    pivots : array of shape (r,)
+        Rows whose kernel columns F F' reproduces.
+    residual : array of shape (q,)
+        The diagonal of K - F F'.
+    """
+
+    factor: Array
+    pivots: Indices
+    residual: Array
+
+
+def column_cholesky(
+    column: Callable[[int], Array],
+    diagonal: Array,
+    max_rank: int,
+    *,
+    give_up: Callable[[int, float], bool] | None = None,
+    order: Literal["C", "F"] = "C",
+) -> ColumnFactor:
+    """Return a factor of a kernel that is known by its columns; O(q r) a pivot.
+
+    Parameters
+    ----------
+    column : callable
+        The column of a row, of shape (q,).
+    diagonal : array of shape (q,)
+    max_rank : int
+        Largest number of pivots.
+    give_up : callable, optional
+        Is told the number of pivots and what is left of the next one; True ends the
+        search.
+    order : {"C", "F"}
+        How the factor lies in memory.
+
+    Examples
+    --------
+    >>> rows = np.arange(12.0).reshape(6, 2)
+    >>> K = rows @ rows.T
+    >>> found = column_cholesky(lambda i: K[:, i], K.diagonal(), 6)
+    >>> found.factor.shape, bool(found.residual.max() < 1e-9)
+    ((6, 2), True)
+    """
+    left = diagonal.astype(float)
+    longest = float(left.max())
+    factor = np.zeros((left.size, min(max_rank, left.size)), order=order)
+    pivots: list[int] = []
+    while len(pivots) < factor.shape[1]:
+        i, k = int(np.argmax(left)), len(pivots)
+        if left[i] <= ROUNDED_AWAY * longest:
+            break
+        if give_up is not None and give_up(k, float(left[i])):
+            break
+        new = (column(i) - factor[:, :k] @ factor[i, :k]) / np.sqrt(left[i])
+        # A pivot's own row is exact: nothing is left of it.
+        new[pivots] = 0.0
+        factor[:, k] = new
+        left = np.maximum(left - new**2, 0.0)
+        left[i] = 0.0
+        pivots.append(i)
+    return ColumnFactor(factor[:, : len(pivots)], np.array(pivots, np.intp), left)
+
+
+def small_rank_factor(kernel: Any, largest: int) -> ColumnFactor | None:
+    """Return a factor of at most so many columns; None where the rank is larger.
+
+    It gives up early where the lengths fall slowly.
+
+    Parameters
+    ----------
+    kernel : KernelEntries or KernelMatrix
+    largest : int
+
+    Examples
+    --------
+    >>> from counterpoise.numerics.kernel_matrices import StoredMatrix
+    >>> rows = np.arange(12.0).reshape(6, 2)
+    >>> small_rank_factor(StoredMatrix(rows @ rows.T), 3).factor.shape
+    (6, 2)
+    >>> small_rank_factor(StoredMatrix(np.eye(6)), 3) is None
+    True
+    """
+    diagonal = kernel.diagonal()
+
+    longest = float(diagonal.max())
+
+    def hopeless(k: int, left: float) -> bool:
+        slow = k == EARLY_PIVOTS and left > EARLY_SHARE * longest
+        return slow and diagonal.size > largest
+
+    found = column_cholesky(
+        lambda i: kernel.block(slice(None), slice(i, i + 1))[:, 0],
+        diagonal,
+        largest,
+        give_up=hopeless,
+        order="F",
+    )
+    if found.residual.max() > ROUNDED_AWAY * longest:
+        return None
+    return ColumnFactor(
+        np.ascontiguousarray(found.factor), found.pivots, found.residual
+    )
 
 
 def pivoted_cholesky(
@@ -108,9 +234,9 @@ def nystrom_map(X: Array, landmarks: Array, triangle: Array, gamma: float) -> Ar
     True
     """
     out = np.empty((landmarks.shape[0], X.shape[0]))
-    for first in range(0, X.shape[0], BLOCK):
-        kernel = Kernel("rbf", gamma).matrix(X[first : first + BLOCK], landmarks)
-        out[:, first : first + BLOCK] = _forward(triangle, kernel)
+    for first in range(0, X.shape[0], SOLVED_ROWS):
+        kernel = Kernel("rbf", gamma).matrix(X[first : first + SOLVED_ROWS], landmarks)
+        out[:, first : first + SOLVED_ROWS] = _forward(triangle, kernel)
     return out
 
 
@@ -120,7 +246,7 @@ def _first_pool(rows: Array) -> Indices:
     The ends of the range are among them: no row is far from all others unseen.
     """
     n = rows.shape[0]
-    spread = np.linspace(0, n - 1, min(n, POOL)).astype(np.intp)
+    spread = np.linspace(0, n - 1, min(n, POOL_ROWS)).astype(np.intp)
     pool = np.unique(np.concatenate([spread, rows.argmin(axis=0), rows.argmax(axis=0)]))
     middle = 0.5 * (rows.min(axis=0) + rows.max(axis=0))
     centred = rows[pool] - middle
@@ -130,7 +256,7 @@ def _first_pool(rows: Array) -> Indices:
 
 def _worst(residual: Array) -> Indices:
     """Return the rows with the largest residuals, the largest first."""
-    count = min(residual.size, POOL)
+    count = min(residual.size, POOL_ROWS)
     some = np.argpartition(residual, residual.size - count)[-count:]
     return some[np.argsort(-residual[some], kind="stable")]
 
@@ -190,8 +316,8 @@ def _extend(
     known = r - len(triangle)
     new = pivots[known:]
     across = factor[:known, new].copy()
-    for start in range(0, rows.shape[0], BLOCK):
-        part = slice(start, start + BLOCK)
+    for start in range(0, rows.shape[0], SOLVED_ROWS):
+        part = slice(start, start + SOLVED_ROWS)
         kernel = Kernel("rbf", gamma).matrix(rows[part], rows[new])
         if known:
             kernel -= factor[:known, part].T @ across

@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 from sklearn.metrics.pairwise import rbf_kernel
 
-from counterpoise.numerics.low_rank import BLOCK, POOL, nystrom_map, pivoted_cholesky
+from counterpoise.numerics.kernel import Kernel
+from counterpoise.numerics.kernel_matrices import StoredMatrix
+from counterpoise.numerics.pivoted_cholesky import (
+    POOL_ROWS,
+    SOLVED_ROWS,
+    nystrom_map,
+    pivoted_cholesky,
+    small_rank_factor,
+)
 
 
 def rows(n, d=1, seed=0):
@@ -40,7 +48,7 @@ def test_a_wide_kernel_has_few_pivots_and_a_narrow_one_as_many_as_rows():
 
 
 def test_rows_outside_the_first_pool_are_seen():
-    X = np.zeros((3 * POOL, 2))
+    X = np.zeros((3 * POOL_ROWS, 2))
     hidden = np.arange(1, 200, 9) * 3  # clusters that no interval falls on
     X[hidden] = np.linspace(10.0, 500.0, len(hidden))[:, None]
     factor, pivots, residual = pivoted_cholesky(X, 0.5, 1e-10, 100)
@@ -55,7 +63,7 @@ def test_rows_outside_the_first_pool_are_seen():
 
 
 def test_many_rows_in_several_pools_and_blocks_keep_the_tolerance():
-    X = rows(2 * BLOCK + 17, seed=1)
+    X = rows(2 * SOLVED_ROWS + 17, seed=1)
     factor, _, residual = pivoted_cholesky(X, 5.0, 1e-10, 300)
     assert residual.max() <= 1e-10
     some = np.random.default_rng(2).choice(len(X), 400, replace=False)
@@ -101,7 +109,7 @@ def test_digits_are_kept_far_from_the_origin():
 
 
 def test_coordinates_of_other_rows_project_the_kernel_on_the_landmarks():
-    X, Y = rows(300, 2), rows(BLOCK + 50, 2, seed=4)
+    X, Y = rows(300, 2), rows(SOLVED_ROWS + 50, 2, seed=4)
     factor, pivots, _ = pivoted_cholesky(X, 0.5, 1e-10, 20)
     landmarks, triangle = X[pivots], factor[:, pivots].T
     coordinates = nystrom_map(Y, landmarks, triangle, 0.5)
@@ -112,3 +120,35 @@ def test_coordinates_of_other_rows_project_the_kernel_on_the_landmarks():
     middle = np.linalg.solve(rbf_kernel(landmarks, gamma=0.5), across.T)
     expected = np.einsum("ij,ji->i", across, middle)
     np.testing.assert_allclose((coordinates**2).sum(axis=0), expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_factor_gives_the_kernel_back(seed):
+    points = np.random.default_rng(seed).normal(size=(300, 2))
+    entries = Kernel("rbf", 0.3, constant=1.0).entries(points)
+    found = small_rank_factor(entries, 200)
+    assert found is not None
+    K = entries.block(slice(None), slice(None))
+    assert np.abs(found.factor @ found.factor.T - K).max() < 1e-11
+    triangle = found.factor[found.pivots]
+    assert np.array_equal(triangle, np.tril(triangle))
+
+
+def test_a_rank_above_the_largest_is_said_to_be():
+    points = np.random.default_rng(0).normal(size=(300, 50))
+    assert small_rank_factor(Kernel("rbf", 0.02).entries(points), 200) is None
+
+
+def test_a_kernel_of_full_rank_has_its_factor_where_all_columns_are_allowed():
+    points = np.random.default_rng(0).normal(size=(150, 50))
+    entries = Kernel("rbf", 0.02).entries(points)
+    found = small_rank_factor(entries, 150)
+    assert found is not None
+    assert found.factor.shape == (150, 150)
+
+
+def test_rows_of_zeros_are_no_pivots():
+    rows = np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]])
+    found = small_rank_factor(StoredMatrix(rows @ rows.T), 3)
+    assert found is not None
+    assert found.pivots.tolist() == [2]
