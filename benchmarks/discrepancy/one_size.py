@@ -62,7 +62,7 @@ def gaussian(q, N, tol):
 
 def _timed(pose, tol):
     from counterpoise.convex import solve
-    from counterpoise.convex.solvers.discrepancy import best_solver
+    from counterpoise.convex.spectral.solvers import best_solver
 
     began = time.process_time()
     reached = {}

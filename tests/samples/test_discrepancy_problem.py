@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from counterpoise.convex.problems import Discrepancy, KernelDiscrepancy
+from counterpoise.convex.spectral import Discrepancy, KernelDiscrepancy
 from counterpoise.numerics.kernel import Kernel
 from counterpoise.samples import TwoSamples, discrepancy
 from counterpoise.samples.discrepancy_problem import pose_discrepancy

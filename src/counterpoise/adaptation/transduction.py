@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from counterpoise.convex.solvers.parametric import Follower, centre_bias, crossover
+from counterpoise.convex.quadratic_path import Follower, centre_bias, crossover
 from counterpoise.learners import WeightedSVC
 from counterpoise.learners.svm.gram import gram_rows
 from counterpoise.numerics.arrays import Array, Indices

@@ -12,6 +12,14 @@ any point, whoever found it, is from optimal:
 
 from counterpoise.convex.certificate import Certificate
 from counterpoise.convex.domains import Box, CappedSimplex, Domain, Simplex
+from counterpoise.convex.loop import (
+    Progress,
+    Solution,
+    Solver,
+    State,
+    certified,
+    solve,
+)
 from counterpoise.convex.objectives import (
     ConicForm,
     LeastSquares,
@@ -28,11 +36,7 @@ from counterpoise.convex.path import (
 )
 from counterpoise.convex.penalties import L1, Penalty, RowNorms
 from counterpoise.convex.problems import (
-    BoxQuadratic,
     Constrained,
-    Discrepancy,
-    DualMatrix,
-    KernelDiscrepancy,
     LogLinearMixture,
     LogLinearRatio,
     MeanMatching,
@@ -42,15 +46,8 @@ from counterpoise.convex.problems import (
     Problem,
     RidgeQuadratic,
 )
+from counterpoise.convex.quadratic_path.problem import BoxQuadratic
 from counterpoise.convex.requirements import Requirements, SolverMismatchError
-from counterpoise.convex.solve import (
-    Progress,
-    Solution,
-    Solver,
-    State,
-    certified,
-    solve,
-)
 from counterpoise.convex.solvers import (
     ADMM,
     Conic,
@@ -64,6 +61,7 @@ from counterpoise.convex.solvers import (
     ProximalGradient,
     default_solver,
 )
+from counterpoise.convex.spectral import Discrepancy, DualMatrix, KernelDiscrepancy
 
 __all__ = [
     "ADMM",

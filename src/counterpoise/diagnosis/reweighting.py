@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from counterpoise.convex import solve
-from counterpoise.convex.solvers.discrepancy import best_solver
+from counterpoise.convex.spectral.solvers import best_solver
 from counterpoise.numerics.arrays import Array
 from counterpoise.numerics.kernel import Kernel
 from counterpoise.samples.discrepancy_problem import pose_discrepancy

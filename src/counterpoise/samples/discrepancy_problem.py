@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from counterpoise.convex.problems.discrepancy import Discrepancy
-from counterpoise.convex.problems.kernel_discrepancy import KernelDiscrepancy
+from counterpoise.convex.spectral.discrepancy import Discrepancy
+from counterpoise.convex.spectral.kernel_discrepancy import KernelDiscrepancy
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.numerics.kernel import Kernel
 from counterpoise.samples.hypotheses import by_columns, features, kernel_matrix

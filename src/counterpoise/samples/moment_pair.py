@@ -8,9 +8,9 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import eigh, eigvalsh
 
+from counterpoise.convex.spectral.steps.lanczos import RitzPairs, kernel_ritz
 from counterpoise.numerics.arrays import Array
 from counterpoise.numerics.kernel import Kernel
-from counterpoise.numerics.kernel_lanczos import RitzPairs, kernel_ritz
 from counterpoise.samples.hypotheses import FEW_COLUMNS, kernel_matrix
 
 # Eigenvalues below this share of the largest are rounding.

@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.convex import Solution, Solver, certified
-from counterpoise.convex.problems.discrepancy import Discrepancy
-from counterpoise.convex.solvers import discrepancy as solvers
+from counterpoise.convex.spectral import solvers
+from counterpoise.convex.spectral.discrepancy import Discrepancy
 from counterpoise.numerics.arrays import Array
 from counterpoise.samples.discrepancy_problem import PosedDiscrepancy, pose_discrepancy
 from counterpoise.samples.hypotheses import (

@@ -10,10 +10,13 @@ from counterpoise.learners import TwinGP
 from counterpoise.learners.twin_gp.models import building, landmarks, modes
 from counterpoise.learners.twin_gp.models.divergence import divergences
 from counterpoise.learners.twin_gp.models.exact import ExactModel
-from counterpoise.learners.twin_gp.models.landmarks import LandmarkModel, Landmarks
+from counterpoise.learners.twin_gp.models.landmarks import (
+    LandmarkModel,
+    OutputLandmarks,
+)
 from counterpoise.learners.twin_gp.models.local import LocalModel
 from counterpoise.learners.twin_gp.models.losses import of_order
-from counterpoise.learners.twin_gp.models.rows import Rows, Settings, width_rule
+from counterpoise.learners.twin_gp.models.rows import Settings, TwinRows, width_rule
 from counterpoise.numerics.kernel import Kernel
 
 DIVERGENCES = ["kl", "inverse-kl", "sharma-mittal"]
@@ -31,7 +34,7 @@ def data(seed=0):
 
 def rows_of(X, Y, w):
     """The rows as they come: nothing merged, dropped or sorted."""
-    return Rows(X, Y, np.asarray(w, dtype=float), np.arange(len(X)))
+    return TwinRows(X, Y, np.asarray(w, dtype=float), np.arange(len(X)))
 
 
 def exact(divergence, rows, **changes):
@@ -40,7 +43,7 @@ def exact(divergence, rows, **changes):
 
 def through_landmarks(divergence, rows, count=25):
     settings = replace(SETTINGS, divergence=divergence)
-    return LandmarkModel.of(rows, settings, Landmarks.of(rows, settings, count))
+    return LandmarkModel.of(rows, settings, OutputLandmarks.of(rows, settings, count))
 
 
 def through_neighbors(divergence, rows):
@@ -454,5 +457,5 @@ def test_a_search_takes_all_rows_where_few_landmarks_do_not_stand_for_them():
     assert isinstance(building.build_rough(rows, wide, None), LandmarkModel)
     narrow = replace(SETTINGS, gamma_y=1.0)
     assert isinstance(building.build_rough(rows, narrow, None), ExactModel)
-    marks = Landmarks.of(rows, narrow, building.MOST_IN_SEARCH)
+    marks = OutputLandmarks.of(rows, narrow, building.MOST_IN_SEARCH)
     assert 0.1 < marks.residual / SETTINGS.ridge_y < 10

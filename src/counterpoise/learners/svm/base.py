@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.convex import Certificate
-from counterpoise.convex.solvers.parametric import centre_bias, crossover
+from counterpoise.convex.quadratic_path import centre_bias, crossover
 from counterpoise.learners.svm.gram import named_kernel
 from counterpoise.learners.svm.machine import Machine
 from counterpoise.learners.svm.path import Segment, SVMPath

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import accuracy_score
 
-from counterpoise.convex.solvers.parametric import Follower, centre_bias
+from counterpoise.convex.quadratic_path import Follower, centre_bias
 from counterpoise.learners.svm.base import one_moves, rows_for_curves
 from counterpoise.learners.svm.error_curve import ClassifierCurves
 from counterpoise.learners.svm.gram import gram_rows

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from counterpoise.convex.solvers.parametric import DenseRows, KernelRows, RowsOnDemand
+from counterpoise.convex.quadratic_path import DenseRows, KernelRows, RowsOnDemand
 from counterpoise.numerics.arrays import Array
 from counterpoise.numerics.kernel import Kernel, auto_gamma, scale_gamma
 from counterpoise.validation import check_integer, check_number

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import OutlierMixin
 
-from counterpoise.convex.solvers.parametric import Follower, centre_bias, from_prices
+from counterpoise.convex.quadratic_path import Follower, centre_bias, from_prices
 from counterpoise.learners.svm.base import PathSVM, two_numbers
 from counterpoise.learners.svm.gram import gram_rows
 from counterpoise.learners.svm.machine import Machine

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from counterpoise.convex.solvers.parametric import Follower, centre_bias, from_zero
+from counterpoise.convex.quadratic_path import Follower, centre_bias, from_zero
 from counterpoise.learners.svm.base import (
     PathSVM,
     one_moves,

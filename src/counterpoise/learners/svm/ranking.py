@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from counterpoise.convex.solvers.parametric import (
+from counterpoise.convex.quadratic_path import (
     DenseRows,
     Follower,
     KernelRows,

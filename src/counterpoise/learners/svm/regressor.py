@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from counterpoise.convex.solvers.parametric import Follower, centre_bias
+from counterpoise.convex.quadratic_path import Follower, centre_bias
 from counterpoise.learners.svm.base import (
     PathSVM,
     one_moves,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from counterpoise.convex.solvers.parametric import (
+from counterpoise.convex.quadratic_path import (
     DenseRows,
     Follower,
     KernelRows,

@@ -14,7 +14,7 @@ from counterpoise.learners.twin_gp.models.inputs import (
     output_kernel,
 )
 from counterpoise.learners.twin_gp.models.problems import Outputs
-from counterpoise.learners.twin_gp.models.rows import Rows, Settings
+from counterpoise.learners.twin_gp.models.rows import Settings, TwinRows
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.numerics.kernel import Kernel
 
@@ -23,20 +23,20 @@ from counterpoise.numerics.kernel import Kernel
 class ExactModel:
     """All factors: two of N^3 / 3 flops, three for Sharma-Mittal."""
 
-    rows: Rows
+    rows: TwinRows
     settings: Settings
     inputs: InputPart
     outputs: Factor
     mixture: Factor | None
 
     @classmethod
-    def of(cls, rows: Rows, settings: Settings) -> "ExactModel":
+    def of(cls, rows: TwinRows, settings: Settings) -> "ExactModel":
         """Fit to rows."""
         inputs, mixture = factored(rows, settings, often=True)
         return cls(rows, settings, inputs, cls.factor_outputs(rows, settings), mixture)
 
     @staticmethod
-    def factor_outputs(rows: Rows, settings: Settings) -> Factor:
+    def factor_outputs(rows: TwinRows, settings: Settings) -> Factor:
         """Return the factor of S_y."""
         return Factor.of(output_kernel(rows, settings), often=True)
 

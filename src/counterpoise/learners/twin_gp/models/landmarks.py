@@ -26,7 +26,7 @@ from counterpoise.learners.twin_gp.models.inputs import (
     output_gradient,
 )
 from counterpoise.learners.twin_gp.models.problems import Outputs
-from counterpoise.learners.twin_gp.models.rows import Rows, Settings
+from counterpoise.learners.twin_gp.models.rows import Settings, TwinRows
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.numerics.kernel import Kernel
 from counterpoise.numerics.pivoted_cholesky import pivoted_cholesky
@@ -36,7 +36,7 @@ SHARE_OF_RIDGE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class Landmarks:
+class OutputLandmarks:
     """Rows that stand for the output kernel.
 
     Attributes
@@ -59,7 +59,7 @@ class Landmarks:
     residual: float
 
     @classmethod
-    def of(cls, rows: Rows, settings: Settings, most: int) -> "Landmarks":
+    def of(cls, rows: TwinRows, settings: Settings, most: int) -> "OutputLandmarks":
         """Choose at most so many: time O(N r (r + d_y))."""
         tol = SHARE_OF_RIDGE * settings.ridge_y
         factor, pivots, residual = pivoted_cholesky(rows.Y, settings.gamma_y, tol, most)
@@ -87,9 +87,9 @@ class LandmarkModel:
         for KL `basis` is :math:`S_x^{-1} P`.
     """
 
-    rows: Rows
+    rows: TwinRows
     settings: Settings
-    landmarks: Landmarks
+    landmarks: OutputLandmarks
     inputs: InputPart
     mixture: Factor | None
     basis: Array
@@ -97,7 +97,7 @@ class LandmarkModel:
 
     @classmethod
     def of(
-        cls, rows: Rows, settings: Settings, landmarks: Landmarks
+        cls, rows: TwinRows, settings: Settings, landmarks: OutputLandmarks
     ) -> "LandmarkModel":
         """Fit to rows: N^3 / 3 flops, twice that for Sharma-Mittal, and N^2 r."""
         inputs, mixture = factored(rows, settings, often=False)
