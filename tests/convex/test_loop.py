@@ -1,11 +1,14 @@
 """The loop: budgets, progress, interruption, and who has the last word."""
 
+import ast
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import counterpoise
 from counterpoise.convex import (
     ADMM,
     L1,
@@ -313,3 +316,21 @@ def test_a_user_s_own_objective_with_value_and_gradient_alone_is_enough():
         solution = solve(problem, solver, tol=1e-8)
         assert solution.converged
         np.testing.assert_allclose(solution.x, 0.2, atol=1e-4)
+
+
+def test_solutions_are_made_by_three_functions_of_one_module_alone():
+    root = Path(counterpoise.__file__).parent
+    makers = []
+    for file in sorted(root.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef):
+                makers += [
+                    (file.relative_to(root).as_posix(), node.name)
+                    for call in ast.walk(node)
+                    if isinstance(call, ast.Call)
+                    and isinstance(call.func, ast.Name)
+                    and call.func.id == "Solution"
+                ]
+    # `solution` is what `solve` returns.
+    names = ["certified", "attested", "solution"]
+    assert makers == [("convex/loop.py", name) for name in names]

@@ -17,6 +17,7 @@ from counterpoise.convex.loop import (
     Solution,
     Solver,
     State,
+    attested,
     certified,
     solve,
 )
@@ -29,6 +30,7 @@ from counterpoise.convex.objectives import (
 )
 from counterpoise.convex.path import (
     Breakpoint,
+    Path,
     PathError,
     Programme,
     SolutionPath,
@@ -92,6 +94,7 @@ __all__ = [
     "NonnegativeQuadratic",
     "Objective",
     "PartialPricing",
+    "Path",
     "PathError",
     "Penalized",
     "Penalty",
@@ -110,6 +113,7 @@ __all__ = [
     "Solver",
     "SolverMismatchError",
     "State",
+    "attested",
     "certified",
     "default_solver",
     "follow",

@@ -69,6 +69,8 @@ class Progress:
 class Solution:
     """A point, what the problem proves about it, and how it was found.
 
+    Made by `solve`, by `certified` and by `attested`, and by nobody else.
+
     `ended` says in words what ended the search.
     """
 
@@ -94,9 +96,42 @@ class Solution:
         )
 
 
-def certified(problem: Problem, x: Array, tol: float = 1e-9) -> Solution:
-    """Return the solution that a closed form gave: same proof, no iterations."""
-    return Solution(x, problem.certify(x), tol)
+class Provable(Protocol):
+    """The half of a problem that proves."""
+
+    def certify(self, x: Array) -> Certificate:
+        """Bound how far x is from optimal, whoever found it."""
+        ...
+
+
+def certified(
+    problem: Provable,
+    x: Array,
+    tol: float = 1e-9,
+    *,
+    n_iter: int = 0,
+    seconds: float = 0.0,
+    ended: str = "proved",
+) -> Solution:
+    """Return the solution that a closed form or a path gave: same proof, no loop."""
+    return Solution(x, problem.certify(x), tol, n_iter, seconds, ended=ended)
+
+
+def attested(
+    x: Array,
+    certificate: Certificate,
+    tol: float,
+    *,
+    n_iter: int = 0,
+    seconds: float = 0.0,
+    ended: str = "proved",
+) -> Solution:
+    """Return the solution of a point that comes with its certificate.
+
+    For answers of many small problems that were proved together, and for points of
+    which nothing is to be proved (kind "none").
+    """
+    return Solution(x, certificate, tol, n_iter, seconds, ended=ended)
 
 
 def solve(

@@ -11,7 +11,7 @@ from scipy.special import expit
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 
-from counterpoise.convex import Certificate, Solution
+from counterpoise.convex import Certificate, attested
 from counterpoise.numerics.arrays import Array
 from counterpoise.samples.classifiers import (
     boosted,
@@ -201,7 +201,7 @@ class DiscriminatorWeights(WeightEstimator):
         self.held_out_ = HeldOut(ratio[n:], ratio[:n])
         proof = Certificate("none", objective=self.log_loss_)
         return Fitted(
-            Solution(self.line_, proof, self.tol),
+            attested(self.line_, proof, self.tol),
             ratio[:n],
             thin_share(logs[:n], logs[n:], samples.source_share, samples.target_share),
             "thin",

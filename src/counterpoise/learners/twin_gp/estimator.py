@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from counterpoise.convex import attested
 from counterpoise.convex.certificate import Certificate
-from counterpoise.convex.loop import Solution
 from counterpoise.learners.twin_gp.answers import TwinAnswers, solve, warn_of_answers
 from counterpoise.learners.twin_gp.base import StructuredRegressor
 from counterpoise.learners.twin_gp.gpr import build_gpr, gpr_answers
@@ -373,7 +373,7 @@ class TwinGP(StructuredRegressor):
         rows = self._rows()
         if self.constant_:
             self.landmark_error_: float | None = 0.0
-            self.solution_ = Solution(rows.mean, Certificate("none", 0.0), self.tol)
+            self.solution_ = attested(rows.mean, Certificate("none", 0.0), self.tol)
             return
         self.solution_, self.landmark_error_ = judge(model, self.tol, self.y_scale_)
         complaint = model.complaint() if isinstance(model, LocalModel) else None

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from counterpoise.convex import Solution, certified
 from counterpoise.convex.certificate import Certificate
-from counterpoise.convex.loop import Solution
 from counterpoise.learners.twin_gp.base import StructuredRegressor
 from counterpoise.learners.twin_gp.models.blocks import check_factors_fit, in_blocks
 from counterpoise.learners.twin_gp.models.inputs import InputPart, input_kernel
@@ -54,8 +54,7 @@ def certified_dual(inputs: InputPart, tol: float = 1e-9) -> Solution:
     rows, settings = inputs.rows, inputs.settings
     right = rows.root[:, None] * (rows.Y - rows.mean)
     S = input_kernel(rows, settings)
-    proof = RidgeSystem(S, right, settings.ridge_x).certify(inputs.dual)
-    return Solution(inputs.dual, proof, tol)
+    return certified(RidgeSystem(S, right, settings.ridge_x), inputs.dual, tol)
 
 
 def warn_unproved(name: str, solution: Solution, inputs: InputPart) -> None:

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from counterpoise.convex import attested
 from counterpoise.convex.certificate import Certificate
-from counterpoise.convex.loop import Solution
 from counterpoise.learners.twin_gp.base import StructuredRegressor
 from counterpoise.learners.twin_gp.models.blocks import in_blocks
 from counterpoise.learners.twin_gp.models.nearest import Neighbors
@@ -107,7 +107,7 @@ class WeightedKNN(StructuredRegressor):
         return Neighbors(rows, numbers["n_neighbors"])
 
     def _judge(self, model: Any) -> None:
-        self.solution_ = Solution(np.empty(0), Certificate("none", 0.0), 1.0)
+        self.solution_ = attested(np.empty(0), Certificate("none", 0.0), 1.0)
         complaint = model.complaint()
         if complaint is not None:
             warn_user(complaint)

@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from counterpoise.convex.loop import Solution
+from counterpoise.convex import Solution, attested
 from counterpoise.learners.twin_gp.models.blocks import blocks, check_factors_fit
 from counterpoise.learners.twin_gp.models.exact import ExactModel
 from counterpoise.learners.twin_gp.models.landmarks import (
@@ -100,7 +100,9 @@ def judge(model: Model, tol: float, scale: Array) -> tuple[Solution, float | Non
     n_iter = max(int(one.n_iter.max()) for one in found)
     ended = "proved" if proof.holds(tol) else "no step improves the point"
     seconds = time.perf_counter() - began
-    solution = Solution(answers, proof, tol, n_iter, seconds, ended=ended)
+    solution = attested(
+        answers, proof, tol, n_iter=n_iter, seconds=seconds, ended=ended
+    )
     if isinstance(model, LocalModel):
         return solution, None
     if isinstance(model, ExactModel):
