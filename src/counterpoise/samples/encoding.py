@@ -242,6 +242,21 @@ class TableEncoder(BaseEstimator):
         return encoded
 
 
+def encoder_of(
+    source: Table,
+    target: Table,
+    source_weight: Array | None = None,
+    target_weight: Array | None = None,
+) -> TableEncoder:
+    """Return an encoder fitted to tables as `two_tables` has read them."""
+    return TableEncoder()._fit(source, target, source_weight, target_weight)
+
+
+def encoded_rows(encoder: TableEncoder, table: Table) -> Array:
+    """Return as numbers a table that the encoder was fitted to, or rows of it."""
+    return encoder._encoded(table)
+
+
 def as_numbers(
     X: Any, X_target: Any, *, sample_weight: Any = None, target_weight: Any = None
 ) -> tuple[Matrix, Matrix]:
