@@ -8,12 +8,12 @@ import numpy as np
 from scipy import sparse
 
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.samples.columns import Table, two_tables
 from counterpoise.samples.effective_size import effective_sample_size
-from counterpoise.samples.encoding import TableEncoder, encoded_rows, encoder_of
 from counterpoise.samples.ordering import canonical_order
 from counterpoise.samples.scaling import pooled_scale
 from counterpoise.samples.two_samples import TwoSamples
+from counterpoise.tables.columns import Table, two_tables
+from counterpoise.tables.encoding import TableEncoder, encoded_rows, encoder_of
 from counterpoise.validation import (
     Matrix,
     as_weights,

@@ -10,19 +10,15 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.numerics.arrays import Array
-from counterpoise.samples.column_plans import (
+from counterpoise.tables.column_plans import (
     CategoriesPlan,
     ColumnPlan,
     DroppedPlan,
     plan_column,
 )
-from counterpoise.samples.columns import Table, check_columns, read_table, two_tables
-from counterpoise.samples.table_column import (
-    NOTHING,
-    TableColumn,
-    joined,
-    of_kind,
-)
+from counterpoise.tables.columns import Table, check_columns, read_table, two_tables
+from counterpoise.tables.kinds import NOTHING
+from counterpoise.tables.table_column import TableColumn, joined, of_kind
 from counterpoise.validation import Matrix, as_weights, target_pieces, two_samples
 from counterpoise.validation.frames import sparse_part
 
