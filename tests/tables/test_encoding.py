@@ -12,8 +12,8 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from counterpoise.samples import TableEncoder, overlap
-from counterpoise.samples.columns import Table
-from counterpoise.samples.encoding import as_numbers
+from counterpoise.tables.columns import Table
+from counterpoise.tables.encoding import as_numbers
 
 MONDAY = datetime.datetime(2024, 1, 1)
 
