@@ -9,9 +9,9 @@ import numpy as np
 from counterpoise.cli import ending, estimators, weighters
 from counterpoise.cli.fail_if import ALL_NUMBERS, FIT_NUMBERS
 from counterpoise.cli.findings import of_end, of_record
-from counterpoise.cli.pair import Pair, read_pair
 from counterpoise.cli.performance import check_metric, check_metric_of, estimate
 from counterpoise.cli.progress import Progress, followed
+from counterpoise.cli.reading.pair import Pair, read_pair
 from counterpoise.cli.record import data_of, reproduced_by
 from counterpoise.cli.writing import (
     Write,

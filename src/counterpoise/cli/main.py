@@ -5,18 +5,7 @@ import sys
 import traceback
 
 from counterpoise import __version__
-from counterpoise.cli import (
-    compare,
-    demo,
-    diagnose,
-    doctor,
-    evaluate,
-    fit,
-    predict,
-    report,
-    run,
-    weigh,
-)
+from counterpoise.cli.commands import COMMANDS
 from counterpoise.cli.exits import (
     BAD_DATA,
     FAULT,
@@ -29,19 +18,6 @@ from counterpoise.cli.exits import (
 )
 from counterpoise.cli.options import Parser
 from counterpoise.cli.refusals import is_refusal
-
-COMMANDS = (
-    run,
-    diagnose,
-    weigh,
-    fit,
-    predict,
-    evaluate,
-    report,
-    compare,
-    demo,
-    doctor,
-)
 
 _EXAMPLE = """\
 the main job, from two tables to a verdict:

@@ -47,8 +47,8 @@ def run(options: argparse.Namespace) -> int:
     """Weigh the source rows and write the weights."""
     from counterpoise.cli import ending, weighters
     from counterpoise.cli.findings import of_end, of_record
-    from counterpoise.cli.pair import read_pair
     from counterpoise.cli.progress import followed
+    from counterpoise.cli.reading.pair import read_pair
     from counterpoise.cli.record import data_of, reproduced_by
     from counterpoise.cli.writing import check_table, write_columns, write_file
     from counterpoise.report.record import Record

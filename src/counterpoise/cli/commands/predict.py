@@ -6,7 +6,7 @@ from typing import Any
 
 from counterpoise.cli.exits import BadData, Stop, listed
 from counterpoise.cli.options import add_command
-from counterpoise.cli.tables import Table
+from counterpoise.cli.reading.files import TableFile
 
 _OPTIONS = (
     "model",
@@ -82,21 +82,21 @@ def read_model(path: Path) -> Any:
         raise BadData(f"{path}: {error}") from error
 
 
-def read_for_model(model: Any, path: Path) -> Table:
+def read_for_model(model: Any, path: Path) -> TableFile:
     """Return a table, read as the model wants its columns."""
     from counterpoise.cli.estimators import kinds_of
-    from counterpoise.cli.tables import read_table
-    from counterpoise.cli.typed_columns import CATEGORIES
+    from counterpoise.cli.reading.files import read_file
+    from counterpoise.cli.reading.typed_columns import CATEGORIES
 
     kinds = kinds_of(model) or {}
-    return read_table(path, as_text=[k for k, v in kinds.items() if v == CATEGORIES])
+    return read_file(path, as_text=[k for k, v in kinds.items() if v == CATEGORIES])
 
 
-def frame_for_model(model: Any, table: Table) -> Any:
+def frame_for_model(model: Any, table: TableFile) -> Any:
     """Return the model's columns of a table, in the model's order."""
     from counterpoise.cli.estimators import kinds_of
-    from counterpoise.cli.pair import frame_of
-    from counterpoise.cli.typed_columns import NOTHING, NUMBERS, kind_of
+    from counterpoise.cli.reading.pair import frame_of
+    from counterpoise.cli.reading.typed_columns import NOTHING, NUMBERS, kind_of
 
     names = getattr(model, "feature_names_in_", None)
     if names is None:

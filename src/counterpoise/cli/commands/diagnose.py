@@ -43,8 +43,8 @@ def run(options: argparse.Namespace) -> int:
     """Diagnose the shift and say it."""
     from counterpoise.cli import ending
     from counterpoise.cli.findings import of_end, of_record
-    from counterpoise.cli.pair import read_pair
     from counterpoise.cli.progress import followed
+    from counterpoise.cli.reading.pair import read_pair
     from counterpoise.cli.record import data_of, reproduced_by
     from counterpoise.diagnosis import diagnose
     from counterpoise.report.record import Record

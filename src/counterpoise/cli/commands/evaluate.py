@@ -44,14 +44,14 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Estimate the score and say it."""
     from counterpoise.cli import ending
+    from counterpoise.cli.commands.predict import read_model
     from counterpoise.cli.estimators import kinds_of
     from counterpoise.cli.findings import of_end, of_record
-    from counterpoise.cli.pair import read_pair
     from counterpoise.cli.performance import check_metric, check_metric_of, estimate
-    from counterpoise.cli.predict import read_model
     from counterpoise.cli.progress import followed
+    from counterpoise.cli.reading.pair import read_pair
+    from counterpoise.cli.reading.typed_columns import CATEGORIES, NUMBERS
     from counterpoise.cli.record import data_of, reproduced_by
-    from counterpoise.cli.typed_columns import CATEGORIES, NUMBERS
     from counterpoise.diagnosis import diagnose
     from counterpoise.report.record import Record
     from counterpoise.samples.overlap import NO_OVERLAP
