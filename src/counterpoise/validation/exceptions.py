@@ -24,8 +24,12 @@ class InvalidInput(ValueError):  # noqa: N818
     """
 
 
-class InvalidType(InvalidInput, TypeError):
+class InvalidType(InvalidInput, TypeError):  # noqa: N818
     """What was given is of a kind that cannot be used; a `TypeError` too."""
+
+
+# Where users import them from; messages show this name.
+InvalidInput.__module__ = InvalidType.__module__ = "counterpoise.validation"
 
 
 @contextmanager

@@ -19,6 +19,12 @@ _OPTIONS = (
     "quiet",
 )
 
+_READING, _PREDICTING, _WRITING = _PLAN = (
+    "reading the model and the table",
+    "predicting",
+    "writing the predictions",
+)
+
 
 def add(commands: Any) -> None:
     """Add the command to the parser."""
@@ -41,27 +47,30 @@ def run(options: argparse.Namespace) -> int:
     from counterpoise.cli.progress import followed
     from counterpoise.cli.terminal import show
     from counterpoise.cli.writing import check_table, write_columns, write_file
+    from counterpoise.validation import refusals_of_estimators
 
     check_table(options.out, force=options.force)
-    with followed(3, quiet=options.quiet) as progress:
-        progress.step("reading the model and the table")
+    with followed(_PLAN, quiet=options.quiet) as steps:
+        steps.begin(_READING)
         model = read_model(options.model)
         table = read_for_model(model, options.table)
         if options.id is not None:
             table.check_has([options.id], "--id")
         X = frame_for_model(model, table)
-        progress.step("predicting")
+        steps.begin(_PREDICTING)
         key, values = "row", np.arange(1, table.n_rows + 1)
         if options.id is not None:
             key, values = options.id, table.columns[options.id]
-        columns: dict[str, Any] = {key: values, "prediction": model.predict(X)}
+        with refusals_of_estimators():
+            columns: dict[str, Any] = {key: values, "prediction": model.predict(X)}
         if options.probabilities:
             if not hasattr(model, "predict_proba"):
                 raise BadData(f"{options.model} holds a model without probabilities")
-            chances = model.predict_proba(X)
+            with refusals_of_estimators():
+                chances = model.predict_proba(X)
             for k, name in enumerate(model.classes_):
                 columns[f"probability of {name}"] = chances[:, k]
-        progress.step("writing the predictions")
+        steps.begin(_WRITING)
         write_file(options.out, write_columns(columns), force=options.force)
     if not options.quiet:
         show(of_end([], [options.out]))

@@ -27,6 +27,12 @@ _OPTIONS = (
     "quiet",
 )
 
+_READING, _WEIGHING, _WRITING = _PLAN = (
+    "reading the tables",
+    "weighing the source rows",
+    "writing the weights",
+)
+
 
 def add(commands: Any) -> None:
     """Add the command to the parser."""
@@ -56,12 +62,12 @@ def run(options: argparse.Namespace) -> int:
 
     conditions = ending.prepare(options, WEIGHT_NUMBERS, [options.out])
     check_table(options.out, force=options.force)
-    with followed(3, quiet=options.quiet) as progress, ending.memory_limit(options):
-        progress.step("reading the tables")
+    with followed(_PLAN, quiet=options.quiet) as steps, ending.memory_limit(options):
+        steps.begin(_READING)
         pair = read_pair(options)
         for notice in pair.notices:
-            progress.notice(notice)
-        progress.step("weighing the source rows")
+            steps.notice(notice)
+        steps.begin(_WEIGHING)
         X, X_target = as_numbers(pair.X, pair.X_target)
         weighter = weighters.build(
             options.weighter, force=options.despite_no_overlap, seed=options.seed
@@ -71,9 +77,9 @@ def run(options: argparse.Namespace) -> int:
             weighter,
             data=data_of(pair),
             reproduce=reproduced_by(options),
-            notices=list(progress.notices),
+            notices=list(steps.notices),
         )
-        progress.step("writing the weights")
+        steps.begin(_WRITING)
         columns = pair.by_row(options.id, {"weight": weighter.weights_})
         write_file(options.out, write_columns(columns), force=options.force)
     code, reasons = ending.judged(record, conditions)
