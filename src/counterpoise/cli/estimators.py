@@ -4,8 +4,8 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from counterpoise.cli.exits import WrongUse
-from counterpoise.cli.labels import CLASSIFICATION, REGRESSION
-from counterpoise.cli.typed_columns import CATEGORIES, DATES, NUMBERS
+from counterpoise.cli.reading.labels import CLASSIFICATION, REGRESSION
+from counterpoise.cli.reading.typed_columns import CATEGORIES, DATES, NUMBERS
 
 # A category of fewer rows has no coefficient of its own.
 _FEWEST_ROWS = 10

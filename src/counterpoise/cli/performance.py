@@ -4,8 +4,8 @@ from argparse import Namespace
 from typing import Any
 
 from counterpoise.cli.exits import WrongUse
-from counterpoise.cli.labels import CLASSIFICATION
-from counterpoise.cli.pair import Pair
+from counterpoise.cli.reading.labels import CLASSIFICATION
+from counterpoise.cli.reading.pair import Pair
 
 # How names of scikit-learn's scorers of numbers end, and how those of classes begin.
 _OF_NUMBERS = (

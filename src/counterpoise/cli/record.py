@@ -9,8 +9,8 @@ import numpy as np
 
 from counterpoise.cli.fail_if import SHORT_NAMES
 from counterpoise.cli.options import OPTIONS
-from counterpoise.cli.pair import Pair
-from counterpoise.cli.tables import Table
+from counterpoise.cli.reading.files import TableFile
+from counterpoise.cli.reading.pair import Pair
 from counterpoise.report.record import Record
 
 # Where files are, and what is shown, does not change what is found.
@@ -127,5 +127,5 @@ def is_proved(record: Record) -> bool:
     return bool(record.at("weights.certificate.holds", True))
 
 
-def _file(table: Table) -> dict[str, Any]:
+def _file(table: TableFile) -> dict[str, Any]:
     return {"file": table.path.name, "sha256": table.sha256}

@@ -13,7 +13,7 @@ from sklearn.model_selection import (
 )
 
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.validation import check_integer
+from counterpoise.validation import check_integer, refusals_of_estimators
 
 N_FOLDS = 5
 # Rows in the order of time err together in so many runs of neighbours.
@@ -77,10 +77,11 @@ def folds_of(
         raise TypeError(
             f'cv must be a number, "blocks", a splitter or pairs, got {cv!r}'
         )
-    return [
-        (np.asarray(kept), np.asarray(held_out))
-        for kept, held_out in splitter.split(seen, y, groups)
-    ]
+    with refusals_of_estimators():
+        return [
+            (np.asarray(kept), np.asarray(held_out))
+            for kept, held_out in splitter.split(seen, y, groups)
+        ]
 
 
 def folds_within(

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoise.cli.exits import BadData
-from counterpoise.cli.tables import Table, import_pyarrow
+from counterpoise.cli.reading.files import TableFile, import_pyarrow
 from counterpoise.numerics.arrays import Array
 
 NUMBERS, CATEGORIES, DATES = "numbers", "categories", "dates"
@@ -17,7 +17,7 @@ NOTHING = "no value"
 _DISTINCT, _ROWS_TO_TELL = 0.9, 20
 
 
-def kind_of(table: Table, name: str) -> str:
+def kind_of(table: TableFile, name: str) -> str:
     """Return what a stored column holds; refuse lists, structures and bytes."""
     types = import_pyarrow().types
     column = table.columns[name]
@@ -45,7 +45,7 @@ def kind_of(table: Table, name: str) -> str:
     )
 
 
-def typed(table: Table, name: str, kind: str) -> Any:
+def typed(table: TableFile, name: str, kind: str) -> Any:
     """Return a column as a pandas series of the kind that is wanted.
 
     Numbers become float64, NaN where missing; categories strings, NaN where missing;
@@ -53,7 +53,7 @@ def typed(table: Table, name: str, kind: str) -> Any:
 
     Parameters
     ----------
-    table : Table
+    table : TableFile
     name : str
     kind : {"numbers", "categories", "dates"}
         A column that holds another kind is converted if that loses nothing: anything
@@ -70,13 +70,13 @@ def typed(table: Table, name: str, kind: str) -> Any:
 
 
 def number_like(
-    table: Table, name: str, most: int | None = None
+    table: TableFile, name: str, most: int | None = None
 ) -> tuple[int, int | None]:
     """Return how many strings are numbers, and the first row that is none.
 
     Parameters
     ----------
-    table : Table
+    table : TableFile
     name : str
         A column of strings.
     most : int or None
@@ -89,7 +89,7 @@ def number_like(
     return there - len(wrong), wrong[0] if wrong else None
 
 
-def texts_differ(table: Table, name: str) -> bool:
+def texts_differ(table: TableFile, name: str) -> bool:
     """Tell whether nearly every row has a string of its own."""
     import pyarrow.compute as compute
 
@@ -99,12 +99,12 @@ def texts_differ(table: Table, name: str) -> bool:
     return bool(there >= _ROWS_TO_TELL and different > _DISTINCT * there)
 
 
-def _is_empty(table: Table, name: str) -> bool:
+def _is_empty(table: TableFile, name: str) -> bool:
     column = table.columns[name]
     return bool(column.null_count == len(column))
 
 
-def _numbers(table: Table, name: str, stored: str) -> Array:
+def _numbers(table: TableFile, name: str, stored: str) -> Array:
     pyarrow = import_pyarrow()
     import pyarrow.compute as compute
 
@@ -144,7 +144,7 @@ def _numbers(table: Table, name: str, stored: str) -> Array:
     return values
 
 
-def _texts(table: Table, name: str, stored: str) -> NDArray[Any]:
+def _texts(table: TableFile, name: str, stored: str) -> NDArray[Any]:
     pyarrow = import_pyarrow()
     column = table.columns[name]
     if stored == CATEGORIES and pyarrow.types.is_dictionary(column.type):
@@ -162,7 +162,7 @@ def _texts(table: Table, name: str, stored: str) -> NDArray[Any]:
     return texts[codes.to_numpy(zero_copy_only=False)]
 
 
-def _moments(table: Table, name: str, stored: str) -> NDArray[np.datetime64]:
+def _moments(table: TableFile, name: str, stored: str) -> NDArray[np.datetime64]:
     pyarrow = import_pyarrow()
     import pyarrow.compute as compute
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from counterpoise.cli.exits import BadData
-from counterpoise.cli.pair import read_pair
+from counterpoise.cli.reading.pair import read_pair
 
 
 def read(tables, **more):

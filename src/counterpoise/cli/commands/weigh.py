@@ -27,6 +27,12 @@ _OPTIONS = (
     "quiet",
 )
 
+_READING, _WEIGHING, _WRITING = _PLAN = (
+    "reading the tables",
+    "weighing the source rows",
+    "writing the weights",
+)
+
 
 def add(commands: Any) -> None:
     """Add the command to the parser."""
@@ -47,8 +53,8 @@ def run(options: argparse.Namespace) -> int:
     """Weigh the source rows and write the weights."""
     from counterpoise.cli import ending, weighters
     from counterpoise.cli.findings import of_end, of_record
-    from counterpoise.cli.pair import read_pair
     from counterpoise.cli.progress import followed
+    from counterpoise.cli.reading.pair import read_pair
     from counterpoise.cli.record import data_of, reproduced_by
     from counterpoise.cli.writing import check_table, write_columns, write_file
     from counterpoise.report.record import Record
@@ -56,12 +62,12 @@ def run(options: argparse.Namespace) -> int:
 
     conditions = ending.prepare(options, WEIGHT_NUMBERS, [options.out])
     check_table(options.out, force=options.force)
-    with followed(3, quiet=options.quiet) as progress, ending.memory_limit(options):
-        progress.step("reading the tables")
+    with followed(_PLAN, quiet=options.quiet) as steps, ending.memory_limit(options):
+        steps.begin(_READING)
         pair = read_pair(options)
         for notice in pair.notices:
-            progress.notice(notice)
-        progress.step("weighing the source rows")
+            steps.notice(notice)
+        steps.begin(_WEIGHING)
         X, X_target = as_numbers(pair.X, pair.X_target)
         weighter = weighters.build(
             options.weighter, force=options.despite_no_overlap, seed=options.seed
@@ -71,9 +77,9 @@ def run(options: argparse.Namespace) -> int:
             weighter,
             data=data_of(pair),
             reproduce=reproduced_by(options),
-            notices=list(progress.notices),
+            notices=list(steps.notices),
         )
-        progress.step("writing the weights")
+        steps.begin(_WRITING)
         columns = pair.by_row(options.id, {"weight": weighter.weights_})
         write_file(options.out, write_columns(columns), force=options.force)
     code, reasons = ending.judged(record, conditions)

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoise.cli.exits import BadData, WrongUse, listed
-from counterpoise.cli.labels import read_labels
 from counterpoise.cli.notices import Cell, Notice
-from counterpoise.cli.tables import Table, read_table
-from counterpoise.cli.typed_columns import (
+from counterpoise.cli.reading.files import TableFile, read_file
+from counterpoise.cli.reading.labels import read_labels
+from counterpoise.cli.reading.typed_columns import (
     CATEGORIES,
     NOTHING,
     NUMBERS,
@@ -33,7 +33,7 @@ class Pair:
 
     Attributes
     ----------
-    source, target : Table
+    source, target : TableFile
         The files.
     kinds : dict
         Of every column that counts, "numbers", "categories" or "dates".
@@ -52,8 +52,8 @@ class Pair:
         What the user should know, a sentence each.
     """
 
-    source: Table
-    target: Table
+    source: TableFile
+    target: TableFile
     kinds: dict[str, str]
     X: Any
     X_target: Any
@@ -91,8 +91,8 @@ def read_pair(options: Namespace) -> Pair:
     given = vars(options)
     label, time = given.get("label"), given.get("time")
     categorical = given.get("categorical") or ()
-    source = read_table(options.source, as_text=categorical)
-    target = read_table(options.target, as_text=categorical)
+    source = read_file(options.source, as_text=categorical)
+    target = read_file(options.target, as_text=categorical)
     notices = [*source.notices, *target.notices]
     columns = _columns(source, target, given, notices)
     kinds = _kinds(source, target, columns, given, notices)
@@ -132,14 +132,14 @@ def read_pair(options: Namespace) -> Pair:
     )
 
 
-def frame_of(table: Table, kinds: dict[str, str]) -> Any:
+def frame_of(table: TableFile, kinds: dict[str, str]) -> Any:
     """Return the columns of a table as a pandas frame, each of its kind."""
     import pandas
 
     return pandas.DataFrame({name: typed(table, name, kinds[name]) for name in kinds})
 
 
-def _check_rows(source: Table, target: Table) -> None:
+def _check_rows(source: TableFile, target: TableFile) -> None:
     for table, sample in ((source, "source"), (target, "target")):
         if table.n_rows < LEAST_ROWS:
             rows = "1 row" if table.n_rows == 1 else f"{table.n_rows} rows"
@@ -150,7 +150,7 @@ def _check_rows(source: Table, target: Table) -> None:
 
 
 def _target_labels(
-    target: Table,
+    target: TableFile,
     given: dict[str, Any],
     y: NDArray[Any] | None,
     task: str | None,
@@ -178,7 +178,7 @@ def _target_labels(
 
 
 def _columns(
-    source: Table, target: Table, given: dict[str, Any], notices: list[Notice]
+    source: TableFile, target: TableFile, given: dict[str, Any], notices: list[Notice]
 ) -> list[str]:
     """Return the columns that count: those of the source that have no other role."""
     label, name_column, time = (given.get(key) for key in ("label", "id", "time"))
@@ -224,8 +224,8 @@ def _columns(
 
 
 def _kinds(
-    source: Table,
-    target: Table,
+    source: TableFile,
+    target: TableFile,
     columns: Sequence[str],
     given: dict[str, Any],
     notices: list[Notice],
@@ -264,7 +264,9 @@ def _kinds(
     return kinds
 
 
-def _differing(source: Table, target: Table, name: str, found: list[str]) -> str:
+def _differing(
+    source: TableFile, target: TableFile, name: str, found: list[str]
+) -> str:
     told = (
         f"column {name!r} holds {found[0]} in {source.path} and {found[1]} in "
         f"{target.path}"
@@ -282,7 +284,7 @@ def _differing(source: Table, target: Table, name: str, found: list[str]) -> str
     )
 
 
-def _number_notice(table: Table, name: str) -> list[Notice]:
+def _number_notice(table: TableFile, name: str) -> list[Notice]:
     """Say that strings look like numbers, if most do."""
     some = table.columns[name].slice(0, 1000)
     there = len(some) - some.null_count
@@ -311,7 +313,7 @@ def _number_notice(table: Table, name: str) -> list[Notice]:
     ]
 
 
-def _order(table: Table, time: str, rows: Indices) -> Indices:
+def _order(table: TableFile, time: str, rows: Indices) -> Indices:
     """Return the order of rows by a column of dates or numbers."""
     kind = kind_of(table, time)
     if kind in (CATEGORIES, NOTHING):

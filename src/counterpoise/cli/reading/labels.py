@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from counterpoise.cli.exits import BadData
 from counterpoise.cli.notices import Notice
-from counterpoise.cli.tables import Table
-from counterpoise.cli.typed_columns import (
+from counterpoise.cli.reading.files import TableFile
+from counterpoise.cli.reading.typed_columns import (
     CATEGORIES,
     DATES,
     NOTHING,
@@ -43,7 +43,7 @@ class Labels:
 
 
 def read_labels(
-    table: Table,
+    table: TableFile,
     name: str,
     task: str,
     categorical: Collection[str] = (),
@@ -53,7 +53,7 @@ def read_labels(
 
     Parameters
     ----------
-    table : Table
+    table : TableFile
     name : str
         Of the column.
     task : {"auto", "classification", "regression"}
@@ -120,7 +120,7 @@ def _told(name: str, values: NDArray[Any], task: str) -> tuple[Notice, ...]:
     )
 
 
-def _check_differ(table: Table, name: str, values: NDArray[Any]) -> None:
+def _check_differ(table: TableFile, name: str, values: NDArray[Any]) -> None:
     """Refuse a label of one value."""
     different = np.unique(values)
     if different.size == 1:
@@ -130,7 +130,9 @@ def _check_differ(table: Table, name: str, values: NDArray[Any]) -> None:
         )
 
 
-def _check_known(table: Table, name: str, labels: Labels, known: NDArray[Any]) -> None:
+def _check_known(
+    table: TableFile, name: str, labels: Labels, known: NDArray[Any]
+) -> None:
     """Refuse a class that the source has not."""
     new = ~np.isin(labels.values, known)
     if new.any():

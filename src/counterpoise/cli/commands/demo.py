@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from counterpoise.cli.commands.run import OPTIONS as RUN_OPTIONS
 from counterpoise.cli.exits import FINE
 from counterpoise.cli.options import add_command, completed
-from counterpoise.cli.run import OPTIONS as RUN_OPTIONS
 
 _SOURCE, _TARGET, _TRUTH = "trial.csv", "clinic.csv", "truth.csv"
 _TABLES = (_SOURCE, _TARGET, _TRUTH)
@@ -134,12 +134,16 @@ def _tell_truth(out: Path, tables: Path) -> None:
     """Compare the estimate with the score that the clinic's labels give."""
     import json
 
-    from counterpoise.cli.predict import frame_for_model, read_for_model, read_model
-    from counterpoise.cli.tables import read_table
+    from counterpoise.cli.commands.predict import (
+        frame_for_model,
+        read_for_model,
+        read_model,
+    )
+    from counterpoise.cli.reading.files import read_file
 
     model = read_model(out / "model.skops")
     X = frame_for_model(model, read_for_model(model, tables / _TARGET))
-    y = read_table(tables / _TRUTH).columns["progress"].to_numpy()
+    y = read_file(tables / _TRUTH).columns["progress"].to_numpy()
     loss = float(np.mean((model.predict(X) - y) ** 2))
     told = json.loads((out / "report.json").read_text(encoding="utf-8"))["headline"]
     inside = "inside" if told["low"] <= loss <= told["high"] else "outside"
