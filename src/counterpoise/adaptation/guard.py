@@ -18,7 +18,7 @@ EXPONENTS = (0.0, 0.25, 0.5, 0.75, 1.0)
 _ROUNDING = 1e-12
 _TINY = 1e-300
 # The choice is made on at most so many rows.
-MOST_ROWS = 5_000
+ROWS_JUDGED = 5_000
 # With fewer effective rows than this, only a gain of so many standard errors counts.
 FEW_ROWS, CAUTION = 50, 2.0
 

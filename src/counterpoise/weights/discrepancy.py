@@ -11,6 +11,7 @@ from counterpoise.convex import Solution, Solver, certified
 from counterpoise.convex.problems.discrepancy import Discrepancy
 from counterpoise.convex.solvers import discrepancy as solvers
 from counterpoise.numerics.arrays import Array
+from counterpoise.numerics.row_keys import row_keys
 from counterpoise.samples.discrepancy_problem import PosedDiscrepancy, pose_discrepancy
 from counterpoise.samples.hypotheses import (
     Hypotheses,
@@ -22,7 +23,6 @@ from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import Matrix, check_choice, check_number
 from counterpoise.weights.base import Fitted, WeightEstimator
 from counterpoise.weights.lopsided import warn_of_one_row, warn_of_scales
-from counterpoise.weights.row_keys import row_keys
 
 SOLVERS: dict[str, Callable[[Any, float], Solver]] = {
     "auto": lambda problem, tol: solvers.best_solver(problem, tol),
