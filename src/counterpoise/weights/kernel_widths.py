@@ -6,14 +6,18 @@ from scipy import sparse
 from counterpoise.convex import Corrective, MixtureLikelihood, solve
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.numerics.kernels import nearest_distance, rbf, rbf_pull
-from counterpoise.samples.folds import N_FOLDS, folds
+from counterpoise.samples.folds import N_FOLDS
 from counterpoise.samples.median_width import median_gamma as median_gamma
-from counterpoise.samples.scaling import pooled_scale, scale_columns
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import warn_user
 from counterpoise.weights.deadline import Deadline
 from counterpoise.weights.kernel_designs import SMALLEST_SCALE, StoredKernel
-from counterpoise.weights.search import HeldOut, choose, falls_short
+from counterpoise.weights.search import (
+    HeldOut,
+    choose,
+    falls_short,
+    folds_of_both,
+)
 
 # Widths in units of the median distance between target rows, the smoothest first.
 FACTORS = (2.0, 1.4, 1.0, 0.7, 0.5, 0.35, 0.25, 0.18)
@@ -94,10 +98,11 @@ def select_gamma(
     asked = able if able.any() and not one_sided else np.ones_like(able)
     tried = np.zeros_like(asked)
     candidates = [untried(samples)] * len(gammas)
+    parts = folds_of_both(samples, seed)
     for k in np.flatnonzero(asked):
         if tried.any() and deadline.choose_no_more():
             break
-        candidates[k] = held_out_kliep(samples, gammas[k], relative, seed)
+        candidates[k] = held_out_kliep(samples, gammas[k], relative, parts)
         tried[k] = True
     deadline.say_untried(int(tried.sum()), int(asked.sum()), "widths")
     choice = choose(candidates, samples)
@@ -131,11 +136,12 @@ def held_out_kliep(
     samples: TwoSamples,
     gamma: float,
     relative: float,
-    seed: int,
+    parts: tuple[Indices, Indices],
     rival: HeldOut | None = None,
 ) -> HeldOut:
     """Return KLIEP's weights at the rows of both samples, each held out once.
 
+    `parts` are the folds of the rows.
     A width that is far behind a rival on the first fold is not tried on the others, and
     not to be taken: narrow kernels that win nothing cost most.
     """
@@ -143,20 +149,21 @@ def held_out_kliep(
     to_source = rbf(samples.source, samples.target, gamma)
     to_target = rbf(samples.target, samples.target, gamma)
     n, m = to_source.shape
-    fold_source = folds(samples.source, N_FOLDS, seed)
-    fold_target = folds(samples.target, N_FOLDS, seed + 1)
+    fold_source, fold_target = parts
     weights_source, weights_target = np.empty(n), np.empty(m)
     for k in range(N_FOLDS):
         kept, left = fold_source != k, np.flatnonzero(fold_target != k)
         out = fold_target == k
-        source_mean = (p[kept] / p[kept].sum()) @ to_source[np.ix_(kept, left)]
+        inside = to_source[kept].take(left, axis=1)
+        source_mean = (p[kept] / p[kept].sum()) @ inside
         share = q[left] / q[left].sum()
-        block = to_target[np.ix_(left, left)]
+        block = to_target[left].take(left, axis=1)
         scale = np.maximum(
             (1.0 - relative) * source_mean + relative * (share @ block), SMALLEST_SCALE
         )
+        block /= scale[:, None]
         design = StoredKernel(
-            (block / scale[:, None]).T,
+            block.T,
             samples.target[left],
             samples.target[left],
             gamma,
@@ -183,14 +190,6 @@ def held_out_kliep(
         weights_source,
         one_sided=float(q @ np.log(np.maximum(weights_target, 1e-300))),
         admissible=float(q[~covered].sum()) <= bound,
-    )
-
-
-def scaled_samples(samples: TwoSamples) -> TwoSamples:
-    """Return the samples with columns divided by their pooled scale."""
-    scale = pooled_scale(samples)
-    return samples.with_rows(
-        scale_columns(samples.source, scale), scale_columns(samples.target, scale)
     )
 
 
