@@ -24,9 +24,8 @@ from counterpoise.weights.kernel_designs import (
     source_means,
 )
 from counterpoise.weights.kernel_widths import held_out_kliep, median_gamma
-from counterpoise.weights.search import folds_of_both
 from counterpoise.weights.low_rank_design import LowRankKernel
-from counterpoise.weights.search import HeldOut, choose, two_sided_score
+from counterpoise.weights.search import HeldOut, choose, folds_of_both, two_sided_score
 
 
 def nmse(weights, ratio):

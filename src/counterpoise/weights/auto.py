@@ -136,7 +136,7 @@ class AutoWeights(WeightEstimator):
             some = samples.take(rows, aims[reached[aims]])
             trials = Trials(some, seed, deadline)
         samples = samples.take(np.arange(samples.source.shape[0]), reached)
-        chosen = self._choose(list(candidates(trials, self._common(seed))), trials)
+        chosen = self._choose(candidates(trials, self._common(seed)), trials)
         weights = self._fit_chosen(chosen, samples, trials)
         at_target = self.weighter_._weigh_rows(samples.target)
         if not sparse.issparse(samples.target):

@@ -97,9 +97,6 @@ class WeightEstimator(FittedWeighter):
         found = self._fit(samples, deadline)
         return found.ratio, found.mean
 
-    def _scales_columns(self) -> bool:
-        return bool(getattr(self, "standardize", False))
-
     def _weigh_absent(self, X: Matrix) -> Array:
         """Return the ratio at source rows that do not count, as `_weigh`."""
         return self._weigh(X)

@@ -118,8 +118,12 @@ class Trials:
         return SamplesAsRead.of_ordered(self.samples)
 
 
-def candidates(trials: Trials, common: dict[str, Any]) -> Iterator[Candidate]:
-    """Yield all candidates, simplest first; `common` are parameters of all."""
+def candidates(trials: Trials, common: dict[str, Any]) -> list[Candidate]:
+    """Return all candidates, simplest first; `common` are parameters of all."""
+    return list(_candidates(trials, common))
+
+
+def _candidates(trials: Trials, common: dict[str, Any]) -> Iterator[Candidate]:
     n, d = trials.samples.source.shape
     m = trials.samples.target.shape[0]
     ones = HeldOut(np.ones(m), np.ones(n), 0.0)

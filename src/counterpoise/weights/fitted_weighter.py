@@ -4,6 +4,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable
 from copy import copy
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -222,6 +223,10 @@ class FittedWeighter(BaseEstimator):
         """Return the density ratio at rows on scaled columns, up to `_fit`'s factor."""
 
     @abstractmethod
+    def _fit_counted(self, samples: TwoSamples) -> Self:
+        """Fit to some of the rows that another fit counts, in their order."""
+
+    @abstractmethod
     def _fit_ratio(
         self, samples: TwoSamples, deadline: Deadline
     ) -> tuple[Array, float]:
@@ -231,9 +236,8 @@ class FittedWeighter(BaseEstimator):
         and the mean that its weights are to have.
         """
 
-    @abstractmethod
     def _scales_columns(self) -> bool:
-        """Return whether columns are divided by their pooled scale."""
+        return bool(getattr(self, "standardize", False))
 
     def _check_samples(self, samples: SamplesAsRead) -> None:
         """Refuse samples that a method cannot take, before rows are left out."""
@@ -259,7 +263,7 @@ class FittedWeighter(BaseEstimator):
         again: Self = clone(self).set_params(**self._forced(), **self._chosen())
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            again._fit_fold(samples, Deadline(self.max_time))
+            again._fit_counted(samples)
         return again._weigh_rows
 
     def _held_out(
@@ -276,30 +280,36 @@ class FittedWeighter(BaseEstimator):
             warnings.simplefilter("ignore")
             for k in range(N_FOLDS):
                 out, out_target = (part == k for part in parts)
-                again._fit_fold(samples.take(~out, ~out_target), deadline)
-                source[out] = again._weigh_rows(samples.source[out])
-                target[out_target] = again._weigh_rows(samples.target[out_target])
+                all_rows = again._fit_fold(samples, ~out, ~out_target, deadline)
+                source[out] = again._normalized(again._weigh(all_rows.source[out]))
+                target[out_target] = again._normalized(
+                    again._weigh(all_rows.target[out_target])
+                )
         return HeldOut(target, source)
 
-    def _fit_fold(self, samples: TwoSamples, deadline: Deadline) -> None:
+    def _fit_fold(
+        self, samples: TwoSamples, rows: Any, aims: Any, deadline: Deadline
+    ) -> TwoSamples:
         """Fit to some of the rows that another fit counts, so far that it weighs.
 
         Nothing is read, checked or put in order, and nothing is said. What the rows
         count is worked out anew: a part of fractional weights is worth what it is
-        worth by itself.
+        worth by itself. Returns all rows on the columns' scale of the part.
         """
-        read = SamplesAsRead.of_ordered(samples)
-        self._check_samples(read)
-        self._samples_: TwoSamples | None = read.counted
-        counted = read.counted
+        counted = samples.recounted(rows, aims)
+        self._samples_: TwoSamples | None = counted
         self.n_features_in_ = counted.source.shape[1]
         self.column_scale_: Array | None = None
         scaled = counted
         if self._scales_columns():
             self.column_scale_ = pooled_scale(counted)
-            scaled = rows_scaled(counted, self.column_scale_)
+            samples = rows_scaled(samples, self.column_scale_)
+            scaled = replace(
+                counted, source=samples.source[rows], target=samples.target[aims]
+            )
         ratio, mean = self._fit_ratio(scaled, deadline)
         self._set_mean_ratio(ratio, mean, counted.source_share)
+        return samples
 
     def _seed(self) -> int:
         """Return a seed from `random_state`, the same at every call for an integer."""
