@@ -79,8 +79,8 @@ def warn_if_far(source: Matrix, target: Matrix) -> None:
             f"every column of X_target lies outside the range of X by more than "
             f"{RANGES_APART:g} times the distance of its quartiles: was X transformed "
             "and X_target not? A pipeline hands its last step the target "
-            "untransformed; put the pipeline inside, Adapted(make_pipeline(...)), or set "
-            'transform_input=["X_target"]',
+            "untransformed; put the pipeline inside, Adapted(make_pipeline(...)), or "
+            'set transform_input=["X_target"]',
             FarTargetWarning,
         )
 

@@ -79,7 +79,7 @@ def _tables(samples: SamplesAsRead) -> tuple[Table, Table] | None:
 
 
 def _as_read(table: Table, rows: Indices) -> Table:
-    """Return some rows as they would be read alone: columns without a value hold none."""
+    """Return some rows as if read alone: a column without a value holds nothing."""
     if rows.size == len(table):
         return table
     taken = table.take(rows)

@@ -10,10 +10,9 @@ import numpy as np
 from scipy import sparse
 
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.samples.effective_size import effective_sample_size
 from counterpoise.samples.ordering import canonical_order
 from counterpoise.samples.scaling import pooled_scale
-from counterpoise.samples.two_samples import TwoSamples
+from counterpoise.samples.two_samples import TwoSamples, as_counts
 from counterpoise.tables.columns import Table, two_tables
 from counterpoise.tables.encoding import (
     TableEncoder,
@@ -348,22 +347,6 @@ def has_sparse(X: Any, X_target: Any) -> bool:
     """Return whether one of the tables is sparse, or a frame of sparse columns."""
     parts = (X, *target_pieces(X_target).values())
     return any(sparse.issparse(sparse_part(part)) for part in parts)
-
-
-def as_counts(weights: Array) -> Array:
-    """Return weights as counts of rows: whole numbers as they are, others by worth.
-
-    Examples
-    --------
-    >>> as_counts(np.array([1.0, 2.0])), as_counts(np.array([0.5, 0.5]))
-    (array([1., 2.]), array([1., 1.]))
-    """
-    if np.abs(weights - np.rint(weights)).max() <= 1e-9 * max(weights.max(), 1.0):
-        return weights
-    worth = weights * (effective_sample_size(weights) / weights.sum())
-    # Equal weights are as good as none, and rounding must not make a difference.
-    nearest = np.rint(worth)
-    return np.where((np.abs(worth - nearest) <= 1e-9) & (nearest > 0), nearest, worth)
 
 
 def counted_places(X: Matrix, weights: Array) -> Indices:

@@ -1,6 +1,7 @@
 """One scale a column, from both samples."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -99,6 +100,16 @@ def far_rows(samples: TwoSamples) -> Any:
     """Return which target rows are far outside the bulk in some column."""
     low, high = column_limits(_both(samples))
     return ((samples.target < low) | (samples.target > high)).any(axis=1)
+
+
+def rows_scaled(samples: TwoSamples, scale: Array) -> TwoSamples:
+    """Return both samples with their columns divided by a scale."""
+    source, target = samples.source, samples.target
+    return replace(
+        samples,
+        source=scale_columns(source, scale),
+        target=scale_columns(target, scale),
+    )
 
 
 def scale_columns(X: Matrix, scale: Array) -> Matrix:
