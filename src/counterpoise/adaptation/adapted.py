@@ -34,7 +34,7 @@ from counterpoise.adaptation.odd_inputs import (
 )
 from counterpoise.adaptation.routing import (
     check_takes_weights,
-    fit_weighted,
+    fit_rows,
     part_of,
     rows_of,
 )
@@ -355,12 +355,21 @@ class Adapted(MetaEstimatorMixin, FittedModel):
         X, y = rows_of(X, some), rows_of(y, some)
         budget = self.budget
 
-        def fit(X: Any, y: Any, weights: Array | None, fold: int) -> Any:
+        def fit(X: Any, y: Any, weights: list[Array | None], fold: int) -> list[Any]:
             share = None
             if budget is not None:
-                weights = np.ones(n_rows(X)) if weights is None else weights
-                share = ceil(budget * weights.size / some.size)
-            return self._fit_rows(estimator, X, y, weights, seed + fold, share)
+                n = n_rows(X)
+                weights = [np.ones(n) if one is None else one for one in weights]
+                share = ceil(budget * n / some.size)
+            return fit_rows(
+                estimator,
+                X,
+                y,
+                weights,
+                seed + fold,
+                resample=self.resample,
+                budget=share,
+            )
 
         _log.info("choosing how much of the weights to use")
         metric = as_metric(self.scoring, estimator, y)
@@ -396,18 +405,11 @@ class Adapted(MetaEstimatorMixin, FittedModel):
         seed: int,
         budget: int | None,
     ) -> Any:
-        draws = self.resample or budget is not None
-        if draws and budget is None and weights is not None and np.ptp(weights) == 0:
-            # A draw in proportion to equal weights would only lose rows.
-            draws, weights = False, None
-        return fit_weighted(
-            estimator,
-            X,
-            y,
-            weights,
-            resample_seed=seed if draws else None,
-            n_rows=budget,
+        """Return the estimator, fitted as this one's is: for the fit and for folds."""
+        (fitted,) = fit_rows(
+            estimator, X, y, [weights], seed, resample=self.resample, budget=budget
         )
+        return fitted
 
     def _calibrated_on(
         self,

@@ -13,8 +13,9 @@ from counterpoise.numerics.arrays import Array
 from counterpoise.samples.discrepancy_problem import pose_discrepancy
 from counterpoise.samples.hypotheses import Hypotheses
 from counterpoise.samples.moment_pair import CONSTANT, DiscrepancySpectrum, MomentPair
-from counterpoise.samples.scaling import column_limits, pooled_scale, scale_columns
+from counterpoise.samples.scaling import pooled_scale, scale_columns
 from counterpoise.samples.two_samples import TwoSamples
+from counterpoise.tables.quantiles import column_limits
 
 # Columns up to which the spectrum is computed, and the least discrepancy looked for.
 COLUMNS_LOOKED_AT, COLUMNS_WEIGHED = 1_000, 100

@@ -163,6 +163,25 @@ class SamplesAsRead:
         return cls(*weights, matrices=(source, target))
 
     @classmethod
+    def of_tables(
+        cls, source: Table, target: Table, given: tuple[Any, Any] | None = None
+    ) -> "SamplesAsRead":
+        """Return tables with the same columns of the same kinds, every row counting.
+
+        `given`: the same as frames, for a model of the user's own.
+        """
+        labels = source.labels
+        named = labels is not None and all(isinstance(k, str) for k in labels)
+        return cls(
+            np.ones(len(source)),
+            np.ones(len(target)),
+            names=tuple(map(str, labels or ())) if named else None,
+            tables=(source, target),
+            given=given,
+            labels=labels,
+        )
+
+    @classmethod
     def of_matrices(
         cls,
         source: Matrix,

@@ -16,7 +16,7 @@ from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.samples.scaling import column_limits
+from counterpoise.tables.quantiles import column_limits
 from counterpoise.validation import Matrix
 
 # Up to this many columns the Hessian of logistic regression is factored.

@@ -40,8 +40,12 @@ def duplicate_rows(X: Any) -> int:
     >>> duplicate_rows([[1.0, "a"], [2.0, "a"], [1.0, "a"], [1.0, "a"]])
     2
     """
-    marks = _sparse_marks(X) if sparse.issparse(X) else _table_marks(Table.of(X))
+    marks = _sparse_marks(X) if sparse.issparse(X) else _table_marks(_read(X))
     return int(marks.size - np.unique(marks).size)
+
+
+def _read(X: Any) -> Table:
+    return X if isinstance(X, Table) else Table.of(X)
 
 
 def _table_marks(table: Table) -> Marks:
