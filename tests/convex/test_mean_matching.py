@@ -14,12 +14,12 @@ from counterpoise.convex import (
     SolverMismatchError,
     solve,
 )
-from counterpoise.convex.problems import Constrained
-from counterpoise.convex.problems.mean_matching import (
+from counterpoise.convex.objectives.mean_distance import (
     FactoredDistance,
     KernelDistance,
-    MeanMatching,
 )
+from counterpoise.convex.problems import Constrained
+from counterpoise.convex.problems.mean_matching import MeanMatching
 from counterpoise.convex.solvers.interior_point import InteriorPoint
 from counterpoise.numerics.kernel import Kernel
 from counterpoise.numerics.pivoted_cholesky import pivoted_cholesky

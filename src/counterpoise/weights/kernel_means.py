@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
-from counterpoise.convex.problems.mean_matching import (
+from counterpoise.convex.objectives.mean_distance import (
     FactoredDistance,
     KernelDistance,
 )

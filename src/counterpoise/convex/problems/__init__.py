@@ -18,6 +18,7 @@ from counterpoise.convex.problems.mean_matching import MeanMatching
 from counterpoise.convex.problems.mixture_likelihood import MixtureLikelihood
 from counterpoise.convex.problems.penalized import Penalized
 from counterpoise.convex.problems.problem import Problem
+from counterpoise.convex.problems.smooth import Smooth
 
 __all__ = [
     "Constrained",
@@ -30,4 +31,5 @@ __all__ = [
     "Penalized",
     "Problem",
     "RidgeQuadratic",
+    "Smooth",
 ]

@@ -8,8 +8,8 @@ import numpy as np
 
 from counterpoise.convex.domains import CappedSimplex
 from counterpoise.convex.loop import State, solve
+from counterpoise.convex.objectives.mean_distance import KernelDistance
 from counterpoise.convex.problems.constrained import Constrained
-from counterpoise.convex.problems.mean_matching import KernelDistance
 from counterpoise.convex.requirements import Requirements
 from counterpoise.convex.solvers.interior_point import InteriorPoint
 from counterpoise.convex.solvers.simplex_quadratic import simplex_quadratic
