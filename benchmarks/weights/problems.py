@@ -4,7 +4,7 @@ import numpy as np
 
 from counterpoise.convex import Corrective, MixtureLikelihood, Solution, solve
 from counterpoise.datasets import Shift, make_gaussian_shift, make_sinc_shift
-from counterpoise.numerics.kernels import rbf_push
+from counterpoise.numerics.kernel import Kernel
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.weights.kernel_designs import StoredKernel, source_means
 
@@ -54,7 +54,7 @@ def fit_on_centers(X, X_target, centers, sigma, *, tol=1e-6, callback=None):
     found: Solution = solve(problem, corrective(X.shape[1]), tol=tol, callback=callback)
     used = np.flatnonzero(found.x)
     coef = found.x[used] / problem.A.scale[used]
-    return found, rbf_push(X, centers[used], gamma_of(sigma), coef)
+    return found, Kernel("rbf", gamma_of(sigma)).push(X, centers[used], coef)
 
 
 def judge(X, X_target, centers, sigma, coef):

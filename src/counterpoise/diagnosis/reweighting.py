@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from counterpoise.convex import solve
-from counterpoise.convex.solvers.discrepancy import best_solver
+from counterpoise.convex.spectral.solvers import best_solver
 from counterpoise.numerics.arrays import Array
+from counterpoise.numerics.kernel import Kernel
 from counterpoise.samples.discrepancy_problem import pose_discrepancy
-from counterpoise.samples.hypotheses import Hypotheses
 from counterpoise.samples.moment_pair import CONSTANT, DiscrepancySpectrum, MomentPair
 from counterpoise.samples.ordering import canonical_order
 from counterpoise.samples.scaling import column_limits, pooled_scale, scale_columns
@@ -110,7 +110,7 @@ def reweighting_of(
     if rows.shape[1] > MOST_COLUMNS:
         return None
     samples = _standardized(TwoSamples.of(rows, target_rows, weight, target_weight))
-    hypotheses = Hypotheses("linear", constant=True)
+    hypotheses = Kernel("linear", constant=1.0)
     pair = MomentPair.of(hypotheses, samples.source, samples.target, tuple(names))
 
     def spectrum(ratio: Array) -> DiscrepancySpectrum:

@@ -1,7 +1,7 @@
 """Facts about two samples that several rooms need."""
 
 from counterpoise.samples.columns import Table
-from counterpoise.samples.discrepancy import discrepancy, discrepancy_spectrum
+from counterpoise.samples.discrepancy_measure import discrepancy, discrepancy_spectrum
 from counterpoise.samples.domain_score import DomainScore, domain_score
 from counterpoise.samples.effective_size import clip, effective_sample_size, flatten
 from counterpoise.samples.encoding import TableEncoder

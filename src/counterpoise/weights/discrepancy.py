@@ -8,14 +8,14 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.convex import Solution, Solver, certified
-from counterpoise.convex.problems.discrepancy import Discrepancy
-from counterpoise.convex.solvers import discrepancy as solvers
+from counterpoise.convex.spectral import solvers
+from counterpoise.convex.spectral.discrepancy import Discrepancy
 from counterpoise.numerics.arrays import Array
 from counterpoise.samples.as_read import SamplesAsRead
 from counterpoise.samples.discrepancy_problem import PosedDiscrepancy, pose_discrepancy
 from counterpoise.samples.hypotheses import (
-    Hypotheses,
     check_hypotheses,
+    hypotheses,
     precomputed_gram,
 )
 from counterpoise.samples.moment_pair import DiscrepancySpectrum, MomentPair
@@ -124,7 +124,7 @@ class DiscrepancyWeights(WeightEstimator):
         The signed eigenvalues and the worst direction at the weights and at weights of
         one: what is left is the direction that no weights match. Values at rows that do
         not count are zero. Computed when first asked for.
-    hypotheses_ : Hypotheses
+    hypotheses_ : Kernel
         The kernel with the numbers used.
     effective_sample_size_ : float
         Of the weights; often small. A `spread` or an `exponent` below one raises it, at
@@ -220,7 +220,7 @@ class DiscrepancyWeights(WeightEstimator):
         return self.standardize and self.kernel != "precomputed"
 
     def _fit(self, samples: TwoSamples, deadline: Deadline) -> Fitted:
-        self.hypotheses_ = Hypotheses.of(
+        self.hypotheses_ = hypotheses(
             samples,
             self.kernel,
             self.gamma,
@@ -261,8 +261,8 @@ class DiscrepancyWeights(WeightEstimator):
         """Return the squared norm of every target row, the constant left out."""
         if gram is not None:
             return gram.diagonal()[-samples.target_share.size :]
-        kind = replace(self.hypotheses_, constant=False)
-        return kind.squares(samples.target)
+        kind = replace(self.hypotheses_, constant=0.0)
+        return kind.diagonal(samples.target)
 
     def _least(self, posed: PosedDiscrepancy, deadline: Deadline) -> Solution:
         """Return the weights of least discrepancy of the distinct source rows."""

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
-from counterpoise.convex.problems.mean_matching import (
+from counterpoise.convex.objectives.mean_distance import (
     FactoredDistance,
     KernelDistance,
 )
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.numerics.kernels import rbf, rbf_pull, rbf_push
-from counterpoise.numerics.low_rank import pivoted_cholesky
+from counterpoise.numerics.pivoted_cholesky import pivoted_cholesky
 from counterpoise.samples.two_samples import TwoSamples
 
 # A factor of this rank, with residuals this small, is cheap and as good as the kernel.

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.numerics.low_rank import nystrom_map, pivoted_cholesky
+from counterpoise.numerics.pivoted_cholesky import nystrom_map, pivoted_cholesky
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.weights.kernel_designs import (
     SMALLEST_SCALE,

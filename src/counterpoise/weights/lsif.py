@@ -6,7 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from counterpoise.convex import Breakpoint, PathError, Solution, SolutionPath, follow
+from counterpoise.convex import (
+    Breakpoint,
+    PathError,
+    Solution,
+    SolutionPath,
+    certified,
+    follow,
+)
 from counterpoise.numerics.arrays import Array
 from counterpoise.numerics.kernels import rbf_pull
 from counterpoise.samples.two_samples import TwoSamples
@@ -174,12 +181,12 @@ class LSIF(LeastSquaresWeights):
                 watch.why = f"max_iter = {self.max_iter} reached"
             ended = watch.why or str(error)
             x, n_iter = watch.nearest(programme, penalty), watch.n_events
-        solution = Solution(
+        solution = certified(
+            programme.problem(penalty),
             x,
-            programme.certify(penalty, x),
             self.tol,
-            n_iter,
-            time.perf_counter() - began,
+            n_iter=n_iter,
+            seconds=time.perf_counter() - began,
             ended=ended,
         )
         return solution, x

@@ -9,11 +9,8 @@ from scipy import sparse
 from scipy.special import logsumexp
 
 from counterpoise.convex import Solution
-from counterpoise.convex.problems.log_linear import (
-    LogLinearMixture,
-    LogLinearRatio,
-    log_mean,
-)
+from counterpoise.convex.objectives.tilted_likelihood import log_mean
+from counterpoise.convex.problems.log_linear import LogLinearMixture, LogLinearRatio
 from counterpoise.convex.solvers.newton import ExpectationMaximization, Newton
 from counterpoise.numerics.arrays import Array
 from counterpoise.samples.folds import N_FOLDS, folds
