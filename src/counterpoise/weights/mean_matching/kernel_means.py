@@ -12,22 +12,22 @@ from counterpoise.convex.objectives.mean_distance import (
     KernelDistance,
 )
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.numerics.kernels import rbf, rbf_pull, rbf_push
+from counterpoise.numerics.kernel import Kernel
 from counterpoise.numerics.pivoted_cholesky import pivoted_cholesky
 from counterpoise.samples.two_samples import TwoSamples
 
 # A factor of this rank, with residuals this small, is cheap and as good as the kernel.
-MAX_RANK, PIVOT = 300, 1e-12
+LARGEST_FACTOR_RANK, PIVOT_REST = 300, 1e-12
 # What the factor may hide, as a share of the gap that is asked for.
-HIDDEN = 0.5
+HIDDEN_SHARE = 0.5
 # Entries of the largest array, 1 GiB.
-BUDGET = 2**27
+LARGEST_ARRAY = 2**27
 # Target rows at most where the kernel has to be summed entry by entry.
-MANY = 20_000
+TARGETS_SUMMED = 20_000
 # Rows among which the uncovered target rows are counted where each costs n kernels.
-COUNTED = 2000
+TARGETS_COUNTED = 2000
 # The smallest ridge that is ever chosen; a regression never has less.
-SMALLEST_RIDGE = 1e-3
+LEAST_RIDGE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class KernelMeans:
     scale: float
     target_mass: float
     uncovered: float
-    landmarks: "Landmarks"
+    landmarks: "SourceLandmarks"
     target: Array
     target_share: Array
     point: Array | None = None
@@ -55,7 +55,7 @@ class KernelMeans:
 
 
 @dataclass(frozen=True, eq=False)
-class Landmarks:
+class SourceLandmarks:
     """Rows in whose span others are expressed, and the source's coordinates there."""
 
     rows: Array
@@ -67,9 +67,11 @@ def kernel_means(samples: TwoSamples, gamma: float, tol: float) -> KernelMeans:
     """Return the kernel means of two samples, factored where that hides little."""
     n = samples.source.shape[0]
     rows = np.concatenate([samples.source, samples.target])
-    factor, pivots, residual = pivoted_cholesky(rows, gamma, PIVOT, MAX_RANK)
+    factor, pivots, residual = pivoted_cholesky(
+        rows, gamma, PIVOT_REST, LARGEST_FACTOR_RANK
+    )
     source, target = factor[:, :n], factor[:, n:]
-    landmarks = Landmarks(rows[pivots], np.tril(factor[:, pivots].T), source)
+    landmarks = SourceLandmarks(rows[pivots], np.tril(factor[:, pivots].T), source)
     mean, point = source @ samples.source_share, target @ samples.target_share
     outside = float(np.sqrt(residual[n:]) @ samples.target_share)
     hidden = (float(np.sqrt(residual[:n]) @ samples.source_share) + outside) ** 2
@@ -77,9 +79,9 @@ def kernel_means(samples: TwoSamples, gamma: float, tol: float) -> KernelMeans:
         1.0 - float(residual[n:] @ samples.target_share), float(point @ point), samples
     )
     scale = _scale(float((mean - point) @ (mean - point)), spread, samples)
-    if hidden <= HIDDEN * tol * scale:
+    if hidden <= HIDDEN_SHARE * tol * scale:
         uncovered = _uncovered(samples, mean @ target, samples.target_share)
-    elif n * n <= BUDGET:
+    elif n * n <= LARGEST_ARRAY:
         return _dense_means(samples, gamma, landmarks)
     else:
         uncovered = _uncovered_of_some(samples, gamma)
@@ -99,16 +101,18 @@ def kernel_means(samples: TwoSamples, gamma: float, tol: float) -> KernelMeans:
 
 
 def _dense_means(
-    samples: TwoSamples, gamma: float, landmarks: Landmarks
+    samples: TwoSamples, gamma: float, landmarks: SourceLandmarks
 ) -> KernelMeans:
     """Return the kernel means with the kernel of the source stored."""
-    if samples.target.shape[0] > MANY:
-        samples = samples.take(slice(None), _at_intervals(samples.target, MANY))
+    if samples.target.shape[0] > TARGETS_SUMMED:
+        samples = samples.take(
+            slice(None), _at_intervals(samples.target, TARGETS_SUMMED)
+        )
     X, T = samples.source, samples.target
     p, q = samples.source_share, samples.target_share
-    K = rbf(X, X, gamma)
-    kappa = rbf_push(X, T, gamma, q)
-    constant = float(rbf_pull(q, T, T, gamma) @ q)
+    K = Kernel("rbf", gamma).matrix(X, X)
+    kappa = Kernel("rbf", gamma).push(X, T, q)
+    constant = float(Kernel("rbf", gamma).pull(q, T, T) @ q)
     spread = _spread(1.0, constant, samples)
     uniform = float(p @ (K @ p)) - 2.0 * float(kappa @ p) + constant
     return KernelMeans(
@@ -116,7 +120,7 @@ def _dense_means(
         spread,
         _scale(uniform, spread, samples),
         samples.target_mass,
-        _uncovered(samples, rbf_pull(p, X, T, gamma), q),
+        _uncovered(samples, Kernel("rbf", gamma).pull(p, X, T), q),
         landmarks,
         T,
         q,
@@ -144,8 +148,10 @@ def _uncovered(samples: TwoSamples, reach: Array, share: Array) -> float:
 
 def _uncovered_of_some(samples: TwoSamples, gamma: float) -> float:
     """Return that share among target rows at equal intervals."""
-    rows = _at_intervals(samples.target, COUNTED)
-    reach = rbf_pull(samples.source_share, samples.source, samples.target[rows], gamma)
+    rows = _at_intervals(samples.target, TARGETS_COUNTED)
+    reach = Kernel("rbf", gamma).pull(
+        samples.source_share, samples.source, samples.target[rows]
+    )
     return _uncovered(samples, reach, samples.target_share[rows])
 
 
@@ -166,7 +172,7 @@ class KernelSum:
 
     def at(self, X: Array) -> Array:
         """Return the function at rows."""
-        sums = rbf_push(X, self.centers, self.gamma, self.coef)
+        sums = Kernel("rbf", self.gamma).push(X, self.centers, self.coef)
         return np.clip(sums + self.constant, 0.0, self.bound)
 
 
@@ -222,7 +228,7 @@ def _constant(rises: Array, share: Array, total: float, bound: float) -> float:
 
 
 def _regression(
-    landmarks: Landmarks,
+    landmarks: SourceLandmarks,
     samples: TwoSamples,
     ratio: Array,
     ridge: float,
@@ -232,7 +238,7 @@ def _regression(
     """Return the kernel ridge regression of weights, as a sum of landmarks' kernels."""
     A, counts = landmarks.source, samples.source_share * samples.source_mass
     inner = (A * counts) @ A.T
-    inner[np.diag_indices_from(inner)] += max(ridge, SMALLEST_RIDGE)
+    inner[np.diag_indices_from(inner)] += max(ridge, LEAST_RIDGE)
     factor = cho_factor(inner, lower=True, check_finite=False)
     inside = cho_solve(factor, A @ (counts * ratio), check_finite=False)
     mean = float(counts @ (inside @ A))
@@ -242,7 +248,7 @@ def _regression(
     return KernelSum(landmarks.rows, coef, 0.0, gamma, bound)
 
 
-def _at_landmarks(landmarks: Landmarks, inside: Array) -> Array:
+def _at_landmarks(landmarks: SourceLandmarks, inside: Array) -> Array:
     """Return coefficients of the landmarks' kernels from coordinates in their span."""
     coef: Array = solve_triangular(
         landmarks.triangle, inside, lower=True, trans="T", check_finite=False

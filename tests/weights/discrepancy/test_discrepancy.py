@@ -23,7 +23,7 @@ from counterpoise import (
     target_scorer,
 )
 from counterpoise.datasets import make_gaussian_shift
-from counterpoise.weights.discrepancy import SOLVERS
+from counterpoise.weights.discrepancy.estimator import DISCREPANCY_SOLVERS
 
 PLAIN = {"standardize": False, "add_constant": False}
 
@@ -260,7 +260,7 @@ def test_among_weights_of_no_discrepancy_a_spread_takes_the_most_even():
     assert even.effective_sample_size_ > centre.effective_sample_size_
 
 
-@pytest.mark.parametrize("solver", sorted(SOLVERS))
+@pytest.mark.parametrize("solver", sorted(DISCREPANCY_SOLVERS))
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_every_solver_is_judged_by_the_same_proof(solver, kernel):
     X, T = two(n=20, m=15, d=3)

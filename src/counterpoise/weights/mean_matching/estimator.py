@@ -22,20 +22,20 @@ from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import Matrix, check_choice, check_number
 from counterpoise.weights.base import Fitted, WeightEstimator
 from counterpoise.weights.deadline import Deadline
-from counterpoise.weights.kernel_means import (
-    BUDGET,
-    HIDDEN,
-    SMALLEST_RIDGE,
+from counterpoise.weights.mean_matching.kernel_means import (
+    HIDDEN_SHARE,
+    LARGEST_ARRAY,
+    LEAST_RIDGE,
     KernelMeans,
     extended,
     kernel_means,
 )
 
-SOLVERS = ("auto", "frank-wolfe", "pairwise", "quadratic")
+MATCHING_SOLVERS = ("auto", "frank-wolfe", "pairwise", "quadratic")
 # Ridges that "auto" tries, the largest first.
-RIDGES = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003, SMALLEST_RIDGE)
+MATCHING_RIDGES = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003, LEAST_RIDGE)
 # Up to here a dense Newton step is cheaper than the gradient steps it saves.
-FEW = 1000
+ROWS_BY_NEWTON = 1000
 
 
 class KMM(WeightEstimator):
@@ -197,7 +197,7 @@ class KMM(WeightEstimator):
             "slack", self.slack, low=0.0, high=1.0, closed="left", options=(None,)
         )
         check_number("ridge", self.ridge, low=0.0, options=("auto",))
-        check_choice("solver", self.solver, SOLVERS)
+        check_choice("solver", self.solver, MATCHING_SOLVERS)
 
     def _chosen(self) -> dict[str, Any]:
         return {"gamma": self.gamma_, "ridge": self.ridge_}
@@ -264,7 +264,7 @@ class KMM(WeightEstimator):
         x: Array | None = None,
     ) -> Solution:
         """Solve a problem whose certificate may be out of reach."""
-        if problem.error(problem.start()) <= HIDDEN * self.tol * problem.scale:
+        if problem.error(problem.start()) <= HIDDEN_SHARE * self.tol * problem.scale:
             return self._solve(problem, solver, x, deadline=deadline)
         # What a factor hides no step can find: search without, and prove with it.
         visible = replace(problem, residual=None, outside=0.0)
@@ -277,7 +277,7 @@ def _at_the_floor(
 ) -> tuple[float, Solution]:
     """Return the largest ridge at which the MMD is no more than chance, or the last."""
     x = None
-    for ridge in RIDGES:
+    for ridge in MATCHING_RIDGES:
         solution = match(ridge, x)
         x = solution.x
         squared, floor = _noise(means, counts, x)
@@ -297,7 +297,7 @@ def _quadratic_solver(means: KernelMeans, n: int, ridge: float) -> Solver:
     """Return the solver that is fastest for a kernel and a ridge."""
     # Two arrays of n x n are needed; above this ridge gradient steps are few.
     dense = means.residual is None
-    if dense and (2 * n * n > BUDGET or (n > FEW and ridge >= 0.3)):
+    if dense and (2 * n * n > LARGEST_ARRAY or (n > ROWS_BY_NEWTON and ridge >= 0.3)):
         return ProximalGradient()
     return InteriorPoint()
 

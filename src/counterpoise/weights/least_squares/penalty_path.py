@@ -13,7 +13,7 @@ from counterpoise.numerics.arrays import Array, Indices
 # Of the mean diagonal entry of H, added to the diagonal; without it the path of nearly
 # dependent basis functions is followed through rounding errors. The mean is not taken
 # below the second number, so that samples far apart still pose a bounded problem.
-RIDGE, LEAST_MEAN = 1e-10, 1e-6
+PATH_RIDGE, LEAST_DIAGONAL = 1e-10, 1e-6
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,8 @@ class PenaltyPath:
     def ridged(self) -> Array:
         """H with its small ridge."""
         out = self.H.copy()
-        mean = max(float(np.trace(self.H)) / len(self.h), LEAST_MEAN)
-        out[np.diag_indices_from(out)] += RIDGE * mean
+        mean = max(float(np.trace(self.H)) / len(self.h), LEAST_DIAGONAL)
+        out[np.diag_indices_from(out)] += PATH_RIDGE * mean
         return out
 
     def problem(self, penalty: float) -> NonnegativeQuadratic:

@@ -8,12 +8,14 @@ import numpy as np
 from counterpoise.convex import Requirements, State
 from counterpoise.numerics.arrays import Array
 
-LENGTHS = tuple(10.0**k for k in range(3, -4, -1))
-TRIALS = 100
+STEP_LENGTHS = tuple(10.0**k for k in range(3, -4, -1))
+TRIALS_A_LENGTH = 100
 
 
 @dataclass(frozen=True)
-class _Memory:
+class OriginalMemory:
+    """The coefficients, and which length is tried how often."""
+
     alpha: Array
     length: int = 0
     trial: int = 0
@@ -50,31 +52,34 @@ class OriginalKLIEP:
     def begin(self, problem: Any, x: Array | None) -> State:
         """Return the first state: all coefficients equal."""
         ones = np.ones_like(self.scale) if x is None else x / self.scale
-        return self._state(problem, _Memory(self._feasible(ones)))
+        return self._state(problem, OriginalMemory(self._feasible(ones)))
 
     def step(self, problem: Any, state: State) -> State:
         """Return the state after one trial."""
-        memory: _Memory = state.memory
-        if memory.length == len(LENGTHS):
+        memory: OriginalMemory = state.memory
+        if memory.length == len(STEP_LENGTHS):
             return State(state.x, state.claim, memory, stalled=True)
         gradient = problem.objective.gradient(state.x) * -self.scale
         # The published ascent sums over the target rows; ours is a mean.
-        rise = LENGTHS[memory.length] * problem.objective.weights.size * gradient
+        rise = STEP_LENGTHS[memory.length] * problem.objective.weights.size * gradient
         trial = self._feasible(memory.alpha + rise)
         value = problem.objective.value(trial * self.scale)
         if value < state.claim.objective:
             kept = memory.trial + 1
             following = (
-                _Memory(trial, memory.length + 1)
-                if kept == TRIALS
-                else _Memory(trial, memory.length, kept)
+                OriginalMemory(trial, memory.length + 1)
+                if kept == TRIALS_A_LENGTH
+                else OriginalMemory(trial, memory.length, kept)
             )
             return self._state(problem, following)
         return State(
-            state.x, state.claim, _Memory(memory.alpha, memory.length + 1), counts={}
+            state.x,
+            state.claim,
+            OriginalMemory(memory.alpha, memory.length + 1),
+            counts={},
         )
 
-    def _state(self, problem: Any, memory: _Memory) -> State:
+    def _state(self, problem: Any, memory: OriginalMemory) -> State:
         x = memory.alpha * self.scale
         x = x / x.sum()
         return State(x, problem.certify(x), memory)

@@ -8,10 +8,10 @@ from counterpoise.convex import Corrective, MixtureLikelihood, solve
 from counterpoise.engine import current_budget
 from counterpoise.numerics.arrays import Array, Indices
 
-N_FOLDS = 3
+LIKELIHOOD_FOLDS = 3
 # A width is judged by solutions that are not proved further than this.
-ROUGH = 1e-3
-SMALLEST = 1e-300
+ROUGH_TOL = 1e-3
+SMALLEST_DENSITY = 1e-300
 
 
 class LabelledRows(NamedTuple):
@@ -53,7 +53,7 @@ def densities(
         kernel = np.exp(exponent - top[:, None])
         logs[some] = top + 0.5 * d * np.log(gamma)
         for A, Q in zip(out, shares, strict=True):
-            A[some] = np.maximum(kernel @ Q, SMALLEST)
+            A[some] = np.maximum(kernel @ Q, SMALLEST_DENSITY)
     return [(A, logs) for A in out]
 
 
@@ -70,12 +70,12 @@ def _exponents(target: Array, X: Array, gamma: float) -> Array:
 def held_out_likelihood(A: Array, logs: Array, share: Array, part: Indices) -> float:
     """Return the mean log likelihood of target rows that were not fitted to."""
     total = 0.0
-    for fold in range(N_FOLDS):
+    for fold in range(LIKELIHOOD_FOLDS):
         held = part == fold
         if not held.any() or held.all():
             continue
         kept = share[~held] / share[~held].sum()
-        x = solve(MixtureLikelihood(A[~held], kept), Corrective(), tol=ROUGH).x
-        likelihood = np.log(np.maximum(A[held] @ x, SMALLEST)) + logs[held]
+        x = solve(MixtureLikelihood(A[~held], kept), Corrective(), tol=ROUGH_TOL).x
+        likelihood = np.log(np.maximum(A[held] @ x, SMALLEST_DENSITY)) + logs[held]
         total += float(share[held] @ likelihood)
     return total

@@ -11,16 +11,13 @@ from counterpoise.convex.problems.least_squares import RidgeQuadratic
 from counterpoise.numerics.arrays import Array
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.weights.deadline import Deadline
-from counterpoise.weights.least_squares_base import LeastSquaresWeights, Rows
-from counterpoise.weights.least_squares_search import Curve, Moments, leave_one_out
-from counterpoise.weights.lsif import LSIF
-
-__all__ = ["LSIF", "RULSIF", "ULSIF"]
+from counterpoise.weights.least_squares.base import LeastSquaresWeights, Rows
+from counterpoise.weights.least_squares.search import Curve, Moments, leave_one_out
 
 # Penalties to choose from, the largest first, and the one taken where nothing can be
 # held out.
-RIDGES = np.logspace(1.0, -3.0, 9)
-RIDGE = 0.1
+PENALTIES = np.logspace(1.0, -3.0, 9)
+USUAL_PENALTY = 0.1
 
 
 class _Ridge(LeastSquaresWeights):
@@ -43,12 +40,12 @@ class _Ridge(LeastSquaresWeights):
             rows,
             self.centers_,
             gamma,
-            self._penalties(RIDGES),
+            self._penalties(PENALTIES),
             self._share_of_target(),
         )
 
     def _fallback(self, samples: TwoSamples, gamma: float) -> float:
-        return RIDGE
+        return USUAL_PENALTY
 
 
 class ULSIF(_Ridge):

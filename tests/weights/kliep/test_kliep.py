@@ -14,17 +14,18 @@ from counterpoise.datasets import (
     make_uncovered_cluster,
 )
 from counterpoise.engine import memory_budget
-from counterpoise.numerics.kernels import rbf
+from counterpoise.numerics.kernel import Kernel
 from counterpoise.samples import TwoSamples
+from counterpoise.samples.median_width import median_gamma
 from counterpoise.weights import low_rank_design
-from counterpoise.weights.kernel_designs import (
-    ComputedKernel,
-    StoredKernel,
+from counterpoise.weights.kliep.designs import (
+    ComputedDesign,
+    StoredDesign,
     covering,
     source_means,
 )
-from counterpoise.weights.kernel_widths import held_out_kliep, median_gamma
-from counterpoise.weights.low_rank_design import LowRankKernel
+from counterpoise.weights.kliep.low_rank_design import LowRankDesign
+from counterpoise.weights.kliep.widths import held_out_kliep
 from counterpoise.weights.search import HeldOut, choose, folds_of_both, two_sided_score
 
 
@@ -136,9 +137,13 @@ def three_designs(seed=0, sigma=0.3, m=400, relative=0.0):
     shift = make_gaussian_shift(1, n=600, m=m, random_state=seed)
     samples = TwoSamples.of(shift.X, shift.X_target)
     gamma = 0.5 / sigma**2
-    scale = source_means(samples, samples.target, gamma, relative)
-    stored = StoredKernel.of(samples.target, samples.target, gamma, scale)
-    computed = ComputedKernel(samples.target, samples.target, gamma, scale)
+    scale = source_means(samples, samples.target, Kernel("rbf", gamma), relative)
+    stored = StoredDesign.of(
+        samples.target, samples.target, Kernel("rbf", gamma), scale
+    )
+    computed = ComputedDesign(
+        samples.target, samples.target, Kernel("rbf", gamma), scale
+    )
     return samples, gamma, stored, computed
 
 
@@ -163,7 +168,7 @@ def test_no_matrix_above_the_budget_is_made_and_the_answer_is_the_same():
 
 
 def test_the_low_rank_certificate_is_never_below_the_true_gap(monkeypatch):
-    monkeypatch.setattr(low_rank_design, "FEWEST_ROWS", 10)
+    monkeypatch.setattr(low_rank_design, "FEWEST_FACTORED", 10)
     capped = 0
     for seed in range(200):
         rng = np.random.default_rng(seed)
@@ -172,7 +177,7 @@ def test_the_low_rank_certificate_is_never_below_the_true_gap(monkeypatch):
         monkeypatch.setattr(low_rank_design, "PIVOT_TOL", 10.0 ** rng.uniform(-12, -2))
         relative = float(rng.choice([0.0, 0.1]))
         samples, gamma, stored, _ = three_designs(seed, sigma, 120, relative)
-        low = LowRankKernel.of(samples, gamma, relative)
+        low = LowRankDesign.of(samples, Kernel("rbf", gamma), relative)
         if low is None:
             continue
         capped += low.root.max() > 1e-4
@@ -194,8 +199,8 @@ def test_a_low_rank_fit_agrees_with_the_stored_one():
     samples = TwoSamples.of(shift.X, shift.X_target)
     scale = np.sqrt(0.5 * (shift.X.var() + shift.X_target.var()))
     samples = samples.with_rows(samples.source / scale, samples.target / scale)
-    means = source_means(samples, samples.target, 2.0)
-    stored = StoredKernel.of(samples.target, samples.target, 2.0, means)
+    means = source_means(samples, samples.target, Kernel("rbf", 2.0))
+    stored = StoredDesign.of(samples.target, samples.target, Kernel("rbf", 2.0), means)
     exact = solve(MixtureLikelihood(stored), Corrective(), tol=1e-8)
     assert exact.certificate.objective == pytest.approx(
         fitted.solution_.certificate.objective, abs=1e-8
@@ -206,9 +211,9 @@ def test_a_start_covers_every_row_with_few_centres():
     rng = np.random.default_rng(0)
     rows = rng.standard_normal((200, 2))
     for gamma in (0.01, 1.0, 100.0, 1e4):
-        start = covering(rows, rows, gamma)
+        start = covering(rows, rows, Kernel("rbf", gamma))
         assert start.sum() == pytest.approx(1.0)
-        assert (rbf(rows, rows, gamma) @ start > 0).all()
+        assert (Kernel("rbf", gamma).matrix(rows, rows) @ start > 0).all()
     assert np.count_nonzero(covering(rows, rows, 0.01)) == 1
 
 
@@ -286,8 +291,8 @@ def test_a_width_without_source_neighbours_is_not_admissible():
 def test_the_kliep_certificate_holds_for_the_generic_problem_too(sinc):
     gamma = 10.0
     samples = TwoSamples.of(sinc.X, sinc.X_target)
-    scale = source_means(samples, samples.target, gamma)
-    A = rbf(samples.target, samples.target, gamma) / scale
+    scale = source_means(samples, samples.target, Kernel("rbf", gamma))
+    A = Kernel("rbf", gamma).matrix(samples.target, samples.target) / scale
     problem = MixtureLikelihood(A)
     solution = solve(problem, Corrective(), tol=1e-9)
     generic = Constrained(problem.objective, problem.domain).certify(solution.x)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.convex import Corrective, MixtureLikelihood, Solution, solve
 from counterpoise.numerics.arrays import Array
-from counterpoise.numerics.kernels import rbf
+from counterpoise.numerics.kernel import Kernel
 from counterpoise.samples.effective_size import effective_sample_size
 from counterpoise.samples.folds import folds
 from counterpoise.samples.median_width import median_gamma
@@ -34,8 +34,8 @@ from counterpoise.validation import (
     warn_user,
 )
 from counterpoise.weights.kernel_widths import lonely_share
-from counterpoise.weights.label_densities import (
-    N_FOLDS,
+from counterpoise.weights.target_shift.label_densities import (
+    LIKELIHOOD_FOLDS,
     LabelledRows,
     densities,
     held_out_likelihood,
@@ -46,7 +46,7 @@ from counterpoise.weights.label_densities import (
 WIDTHS_X = (0.05, 0.07, 0.1, 0.15, 0.2, 0.3)
 WIDTHS_Y = (0.1, 0.2, 0.35, 0.6, 1.0)
 # Fewer target rows than this leave nothing to hold out.
-FEWEST_ROWS = 10
+FEWEST_HELD_OUT = 10
 
 
 class TargetShiftWeights(BaseEstimator):
@@ -325,10 +325,10 @@ class TargetShiftWeights(BaseEstimator):
         if len(gammas) * len(bumps) == 1:
             self.gamma_, self.gamma_y_ = gammas[0], bumps[0]
             return
-        if len(rows.target) < FEWEST_ROWS:
+        if len(rows.target) < FEWEST_HELD_OUT:
             self.gamma_, self.gamma_y_ = gammas[-1], bumps[-1]
             return
-        part = folds(rows.target, N_FOLDS, seed)
+        part = folds(rows.target, LIKELIHOOD_FOLDS, seed)
         tried = list(product(gammas, bumps))
         shares = [self._shares(rows, one) for one in bumps]
         scores = []
@@ -345,7 +345,7 @@ class TargetShiftWeights(BaseEstimator):
 
     def _shares(self, rows: LabelledRows, gamma_y: float) -> Array:
         """Return Q, the shares of the rows in every bump."""
-        Q = rbf(rows.y, self.centers_, gamma_y)
+        Q = Kernel("rbf", gamma_y).matrix(rows.y, self.centers_)
         Q *= rows.weight[:, None]
         Q /= Q.sum(axis=0)
         return Q
@@ -361,13 +361,15 @@ class TargetShiftWeights(BaseEstimator):
             max_time=self.max_time,
             callback=self.callback,
         )
-        total = rbf(rows.y, self.centers_, self.gamma_y_).T @ rows.weight
+        total = (
+            Kernel("rbf", self.gamma_y_).matrix(rows.y, self.centers_).T @ rows.weight
+        )
         self.coef_ = solution.x / total * rows.weight.sum()
         return solution
 
     def _ratio(self, labels: Array) -> Array:
         used = np.flatnonzero(self.coef_)
-        kernel = rbf(labels, self.centers_[used], self.gamma_y_)
+        kernel = Kernel("rbf", self.gamma_y_).matrix(labels, self.centers_[used])
         out: Array = kernel @ self.coef_[used]
         return out
 

@@ -15,11 +15,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
-import counterpoise.weights.kernel_means as module
+import counterpoise.weights.mean_matching.kernel_means as module
 from counterpoise.datasets import make_gaussian_shift, make_uncovered_cluster
 from counterpoise.validation import NoOverlapError, PartialOverlapWarning
 from counterpoise.weights import mean_matching
-from counterpoise.weights.mean_matching import KMM, RIDGES
+from counterpoise.weights.mean_matching import KMM
+from counterpoise.weights.mean_matching.estimator import MATCHING_RIDGES
 
 
 def shifted(n=120, m=80, d=2, seed=0):
@@ -61,7 +62,7 @@ def by_clarabel(X, T, gamma, bound, slack, ridge):
 def test_the_value_is_that_of_clarabel_and_bounds_and_sum_hold(
     bound, slack, ridge, rank, monkeypatch
 ):
-    monkeypatch.setattr(module, "MAX_RANK", rank)
+    monkeypatch.setattr(module, "LARGEST_FACTOR_RANK", rank)
     X, T = shifted()
     kmm = KMM(
         gamma=0.3, bound=bound, slack=slack, ridge=ridge, standardize=False, tol=1e-8
@@ -80,9 +81,9 @@ def test_the_value_is_that_of_clarabel_and_bounds_and_sum_hold(
 
 @pytest.mark.parametrize("ridge", [0.0, 1.0])
 def test_gradient_steps_on_a_stored_kernel_agree_with_clarabel(ridge, monkeypatch):
-    monkeypatch.setattr(module, "MAX_RANK", 5)
+    monkeypatch.setattr(module, "LARGEST_FACTOR_RANK", 5)
     for part in (module, mean_matching):
-        monkeypatch.setattr(part, "BUDGET", 120 * 120)
+        monkeypatch.setattr(part, "LARGEST_ARRAY", 120 * 120)
     X, T = shifted()
     kmm = KMM(gamma=1.0, ridge=ridge, standardize=False).fit(X, X_target=T)
     assert kmm.solution_.n_iter > 15
@@ -92,8 +93,8 @@ def test_gradient_steps_on_a_stored_kernel_agree_with_clarabel(ridge, monkeypatc
 
 
 def test_a_factor_that_hides_too_much_says_so_and_its_bound_is_true(monkeypatch):
-    monkeypatch.setattr(module, "MAX_RANK", 10)
-    monkeypatch.setattr(module, "BUDGET", 100)
+    monkeypatch.setattr(module, "LARGEST_FACTOR_RANK", 10)
+    monkeypatch.setattr(module, "LARGEST_ARRAY", 100)
     X, T = shifted()
     kmm = KMM(gamma=1.0, ridge=1.0, standardize=False)
     with pytest.warns(ConvergenceWarning, match="what the factor leaves out"):
@@ -136,8 +137,8 @@ def test_the_chosen_ridge_is_the_largest_that_reaches_the_noise_floor():
     assert kmm.noise_floor_ == pytest.approx(floor, rel=1e-9)
     assert kmm.mmd_ == pytest.approx(np.sqrt(squared_mmd(v, X, T, kmm.gamma_, q)), 1e-6)
     assert kmm.mmd_ <= kmm.noise_floor_
-    assert kmm.ridge_ in RIDGES[1:]
-    larger = RIDGES[RIDGES.index(kmm.ridge_) - 1]
+    assert kmm.ridge_ in MATCHING_RIDGES[1:]
+    larger = MATCHING_RIDGES[MATCHING_RIDGES.index(kmm.ridge_) - 1]
     more = clone(kmm).set_params(ridge=larger).fit(X, X_target=T)
     assert more.mmd_ > more.noise_floor_
 
@@ -206,7 +207,7 @@ def test_new_rows_get_nearly_the_known_ratio():
 def test_the_weights_of_the_fits_own_rows_are_its_weights(
     rank, bound, weighted, monkeypatch
 ):
-    monkeypatch.setattr(module, "MAX_RANK", rank)
+    monkeypatch.setattr(module, "LARGEST_FACTOR_RANK", rank)
     X, T = shifted()
     own = np.random.default_rng(0).integers(1, 4, len(X)) if weighted else None
     kmm = KMM(bound=bound, tol=1e-10, force=True)
@@ -345,7 +346,7 @@ def test_disjoint_samples_are_refused_although_the_effective_size_looks_fine():
 
 @pytest.mark.parametrize("rank", [300, 20], ids=["factored", "stored"])
 def test_uncovered_target_rows_are_counted(rank, monkeypatch):
-    monkeypatch.setattr(module, "MAX_RANK", rank)
+    monkeypatch.setattr(module, "LARGEST_FACTOR_RANK", rank)
     shift = make_uncovered_cluster(random_state=0)
     kmm = KMM(standardize=False, ridge=1.0, force=True, gamma=0.5)
     with warnings.catch_warnings():

@@ -15,17 +15,17 @@ from counterpoise.convex import (
     follow,
 )
 from counterpoise.numerics.arrays import Array
-from counterpoise.numerics.kernels import rbf_pull
+from counterpoise.numerics.kernel import Kernel
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.weights.deadline import Deadline
-from counterpoise.weights.least_squares_base import LeastSquaresWeights, Rows
-from counterpoise.weights.least_squares_search import Curve, Moments, held_out_folds
-from counterpoise.weights.lsif_path import PenaltyPath
+from counterpoise.weights.least_squares.base import LeastSquaresWeights, Rows
+from counterpoise.weights.least_squares.penalty_path import PenaltyPath
+from counterpoise.weights.least_squares.search import Curve, Moments, held_out_folds
 
 # Penalties to choose from, the largest first, and the one taken where nothing can be
 # held out, in units of the penalty from which on the solution is zero.
-FRACTIONS = np.logspace(-0.5, -4.5, 9)
-FRACTION = 0.1
+PENALTY_FRACTIONS = np.logspace(-0.5, -4.5, 9)
+USUAL_FRACTION = 0.1
 
 
 class LSIF(LeastSquaresWeights):
@@ -196,14 +196,16 @@ class LSIF(LeastSquaresWeights):
             samples.take(*rows),
             self.centers_,
             gamma,
-            self._penalties(FRACTIONS),
+            self._penalties(PENALTY_FRACTIONS),
             fractions=self.regularization == "cv",
             seed=seed,
         )
 
     def _fallback(self, samples: TwoSamples, gamma: float) -> float:
-        mean = rbf_pull(samples.target_share, samples.target, self.centers_, gamma)
-        return FRACTION * float(mean.max())
+        mean = Kernel("rbf", gamma).pull(
+            samples.target_share, samples.target, self.centers_
+        )
+        return USUAL_FRACTION * float(mean.max())
 
 
 class _Watch:

@@ -17,26 +17,27 @@ from counterpoise.convex import (
 )
 from counterpoise.engine import current_budget
 from counterpoise.numerics.arrays import Array
-from counterpoise.numerics.kernels import nearest_row, rbf_push
+from counterpoise.numerics.distances import nearest_row
+from counterpoise.numerics.kernel import Kernel
+from counterpoise.samples.median_width import median_gamma
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import Matrix, check_choice, check_integer, check_number
 from counterpoise.weights.base import Fitted, WeightEstimator
-from counterpoise.weights.centers import FEW, all_or_few, k_means_centers
+from counterpoise.weights.centers import CENTERS_AT_MOST, all_or_few, k_means_centers
 from counterpoise.weights.deadline import Deadline
-from counterpoise.weights.kernel_designs import (
-    ComputedKernel,
-    StoredKernel,
-    source_means,
-)
 from counterpoise.weights.kernel_widths import (
-    median_gamma,
-    select_gamma,
     uncovered_share,
 )
-from counterpoise.weights.kliep_original import OriginalKLIEP
-from counterpoise.weights.low_rank_design import LowRankKernel
+from counterpoise.weights.kliep.designs import (
+    ComputedDesign,
+    StoredDesign,
+    source_means,
+)
+from counterpoise.weights.kliep.low_rank_design import LowRankDesign
+from counterpoise.weights.kliep.original import OriginalKLIEP
+from counterpoise.weights.kliep.widths import select_gamma
 
-SOLVERS = (
+KLIEP_SOLVERS = (
     "auto",
     "projected-gradient",
     "original",
@@ -45,10 +46,10 @@ SOLVERS = (
     "pairwise",
     "corrective",
 )
-LINE_SEARCHES = ("exact", "armijo", "open")
-RULES = ("cv", "median", "cv-one-sided")
+FRANK_WOLFE_SEARCHES = ("exact", "armijo", "open")
+WIDTH_RULES = ("cv", "median", "cv-one-sided")
 # From so many centres on, few of them are solved for before all are looked at.
-MANY_CENTERS = 20 * FEW
+MANY_CENTERS = 20 * CENTERS_AT_MOST
 START_TOL = 1e-4
 
 
@@ -181,11 +182,13 @@ class KLIEP(WeightEstimator):
         self.random_state = random_state
 
     def _check_parameters(self) -> None:
-        check_number("gamma", self.gamma, low=0.0, closed="neither", options=RULES)
+        check_number(
+            "gamma", self.gamma, low=0.0, closed="neither", options=WIDTH_RULES
+        )
         check_integer("n_centers", self.n_centers, low=1, options=("auto", None))
         check_number("relative", self.relative, low=0.0, high=1.0, closed="left")
-        check_choice("solver", self.solver, SOLVERS)
-        check_choice("line_search", self.line_search, LINE_SEARCHES)
+        check_choice("solver", self.solver, KLIEP_SOLVERS)
+        check_choice("line_search", self.line_search, FRANK_WOLFE_SEARCHES)
 
     def _chosen(self) -> dict[str, Any]:
         return {"gamma": self.gamma_}
@@ -207,7 +210,7 @@ class KLIEP(WeightEstimator):
 
     def _weigh(self, X: Matrix) -> Array:
         used = np.flatnonzero(self.coef_)
-        return rbf_push(X, self.centers_[used], self.gamma_, self.coef_[used])
+        return Kernel("rbf", self.gamma_).push(X, self.centers_[used], self.coef_[used])
 
     def _width(self, samples: TwoSamples, seed: int, deadline: Deadline) -> float:
         if self.gamma == "median":
@@ -222,17 +225,18 @@ class KLIEP(WeightEstimator):
 
     def _design(self, samples: TwoSamples, seed: int) -> Any:
         """Return the matrix of the problem in the cheapest form that there is."""
+        kernel = Kernel("rbf", self.gamma_)
         newton = self.solver in ("auto", "corrective")
         if newton and self.n_centers in ("auto", None):
-            design = LowRankKernel.of(samples, self.gamma_, self.relative)
+            design = LowRankDesign.of(samples, kernel, self.relative)
             if design is not None:
                 self.centers_ = samples.target
                 return design
         self.centers_ = all_or_few(samples, self.n_centers, seed)
-        scale = source_means(samples, self.centers_, self.gamma_, self.relative)
+        scale = source_means(samples, self.centers_, kernel, self.relative)
         size = 8 * samples.target.shape[0] * self.centers_.shape[0]
-        kind = StoredKernel.of if size <= current_budget() else ComputedKernel
-        return kind(samples.target, self.centers_, self.gamma_, scale)
+        kind = StoredDesign.of if size <= current_budget() else ComputedDesign
+        return kind(samples.target, self.centers_, kernel, scale)
 
     def _start(
         self, samples: TwoSamples, design: Any, seed: int, deadline: Deadline
@@ -245,14 +249,14 @@ class KLIEP(WeightEstimator):
         """
         m = samples.target.shape[0]
         if (
-            type(design) is not ComputedKernel
+            type(design) is not ComputedDesign
             or self.centers_ is not samples.target
             or m < MANY_CENTERS
             or self.solver not in ("auto", "corrective")
             or sparse.issparse(samples.target)
         ):
             return None
-        means = k_means_centers(samples, FEW, seed)
+        means = k_means_centers(samples, CENTERS_AT_MOST, seed)
         few = np.unique(nearest_row(means, samples.target))
         part = MixtureLikelihood(design.computed(few), samples.target_share)
         found = solve(
@@ -267,7 +271,7 @@ class KLIEP(WeightEstimator):
 
     def _method(self, design: Any) -> Solver:
         if self.solver in ("auto", "corrective"):
-            if type(design) is ComputedKernel:
+            if type(design) is ComputedDesign:
                 return _within_budget(design)
             # In many dimensions promising centres lie apart: let more of them join.
             return Corrective(n_join=30 if self.n_features_in_ >= 10 else 10)
@@ -279,7 +283,7 @@ class KLIEP(WeightEstimator):
         return FrankWolfe(variant, self.line_search)
 
 
-def _within_budget(design: ComputedKernel) -> PartialPricing:
+def _within_budget(design: ComputedDesign) -> PartialPricing:
     """Return the solver with as many columns in store as the memory budget allows."""
     columns = int(current_budget() // (8 * design.shape[0]))
     usual = PartialPricing()

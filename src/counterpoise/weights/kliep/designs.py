@@ -12,34 +12,36 @@ import numpy as np
 
 from counterpoise.convex.objectives.columns import distinct
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.numerics.kernels import BLOCK_ROWS, rbf, rbf_pull
+from counterpoise.numerics.kernel import BLOCK_ROWS, Kernel
 from counterpoise.samples.two_samples import TwoSamples
 
 # A mean of the kernel over the source is not taken below this.
 SMALLEST_SCALE = 1e-150
 # A start may have this many atoms before it is content with covering less.
 MANY_ATOMS = 300
-COVERS = (1e-3, 1e-30, 1e-250)
+COVER_REACHES = (1e-3, 1e-30, 1e-250)
 # The kernel between so many candidates is made in one piece.
-AT_ONCE = 500
+CENTERS_AT_ONCE = 500
 
 
 @dataclass(frozen=True, eq=False)
-class StoredKernel:
+class StoredDesign:
     """The matrix in memory, columns contiguous."""
 
     A: Array
     rows: Any
     centers: Any
-    gamma: float
+    kernel: Kernel
     scale: Array
 
     @classmethod
-    def of(cls, rows: Any, centers: Any, gamma: float, scale: Array) -> "StoredKernel":
+    def of(
+        cls, rows: Any, centers: Any, kernel: Kernel, scale: Array
+    ) -> "StoredDesign":
         """Return the matrix for rows, centres and the scales of the columns."""
-        transposed = rbf(centers, rows, gamma)
+        transposed = kernel.matrix(centers, rows)
         transposed /= scale[:, None]
-        return cls(transposed.T, rows, centers, gamma, scale)
+        return cls(transposed.T, rows, centers, kernel, scale)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -56,7 +58,7 @@ class StoredKernel:
 
     def distinct(self, i: Indices, count: int, alike: float) -> Indices:
         """Return the first `count` of the columns i whose centres lie apart."""
-        return distinct_centers(self.centers, self.gamma, i, count, alike)
+        return distinct_centers(self.centers, self.kernel, i, count, alike)
 
     def start(self) -> Array:
         """Return few columns that cover all rows, with equal shares."""
@@ -66,20 +68,20 @@ class StoredKernel:
             lambda k: self.A[:, k] * self.scale[k],
         )
 
-    def stored(self, i: Indices) -> "StoredKernel":
+    def stored(self, i: Indices) -> "StoredDesign":
         """Return the columns i as a matrix of their own."""
-        return StoredKernel(
-            self.A[:, i], self.rows, self.centers[i], self.gamma, self.scale[i]
+        return StoredDesign(
+            self.A[:, i], self.rows, self.centers[i], self.kernel, self.scale[i]
         )
 
 
 @dataclass(frozen=True, eq=False)
-class ComputedKernel:
+class ComputedDesign:
     """The matrix computed again whenever it is read, in pieces that fit the cache."""
 
     rows: Any
     centers: Any
-    gamma: float
+    kernel: Kernel
     scale: Array
 
     @property
@@ -93,60 +95,63 @@ class ComputedKernel:
 
     def pull(self, v: Array) -> Array:
         """Return v'A."""
-        return rbf_pull(v, self.rows, self.centers, self.gamma) / self.scale
+        return self.kernel.pull(v, self.rows, self.centers) / self.scale
 
     def distinct(self, i: Indices, count: int, alike: float) -> Indices:
         """Return the first `count` of the columns i whose centres lie apart."""
-        return distinct_centers(self.centers, self.gamma, i, count, alike)
+        return distinct_centers(self.centers, self.kernel, i, count, alike)
 
     def start(self) -> Array:
         """Return few columns that cover all rows, with equal shares."""
-        return covering(self.rows, self.centers, self.gamma)
+        return covering(self.rows, self.centers, self.kernel)
 
-    def stored(self, i: Indices) -> StoredKernel:
+    def stored(self, i: Indices) -> StoredDesign:
         """Return the columns i as a matrix in memory."""
-        return StoredKernel.of(self.rows, self.centers[i], self.gamma, self.scale[i])
+        return StoredDesign.of(self.rows, self.centers[i], self.kernel, self.scale[i])
 
-    def computed(self, i: Indices) -> "ComputedKernel":
+    def computed(self, i: Indices) -> "ComputedDesign":
         """Return the columns i as a matrix that is not in memory either."""
-        return ComputedKernel(self.rows, self.centers[i], self.gamma, self.scale[i])
+        return ComputedDesign(self.rows, self.centers[i], self.kernel, self.scale[i])
 
 
 def source_means(
-    samples: TwoSamples, centers: Any, gamma: float, relative: float = 0.0
+    samples: TwoSamples, centers: Any, kernel: Kernel, relative: float = 0.0
 ) -> Array:
     """Return the scales b of the columns, never zero.
 
     With `relative` > 0 they are means over that share of target rows and source rows
     otherwise.
     """
-    scale = rbf_pull(samples.source_share, samples.source, centers, gamma)
+    scale = kernel.pull(samples.source_share, samples.source, centers)
     if relative > 0.0:
-        among = rbf_pull(samples.target_share, samples.target, centers, gamma)
+        among = kernel.pull(samples.target_share, samples.target, centers)
         scale = (1.0 - relative) * scale + relative * among
     return np.maximum(scale, SMALLEST_SCALE)
 
 
 def distinct_centers(
-    centers: Any, gamma: float, i: Indices, count: int, alike: float
+    centers: Any, kernel: Kernel, i: Indices, count: int, alike: float
 ) -> Indices:
     """Return the first `count` of the centres i, no two within the kernel's reach."""
     near = centers[i]
-    if 0 < i.size <= AT_ONCE:
-        among = rbf(near, near, gamma)
+    if 0 < i.size <= CENTERS_AT_ONCE:
+        among = kernel.matrix(near, near)
         return distinct(i, count, alike, lambda k: among[k])
     # As a rule the most promising ones do. The kernel is filled by blocks of rows, so
     # that those of the first block are the same to the bit whatever follows.
     first = near[:BLOCK_ROWS]
     found = distinct(
-        i[:BLOCK_ROWS], count, alike, lambda k: rbf(first, first[[k]], gamma)[:, 0]
+        i[:BLOCK_ROWS],
+        count,
+        alike,
+        lambda k: kernel.matrix(first, first[[k]])[:, 0],
     )
     if found.size == count:
         return found
-    return distinct(i, count, alike, lambda k: rbf(near, near[[k]], gamma)[:, 0])
+    return distinct(i, count, alike, lambda k: kernel.matrix(near, near[[k]])[:, 0])
 
 
-def covering(rows: Any, centers: Any, gamma: float) -> Array:
+def covering(rows: Any, centers: Any, kernel: Kernel) -> Array:
     """Return equal shares of few centres near which all rows lie.
 
     While a row is further than the kernel reaches from all chosen centres, the centre
@@ -154,8 +159,8 @@ def covering(rows: Any, centers: Any, gamma: float) -> Array:
     """
     return _few_that_cover(
         (rows.shape[0], centers.shape[0]),
-        lambda j: rbf(rows[[j]], centers, gamma)[0],
-        lambda k: rbf(rows, centers[[k]], gamma)[:, 0],
+        lambda j: kernel.matrix(rows[[j]], centers)[0],
+        lambda k: kernel.matrix(rows, centers[[k]])[:, 0],
     )
 
 
@@ -164,7 +169,7 @@ def _few_that_cover(
 ) -> Array:
     """Return the covering of a kernel that is known by its rows and columns."""
     x = np.zeros(shape[1])
-    for reach in COVERS:
+    for reach in COVER_REACHES:
         chosen = _greedy_cover(np.zeros(shape[0]), row, column, reach)
         if len(chosen) <= MANY_ATOMS:
             break
@@ -190,5 +195,5 @@ def _greedy_cover(
             continue
         chosen.append(near)
         np.maximum(cover, column(near), out=cover)
-        if len(chosen) > MANY_ATOMS and reach != COVERS[-1]:
+        if len(chosen) > MANY_ATOMS and reach != COVER_REACHES[-1]:
             return chosen

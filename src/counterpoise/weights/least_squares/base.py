@@ -7,7 +7,7 @@ import numpy as np
 
 from counterpoise.convex import Solution
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.numerics.kernels import rbf_push
+from counterpoise.numerics.kernel import Kernel
 from counterpoise.samples.median_width import median_gamma
 from counterpoise.samples.overlap import RELATIVE_FROM
 from counterpoise.samples.two_samples import TwoSamples
@@ -16,11 +16,11 @@ from counterpoise.weights.base import Fitted, WeightEstimator
 from counterpoise.weights.centers import all_or_few
 from counterpoise.weights.deadline import Deadline
 from counterpoise.weights.kernel_widths import (
-    FACTORS,
-    FEWEST_ROWS,
+    FEWEST_TO_CHOOSE,
+    WIDTH_FACTORS,
     uncovered_share,
 )
-from counterpoise.weights.least_squares_search import (
+from counterpoise.weights.least_squares.search import (
     Curve,
     count_admissible,
     search,
@@ -30,7 +30,7 @@ from counterpoise.weights.least_squares_search import (
 Rows: TypeAlias = tuple[Indices, Indices]
 
 # A ratio that underflows is taken here, so that its mean can be divided by.
-SMALLEST = 1e-300
+SMALLEST_RATIO = 1e-300
 
 
 class LeastSquaresWeights(WeightEstimator):
@@ -85,8 +85,10 @@ class LeastSquaresWeights(WeightEstimator):
 
     def _weigh(self, X: Matrix) -> Array:
         used = np.flatnonzero(self.coef_)
-        ratio = rbf_push(X, self.centers_[used], self.gamma_, self.coef_[used])
-        return np.maximum(ratio, SMALLEST)
+        ratio = Kernel("rbf", self.gamma_).push(
+            X, self.centers_[used], self.coef_[used]
+        )
+        return np.maximum(ratio, SMALLEST_RATIO)
 
     def _chosen(self) -> dict[str, Any]:
         return {"gamma": self.gamma_, "regularization": self.regularization_}
@@ -98,7 +100,7 @@ class LeastSquaresWeights(WeightEstimator):
         middle = median_gamma(samples.target, samples.target_share) if m > 1 else 0.5
         gamma = middle if self.gamma in ("cv", "median") else float(self.gamma)
         asked = self.gamma == "cv" or self.regularization == "cv"
-        if asked and min(n, m) < FEWEST_ROWS:
+        if asked and min(n, m) < FEWEST_TO_CHOOSE:
             warn_user(
                 f"{n} source and {m} target rows are too few to choose by "
                 "cross-validation: the median distance is taken for the width and a "
@@ -116,7 +118,7 @@ class LeastSquaresWeights(WeightEstimator):
         gammas = np.array([gamma])
         n_admissible, n_covering = 1, 0
         if self.gamma == "cv":
-            gammas = middle / np.array(FACTORS) ** 2
+            gammas = middle / np.array(WIDTH_FACTORS) ** 2
             n_admissible = count_admissible(samples, gammas)
             if self._share_of_target() > 0.0:
                 # A relative ratio is bounded and flatter than the density ratio: a

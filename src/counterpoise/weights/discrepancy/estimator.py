@@ -24,9 +24,9 @@ from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import Matrix, check_choice, check_number
 from counterpoise.weights.base import Fitted, WeightEstimator
 from counterpoise.weights.deadline import Deadline
-from counterpoise.weights.lopsided import warn_of_one_row, warn_of_scales
+from counterpoise.weights.discrepancy.lopsided import warn_of_one_row, warn_of_scales
 
-SOLVERS: dict[str, Callable[[Any, float], Solver]] = {
+DISCREPANCY_SOLVERS: dict[str, Callable[[Any, float], Solver]] = {
     "auto": lambda problem, tol: solvers.best_solver(problem, tol),
     "interior-point": lambda problem, tol: solvers.RankOneInteriorPoint(),
     "column-generation": lambda problem, tol: solvers.ColumnGeneration(),
@@ -205,7 +205,7 @@ class DiscrepancyWeights(WeightEstimator):
         check_hypotheses(self.kernel, self.gamma, self.degree, self.coef0)
         check_number("cap", self.cap, low=1.0, options=(None,))
         check_number("spread", self.spread, low=0.0)
-        check_choice("solver", self.solver, tuple(SOLVERS))
+        check_choice("solver", self.solver, tuple(DISCREPANCY_SOLVERS))
 
     def _check_samples(self, samples: SamplesAsRead) -> None:
         if self.kernel == "precomputed":
@@ -280,7 +280,7 @@ class DiscrepancyWeights(WeightEstimator):
             )
         if self.solver not in OF_KERNELS and not isinstance(problem, Discrepancy):
             problem = problem.features()
-        solver = SOLVERS[self.solver](problem, self.tol)
+        solver = DISCREPANCY_SOLVERS[self.solver](problem, self.tol)
         return self._solve(problem, solver, deadline=deadline)
 
     def _gram(self, samples: TwoSamples) -> Array | None:

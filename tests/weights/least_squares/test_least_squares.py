@@ -26,8 +26,8 @@ from counterpoise.validation import (
     PartialOverlapWarning,
 )
 from counterpoise.weights.least_squares import LSIF, RULSIF, ULSIF
-from counterpoise.weights.least_squares_search import Curve, leave_one_out, search
-from counterpoise.weights.lsif_path import PenaltyPath
+from counterpoise.weights.least_squares.penalty_path import PenaltyPath
+from counterpoise.weights.least_squares.search import Curve, leave_one_out, search
 
 METHODS = (LSIF, ULSIF, RULSIF)
 # A width and a penalty that suit all three, where nothing is to be chosen.

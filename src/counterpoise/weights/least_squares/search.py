@@ -14,18 +14,18 @@ from scipy.linalg import eigh
 
 from counterpoise.convex import PathError, follow
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.numerics.kernels import rbf
+from counterpoise.numerics.kernel import Kernel
 from counterpoise.samples.folds import N_FOLDS, folds
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.weights.deadline import Deadline
-from counterpoise.weights.kernel_widths import MOST_UNCOVERED, uncovered_share
-from counterpoise.weights.lsif_path import PenaltyPath
+from counterpoise.weights.kernel_widths import LARGEST_UNCOVERED, uncovered_share
+from counterpoise.weights.least_squares.penalty_path import PenaltyPath
 from counterpoise.weights.search import HeldOut, choose
 
 # Entries of a kernel block, and rows at a time that stay in the processor's cache.
-BLOCK_ENTRIES, BLOCK_ROWS = 2**22, 512
+MOMENT_ENTRIES, ROWS_LEFT_OUT = 2**22, 512
 # Rows of each sample that a choice is made by.
-MOST_SCORED = 5000
+ROWS_SCORED = 5000
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,13 +127,13 @@ def spread_rows(samples: TwoSamples) -> tuple[Indices, Indices]:
     """Return at most 5000 rows of each sample, at equal intervals."""
     n, m = samples.source.shape[0], samples.target.shape[0]
     return (
-        np.linspace(0, n - 1, min(n, MOST_SCORED)).astype(np.intp),
-        np.linspace(0, m - 1, min(m, MOST_SCORED)).astype(np.intp),
+        np.linspace(0, n - 1, min(n, ROWS_SCORED)).astype(np.intp),
+        np.linspace(0, m - 1, min(m, ROWS_SCORED)).astype(np.intp),
     )
 
 
 def count_admissible(
-    samples: TwoSamples, gammas: Array, most: float = MOST_UNCOVERED
+    samples: TwoSamples, gammas: Array, most: float = LARGEST_UNCOVERED
 ) -> int:
     """Return how many widths, the widest first, reach all but a share of the target.
 
@@ -167,7 +167,7 @@ def leave_one_out(
     moments = Moments.of(samples, centers, gamma)
     source, target = rows
     of_source = left_out_ratios(
-        rbf(samples.source[source], centers, gamma),
+        Kernel("rbf", gamma).matrix(samples.source[source], centers),
         np.minimum(samples.source_share[source], 1.0 / samples.source_mass),
         moments.source,
         1.0 - relative,
@@ -177,7 +177,7 @@ def leave_one_out(
         in_mean=False,
     )
     of_target = left_out_ratios(
-        rbf(samples.target[target], centers, gamma),
+        Kernel("rbf", gamma).matrix(samples.target[target], centers),
         np.minimum(samples.target_share[target], 1.0 / samples.target_mass),
         moments.target,
         relative,
@@ -246,8 +246,8 @@ def left_out_ratios(
         if now is not basis:
             basis = now
             inside, mean_inside = kernel @ basis, mean @ basis
-        for first in range(0, len(kernel), BLOCK_ROWS):
-            rows = slice(first, first + BLOCK_ROWS)
+        for first in range(0, len(kernel), ROWS_LEFT_OUT):
+            rows = slice(first, first + ROWS_LEFT_OUT)
             scale = inverse[rows] if inverse.ndim == 2 else inverse
             coef = inside[rows] * scale
             square = np.einsum("ij,ij->i", coef, inside[rows])
@@ -302,8 +302,8 @@ def held_out_folds(
     """
     of_source = folds(samples.source, N_FOLDS, seed)
     of_target = folds(samples.target, N_FOLDS, seed + 1)
-    phi = rbf(samples.source, centers, gamma)
-    psi = rbf(samples.target, centers, gamma)
+    phi = Kernel("rbf", gamma).matrix(samples.source, centers)
+    psi = Kernel("rbf", gamma).matrix(samples.target, centers)
     p, q = samples.source_share, samples.target_share
     if fractions:
         penalties = penalties * float((q @ psi).max())
@@ -346,10 +346,10 @@ def _moments(
     """Return the weighted second moment and mean of the basis, by blocks of rows."""
     size = len(centers)
     moment, mean = np.zeros((size, size)), np.zeros(size)
-    step = min(max(BLOCK_ENTRIES // size, 1), 4096)
+    step = min(max(MOMENT_ENTRIES // size, 1), 4096)
     for first in range(0, len(rows), step):
         part = share[first : first + step]
-        kernel = rbf(rows[first : first + step], centers, gamma)
+        kernel = Kernel("rbf", gamma).matrix(rows[first : first + step], centers)
         mean += part @ kernel
         kernel *= np.sqrt(part)[:, None]
         moment += kernel.T @ kernel
