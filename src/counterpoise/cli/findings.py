@@ -13,7 +13,7 @@ from counterpoise.report.wording import told
 from counterpoise.samples.overlap import THIN_IN_PART
 
 # Features that are listed, those that moved most.
-_MOST = 5
+_COLUMNS_LISTED = 5
 
 
 def of_record(record: Record) -> Iterator[Block]:
@@ -82,7 +82,7 @@ def _estimates(metrics: dict[str, Any], where: str) -> Iterator[Block]:
 
 def _moved(record: Record) -> Iterator[Block]:
     features = record.at("shift.features", [])
-    order = sorted(features, key=lambda one: -(one["effect"] or 0.0))[:_MOST]
+    order = sorted(features, key=lambda one: -(one["effect"] or 0.0))[:_COLUMNS_LISTED]
     rows = tuple(
         cells(
             one["name"],

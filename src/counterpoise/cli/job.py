@@ -30,7 +30,7 @@ ESTIMATING = "estimating the score on the target"
 RECORDING = "writing the record"
 WRITING = "writing the files"
 # Folds of the estimate; where rows are many, fewer leave enough of them to fit to.
-N_FOLDS, FEW_FOLDS, MANY_ROWS = 5, 3, 20_000
+ESTIMATE_FOLDS, FEWER_FOLDS, ROWS_OF_FEWER_FOLDS = 5, 3, 20_000
 
 
 def do(options: Namespace, *, estimates: bool) -> int:
@@ -129,7 +129,7 @@ def _done(
         return pair, model, None
     steps.begin(ESTIMATING)
     # The rows are those of the fit: each is asked about by a model without it.
-    n_folds = FEW_FOLDS if len(pair.X) > MANY_ROWS else N_FOLDS
+    n_folds = FEWER_FOLDS if len(pair.X) > ROWS_OF_FEWER_FOLDS else ESTIMATE_FOLDS
     cv = n_folds if options.time is None else "blocks"
     return pair, model, estimate(model, pair, options, cv=cv)
 

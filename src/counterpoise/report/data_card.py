@@ -19,7 +19,7 @@ from counterpoise.report.wording import (
 from counterpoise.samples.parts import FEWEST_ROWS
 
 # Lines of a long table.
-LISTED = 50
+LINES_OF_A_CARD = 50
 
 
 def data_card(record: Record) -> list[TitledTable | None]:
@@ -100,7 +100,8 @@ def _classes(record: Record) -> TitledTable | None:
     rare = len(classes) - len(common) + int(record.at("data.rare_classes", 0))
     note = f"{rare} classes of fewer than {FEWEST_ROWS} rows are not named."
     rows = tuple(
-        (Name(str(one["class"])), count(one["rows"])) for one in common[:LISTED]
+        (Name(str(one["class"])), count(one["rows"]))
+        for one in common[:LINES_OF_A_CARD]
     )
     return TitledTable(
         "classes",
@@ -124,11 +125,11 @@ def _columns(record: Record) -> TitledTable | None:
                 for key in ("missing_source", "missing_target")
             ),
         )
-        for one in columns[:LISTED]
+        for one in columns[:LINES_OF_A_CARD]
     )
     note = ""
-    if len(columns) > LISTED:
-        note = f"The first {LISTED} of {len(columns):,} columns."
+    if len(columns) > LINES_OF_A_CARD:
+        note = f"The first {LINES_OF_A_CARD} of {len(columns):,} columns."
     header = ("column", "holds", "missing in training", "missing in new")
     return TitledTable(
         "columns",

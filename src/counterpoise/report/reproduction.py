@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from counterpoise.report.data_card import LISTED, seed_of
+from counterpoise.report.data_card import LINES_OF_A_CARD, seed_of
 from counterpoise.report.figures.drawing import DataTable
 from counterpoise.report.record import Record
 from counterpoise.report.titled_table import TitledTable
@@ -93,7 +93,7 @@ def _notices(record: Record) -> TitledTable | None:
     notices = [*(record.at("notices") or []), *(record.at("conditions") or [])]
     if not notices:
         return None
-    rows = tuple((Name(str(one), LONGEST_PROSE),) for one in notices[:LISTED])
+    rows = tuple((Name(str(one), LONGEST_PROSE),) for one in notices[:LINES_OF_A_CARD])
     return TitledTable(
         "notices", "Notices", (), DataTable(("while it was made",), rows)
     )

@@ -22,7 +22,7 @@ from counterpoise.report.wording import (
 )
 
 # Features in the table, those that moved most.
-LISTED = 50
+FEATURES_LISTED = 50
 
 
 def data_tables(
@@ -57,10 +57,10 @@ def _features(record: Record) -> TitledTable | None:
     order = sorted(
         range(len(features)), key=lambda k: -(features[k].get("effect") or 0.0)
     )
-    rows = tuple(_feature(features[k]) for k in order[:LISTED])
+    rows = tuple(_feature(features[k]) for k in order[:FEATURES_LISTED])
     note = ""
-    if len(features) > LISTED:
-        note = f"The {LISTED} columns of {len(features):,} that moved most."
+    if len(features) > FEATURES_LISTED:
+        note = f"The {FEATURES_LISTED} columns of {len(features):,} that moved most."
     header, rows = _without_empty(
         ("column", "effect", "mean", "distance", "chance", "missing", "new values"),
         rows,

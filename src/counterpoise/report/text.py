@@ -10,10 +10,10 @@ from counterpoise.report.titled_table import TitledTable
 from counterpoise.report.verdict import verdict_of
 from counterpoise.report.wording import HYPHEN, NARROW, Cell, told
 
-_WIDTH = 80
+TEXT_WIDTH = 80
 # Lines of a table, and characters of a cell.
-_LINES, _CELL = 10, 28
-_TABLES = ("features", "thin", "covered")
+_TEXT_LINES, _TEXT_CELL = 10, 28
+_TEXT_TABLES = ("features", "thin", "covered")
 
 
 def record_text(record: Record) -> str:
@@ -48,7 +48,7 @@ def _cut(cell: Cell, longest: int) -> str:
 def _lines(record: Record) -> Iterator[str]:
     verdict = verdict_of(record)
     yield verdict.title
-    yield "=" * min(len(verdict.title), _WIDTH)
+    yield "=" * min(len(verdict.title), TEXT_WIDTH)
     if verdict.lead:
         yield _filled(told(verdict.lead))
     yield ""
@@ -68,7 +68,7 @@ def _lines(record: Record) -> Iterator[str]:
             yield _filled(told(step), "     ", f"  {k}. ")
     for tables in data_tables(record).values():
         for table in tables:
-            if table.name in _TABLES:
+            if table.name in _TEXT_TABLES:
                 yield from _table(table)
 
 
@@ -76,7 +76,7 @@ def _table(table: TitledTable) -> Iterator[str]:
     yield ""
     yield table.title
     if table.data.rows:
-        yield from text_table(table.data, _CELL, _LINES)
+        yield from text_table(table.data, _TEXT_CELL, _TEXT_LINES)
     elif table.data.note:
         yield _filled(table.data.note, "  ")
 
@@ -84,7 +84,7 @@ def _table(table: TitledTable) -> Iterator[str]:
 def _filled(text: str, indent: str = "", first: str | None = None) -> str:
     return textwrap.fill(
         text,
-        _WIDTH,
+        TEXT_WIDTH,
         initial_indent=indent if first is None else first,
         subsequent_indent=indent,
         break_long_words=False,

@@ -11,9 +11,9 @@ from counterpoise.report.answers import (
     Answer,
     answers_of,
     has_labels,
-    is_about_the_same,
     is_contradicted,
-    is_within,
+    stays_about_the_same,
+    stays_within,
 )
 from counterpoise.report.key_numbers import KeyNumber, key_numbers_of
 from counterpoise.report.metric_names import metric_in_words, source_rows
@@ -213,7 +213,7 @@ def _plan(record: Record) -> tuple[Sentence, ...]:
     rows = "the training data" if rows == "training data" else rows
     value = figures(headline["value"], "headline.value")
     source = figures(headline["source"], "headline.source")
-    if is_within(headline) and not is_about_the_same(headline):
+    if stays_within(headline) and not stays_about_the_same(headline):
         return (
             sentence(
                 f"Plan for any {{}} between {{}} and {{}}: too little is known to say "
@@ -226,7 +226,7 @@ def _plan(record: Record) -> tuple[Sentence, ...]:
         )
     told = (
         f"; that is within the margin of the {{}} of {rows}."
-        if is_within(headline)
+        if stays_within(headline)
         else f", not with the {{}} of {rows}."
     )
     return (sentence(f"Plan with an expected {{}} of {{}}{told}", name, value, source),)

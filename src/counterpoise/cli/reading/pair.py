@@ -24,7 +24,7 @@ from counterpoise.cli.reading.typed_columns import (
 from counterpoise.numerics.arrays import Indices
 
 # With fewer rows nothing can be said about a sample.
-LEAST_ROWS = 10
+ROWS_OF_A_SAMPLE = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +111,7 @@ def read_pair(options: Namespace) -> Pair:
                     f" have no {label!r} and are left out",
                 )
             )
-        if rows.size < LEAST_ROWS:
+        if rows.size < ROWS_OF_A_SAMPLE:
             raise BadData(f"{source.path} has {rows.size} rows with a {label!r} only")
     if time is not None:
         order = _order(source, time, rows)
@@ -141,11 +141,11 @@ def frame_of(table: TableFile, kinds: dict[str, str]) -> Any:
 
 def _check_rows(source: TableFile, target: TableFile) -> None:
     for table, sample in ((source, "source"), (target, "target")):
-        if table.n_rows < LEAST_ROWS:
+        if table.n_rows < ROWS_OF_A_SAMPLE:
             rows = "1 row" if table.n_rows == 1 else f"{table.n_rows} rows"
             raise BadData(
-                f"{table.path} has {rows}: a {sample} needs at least {LEAST_ROWS} for "
-                "anything to be said about it"
+                f"{table.path} has {rows}: a {sample} needs at least "
+                f"{ROWS_OF_A_SAMPLE} for anything to be said about it"
             )
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from counterpoise.report.figures.canvas import (
     BLUE,
-    HEIGHT,
+    FIGURE_HEIGHT,
     MUTED,
     ORANGE,
     axes,
@@ -234,6 +234,12 @@ def calibration_drawing(record: Record) -> Drawing | None:
             "On the average the probabilities are off by {}.",
             share(section["error"], "performance.calibration.error"),
         ),
-        (svg(lambda ax: draw_calibration(ax, section), "calibration", height=HEIGHT),),
+        (
+            svg(
+                lambda ax: draw_calibration(ax, section),
+                "calibration",
+                height=FIGURE_HEIGHT,
+            ),
+        ),
         DataTable(("promised", "observed", "low", "high"), rows),
     )

@@ -4,7 +4,7 @@ from typing import Any
 
 from counterpoise.report.figures.canvas import (
     BLUE,
-    HEIGHT,
+    FIGURE_HEIGHT,
     MUTED,
     ORANGE,
     axes,
@@ -66,7 +66,7 @@ def roc_drawing(record: Record) -> Drawing | None:
             figures(overlap["auc_low"], "overlap.auc_low"),
             figures(overlap["auc_high"], "overlap.auc_high"),
         ),
-        (svg(lambda ax: draw_roc(ax, overlap), "roc", height=HEIGHT),),
+        (svg(lambda ax: draw_roc(ax, overlap), "roc", height=FIGURE_HEIGHT),),
         DataTable(("training rows mistaken", "new rows recognised"), thinned(rows)),
     )
 
@@ -131,7 +131,11 @@ def spectrum_drawing(record: Record) -> Drawing | None:
             "less. All points at zero: no difference that a linear model could notice."
         ),
         joined(_spectrum_told(spectrum)),
-        (svg(lambda ax: draw_spectrum(ax, spectrum), "spectrum", height=HEIGHT),),
+        (
+            svg(
+                lambda ax: draw_spectrum(ax, spectrum), "spectrum", height=FIGURE_HEIGHT
+            ),
+        ),
         DataTable(("direction", "before weighting", "after weighting"), thinned(rows)),
     )
 

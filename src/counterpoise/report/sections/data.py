@@ -4,9 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from counterpoise.diagnosis import Diagnosis
-
-# Of fewer rows nothing is told by name.
-FEWEST_ROWS = 5
+from counterpoise.samples.parts import FEWEST_ROWS
 
 
 def data_section(diagnosis: Diagnosis) -> dict[str, Any]:
