@@ -33,17 +33,17 @@ REACH_WHERE_KEPT, REACH_WHERE_LOST = 1.1, 0.3
 FURTHER_FROM_SOURCE = 0.5
 
 BOTH = "labelled and source"
-ALIKE = "p(y | x) is the same in both samples"
+UNCHANGED = "p(y | x) is the same in both samples"
 ASSUMPTIONS = {
     "source": "the target is distributed like the source",
-    "weighted": f"{ALIKE}, and the weights are the ratio of the densities",
-    "direct": f"{ALIKE}, and the model of the loss is right where the target lies",
-    "doubly_robust": f"{ALIKE}, and the weights or the model of the loss are right",
-    "confidence": f"{ALIKE}, and rows with equal probabilities of the model have labels "
-    "alike",
+    "weighted": f"{UNCHANGED}, and the weights are the ratio of the densities",
+    "direct": f"{UNCHANGED}, and the model of the loss is right where the target lies",
+    "doubly_robust": f"{UNCHANGED}, and the weights or the model of the loss are right",
+    "confidence": f"{UNCHANGED}, and rows with equal probabilities of the model have "
+    "labels alike",
     "labelled": "the labelled target rows are drawn from the target by chance",
     BOTH: "the labelled target rows are drawn from the target by chance, and, what "
-    f"they do not contradict, {ALIKE}",
+    f"they do not contradict, {UNCHANGED}",
 }
 
 
