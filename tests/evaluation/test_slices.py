@@ -10,8 +10,8 @@ from counterpoise.evaluation.slices import (
     MovedColumn,
     loss_by_slice,
 )
-from counterpoise.samples.parts import cut_column
-from counterpoise.samples.table_column import TableColumn
+from counterpoise.tables.parts import cut_column
+from counterpoise.tables.table_column import TableColumn
 
 METRIC = as_metric("mean_squared_error", None, [1.0])
 

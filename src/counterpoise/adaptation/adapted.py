@@ -45,8 +45,8 @@ from counterpoise.evaluation.metrics import as_metric, is_classifier
 from counterpoise.evaluation.splits import alike_rows, folds_of, folds_within
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.effective_size import effective_sample_size, flatten
-from counterpoise.samples.encoding import TableEncoder
 from counterpoise.samples.overlap import NO_OVERLAP
+from counterpoise.tables.encoding import TableEncoder
 from counterpoise.validation import (
     NoOverlapError,
     NoTargetWarning,

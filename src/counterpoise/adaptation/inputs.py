@@ -10,8 +10,8 @@ from scipy import sparse
 
 from counterpoise.evaluation.splits import neighbors_alike
 from counterpoise.learners.boosting import boosting_for
-from counterpoise.samples.columns import Table, two_tables
-from counterpoise.samples.encoding import TableEncoder
+from counterpoise.tables.columns import Table, two_tables
+from counterpoise.tables.encoding import TableEncoder
 from counterpoise.validation import Matrix, target_pieces, two_samples
 from counterpoise.validation.warning import warn_user
 

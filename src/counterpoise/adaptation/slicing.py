@@ -11,8 +11,8 @@ from counterpoise.adaptation.routing import rows_of
 from counterpoise.diagnosis.features import table_shifts
 from counterpoise.evaluation.slices import MovedColumn
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.samples.columns import two_tables
-from counterpoise.samples.parts import cut_column
+from counterpoise.tables.columns import two_tables
+from counterpoise.tables.parts import cut_column
 
 # Columns by which the target is sliced, and into how many parts each is cut.
 MOST_COLUMNS, MOST_PARTS = 3, 4

@@ -15,10 +15,10 @@ from counterpoise.diagnosis.reweighting import Reweighting, reweighting_of
 from counterpoise.diagnosis.thin_rows import ThinRows, describe_thin_rows
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples import MMD, TableEncoder, effective_sample_size, mmd, overlap
-from counterpoise.samples.columns import Table, two_tables
-from counterpoise.samples.duplicates import duplicate_rows
 from counterpoise.samples.ordering import canonical_order
 from counterpoise.samples.overlap import Overlap, thin_by_chance
+from counterpoise.tables.columns import Table, two_tables
+from counterpoise.tables.duplicates import duplicate_rows
 from counterpoise.validation import (
     Matrix,
     as_weights,

@@ -12,10 +12,10 @@ from sklearn.utils import check_random_state
 
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.classifiers import boosted, logistic
-from counterpoise.samples.encoding import as_numbers
 from counterpoise.samples.ordering import canonical_order
 from counterpoise.samples.pool import Pool
 from counterpoise.samples.two_samples import TwoSamples
+from counterpoise.tables.encoding import as_numbers
 from counterpoise.validation import Matrix, as_weights
 
 # Rows of each sample that the classifiers see; more would not change the verdict.

@@ -11,11 +11,11 @@ from sklearn.utils import check_random_state
 from counterpoise.numerics.arrays import Array
 from counterpoise.numerics.kernels import rbf
 from counterpoise.samples.domain_score import domain_score
-from counterpoise.samples.encoding import as_numbers
 from counterpoise.samples.median_width import median_gamma
 from counterpoise.samples.ordering import canonical_order
 from counterpoise.samples.scaling import pooled_scale, scale_columns
 from counterpoise.samples.two_samples import TwoSamples
+from counterpoise.tables.encoding import as_numbers
 from counterpoise.validation import as_weights, check_integer, check_number
 
 # Numbers in a block of the kernel, and in the block of shares that it meets: 128 MB.

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.domain_score import domain_score
 from counterpoise.samples.effective_size import effective_sample_size
-from counterpoise.samples.scaling import weighted_quantile
+from counterpoise.tables.quantiles import weighted_quantile
 
 # A target row is thinly covered where only the outermost 0.5 % of the source rows are.
 THIN_QUANTILE = 0.995

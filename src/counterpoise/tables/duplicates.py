@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from counterpoise.samples.columns import Table
-from counterpoise.samples.table_column import CATEGORIES, TableColumn
+from counterpoise.tables.columns import Table
+from counterpoise.tables.kinds import CATEGORIES
+from counterpoise.tables.table_column import TableColumn
 
 Marks = NDArray[np.uint64]
 

@@ -10,19 +10,15 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.numerics.arrays import Array
-from counterpoise.samples.column_plans import (
+from counterpoise.tables.column_plans import (
     CategoriesPlan,
     ColumnPlan,
     DroppedPlan,
     plan_column,
 )
-from counterpoise.samples.columns import Table, check_columns, read_table, two_tables
-from counterpoise.samples.table_column import (
-    NOTHING,
-    TableColumn,
-    joined,
-    of_kind,
-)
+from counterpoise.tables.columns import Table, check_columns, read_table, two_tables
+from counterpoise.tables.kinds import NOTHING
+from counterpoise.tables.table_column import TableColumn, joined, of_kind
 from counterpoise.validation import Matrix, as_weights, target_pieces, two_samples
 from counterpoise.validation.frames import sparse_part
 
@@ -240,6 +236,21 @@ class TableEncoder(BaseEstimator):
             encoded[:, first:last] = plan.encode(of_kind(column, plan.kind))
             first = last
         return encoded
+
+
+def encoder_of(
+    source: Table,
+    target: Table,
+    source_weight: Array | None = None,
+    target_weight: Array | None = None,
+) -> TableEncoder:
+    """Return an encoder fitted to tables as `two_tables` has read them."""
+    return TableEncoder()._fit(source, target, source_weight, target_weight)
+
+
+def encoded_rows(encoder: TableEncoder, table: Table) -> Array:
+    """Return as numbers a table that the encoder was fitted to, or rows of it."""
+    return encoder._encoded(table)
 
 
 def as_numbers(
