@@ -5,7 +5,7 @@ from typing import Any
 
 from counterpoise.cli.exits import WrongUse
 from counterpoise.cli.reading.labels import CLASSIFICATION, REGRESSION
-from counterpoise.cli.reading.typed_columns import CATEGORIES, DATES, NUMBERS
+from counterpoise.tables.kinds import CATEGORIES, DATES, NUMBERS
 
 # A category of fewer rows has no coefficient of its own.
 _ROWS_OF_A_CATEGORY = 10

@@ -141,7 +141,7 @@ def _diagnosis(model: Any, pair: Pair, seed: int) -> Any:
         return found
     from counterpoise.diagnosis import diagnose
 
-    return diagnose(pair.X, pair.X_target, random_state=seed)
+    return diagnose(pair.table, pair.table_target, random_state=seed)
 
 
 def _model_files(options: Namespace, pair: Pair, model: Any) -> dict[str, Write]:

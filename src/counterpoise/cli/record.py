@@ -40,14 +40,19 @@ def data_of(pair: Pair) -> dict[str, Any]:
         {
             "name": name,
             "kind": kind,
-            "missing_source": float(pair.X[name].isna().mean()),
-            "missing_target": float(pair.X_target[name].isna().mean()),
+            "missing_source": float(source.missing.mean()),
+            "missing_target": float(target.missing.mean()),
         }
-        for name, kind in pair.kinds.items()
+        for (name, kind), source, target in zip(
+            pair.kinds.items(),
+            pair.table.columns,
+            pair.table_target.columns,
+            strict=True,
+        )
     ]
     found: dict[str, Any] = {
-        "source": {**_file(pair.source), "rows": len(pair.X)},
-        "target": {**_file(pair.target), "rows": len(pair.X_target)},
+        "source": {**_file(pair.source), "rows": len(pair.table)},
+        "target": {**_file(pair.target), "rows": len(pair.table_target)},
         "columns": columns,
         "task": pair.task,
     }

@@ -78,7 +78,7 @@ class SamplesAsRead:
         tables = two_tables(X, X_target)
         return cls(
             *_weights(sample_weight, target_weight, *map(len, tables)),
-            names=column_names(X),
+            names=_names(tables[0]),
             tables=tables,
         )
 
@@ -250,6 +250,14 @@ class SamplesAsRead:
         if encoder is None:
             return source.matrix(), target.matrix()
         return encoded_rows(encoder, source), encoded_rows(encoder, target)
+
+
+def _names(table: Table) -> tuple[str, ...] | None:
+    """Return the labels of a table where all are names."""
+    labels = table.labels
+    if not labels or not all(isinstance(label, str) for label in labels):
+        return None
+    return tuple(map(str, labels))
 
 
 def has_sparse(X: Any, X_target: Any) -> bool:

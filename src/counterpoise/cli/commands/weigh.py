@@ -58,7 +58,6 @@ def run(options: argparse.Namespace) -> int:
     from counterpoise.cli.record import data_of, reproduced_by
     from counterpoise.cli.writing import check_table, write_columns, write_file
     from counterpoise.report.record import Record
-    from counterpoise.tables.encoding import as_numbers
 
     conditions = ending.prepare(options, WEIGHT_NUMBERS, [options.out])
     check_table(options.out, force=options.force)
@@ -68,11 +67,10 @@ def run(options: argparse.Namespace) -> int:
         for notice in pair.notices:
             steps.notice(notice)
         steps.begin(_WEIGHING)
-        X, X_target = as_numbers(pair.X, pair.X_target)
         weighter = weighters.build(
             options.weighter, force=options.despite_no_overlap, seed=options.seed
         )
-        weighter.fit(X, X_target=X_target)
+        weighter.fit(pair.samples.source, X_target=pair.samples.target)
         record = Record.of(
             weighter,
             data=data_of(pair),
