@@ -22,18 +22,14 @@ from counterpoise.tables.privacy import FEWEST_ROWS_TOLD
 LINES_OF_A_CARD = 50
 
 
-def data_card(record: Record) -> list[TitledTable | None]:
-    """Return the tables of samples, classes and columns."""
-    return [_samples(record), _classes(record), _columns(record)]
-
-
 def seed_of(record: Record) -> Any:
     """Return the seed that everything was drawn by; None where it is not known."""
     seed = record.at("reproduce.options.seed")
     return record.at("reproduce.parameters.random_state") if seed is None else seed
 
 
-def _samples(record: Record) -> TitledTable | None:
+def samples_table(record: Record) -> TitledTable | None:
+    """Return the table of both samples, their files and sizes."""
     data = record.at("data")
     if not data:
         return None
@@ -92,7 +88,8 @@ def _about(record: Record) -> Sentence:
     return joined(told)
 
 
-def _classes(record: Record) -> TitledTable | None:
+def classes_table(record: Record) -> TitledTable | None:
+    """Return the table of the classes."""
     classes = record.at("data.classes")
     if not classes:
         return None
@@ -112,7 +109,8 @@ def _classes(record: Record) -> TitledTable | None:
     )
 
 
-def _columns(record: Record) -> TitledTable | None:
+def columns_table(record: Record) -> TitledTable | None:
+    """Return the table of the columns and their gaps."""
     columns = record.at("data.columns")
     if not columns:
         return None

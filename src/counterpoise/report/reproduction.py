@@ -18,12 +18,8 @@ from counterpoise.report.wording import (
 )
 
 
-def reproduction(record: Record, record_file: str | None) -> list[TitledTable | None]:
-    """Return the tables of the last chapter."""
-    return [_again(record, record_file), _made(record), _notices(record)]
-
-
-def _again(record: Record, record_file: str | None) -> TitledTable | None:
+def again_table(record: Record, record_file: str | None) -> TitledTable | None:
+    """Return the table of how to make it again."""
     found = record.at("reproduce", {})
     rows: list[tuple[Cell, ...]] = []
     if found.get("command_line"):
@@ -70,7 +66,8 @@ def _again(record: Record, record_file: str | None) -> TitledTable | None:
     )
 
 
-def _made(record: Record) -> TitledTable | None:
+def made_table(record: Record) -> TitledTable | None:
+    """Return the table of what made it."""
     found = record.at("reproduce", {})
     rows: list[tuple[Cell, ...]] = [
         (Name(str(key)), Name(_said(value)))
@@ -89,7 +86,8 @@ def _made(record: Record) -> TitledTable | None:
     )
 
 
-def _notices(record: Record) -> TitledTable | None:
+def notices_table(record: Record) -> TitledTable | None:
+    """Return the table of what the user was told on the way."""
     notices = [*(record.at("notices") or []), *(record.at("conditions") or [])]
     if not notices:
         return None

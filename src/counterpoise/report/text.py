@@ -3,9 +3,9 @@
 import textwrap
 from collections.abc import Iterable, Iterator
 
+from counterpoise.report.chapters import text_tables
 from counterpoise.report.figures.drawing import DataTable
 from counterpoise.report.record import Record
-from counterpoise.report.tables import data_tables
 from counterpoise.report.titled_table import TitledTable
 from counterpoise.report.verdict import verdict_of
 from counterpoise.report.wording import HYPHEN, NARROW, Cell, told
@@ -13,7 +13,6 @@ from counterpoise.report.wording import HYPHEN, NARROW, Cell, told
 TEXT_WIDTH = 80
 # Lines of a table, and characters of a cell.
 _TEXT_LINES, _TEXT_CELL = 10, 28
-_TEXT_TABLES = ("features", "thin", "covered")
 
 
 def record_text(record: Record) -> str:
@@ -66,10 +65,8 @@ def _lines(record: Record) -> Iterator[str]:
         yield "What to do next"
         for k, step in enumerate(verdict.steps, start=1):
             yield _filled(told(step), "     ", f"  {k}. ")
-    for tables in data_tables(record).values():
-        for table in tables:
-            if table.name in _TEXT_TABLES:
-                yield from _table(table)
+    for table in text_tables(record):
+        yield from _table(table)
 
 
 def _table(table: TitledTable) -> Iterator[str]:
