@@ -14,6 +14,7 @@ from counterpoise.report.wording import (
     Command,
     Link,
     Name,
+    for_a_person,
     sentence,
 )
 
@@ -91,7 +92,8 @@ def notices_table(record: Record) -> TitledTable | None:
     notices = [*(record.at("notices") or []), *(record.at("conditions") or [])]
     if not notices:
         return None
-    rows = tuple((Name(str(one), LONGEST_PROSE),) for one in notices[:LINES_OF_A_CARD])
+    told = [for_a_person(str(one)) for one in notices[:LINES_OF_A_CARD]]
+    rows = tuple((Name(one, LONGEST_PROSE),) for one in told)
     return TitledTable(
         "notices", "Notices", (), DataTable(("while it was made",), rows)
     )

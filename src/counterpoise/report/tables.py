@@ -4,7 +4,7 @@ from typing import Any
 
 from counterpoise.evaluation.performance import SURPRISING_P_VALUE
 from counterpoise.report.figures.drawing import DataTable
-from counterpoise.report.figures.performance import ESTIMATES
+from counterpoise.report.figures.performance import ESTIMATE_NAMES
 from counterpoise.report.metric_names import metric_in_words
 from counterpoise.report.parts import unbroken, value_in_words
 from counterpoise.report.record import Record
@@ -161,13 +161,13 @@ def covered_part_table(record: Record) -> TitledTable | None:
         return None
     rows = tuple(
         (
-            f"{metric_in_words(metric).name}, {ESTIMATES[kind]}",
+            f"{metric_in_words(metric).name}, {ESTIMATE_NAMES[kind]}",
             figures(one[kind]["value"], digits=4),
             _optional(one[kind].get("low"), figures),
             _optional(one[kind].get("high"), figures),
         )
         for metric, one in covered["metrics"].items()
-        for kind in ESTIMATES
+        for kind in ESTIMATE_NAMES
         if one.get(kind) and one[kind].get("value") is not None
     )
     return TitledTable(
