@@ -25,7 +25,7 @@ from counterpoise.weights.kernel_designs import (
 )
 from counterpoise.weights.kernel_widths import held_out_kliep, median_gamma
 from counterpoise.weights.low_rank_design import LowRankKernel
-from counterpoise.weights.search import HeldOut, choose, two_sided_score
+from counterpoise.weights.search import HeldOut, choose, folds_of_both, two_sided_score
 
 
 def nmse(weights, ratio):
@@ -278,9 +278,9 @@ def test_weights_follow_the_same_centres_when_rows_are_repeated(sinc):
 def test_a_width_without_source_neighbours_is_not_admissible():
     shift = make_gaussian_shift(5, n=200, m=200, random_state=0)
     samples = TwoSamples.of(shift.X, shift.X_target)
-    gamma = median_gamma(samples.target)
-    assert held_out_kliep(samples, gamma, 0.0, 0).admissible
-    assert not held_out_kliep(samples, 1e4 * gamma, 0.0, 0).admissible
+    gamma, parts = median_gamma(samples.target), folds_of_both(samples, 0)
+    assert held_out_kliep(samples, gamma, 0.0, parts).admissible
+    assert not held_out_kliep(samples, 1e4 * gamma, 0.0, parts).admissible
 
 
 def test_the_kliep_certificate_holds_for_the_generic_problem_too(sinc):

@@ -122,7 +122,7 @@ def _done(
         )
     )
     try:
-        model.fit(pair.X, pair.y, X_target=(pair.X_target,))
+        model.fit(pair.X, pair.y, X_target=pair.samples)
     except NoOverlapError:
         return pair, _diagnosis(model, pair, options.seed), None
     if not estimates:
@@ -141,7 +141,7 @@ def _diagnosis(model: Any, pair: Pair, seed: int) -> Any:
         return found
     from counterpoise.diagnosis import diagnose
 
-    return diagnose(pair.table, pair.table_target, random_state=seed)
+    return diagnose(pair.samples, None, random_state=seed)
 
 
 def _model_files(options: Namespace, pair: Pair, model: Any) -> dict[str, Write]:

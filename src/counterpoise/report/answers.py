@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from counterpoise.adaptation.guard import FEW_EFFECTIVE_ROWS
 from counterpoise.evaluation.change_of_score import (
     is_about_the_same,
     is_within,
@@ -21,8 +22,6 @@ from counterpoise.samples.overlap import (
 )
 
 GOOD, CARE, STOP, PLAIN = "good", "care", "stop", "plain"
-# Effective rows below which a reader should be wary.
-_FEW = 50.0
 
 
 @dataclass(frozen=True)
@@ -163,7 +162,7 @@ def _weights_answer(record: Record) -> Answer | None:
 def _guard_sure(record: Record) -> Sentence:
     guard = record["guard"]
     rows = count(guard["effective_rows"], "guard.effective_rows")
-    if guard["effective_rows"] < _FEW:
+    if guard["effective_rows"] < FEW_EFFECTIVE_ROWS:
         return sentence("How sure: not very; it rests on {} effective rows.", rows)
     if guard["chosen"] == 0 or not guard["gain_error"]:
         return sentence("How sure: judged on rows worth {} equal ones.", rows)

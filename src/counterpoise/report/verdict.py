@@ -3,6 +3,7 @@
 import shlex
 from dataclasses import dataclass
 
+from counterpoise.diagnosis.words import SEPARATES
 from counterpoise.report.answers import (
     CARE,
     GOOD,
@@ -238,7 +239,7 @@ def _separating(record: Record) -> tuple[Sentence, ...]:
     found = [
         str(one["name"])
         for one in sorted(features, key=lambda one: -(one.get("effect") or 0.0))
-        if max(one.get("ks") or 0.0, one.get("total_variation") or 0.0) > 0.99
+        if max(one.get("ks") or 0.0, one.get("total_variation") or 0.0) > SEPARATES
     ][:_NAMED]
     if not found:
         return ()

@@ -1,6 +1,6 @@
 """One scale a column, from both samples."""
 
-from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,15 +8,11 @@ from scipy import sparse
 
 from counterpoise.numerics.arrays import Array
 from counterpoise.samples.two_samples import TwoSamples
-from counterpoise.tables.quantiles import middles_and_reaches
+from counterpoise.tables.quantiles import column_limits
 from counterpoise.validation import Matrix, warn_user
 
 # A source column whose variance is below this share of the target's says little.
 NEARLY_CONSTANT = 1e-6
-# Rows are far out beyond this many times the distance within which this share lies.
-FAR_REACHES, BULK_SHARE = 5.0, 0.9
-# As many rows tell where the bulk of a column lies.
-ROWS_TO_TELL_THE_BULK = 10_000
 
 
 def pooled_scale(samples: TwoSamples, names: tuple[str, ...] | None = None) -> Array:
@@ -64,41 +60,20 @@ def pooled_scale(samples: TwoSamples, names: tuple[str, ...] | None = None) -> A
     return scale
 
 
-def column_limits(samples: Iterable[tuple[Array, Array]]) -> tuple[Array, Array]:
-    """Return ends of every column beyond which rows are far outside the bulk.
-
-    Away from a sample's median by five times the distance within which nine tenths lie
-    of those rows that differ from it: some eight standard deviations of a normal
-    column. Of several samples the lowest median, the highest and the largest distance.
-
-    Parameters
-    ----------
-    samples : pairs of arrays of shape (n, d) and (n,)
-        Rows, and what each counts; shares sum to one. Of many rows every k-th is looked
-        at, some 10,000.
-
-    Examples
-    --------
-    >>> rows = np.append(np.arange(10.0), 1e6)[:, None]
-    >>> column_limits([(rows, np.full(11, 1 / 11))])
-    (array([-20.]), array([30.]))
-    """
-    lows, highs, reaches = [], [], []
-    for all_rows, shares in samples:
-        step = max(len(all_rows) // ROWS_TO_TELL_THE_BULK, 1)
-        rows, share = all_rows[::step], shares[::step]
-        middle, reach = middles_and_reaches(rows, share, BULK_SHARE)
-        lows.append(middle)
-        highs.append(middle)
-        reaches.append(FAR_REACHES * reach)
-    reach = np.max(reaches, axis=0)
-    return np.min(lows, axis=0) - reach, np.max(highs, axis=0) + reach
-
-
 def far_rows(samples: TwoSamples) -> Any:
     """Return which target rows are far outside the bulk in some column."""
     low, high = column_limits(_both(samples))
     return ((samples.target < low) | (samples.target > high)).any(axis=1)
+
+
+def rows_scaled(samples: TwoSamples, scale: Array) -> TwoSamples:
+    """Return both samples with their columns divided by a scale."""
+    source, target = samples.source, samples.target
+    return replace(
+        samples,
+        source=scale_columns(source, scale),
+        target=scale_columns(target, scale),
+    )
 
 
 def scale_columns(X: Matrix, scale: Array) -> Matrix:

@@ -253,6 +253,18 @@ def encoded_rows(encoder: TableEncoder, table: Table) -> Array:
     return encoder._encoded(table)
 
 
+def encoded(encoder: TableEncoder | None, X: Any) -> Any:
+    """Return a table, or the pieces of a target together, as an encoder sees them.
+
+    Without an encoder a table leaves as it came.
+    """
+    if encoder is None:
+        return X
+    if isinstance(X, tuple):
+        return np.vstack([encoder.transform(piece) for piece in X])
+    return encoder.transform(X)
+
+
 def as_numbers(
     X: Any, X_target: Any, *, sample_weight: Any = None, target_weight: Any = None
 ) -> tuple[Matrix, Matrix]:

@@ -1,8 +1,15 @@
-"""Quantiles of columns whose rows count more or less."""
+"""Quantiles of columns whose rows count more or less, and where their bulk ends."""
+
+from collections.abc import Iterable
 
 import numpy as np
 
 from counterpoise.numerics.arrays import Array
+
+# Rows are far out beyond this many times the distance within which this share lies.
+FAR_REACHES, BULK_SHARE = 5.0, 0.9
+# As many rows tell where the bulk of a column lies.
+ROWS_TO_TELL_THE_BULK = 10_000
 
 
 def pooled_middle_and_spread(values: Array, share: Array) -> tuple[float, float]:
@@ -53,21 +60,42 @@ def weighted_quantile(values: Array, share: Array, level: float) -> float:
     return float(values[order[min(int(place), values.size - 1)]])
 
 
-def middles_and_reaches(rows: Array, share: Array, bulk: float) -> tuple[Array, Array]:
-    """Return every column's median, and how far from it the bulk of its rows lies.
+def column_limits(samples: Iterable[tuple[Array, Array]]) -> tuple[Array, Array]:
+    """Return ends of every column beyond which rows are far outside the bulk.
 
-    The distance is that within which a share `bulk` lies of the rows that differ from
-    the median; zero where none does.
+    Away from a sample's median by five times the distance within which nine tenths lie
+    of those rows that differ from it: some eight standard deviations of a normal
+    column. Of several samples the lowest median, the highest and the largest distance.
+
+    Parameters
+    ----------
+    samples : pairs of arrays of shape (n, d) and (n,)
+        Rows, and what each counts; shares sum to one. Of many rows every k-th is looked
+        at, some 10,000.
+
+    Examples
+    --------
+    >>> rows = np.append(np.arange(10.0), 1e6)[:, None]
+    >>> column_limits([(rows, np.full(11, 1 / 11))])
+    (array([-20.]), array([30.]))
     """
-    middle, reach = np.array([_middle_and_reach(x, share, bulk) for x in rows.T]).T
-    return middle, reach
+    lows, highs, reaches = [], [], []
+    for all_rows, shares in samples:
+        step = max(len(all_rows) // ROWS_TO_TELL_THE_BULK, 1)
+        rows, share = all_rows[::step], shares[::step]
+        middle, reach = np.array([_middle_and_reach(x, share) for x in rows.T]).T
+        lows.append(middle)
+        highs.append(middle)
+        reaches.append(FAR_REACHES * reach)
+    reach = np.max(reaches, axis=0)
+    return np.min(lows, axis=0) - reach, np.max(highs, axis=0) + reach
 
 
-def _middle_and_reach(values: Array, share: Array, bulk: float) -> tuple[float, float]:
+def _middle_and_reach(values: Array, share: Array) -> tuple[float, float]:
     """Return the median and the distance from it within which the bulk lies."""
     middle = weighted_quantile(values, share, 0.5)
     away = np.abs(values - middle)
     differs = away > 0
     if not differs.any():
         return middle, 0.0
-    return middle, weighted_quantile(away[differs], share[differs], bulk)
+    return middle, weighted_quantile(away[differs], share[differs], BULK_SHARE)

@@ -11,6 +11,8 @@ from counterpoise.convex import Solution, Solver, certified
 from counterpoise.convex.problems.discrepancy import Discrepancy
 from counterpoise.convex.solvers import discrepancy as solvers
 from counterpoise.numerics.arrays import Array
+from counterpoise.numerics.row_keys import row_keys
+from counterpoise.samples.as_read import SamplesAsRead
 from counterpoise.samples.discrepancy_problem import PosedDiscrepancy, pose_discrepancy
 from counterpoise.samples.hypotheses import (
     Hypotheses,
@@ -21,8 +23,8 @@ from counterpoise.samples.moment_pair import DiscrepancySpectrum, MomentPair
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import Matrix, check_choice, check_number
 from counterpoise.weights.base import Fitted, WeightEstimator
+from counterpoise.weights.deadline import Deadline
 from counterpoise.weights.lopsided import warn_of_one_row, warn_of_scales
-from counterpoise.weights.row_keys import row_keys
 
 SOLVERS: dict[str, Callable[[Any, float], Solver]] = {
     "auto": lambda problem, tol: solvers.best_solver(problem, tol),
@@ -205,15 +207,19 @@ class DiscrepancyWeights(WeightEstimator):
         check_number("spread", self.spread, low=0.0)
         check_choice("solver", self.solver, tuple(SOLVERS))
 
-    def _check_samples(self, X: Matrix, X_target: Matrix) -> None:
+    def _check_samples(self, samples: SamplesAsRead) -> None:
         if self.kernel == "precomputed":
-            precomputed_gram(X, X_target, self.add_constant)
-        self._sizes_ = X.shape[0], X_target.shape[0]
+            precomputed_gram(samples.source, samples.target, self.add_constant)
+        n, m = samples.source.shape[0], samples.target.shape[0]
+        self._sizes_ = n, m
+        rows, aims = samples.places
+        # Places among all rows, source rows first: the columns of a Gram matrix.
+        self._among_all_ = np.concatenate([rows, n + aims])
 
     def _scales_columns(self) -> bool:
         return self.standardize and self.kernel != "precomputed"
 
-    def _fit(self, samples: TwoSamples) -> Fitted:
+    def _fit(self, samples: TwoSamples, deadline: Deadline) -> Fitted:
         self.hypotheses_ = Hypotheses.of(
             samples,
             self.kernel,
@@ -222,9 +228,6 @@ class DiscrepancyWeights(WeightEstimator):
             self.coef0,
             self.add_constant,
         )
-        rows, aims = self._places_
-        # Places among all rows, source rows first: the columns of a Gram matrix.
-        self._among_all_ = np.concatenate([rows, self._sizes_[0] + aims])
         if self.kernel != "precomputed":
             warn_of_scales(samples, self.standardize, self.kernel)
         gram = self._gram(samples)
@@ -240,9 +243,9 @@ class DiscrepancyWeights(WeightEstimator):
         warn_of_one_row(
             samples.target_share * self._target_squares(samples, gram),
             self.discrepancy_uniform_,
-            aims,
+            self._among_all_[-samples.target_share.size :] - self._sizes_[0],
         )
-        solution = self._least(posed)
+        solution = self._least(posed, deadline)
         z = problem.inside(solution.x)
         proof = solution.certificate
         self.lower_bound_ = proof.bound
@@ -261,7 +264,7 @@ class DiscrepancyWeights(WeightEstimator):
         kind = replace(self.hypotheses_, constant=False)
         return kind.squares(samples.target)
 
-    def _least(self, posed: PosedDiscrepancy) -> Solution:
+    def _least(self, posed: PosedDiscrepancy, deadline: Deadline) -> Solution:
         """Return the weights of least discrepancy of the distinct source rows."""
         problem, floor = posed.problem, _rounding(posed.problem)
         if problem.uniform_value <= problem.floor:
@@ -277,7 +280,8 @@ class DiscrepancyWeights(WeightEstimator):
             )
         if self.solver not in OF_KERNELS and not isinstance(problem, Discrepancy):
             problem = problem.features()
-        return self._solve(problem, SOLVERS[self.solver](problem, self.tol))
+        solver = SOLVERS[self.solver](problem, self.tol)
+        return self._solve(problem, solver, deadline=deadline)
 
     def _gram(self, samples: TwoSamples) -> Array | None:
         """Return a precomputed kernel of the rows that count, in their order."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from counterpoise.convex.objectives.columns import distinct
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.numerics.kernels import rbf, rbf_pull
+from counterpoise.numerics.kernels import BLOCK_ROWS, rbf, rbf_pull
 from counterpoise.samples.two_samples import TwoSamples
 
 # A mean of the kernel over the source is not taken below this.
@@ -135,6 +135,14 @@ def distinct_centers(
     if 0 < i.size <= AT_ONCE:
         among = rbf(near, near, gamma)
         return distinct(i, count, alike, lambda k: among[k])
+    # As a rule the most promising ones do. The kernel is filled by blocks of rows, so
+    # that those of the first block are the same to the bit whatever follows.
+    first = near[:BLOCK_ROWS]
+    found = distinct(
+        i[:BLOCK_ROWS], count, alike, lambda k: rbf(first, first[[k]], gamma)[:, 0]
+    )
+    if found.size == count:
+        return found
     return distinct(i, count, alike, lambda k: rbf(near, near[[k]], gamma)[:, 0])
 
 

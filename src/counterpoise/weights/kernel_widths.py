@@ -6,14 +6,18 @@ from scipy import sparse
 from counterpoise.convex import Corrective, MixtureLikelihood, solve
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.numerics.kernels import nearest_distance, rbf, rbf_pull
-from counterpoise.samples.folds import N_FOLDS, folds
+from counterpoise.samples.folds import N_FOLDS
 from counterpoise.samples.median_width import median_gamma as median_gamma
-from counterpoise.samples.scaling import pooled_scale, scale_columns
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import warn_user
 from counterpoise.weights.deadline import Deadline
 from counterpoise.weights.kernel_designs import SMALLEST_SCALE, StoredKernel
-from counterpoise.weights.search import HeldOut, choose, falls_short
+from counterpoise.weights.search import (
+    HeldOut,
+    choose,
+    falls_short,
+    folds_of_both,
+)
 
 # Widths in units of the median distance between target rows, the smoothest first.
 FACTORS = (2.0, 1.4, 1.0, 0.7, 0.5, 0.35, 0.25, 0.18)
@@ -22,6 +26,8 @@ MOST_ROWS, FEWEST_ROWS = 2000, 20
 # A width at which more target rows than this have no source neighbour is not taken;
 # the relative ratio stands more of them.
 MOST_UNCOVERED, MOST_UNCOVERED_RELATIVE = 0.1, 0.3
+# Rows of a kernel that are copied in one piece.
+ROWS_COPIED = 64
 
 
 def uncovered_share(samples: TwoSamples, gamma: float) -> float:
@@ -94,10 +100,11 @@ def select_gamma(
     asked = able if able.any() and not one_sided else np.ones_like(able)
     tried = np.zeros_like(asked)
     candidates = [untried(samples)] * len(gammas)
+    parts = folds_of_both(samples, seed)
     for k in np.flatnonzero(asked):
         if tried.any() and deadline.choose_no_more():
             break
-        candidates[k] = held_out_kliep(samples, gammas[k], relative, seed)
+        candidates[k] = held_out_kliep(samples, gammas[k], relative, parts)
         tried[k] = True
     deadline.say_untried(int(tried.sum()), int(asked.sum()), "widths")
     choice = choose(candidates, samples)
@@ -131,11 +138,12 @@ def held_out_kliep(
     samples: TwoSamples,
     gamma: float,
     relative: float,
-    seed: int,
+    parts: tuple[Indices, Indices],
     rival: HeldOut | None = None,
 ) -> HeldOut:
     """Return KLIEP's weights at the rows of both samples, each held out once.
 
+    `parts` are the folds of the rows.
     A width that is far behind a rival on the first fold is not tried on the others, and
     not to be taken: narrow kernels that win nothing cost most.
     """
@@ -143,20 +151,21 @@ def held_out_kliep(
     to_source = rbf(samples.source, samples.target, gamma)
     to_target = rbf(samples.target, samples.target, gamma)
     n, m = to_source.shape
-    fold_source = folds(samples.source, N_FOLDS, seed)
-    fold_target = folds(samples.target, N_FOLDS, seed + 1)
+    fold_source, fold_target = parts
     weights_source, weights_target = np.empty(n), np.empty(m)
     for k in range(N_FOLDS):
         kept, left = fold_source != k, np.flatnonzero(fold_target != k)
         out = fold_target == k
-        source_mean = (p[kept] / p[kept].sum()) @ to_source[np.ix_(kept, left)]
+        inside = _block(to_source, np.flatnonzero(kept), left)
+        source_mean = (p[kept] / p[kept].sum()) @ inside
         share = q[left] / q[left].sum()
-        block = to_target[np.ix_(left, left)]
+        block = _block(to_target, left, left)
         scale = np.maximum(
             (1.0 - relative) * source_mean + relative * (share @ block), SMALLEST_SCALE
         )
+        block /= scale[:, None]
         design = StoredKernel(
-            (block / scale[:, None]).T,
+            block.T,
             samples.target[left],
             samples.target[left],
             gamma,
@@ -186,12 +195,13 @@ def held_out_kliep(
     )
 
 
-def scaled_samples(samples: TwoSamples) -> TwoSamples:
-    """Return the samples with columns divided by their pooled scale."""
-    scale = pooled_scale(samples)
-    return samples.with_rows(
-        scale_columns(samples.source, scale), scale_columns(samples.target, scale)
-    )
+def _block(K: Array, rows: Indices, columns: Indices) -> Array:
+    """Return some rows and columns, by pieces that stay in the processor's cache."""
+    out = np.empty((rows.size, columns.size))
+    for first in range(0, rows.size, ROWS_COPIED):
+        some = slice(first, first + ROWS_COPIED)
+        np.take(K[rows[some]], columns, axis=1, out=out[some], mode="clip")
+    return out
 
 
 def thinned(

@@ -22,6 +22,7 @@ from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import Matrix, check_choice, check_integer, check_number
 from counterpoise.weights.base import Fitted, WeightEstimator
 from counterpoise.weights.centers import FEW, all_or_few, k_means_centers
+from counterpoise.weights.deadline import Deadline
 from counterpoise.weights.kernel_designs import (
     ComputedKernel,
     StoredKernel,
@@ -189,13 +190,13 @@ class KLIEP(WeightEstimator):
     def _chosen(self) -> dict[str, Any]:
         return {"gamma": self.gamma_}
 
-    def _fit(self, samples: TwoSamples) -> Fitted:
+    def _fit(self, samples: TwoSamples, deadline: Deadline) -> Fitted:
         seed = self._seed()
-        self.gamma_ = self._width(samples, seed)
+        self.gamma_ = self._width(samples, seed, deadline)
         design = self._design(samples, seed)
         problem = MixtureLikelihood(design, samples.target_share)
-        start = self._start(samples, design, seed)
-        solution = self._solve(problem, self._method(design), start)
+        start = self._start(samples, design, seed, deadline)
+        solution = self._solve(problem, self._method(design), start, deadline=deadline)
         self.coef_ = solution.x / design.scale
         if self.centers_ is samples.target and self.relative == 0.0:
             lonely = samples.source_mass * design.scale < 1.0
@@ -208,15 +209,13 @@ class KLIEP(WeightEstimator):
         used = np.flatnonzero(self.coef_)
         return rbf_push(X, self.centers_[used], self.gamma_, self.coef_[used])
 
-    def _width(self, samples: TwoSamples, seed: int) -> float:
+    def _width(self, samples: TwoSamples, seed: int, deadline: Deadline) -> float:
         if self.gamma == "median":
             return median_gamma(samples.target, samples.target_share)
         if not isinstance(self.gamma, str):
             return float(self.gamma)
         one_sided = self.gamma == "cv-one-sided"
-        gamma, curve = select_gamma(
-            samples, self.relative, one_sided, seed, self._deadline_
-        )
+        gamma, curve = select_gamma(samples, self.relative, one_sided, seed, deadline)
         if curve is not None:
             self.cv_results_ = curve
         return gamma
@@ -235,7 +234,9 @@ class KLIEP(WeightEstimator):
         kind = StoredKernel.of if size <= current_budget() else ComputedKernel
         return kind(samples.target, self.centers_, self.gamma_, scale)
 
-    def _start(self, samples: TwoSamples, design: Any, seed: int) -> Array | None:
+    def _start(
+        self, samples: TwoSamples, design: Any, seed: int, deadline: Deadline
+    ) -> Array | None:
         """Return where to begin, None where the solver knows best.
 
         A look at very many centres costs far more than a solution on few of them:
@@ -258,7 +259,7 @@ class KLIEP(WeightEstimator):
             part,
             _within_budget(part.A),
             tol=max(self.tol, START_TOL),
-            max_time=self._deadline_.left(),
+            max_time=deadline.left(),
         )
         x = np.zeros(m)
         x[few] = found.x

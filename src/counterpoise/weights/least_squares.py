@@ -10,6 +10,7 @@ from counterpoise.convex import Solution, certified
 from counterpoise.convex.problems.least_squares import RidgeQuadratic
 from counterpoise.numerics.arrays import Array
 from counterpoise.samples.two_samples import TwoSamples
+from counterpoise.weights.deadline import Deadline
 from counterpoise.weights.least_squares_base import LeastSquaresWeights, Rows
 from counterpoise.weights.least_squares_search import Curve, Moments, leave_one_out
 from counterpoise.weights.lsif import LSIF
@@ -25,7 +26,9 @@ RIDGE = 0.1
 class _Ridge(LeastSquaresWeights):
     """uLSIF and RuLSIF: a linear equation, then negative coefficients put to zero."""
 
-    def _solve_at(self, samples: TwoSamples) -> tuple[Solution, Array]:
+    def _solve_at(
+        self, samples: TwoSamples, deadline: Deadline
+    ) -> tuple[Solution, Array]:
         moments = Moments.of(samples, self.centers_, self.gamma_)
         mixed = moments.mixed(self._share_of_target())
         ridge = self.regularization_

@@ -14,6 +14,7 @@ from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import Matrix, check_integer, check_number, warn_user
 from counterpoise.weights.base import Fitted, WeightEstimator
 from counterpoise.weights.centers import all_or_few
+from counterpoise.weights.deadline import Deadline
 from counterpoise.weights.kernel_widths import (
     FACTORS,
     FEWEST_ROWS,
@@ -40,7 +41,9 @@ class LeastSquaresWeights(WeightEstimator):
     """
 
     @abstractmethod
-    def _solve_at(self, samples: TwoSamples) -> tuple[Solution, Array]:
+    def _solve_at(
+        self, samples: TwoSamples, deadline: Deadline
+    ) -> tuple[Solution, Array]:
         """Return the solution at `gamma_` and `regularization_`, and coefficients."""
 
     @abstractmethod
@@ -67,13 +70,13 @@ class LeastSquaresWeights(WeightEstimator):
             "relative", self._share_of_target(), low=0.0, high=1.0, closed="left"
         )
 
-    def _fit(self, samples: TwoSamples) -> Fitted:
+    def _fit(self, samples: TwoSamples, deadline: Deadline) -> Fitted:
         self.__dict__.pop("cv_results_", None)
         distinct = _without_repeats(samples)
         seed = self._seed()
         self.centers_ = all_or_few(distinct, self.n_centers, seed)
-        self._choose(distinct, seed)
-        solution, self.coef_ = self._solve_at(distinct)
+        self._choose(distinct, seed, deadline)
+        solution, self.coef_ = self._solve_at(distinct, deadline)
         return Fitted(
             solution,
             self._weigh(samples.source),
@@ -88,7 +91,7 @@ class LeastSquaresWeights(WeightEstimator):
     def _chosen(self) -> dict[str, Any]:
         return {"gamma": self.gamma_, "regularization": self.regularization_}
 
-    def _choose(self, samples: TwoSamples, seed: int) -> None:
+    def _choose(self, samples: TwoSamples, seed: int, deadline: Deadline) -> None:
         """Set `gamma_` and `regularization_`, by held-out rows where asked to."""
         n, m = samples.source.shape[0], samples.target.shape[0]
         # One row has no distances; scaled columns have a width of one.
@@ -126,7 +129,7 @@ class LeastSquaresWeights(WeightEstimator):
             self._share_of_target(),
             gammas,
             n_admissible,
-            self._deadline_,
+            deadline,
             n_covering,
         )
 

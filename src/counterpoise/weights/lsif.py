@@ -150,7 +150,9 @@ class LSIF(LeastSquaresWeights):
         self.force = force
         self.random_state = random_state
 
-    def _solve_at(self, samples: TwoSamples) -> tuple[Solution, Array]:
+    def _solve_at(
+        self, samples: TwoSamples, deadline: Deadline
+    ) -> tuple[Solution, Array]:
         moments = Moments.of(samples, self.centers_, self.gamma_)
         programme = PenaltyPath(moments.source, moments.mean)
         penalty = self.regularization_
@@ -159,7 +161,7 @@ class LSIF(LeastSquaresWeights):
                 f"regularization must be below {programme.start:.6g}, from which on "
                 f"every coefficient is zero, got {penalty}"
             )
-        watch = _Watch(self.callback, self._deadline_)
+        watch = _Watch(self.callback, deadline)
         began = time.perf_counter()
         self.path_: SolutionPath | None = None
         ended = "proved"

@@ -21,6 +21,7 @@ from counterpoise.samples.median_width import median_gamma
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import Matrix, check_choice, check_number
 from counterpoise.weights.base import Fitted, WeightEstimator
+from counterpoise.weights.deadline import Deadline
 from counterpoise.weights.kernel_means import (
     BUDGET,
     HIDDEN,
@@ -201,13 +202,13 @@ class KMM(WeightEstimator):
     def _chosen(self) -> dict[str, Any]:
         return {"gamma": self.gamma_, "ridge": self.ridge_}
 
-    def _fit(self, samples: TwoSamples) -> Fitted:
+    def _fit(self, samples: TwoSamples, deadline: Deadline) -> Fitted:
         if self.gamma == "median":
             self.gamma_ = median_gamma(samples.target, samples.target_share)
         else:
             self.gamma_ = float(self.gamma)
         means = kernel_means(samples, self.gamma_, self.tol)
-        solution = self._match(means, samples)
+        solution = self._match(means, samples, deadline)
         ratio = np.clip(solution.x / samples.source_share, 0.0, self.bound)
         self._extension_ = extended(
             means, samples, solution.x, self.ridge_, self.gamma_, self.bound
@@ -219,7 +220,9 @@ class KMM(WeightEstimator):
     def _weigh(self, X: Matrix) -> Array:
         return self._extension_.at(X)
 
-    def _match(self, means: KernelMeans, samples: TwoSamples) -> Solution:
+    def _match(
+        self, means: KernelMeans, samples: TwoSamples, deadline: Deadline
+    ) -> Solution:
         """Solve at the ridge that is given or chosen, and say how well it matches."""
         share = samples.source_share
         domain = CappedSimplex(len(share), self.bound * share, 1.0, self.slack or 0.0)
@@ -236,14 +239,16 @@ class KMM(WeightEstimator):
 
         def quadratic(ridge: float, x: Array | None = None) -> Solution:
             solver = _quadratic_solver(means, len(share), ridge)
-            return self._search(problem(ridge), solver, x)
+            return self._search(problem(ridge), solver, deadline, x)
 
         if self.ridge == "auto":
             self.ridge_, solution = _at_the_floor(quadratic, means, counts)
         else:
             self.ridge_ = float(self.ridge)
         if self.solver in ("frank-wolfe", "pairwise"):
-            solution = self._search(*_by_vertices(problem(self.ridge_), self.solver))
+            solution = self._search(
+                *_by_vertices(problem(self.ridge_), self.solver), deadline
+            )
         elif self.ridge != "auto":
             solution = quadratic(self.ridge_)
         squared, floor = _noise(means, counts, solution.x)
@@ -252,13 +257,18 @@ class KMM(WeightEstimator):
         return solution
 
     def _search(
-        self, problem: MeanMatching, solver: Solver, x: Array | None = None
+        self,
+        problem: MeanMatching,
+        solver: Solver,
+        deadline: Deadline,
+        x: Array | None = None,
     ) -> Solution:
         """Solve a problem whose certificate may be out of reach."""
         if problem.error(problem.start()) <= HIDDEN * self.tol * problem.scale:
-            return self._solve(problem, solver, x)
+            return self._solve(problem, solver, x, deadline=deadline)
         # What a factor hides no step can find: search without, and prove with it.
-        found = self._solve(replace(problem, residual=None, outside=0.0), solver, x)
+        visible = replace(problem, residual=None, outside=0.0)
+        found = self._solve(visible, solver, x, deadline=deadline)
         return replace(found, certificate=problem.certify(found.x))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from counterpoise.numerics.arrays import Array
+from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.folds import N_FOLDS, folds
 from counterpoise.samples.two_samples import TwoSamples
 
@@ -96,8 +96,16 @@ def falls_short(candidate: HeldOut, rival: HeldOut, samples: TwoSamples) -> bool
     return behind > 3.0 * _error(rival, candidate, samples)
 
 
+def folds_of_both(samples: TwoSamples, seed: int) -> tuple[Indices, Indices]:
+    """Return the fold of every row of both samples, five in all."""
+    return (
+        folds(samples.source, N_FOLDS, seed),
+        folds(samples.target, N_FOLDS, seed + 1),
+    )
+
+
 def out_of_fold(
-    refit: Callable[[TwoSamples], Any],
+    refit: Callable[[TwoSamples], Callable[[Any], Array]],
     samples: TwoSamples,
     source: Any,
     source_share: Array,
@@ -106,7 +114,8 @@ def out_of_fold(
 ) -> float:
     """Return the two-sided score with every target row left out of its own fit.
 
-    `source` are held-out source rows; the fits use the source of `samples`.
+    `source` are held-out source rows; the fits use the source of `samples`, and `refit`
+    returns how each of them weighs rows.
     """
     m = samples.target.shape[0]
     n_folds = min(N_FOLDS, m)
@@ -116,11 +125,11 @@ def out_of_fold(
     everything = np.arange(samples.source.shape[0])
     total = 0.0
     for k in range(n_folds):
-        fitted = refit(samples.take(everything, fold != k))
+        weigh = refit(samples.take(everything, fold != k))
         share = samples.target_share[fold == k]
         part = two_sided_score(
-            fitted.weigh(samples.target[fold == k]),
-            fitted.weigh(source),
+            weigh(samples.target[fold == k]),
+            weigh(source),
             share / share.sum(),
             source_share,
             least,

@@ -90,7 +90,7 @@ def run(options: argparse.Namespace) -> int:
         steps.begin(_ESTIMATING)
         performance = estimate(model, pair, options)
         record = Record.of(
-            diagnose(pair.table, pair.table_target, random_state=options.seed),
+            diagnose(pair.samples, None, random_state=options.seed),
             performance,
             data=data_of(pair),
             reproduce=reproduced_by(options),

@@ -58,6 +58,7 @@ def run(options: argparse.Namespace) -> int:
     from counterpoise.cli.record import data_of, reproduced_by
     from counterpoise.cli.writing import check_table, write_columns, write_file
     from counterpoise.report.record import Record
+    from counterpoise.samples.as_read import SamplesAsRead
 
     conditions = ending.prepare(options, WEIGHT_NUMBERS, [options.out])
     check_table(options.out, force=options.force)
@@ -70,7 +71,8 @@ def run(options: argparse.Namespace) -> int:
         weighter = weighters.build(
             options.weighter, force=options.despite_no_overlap, seed=options.seed
         )
-        weighter.fit(pair.samples.source, X_target=pair.samples.target)
+        samples = SamplesAsRead.of_tables(pair.table, pair.table_target)
+        weighter.fit(samples.source, X_target=samples.target)
         record = Record.of(
             weighter,
             data=data_of(pair),

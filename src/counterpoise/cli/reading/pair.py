@@ -80,7 +80,8 @@ class Pair:
     @cached_property
     def samples(self) -> SamplesAsRead:
         """Both samples as read, for all that is not the estimator."""
-        return SamplesAsRead.read(self.table, self.table_target)
+        given = self.X, (self.X_target,)
+        return SamplesAsRead.of_tables(self.table, self.table_target, given)
 
     def crowded(self, most: int) -> list[str]:
         """Return the columns of categories that have more than so many."""

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from counterpoise.diagnosis.words import NEARLY_ALL
 from counterpoise.report.figures.canvas import (
     BLUE,
     FIGURE_HEIGHT,
@@ -24,7 +25,6 @@ from counterpoise.report.wording import (
 )
 
 # A share of the difference that is as good as all of it.
-_NEARLY_ALL = 0.95
 
 
 def draw_roc(ax: Any, overlap: dict[str, Any]) -> Any:
@@ -169,7 +169,7 @@ def _spectrum_told(spectrum: dict[str, Any]) -> list[Sentence]:
         )
     )
     direction = spectrum.get("direction") or []
-    if direction and removable < _NEARLY_ALL:
+    if direction and removable < NEARLY_ALL:
         told.append(
             sentence(
                 "What is left lies mostly along {} ({} of that direction), where the "
