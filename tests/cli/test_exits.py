@@ -15,7 +15,7 @@ from counterpoise.cli.exits import Stop, code_of
 from counterpoise.cli.options import completed
 from counterpoise.learners.bins import QuantileBins
 from counterpoise.numerics.arrays import finite_array
-from counterpoise.samples.encoding import as_numbers
+from counterpoise.tables.encoding import as_numbers
 from counterpoise.validation import (
     InvalidInput,
     NoOverlapError,

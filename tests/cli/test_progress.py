@@ -13,6 +13,7 @@ from counterpoise.cli.notices import Cell, Notice
 from counterpoise.cli.progress import Steps, followed
 from counterpoise.cli.terminal import Block, show
 from counterpoise.engine.progress import announce
+from counterpoise.report.wording import for_a_person
 
 ESCAPE = "\x1b"
 
@@ -116,4 +117,4 @@ def test_the_plan_of_the_job_is_what_its_steps_were(run, tables, tmp_path, monke
         )
         assert code == 0
         done = [line.split(": ")[0] for line in err.splitlines() if line.endswith(" s")]
-        assert tuple(done) == plans.pop()
+        assert done == [for_a_person(step) for step in plans.pop()]

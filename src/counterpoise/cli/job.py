@@ -30,7 +30,7 @@ ESTIMATING = "estimating the score on the target"
 RECORDING = "writing the record"
 WRITING = "writing the files"
 # Folds of the estimate; where rows are many, fewer leave enough of them to fit to.
-N_FOLDS, FEW_FOLDS, MANY_ROWS = 5, 3, 20_000
+ESTIMATE_FOLDS, FEWER_FOLDS, ROWS_OF_FEWER_FOLDS = 5, 3, 20_000
 
 
 def do(options: Namespace, *, estimates: bool) -> int:
@@ -122,14 +122,14 @@ def _done(
         )
     )
     try:
-        model.fit(pair.X, pair.y, X_target=(pair.X_target,))
+        model.fit(pair.X, pair.y, X_target=pair.samples)
     except NoOverlapError:
         return pair, _diagnosis(model, pair, options.seed), None
     if not estimates:
         return pair, model, None
     steps.begin(ESTIMATING)
     # The rows are those of the fit: each is asked about by a model without it.
-    n_folds = FEW_FOLDS if len(pair.X) > MANY_ROWS else N_FOLDS
+    n_folds = FEWER_FOLDS if len(pair.X) > ROWS_OF_FEWER_FOLDS else ESTIMATE_FOLDS
     cv = n_folds if options.time is None else "blocks"
     return pair, model, estimate(model, pair, options, cv=cv)
 
@@ -141,7 +141,7 @@ def _diagnosis(model: Any, pair: Pair, seed: int) -> Any:
         return found
     from counterpoise.diagnosis import diagnose
 
-    return diagnose(pair.X, pair.X_target, random_state=seed)
+    return diagnose(pair.samples, None, random_state=seed)
 
 
 def _model_files(options: Namespace, pair: Pair, model: Any) -> dict[str, Write]:

@@ -95,7 +95,7 @@ def estimate(model: Any, pair: Pair, options: Namespace, *, cv: Any = None) -> A
         model,
         pair.X,
         pair.y,
-        (pair.X_target,),
+        pair.samples,
         metrics=None if options.metric is None else [options.metric],
         level=options.level,
         weighter="model" if weighed else "auto",

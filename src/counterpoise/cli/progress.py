@@ -10,6 +10,7 @@ from typing import Any, TextIO
 from counterpoise.cli.exits import one_line
 from counterpoise.cli.notices import Notice
 from counterpoise.engine.progress import heard_by
+from counterpoise.report.wording import for_a_person
 
 
 class Steps:
@@ -48,7 +49,8 @@ class Steps:
         self._step, self._since = what, time.perf_counter()
         self._cpu_since = time.process_time()
         if self._bar is not None:
-            self._bar.update(self._task, description=what, refresh=True)
+            said = for_a_person(what)
+            self._bar.update(self._task, description=said, refresh=True)
 
     def end(self) -> None:
         """End the step that is going on, if one is."""
@@ -61,11 +63,13 @@ class Steps:
         if self._bar is not None:
             self._bar.advance(self._task)
         elif not self._quiet:
-            print(f"{self._step}: {passed:.1f} s", file=self._stream, flush=True)
+            said = f"{for_a_person(self._step)}: {passed:.1f} s"
+            print(said, file=self._stream, flush=True)
         self._step = None
 
     def notice(self, notice: str | Notice) -> None:
         """Say something that the user should know, once."""
+        is_ours = isinstance(notice, str)
         if isinstance(notice, str):
             notice = Notice(notice)
         text = one_line(notice.told)
@@ -74,10 +78,11 @@ class Steps:
         self._said[text] = one_line(notice.recorded)
         if self._quiet:
             return
+        said = f"note: {for_a_person(text) if is_ours else text}"
         if self._bar is not None:
-            self._bar.console.print(f"note: {text}", markup=False, highlight=False)
+            self._bar.console.print(said, markup=False, highlight=False)
         else:
-            print(f"note: {text}", file=self._stream, flush=True)
+            print(said, file=self._stream, flush=True)
 
     @property
     def notices(self) -> tuple[str, ...]:

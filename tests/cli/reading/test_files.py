@@ -10,7 +10,14 @@ import pytest
 
 from counterpoise.cli.exits import BadData
 from counterpoise.cli.reading.files import read_file
+from counterpoise.cli.reading.frames import frame_of
+from counterpoise.cli.reading.pair import table_of
 from counterpoise.cli.reading.typed_columns import kind_of, typed
+
+
+def series_of(file, name, kind):
+    """A column of a file as the estimator sees it."""
+    return frame_of(table_of(file, {name: kind}), {name: kind})[name]
 
 
 def written(tmp_path, content, name="t.csv"):
@@ -94,7 +101,7 @@ def test_the_separator_is_found_and_values_are_those_of_pandas(
     kinds = {name: kind_of(table, name) for name in table.names}
     assert kinds == {"n": "numbers", "i": "numbers", "s": "categories", "d": "dates"}
     for name, kind in kinds.items():
-        ours = typed(table, name, kind)
+        ours = series_of(table, name, kind)
         assert (ours.isna() == theirs[name].isna()).all()
         there = ours.notna()
         assert (ours[there] == theirs[name][there]).all()
@@ -117,7 +124,7 @@ def test_an_index_without_a_name_is_left_out_and_said(tmp_path):
 
 def test_codes_that_are_read_as_categories_keep_their_zeros(tmp_path):
     path = written(tmp_path, "zip\n01234\n00001\n")
-    texts = typed(read_file(path, as_text=["zip"]), "zip", "categories")
+    texts = series_of(read_file(path, as_text=["zip"]), "zip", "categories")
     assert texts.tolist() == ["01234", "00001"]
 
 
@@ -126,9 +133,11 @@ def test_a_code_is_the_same_category_from_whole_numbers_and_from_text(tmp_path):
         pa.table({"i": [7, 8], "f": [7.0, None], "s": ["7", "8"]}), tmp_path / "t.pq"
     )
     table = read_file(tmp_path / "t.pq")
-    found = [typed(table, name, "categories").tolist()[0] for name in ("i", "f", "s")]
+    found = [
+        series_of(table, name, "categories").tolist()[0] for name in ("i", "f", "s")
+    ]
     assert found == ["7", "7", "7"]
-    assert typed(table, "f", "categories").isna().tolist() == [False, True]
+    assert series_of(table, "f", "categories").isna().tolist() == [False, True]
 
 
 def test_every_parquet_type_of_numbers_dates_and_strings_is_read(tmp_path):
@@ -149,16 +158,16 @@ def test_every_parquet_type_of_numbers_dates_and_strings_is_read(tmp_path):
     table = read_file(tmp_path / "t.parquet")
     firsts = {"small": 1, "half": 1.5, "flag": 1, "exact": 1, "took": 1.5, "at": 3600}
     for name, first in firsts.items():
-        values = typed(table, name, "numbers").to_numpy()
+        values = series_of(table, name, "numbers").to_numpy()
         assert values.dtype == np.float64
         assert values[0] == first
         assert np.isnan(values[1])
     for name, hour in {"zoned": 12, "day": 0}.items():
         assert kind_of(table, name) == "dates"
-        assert typed(table, name, "dates").dt.hour[0] == hour
+        assert series_of(table, name, "dates").dt.hour[0] == hour
     for name in ("word", "long"):
         assert kind_of(table, name) == "categories"
-        assert typed(table, name, "categories").tolist()[0] == "a"
+        assert series_of(table, name, "categories").tolist()[0] == "a"
 
 
 def test_parquet_is_read_by_one_thread(tmp_path, monkeypatch):

@@ -11,7 +11,7 @@ from counterpoise.cli.exits import FINE
 from counterpoise.cli.options import add_command, completed
 
 _SOURCE, _TARGET, _TRUTH = "trial.csv", "clinic.csv", "truth.csv"
-_TABLES = (_SOURCE, _TARGET, _TRUTH)
+_DEMO_TABLES = (_SOURCE, _TARGET, _TRUTH)
 # A measurement that is not always taken, and how often not.
 _GAPS = {"glucose": 0.1, "triglycerides": 0.05}
 _NAMES = {
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     again = _has_tables(tables)
     if not again:
         remedy = "no demo made it, take another folder"
-        for folder, names in ((options.out, FILES), (tables, _TABLES)):
+        for folder, names in ((options.out, FILES), (tables, _DEMO_TABLES)):
             check_folder(folder, names, force=False, remedy=remedy)
     n, m = write_tables(tables, force=again)
     chosen = {
@@ -126,8 +126,8 @@ def _has_tables(folder: Path) -> bool:
 
     with TemporaryDirectory() as made:
         write_tables(Path(made), force=False)
-        same, _, _ = filecmp.cmpfiles(made, folder, _TABLES, shallow=False)
-    return len(same) == len(_TABLES)
+        same, _, _ = filecmp.cmpfiles(made, folder, _DEMO_TABLES, shallow=False)
+    return len(same) == len(_DEMO_TABLES)
 
 
 def _tell_truth(out: Path, tables: Path) -> None:

@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
         for notice in pair.notices:
             steps.notice(notice)
         steps.begin(_DIAGNOSING)
-        diagnosis = diagnose(pair.X, pair.X_target, random_state=options.seed)
+        diagnosis = diagnose(pair.table, pair.table_target, random_state=options.seed)
         record = Record.of(
             diagnosis,
             data=data_of(pair),

@@ -55,11 +55,11 @@ def run(options: argparse.Namespace) -> int:
     from counterpoise.cli.performance import check_metric, check_metric_of, estimate
     from counterpoise.cli.progress import followed
     from counterpoise.cli.reading.pair import read_pair
-    from counterpoise.cli.reading.typed_columns import CATEGORIES, NUMBERS
     from counterpoise.cli.record import data_of, reproduced_by
     from counterpoise.diagnosis import diagnose
     from counterpoise.report.record import Record
     from counterpoise.samples.overlap import NO_OVERLAP
+    from counterpoise.tables.kinds import CATEGORIES, NUMBERS
 
     conditions = ending.prepare(options, SCORE_NUMBERS)
     check_metric(options.metric)
@@ -90,7 +90,7 @@ def run(options: argparse.Namespace) -> int:
         steps.begin(_ESTIMATING)
         performance = estimate(model, pair, options)
         record = Record.of(
-            diagnose(pair.X, pair.X_target, random_state=options.seed),
+            diagnose(pair.samples, None, random_state=options.seed),
             performance,
             data=data_of(pair),
             reproduce=reproduced_by(options),

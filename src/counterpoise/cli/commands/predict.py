@@ -95,7 +95,7 @@ def read_for_model(model: Any, path: Path) -> TableFile:
     """Return a table, read as the model wants its columns."""
     from counterpoise.cli.estimators import kinds_of
     from counterpoise.cli.reading.files import read_file
-    from counterpoise.cli.reading.typed_columns import CATEGORIES
+    from counterpoise.tables.kinds import CATEGORIES
 
     kinds = kinds_of(model) or {}
     return read_file(path, as_text=[k for k, v in kinds.items() if v == CATEGORIES])
@@ -104,8 +104,10 @@ def read_for_model(model: Any, path: Path) -> TableFile:
 def frame_for_model(model: Any, table: TableFile) -> Any:
     """Return the model's columns of a table, in the model's order."""
     from counterpoise.cli.estimators import kinds_of
-    from counterpoise.cli.reading.pair import frame_of
-    from counterpoise.cli.reading.typed_columns import NOTHING, NUMBERS, kind_of
+    from counterpoise.cli.reading.frames import frame_of
+    from counterpoise.cli.reading.pair import table_of
+    from counterpoise.cli.reading.typed_columns import EMPTY, kind_of
+    from counterpoise.tables.kinds import NUMBERS
 
     names = getattr(model, "feature_names_in_", None)
     if names is None:
@@ -117,5 +119,5 @@ def frame_for_model(model: Any, table: TableFile) -> Any:
     kinds = kinds_of(model)
     if kinds is None:
         found = {str(name): kind_of(table, str(name)) for name in names}
-        kinds = {k: NUMBERS if v == NOTHING else v for k, v in found.items()}
-    return frame_of(table, kinds)
+        kinds = {k: NUMBERS if v == EMPTY else v for k, v in found.items()}
+    return frame_of(table_of(table, kinds), kinds)

@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
     from counterpoise.cli.record import data_of, reproduced_by
     from counterpoise.cli.writing import check_table, write_columns, write_file
     from counterpoise.report.record import Record
-    from counterpoise.tables.encoding import as_numbers
+    from counterpoise.samples.as_read import SamplesAsRead
 
     conditions = ending.prepare(options, WEIGHT_NUMBERS, [options.out])
     check_table(options.out, force=options.force)
@@ -68,11 +68,11 @@ def run(options: argparse.Namespace) -> int:
         for notice in pair.notices:
             steps.notice(notice)
         steps.begin(_WEIGHING)
-        X, X_target = as_numbers(pair.X, pair.X_target)
         weighter = weighters.build(
             options.weighter, force=options.despite_no_overlap, seed=options.seed
         )
-        weighter.fit(X, X_target=X_target)
+        samples = SamplesAsRead.of_tables(pair.table, pair.table_target)
+        weighter.fit(samples.source, X_target=samples.target)
         record = Record.of(
             weighter,
             data=data_of(pair),

@@ -11,13 +11,12 @@ from counterpoise.cli.exits import BadData
 from counterpoise.cli.notices import Notice
 from counterpoise.cli.reading.files import TableFile
 from counterpoise.cli.reading.typed_columns import (
-    CATEGORIES,
-    DATES,
-    NOTHING,
+    EMPTY,
     kind_of,
     typed,
 )
 from counterpoise.numerics.arrays import Indices
+from counterpoise.tables.kinds import CATEGORIES, DATES
 
 AUTO, CLASSIFICATION, REGRESSION = "auto", "classification", "regression"
 
@@ -66,20 +65,20 @@ def read_labels(
     """
     kind = kind_of(table, name)
     where = f"{table.path}, column {name!r}"
-    if kind == NOTHING:
+    if kind == EMPTY:
         raise BadData(f"{where} (the label) has no value in any row")
     if kind == DATES:
         raise BadData(f"{where} (the label) holds dates: neither classes nor numbers")
     if name in categorical or (known is not None and known.dtype.kind == "U"):
         kind = CATEGORIES
     column = typed(table, name, kind)
-    rows = np.flatnonzero(column.notna().to_numpy())
-    values = column.to_numpy()[rows]
+    rows = np.flatnonzero(~column.missing)
+    values = column.values[rows]
     notices: tuple[Notice, ...] = ()
     if kind == CATEGORIES:
         if task == REGRESSION:
             raise BadData(f"{where} (the label) holds strings: no numbers to predict")
-        values, task = values.astype(str), CLASSIFICATION
+        values, task = np.array(column.categories)[values], CLASSIFICATION
     elif task == AUTO:
         task = task_of(values)
         notices = _told(name, values, task)
