@@ -11,7 +11,8 @@ from sklearn.utils import check_random_state
 from counterpoise.evaluation.answers import Answers
 from counterpoise.evaluation.metrics import is_classifier
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.numerics.kernels import median_distance, rbf
+from counterpoise.numerics.distances import median_distance
+from counterpoise.numerics.kernel import Kernel
 from counterpoise.samples.as_read import SamplesAsRead
 from counterpoise.samples.scaling import pooled_scale, scale_columns
 from counterpoise.samples.two_samples import TwoSamples
@@ -113,10 +114,10 @@ def which_rows_to_label(
 
 def _left(seen: Array, open_rows: Array, gamma: float, noise: float) -> Array:
     """Return the covariance of the candidates, given labels of the source rows."""
-    across = rbf(seen, open_rows, gamma)
-    within = rbf(seen, seen, gamma)
+    kernel = Kernel("rbf", gamma)
+    across, within = kernel.matrix(seen, open_rows), kernel.matrix(seen, seen)
     within[np.diag_indices_from(within)] += noise
-    return rbf(open_rows, open_rows, gamma) - across.T @ cho_solve(
+    return kernel.matrix(open_rows, open_rows) - across.T @ cho_solve(
         cho_factor(within), across
     )
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from counterpoise.convex import solve
-from counterpoise.convex.solvers.discrepancy import best_solver
+from counterpoise.convex.spectral.solvers import best_solver
 from counterpoise.numerics.arrays import Array
+from counterpoise.numerics.kernel import Kernel
 from counterpoise.samples.discrepancy_problem import pose_discrepancy
-from counterpoise.samples.hypotheses import Hypotheses
 from counterpoise.samples.moment_pair import CONSTANT, DiscrepancySpectrum, MomentPair
 from counterpoise.samples.scaling import pooled_scale, scale_columns
 from counterpoise.samples.two_samples import TwoSamples
@@ -104,7 +104,7 @@ def reweighting_of(samples: TwoSamples, names: Sequence[str]) -> Reweighting | N
     if n_columns > COLUMNS_LOOKED_AT:
         return None
     samples = _standardized(samples)
-    hypotheses = Hypotheses("linear", constant=True)
+    hypotheses = Kernel("linear", constant=1.0)
     pair = MomentPair.of(hypotheses, samples.source, samples.target, tuple(names))
 
     def spectrum(ratio: Array) -> DiscrepancySpectrum:

@@ -1,6 +1,6 @@
 """Facts about two samples that several rooms need."""
 
-from counterpoise.samples.discrepancy import discrepancy, discrepancy_spectrum
+from counterpoise.samples.discrepancy_measure import discrepancy, discrepancy_spectrum
 from counterpoise.samples.domain_score import DomainScore, domain_score
 from counterpoise.samples.effective_size import clip, effective_sample_size, flatten
 from counterpoise.samples.measures import MMD, domain_auc, mmd
