@@ -24,8 +24,6 @@ from counterpoise.report.wording import (
     share,
 )
 
-# A share of the difference that is as good as all of it.
-
 
 def draw_roc(ax: Any, overlap: dict[str, Any]) -> Any:
     """Draw the share of target rows found against that of source rows mistaken."""
