@@ -20,6 +20,7 @@ from counterpoise.report.wording import (
     Sentence,
     figures,
     joined,
+    lines,
     sentence,
     share,
 )
@@ -46,9 +47,7 @@ def roc_drawing(record: Record) -> Drawing | None:
     if overlap is None or not overlap.get("roc"):
         return None
     roc = overlap["roc"]
-    rows = [
-        (share(a), share(b)) for a, b in zip(roc["source"], roc["target"], strict=True)
-    ]
+    rows = lines((share, roc["source"]), (share, roc["target"]))
     return Drawing(
         "roc",
         "Can a model tell new rows from training rows?",
