@@ -1,8 +1,8 @@
 """Sentences with numbers and names in them, for the page and for text alike."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
@@ -16,6 +16,19 @@ LONGEST_COMMAND = 4_000
 NARROW = "\N{NO-BREAK SPACE}"
 # And so do the parts of a date.
 HYPHEN = "\N{NON-BREAKING HYPHEN}"
+# Records and the API speak of source and target; a person's screen of training and new
+# data, which are plural.
+_OF_THE_SCREEN = (
+    (re.compile(r"(\d+) source and (\d+) target rows"), r"\1 training and \2 new rows"),
+    (re.compile(r"\bthe target is\b"), "the new data are"),
+    (re.compile(r"\bthe source is\b"), "the training data are"),
+    (re.compile(r"\bthe target lies\b"), "the new data lie"),
+    (re.compile(r"\bthe source says\b"), "the training data say"),
+    (re.compile(r"\btarget rows\b"), "new rows"),
+    (re.compile(r"\bsource rows\b"), "training rows"),
+    (re.compile(r"\bthe target\b"), "the new data"),
+    (re.compile(r"\bthe source\b"), "the training data"),
+)
 _PERCENT = re.compile(r"(?<=\d) (?=%)")
 
 
@@ -26,14 +39,14 @@ class Number:
     value: float
     text: str
     path: str = ""
+    exact: str = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # In the fewest digits that give the value back.
+        object.__setattr__(self, "exact", repr(self.value))
 
     def __str__(self) -> str:
         return self.text
-
-    @property
-    def exact(self) -> str:
-        """The value in the fewest digits that give it back."""
-        return repr(self.value)
 
 
 @dataclass(frozen=True)
@@ -45,9 +58,13 @@ class Name:
 
     text: str
     longest: int = LONGEST_NAME
+    shown: str = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shown", readable(self.text, self.longest))
 
     def __str__(self) -> str:
-        return readable(self.text, self.longest)
+        return self.shown
 
 
 @dataclass(frozen=True)
@@ -85,6 +102,7 @@ class Link:
 Part = str | Number | Name | Command | Link
 Sentence = tuple[Part, ...]
 Cell = Part | None
+Show = Callable[[float], Number]
 
 
 def sentence(template: str, *parts: Any) -> Sentence:
@@ -106,6 +124,24 @@ def sentence(template: str, *parts: Any) -> Sentence:
 def told(words: Sequence[Part]) -> str:
     """Return a sentence as plain text."""
     return "".join(str(part) for part in words)
+
+
+def for_a_person(words: str) -> str:
+    """Return words of a record in the vocabulary of the screen.
+
+    Examples
+    --------
+    >>> for_a_person("the target is distributed like the source")
+    'the new data are distributed like the training data'
+    >>> for_a_person("weighing the source rows")
+    'weighing the training rows'
+    """
+    # What is quoted is somebody's own name.
+    parts = re.split(r"('[^']*'|\"[^\"]*\")", words)
+    for k in range(0, len(parts), 2):
+        for pattern, said in _OF_THE_SCREEN:
+            parts[k] = pattern.sub(said, parts[k])
+    return "".join(parts)
 
 
 def joined(sentences: Sequence[Sentence], between: str = " ") -> Sentence:
@@ -132,7 +168,24 @@ def readable(text: str, longest: int = LONGEST_NAME) -> str:
         return "(no name)"
     if not text.strip(" "):
         return f"({len(text)} space{'s' if len(text) > 1 else ''})"
+    if len(text) <= longest and text.isprintable():
+        return text
     return printable(text, longest)
+
+
+def lines(*columns: tuple[Show, Sequence[float | None]]) -> list[tuple[Cell, ...]]:
+    """Return the rows of a table from its columns, each shown in its own way.
+
+    Examples
+    --------
+    >>> [[str(cell) for cell in row] for row in lines((brief, [0.5]), (whole, [3]))]
+    [['0.5', '3']]
+    """
+    shown = (
+        [None if value is None else show(value) for value in values]
+        for show, values in columns
+    )
+    return list(zip(*shown, strict=True))
 
 
 def share(value: float, path: str = "") -> Number:

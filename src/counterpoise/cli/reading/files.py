@@ -6,15 +6,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from counterpoise.cli.csv_faults import (
+from counterpoise.cli.exits import BadData, WrongUse, listed
+from counterpoise.cli.notices import Notice
+from counterpoise.cli.reading.csv_faults import (
     check_header,
     delimiter_of,
     line_of_row,
     raise_encoding_fault,
     raise_ragged_line,
 )
-from counterpoise.cli.exits import BadData, WrongUse, listed, one_line
-from counterpoise.cli.notices import Notice
+from counterpoise.cli.terminal import one_line
 
 # What stands for a missing value, as in pandas.
 _MISSING = (
@@ -26,7 +27,7 @@ _WORKBOOK, _PARQUET = b"PK\x03\x04", b"PAR1"
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class TableFile:
     """A file's columns, as they were stored.
 
     Attributes
@@ -72,7 +73,7 @@ class Table:
             )
 
 
-def read_table(path: str | Path, *, as_text: Collection[str] = ()) -> Table:
+def read_file(path: str | Path, *, as_text: Collection[str] = ()) -> TableFile:
     """Return the columns of a CSV or Parquet file.
 
     Parameters
@@ -96,7 +97,7 @@ def read_table(path: str | Path, *, as_text: Collection[str] = ()) -> Table:
         columns, notices = _read_csv(path, as_text)
     if columns.num_rows == 0:
         raise BadData(f"{path} has no rows")
-    return Table(path, columns, _sha256(path), start != _PARQUET, notices)
+    return TableFile(path, columns, _sha256(path), start != _PARQUET, notices)
 
 
 def _start_of(path: Path) -> bytes:

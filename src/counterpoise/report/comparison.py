@@ -9,7 +9,7 @@ from counterpoise.report.figures.drawing import DataTable
 from counterpoise.report.metric_names import metric_in_words
 from counterpoise.report.page import environment
 from counterpoise.report.record import Record
-from counterpoise.report.text import plain_text, text_table
+from counterpoise.report.text import TEXT_WIDTH, plain_text, text_table
 from counterpoise.report.titled_table import TitledTable
 from counterpoise.report.verdict import Verdict, verdict_of
 from counterpoise.report.wording import (
@@ -24,14 +24,14 @@ from counterpoise.report.wording import (
 )
 
 # Columns that are listed, those whose shift has changed most.
-_LISTED = 25
-_WIDTH, _CELL = 80, 44
-_SHARES = {
+_COLUMNS_COMPARED = 25
+_COMPARED_CELL = 44
+_SHARES_OF = {
     "shift.covered": "new data covered by training data",
     "weights.effective_share": "effective size, share of the rows",
     "weights.share_of_top_percent": "weight on the heaviest 1 % of the rows",
 }
-_NUMBERS = {
+_FIGURES_OF = {
     "shift.auc": "how well the samples are told apart (AUC)",
     "shift.mmd": "maximum mean discrepancy",
     "balance.largest_before": "largest difference of a column",
@@ -40,7 +40,7 @@ _NUMBERS = {
     "model.exponent": "power of the weights used",
     "model.mixing": "share of the weights used",
 }
-_COUNTS = {
+_COUNTS_OF = {
     "data.source.rows": "training rows",
     "data.target.rows": "new rows",
     "weights.effective_size": "effective sample size",
@@ -77,11 +77,11 @@ class Comparison:
     def _lines(self) -> Iterator[str]:
         for name, verdict in zip(self.names, self.verdicts, strict=True):
             told = f"{readable(name)}: {verdict.title}"
-            yield textwrap.fill(told, _WIDTH, subsequent_indent="  ")
+            yield textwrap.fill(told, TEXT_WIDTH, subsequent_indent="  ")
         for table in self.tables:
             yield ""
             yield table.title
-            yield from text_table(table.data, _CELL)
+            yield from text_table(table.data, _COMPARED_CELL)
 
 
 def compare(
@@ -123,7 +123,11 @@ def _numbers(
     first: Record, second: Record, names: tuple[str, str]
 ) -> TitledTable | None:
     rows: list[tuple[Cell, ...]] = []
-    for paths, show in ((_COUNTS, count), (_SHARES, share), (_NUMBERS, figures)):
+    for paths, show in (
+        (_COUNTS_OF, count),
+        (_SHARES_OF, share),
+        (_FIGURES_OF, figures),
+    ):
         for path, told in paths.items():
             a, b = first.at(path), second.at(path)
             if a is None and b is None:
@@ -182,11 +186,13 @@ def _columns(
     )
     rows = tuple(
         (Name(name), *_pair(effects[0].get(name), effects[1].get(name), figures))
-        for name in every[:_LISTED]
+        for name in every[:_COLUMNS_COMPARED]
     )
     note = ""
-    if len(every) > _LISTED:
-        note = f"The {_LISTED} columns of {len(every):,} that have changed most."
+    if len(every) > _COLUMNS_COMPARED:
+        note = (
+            f"The {_COLUMNS_COMPARED} columns of {len(every):,} that have changed most."
+        )
     return TitledTable(
         "columns",
         "Column by column",

@@ -6,7 +6,7 @@ from typing import Any
 
 from counterpoise.cli.exits import BadData, Stop, listed
 from counterpoise.cli.options import add_command
-from counterpoise.cli.tables import Table
+from counterpoise.cli.reading.files import TableFile
 
 _OPTIONS = (
     "model",
@@ -17,6 +17,12 @@ _OPTIONS = (
     "config",
     "force",
     "quiet",
+)
+
+_READING, _PREDICTING, _WRITING = _PLAN = (
+    "reading the model and the table",
+    "predicting",
+    "writing the predictions",
 )
 
 
@@ -41,27 +47,30 @@ def run(options: argparse.Namespace) -> int:
     from counterpoise.cli.progress import followed
     from counterpoise.cli.terminal import show
     from counterpoise.cli.writing import check_table, write_columns, write_file
+    from counterpoise.validation import refusals_of_estimators
 
     check_table(options.out, force=options.force)
-    with followed(3, quiet=options.quiet) as progress:
-        progress.step("reading the model and the table")
+    with followed(_PLAN, quiet=options.quiet) as steps:
+        steps.begin(_READING)
         model = read_model(options.model)
         table = read_for_model(model, options.table)
         if options.id is not None:
             table.check_has([options.id], "--id")
         X = frame_for_model(model, table)
-        progress.step("predicting")
+        steps.begin(_PREDICTING)
         key, values = "row", np.arange(1, table.n_rows + 1)
         if options.id is not None:
             key, values = options.id, table.columns[options.id]
-        columns: dict[str, Any] = {key: values, "prediction": model.predict(X)}
+        with refusals_of_estimators():
+            columns: dict[str, Any] = {key: values, "prediction": model.predict(X)}
         if options.probabilities:
             if not hasattr(model, "predict_proba"):
                 raise BadData(f"{options.model} holds a model without probabilities")
-            chances = model.predict_proba(X)
+            with refusals_of_estimators():
+                chances = model.predict_proba(X)
             for k, name in enumerate(model.classes_):
                 columns[f"probability of {name}"] = chances[:, k]
-        progress.step("writing the predictions")
+        steps.begin(_WRITING)
         write_file(options.out, write_columns(columns), force=options.force)
     if not options.quiet:
         show(of_end([], [options.out]))
@@ -82,21 +91,23 @@ def read_model(path: Path) -> Any:
         raise BadData(f"{path}: {error}") from error
 
 
-def read_for_model(model: Any, path: Path) -> Table:
+def read_for_model(model: Any, path: Path) -> TableFile:
     """Return a table, read as the model wants its columns."""
     from counterpoise.cli.estimators import kinds_of
-    from counterpoise.cli.tables import read_table
-    from counterpoise.cli.typed_columns import CATEGORIES
+    from counterpoise.cli.reading.files import read_file
+    from counterpoise.tables.kinds import CATEGORIES
 
     kinds = kinds_of(model) or {}
-    return read_table(path, as_text=[k for k, v in kinds.items() if v == CATEGORIES])
+    return read_file(path, as_text=[k for k, v in kinds.items() if v == CATEGORIES])
 
 
-def frame_for_model(model: Any, table: Table) -> Any:
+def frame_for_model(model: Any, table: TableFile) -> Any:
     """Return the model's columns of a table, in the model's order."""
     from counterpoise.cli.estimators import kinds_of
-    from counterpoise.cli.pair import frame_of
-    from counterpoise.cli.typed_columns import NOTHING, NUMBERS, kind_of
+    from counterpoise.cli.reading.frames import frame_of
+    from counterpoise.cli.reading.pair import table_of
+    from counterpoise.cli.reading.typed_columns import EMPTY, kind_of
+    from counterpoise.tables.kinds import NUMBERS
 
     names = getattr(model, "feature_names_in_", None)
     if names is None:
@@ -108,5 +119,5 @@ def frame_for_model(model: Any, table: Table) -> Any:
     kinds = kinds_of(model)
     if kinds is None:
         found = {str(name): kind_of(table, str(name)) for name in names}
-        kinds = {k: NUMBERS if v == NOTHING else v for k, v in found.items()}
-    return frame_of(table, kinds)
+        kinds = {k: NUMBERS if v == EMPTY else v for k, v in found.items()}
+    return frame_of(table_of(table, kinds), kinds)

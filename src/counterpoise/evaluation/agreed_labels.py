@@ -174,7 +174,7 @@ def consensus(
         shrink = False
     pooled = max(ratings.noise_within_items(), LEAST_VARIANCE)
     start = _Model.start(ratings, pooled, shrink)
-    search = _Search(ratings, pooled, tol, max_iter)
+    search = _ConsensusSearch(ratings, pooled, tol, max_iter)
     if confidence is None:
         found = search.fixed_point(start, 0.0, None)
     else:
@@ -228,7 +228,7 @@ class _Found(NamedTuple):
     slope: float
 
 
-class _Search:
+class _ConsensusSearch:
     """Rounds of expectation maximisation, counted, and the worst that is left."""
 
     def __init__(

@@ -27,6 +27,12 @@ _OPTIONS = (
     "quiet",
 )
 
+_READING, _WEIGHING, _WRITING = _PLAN = (
+    "reading the tables",
+    "weighing the source rows",
+    "writing the weights",
+)
+
 
 def add(commands: Any) -> None:
     """Add the command to the parser."""
@@ -47,33 +53,33 @@ def run(options: argparse.Namespace) -> int:
     """Weigh the source rows and write the weights."""
     from counterpoise.cli import ending, weighters
     from counterpoise.cli.findings import of_end, of_record
-    from counterpoise.cli.pair import read_pair
     from counterpoise.cli.progress import followed
+    from counterpoise.cli.reading.pair import read_pair
     from counterpoise.cli.record import data_of, reproduced_by
     from counterpoise.cli.writing import check_table, write_columns, write_file
     from counterpoise.report.record import Record
-    from counterpoise.tables.encoding import as_numbers
+    from counterpoise.samples.as_read import SamplesAsRead
 
     conditions = ending.prepare(options, WEIGHT_NUMBERS, [options.out])
     check_table(options.out, force=options.force)
-    with followed(3, quiet=options.quiet) as progress, ending.memory_limit(options):
-        progress.step("reading the tables")
+    with followed(_PLAN, quiet=options.quiet) as steps, ending.memory_limit(options):
+        steps.begin(_READING)
         pair = read_pair(options)
         for notice in pair.notices:
-            progress.notice(notice)
-        progress.step("weighing the source rows")
-        X, X_target = as_numbers(pair.X, pair.X_target)
+            steps.notice(notice)
+        steps.begin(_WEIGHING)
         weighter = weighters.build(
             options.weighter, force=options.despite_no_overlap, seed=options.seed
         )
-        weighter.fit(X, X_target=X_target)
+        samples = SamplesAsRead.of_tables(pair.table, pair.table_target)
+        weighter.fit(samples.source, X_target=samples.target)
         record = Record.of(
             weighter,
             data=data_of(pair),
             reproduce=reproduced_by(options),
-            notices=list(progress.notices),
+            notices=list(steps.notices),
         )
-        progress.step("writing the weights")
+        steps.begin(_WRITING)
         columns = pair.by_row(options.id, {"weight": weighter.weights_})
         write_file(options.out, write_columns(columns), force=options.force)
     code, reasons = ending.judged(record, conditions)

@@ -161,7 +161,7 @@ def test_evaluate_estimates_a_saved_model(folder, run):
     right = np.mean(model.predict(held.drop(columns="bought")) == held["bought"])
     assert code == 3
     assert record["headline"]["source"] == pytest.approx(right)
-    assert "Accuracy on the target" in err
+    assert "Accuracy on the new data" in err
 
 
 def test_an_interruption_leaves_nothing_and_has_its_code(folder):

@@ -25,6 +25,8 @@ _OPTIONS = (
     "quiet",
 )
 
+_READING, _DIAGNOSING = _PLAN = "reading the tables", "diagnosing the shift"
+
 
 def add(commands: Any) -> None:
     """Add the command to the parser."""
@@ -43,26 +45,26 @@ def run(options: argparse.Namespace) -> int:
     """Diagnose the shift and say it."""
     from counterpoise.cli import ending
     from counterpoise.cli.findings import of_end, of_record
-    from counterpoise.cli.pair import read_pair
     from counterpoise.cli.progress import followed
+    from counterpoise.cli.reading.pair import read_pair
     from counterpoise.cli.record import data_of, reproduced_by
     from counterpoise.diagnosis import diagnose
     from counterpoise.report.record import Record
     from counterpoise.samples.overlap import NO_OVERLAP
 
     conditions = ending.prepare(options, SHIFT_NUMBERS)
-    with followed(2, quiet=options.quiet) as progress, ending.memory_limit(options):
-        progress.step("reading the tables")
+    with followed(_PLAN, quiet=options.quiet) as steps, ending.memory_limit(options):
+        steps.begin(_READING)
         pair = read_pair(options)
         for notice in pair.notices:
-            progress.notice(notice)
-        progress.step("diagnosing the shift")
-        diagnosis = diagnose(pair.X, pair.X_target, random_state=options.seed)
+            steps.notice(notice)
+        steps.begin(_DIAGNOSING)
+        diagnosis = diagnose(pair.table, pair.table_target, random_state=options.seed)
         record = Record.of(
             diagnosis,
             data=data_of(pair),
             reproduce=reproduced_by(options),
-            notices=list(progress.notices),
+            notices=list(steps.notices),
         )
     refused = diagnosis.verdict == NO_OVERLAP
     code, reasons = ending.judged(record, conditions, refused=refused)

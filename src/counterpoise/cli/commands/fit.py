@@ -3,9 +3,9 @@
 import argparse
 from typing import Any
 
+from counterpoise.cli.commands.run import OPTIONS
 from counterpoise.cli.fail_if import FIT_NUMBERS
 from counterpoise.cli.options import add_command
-from counterpoise.cli.run import OPTIONS
 
 _ESTIMATES_ONLY = ("target-labels", "level")
 

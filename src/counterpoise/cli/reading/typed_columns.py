@@ -4,25 +4,30 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from counterpoise.cli.exits import BadData
-from counterpoise.cli.tables import Table, import_pyarrow
-from counterpoise.numerics.arrays import Array
+from counterpoise.cli.reading.files import TableFile, import_pyarrow
+from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.tables.column_readers import (
+    column_of_codes,
+    column_of_dates,
+    column_of_numbers,
+)
+from counterpoise.tables.kinds import CATEGORIES, DATES, NUMBERS
+from counterpoise.tables.table_column import TableColumn, Times
 
-NUMBERS, CATEGORIES, DATES = "numbers", "categories", "dates"
-NOTHING = "no value"
+EMPTY = "no value"
 
 # Strings name their rows where more than this share differ, of at least so many.
 _DISTINCT, _ROWS_TO_TELL = 0.9, 20
 
 
-def kind_of(table: Table, name: str) -> str:
+def kind_of(file: TableFile, name: str) -> str:
     """Return what a stored column holds; refuse lists, structures and bytes."""
     types = import_pyarrow().types
-    column = table.columns[name]
+    column = file.columns[name]
     if column.null_count == len(column):
-        return NOTHING
+        return EMPTY
     kind = column.type
     if types.is_dictionary(kind):
         kind = kind.value_type
@@ -40,89 +45,92 @@ def kind_of(table: Table, name: str) -> str:
     if types.is_timestamp(kind) or types.is_date(kind):
         return DATES
     raise BadData(
-        f"{table.path}, column {name!r} holds {kind}, neither numbers, strings nor "
+        f"{file.path}, column {name!r} holds {kind}, neither numbers, strings nor "
         f"dates: --drop {name} leaves it out"
     )
 
 
-def typed(table: Table, name: str, kind: str) -> Any:
-    """Return a column as a pandas series of the kind that is wanted.
-
-    Numbers become float64, NaN where missing; categories strings, NaN where missing;
-    dates datetime64, local time if they have a zone.
+def typed(
+    file: TableFile, name: str, kind: str, rows: Indices | None = None
+) -> TableColumn:
+    """Return a stored column, or some rows of it, as the kind that is wanted.
 
     Parameters
     ----------
-    table : Table
+    file : TableFile
     name : str
     kind : {"numbers", "categories", "dates"}
         A column that holds another kind is converted if that loses nothing: anything
-        to categories, strings to numbers if all of them are numbers.
+        to categories, strings to numbers if all of them are numbers. Dates are local
+        time if they have a zone.
+    rows : array of places or None
+        None: all.
     """
-    import pandas
-
-    stored = NOTHING if _is_empty(table, name) else kind_of(table, name)
+    stored = EMPTY if _is_empty(file, name) else kind_of(file, name)
     if kind == CATEGORIES:
-        return pandas.Series(_texts(table, name, stored), name=name, dtype=object)
+        texts, codes = _texts(file, name, stored)
+        return column_of_codes(name, texts, codes if rows is None else codes[rows])
     if kind == DATES:
-        return pandas.Series(_moments(table, name, stored), name=name)
-    return pandas.Series(_numbers(table, name, stored), name=name)
+        moments = _moments(file, name, stored)
+        return column_of_dates(name, moments if rows is None else moments[rows])
+    numbers = _numbers(file, name, stored)
+    return column_of_numbers(name, numbers if rows is None else numbers[rows])
 
 
 def number_like(
-    table: Table, name: str, most: int | None = None
+    file: TableFile, name: str, most: int | None = None
 ) -> tuple[int, int | None]:
     """Return how many strings are numbers, and the first row that is none.
 
     Parameters
     ----------
-    table : Table
+    file : TableFile
     name : str
         A column of strings.
     most : int or None
         Look at so many rows only.
     """
-    column = table.columns[name]
+    column = file.columns[name]
     texts = (column if most is None else column.slice(0, most)).to_pylist()
     wrong = [k for k, text in enumerate(texts) if text is not None and not _reads(text)]
     there = sum(text is not None for text in texts)
     return there - len(wrong), wrong[0] if wrong else None
 
 
-def texts_differ(table: Table, name: str) -> bool:
+def texts_differ(file: TableFile, name: str) -> bool:
     """Tell whether nearly every row has a string of its own."""
     import pyarrow.compute as compute
 
-    column = table.columns[name]
+    column = file.columns[name]
     there = len(column) - column.null_count
     different = compute.count_distinct(column, mode="only_valid").as_py()
     return bool(there >= _ROWS_TO_TELL and different > _DISTINCT * there)
 
 
-def _is_empty(table: Table, name: str) -> bool:
-    column = table.columns[name]
+def _is_empty(file: TableFile, name: str) -> bool:
+    column = file.columns[name]
     return bool(column.null_count == len(column))
 
 
-def _numbers(table: Table, name: str, stored: str) -> Array:
+def _numbers(file: TableFile, name: str, stored: str) -> Array:
     pyarrow = import_pyarrow()
     import pyarrow.compute as compute
 
-    column = table.columns[name]
-    if stored == NOTHING:
+    column = file.columns[name]
+    if stored == EMPTY:
         return np.full(len(column), np.nan)
     if stored == CATEGORIES:
-        _, wrong = number_like(table, name)
+        _, wrong = number_like(file, name)
         if wrong is not None:
             text = column[wrong].as_py()
             raise BadData(
-                f"{table.path}, {table.place(wrong)}, column {name!r}: {text!r} is no "
+                f"{file.path}, {file.place(wrong)}, column {name!r}: {text!r} is no "
                 "number"
             )
         texts = column.to_pylist()
         values = np.array([math.nan if t is None else float(t) for t in texts])
     elif stored == DATES:
-        raise BadData(f"{table.path}, column {name!r} holds dates, not numbers")
+        raise BadData(f"{file.path}, column {name!r} holds dates, not numbers")
     else:
         if pyarrow.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
@@ -138,39 +146,39 @@ def _numbers(table: Table, name: str, stored: str) -> Array:
     if infinite.any():
         row = int(np.argmax(infinite))
         raise BadData(
-            f"{table.path}, {table.place(row)}, column {name!r} is infinite: numbers "
+            f"{file.path}, {file.place(row)}, column {name!r} is infinite: numbers "
             "must be finite or missing"
         )
     return values
 
 
-def _texts(table: Table, name: str, stored: str) -> NDArray[Any]:
+def _texts(file: TableFile, name: str, stored: str) -> tuple[list[str], Indices]:
+    """Return the different texts, and each row's place among them, -1 if missing."""
     pyarrow = import_pyarrow()
-    column = table.columns[name]
+    column = file.columns[name]
     if stored == CATEGORIES and pyarrow.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if len(column) == 0:
-        return np.empty(0, dtype=object)
+        return [], np.empty(0, dtype=np.intp)
     coded = pyarrow.chunked_array(column).combine_chunks().dictionary_encode()
-    # NaN is missing too, and differs from itself; the last text is for what is missing.
-    texts = np.array(
-        [math.nan if v != v else _text(v) for v in coded.dictionary.to_pylist()]
-        + [math.nan],
-        dtype=object,
-    )
-    codes = coded.indices.fill_null(len(texts) - 1)
-    return texts[codes.to_numpy(zero_copy_only=False)]
+    values = coded.dictionary.to_pylist()
+    # A code may stand for the same text in two ways; NaN is missing, and differs from
+    # itself; the last place is for what is missing.
+    place: dict[str, int] = {}
+    to = [-1 if v != v else place.setdefault(_text(v), len(place)) for v in values]
+    codes = coded.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)
+    return list(place), np.array([*to, -1], dtype=np.intp)[codes]
 
 
-def _moments(table: Table, name: str, stored: str) -> NDArray[np.datetime64]:
+def _moments(file: TableFile, name: str, stored: str) -> Times:
     pyarrow = import_pyarrow()
     import pyarrow.compute as compute
 
-    column = table.columns[name]
-    if stored == NOTHING:
+    column = file.columns[name]
+    if stored == EMPTY:
         return np.full(len(column), "NaT", dtype="M8[us]")
     if stored != DATES:
-        raise BadData(f"{table.path}, column {name!r} holds {stored}, not dates")
+        raise BadData(f"{file.path}, column {name!r} holds {stored}, not dates")
     if getattr(column.type, "tz", None) is not None:
         column = compute.local_timestamp(column)
     column = column.cast(pyarrow.timestamp("us"), safe=False)

@@ -3,28 +3,31 @@
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from counterpoise.cli.exits import BadData, WrongUse, listed
-from counterpoise.cli.labels import read_labels
 from counterpoise.cli.notices import Cell, Notice
-from counterpoise.cli.tables import Table, read_table
-from counterpoise.cli.typed_columns import (
-    CATEGORIES,
-    NOTHING,
-    NUMBERS,
+from counterpoise.cli.reading.files import TableFile, read_file
+from counterpoise.cli.reading.frames import frame_of
+from counterpoise.cli.reading.labels import read_labels
+from counterpoise.cli.reading.typed_columns import (
+    EMPTY,
     kind_of,
     number_like,
     texts_differ,
     typed,
 )
 from counterpoise.numerics.arrays import Indices
+from counterpoise.samples.as_read import SamplesAsRead
+from counterpoise.tables.columns import Table
+from counterpoise.tables.kinds import CATEGORIES, NUMBERS
 
 # With fewer rows nothing can be said about a sample.
-LEAST_ROWS = 10
+ROWS_OF_A_SAMPLE = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,30 +36,30 @@ class Pair:
 
     Attributes
     ----------
-    source, target : Table
+    source, target : TableFile
         The files.
     kinds : dict
         Of every column that counts, "numbers", "categories" or "dates".
-    X, X_target : pandas.DataFrame
-        The same columns in the same order.
+    table, table_target : Table
+        The same columns in the same order, the source rows in the order of `rows`.
     rows : array of shape (n,)
-        Places in the file of the source rows, in the order of `X`.
+        Places in the file of the source rows, in the order of `table`.
     y : array of shape (n,) or None
         Their labels.
     task : {"classification", "regression"} or None
     labelled : array of shape (k,)
-        Places in `X_target` of rows whose labels may be used.
+        Places in `table_target` of rows whose labels may be used.
     y_target : array of shape (k,) or None
         Those labels.
     notices : tuple of Notice
         What the user should know, a sentence each.
     """
 
-    source: Table
-    target: Table
+    source: TableFile
+    target: TableFile
     kinds: dict[str, str]
-    X: Any
-    X_target: Any
+    table: Table
+    table_target: Table
     rows: Indices
     y: NDArray[Any] | None
     task: str | None
@@ -64,10 +67,25 @@ class Pair:
     y_target: NDArray[Any] | None
     notices: tuple[Notice, ...]
 
+    @cached_property
+    def X(self) -> Any:
+        """The source rows as a frame, for the estimator."""
+        return frame_of(self.table, self.kinds)
+
+    @cached_property
+    def X_target(self) -> Any:
+        """The target rows as a frame, for the estimator."""
+        return frame_of(self.table_target, self.kinds)
+
+    @cached_property
+    def samples(self) -> SamplesAsRead:
+        """Both samples as read, for all that is not the estimator."""
+        given = self.X, (self.X_target,)
+        return SamplesAsRead.of_tables(self.table, self.table_target, given)
+
     def crowded(self, most: int) -> list[str]:
         """Return the columns of categories that have more than so many."""
-        categories = [name for name, kind in self.kinds.items() if kind == CATEGORIES]
-        return [name for name in categories if self.X[name].nunique() > most]
+        return [c.name for c in self.table.columns if len(c.categories) > most]
 
     def by_row(
         self, id_column: str | None, values: Mapping[str, Any]
@@ -91,8 +109,8 @@ def read_pair(options: Namespace) -> Pair:
     given = vars(options)
     label, time = given.get("label"), given.get("time")
     categorical = given.get("categorical") or ()
-    source = read_table(options.source, as_text=categorical)
-    target = read_table(options.target, as_text=categorical)
+    source = read_file(options.source, as_text=categorical)
+    target = read_file(options.target, as_text=categorical)
     notices = [*source.notices, *target.notices]
     columns = _columns(source, target, given, notices)
     kinds = _kinds(source, target, columns, given, notices)
@@ -111,7 +129,7 @@ def read_pair(options: Namespace) -> Pair:
                     f" have no {label!r} and are left out",
                 )
             )
-        if rows.size < LEAST_ROWS:
+        if rows.size < ROWS_OF_A_SAMPLE:
             raise BadData(f"{source.path} has {rows.size} rows with a {label!r} only")
     if time is not None:
         order = _order(source, time, rows)
@@ -121,8 +139,8 @@ def read_pair(options: Namespace) -> Pair:
         source=source,
         target=target,
         kinds=kinds,
-        X=frame_of(source, kinds).take(rows).reset_index(drop=True),
-        X_target=frame_of(target, kinds),
+        table=table_of(source, kinds, rows),
+        table_target=table_of(target, kinds),
         rows=rows,
         y=y,
         task=task,
@@ -132,25 +150,26 @@ def read_pair(options: Namespace) -> Pair:
     )
 
 
-def frame_of(table: Table, kinds: dict[str, str]) -> Any:
-    """Return the columns of a table as a pandas frame, each of its kind."""
-    import pandas
+def table_of(
+    file: TableFile, kinds: Mapping[str, str], rows: Indices | None = None
+) -> Table:
+    """Return columns of a file as a table, each of its kind; of some rows, or all."""
+    columns = [typed(file, name, kind, rows) for name, kind in kinds.items()]
+    return Table(tuple(columns), named=True)
 
-    return pandas.DataFrame({name: typed(table, name, kinds[name]) for name in kinds})
 
-
-def _check_rows(source: Table, target: Table) -> None:
+def _check_rows(source: TableFile, target: TableFile) -> None:
     for table, sample in ((source, "source"), (target, "target")):
-        if table.n_rows < LEAST_ROWS:
+        if table.n_rows < ROWS_OF_A_SAMPLE:
             rows = "1 row" if table.n_rows == 1 else f"{table.n_rows} rows"
             raise BadData(
-                f"{table.path} has {rows}: a {sample} needs at least {LEAST_ROWS} for "
-                "anything to be said about it"
+                f"{table.path} has {rows}: a {sample} needs at least "
+                f"{ROWS_OF_A_SAMPLE} for anything to be said about it"
             )
 
 
 def _target_labels(
-    target: Table,
+    target: TableFile,
     given: dict[str, Any],
     y: NDArray[Any] | None,
     task: str | None,
@@ -178,7 +197,7 @@ def _target_labels(
 
 
 def _columns(
-    source: Table, target: Table, given: dict[str, Any], notices: list[Notice]
+    source: TableFile, target: TableFile, given: dict[str, Any], notices: list[Notice]
 ) -> list[str]:
     """Return the columns that count: those of the source that have no other role."""
     label, name_column, time = (given.get(key) for key in ("label", "id", "time"))
@@ -224,8 +243,8 @@ def _columns(
 
 
 def _kinds(
-    source: Table,
-    target: Table,
+    source: TableFile,
+    target: TableFile,
     columns: Sequence[str],
     given: dict[str, Any],
     notices: list[Notice],
@@ -237,7 +256,7 @@ def _kinds(
     for name in columns:
         found = [kind_of(table, name) for table in (source, target)]
         for table, kind in zip((source, target), found, strict=True):
-            if kind == NOTHING:
+            if kind == EMPTY:
                 raise BadData(
                     f"{table.path}, column {name!r} has no value in any row: --drop "
                     f"{name} leaves it out"
@@ -264,7 +283,9 @@ def _kinds(
     return kinds
 
 
-def _differing(source: Table, target: Table, name: str, found: list[str]) -> str:
+def _differing(
+    source: TableFile, target: TableFile, name: str, found: list[str]
+) -> str:
     told = (
         f"column {name!r} holds {found[0]} in {source.path} and {found[1]} in "
         f"{target.path}"
@@ -282,7 +303,7 @@ def _differing(source: Table, target: Table, name: str, found: list[str]) -> str
     )
 
 
-def _number_notice(table: Table, name: str) -> list[Notice]:
+def _number_notice(table: TableFile, name: str) -> list[Notice]:
     """Say that strings look like numbers, if most do."""
     some = table.columns[name].slice(0, 1000)
     there = len(some) - some.null_count
@@ -311,17 +332,18 @@ def _number_notice(table: Table, name: str) -> list[Notice]:
     ]
 
 
-def _order(table: Table, time: str, rows: Indices) -> Indices:
+def _order(table: TableFile, time: str, rows: Indices) -> Indices:
     """Return the order of rows by a column of dates or numbers."""
     kind = kind_of(table, time)
-    if kind in (CATEGORIES, NOTHING):
+    if kind in (CATEGORIES, EMPTY):
         raise BadData(
             f"{table.path}, column {time!r} (--time) holds {kind}: it must hold dates "
             "such as 2024-01-31 or numbers"
         )
-    values = typed(table, time, kind).take(rows)
-    missing = values.isna().to_numpy()
-    if missing.any():
-        row = int(rows[int(np.argmax(missing))])
+    column = typed(table, time, kind, rows)
+    if column.missing.any():
+        row = int(rows[int(np.argmax(column.missing))])
         raise BadData(f"{table.path}, {table.place(row)}: no {time!r} (--time)")
-    return np.argsort(values.to_numpy(), kind="stable")
+    return np.argsort(
+        column.values if column.local is None else column.local, kind="stable"
+    )

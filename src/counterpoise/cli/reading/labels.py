@@ -9,15 +9,14 @@ from numpy.typing import NDArray
 
 from counterpoise.cli.exits import BadData
 from counterpoise.cli.notices import Notice
-from counterpoise.cli.tables import Table
-from counterpoise.cli.typed_columns import (
-    CATEGORIES,
-    DATES,
-    NOTHING,
+from counterpoise.cli.reading.files import TableFile
+from counterpoise.cli.reading.typed_columns import (
+    EMPTY,
     kind_of,
     typed,
 )
 from counterpoise.numerics.arrays import Indices
+from counterpoise.tables.kinds import CATEGORIES, DATES
 
 AUTO, CLASSIFICATION, REGRESSION = "auto", "classification", "regression"
 
@@ -43,7 +42,7 @@ class Labels:
 
 
 def read_labels(
-    table: Table,
+    table: TableFile,
     name: str,
     task: str,
     categorical: Collection[str] = (),
@@ -53,7 +52,7 @@ def read_labels(
 
     Parameters
     ----------
-    table : Table
+    table : TableFile
     name : str
         Of the column.
     task : {"auto", "classification", "regression"}
@@ -66,20 +65,20 @@ def read_labels(
     """
     kind = kind_of(table, name)
     where = f"{table.path}, column {name!r}"
-    if kind == NOTHING:
+    if kind == EMPTY:
         raise BadData(f"{where} (the label) has no value in any row")
     if kind == DATES:
         raise BadData(f"{where} (the label) holds dates: neither classes nor numbers")
     if name in categorical or (known is not None and known.dtype.kind == "U"):
         kind = CATEGORIES
     column = typed(table, name, kind)
-    rows = np.flatnonzero(column.notna().to_numpy())
-    values = column.to_numpy()[rows]
+    rows = np.flatnonzero(~column.missing)
+    values = column.values[rows]
     notices: tuple[Notice, ...] = ()
     if kind == CATEGORIES:
         if task == REGRESSION:
             raise BadData(f"{where} (the label) holds strings: no numbers to predict")
-        values, task = values.astype(str), CLASSIFICATION
+        values, task = np.array(column.categories)[values], CLASSIFICATION
     elif task == AUTO:
         task = task_of(values)
         notices = _told(name, values, task)
@@ -120,7 +119,7 @@ def _told(name: str, values: NDArray[Any], task: str) -> tuple[Notice, ...]:
     )
 
 
-def _check_differ(table: Table, name: str, values: NDArray[Any]) -> None:
+def _check_differ(table: TableFile, name: str, values: NDArray[Any]) -> None:
     """Refuse a label of one value."""
     different = np.unique(values)
     if different.size == 1:
@@ -130,7 +129,9 @@ def _check_differ(table: Table, name: str, values: NDArray[Any]) -> None:
         )
 
 
-def _check_known(table: Table, name: str, labels: Labels, known: NDArray[Any]) -> None:
+def _check_known(
+    table: TableFile, name: str, labels: Labels, known: NDArray[Any]
+) -> None:
     """Refuse a class that the source has not."""
     new = ~np.isin(labels.values, known)
     if new.any():

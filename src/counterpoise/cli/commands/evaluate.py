@@ -26,6 +26,11 @@ _OPTIONS = (
     "quiet",
 )
 
+_READING, _ESTIMATING = _PLAN = (
+    "reading the model and the tables",
+    "estimating the score on the target",
+)
+
 
 def add(commands: Any) -> None:
     """Add the command to the parser."""
@@ -44,22 +49,22 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Estimate the score and say it."""
     from counterpoise.cli import ending
+    from counterpoise.cli.commands.predict import read_model
     from counterpoise.cli.estimators import kinds_of
     from counterpoise.cli.findings import of_end, of_record
-    from counterpoise.cli.pair import read_pair
     from counterpoise.cli.performance import check_metric, check_metric_of, estimate
-    from counterpoise.cli.predict import read_model
     from counterpoise.cli.progress import followed
+    from counterpoise.cli.reading.pair import read_pair
     from counterpoise.cli.record import data_of, reproduced_by
-    from counterpoise.cli.typed_columns import CATEGORIES, NUMBERS
     from counterpoise.diagnosis import diagnose
     from counterpoise.report.record import Record
     from counterpoise.samples.overlap import NO_OVERLAP
+    from counterpoise.tables.kinds import CATEGORIES, NUMBERS
 
     conditions = ending.prepare(options, SCORE_NUMBERS)
     check_metric(options.metric)
-    with followed(2, quiet=options.quiet) as progress, ending.memory_limit(options):
-        progress.step("reading the model and the tables")
+    with followed(_PLAN, quiet=options.quiet) as steps, ending.memory_limit(options):
+        steps.begin(_READING)
         model = read_model(options.model)
         names = [str(name) for name in getattr(model, "feature_names_in_", ())]
         if not names:
@@ -76,20 +81,20 @@ def run(options: argparse.Namespace) -> int:
         )
         check_metric_of(options.metric, str(pair.task), options.label)
         for notice in pair.notices:
-            progress.notice(notice)
+            steps.notice(notice)
         if len(pair.X) == model.weights_.size:
-            progress.notice(
+            steps.notice(
                 "the model was fitted to as many rows: if they are these, the "
                 "estimate is too good; run estimates by folds"
             )
-        progress.step("estimating the score on the target")
+        steps.begin(_ESTIMATING)
         performance = estimate(model, pair, options)
         record = Record.of(
-            diagnose(pair.X, pair.X_target, random_state=options.seed),
+            diagnose(pair.samples, None, random_state=options.seed),
             performance,
             data=data_of(pair),
             reproduce=reproduced_by(options),
-            notices=list(progress.notices),
+            notices=list(steps.notices),
         )
     refused = performance.verdict == NO_OVERLAP
     code, reasons = ending.judged(record, conditions, refused=refused)

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from counterpoise.cli.commands.run import OPTIONS as RUN_OPTIONS
 from counterpoise.cli.exits import FINE
 from counterpoise.cli.options import add_command, completed
-from counterpoise.cli.run import OPTIONS as RUN_OPTIONS
 
 _SOURCE, _TARGET, _TRUTH = "trial.csv", "clinic.csv", "truth.csv"
-_TABLES = (_SOURCE, _TARGET, _TRUTH)
+_DEMO_TABLES = (_SOURCE, _TARGET, _TRUTH)
 # A measurement that is not always taken, and how often not.
 _GAPS = {"glucose": 0.1, "triglycerides": 0.05}
 _NAMES = {
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     again = _has_tables(tables)
     if not again:
         remedy = "no demo made it, take another folder"
-        for folder, names in ((options.out, FILES), (tables, _TABLES)):
+        for folder, names in ((options.out, FILES), (tables, _DEMO_TABLES)):
             check_folder(folder, names, force=False, remedy=remedy)
     n, m = write_tables(tables, force=again)
     chosen = {
@@ -126,20 +126,24 @@ def _has_tables(folder: Path) -> bool:
 
     with TemporaryDirectory() as made:
         write_tables(Path(made), force=False)
-        same, _, _ = filecmp.cmpfiles(made, folder, _TABLES, shallow=False)
-    return len(same) == len(_TABLES)
+        same, _, _ = filecmp.cmpfiles(made, folder, _DEMO_TABLES, shallow=False)
+    return len(same) == len(_DEMO_TABLES)
 
 
 def _tell_truth(out: Path, tables: Path) -> None:
     """Compare the estimate with the score that the clinic's labels give."""
     import json
 
-    from counterpoise.cli.predict import frame_for_model, read_for_model, read_model
-    from counterpoise.cli.tables import read_table
+    from counterpoise.cli.commands.predict import (
+        frame_for_model,
+        read_for_model,
+        read_model,
+    )
+    from counterpoise.cli.reading.files import read_file
 
     model = read_model(out / "model.skops")
     X = frame_for_model(model, read_for_model(model, tables / _TARGET))
-    y = read_table(tables / _TRUTH).columns["progress"].to_numpy()
+    y = read_file(tables / _TRUTH).columns["progress"].to_numpy()
     loss = float(np.mean((model.predict(X) - y) ** 2))
     told = json.loads((out / "report.json").read_text(encoding="utf-8"))["headline"]
     inside = "inside" if told["low"] <= loss <= told["high"] else "outside"

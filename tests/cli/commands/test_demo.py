@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from counterpoise.adaptation import load
-from counterpoise.cli.demo import write_tables
+from counterpoise.cli.commands.demo import write_tables
 from counterpoise.datasets import load_diabetes_shift
 
 

@@ -7,7 +7,9 @@ import pandas as pd
 import pytest
 
 from counterpoise.cli.exits import BadData
-from counterpoise.cli.pair import read_pair
+from counterpoise.cli.reading.pair import read_pair
+from counterpoise.tables.columns import Table
+from counterpoise.tables.kinds import NOTHING
 
 
 def read(tables, **more):
@@ -154,3 +156,28 @@ def test_the_task_goes_by_the_label_and_is_said_where_it_could_be_otherwise(
     pair = read(tables)
     assert pair.task == task
     assert any("--task" in notice.told for notice in pair.notices) == told
+
+
+def test_the_table_of_a_file_is_that_of_the_frame_made_of_it(tables, tmp_path):
+    source = pd.read_csv(tables[0])
+    source.loc[3:40, "bought"] = None
+    source["gone"] = np.where(source["bought"].isna(), 1.0, np.nan)
+    source["left"] = np.where(source["bought"].isna(), "x", None)
+    path = tmp_path / "more.csv"
+    source.to_csv(path, index=False)
+    pair = read((path, path))
+    for table, frame in (
+        (pair.table, pair.X),
+        (pair.table_target, pair.X_target),
+    ):
+        theirs = Table.of(frame)
+        assert [c.kind for c in table.columns] == [c.kind for c in theirs.columns]
+        for ours, other in zip(table.columns, theirs.columns, strict=True):
+            assert ours.label == other.label
+            assert ours.categories == other.categories
+            np.testing.assert_array_equal(ours.values, other.values)
+            assert (ours.local is None) == (other.local is None)
+    kinds = {c.name: c.kind for c in pair.table.columns}
+    assert kinds["gone"] == kinds["left"] == NOTHING
+    assert pair.X["left"].dtype == object
+    assert pair.samples.names == tuple(pair.kinds)

@@ -29,8 +29,8 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write the page, or print the text."""
+    from counterpoise.cli.commands.report import read_record
     from counterpoise.cli.exits import FINE
-    from counterpoise.cli.report import read_record
     from counterpoise.cli.writing import check_file, write_file
     from counterpoise.report import compare
 

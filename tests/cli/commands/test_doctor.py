@@ -3,7 +3,7 @@
 import json
 from importlib.metadata import version
 
-import counterpoise.cli.doctor as doctor
+import counterpoise.cli.commands.doctor as doctor
 
 
 def test_the_doctor_proves_its_test_and_tells_true_versions(run):
