@@ -14,11 +14,11 @@ from counterpoise.diagnosis.reweighting import Reweighting, reweighting_of
 from counterpoise.diagnosis.thin_rows import ThinRows, describe_thin_rows
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.as_read import SamplesAsRead
-from counterpoise.samples.domain_score import score_domains
+from counterpoise.samples.domain_scores import score_domains
 from counterpoise.samples.effective_size import effective_sample_size
 from counterpoise.samples.measures import measure_mmd
 from counterpoise.samples.ordering import canonical_order
-from counterpoise.samples.overlap import Overlap, overlap_of, thin_by_chance
+from counterpoise.samples.overlap_verdict import Overlap, overlap_of, thin_by_chance
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.tables.columns import Table
 from counterpoise.tables.duplicates import duplicate_rows
