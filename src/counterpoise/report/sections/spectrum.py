@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from counterpoise.diagnosis.reweighting import EIGENVALUES_KEPT, COLUMNS_TOLD
+from counterpoise.diagnosis.reweighting import COLUMNS_TOLD, EIGENVALUES_KEPT
 
 
 def spectrum_section(weighter: Any) -> dict[str, Any] | None:
