@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from counterpoise.cli.exits import BadData, WrongUse, one_line
+from counterpoise.cli.exits import BadData, WrongUse
+from counterpoise.cli.terminal import one_line
 
 # Of each kind of option, the types that TOML may give it, and how that is said.
 _TYPES: dict[str, tuple[tuple[type, ...], str]] = {

@@ -65,18 +65,6 @@ def code_of(error: BaseException) -> int:
     return BAD_DATA if isinstance(error, InvalidInput) else FAULT
 
 
-def one_line(text: object) -> str:
-    """Return a message without line breaks and without runs of spaces.
-
-    Examples
-    --------
-    >>> one_line("first\\n  second")
-    'first second'
-    """
-    words = " ".join(str(text).split())
-    return "".join(letter if letter.isprintable() else "?" for letter in words)
-
-
 def listed(names: Iterable[object], most: int = 5) -> str:
     """Return names in quotes, the first few of many.
 

@@ -13,9 +13,9 @@ from counterpoise.cli.exits import (
     NO_OVERLAP,
     WRONG_USE,
     code_of,
-    one_line,
 )
 from counterpoise.cli.options import Parser
+from counterpoise.cli.terminal import one_line
 
 _EXAMPLE = """\
 the main job, from two tables to a verdict:

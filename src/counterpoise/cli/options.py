@@ -260,8 +260,9 @@ def _add(
 ) -> None:
     option = OPTIONS[name]
     about = option.help.replace("%(choices)s", ", ".join(option.choices or ()))
-    about = about.replace("{example}", example(numbers))
-    about = about.replace("{names}", ", ".join(numbers))
+    if "{example}" in about:
+        about = about.replace("{example}", example(numbers))
+        about = about.replace("{names}", ", ".join(numbers))
     about = f"{about} (needed)" if needed else about
     if option.kind == "flag":
         parser.add_argument(f"--{name}", action="store_true", help=about)

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO
 
-from counterpoise.cli.exits import one_line
 from counterpoise.cli.notices import Notice
+from counterpoise.cli.terminal import one_line
 from counterpoise.engine.progress import heard_by
 from counterpoise.report.wording import for_a_person
 

@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, TextIO
 
-from counterpoise.cli.exits import one_line
-
 _TERMINAL_WIDTH = 88
 
 
@@ -19,6 +17,18 @@ class Block:
     lines: tuple[str, ...] = ()
     header: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
+
+
+def one_line(text: object) -> str:
+    """Return a message without line breaks and without runs of spaces.
+
+    Examples
+    --------
+    >>> one_line("first\\n  second")
+    'first second'
+    """
+    words = " ".join(str(text).split())
+    return "".join(letter if letter.isprintable() else "?" for letter in words)
 
 
 def harmless(block: Block) -> Block:

@@ -1,8 +1,8 @@
 """Sentences with numbers and names in them, for the page and for text alike."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
@@ -39,14 +39,14 @@ class Number:
     value: float
     text: str
     path: str = ""
+    exact: str = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # In the fewest digits that give the value back.
+        object.__setattr__(self, "exact", repr(self.value))
 
     def __str__(self) -> str:
         return self.text
-
-    @property
-    def exact(self) -> str:
-        """The value in the fewest digits that give it back."""
-        return repr(self.value)
 
 
 @dataclass(frozen=True)
@@ -58,9 +58,13 @@ class Name:
 
     text: str
     longest: int = LONGEST_NAME
+    shown: str = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shown", readable(self.text, self.longest))
 
     def __str__(self) -> str:
-        return readable(self.text, self.longest)
+        return self.shown
 
 
 @dataclass(frozen=True)
@@ -98,6 +102,7 @@ class Link:
 Part = str | Number | Name | Command | Link
 Sentence = tuple[Part, ...]
 Cell = Part | None
+Show = Callable[[float], Number]
 
 
 def sentence(template: str, *parts: Any) -> Sentence:
@@ -163,7 +168,24 @@ def readable(text: str, longest: int = LONGEST_NAME) -> str:
         return "(no name)"
     if not text.strip(" "):
         return f"({len(text)} space{'s' if len(text) > 1 else ''})"
+    if len(text) <= longest and text.isprintable():
+        return text
     return printable(text, longest)
+
+
+def lines(*columns: tuple[Show, Sequence[float | None]]) -> list[tuple[Cell, ...]]:
+    """Return the rows of a table from its columns, each shown in its own way.
+
+    Examples
+    --------
+    >>> [[str(cell) for cell in row] for row in lines((brief, [0.5]), (whole, [3]))]
+    [['0.5', '3']]
+    """
+    shown = (
+        [None if value is None else show(value) for value in values]
+        for show, values in columns
+    )
+    return list(zip(*shown, strict=True))
 
 
 def share(value: float, path: str = "") -> Number:

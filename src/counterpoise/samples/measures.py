@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 
 from counterpoise.numerics.arrays import Array
 from counterpoise.numerics.kernel import Kernel
-from counterpoise.samples.domain_score import domain_score
+from counterpoise.samples.domain_scores import domain_score
 from counterpoise.samples.median_width import median_gamma
 from counterpoise.samples.ordering import canonical_order
 from counterpoise.samples.scaling import pooled_scale, scale_columns

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.samples.overlap import NONE, thin_share
+from counterpoise.samples.overlap_verdict import NO_OVERLAP_ABOVE, thin_share
 from counterpoise.samples.scaling import far_rows
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import Matrix, NoOverlapError
@@ -170,7 +170,7 @@ class AutoWeights(WeightEstimator):
             some.source_share,
             some.target_share,
         )
-        if uncovered > NONE and not self.force:
+        if uncovered > NO_OVERLAP_ABOVE and not self.force:
             raise NoOverlapError(uncovered, "thin")
         beyond = told.target > told.source.max()
         if float(some.target_share[beyond].sum()) > HOLE:

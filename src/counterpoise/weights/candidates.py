@@ -13,7 +13,7 @@ from counterpoise.numerics.arrays import Indices
 from counterpoise.samples.as_read import SamplesAsRead
 from counterpoise.samples.classifiers import boosted, logistic, squared_logistic
 from counterpoise.samples.median_width import median_gamma
-from counterpoise.samples.overlap import RELATIVE_FROM
+from counterpoise.samples.overlap_verdict import RELATIVE_FROM
 from counterpoise.samples.scaling import pooled_scale, rows_scaled
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import warn_user

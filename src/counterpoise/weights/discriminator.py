@@ -23,7 +23,7 @@ from counterpoise.samples.classifiers import (
     logistic,
     weight_names,
 )
-from counterpoise.samples.overlap import thin_share
+from counterpoise.samples.overlap_verdict import thin_share
 from counterpoise.samples.pool import Pool
 from counterpoise.samples.scaling import far_rows
 from counterpoise.samples.two_samples import TwoSamples

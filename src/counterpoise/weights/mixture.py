@@ -14,7 +14,7 @@ from counterpoise.convex.problems.log_linear import LogLinearMixture, LogLinearR
 from counterpoise.convex.solvers.newton import ExpectationMaximization, Newton
 from counterpoise.numerics.arrays import Array
 from counterpoise.samples.folds import N_FOLDS, folds
-from counterpoise.samples.overlap import thin_share
+from counterpoise.samples.overlap_verdict import thin_share
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.tables.quantiles import column_limits
 from counterpoise.validation import Matrix, check_choice, check_integer, check_number

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from counterpoise.cli.exits import BadData, WrongUse, listed, one_line
+from counterpoise.cli.exits import BadData, WrongUse, listed
 from counterpoise.cli.notices import Notice
 from counterpoise.cli.reading.csv_faults import (
     check_header,
@@ -15,6 +15,7 @@ from counterpoise.cli.reading.csv_faults import (
     raise_encoding_fault,
     raise_ragged_line,
 )
+from counterpoise.cli.terminal import one_line
 
 # What stands for a missing value, as in pandas.
 _MISSING = (

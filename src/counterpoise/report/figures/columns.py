@@ -19,6 +19,7 @@ from counterpoise.report.wording import (
     Name,
     figures,
     joined,
+    lines,
     readable,
     sentence,
     share,
@@ -93,16 +94,16 @@ def worst_columns_drawing(record: Record) -> Drawing | None:
         )
         for k, one in enumerate(worst)
     )
-    rows: tuple[tuple[Cell, ...], ...] = tuple(
-        (
-            Name(one["name"]),
-            part_cell(part, one["kind"]),
-            share(part["source"]),
-            share(part["weighted"]),
-            share(part["target"]),
+    parts = [(one, part) for one in worst for part in one["parts"]]
+    shares = lines(
+        *(
+            (share, [p[key] for _, p in parts])
+            for key in ("source", "weighted", "target")
         )
-        for one in worst
-        for part in one["parts"]
+    )
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (Name(one["name"]), part_cell(part, one["kind"]), *of_part)
+        for (one, part), of_part in zip(parts, shares, strict=True)
     )
     told = joined(
         [

@@ -16,7 +16,7 @@ from counterpoise.report.figures.canvas import (
 )
 from counterpoise.report.figures.drawing import DataTable, Drawing, section_of, thinned
 from counterpoise.report.record import Record
-from counterpoise.report.wording import figures, sentence, share
+from counterpoise.report.wording import figures, lines, sentence, share
 
 _OVERLAP_LINES = (
     ("source", "training", ORANGE, "-"),
@@ -66,17 +66,13 @@ def overlap_drawing(record: Record) -> Drawing | None:
         return None
     found = section["densities"]
     weighted = found.get("weighted") or [None] * len(found["source"])
-    rows = [
-        (figures(a), figures(b), share(s), None if w is None else share(w), share(t))
-        for a, b, s, w, t in zip(
-            found["edges"][:-1],
-            found["edges"][1:],
-            found["source"],
-            weighted,
-            found["target"],
-            strict=True,
-        )
-    ]
+    rows = lines(
+        (figures, found["edges"][:-1]),
+        (figures, found["edges"][1:]),
+        (share, found["source"]),
+        (share, weighted),
+        (share, found["target"]),
+    )
     return Drawing(
         "overlap",
         "Do the new data lie where you have training data?",

@@ -15,7 +15,7 @@ from counterpoise.report.figures.canvas import (
 from counterpoise.report.figures.drawing import DataTable, Drawing, section_of
 from counterpoise.report.metric_names import metric_in_words, source_rows
 from counterpoise.report.record import Record
-from counterpoise.report.wording import figures, for_a_person, sentence, share
+from counterpoise.report.wording import figures, for_a_person, lines, sentence, share
 
 ESTIMATE_NAMES = {
     "source": "training data",
@@ -212,13 +212,12 @@ def calibration_drawing(record: Record) -> Drawing | None:
     if section is None or not section.get("bins"):
         return None
     rows = tuple(
-        (
-            share(one["predicted"]),
-            share(one["observed"]),
-            None if one.get("low") is None else share(one["low"]),
-            None if one.get("high") is None else share(one["high"]),
+        lines(
+            *(
+                (share, [one.get(key) for one in section["bins"]])
+                for key in ("predicted", "observed", "low", "high")
+            )
         )
-        for one in section["bins"]
     )
     return Drawing(
         "calibration",

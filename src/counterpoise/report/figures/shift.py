@@ -20,11 +20,10 @@ from counterpoise.report.wording import (
     Sentence,
     figures,
     joined,
+    lines,
     sentence,
     share,
 )
-
-# A share of the difference that is as good as all of it.
 
 
 def draw_roc(ax: Any, overlap: dict[str, Any]) -> Any:
@@ -48,9 +47,7 @@ def roc_drawing(record: Record) -> Drawing | None:
     if overlap is None or not overlap.get("roc"):
         return None
     roc = overlap["roc"]
-    rows = [
-        (share(a), share(b)) for a, b in zip(roc["source"], roc["target"], strict=True)
-    ]
+    rows = lines((share, roc["source"]), (share, roc["target"]))
     return Drawing(
         "roc",
         "Can a model tell new rows from training rows?",

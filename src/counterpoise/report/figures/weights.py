@@ -18,7 +18,7 @@ from counterpoise.report.figures.canvas import (
 )
 from counterpoise.report.figures.drawing import DataTable, Drawing, section_of, thinned
 from counterpoise.report.record import Record
-from counterpoise.report.wording import count, figures, sentence, share
+from counterpoise.report.wording import count, figures, lines, sentence, share
 
 WEIGHT_PICTURES = ("sorted", "histogram", "lorenz", "clipping")
 
@@ -156,12 +156,11 @@ def weights_drawing(record: Record) -> Drawing | None:
     if section.get("weighter") is None:
         return None
     found = section["histogram"]
-    rows = [
-        (figures(a), figures(b), count(n))
-        for a, b, n in zip(
-            found["edges"][:-1], found["edges"][1:], found["rows"], strict=True
-        )
-    ]
+    rows = lines(
+        (figures, found["edges"][:-1]),
+        (figures, found["edges"][1:]),
+        (count, found["rows"]),
+    )
     return Drawing(
         "weights",
         "How much does each training row count?",
@@ -195,10 +194,11 @@ def clipping_drawing(record: Record) -> Drawing | None:
     section = record.at("weights")
     if section is None or not section.get("clipping"):
         return None
-    rows = [
-        (figures(one["bound"]), share(one["effective_share"]), share(one["moved"]))
-        for one in section["clipping"]
-    ]
+    rows = lines(
+        (figures, [one["bound"] for one in section["clipping"]]),
+        (share, [one["effective_share"] for one in section["clipping"]]),
+        (share, [one["moved"] for one in section["clipping"]]),
+    )
     last = len(rows) - 1
     return Drawing(
         "clipping",

@@ -9,7 +9,7 @@ from counterpoise.convex import Solution
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.numerics.kernel import Kernel
 from counterpoise.samples.median_width import median_gamma
-from counterpoise.samples.overlap import RELATIVE_FROM
+from counterpoise.samples.overlap_verdict import RELATIVE_FROM
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import Matrix, check_integer, check_number, warn_user
 from counterpoise.weights.base import Fitted, WeightEstimator

@@ -17,7 +17,7 @@ from counterpoise.samples.effective_size import effective_sample_size
 from counterpoise.samples.folds import folds
 from counterpoise.samples.median_width import median_gamma
 from counterpoise.samples.ordering import canonical_order
-from counterpoise.samples.overlap import NONE, RELATIVE_FROM
+from counterpoise.samples.overlap_verdict import NO_OVERLAP_ABOVE, RELATIVE_FROM
 from counterpoise.samples.scaling import pooled_scale, scale_columns
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import (
@@ -303,7 +303,7 @@ class TargetShiftWeights(BaseEstimator):
 
     def _judge_overlap(self, share: float) -> None:
         self.uncovered_ = share
-        if share > NONE and not self.force:
+        if share > NO_OVERLAP_ABOVE and not self.force:
             raise NoOverlapError(share, "uncovered")
         if share > RELATIVE_FROM:
             warn_user(

@@ -6,7 +6,7 @@ from scipy.stats import norm
 
 from counterpoise.datasets import make_uncovered_cluster
 from counterpoise.samples import domain_auc, overlap, thin_share
-from counterpoise.samples.overlap import thin_by_chance, verdict
+from counterpoise.samples.overlap_verdict import thin_by_chance, verdict
 
 VERDICTS = {
     0.0: "no shift found",

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.samples.domain_score import DomainScore, domain_score
+from counterpoise.samples.domain_scores import DomainScore, domain_score
 from counterpoise.samples.effective_size import effective_sample_size
 from counterpoise.tables.quantiles import weighted_quantile
 
@@ -15,7 +15,7 @@ from counterpoise.tables.quantiles import weighted_quantile
 THIN_QUANTILE = 0.995
 # Shares of the target: above the first the samples overlap in part, above the second
 # they do not; a ratio is made relative, and the user told, from the third.
-SMALL, NONE, RELATIVE_FROM = 0.05, 0.5, 0.02
+THIN_ABOVE, NO_OVERLAP_ABOVE, RELATIVE_FROM = 0.05, 0.5, 0.02
 # A shift that a classifier sees less well than this is small.
 SMALL_AUC = 0.6
 # With fewer rows of worth in a sample only a glaring shift can be told.
@@ -28,7 +28,7 @@ THIN_IN_PART = "shift, thin in part"
 NO_OVERLAP = "no overlap"
 TOO_FEW = "too few rows to tell"
 
-_MEANING = {
+_VERDICT_MEANING = {
     NO_SHIFT: "a classifier cannot tell target rows from source rows",
     SMALL_SHIFT: "the two samples differ little",
     COVERED: "the target lies where the source has rows",
@@ -78,7 +78,7 @@ class Overlap:
 
     def __str__(self) -> str:
         return (
-            f"{self.verdict}: {_MEANING[self.verdict]}.\n"
+            f"{self.verdict}: {_VERDICT_MEANING[self.verdict]}.\n"
             f"{self.thin:.1%} of the target rows lie where only the outermost 0.5 % of "
             f"the source rows are; AUC of source against target {self.auc:.3f} "
             f"({self.auc_low:.3f} to {self.auc_high:.3f})."
@@ -243,10 +243,10 @@ def verdict(
     if n_rows < ROWS_OF_WORTH_TO_TELL - 1e-9 and not (auc_low > 0.5 and thin > chance):
         return TOO_FEW
     # An AUC below one half tells nothing apart either: rows were left out of the fit.
-    if auc_low <= 0.5 and thin <= max(SMALL, chance):
+    if auc_low <= 0.5 and thin <= max(THIN_ABOVE, chance):
         return NO_SHIFT
-    if thin > NONE:
+    if thin > NO_OVERLAP_ABOVE:
         return NO_OVERLAP
-    if thin > SMALL:
+    if thin > THIN_ABOVE:
         return THIN_IN_PART
     return SMALL_SHIFT if auc < SMALL_AUC else COVERED

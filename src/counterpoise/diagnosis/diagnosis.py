@@ -14,15 +14,16 @@ from counterpoise.diagnosis.reweighting import Reweighting, reweighting_of
 from counterpoise.diagnosis.thin_rows import ThinRows, describe_thin_rows
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.as_read import SamplesAsRead
-from counterpoise.samples.domain_score import score_domains
+from counterpoise.samples.domain_scores import score_domains
 from counterpoise.samples.effective_size import effective_sample_size
 from counterpoise.samples.measures import measure_mmd
 from counterpoise.samples.ordering import canonical_order
-from counterpoise.samples.overlap import Overlap, overlap_of, thin_by_chance
+from counterpoise.samples.overlap_verdict import Overlap, overlap_of, thin_by_chance
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.tables.columns import Table
 from counterpoise.tables.duplicates import duplicate_rows
 from counterpoise.tables.encoding import TableEncoder, encoded_rows, encoder_of
+from counterpoise.tables.table_column import names_of
 from counterpoise.validation import Matrix, check_integer
 
 # Rows of each sample between which the maximum mean discrepancy is measured, and by
@@ -215,8 +216,8 @@ def diagnose_samples(
     w, v = samples.source_weight, samples.target_weight
     numbers, encoder = _as_numbers(samples)
     numbers.refuse_huge()
-    labels = {column.label: column.name for column in source.columns}
-    names = list(labels.values())
+    names = column_names = names_of(source.columns)
+    labels = dict(zip((c.label for c in source.columns), names, strict=True))
     dropped: dict[str, str] = {}
     unseen: dict[str, float] = {}
     if encoder is not None:
@@ -233,7 +234,7 @@ def diagnose_samples(
             looked_at(MMD_ROWS), None, n_permutations, random, standardize=True
         )
     weighed = reweighting_of(looked_at(WEIGHED_ROWS), names)
-    kept = [j for j, c in enumerate(source.columns) if c.name not in dropped]
+    kept = [j for j, name in enumerate(column_names) if name not in dropped]
     source, target = _with_columns(source, kept), _with_columns(target, kept)
     return _explained(
         replace(

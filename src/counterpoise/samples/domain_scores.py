@@ -17,7 +17,7 @@ from counterpoise.samples.pool import Pool
 from counterpoise.samples.two_samples import TwoSamples
 
 # Rows of each sample that the classifiers see; more would not change the verdict.
-ROWS_SCORED = 5_000
+ROWS_OF_DOMAIN_SCORE = 5_000
 AUC_LEVEL = 0.95
 
 # A row counts in the choice of the model as if its odds were no longer than these.
@@ -191,9 +191,11 @@ def _scored(samples: SamplesAsRead, seed: int) -> DomainScore:
 
 def _some_rows(order: Indices, weight: Array, seed: int) -> tuple[Indices, Array]:
     """Return rows that count, in an order of their own, and weights of mean one."""
-    if order.size > ROWS_SCORED:
+    if order.size > ROWS_OF_DOMAIN_SCORE:
         # The same draw for both samples, so that equal samples stay equal.
-        picked = np.random.default_rng(seed).permutation(order.size)[:ROWS_SCORED]
+        picked = np.random.default_rng(seed).permutation(order.size)[
+            :ROWS_OF_DOMAIN_SCORE
+        ]
         order = order[np.sort(picked)]
     weight = weight[order]
     return order, weight / weight.mean()
