@@ -15,7 +15,7 @@ from counterpoise.convex import (
     follow,
 )
 from counterpoise.convex.quadratic_path import DenseRows, Follower, from_zero
-from counterpoise.weights.lsif_path import PenaltyPath
+from counterpoise.weights.least_squares.penalty_path import PenaltyPath
 
 
 @dataclass(frozen=True)

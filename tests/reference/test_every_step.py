@@ -15,7 +15,7 @@ from counterpoise.convex import (
 )
 from counterpoise.convex.registry import solver_settings
 from counterpoise.testing import feasible_points
-from counterpoise.weights.kliep_original import OriginalKLIEP
+from counterpoise.weights.kliep.original import OriginalKLIEP
 
 VARIANTS = [
     FrankWolfe(variant, search)

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 
 from counterpoise.numerics.arrays import Array
+from counterpoise.samples.effective_size import effective_sample_size
+from counterpoise.samples.ordering import canonical_order
 from counterpoise.validation import Matrix
 
 
@@ -57,6 +59,13 @@ class TwoSamples:
             *masses,
         )
 
+    def ordered(self) -> "TwoSamples":
+        """Return the rows in their canonical order, whatever order they came in."""
+        return self.take(
+            canonical_order(self.source, self.source_share),
+            canonical_order(self.target, self.target_share),
+        )
+
     def take(self, source_rows: Any, target_rows: Any) -> "TwoSamples":
         """Return some rows of each sample, with shares that sum to one again."""
         return TwoSamples.of(
@@ -64,6 +73,20 @@ class TwoSamples:
             self.target[target_rows],
             self.source_share[source_rows] * self.source_mass,
             self.target_share[target_rows] * self.target_mass,
+        )
+
+    def recounted(self, source_rows: Any, target_rows: Any) -> "TwoSamples":
+        """Return some rows of each sample, what they count worked out by themselves.
+
+        A part of fractional weights is worth what it is worth, not its part of what
+        all are worth.
+        """
+        part = self.take(source_rows, target_rows)
+        return TwoSamples.of(
+            part.source,
+            part.target,
+            as_counts(part.source_share * part.source_mass),
+            as_counts(part.target_share * part.target_mass),
         )
 
     def with_rows(self, source: Any, target: Any) -> "TwoSamples":
@@ -76,3 +99,19 @@ class TwoSamples:
             self.source_mass,
             self.target_mass,
         )
+
+
+def as_counts(weights: Array) -> Array:
+    """Return weights as counts of rows: whole numbers as they are, others by worth.
+
+    Examples
+    --------
+    >>> as_counts(np.array([1.0, 2.0])), as_counts(np.array([0.5, 0.5]))
+    (array([1., 2.]), array([1., 1.]))
+    """
+    if np.abs(weights - np.rint(weights)).max() <= 1e-9 * max(weights.max(), 1.0):
+        return weights
+    worth = weights * (effective_sample_size(weights) / weights.sum())
+    # Equal weights are as good as none, and rounding must not make a difference.
+    nearest = np.rint(worth)
+    return np.where((np.abs(worth - nearest) <= 1e-9) & (nearest > 0), nearest, worth)

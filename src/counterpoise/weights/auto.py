@@ -1,8 +1,7 @@
 """The weights to begin with: families, widths and classifiers ranked together."""
 
 import warnings
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,52 +10,25 @@ from scipy import sparse
 from sklearn.base import clone
 
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.samples.classifiers import boosted, logistic, squared_logistic
-from counterpoise.samples.folds import N_FOLDS, folds
-from counterpoise.samples.median_width import median_gamma
-from counterpoise.samples.overlap import NONE, RELATIVE_FROM, thin_share
+from counterpoise.samples.overlap import NONE, thin_share
 from counterpoise.samples.scaling import far_rows
 from counterpoise.samples.two_samples import TwoSamples
-from counterpoise.validation import Matrix, NoOverlapError, warn_user
+from counterpoise.validation import Matrix, NoOverlapError
 from counterpoise.weights.base import Fitted, WeightEstimator
+from counterpoise.weights.candidates import Candidate, Trials, candidates
+from counterpoise.weights.deadline import Deadline
 from counterpoise.weights.discriminator import DiscriminatorWeights
-from counterpoise.weights.kernel_widths import (
-    FACTORS,
-    FEWEST_ROWS,
-    MOST_UNCOVERED_RELATIVE,
-    held_out_kliep,
-    scaled_samples,
-    thinned,
-    uncovered_share,
-    untried,
-)
-from counterpoise.weights.kliep import KLIEP
-from counterpoise.weights.mixture import MixtureKLIEP
-from counterpoise.weights.search import HeldOut, choose
-from counterpoise.weights.uniform import UniformWeights
+from counterpoise.weights.kernel_widths import FEWEST_TO_CHOOSE, thinned
+from counterpoise.weights.search import choose, untried
 
-# What kernels get of the target in the denominator where some of it is uncovered.
-GUARD = 0.05
 # Target rows that score above every source row are left out if they are more than this
 # share: no weight makes the source stand for them.
 HOLE = 0.05
 # A classifier is fitted to no more rows of each sample than this, and asked about all:
 # it would take long over more and hardly learn from them.
-MOST_TAUGHT = 10_000
+ROWS_TAUGHT = 10_000
 # No weight below this; a weight of zero would lose a row.
 SMALLEST_WEIGHT = 1e-4
-
-
-@dataclass(frozen=True, eq=False)
-class Candidate:
-    """A weighter, and a way to see how it fares on rows that it has not seen.
-
-    `try_out` is None where there is no need: the weighter is never taken.
-    """
-
-    name: str
-    weighter: WeightEstimator
-    try_out: Callable[[], HeldOut] | None
 
 
 class AutoWeights(WeightEstimator):
@@ -153,36 +125,20 @@ class AutoWeights(WeightEstimator):
     def _check_parameters(self) -> None:
         pass
 
-    def _fit(self, samples: TwoSamples) -> Fitted:
+    def _fit(self, samples: TwoSamples, deadline: Deadline) -> Fitted:
         seed = self._seed()
         rows, aims = thinned(samples, seed)
-        enough = min(len(rows), len(aims)) >= FEWEST_ROWS
-        some = samples.take(rows, aims)
+        trials = Trials(samples.take(rows, aims), seed, deadline)
         uncovered, reached = None, np.ones(samples.target.shape[0], dtype=bool)
-        if enough:
-            guard = self._fitted_to(
-                some, DiscriminatorWeights(force=True, random_state=seed)
-            )
-            told = guard.held_out_
-            uncovered = _thin(np.log(told.source), np.log(told.target), some)
-            if uncovered > NONE and not self.force:
-                raise NoOverlapError(uncovered, "thin")
-            beyond = told.target > told.source.max()
-            if float(some.target_share[beyond].sum()) > HOLE:
-                # Some of the source rows that were not looked at may lie there.
-                source = _with_others(guard, told.source, rows, samples.source)
-                target = _with_others(guard, told.target, aims, samples.target)
-                beyond = target > source.max()
-                hole = float(samples.target_share[beyond].sum()) > HOLE
-                if hole and np.count_nonzero(~beyond[aims]) >= FEWEST_ROWS:
-                    reached = ~beyond
-        aims = aims[reached[aims]]
-        some = samples.take(rows, aims)
+        if trials.are_enough:
+            uncovered, reached = self._look(samples, rows, aims, trials)
+        if not reached.all():
+            some = samples.take(rows, aims[reached[aims]])
+            trials = Trials(some, seed, deadline)
         samples = samples.take(np.arange(samples.source.shape[0]), reached)
-        candidates = list(self._candidates(some, seed))
-        weighter = self._choose(candidates, some)
-        weights = self._fit_chosen(weighter, samples, seed)
-        at_target = self.weighter_.weigh(samples.target)
+        chosen = self._choose(candidates(trials, self._common(seed)), trials)
+        weights = self._fit_chosen(chosen, samples, trials)
+        at_target = self.weighter_._weigh_rows(samples.target)
         if not sparse.issparse(samples.target):
             near = ~far_rows(samples)
             at_target = at_target[near] if near.any() else at_target
@@ -195,45 +151,83 @@ class AutoWeights(WeightEstimator):
             "thin",
         )
 
+    def _look(
+        self, samples: TwoSamples, rows: Indices, aims: Indices, trials: Trials
+    ) -> tuple[float, NDArray[np.bool_]]:
+        """Return how much of the target is thinly covered, and which rows are not lost.
+
+        Lost are rows that the better classifier places beyond every source row, if they
+        are many.
+        """
+        reached = np.ones(samples.target.shape[0], dtype=bool)
+        guard = DiscriminatorWeights(force=True, random_state=trials.seed)
+        some = trials.samples
+        classifiers = guard._candidates(some)
+        told = trials.told(classifiers)
+        uncovered = thin_share(
+            np.log(told.source),
+            np.log(told.target),
+            some.source_share,
+            some.target_share,
+        )
+        if uncovered > NONE and not self.force:
+            raise NoOverlapError(uncovered, "thin")
+        beyond = told.target > told.source.max()
+        if float(some.target_share[beyond].sum()) > HOLE:
+            guard = trials.fitted(guard, classifiers)
+            # Some of the source rows that were not looked at may lie there.
+            source = _with_others(guard, told.source, rows, samples.source)
+            target = _with_others(guard, told.target, aims, samples.target)
+            beyond = target > source.max()
+            hole = float(samples.target_share[beyond].sum()) > HOLE
+            if hole and np.count_nonzero(~beyond[aims]) >= FEWEST_TO_CHOOSE:
+                reached = ~beyond
+        return uncovered, reached
+
     def _weigh(self, X: Matrix) -> Array:
-        return self._bounded(self.weighter_.weigh(X))
+        return self._bounded(self.weighter_._weigh_rows(X))
 
     def _beyond(self, X: Matrix) -> NDArray[np.bool_]:
-        return self.weighter_.beyond(X) | (
-            self.weighter_.weigh(X) > self.largest_weight_
+        return self.weighter_._beyond_rows(X) | (
+            self.weighter_._weigh_rows(X) > self.largest_weight_
         )
 
     def _bounded(self, weights: Array) -> Array:
         return np.clip(weights, SMALLEST_WEIGHT, self.largest_weight_)
 
     def _fit_chosen(
-        self, weighter: WeightEstimator, samples: TwoSamples, seed: int
+        self, chosen: Candidate, samples: TwoSamples, trials: Trials
     ) -> Array:
         """Set `weighter_`, and return its weights at the source rows."""
-        if not isinstance(weighter, DiscriminatorWeights):
-            self.weighter_ = self._fitted_to(samples, weighter)
+        again = clone(chosen.weighter).set_params(max_time=trials.deadline.left())
+        if not isinstance(again, DiscriminatorWeights):
+            with warnings.catch_warnings(action="ignore"):
+                self.weighter_ = again._fit_counted(samples)
             return self.weighter_.weights_
-        rows, aims = thinned(samples, seed, MOST_TAUGHT)
-        fitted = self._fitted_to(samples.take(rows, aims), weighter)
+        rows, aims = thinned(samples, trials.seed, ROWS_TAUGHT)
+        part = samples.take(rows, aims)
+        if trials.are_of(part):
+            fitted = trials.fitted(again, {chosen.name: again.estimator})
+        else:
+            with warnings.catch_warnings(action="ignore"):
+                fitted = again._fit_counted(part)
         self.weighter_ = fitted
         return _with_others(fitted, fitted.held_out_.source, rows, samples.source)
 
-    def _choose(
-        self, candidates: list[Candidate], samples: TwoSamples
-    ) -> WeightEstimator:
-        """Return the weighter to take, and write down what was found of all."""
-        held_out = [untried(samples)] * len(candidates)
+    def _choose(self, candidates: list[Candidate], trials: Trials) -> Candidate:
+        """Return the candidate to take, and write down what was found of all."""
+        held_out = [untried(trials.samples)] * len(candidates)
         tried = np.zeros(len(candidates), dtype=bool)
         asked = 0
         for k, candidate in enumerate(candidates):
             if candidate.try_out is None:
                 continue
             asked += 1
-            if not (tried.any() and self._deadline_.choose_no_more()):
+            if not (tried.any() and trials.deadline.choose_no_more()):
                 held_out[k] = candidate.try_out()
                 tried[k] = True
-        self._deadline_.say_untried(int(tried.sum()), asked, "candidates")
-        choice = choose(held_out, samples)
+        trials.deadline.say_untried(int(tried.sum()), asked, "candidates")
+        choice = choose(held_out, trials.samples)
         able = np.array([one.admissible for one in held_out])
         self.cv_results_ = {
             "candidate": np.array([candidate.name for candidate in candidates]),
@@ -242,122 +236,17 @@ class AutoWeights(WeightEstimator):
             "admissible": able,
             "chosen": np.arange(len(candidates)) == choice.chosen,
         }
-        return candidates[choice.chosen].weighter
+        return candidates[choice.chosen]
 
-    def _candidates(self, samples: TwoSamples, seed: int) -> Iterator[Candidate]:
-        """Yield all candidates, simplest first."""
-        common: dict[str, Any] = {
+    def _common(self, seed: int) -> dict[str, Any]:
+        """Return what all candidates are told."""
+        return {
             "tol": self.tol,
             "max_iter": self.max_iter,
             "callback": self.callback,
             "force": True,
             "random_state": seed,
         }
-        n, d = samples.source.shape
-        m = samples.target.shape[0]
-        uniform = UniformWeights(**common)
-        ones = HeldOut(np.ones(m), np.ones(n), 0.0)
-        yield Candidate("uniform", uniform, lambda: ones)
-        if min(n, m) < FEWEST_ROWS:
-            warn_user(
-                f"{n} source and {m} target rows are too few to choose weights by "
-                "cross-validation: all weights are one"
-            )
-            return
-        is_sparse = sparse.issparse(samples.source)
-        families = ["linear"] if is_sparse else ["linear", "diag"]
-        if not is_sparse and d > 1 and d * (d + 3) / 2 <= n / 10:
-            families.append("full")
-        for family in families:
-            yield self._family(family, samples, common, seed)
-        if not is_sparse:
-            yield from _kernels(samples, common, seed)
-        for name, classifier in _classifiers(is_sparse, d).items():
-            weighter = DiscriminatorWeights(estimator=classifier, **common)
-            yield self._classifier(name, weighter, samples)
-
-    def _family(
-        self, family: str, samples: TwoSamples, common: dict[str, Any], seed: int
-    ) -> Candidate:
-        weighter = MixtureKLIEP(statistics=family, **common)
-
-        return Candidate(
-            f"log-ratio {family}",
-            weighter,
-            lambda: self._held_out(weighter, samples, seed),
-        )
-
-    def _classifier(
-        self, name: str, weighter: DiscriminatorWeights, samples: TwoSamples
-    ) -> Candidate:
-        return Candidate(
-            name, weighter, lambda: self._fitted_to(samples, weighter).held_out_
-        )
-
-    def _held_out(self, weighter: Any, samples: TwoSamples, seed: int) -> HeldOut:
-        """Return a weighter's weights at the rows of both samples, each held out."""
-        n, m = samples.source.shape[0], samples.target.shape[0]
-        fold = folds(samples.source, N_FOLDS, seed)
-        aim_fold = folds(samples.target, N_FOLDS, seed + 1)
-        source, target = np.empty(n), np.empty(m)
-        for k in range(N_FOLDS):
-            kept = samples.take(fold != k, aim_fold != k)
-            fitted = self._fitted_to(kept, weighter)
-            source[fold == k] = fitted.weigh(samples.source[fold == k])
-            target[aim_fold == k] = fitted.weigh(samples.target[aim_fold == k])
-        return HeldOut(target, source)
-
-    def _fitted_to(self, samples: TwoSamples, weighter: Any) -> Any:
-        again = clone(weighter).set_params(max_time=self._deadline_.left())
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return again.fit(
-                samples.source,
-                X_target=samples.target,
-                sample_weight=samples.source_share * samples.source_mass,
-                target_weight=samples.target_share * samples.target_mass,
-            )
-
-
-def _kernels(
-    samples: TwoSamples, common: dict[str, Any], seed: int
-) -> Iterator[Candidate]:
-    """Yield KLIEP at every width; those that cannot be taken need no trial."""
-    scaled, tried = scaled_samples(samples), list[HeldOut]()
-    middle = median_gamma(scaled.target, scaled.target_share)
-    for factor in FACTORS:
-        gamma = middle / factor**2
-        lonely = uncovered_share(scaled, gamma)
-        relative = GUARD if lonely > RELATIVE_FROM else 0.0
-        weighter = KLIEP(gamma=gamma, relative=relative, **common)
-        able = lonely <= MOST_UNCOVERED_RELATIVE
-        yield Candidate(
-            f"kernel {factor:g} median",
-            weighter,
-            _kernel_trial(weighter, scaled, seed, tried) if able else None,
-        )
-
-
-def _kernel_trial(
-    weighter: KLIEP, scaled: TwoSamples, seed: int, tried: list[HeldOut]
-) -> Callable[[], HeldOut]:
-    def try_out() -> HeldOut:
-        rival = tried[choose(tried, scaled).best] if tried else None
-        held_out = held_out_kliep(
-            scaled, float(weighter.gamma), weighter.relative, seed, rival
-        )
-        if held_out.admissible:
-            tried.append(held_out)
-        return held_out
-
-    return try_out
-
-
-def _classifiers(is_sparse: bool, d: int) -> dict[str, Any]:
-    linear = {"logistic": logistic(is_sparse, d)}
-    if is_sparse:
-        return linear
-    return {**linear, "logistic on squares": squared_logistic(d), "boosted": boosted()}
 
 
 def _with_others(
@@ -369,10 +258,5 @@ def _with_others(
     others[seen] = False
     out[seen] = told / fitted.mean_ratio_
     if others.any():
-        out[others] = fitted.weigh(X[others])
+        out[others] = fitted._weigh_rows(X[others])
     return out
-
-
-def _thin(source: Array, target: Array, samples: TwoSamples) -> float:
-    """Return the share of thinly covered target rows."""
-    return thin_share(source, target, samples.source_share, samples.target_share)

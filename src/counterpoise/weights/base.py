@@ -1,6 +1,7 @@
 """What every weighter does: the door, the fit, the proof, the mean of one."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -9,11 +10,11 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from counterpoise.convex import Problem, Solution, Solver, solve
-from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.numerics.arrays import Array
+from counterpoise.samples.as_read import SamplesAsRead
 from counterpoise.samples.effective_size import effective_sample_size
-from counterpoise.samples.ordering import canonical_order
 from counterpoise.samples.overlap import NONE, RELATIVE_FROM, SMALL
-from counterpoise.samples.scaling import pooled_scale
+from counterpoise.samples.scaling import rows_scaled
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import (
     Matrix,
@@ -23,26 +24,22 @@ from counterpoise.validation import (
     as_weights,
     check_integer,
     check_number,
-    column_names,
-    estimator_samples,
+    estimator_matrix,
     warn_user,
 )
+from counterpoise.validation.tables import check_enough_rows
 from counterpoise.weights.deadline import Deadline
 from counterpoise.weights.fitted_weighter import FittedWeighter
 from counterpoise.weights.kernel_widths import lonely_share
 
 # Shares of the target that the source does not reach are said from these on.
-SAID = {"uncovered": RELATIVE_FROM, "thin": SMALL}
+SHARE_SAID = {"uncovered": RELATIVE_FROM, "thin": SMALL}
 # In small samples this share of the target may be far from all source rows by chance.
-LONELY = 0.1
+LONELY_BY_CHANCE = 0.1
 TAKE_SPARSE = (
     "AutoWeights, KLIEP, MixtureKLIEP, DiscriminatorWeights, DiscrepancyWeights and "
     "UniformWeights"
 )
-
-
-# A row is outside both samples from this share of a column's range on.
-BEYOND = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,18 +84,18 @@ class WeightEstimator(FittedWeighter):
     weights_are_a_ratio = True
 
     @abstractmethod
-    def _fit(self, samples: TwoSamples) -> Fitted:
+    def _fit(self, samples: TwoSamples, deadline: Deadline) -> Fitted:
         """Fit to two samples on scaled columns, and return what was found."""
 
     @abstractmethod
     def _check_parameters(self) -> None:
         """Refuse parameters that make no sense."""
 
-    def _check_samples(self, X: Matrix, X_target: Matrix) -> None:
-        """Refuse samples that a method cannot take, before rows are left out."""
-
-    def _scales_columns(self) -> bool:
-        return bool(getattr(self, "standardize", False))
+    def _fit_ratio(
+        self, samples: TwoSamples, deadline: Deadline
+    ) -> tuple[Array, float]:
+        found = self._fit(samples, deadline)
+        return found.ratio, found.mean
 
     def _weigh_absent(self, X: Matrix) -> Array:
         """Return the ratio at source rows that do not count, as `_weigh`."""
@@ -135,59 +132,106 @@ class WeightEstimator(FittedWeighter):
         """
         self._check_common()
         self._check_parameters()
-        self._deadline_ = Deadline(self.max_time)
         self._check_dense(X, X_target)
-        names = column_names(X)
-        X, X_target = estimator_samples(
-            self,
+        if X_target is None:
+            return self._fit_without_target(X, sample_weight)
+        samples = SamplesAsRead.read_numbers(
             X,
             X_target,
+            sample_weight,
+            target_weight,
+            min_rows=self._least_rows,
+            accept_sparse=self._accepts_sparse,
+        )
+        return self._fit_read(samples)
+
+    def _fit_samples(self, samples: SamplesAsRead) -> Self:
+        """Fit to samples that have passed another door: no reading, no ordering."""
+        self._check_common()
+        self._check_parameters()
+        self._check_dense(samples.source, samples.target)
+        shape = samples.source.shape
+        check_enough_rows(shape[0], self._least_rows, "X", shape)
+        return self._fit_read(samples)
+
+    def _fit_counted(
+        self, samples: TwoSamples, names: tuple[str, ...] | None = None
+    ) -> Self:
+        """Fit to some of the rows that another fit counts, in their order.
+
+        For candidates and folds: nothing is read, checked or put in order. What the
+        rows count is worked out anew, as at the door: a part of fractional weights is
+        worth what it is worth by itself.
+        """
+        return self._fit_read(SamplesAsRead.of_ordered(samples, names))
+
+    def _fit_read(
+        self,
+        samples: SamplesAsRead,
+        fit: Callable[[TwoSamples, Deadline], Fitted] | None = None,
+    ) -> Self:
+        """Scale the columns, fit (by `_fit` unless told how), judge, and set."""
+        deadline = Deadline(self.max_time)
+        self._remember_columns(samples)
+        self._check_samples(samples)
+        self.has_target_ = True
+        self._samples_: TwoSamples | None = samples.counted
+        self._range_ = samples.range
+        self.column_scale_: Array | None = (
+            samples.scale if self._scales_columns() else None
+        )
+        scaled = samples.counted
+        if self.column_scale_ is not None:
+            scaled = rows_scaled(scaled, self.column_scale_)
+        found = (fit or self._fit)(scaled, deadline)
+        if found.uncovered is not None and found.measure == "uncovered":
+            # A wide kernel reaches across a hole that the source's spacing shows.
+            lonely = lonely_share(scaled)
+            if lonely > NONE or (
+                lonely > LONELY_BY_CHANCE and found.uncovered <= LONELY_BY_CHANCE
+            ):
+                found = replace(found, uncovered=max(found.uncovered, lonely))
+        self._set(found, samples)
+        return self
+
+    def _fit_without_target(self, X: Any, sample_weight: Any) -> Self:
+        X = estimator_matrix(
+            self,
+            X,
             reset=True,
             min_rows=self._least_rows,
             accept_sparse=self._accepts_sparse,
         )
-        source_weight = _counts(as_weights(sample_weight, X.shape[0]))
-        self.has_target_ = X_target is not None
-        self._samples_: TwoSamples | None = None
-        self.column_scale_: Array | None = None
-        if X_target is None:
-            self._set_uniform(X.shape[0])
-            return self
-        aim_weight = _counts(
-            as_weights(
-                target_weight, X_target.shape[0], name="target_weight", of="X_target"
-            )
+        as_weights(sample_weight, X.shape[0])
+        self.has_target_ = False
+        self._samples_ = None
+        self.column_scale_ = None
+        warn_user(
+            "no X_target was given: all weights are one and nothing is adapted",
+            NoTargetWarning,
         )
-        self._check_samples(X, X_target)
-        rows = _counted(X, source_weight)
-        aims = _counted(X_target, aim_weight)
-        samples = TwoSamples.of(
-            X[rows], X_target[aims], source_weight[rows], aim_weight[aims]
-        )
-        self._samples_ = samples
-        self._places_ = rows, aims
-        self._range_ = _range(samples)
-        if self._scales_columns():
-            self.column_scale_ = pooled_scale(samples, names)
-        scaled = samples.with_rows(
-            self._scaled(samples.source), self._scaled(samples.target)
-        )
-        found = self._fit(scaled)
-        del self._places_
-        if found.uncovered is not None and found.measure == "uncovered":
-            # A wide kernel reaches across a hole that the source's spacing shows.
-            lonely = lonely_share(scaled)
-            if lonely > NONE or (lonely > LONELY and found.uncovered <= LONELY):
-                found = replace(found, uncovered=max(found.uncovered, lonely))
-        self._set(found, samples, X, source_weight, rows)
+        self.weights_ = np.ones(X.shape[0])
+        self.solution_: Solution | None = None
+        self.uncovered_: float | None = None
+        self.effective_sample_size_ = float(X.shape[0])
         return self
+
+    def _remember_columns(self, samples: SamplesAsRead) -> None:
+        """Set what scikit-learn calls the columns seen in `fit`."""
+        self.n_features_in_ = samples.source.shape[1]
+        names = samples.matrix_names
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        else:
+            self.__dict__.pop("feature_names_in_", None)
 
     def _solve(
         self,
         problem: Problem,
-        solver: Solver | None = None,
+        solver: Solver | None,
         x: Array | None = None,
         *,
+        deadline: Deadline,
         tol: float | None = None,
     ) -> Solution:
         """Solve a problem within the budgets of the parameters."""
@@ -197,28 +241,11 @@ class WeightEstimator(FittedWeighter):
             x,
             tol=self.tol if tol is None else tol,
             max_iter=self.max_iter,
-            max_time=self._deadline_.left(),
+            max_time=deadline.left(),
             callback=self.callback,
         )
 
-    def _set_uniform(self, n: int) -> None:
-        warn_user(
-            "no X_target was given: all weights are one and nothing is adapted",
-            NoTargetWarning,
-        )
-        self.weights_ = np.ones(n)
-        self.solution_: Solution | None = None
-        self.uncovered_: float | None = None
-        self.effective_sample_size_ = float(n)
-
-    def _set(
-        self,
-        found: Fitted,
-        samples: TwoSamples,
-        X: Matrix,
-        source_weight: Array,
-        rows: Indices,
-    ) -> None:
+    def _set(self, found: Fitted, samples: SamplesAsRead) -> None:
         self._judge_overlap(found)
         self.solution_ = found.solution
         self.uncovered_ = found.uncovered
@@ -228,25 +255,21 @@ class WeightEstimator(FittedWeighter):
                 "or accept a larger tol",
                 ConvergenceWarning,
             )
-        powered = found.ratio**self.exponent
-        self.mean_ratio_ = float(samples.source_share @ powered)
-        self.mean_ratio_ /= found.mean**self.exponent
-        if not 1e-100 < self.mean_ratio_ < np.inf:
-            # Without overlap the ratio underflows at every source row.
-            powered, self.mean_ratio_ = np.ones_like(powered), np.nan
-        weights = np.empty(X.shape[0])
-        vanished = np.isnan(self.mean_ratio_)
-        weights[rows] = powered if vanished else powered / self.mean_ratio_
-        absent = source_weight == 0
+        share = samples.counted.source_share
+        self._set_mean_ratio(found.ratio, found.mean, share)
+        weights = np.empty(samples.source.shape[0])
+        weights[samples.places[0]] = self._normalized(found.ratio)
+        count = samples.counts[0]
+        absent = count == 0
         if absent.any():
-            ratio = self._weigh_absent(self._scaled(X[absent]))
+            ratio = self._weigh_absent(self._scaled(samples.source[absent]))
             weights[absent] = self._normalized(ratio)
         self.weights_ = weights
-        self.effective_sample_size_ = effective_sample_size(weights * source_weight)
+        self.effective_sample_size_ = effective_sample_size(weights * count)
 
     def _judge_overlap(self, found: Fitted) -> None:
         share = found.uncovered
-        if share is None or share <= SAID[found.measure]:
+        if share is None or share <= SHARE_SAID[found.measure]:
             return
         if share > NONE and not self.force:
             raise NoOverlapError(share, found.measure)  # type: ignore[arg-type]
@@ -277,29 +300,3 @@ class WeightEstimator(FittedWeighter):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self._accepts_sparse
         return tags
-
-
-def _counts(weights: Array) -> Array:
-    """Return weights as counts of rows: whole numbers as they are, others by worth."""
-    if np.abs(weights - np.rint(weights)).max() <= 1e-9 * max(weights.max(), 1.0):
-        return weights
-    worth = weights * (effective_sample_size(weights) / weights.sum())
-    # Equal weights are as good as none, and rounding must not make a difference.
-    nearest = np.rint(worth)
-    return np.where((np.abs(worth - nearest) <= 1e-9) & (nearest > 0), nearest, worth)
-
-
-def _counted(X: Matrix, weights: Array) -> Indices:
-    """Return the rows of positive weight, in an order of their own."""
-    rows = np.flatnonzero(weights)
-    return rows[canonical_order(X[rows], weights[rows])]
-
-
-def _range(samples: TwoSamples) -> tuple[Array, Array] | None:
-    """Return the ends of every column over both samples, a tenth further out."""
-    if sparse.issparse(samples.source) or sparse.issparse(samples.target):
-        return None
-    low = np.minimum(samples.source.min(axis=0), samples.target.min(axis=0))
-    high = np.maximum(samples.source.max(axis=0), samples.target.max(axis=0))
-    room = BEYOND * (high - low)
-    return low - room, high + room

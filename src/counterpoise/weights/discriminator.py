@@ -1,8 +1,9 @@
 """Density ratios from a classifier that tells the two samples apart."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from sklearn.metrics import roc_auc_score
 
 from counterpoise.convex import Certificate, attested
 from counterpoise.numerics.arrays import Array
+from counterpoise.samples.as_read import SamplesAsRead
 from counterpoise.samples.classifiers import (
     boosted,
     bounded,
@@ -32,6 +34,7 @@ from counterpoise.weights.calibration import (
     calibration_line,
     log_loss,
 )
+from counterpoise.weights.deadline import Deadline
 from counterpoise.weights.search import HeldOut
 
 
@@ -172,12 +175,26 @@ class DiscriminatorWeights(WeightEstimator):
     def _chosen(self) -> dict[str, Any]:
         return {"estimator": clone(self.estimator_)}
 
-    def _fit(self, samples: TwoSamples) -> Fitted:
-        pool = Pool.of(samples, self._seed())
-        tried = [
-            self._out_of_fold(candidate, pool) for candidate in self._candidates(pool)
-        ]
-        best = min(tried, key=lambda result: result.log_loss)
+    def _fit(self, samples: TwoSamples, deadline: Deadline) -> Fitted:
+        trials = ClassifierTrials.of(samples, self._seed(), self.calibrate)
+        tried = [trials.odds(*one) for one in self._candidates(samples).items()]
+        return self._fit_best(trials, tried)
+
+    def _fit_trials(
+        self,
+        samples: SamplesAsRead,
+        trials: "ClassifierTrials",
+        tried: list["HeldOutOdds"],
+    ) -> Self:
+        """Fit with what is known already of the rows that count, out of fold."""
+        return self._fit_read(samples, lambda *_: self._fit_best(trials, tried))
+
+    def _fit_best(
+        self, trials: "ClassifierTrials", tried: list["HeldOutOdds"]
+    ) -> Fitted:
+        """Take the classifier of the least held-out log loss, and fit it to all."""
+        pool, samples = trials.pool, trials.samples
+        best = min(tried, key=lambda odds: odds.log_loss)
         self.estimator_ = fitted_classifier(
             best.estimator, pool.X, pool.labels, pool.weights
         )
@@ -189,47 +206,124 @@ class DiscriminatorWeights(WeightEstimator):
         self.calibration_error_ = calibration_error(
             expit(best.log_odds), pool.labels, pool.weights
         )
-        logs = pool.each_row(best.log_odds)
-        n = samples.source.shape[0]
-        told = logs[n:]
-        if not sparse.issparse(samples.target):
-            near = ~far_rows(samples)
-            told = told[near] if near.any() else told
-        self._longest_odds_ = float(told.max())
-        self._prior_ = float(np.log(samples.target_mass / samples.source_mass))
-        ratio = self._ratio(logs)
-        self.held_out_ = HeldOut(ratio[n:], ratio[:n])
+        logs, logs_target = trials.each_row(best)
+        self._odds_ = trials.odds_as_ratio(logs_target)
+        ratio = self._odds_.ratio(logs)
+        self.held_out_ = HeldOut(self._odds_.ratio(logs_target), ratio)
         proof = Certificate("none", objective=self.log_loss_)
         return Fitted(
             attested(self.line_, proof, self.tol),
-            ratio[:n],
-            thin_share(logs[:n], logs[n:], samples.source_share, samples.target_share),
+            ratio,
+            thin_share(logs, logs_target, samples.source_share, samples.target_share),
             "thin",
         )
 
     def _weigh(self, X: Matrix) -> Array:
-        return self._ratio(self._log_odds(X))
+        return self._odds_.ratio(self._log_odds(X))
 
     def _beyond(self, X: Matrix) -> NDArray[np.bool_]:
-        return self._log_odds(X) > self._longest_odds_
+        return self._log_odds(X) > self._odds_.longest
 
     def _log_odds(self, X: Matrix) -> Array:
         slope, intercept = self.line_
         return bounded(slope * log_odds(self.estimator_, X) + intercept)
 
-    def _ratio(self, logs: Array) -> Array:
-        """Return the density ratio that log odds mean, not extrapolated."""
-        return np.exp(np.minimum(logs, self._longest_odds_) - self._prior_)
-
-    def _candidates(self, pool: Pool) -> list[Any]:
+    def _candidates(self, samples: TwoSamples) -> dict[str, Any]:
+        """Return the classifiers to choose from, by their names."""
         if self.estimator is not None:
-            return [self.estimator]
-        is_sparse = sparse.issparse(pool.X)
-        linear = logistic(is_sparse, pool.X.shape[1], self.tol, self.max_iter)
-        return [linear] if is_sparse else [linear, boosted()]
+            return {"estimator": self.estimator}
+        is_sparse, d = sparse.issparse(samples.source), samples.source.shape[1]
+        linear = {"logistic": logistic(is_sparse, d, self.tol, self.max_iter)}
+        return linear if is_sparse else {**linear, "boosted": boosted()}
 
-    def _out_of_fold(self, estimator: Any, pool: Pool) -> "HeldOutOdds":
+
+@dataclass(frozen=True, eq=False)
+class HeldOutOdds:
+    """What a classifier says of rows it has not seen, before and after the line."""
+
+    estimator: Any
+    scores: Array
+    log_odds: Array
+    line: Array
+    log_loss: float
+
+
+@dataclass(frozen=True)
+class OddsAsRatio:
+    """Log odds of the target as a density ratio, not extrapolated.
+
+    `longest` are the longest log odds of a held-out target row, `prior` those of the
+    two samples' sizes.
+    """
+
+    longest: float
+    prior: float
+
+    def ratio(self, logs: Array) -> Array:
+        """Return the density ratio that log odds mean."""
+        return np.exp(np.minimum(logs, self.longest) - self.prior)
+
+
+@dataclass(frozen=True, eq=False)
+class ClassifierTrials:
+    """Classifiers asked about two samples, each row out of fold, each classifier once.
+
+    Attributes
+    ----------
+    samples : TwoSamples
+        Rows that count.
+    pool : Pool
+        The same in one table, with its folds.
+    calibrate : bool
+        Whether to recalibrate the log odds by a line.
+    known : dict of HeldOutOdds
+        What has been found, by the name of the classifier.
+    """
+
+    samples: TwoSamples
+    pool: Pool
+    calibrate: bool = True
+    known: dict[str, HeldOutOdds] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, samples: TwoSamples, seed: int, calibrate: bool = True
+    ) -> "ClassifierTrials":
+        """Return trials on two samples, none made yet."""
+        return cls(samples, Pool.of(samples, seed), calibrate)
+
+    def odds(self, name: str, estimator: Any) -> HeldOutOdds:
         """Return the log odds of all rows, each from classifiers without it."""
+        if name not in self.known:
+            self.known[name] = self._out_of_fold(estimator)
+        return self.known[name]
+
+    def held_out(self, odds: HeldOutOdds) -> HeldOut:
+        """Return the density ratios of all rows, out of fold."""
+        logs, logs_target = self.each_row(odds)
+        told = self.odds_as_ratio(logs_target)
+        return HeldOut(told.ratio(logs_target), told.ratio(logs))
+
+    def each_row(self, odds: HeldOutOdds) -> tuple[Array, Array]:
+        """Return the log odds of the source rows and of the target rows."""
+        logs, n = self.pool.each_row(odds.log_odds), self.samples.source.shape[0]
+        return logs[:n], logs[n:]
+
+    def odds_as_ratio(self, logs_target: Array) -> OddsAsRatio:
+        """Return how log odds become a ratio; rows far outside the bulk aside."""
+        told = logs_target[self._near] if self._near.any() else logs_target
+        prior = np.log(self.samples.target_mass / self.samples.source_mass)
+        return OddsAsRatio(float(told.max()), float(prior))
+
+    @cached_property
+    def _near(self) -> NDArray[np.bool_]:
+        """Which target rows are not far outside the bulk."""
+        if sparse.issparse(self.samples.target):
+            return np.ones(self.samples.target.shape[0], dtype=bool)
+        return ~np.asarray(far_rows(self.samples))
+
+    def _out_of_fold(self, estimator: Any) -> HeldOutOdds:
+        pool = self.pool
         scores = pool.out_of_fold(estimator)
         line, logs = np.array([1.0, 0.0]), scores.copy()
         if self.calibrate:
@@ -243,14 +337,3 @@ class DiscriminatorWeights(WeightEstimator):
         logs = bounded(logs)
         loss = log_loss(expit(logs), pool.labels, pool.weights)
         return HeldOutOdds(estimator, scores, logs, line, loss)
-
-
-@dataclass(frozen=True, eq=False)
-class HeldOutOdds:
-    """What a classifier says of rows it has not seen, before and after the line."""
-
-    estimator: Any
-    scores: Array
-    log_odds: Array
-    line: Array
-    log_loss: float

@@ -2,7 +2,9 @@
 
 import warnings
 from abc import abstractmethod
+from collections.abc import Callable
 from copy import copy
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +15,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.samples.scaling import scale_columns
+from counterpoise.samples.as_read import SamplesAsRead
+from counterpoise.samples.folds import N_FOLDS
+from counterpoise.samples.scaling import pooled_scale, rows_scaled, scale_columns
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import (
     Matrix,
@@ -21,7 +25,13 @@ from counterpoise.validation import (
     estimator_matrix,
     estimator_samples,
 )
-from counterpoise.weights.search import SMALLEST, out_of_fold, two_sided_score
+from counterpoise.weights.deadline import Deadline
+from counterpoise.weights.search import (
+    SMALLEST_LOGGED,
+    HeldOut,
+    out_of_fold,
+    two_sided_score,
+)
 
 
 class FittedWeighter(BaseEstimator):
@@ -34,7 +44,7 @@ class FittedWeighter(BaseEstimator):
 
     _accepts_sparse = False
     # What a target row of no weight counts in the score.
-    _least_scored = SMALLEST
+    _least_scored = SMALLEST_LOGGED
 
     def weigh(self, X: Any) -> Array:
         """Return the weights of rows, on the scale of `weights_`.
@@ -51,7 +61,7 @@ class FittedWeighter(BaseEstimator):
         X = estimator_matrix(self, X, reset=False, accept_sparse=self._accepts_sparse)
         if not self.has_target_:
             return np.ones(X.shape[0])
-        return self._normalized(self._weigh(self._scaled(X)))
+        return self._weigh_rows(X)
 
     def beyond(self, X: Any) -> NDArray[np.bool_]:
         """Return at which rows the ratio is not known.
@@ -72,6 +82,10 @@ class FittedWeighter(BaseEstimator):
         X = estimator_matrix(self, X, reset=False, accept_sparse=self._accepts_sparse)
         if not self.has_target_:
             return np.zeros(X.shape[0], dtype=bool)
+        return self._beyond_rows(X)
+
+    def _beyond_rows(self, X: Matrix) -> NDArray[np.bool_]:
+        """Return at which rows that have passed a door the ratio is not known."""
         found = self._beyond(self._scaled(X))
         if self._range_ is not None:
             low, high = self._range_
@@ -113,8 +127,8 @@ class FittedWeighter(BaseEstimator):
             if not self.has_target_:
                 return 0.0
             return two_sided_score(
-                self.weigh(held_out.target),
-                self.weigh(held_out.source),
+                self._weigh_rows(held_out.target),
+                self._weigh_rows(held_out.source),
                 held_out.target_share,
                 held_out.source_share,
                 self._least_scored,
@@ -208,6 +222,30 @@ class FittedWeighter(BaseEstimator):
     def _weigh(self, X: Matrix) -> Array:
         """Return the density ratio at rows on scaled columns, up to `_fit`'s factor."""
 
+    @abstractmethod
+    def _fit_counted(self, samples: TwoSamples) -> Self:
+        """Fit to some of the rows that another fit counts, in their order."""
+
+    @abstractmethod
+    def _fit_ratio(
+        self, samples: TwoSamples, deadline: Deadline
+    ) -> tuple[Array, float]:
+        """Fit to two samples on scaled columns, no further than `_weigh` needs.
+
+        It is asked for where rows are held out. Returns the ratio at the source rows,
+        and the mean that its weights are to have.
+        """
+
+    def _scales_columns(self) -> bool:
+        return bool(getattr(self, "standardize", False))
+
+    def _check_samples(self, samples: SamplesAsRead) -> None:
+        """Refuse samples that a method cannot take, before rows are left out."""
+
+    def _forced(self) -> dict[str, Any]:
+        """Return the parameter that makes a fit go on without overlap, if any."""
+        return {"force": True} if "force" in self.get_params(deep=False) else {}
+
     def _chosen(self) -> dict[str, Any]:
         """Return parameters that, put in place of rules, repeat the fit."""
         return {}
@@ -217,18 +255,61 @@ class FittedWeighter(BaseEstimator):
             raise ValueError(f"{what} needs the rows of fit, which were not kept")
         return self._samples_
 
-    def _refit(self, samples: TwoSamples) -> Self:
-        """Return the same method fitted to other rows, nothing chosen anew."""
-        again: Self = clone(self).set_params(force=True, **self._chosen())
+    def _refit(self, samples: TwoSamples) -> Callable[[Matrix], Array]:
+        """Return how the same method weighs, fitted to others of the rows of `fit`.
+
+        Nothing is chosen anew.
+        """
+        again: Self = clone(self).set_params(**self._forced(), **self._chosen())
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            again.fit(
-                samples.source,
-                X_target=samples.target,
-                sample_weight=samples.source_share * samples.source_mass,
-                target_weight=samples.target_share * samples.target_mass,
+            again._fit_counted(samples)
+        return again._weigh_rows
+
+    def _held_out(
+        self, samples: TwoSamples, parts: tuple[Indices, Indices], deadline: Deadline
+    ) -> HeldOut:
+        """Return the weights at the rows of both samples, each held out once.
+
+        The rows are some of those that another fit counts, in their order; `parts` are
+        their folds.
+        """
+        again: Self = clone(self)
+        source, target = (np.empty(part.size) for part in parts)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for k in range(N_FOLDS):
+                out, out_target = (part == k for part in parts)
+                all_rows = again._fit_fold(samples, ~out, ~out_target, deadline)
+                source[out] = again._normalized(again._weigh(all_rows.source[out]))
+                target[out_target] = again._normalized(
+                    again._weigh(all_rows.target[out_target])
+                )
+        return HeldOut(target, source)
+
+    def _fit_fold(
+        self, samples: TwoSamples, rows: Any, aims: Any, deadline: Deadline
+    ) -> TwoSamples:
+        """Fit to some of the rows that another fit counts, so far that it weighs.
+
+        Nothing is read, checked or put in order, and nothing is said. What the rows
+        count is worked out anew: a part of fractional weights is worth what it is
+        worth by itself. Returns all rows on the columns' scale of the part.
+        """
+        counted = samples.recounted(rows, aims)
+        self._samples_: TwoSamples | None = counted
+        self.n_features_in_ = counted.source.shape[1]
+        self.column_scale_: Array | None = None
+        scaled = counted
+        if self._scales_columns():
+            self.column_scale_ = pooled_scale(counted)
+            samples = rows_scaled(samples, self.column_scale_)
+            scaled = replace(
+                counted, source=samples.source[rows], target=samples.target[aims]
             )
-        return again
+        ratio, mean = self._fit_ratio(scaled, deadline)
+        self._set_mean_ratio(ratio, mean, counted.source_share)
+        return samples
 
     def _seed(self) -> int:
         """Return a seed from `random_state`, the same at every call for an integer."""
@@ -237,6 +318,18 @@ class FittedWeighter(BaseEstimator):
     def _scaled(self, X: Matrix) -> Matrix:
         scale = self.column_scale_
         return X if scale is None else scale_columns(X, scale)
+
+    def _weigh_rows(self, X: Matrix) -> Array:
+        """Return the weights of rows that have passed a door."""
+        return self._normalized(self._weigh(self._scaled(X)))
+
+    def _set_mean_ratio(self, ratio: Array, mean: float, share: Array) -> None:
+        """Set what a ratio is divided by, from its values at the source rows."""
+        self.mean_ratio_ = float(share @ ratio**self.exponent)
+        self.mean_ratio_ /= mean**self.exponent
+        if not 1e-100 < self.mean_ratio_ < np.inf:
+            # Without overlap the ratio underflows at every source row.
+            self.mean_ratio_ = np.nan
 
     def _normalized(self, ratio: Array) -> Array:
         if np.isnan(self.mean_ratio_):

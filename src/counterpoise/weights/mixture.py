@@ -15,17 +15,18 @@ from counterpoise.convex.solvers.newton import ExpectationMaximization, Newton
 from counterpoise.numerics.arrays import Array
 from counterpoise.samples.folds import N_FOLDS, folds
 from counterpoise.samples.overlap import thin_share
-from counterpoise.samples.scaling import column_limits
 from counterpoise.samples.two_samples import TwoSamples
+from counterpoise.tables.quantiles import column_limits
 from counterpoise.validation import Matrix, check_choice, check_integer, check_number
 from counterpoise.weights.base import Fitted, WeightEstimator
+from counterpoise.weights.deadline import Deadline
 
 # A log-quadratic ratio grows without bound outside the source.
 LARGEST_LOG = 50.0
 # With more statistics than this share of the rows, the fit's own log ratios of its rows
 # tell the samples apart where nothing has shifted.
-FEW = 0.1
-FAMILIES = ("full", "diag", "linear")
+FEW_STATISTICS = 0.1
+STATISTICS = ("full", "diag", "linear")
 
 
 class MixtureKLIEP(WeightEstimator):
@@ -160,27 +161,38 @@ class MixtureKLIEP(WeightEstimator):
 
     def _check_parameters(self) -> None:
         check_integer("n_components", self.n_components, low=1)
-        check_choice("statistics", self.statistics, ("auto", *FAMILIES))
+        check_choice("statistics", self.statistics, ("auto", *STATISTICS))
         check_number("ridge", self.ridge, low=0.0, closed="neither")
 
     def _chosen(self) -> dict[str, Any]:
         return {"statistics": self.statistics_}
 
-    def _fit(self, samples: TwoSamples) -> Fitted:
+    def _fit_ratio(
+        self, samples: TwoSamples, deadline: Deadline
+    ) -> tuple[Array, float]:
+        self._find(samples, deadline)
+        return self._weigh(samples.source), 1.0
+
+    def _find(self, samples: TwoSamples, deadline: Deadline) -> Solution:
+        """Set what the ratio is made of, and return how it was found."""
         self.statistics_ = self._family(samples)
         self._standardization_ = Standardization.of(samples, self.statistics_)
-        self._ratio_, solution = self._ratio_of(samples, self.tol)
+        self._ratio_, solution = self._ratio_of(samples, self.tol, deadline)
+        return solution
+
+    def _fit(self, samples: TwoSamples, deadline: Deadline) -> Fitted:
+        solution = self._find(samples, deadline)
         self.coef_, self.proportions_ = self._ratio_.slopes, self._ratio_.proportions
         self.statistic_names_ = self._names(samples.source.shape[1])
         logs, logs_target = self._own_logs(samples)
-        few = FEW * min(samples.source.shape[0], samples.target.shape[0])
+        few = FEW_STATISTICS * min(samples.source.shape[0], samples.target.shape[0])
         ratio = np.exp(np.minimum(logs, LARGEST_LOG))
         if _is_one_row(samples.target):
             # Nothing can be held out; the base looks how far the row is from others.
             return Fitted(solution, ratio, 0.0)
         told = (logs, logs_target)
         if self.coef_.shape[1] > few:
-            told = self._logs_out_of_fold(samples)
+            told = self._logs_out_of_fold(samples, deadline)
         thin = thin_share(*told, samples.source_share, samples.target_share)
         return Fitted(solution, ratio, thin, "thin")
 
@@ -202,7 +214,7 @@ class MixtureKLIEP(WeightEstimator):
         return "full" if d * (d + 3) / 2 <= n / 10 else "diag"
 
     def _ratio_of(
-        self, samples: TwoSamples, tol: float
+        self, samples: TwoSamples, tol: float, deadline: Deadline
     ) -> tuple["MixedRatio", Solution]:
         """Return the ratio fitted to two samples, and how it was found."""
         S = self._standardization_.statistics(samples.source)
@@ -211,14 +223,19 @@ class MixtureKLIEP(WeightEstimator):
         if self.n_components == 1:
             mean = np.asarray(shares_target @ T)
             solution = self._solve(
-                LogLinearRatio(S, mean, shares, self.ridge), Newton(), tol=tol
+                LogLinearRatio(S, mean, shares, self.ridge),
+                Newton(),
+                tol=tol,
+                deadline=deadline,
             )
             proportions, slopes = np.ones(1), solution.x[None, :]
         else:
             problem = LogLinearMixture(
                 S, T, shares, shares_target, self.n_components, self.ridge
             )
-            solution = self._solve(problem, ExpectationMaximization(), tol=tol)
+            solution = self._solve(
+                problem, ExpectationMaximization(), tol=tol, deadline=deadline
+            )
             proportions, slopes = problem.objective.split(solution.x)
         norms = np.array([log_mean(S @ eta, shares) for eta in slopes])
         return MixedRatio(proportions, slopes, norms), solution
@@ -230,7 +247,9 @@ class MixtureKLIEP(WeightEstimator):
         )
         return self._ratio_.logarithm(S), self._ratio_.logarithm(T)
 
-    def _logs_out_of_fold(self, samples: TwoSamples) -> tuple[Array, Array]:
+    def _logs_out_of_fold(
+        self, samples: TwoSamples, deadline: Deadline
+    ) -> tuple[Array, Array]:
         """Return the log ratios of all rows, each from a fit without it."""
         n, m = samples.source.shape[0], samples.target.shape[0]
         k = min(N_FOLDS, n, m)
@@ -242,7 +261,7 @@ class MixtureKLIEP(WeightEstimator):
         logs, logs_target = np.empty(n), np.empty(m)
         for c in range(k):
             rest = samples.take(fold != c, fold_target != c)
-            ratio, _ = self._ratio_of(rest, max(self.tol, 1e-3))
+            ratio, _ = self._ratio_of(rest, max(self.tol, 1e-3), deadline)
             for out, X, left in (
                 (logs, samples.source, fold == c),
                 (logs_target, samples.target, fold_target == c),

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from counterpoise.numerics.arrays import Array
+from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.folds import N_FOLDS, folds
 from counterpoise.samples.two_samples import TwoSamples
 
 # The logarithm of a weight that underflows is taken here.
-SMALLEST = 1e-300
+SMALLEST_LOGGED = 1e-300
 
 
 def two_sided_score(
@@ -20,7 +20,7 @@ def two_sided_score(
     weights_source: Array,
     target_share: Array,
     source_share: Array,
-    least: float = SMALLEST,
+    least: float = SMALLEST_LOGGED,
 ) -> float:
     r"""Return :math:`\mathrm{mean}_j \log w(t_j) - \log \mathrm{mean}_i w(x_i)`.
 
@@ -36,7 +36,7 @@ def two_sided_score(
     0.0
     """
     logs = np.log(np.maximum(weights_target, least))
-    mean = max(float(source_share @ weights_source), SMALLEST)
+    mean = max(float(source_share @ weights_source), SMALLEST_LOGGED)
     return float(target_share @ logs) - math.log(mean)
 
 
@@ -90,23 +90,38 @@ def choose(candidates: Sequence[HeldOut], samples: TwoSamples) -> Choice:
     return Choice(int(np.argmax(within)), best, scores, allowed)
 
 
+def untried(samples: TwoSamples) -> HeldOut:
+    """Return what stands for a candidate that was not tried: it is never taken."""
+    n, m = samples.source.shape[0], samples.target.shape[0]
+    return HeldOut(np.ones(m), np.ones(n), np.nan, admissible=False)
+
+
 def falls_short(candidate: HeldOut, rival: HeldOut, samples: TwoSamples) -> bool:
     """Return whether a candidate is behind a rival by three standard errors."""
     behind = _score(rival, samples) - _score(candidate, samples)
     return behind > 3.0 * _error(rival, candidate, samples)
 
 
+def folds_of_both(samples: TwoSamples, seed: int) -> tuple[Indices, Indices]:
+    """Return the fold of every row of both samples, five in all."""
+    return (
+        folds(samples.source, N_FOLDS, seed),
+        folds(samples.target, N_FOLDS, seed + 1),
+    )
+
+
 def out_of_fold(
-    refit: Callable[[TwoSamples], Any],
+    refit: Callable[[TwoSamples], Callable[[Any], Array]],
     samples: TwoSamples,
     source: Any,
     source_share: Array,
     seed: int,
-    least: float = SMALLEST,
+    least: float = SMALLEST_LOGGED,
 ) -> float:
     """Return the two-sided score with every target row left out of its own fit.
 
-    `source` are held-out source rows; the fits use the source of `samples`.
+    `source` are held-out source rows; the fits use the source of `samples`, and `refit`
+    returns how each of them weighs rows.
     """
     m = samples.target.shape[0]
     n_folds = min(N_FOLDS, m)
@@ -116,11 +131,11 @@ def out_of_fold(
     everything = np.arange(samples.source.shape[0])
     total = 0.0
     for k in range(n_folds):
-        fitted = refit(samples.take(everything, fold != k))
+        weigh = refit(samples.take(everything, fold != k))
         share = samples.target_share[fold == k]
         part = two_sided_score(
-            fitted.weigh(samples.target[fold == k]),
-            fitted.weigh(source),
+            weigh(samples.target[fold == k]),
+            weigh(source),
             share / share.sum(),
             source_share,
             least,
@@ -145,8 +160,10 @@ def _error(one: HeldOut, other: HeldOut | None, samples: TwoSamples) -> float:
 
 
 def _logs_and_shape(candidate: HeldOut, source_share: Array) -> tuple[Array, Array]:
-    mean = max(float(source_share @ candidate.source), SMALLEST)
-    return np.log(np.maximum(candidate.target, SMALLEST)), candidate.source / mean
+    mean = max(float(source_share @ candidate.source), SMALLEST_LOGGED)
+    return np.log(
+        np.maximum(candidate.target, SMALLEST_LOGGED)
+    ), candidate.source / mean
 
 
 def _variance(values: Array, share: Array) -> float:

@@ -10,6 +10,7 @@ from counterpoise.numerics.arrays import Array
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import Matrix
 from counterpoise.weights.base import Fitted, WeightEstimator
+from counterpoise.weights.deadline import Deadline
 
 
 class UniformWeights(WeightEstimator):
@@ -48,7 +49,7 @@ class UniformWeights(WeightEstimator):
     def _check_parameters(self) -> None:
         pass
 
-    def _fit(self, samples: TwoSamples) -> Fitted:
+    def _fit(self, samples: TwoSamples, deadline: Deadline) -> Fitted:
         ones = np.ones(samples.source.shape[0])
         proof = Certificate("none", objective=0.0)
         return Fitted(attested(ones[:1], proof, self.tol), ones, None)

@@ -1,0 +1,383 @@
+"""Both samples as read: made once at a public door, and handed down."""
+
+import operator
+from collections.abc import Hashable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.samples.ordering import canonical_order
+from counterpoise.samples.scaling import pooled_scale
+from counterpoise.samples.two_samples import TwoSamples, as_counts
+from counterpoise.tables.columns import Table, two_tables
+from counterpoise.tables.encoding import (
+    TableEncoder,
+    as_numbers,
+    encoded_rows,
+    encoder_of,
+)
+from counterpoise.validation import (
+    Matrix,
+    as_weights,
+    column_names,
+    target_pieces,
+    two_samples,
+)
+from counterpoise.validation.frames import column_labels, sparse_part
+from counterpoise.validation.tables import check_moderate
+
+# A row is outside both samples from this share of a column's range on.
+BEYOND_RANGE = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class SamplesAsRead:
+    """Source and target as read at the door, and what follows from them alone.
+
+    Nothing below the door reads, checks, encodes or orders rows again. What costs
+    something is worked out when it is first asked for, and kept.
+
+    Attributes
+    ----------
+    source_weight, target_weight : array of shape (n,), (m,)
+        What the user lets the rows count; ones where nothing was given.
+    names : tuple of str or None
+        Names of the source's columns, if they have some.
+    tables : pair of Table or None
+        Both samples column by column; None where they came as matrices of numbers.
+    matrices : pair of matrices or None
+        Both samples as matrices of finite numbers, where they came as such.
+    given : pair or None
+        Source and target as the user gave them, for a model of the user's own.
+    labels : tuple or None
+        Labels of the columns of the source's frame, strings or not.
+    found : dict
+        What was worked out of the rows by others, who know it by their own keys.
+    is_ordered : bool
+        Whether the rows stand in their canonical order already, all of them counting.
+    """
+
+    source_weight: Array
+    target_weight: Array
+    names: tuple[str, ...] | None = None
+    tables: tuple[Table, Table] | None = None
+    matrices: tuple[Any, Any] | None = None
+    is_ordered: bool = False
+    given: tuple[Any, Any] | None = None
+    labels: tuple[Hashable, ...] | None = None
+    found: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
+
+    @classmethod
+    def read(
+        cls,
+        X: Any,
+        X_target: Any,
+        sample_weight: Any = None,
+        target_weight: Any = None,
+    ) -> "SamplesAsRead":
+        """Return tables of any kind as read; sparse matrices as they are.
+
+        What has been read passes through untouched.
+        """
+        if isinstance(X, SamplesAsRead):
+            return X
+        if X_target is None:
+            raise ValueError("X_target is None: two samples are needed")
+        if has_sparse(X, X_target):
+            return cls.read_numbers(
+                X, X_target, sample_weight, target_weight, accept_sparse=True
+            )
+        tables = two_tables(X, X_target)
+        return cls(
+            *_weights(sample_weight, target_weight, *map(len, tables)),
+            names=column_names(X),
+            tables=tables,
+            given=(X, X_target),
+            labels=tables[0].labels,
+        )
+
+    @classmethod
+    def read_numbers(
+        cls,
+        X: Any,
+        X_target: Any,
+        sample_weight: Any = None,
+        target_weight: Any = None,
+        *,
+        min_rows: int = 1,
+        accept_sparse: bool = False,
+    ) -> "SamplesAsRead":
+        """Return tables of finite numbers as read; all others are refused.
+
+        Parameters
+        ----------
+        X, X_target : array-like, frame or sparse matrix; the second or a tuple of such
+        sample_weight, target_weight : array of shape (n,), (m,)
+        min_rows : int
+            The smallest number of source rows.
+        accept_sparse : bool
+            Whether sparse matrices may come.
+        """
+        if isinstance(X, SamplesAsRead):
+            return X
+        source, target = two_samples(
+            X, X_target, min_rows=min_rows, accept_sparse=accept_sparse
+        )
+        assert target is not None
+        weights = _weights(
+            sample_weight, target_weight, source.shape[0], target.shape[0]
+        )
+        return cls(
+            *weights,
+            names=column_names(X),
+            matrices=(source, target),
+            given=(X, X_target),
+            labels=column_labels(X),
+        )
+
+    @classmethod
+    def read_encoded(
+        cls,
+        X: Any,
+        X_target: Any,
+        sample_weight: Any = None,
+        target_weight: Any = None,
+    ) -> "SamplesAsRead":
+        """Return tables of any kind as matrices, encoded by how much the rows count.
+
+        For measures that look at numbers alone; arrays of finite numbers are not read
+        column by column.
+        """
+        if isinstance(X, SamplesAsRead):
+            return X
+        source, target = as_numbers(
+            X, X_target, sample_weight=sample_weight, target_weight=target_weight
+        )
+        weights = _weights(
+            sample_weight, target_weight, source.shape[0], target.shape[0]
+        )
+        return cls(*weights, matrices=(source, target))
+
+    @classmethod
+    def of_tables(
+        cls, source: Table, target: Table, given: tuple[Any, Any] | None = None
+    ) -> "SamplesAsRead":
+        """Return tables with the same columns of the same kinds, every row counting.
+
+        `given`: the same as frames, for a model of the user's own.
+        """
+        labels = source.labels
+        named = labels is not None and all(isinstance(k, str) for k in labels)
+        return cls(
+            np.ones(len(source)),
+            np.ones(len(target)),
+            names=tuple(map(str, labels or ())) if named else None,
+            tables=(source, target),
+            given=given,
+            labels=labels,
+        )
+
+    @classmethod
+    def of_matrices(
+        cls,
+        source: Matrix,
+        target: Matrix,
+        source_weight: Array | None = None,
+        target_weight: Array | None = None,
+        names: tuple[str, ...] | None = None,
+    ) -> "SamplesAsRead":
+        """Return matrices and weights that have passed a door, without a look."""
+        n, m = source.shape[0], target.shape[0]
+        return cls(
+            np.ones(n) if source_weight is None else source_weight,
+            np.ones(m) if target_weight is None else target_weight,
+            names=names,
+            matrices=(source, target),
+        )
+
+    @classmethod
+    def of_ordered(
+        cls, samples: TwoSamples, names: tuple[str, ...] | None = None
+    ) -> "SamplesAsRead":
+        """Return rows that stand in their canonical order, such as some of `counted`.
+
+        For folds and candidates: any rows of `counted`, in ascending places, are in
+        their canonical order again.
+        """
+        return cls(
+            samples.source_share * samples.source_mass,
+            samples.target_share * samples.target_mass,
+            names=names,
+            matrices=(samples.source, samples.target),
+            is_ordered=True,
+        )
+
+    @property
+    def source(self) -> Any:
+        """The source as finite numbers, in the user's order of rows."""
+        return self._numbers[0]
+
+    @property
+    def target(self) -> Any:
+        """The target as finite numbers, in the user's order of rows."""
+        return self._numbers[1]
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether both are sparse matrices."""
+        return self.tables is None and sparse.issparse(self.source)
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether both came as finite numbers and nothing else."""
+        return self.tables is None or all(table.is_plain for table in self.tables)
+
+    @cached_property
+    def encoder(self) -> TableEncoder | None:
+        """How both become numbers, every row counting once; None where they are."""
+        if self.is_plain:
+            return None
+        assert self.tables is not None
+        return encoder_of(*self.tables)
+
+    @property
+    def matrix_names(self) -> tuple[str, ...] | None:
+        """Names of the columns of the matrices: those read, if nothing was encoded."""
+        return self.names if self.is_plain else None
+
+    @cached_property
+    def counts(self) -> tuple[Array, Array]:
+        """How many rows each row stands for, in the user's order (`as_counts`)."""
+        return as_counts(self.source_weight), as_counts(self.target_weight)
+
+    @cached_property
+    def places(self) -> tuple[Indices, Indices]:
+        """Where the rows of `counted` stand in the user's order."""
+        if self.is_ordered:
+            return np.arange(self.counts[0].size), np.arange(self.counts[1].size)
+        return (
+            counted_places(self.source, self.counts[0]),
+            counted_places(self.target, self.counts[1]),
+        )
+
+    @cached_property
+    def order(self) -> tuple[Indices, Indices]:
+        """As `places`, equal rows in the order of their weights as given."""
+        weights = self.source_weight, self.target_weight
+        if all(map(operator.is_, weights, self.counts)):
+            return self.places
+        return (
+            counted_places(self.source, weights[0]),
+            counted_places(self.target, weights[1]),
+        )
+
+    @cached_property
+    def counted(self) -> TwoSamples:
+        """The rows that count, in their canonical order, with their counts."""
+        rows, aims = self.places
+        if self.is_ordered:
+            return TwoSamples.of(self.source, self.target, *self.counts)
+        return TwoSamples.of(
+            self.source[rows],
+            self.target[aims],
+            self.counts[0][rows],
+            self.counts[1][aims],
+        )
+
+    @cached_property
+    def scale(self) -> Array:
+        """The pooled scale of every column; warns of those that hardly vary."""
+        return pooled_scale(self.counted, self.matrix_names)
+
+    @cached_property
+    def range(self) -> tuple[Array, Array] | None:
+        """The ends of every column over both samples, a tenth further out.
+
+        None for sparse matrices.
+        """
+        samples = self.counted
+        if sparse.issparse(samples.source) or sparse.issparse(samples.target):
+            return None
+        low = np.minimum(samples.source.min(axis=0), samples.target.min(axis=0))
+        high = np.maximum(samples.source.max(axis=0), samples.target.max(axis=0))
+        room = BEYOND_RANGE * (high - low)
+        return low - room, high + room
+
+    def without_zeros(self) -> "SamplesAsRead":
+        """Return the rows of a weight above zero, tables read by columns as such."""
+        rows, aims = self.source_weight > 0, self.target_weight > 0
+        if rows.all() and aims.all():
+            return self
+        tables, matrices = self.tables, self.matrices
+        if tables is not None:
+            source, target = tables
+            tables = (
+                source if rows.all() else source.take(rows),
+                target if aims.all() else target.take(aims),
+            )
+        if matrices is not None:
+            matrices = matrices[0][rows], matrices[1][aims]
+        return replace(
+            self,
+            source_weight=self.source_weight[rows],
+            target_weight=self.target_weight[aims],
+            tables=tables,
+            matrices=matrices,
+            given=None,
+        )
+
+    def refuse_huge(self, *, by_label: bool = False) -> None:
+        """Refuse numbers whose squares are not finite, by row and column.
+
+        `by_label`: a column of a frame of numbers is called by its label.
+        """
+        if self.tables is not None:
+            labels = self.labels if by_label and self.is_plain else None
+            check_moderate(self.source, "X", labels)
+            check_moderate(self.target, "X_target", labels)
+
+    def take(self, rows: Indices, aims: Indices) -> "SamplesAsRead":
+        """Return some rows of each as numbers, encoded as all of them are."""
+        return SamplesAsRead.of_matrices(
+            self.source[rows],
+            self.target[aims],
+            self.source_weight[rows],
+            self.target_weight[aims],
+            self.matrix_names,
+        )
+
+    @cached_property
+    def _numbers(self) -> tuple[Any, Any]:
+        if self.matrices is not None:
+            return self.matrices
+        assert self.tables is not None
+        source, target = self.tables
+        encoder = self.encoder
+        if encoder is None:
+            return source.matrix(), target.matrix()
+        return encoded_rows(encoder, source), encoded_rows(encoder, target)
+
+
+def has_sparse(X: Any, X_target: Any) -> bool:
+    """Return whether one of the tables is sparse, or a frame of sparse columns."""
+    parts = (X, *target_pieces(X_target).values())
+    return any(sparse.issparse(sparse_part(part)) for part in parts)
+
+
+def counted_places(X: Matrix, weights: Array) -> Indices:
+    """Return the places of rows of positive weight, in their canonical order."""
+    rows = np.flatnonzero(weights)
+    return rows[canonical_order(X[rows], weights[rows])]
+
+
+def _weights(
+    sample_weight: Any, target_weight: Any, n: int, m: int
+) -> tuple[Array, Array]:
+    return (
+        as_weights(sample_weight, n),
+        as_weights(target_weight, m, name="target_weight", of="X_target"),
+    )

@@ -1,0 +1,199 @@
+"""What `AutoWeights` chooses from, in order of simplicity, and how each is tried."""
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from counterpoise.numerics.arrays import Indices
+from counterpoise.samples.as_read import SamplesAsRead
+from counterpoise.samples.classifiers import boosted, logistic, squared_logistic
+from counterpoise.samples.median_width import median_gamma
+from counterpoise.samples.overlap import RELATIVE_FROM
+from counterpoise.samples.scaling import pooled_scale, rows_scaled
+from counterpoise.samples.two_samples import TwoSamples
+from counterpoise.validation import warn_user
+from counterpoise.weights.base import WeightEstimator
+from counterpoise.weights.deadline import Deadline
+from counterpoise.weights.discriminator import (
+    ClassifierTrials,
+    DiscriminatorWeights,
+    HeldOutOdds,
+)
+from counterpoise.weights.kernel_widths import (
+    FEWEST_TO_CHOOSE,
+    LARGEST_UNCOVERED_RELATIVE,
+    WIDTH_FACTORS,
+    uncovered_share,
+)
+from counterpoise.weights.kliep import KLIEP
+from counterpoise.weights.kliep.widths import held_out_kliep
+from counterpoise.weights.mixture import MixtureKLIEP
+from counterpoise.weights.search import HeldOut, choose, folds_of_both
+from counterpoise.weights.uniform import UniformWeights
+
+# What kernels get of the target in the denominator where some of it is uncovered.
+TARGET_SHARE = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A weighter, and a way to see how it fares on rows that it has not seen.
+
+    `try_out` is None where there is no need: the weighter is never taken.
+    """
+
+    name: str
+    weighter: WeightEstimator
+    try_out: Callable[[], HeldOut] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Trials:
+    """The rows that candidates are tried on, and what is found of them once for all.
+
+    Attributes
+    ----------
+    samples : TwoSamples
+        Some of the rows that a fit counts, in their order.
+    seed : int
+        Of folds and classifiers.
+    deadline : Deadline
+    """
+
+    samples: TwoSamples
+    seed: int
+    deadline: Deadline
+
+    @property
+    def are_enough(self) -> bool:
+        """Whether there are rows enough to hold some out."""
+        sizes = self.samples.source.shape[0], self.samples.target.shape[0]
+        return min(sizes) >= FEWEST_TO_CHOOSE
+
+    def told(self, classifiers: dict[str, Any]) -> HeldOut:
+        """Return the density ratios of all rows, out of fold, by the best of some.
+
+        The classifiers go by their names: one name, one classifier.
+        """
+        best = min(self._asked(classifiers), key=lambda odds: odds.log_loss)
+        return self._classifiers.held_out(best)
+
+    def fitted(
+        self, weighter: DiscriminatorWeights, classifiers: dict[str, Any]
+    ) -> DiscriminatorWeights:
+        """Return a weighter by such classifiers fitted to the rows, none twice."""
+        tried = self._asked(classifiers)
+        with warnings.catch_warnings(action="ignore"):
+            return weighter._fit_trials(self._read, self._classifiers, tried)
+
+    def are_of(self, samples: TwoSamples) -> bool:
+        """Return whether samples of these rows have the same rows, counted alike."""
+        read = SamplesAsRead.of_ordered(samples)
+        return np.array_equal(
+            read.source_weight, self._read.source_weight
+        ) and np.array_equal(read.target_weight, self._read.target_weight)
+
+    def _asked(self, classifiers: dict[str, Any]) -> list[HeldOutOdds]:
+        """Return what classifiers say of the rows, out of fold."""
+        with warnings.catch_warnings(action="ignore"):
+            return [self._classifiers.odds(*one) for one in classifiers.items()]
+
+    @cached_property
+    def _classifiers(self) -> ClassifierTrials:
+        seed = DiscriminatorWeights(random_state=self.seed)._seed()
+        return ClassifierTrials.of(self._read.counted, seed)
+
+    @cached_property
+    def parts(self) -> tuple[Indices, Indices]:
+        """The folds of the rows."""
+        return folds_of_both(self.samples, self.seed)
+
+    @cached_property
+    def _read(self) -> SamplesAsRead:
+        return SamplesAsRead.of_ordered(self.samples)
+
+
+def candidates(trials: Trials, common: dict[str, Any]) -> list[Candidate]:
+    """Return all candidates, simplest first; `common` are parameters of all."""
+    return list(_candidates(trials, common))
+
+
+def _candidates(trials: Trials, common: dict[str, Any]) -> Iterator[Candidate]:
+    n, d = trials.samples.source.shape
+    m = trials.samples.target.shape[0]
+    ones = HeldOut(np.ones(m), np.ones(n), 0.0)
+    yield Candidate("uniform", UniformWeights(**common), lambda: ones)
+    if not trials.are_enough:
+        warn_user(
+            f"{n} source and {m} target rows are too few to choose weights by "
+            "cross-validation: all weights are one"
+        )
+        return
+    is_sparse = sparse.issparse(trials.samples.source)
+    families = ["linear"] if is_sparse else ["linear", "diag"]
+    if not is_sparse and d > 1 and d * (d + 3) / 2 <= n / 10:
+        families.append("full")
+    for family in families:
+        weighter = MixtureKLIEP(statistics=family, **common)
+        yield Candidate(f"log-ratio {family}", weighter, _family(weighter, trials))
+    if not is_sparse:
+        yield from _kernels(trials, common)
+    for name, classifier in _classifiers(is_sparse, d).items():
+        by_odds = DiscriminatorWeights(estimator=classifier, **common)
+        yield Candidate(name, by_odds, _classifier({name: classifier}, trials))
+
+
+def _family(weighter: MixtureKLIEP, trials: Trials) -> Callable[[], HeldOut]:
+    return lambda: weighter._held_out(trials.samples, trials.parts, trials.deadline)
+
+
+def _classifier(classifier: dict[str, Any], trials: Trials) -> Callable[[], HeldOut]:
+    return lambda: trials.told(classifier)
+
+
+def _kernels(trials: Trials, common: dict[str, Any]) -> Iterator[Candidate]:
+    """Yield KLIEP at every width; those that cannot be taken need no trial."""
+    scaled = rows_scaled(trials.samples, pooled_scale(trials.samples))
+    parts, tried = folds_of_both(scaled, trials.seed), list[HeldOut]()
+    middle = median_gamma(scaled.target, scaled.target_share)
+    for factor in WIDTH_FACTORS:
+        gamma = middle / factor**2
+        lonely = uncovered_share(scaled, gamma)
+        relative = TARGET_SHARE if lonely > RELATIVE_FROM else 0.0
+        weighter = KLIEP(gamma=gamma, relative=relative, **common)
+        able = lonely <= LARGEST_UNCOVERED_RELATIVE
+        yield Candidate(
+            f"kernel {factor:g} median",
+            weighter,
+            _kernel_trial(weighter, scaled, parts, tried) if able else None,
+        )
+
+
+def _kernel_trial(
+    weighter: KLIEP,
+    scaled: TwoSamples,
+    parts: tuple[Indices, Indices],
+    tried: list[HeldOut],
+) -> Callable[[], HeldOut]:
+    def try_out() -> HeldOut:
+        rival = tried[choose(tried, scaled).best] if tried else None
+        held_out = held_out_kliep(
+            scaled, float(weighter.gamma), weighter.relative, parts, rival
+        )
+        if held_out.admissible:
+            tried.append(held_out)
+        return held_out
+
+    return try_out
+
+
+def _classifiers(is_sparse: bool, d: int) -> dict[str, Any]:
+    linear = {"logistic": logistic(is_sparse, d)}
+    if is_sparse:
+        return linear
+    return {**linear, "logistic on squares": squared_logistic(d), "boosted": boosted()}
