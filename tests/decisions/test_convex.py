@@ -28,7 +28,7 @@ from counterpoise.convex import (
 from counterpoise.convex.path import Breakpoint
 
 from counterpoise.convex.requirements import Requirements
-from counterpoise.convex.solve import Solution, State
+from counterpoise.convex.loop import Solution, State
 from counterpoise.convex.solvers.discrepancy import best_solver
 
 

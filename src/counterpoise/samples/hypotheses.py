@@ -23,9 +23,9 @@ from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import check_choice, check_integer, check_number
 
 # Sparse tables with no more columns than this are made dense: they are no text.
-FEW_COLUMNS = 500
+DENSE_COLUMNS = 500
 # A kernel may differ from its transpose, and be indefinite, by this share of its size.
-ASYMMETRY, INDEFINITE = 1e-8, 1e-9
+KERNEL_ASYMMETRY, KERNEL_INDEFINITE = 1e-8, 1e-9
 
 
 def hypotheses(
@@ -45,23 +45,6 @@ def hypotheses(
     if gamma == "median" and kernel in ("rbf", "poly"):
         number = pooled_gamma(samples)
     return Kernel(kernel, number, int(degree), float(coef0), float(bool(constant)))
-
-
-def by_columns(kernel: Kernel, samples: TwoSamples) -> bool:
-    """Tell whether rows are best described by their columns, not by a kernel."""
-    if kernel.kind != "linear":
-        return False
-    return not sparse.issparse(samples.source) or (
-        samples.source.shape[1] <= FEW_COLUMNS
-    )
-
-
-def features(kernel: Kernel, rows: Any) -> Array:
-    """Return the rows of a linear kernel, dense, a column of ones added."""
-    dense = rows.toarray() if sparse.issparse(rows) else rows
-    if not kernel.constant:
-        return dense
-    return np.column_stack([dense, np.ones(dense.shape[0])])
 
 
 def kernel_matrix(kernel: Kernel, rows: Any, gram: Array | None = None) -> KernelMatrix:
@@ -108,7 +91,7 @@ def precomputed_gram(source: Array, target: Array, constant: bool) -> Array:
     gram = np.vstack([source, target])
     size = max(float(np.abs(gram).max()), 1e-300)
     apart = np.abs(gram - gram.T)
-    if apart.max() > ASYMMETRY * size:
+    if apart.max() > KERNEL_ASYMMETRY * size:
         i, j = np.unravel_index(int(np.argmax(apart)), gram.shape)
         raise ValueError(
             f"a precomputed kernel must be symmetric, got {gram[i, j]:g} in row {i}, "
@@ -116,5 +99,5 @@ def precomputed_gram(source: Array, target: Array, constant: bool) -> Array:
             "counted after the source's"
         )
     gram = 0.5 * (gram + gram.T)
-    check_definite(gram, INDEFINITE * q * size)
+    check_definite(gram, KERNEL_INDEFINITE * q * size)
     return gram + 1.0 if constant else gram

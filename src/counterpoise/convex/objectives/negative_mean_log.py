@@ -14,7 +14,7 @@ from counterpoise.numerics.arrays import Array, Indices, finite_array
 from counterpoise.numerics.line_search import log_line
 
 # Rows whose largest entry lies beyond this, or below its inverse, are scaled.
-EXTREME = 1e50
+EXTREME_ENTRY = 1e50
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ class NegativeMeanLog:
         """
         peak = np.abs(self.A).max(axis=1)
         peak = np.where((peak > 0.0) & (share > 0.0), peak, 1.0)
-        if peak.max() > EXTREME or peak.min() < 1.0 / EXTREME:
+        if peak.max() > EXTREME_ENTRY or peak.min() < 1.0 / EXTREME_ENTRY:
             object.__setattr__(self, "A", self.A / peak[:, None])
             object.__setattr__(self, "_logs", np.log(peak))
 

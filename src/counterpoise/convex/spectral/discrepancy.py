@@ -19,7 +19,7 @@ LEAST_SCALE = 0.01
 # Shares of the largest dual value below which the rest is left out, one after another.
 TRUNCATIONS = (0.0, 0.01, 0.03, 0.1, 0.2, 0.4)
 # Eigenvalues of M(z) this close to the largest span the proof from z alone.
-EXTREME = 0.9
+NEAR_THE_NORM = 0.9
 # At most so many of them, and so many interior-point steps on their span.
 MOST_EXTREME, OWN_STEPS = 12, 30
 
@@ -192,8 +192,8 @@ class Discrepancy(SpectralNorm):
     reference: float | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rows", finite_array("rows", self.rows, 2))
-        moment = finite_array("target_moment", self.target_moment, 2)
+        object.__setattr__(self, "rows", _finite("rows", self.rows, 2))
+        moment = _finite("target_moment", self.target_moment, 2)
         width = self.rows.shape[1]
         if moment.shape != (width, width):
             raise ValueError(
@@ -216,8 +216,8 @@ class Discrepancy(SpectralNorm):
 
         The rotation is exact: all rows lie in their own span.
         """
-        rows = finite_array("rows", rows, 2)
-        target_rows = finite_array("target_rows", target_rows, 2)
+        rows = _finite("rows", rows, 2)
+        target_rows = _finite("target_rows", target_rows, 2)
         if rows.shape[1] != target_rows.shape[1]:
             raise ValueError(
                 f"target_rows must have {rows.shape[1]} columns as rows have, "
@@ -227,7 +227,7 @@ class Discrepancy(SpectralNorm):
         share = (
             np.full(n, 1.0 / n)
             if target_share is None
-            else finite_array("target_share", target_share, 1)
+            else _finite("target_share", target_share, 1)
         )
         if share.shape != (n,) or not share.min() >= 0.0:
             raise ValueError(
@@ -321,7 +321,7 @@ class Discrepancy(SpectralNorm):
         if hint is not None:
             bound = max(bound, self.dual_value(hint))  # type: ignore[arg-type]
         order = np.argsort(-np.abs(values), kind="stable")[:MOST_EXTREME]
-        some = order[np.abs(values[order]) >= EXTREME * abs(values[order[0]])]
+        some = order[np.abs(values[order]) >= NEAR_THE_NORM * abs(values[order[0]])]
         V = vectors[:, some]
         part = replace(
             self,
@@ -365,3 +365,11 @@ class Discrepancy(SpectralNorm):
     def judge(self, z: Array, value: float, Y: Any) -> Certificate:
         """Say what a value and a dual matrix prove."""
         return self.claim(z, value, self.dual_value(Y))
+
+
+def _finite(name: str, value: Any, ndim: int) -> Array:
+    """Return the array, which is looked at closely only where something is wrong."""
+    fine = isinstance(value, np.ndarray) and value.dtype == np.float64
+    if fine and value.ndim == ndim and value.size and np.isfinite(value).all():
+        return value
+    return finite_array(name, value, ndim)

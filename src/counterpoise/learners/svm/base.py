@@ -24,9 +24,9 @@ from counterpoise.validation import (
 )
 
 # Rows of new points predicted at once.
-PREDICTED_ROWS = 4096
+MACHINE_ROWS = 4096
 # A kernel matrix may differ from its transpose by this share of its largest entry.
-ASYMMETRY = 1e-8
+GRAM_ASYMMETRY = 1e-8
 
 
 class PathSVM(BaseEstimator):
@@ -170,8 +170,8 @@ class PathSVM(BaseEstimator):
         out = np.tile(biases, (len(X), 1))
         if not support.size:
             return out
-        for first in range(0, len(X), PREDICTED_ROWS):
-            some = slice(first, first + PREDICTED_ROWS)
+        for first in range(0, len(X), MACHINE_ROWS):
+            some = slice(first, first + MACHINE_ROWS)
             K = self.kernel_.cross(X[some], self.X_fit_, support)
             out[some] += K @ betas
         return out
@@ -336,7 +336,7 @@ class PathSVM(BaseEstimator):
 
 def _check_symmetric(K: Array) -> None:
     off = np.abs(K - K.T)
-    if off.max() > ASYMMETRY * max(np.abs(K).max(), 1e-300):
+    if off.max() > GRAM_ASYMMETRY * max(np.abs(K).max(), 1e-300):
         i, j = np.unravel_index(int(np.argmax(off)), K.shape)
         raise ValueError(
             f"a precomputed kernel must be symmetric, got {K[i, j]:g} in row {i}, "
