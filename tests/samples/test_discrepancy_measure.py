@@ -292,8 +292,8 @@ def test_many_rows_are_measured_by_products_with_the_kernel(kernel, monkeypatch)
     T[:, 3] *= 3
     options = {"kernel": kernel, "gamma": 0.02, "degree": 2}
     exact = discrepancy_spectrum(X, T, **options)
-    monkeypatch.setattr(moment_pair, "MOST", 50)
-    monkeypatch.setattr(moment_pair, "MOST_ROWS", 50)
+    monkeypatch.setattr(moment_pair, "EIGEN_COLUMNS", 50)
+    monkeypatch.setattr(moment_pair, "EIGEN_ROWS", 50)
     found = discrepancy_spectrum(X, T, **options)
     assert found.value == pytest.approx(exact.value, rel=1e-6)
     assert found.signed == pytest.approx(exact.signed, rel=1e-3)
@@ -312,7 +312,7 @@ def test_products_find_the_norm_whether_the_kernel_is_flat_or_the_identity(
     rng = np.random.default_rng(0)
     X, T = rng.normal(size=(200, 50)), 1.1 * rng.normal(size=(180, 50))
     exact = discrepancy(X, T, kernel="rbf", gamma=gamma)
-    monkeypatch.setattr(moment_pair, "MOST_ROWS", 50)
+    monkeypatch.setattr(moment_pair, "EIGEN_ROWS", 50)
     found = discrepancy(X, T, kernel="rbf", gamma=gamma)
     assert found == pytest.approx(exact, rel=1e-5)
 

@@ -33,7 +33,7 @@ from counterpoise.validation import (
 # Rows of new points predicted at once.
 PREDICTED_ROWS = 4096
 # The gap that the closed form must reach, in units of the responses' mean square.
-TOL = 1e-9
+RIDGE_GAP = 1e-9
 
 
 class WeightedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
@@ -152,7 +152,7 @@ class WeightedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
             self.rank_error_: float | None = None
         else:
             v, problem, coefficients = self._low_rank(X, counted, moved, share)
-        self.solution_ = certified(problem, v, TOL)
+        self.solution_ = certified(problem, v, RIDGE_GAP)
         if not self.solution_.converged:
             warn_user(
                 f"WeightedKernelRidge: {self.solution_.certificate}; raise alpha",

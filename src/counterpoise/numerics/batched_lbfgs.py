@@ -19,7 +19,7 @@ SHRINK = 0.3
 STRETCH, MOST_STRETCH = 4.0, 1e6
 MOST_TRIALS = 20
 # A decrease below this share of the value is rounding: the gradient then decides.
-ROUNDING = 1e-10
+VALUE_ROUNDING = 1e-10
 
 
 class Minima(NamedTuple):
@@ -140,7 +140,7 @@ def _search(
         trial = here[todo] + share[todo, None] * step[todo]
         trial_f, trial_g = function(trial, active[todo])
         lower = trial_f <= f[todo] + ARMIJO * share[todo] * slope[todo]
-        level = trial_f <= f[todo] + ROUNDING * np.maximum(1.0, np.abs(f[todo]))
+        level = trial_f <= f[todo] + VALUE_ROUNDING * np.maximum(1.0, np.abs(f[todo]))
         steep = np.linalg.norm(trial_g, axis=1)
         flatter = steep < 0.999 * steepness[todo]
         number = np.isfinite(trial_f) & np.isfinite(steep)

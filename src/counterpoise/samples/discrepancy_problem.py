@@ -10,7 +10,7 @@ from counterpoise.convex.spectral.discrepancy import Discrepancy
 from counterpoise.convex.spectral.kernel_discrepancy import KernelDiscrepancy
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.numerics.kernel import Kernel
-from counterpoise.samples.hypotheses import by_columns, features, kernel_matrix
+from counterpoise.samples.hypotheses import DENSE_COLUMNS, kernel_matrix
 from counterpoise.samples.two_samples import TwoSamples
 
 # Counts are written out as rows up to so many times the rows that there are.
@@ -105,10 +105,10 @@ def pose_discrepancy(
     bound = None if cap is None else cap / rows.size
     chosen, aimed = first[rows], first_aim
     problem: Any
-    if by_columns(hypotheses, samples):
+    if _by_columns(hypotheses, samples):
         problem = Discrepancy.of(
-            features(hypotheses, source[chosen]),
-            features(hypotheses, target[aimed]),
+            _features(hypotheses, source[chosen]),
+            _features(hypotheses, target[aimed]),
             aim_share,
             bound,
             spread,
@@ -126,6 +126,23 @@ def pose_discrepancy(
         norm = problem.norm(start)
         posed = replace(posed, problem=replace(problem, reference=norm))
     return posed
+
+
+def _by_columns(kernel: Kernel, samples: TwoSamples) -> bool:
+    """Tell whether rows are best described by their columns, not by a kernel."""
+    if kernel.kind != "linear":
+        return False
+    return not sparse.issparse(samples.source) or (
+        samples.source.shape[1] <= DENSE_COLUMNS
+    )
+
+
+def _features(kernel: Kernel, rows: Any) -> Array:
+    """Return the rows of a linear kernel, dense, a column of ones added."""
+    dense = rows.toarray() if sparse.issparse(rows) else rows
+    if not kernel.constant:
+        return dense
+    return np.column_stack([dense, np.ones(dense.shape[0])])
 
 
 def _kernel(hypotheses: Kernel, source: Any, target: Any) -> Any:

@@ -6,7 +6,12 @@ import numpy as np
 from scipy import sparse
 
 from counterpoise.numerics.arrays import Array
-from counterpoise.numerics.kernel import KERNELS, Kernel, check_definite
+from counterpoise.numerics.kernel import (
+    KERNELS,
+    Kernel,
+    check_definite,
+    refuse_indefinite,
+)
 from counterpoise.numerics.kernel_matrices import (
     KernelMatrix,
     StoredMatrix,
@@ -18,9 +23,9 @@ from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import check_choice, check_integer, check_number
 
 # Sparse tables with no more columns than this are made dense: they are no text.
-FEW_COLUMNS = 500
+DENSE_COLUMNS = 500
 # A kernel may differ from its transpose, and be indefinite, by this share of its size.
-ASYMMETRY, INDEFINITE = 1e-8, 1e-9
+KERNEL_ASYMMETRY, KERNEL_INDEFINITE = 1e-8, 1e-9
 
 
 def hypotheses(
@@ -42,23 +47,6 @@ def hypotheses(
     return Kernel(kernel, number, int(degree), float(coef0), float(bool(constant)))
 
 
-def by_columns(kernel: Kernel, samples: TwoSamples) -> bool:
-    """Tell whether rows are best described by their columns, not by a kernel."""
-    if kernel.kind != "linear":
-        return False
-    return not sparse.issparse(samples.source) or (
-        samples.source.shape[1] <= FEW_COLUMNS
-    )
-
-
-def features(kernel: Kernel, rows: Any) -> Array:
-    """Return the rows of a linear kernel, dense, a column of ones added."""
-    dense = rows.toarray() if sparse.issparse(rows) else rows
-    if not kernel.constant:
-        return dense
-    return np.column_stack([dense, np.ones(dense.shape[0])])
-
-
 def kernel_matrix(kernel: Kernel, rows: Any, gram: Array | None = None) -> KernelMatrix:
     """Return the kernel of all rows, stored as exactly as memory allows.
 
@@ -73,7 +61,7 @@ def check_hypotheses(kernel: Any, gamma: Any, degree: Any, coef0: Any) -> None:
     check_number("gamma", gamma, low=0.0, closed="neither", options=("median",))
     check_integer("degree", degree, low=1)
     check_number("coef0", coef0)
-    Kernel(kernel, degree=degree, coef0=coef0)
+    refuse_indefinite(kernel, coef0)
 
 
 def pooled_gamma(samples: TwoSamples) -> float:
@@ -103,7 +91,7 @@ def precomputed_gram(source: Array, target: Array, constant: bool) -> Array:
     gram = np.vstack([source, target])
     size = max(float(np.abs(gram).max()), 1e-300)
     apart = np.abs(gram - gram.T)
-    if apart.max() > ASYMMETRY * size:
+    if apart.max() > KERNEL_ASYMMETRY * size:
         i, j = np.unravel_index(int(np.argmax(apart)), gram.shape)
         raise ValueError(
             f"a precomputed kernel must be symmetric, got {gram[i, j]:g} in row {i}, "
@@ -111,5 +99,5 @@ def precomputed_gram(source: Array, target: Array, constant: bool) -> Array:
             "counted after the source's"
         )
     gram = 0.5 * (gram + gram.T)
-    check_definite(gram, INDEFINITE * q * size)
+    check_definite(gram, KERNEL_INDEFINITE * q * size)
     return gram + 1.0 if constant else gram

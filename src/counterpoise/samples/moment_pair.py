@@ -11,14 +11,14 @@ from scipy.linalg import eigh, eigvalsh
 from counterpoise.convex.spectral.steps.lanczos import RitzPairs, kernel_ritz
 from counterpoise.numerics.arrays import Array
 from counterpoise.numerics.kernel import Kernel
-from counterpoise.samples.hypotheses import FEW_COLUMNS, kernel_matrix
+from counterpoise.samples.hypotheses import DENSE_COLUMNS, kernel_matrix
 
 # Eigenvalues below this share of the largest are rounding.
-NEGLIGIBLE = 1e-11
+ROUNDED_EIGENVALUE = 1e-11
 # Columns, and rows of a kernel, up to which all eigenvalues are computed.
-MOST, MOST_ROWS = 4_000, 1_500
+EIGEN_COLUMNS, EIGEN_ROWS = 4_000, 1_500
 # Columns and steps of a Lanczos run, and eigenvalues of each end that it gives.
-COLUMNS, STEPS, ENDS = 8, 20, 8
+LANCZOS_BLOCK, LANCZOS_RUN, LANCZOS_ENDS = 8, 20, 8
 CONSTANT = "(constant)"
 
 
@@ -134,7 +134,7 @@ class MomentPair:
         """Whether the operator is a matrix of the columns."""
         if self.hypotheses.kind != "linear":
             return False
-        most = FEW_COLUMNS if sparse.issparse(self.rows) else MOST
+        most = DENSE_COLUMNS if sparse.issparse(self.rows) else EIGEN_COLUMNS
         return bool(self.rows.shape[1] <= min(self.rows.shape[0], most))
 
     @cached_property
@@ -150,7 +150,7 @@ class MomentPair:
         """F with FF' the kernel of all rows, from its eigenvectors; O(q^3)."""
         K = self.kernel.block(slice(None), slice(None))
         values, vectors = eigh(K, check_finite=False)
-        kept = values > NEGLIGIBLE * max(float(values[-1]), 0.0)
+        kept = values > ROUNDED_EIGENVALUE * max(float(values[-1]), 0.0)
         if not kept.any():
             return np.zeros((len(values), 1))
         return vectors[:, kept] * np.sqrt(values[kept])
@@ -186,7 +186,7 @@ class MomentPair:
                 direction = self.rows.T @ ritz.coefficients[:, worst]
         signed = max(float(values[-1]), 0.0), min(float(values[0]), 0.0)
         if not self.by_columns:
-            values = values[np.abs(values) > NEGLIGIBLE * np.abs(values[worst])]
+            values = values[np.abs(values) > ROUNDED_EIGENVALUE * np.abs(values[worst])]
         sign = 1.0 if direction[np.argmax(np.abs(direction))] >= 0 else -1.0
         return DiscrepancySpectrum(
             eigenvalues=values[::-1].copy(),
@@ -200,7 +200,7 @@ class MomentPair:
 
     @property
     def _is_small(self) -> bool:
-        return self.by_columns or bool(self.rows.shape[0] <= MOST_ROWS)
+        return self.by_columns or bool(self.rows.shape[0] <= EIGEN_ROWS)
 
     def _operator(self, shares: Array) -> Array:
         rows = self.rows if self.by_columns else self.factor
@@ -209,13 +209,13 @@ class MomentPair:
         return rows.T @ (rows * shares[:, None])
 
     def _ritz(self, shares: Array) -> RitzPairs:
-        start = np.random.default_rng(0).standard_normal((shares.size, COLUMNS))
+        start = np.random.default_rng(0).standard_normal((shares.size, LANCZOS_BLOCK))
         return kernel_ritz(
             self.kernel.product,
             shares,
             shares[:, None] * start,
-            STEPS,
-            ENDS,
+            LANCZOS_RUN,
+            LANCZOS_ENDS,
             self.kernel.cut,
         )
 

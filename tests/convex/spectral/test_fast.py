@@ -32,7 +32,7 @@ def few_rows_first(monkeypatch):
     from counterpoise.convex.spectral.solvers import first_rows
 
     monkeypatch.setattr(first_rows, "ALL", 10)
-    monkeypatch.setattr(first_rows, "LEAST", 10)
+    monkeypatch.setattr(first_rows, "LEAST_FIRST_ROWS", 10)
 
 
 def check(problem, solver, tol=1e-6):
@@ -143,7 +143,7 @@ def test_single_precision_takes_the_same_way(monkeypatch):
     X, T = thesis_samples(150, 200, 30)
     problem = Discrepancy.of(X, T)
     double = solve(problem, RankOneInteriorPoint(), tol=1e-6)
-    monkeypatch.setattr(schur_matrix, "MANY_ROWS", 10)
+    monkeypatch.setattr(schur_matrix, "SINGLE_ROWS", 10)
     single = solve(problem, RankOneInteriorPoint(), tol=1e-6)
     assert single.converged
     assert single.n_iter <= double.n_iter + 3

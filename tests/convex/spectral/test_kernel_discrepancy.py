@@ -85,7 +85,7 @@ def test_a_proof_of_many_panels_is_the_proof_of_one(monkeypatch):
     from counterpoise.convex.spectral.steps import panel_cholesky
 
     monkeypatch.setattr(panel_cholesky, "PANEL", 7)
-    monkeypatch.setattr(kernel_proofs, "BLOCK", 11)
+    monkeypatch.setattr(kernel_proofs, "PROVED_ROWS", 11)
     K, z = rbf_kernel(BOTH, gamma=0.2), weights(3)
     norm = exact(K, z)
     assert norm_is_below(StoredMatrix(K), z, SHARE, norm * (1.0 + 1e-7))
@@ -110,7 +110,7 @@ def test_certificates_are_in_double_precision_whatever_is_stored(storage, monkey
     from counterpoise.numerics import kernel_matrices
 
     monkeypatch.setattr(kernel_matrices, "BUILT_ROWS", 17)
-    monkeypatch.setattr(kernel_discrepancy, "FEW", 1)
+    monkeypatch.setattr(kernel_discrepancy, "EXACT_NORM_ROWS", 1)
     entries = Kernel("rbf", 0.2, constant=0.5).entries(BOTH)
     K = rbf_kernel(BOTH, gamma=0.2) + 0.5
     kernel = storage(entries)

@@ -30,9 +30,9 @@ def test_the_newton_matrix_is_solved_in_every_way(way, monkeypatch):
     for Y, P in matrices:
         H += (rows @ Y @ rows.T) * (rows @ P @ rows.T)
     if way != "pairs":
-        monkeypatch.setattr(schur_matrix, "SOME_ROWS", 10**6)
+        monkeypatch.setattr(schur_matrix, "CHEAP_ROWS", 10**6)
     if way == "single":
-        monkeypatch.setattr(schur_matrix, "MANY_ROWS", 10)
+        monkeypatch.setattr(schur_matrix, "SINGLE_ROWS", 10)
     schur = schur_of(rows, factors, matrices, diagonal)
     right = RNG.normal(size=(m, 2))
     found = schur.solve(right)

@@ -166,7 +166,7 @@ def test_auto_takes_all_rows_where_landmarks_do_not_stand_for_them(monkeypatch):
     assert isinstance(narrow.model_, ExactModel)
     assert isinstance(twin().fit(shift.X[:300], shift.y[:300]).model_, ExactModel)
     # Many rows are not affordable, however poor landmarks are.
-    monkeypatch.setattr(building, "SOME_ROWS", 600)
+    monkeypatch.setattr(building, "AFFORDABLE_ROWS", 600)
     assert isinstance(narrow.fit(shift.X, shift.y).model_, LandmarkModel)
 
 

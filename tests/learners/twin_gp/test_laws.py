@@ -457,5 +457,5 @@ def test_a_search_takes_all_rows_where_few_landmarks_do_not_stand_for_them():
     assert isinstance(building.build_rough(rows, wide, None), LandmarkModel)
     narrow = replace(SETTINGS, gamma_y=1.0)
     assert isinstance(building.build_rough(rows, narrow, None), ExactModel)
-    marks = OutputLandmarks.of(rows, narrow, building.MOST_IN_SEARCH)
+    marks = OutputLandmarks.of(rows, narrow, building.MOST_LANDMARKS_IN_SEARCH)
     assert 0.1 < marks.residual / SETTINGS.ridge_y < 10

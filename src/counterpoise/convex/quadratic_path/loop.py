@@ -50,7 +50,7 @@ NO_STEP, AT_REST = 1e-14, 1e-11
 NEAR_THE_END = 1e-9
 # A direction is refined where its equations are off by more than this share.
 REFINE = 1e-13
-ROUNDING = 2e-16
+LOOP_ROUNDING = 2e-16
 
 
 @unchecked
@@ -255,8 +255,8 @@ def _correct(
         total += sign[i] * value
         size += abs(value)
     rest = line.d + theta * line.dd - total if variables.bias else 0.0
-    at_rounding = off <= ROUNDING * size * tolerance.largest
-    if at_rounding and abs(rest) <= 2.0 * ROUNDING * size:
+    at_rounding = off <= LOOP_ROUNDING * size * tolerance.largest
+    if at_rounding and abs(rest) <= 2.0 * LOOP_ROUNDING * size:
         return
     counts[CORRECTORS] += 1
     db = solve_margin(variables, place, right, rest, scratch)

@@ -10,7 +10,7 @@ from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.numerics.reordered import add_rows
 
 # Rows that are computed, or added up, at once in a product.
-BLOCK = 128
+PRODUCT_ROWS = 128
 
 
 class KernelRows(Protocol):
@@ -88,8 +88,8 @@ class DenseRows:
         # rows each lose fewer digits than one of all.
         entries = np.flatnonzero(beta)
         out, part = np.zeros(self.size), np.empty(self.size)
-        for first in range(0, entries.size, BLOCK):
-            some = entries[first : first + BLOCK]
+        for first in range(0, entries.size, PRODUCT_ROWS):
+            some = entries[first : first + PRODUCT_ROWS]
             part[:] = 0.0
             add_rows(part, self.K, some, beta[some], some.size)
             out += part
@@ -176,8 +176,8 @@ class RowsOnDemand:
         """Return K beta, some rows at a time, nothing kept."""
         out = np.zeros(beta.shape)
         entries = np.flatnonzero(beta if beta.ndim == 1 else beta.any(axis=1))
-        for first in range(0, entries.size, BLOCK):
-            some = entries[first : first + BLOCK]
+        for first in range(0, entries.size, PRODUCT_ROWS):
+            some = entries[first : first + PRODUCT_ROWS]
             block = self._block(some, None)
             out += beta[some] @ block if beta.ndim == 1 else block.T @ beta[some]
         return out

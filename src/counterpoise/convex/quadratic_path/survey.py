@@ -15,7 +15,7 @@ from counterpoise.numerics.compiled import compiled
 
 # Rates that differ by less than this share of the largest are proportional; so are
 # those that differ by the rounding of the bounds themselves, of which f is a sum.
-SAME, ROUNDING = 1e-15, 2.5e-16
+SAME_THETA, BOUND_ROUNDING = 1e-15, 2.5e-16
 
 
 @compiled
@@ -50,7 +50,7 @@ def survey(
     share = float("nan")
     if top >= 0:
         share = rates[top] / place.a[top]
-        slack = max(SAME * abs(rates[top]), ROUNDING * largest)
+        slack = max(SAME_THETA * abs(rates[top]), BOUND_ROUNDING * largest)
         for i in range(rates.size):
             if place.status[i] != FREE:
                 off = abs(rates[i] - share * place.a[i])

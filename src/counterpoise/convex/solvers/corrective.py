@@ -13,10 +13,10 @@ from counterpoise.convex.solvers.simplex_quadratic import simplex_quadratic
 from counterpoise.numerics.arrays import Array, Indices
 
 # Coordinates among which those that join are looked for.
-MOST_CANDIDATES = 20_000
+MOST_COORDINATES = 20_000
 MOST_JOINING = 320
 # A slope so many times the mean one tells of a point far from the optimum.
-FAR = 1e3
+STEEP = 1e3
 
 
 @dataclass(frozen=True)
@@ -179,13 +179,13 @@ class Corrective:
         objective, size = problem.objective, problem.domain.size
         level = memory.shares @ memory.gradient[memory.active]
         steepest = -memory.gradient[active[memory.active.size :]].min(initial=0.0)
-        if not steepest > FAR * abs(level):
+        if not steepest > STEEP * abs(level):
             return shares
         image = memory.image
         for k in range(memory.active.size, active.size):
             slopes = objective.model(active[[k]], columns[:, [k]], image)[0]
             level = shares @ objective.model(active, columns, image)[0]
-            if not -slopes[0] > FAR * abs(level):
+            if not -slopes[0] > STEEP * abs(level):
                 break
             direction = -shares
             direction[k] += 1.0
@@ -206,7 +206,7 @@ class Corrective:
         level = float(memory.shares @ memory.gradient[memory.active])
         promise = level - memory.gradient
         promise[memory.active] = -np.inf
-        count = min(MOST_CANDIDATES, promise.size)
+        count = min(MOST_COORDINATES, promise.size)
         candidates = np.argpartition(-promise, count - 1)[:count]
         candidates = candidates[promise[candidates] > 0.02 * gap]
         order = np.lexsort((candidates, -promise[candidates]))

@@ -24,7 +24,7 @@ from counterpoise.numerics.arrays import Array
 VARIANTS = ("plain", "away", "pairwise")
 LINE_SEARCHES = ("exact", "armijo", "open")
 # How often the running image is computed again from the atoms.
-REFRESH = 50
+REFRESH_STEPS = 50
 # An entry that has become so many times smaller in a step is computed again as well.
 CANCELLED = 1e3
 
@@ -141,7 +141,7 @@ class FrankWolfe:
         if full and move.kind != "towards":
             counts["swap" if move.kind == "pairwise" and new else "drop"] += 1
         image = None
-        if sum(counts.values()) % REFRESH and memory.point.image is not None:
+        if sum(counts.values()) % REFRESH_STEPS and memory.point.image is not None:
             moved = shifted(
                 problem.objective, memory.point, move.direction, move.image, length
             )

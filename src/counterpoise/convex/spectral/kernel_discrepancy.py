@@ -9,26 +9,26 @@ from scipy.linalg import eigh, eigvalsh
 
 from counterpoise.convex.certificate import Certificate
 from counterpoise.convex.spectral.discrepancy import (
-    EXTREME,
     MOST_EXTREME,
+    NEAR_THE_NORM,
     TRUNCATIONS,
     Discrepancy,
     DualMatrix,
+    SpectralNorm,
 )
 from counterpoise.convex.spectral.kernel_proofs import (
     exact_images,
     norm_is_below,
     orthonormal_features,
 )
-from counterpoise.convex.spectral.spectral_norm import SpectralNorm
 from counterpoise.convex.spectral.steps.lanczos import RitzPairs, kernel_ritz
 from counterpoise.numerics.arrays import Array, finite_array
 from counterpoise.numerics.kernel_matrices import EXACT_CUT, StoredMatrix
 
 # Rows up to which the norm is a full eigenvalue computation.
-FEW = 600
+EXACT_NORM_ROWS = 600
 # Columns and steps of a Lanczos run, and pairs of each end that it returns.
-COLUMNS, STEPS, PAIRS = 8, 8, 8
+LANCZOS_COLUMNS, LANCZOS_STEPS, LANCZOS_PAIRS = 8, 8, 8
 # Shares by which the Lanczos value may have to be raised for its proof.
 MARGINS = (1e-6, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 # Rows of a sample up to which the norm is proved.
@@ -136,7 +136,7 @@ class KernelDiscrepancy(SpectralNorm):
 
     def norm(self, z: Array) -> float:
         """Return the norm: exact for few rows, else by Lanczos, seldom too low."""
-        if self.kernel.size <= FEW:
+        if self.kernel.size <= EXACT_NORM_ROWS:
             return self.exact_norm(z)
         return self.ritz(z).norm
 
@@ -154,13 +154,15 @@ class KernelDiscrepancy(SpectralNorm):
     def ritz(self, z: Array, seed: int = 0) -> RitzPairs:
         """Return the extreme pairs of M(z) by block Lanczos from a random start."""
         weights = np.concatenate([-z, self.target_share])
-        start = np.random.default_rng(seed).standard_normal((len(weights), COLUMNS))
+        start = np.random.default_rng(seed).standard_normal(
+            (len(weights), LANCZOS_COLUMNS)
+        )
         return kernel_ritz(
             self.kernel.product,
             weights,
             weights[:, None] * start,
-            STEPS,
-            PAIRS,
+            LANCZOS_STEPS,
+            LANCZOS_PAIRS,
             self.kernel.cut,
         )
 
@@ -198,7 +200,7 @@ class KernelDiscrepancy(SpectralNorm):
 
     def proved_norm(self, z: Array, guess: float) -> float:
         """Return a number that the norm is proved not to exceed, near the guess."""
-        if self.kernel.size <= FEW:
+        if self.kernel.size <= EXACT_NORM_ROWS:
             return self.exact_norm(z)
         if hasattr(self.kernel, "release"):
             # The factors take memory, and the entries are computed anew.
@@ -218,7 +220,7 @@ class KernelDiscrepancy(SpectralNorm):
         """Return the dual matrix of the problem on the extreme Ritz vectors' span."""
         order = np.argsort(-np.abs(ritz.values), kind="stable")[:MOST_EXTREME]
         largest = np.abs(ritz.values[order[0]])
-        some = order[np.abs(ritz.values[order]) >= EXTREME * largest]
+        some = order[np.abs(ritz.values[order]) >= NEAR_THE_NORM * largest]
         _, dual = self.reduced(ritz.images[:, some]).small_dual(ritz.norm)
         return DualMatrix(ritz.coefficients[:, some] @ dual.directions, dual.values)
 
@@ -258,7 +260,7 @@ def _factor(K: Array) -> Array:
     The Cholesky factor needs a jitter, which can only lengthen rows and so raise a
     norm, by its square root at most.
     """
-    if len(K) <= FEW:
+    if len(K) <= EXACT_NORM_ROWS:
         values, vectors = eigh(K, check_finite=False)
         # The roots of rounding errors are none: without a cut they would be seen.
         some = values > 1e-13 * values[-1]

@@ -9,7 +9,7 @@ from counterpoise.convex.spectral.steps.panel_cholesky import PanelCholesky
 from counterpoise.numerics.arrays import Array, Indices
 
 # Rows of a block of entries in double precision.
-BLOCK = 250
+PROVED_ROWS = 250
 
 
 def norm_is_below(kernel: Any, z: Array, share: Array, level: float) -> bool:
@@ -49,8 +49,10 @@ def _dominates(
     try:
         factor = PanelCholesky(A.size, first_panel)
         inner = np.empty((A.size, B.size))
-        for i in range(0, B.size, BLOCK):
-            inner[:, i : i + BLOCK] = factor.forward(kernel.block(A, B[i : i + BLOCK]))
+        for i in range(0, B.size, PROVED_ROWS):
+            inner[:, i : i + PROVED_ROWS] = factor.forward(
+                kernel.block(A, B[i : i + PROVED_ROWS])
+            )
         del factor
 
         def second_panel(i: int, j: int) -> Array:
@@ -69,8 +71,8 @@ def _dominates(
 def exact_images(kernel: Any, coefficients: Array) -> Array:
     """Return K C in double precision from the entries; O(q^2) a column."""
     out = np.empty(coefficients.shape)
-    for first in range(0, len(out), BLOCK):
-        rows = slice(first, first + BLOCK)
+    for first in range(0, len(out), PROVED_ROWS):
+        rows = slice(first, first + PROVED_ROWS)
         out[rows] = kernel.block(rows, slice(None)) @ coefficients
     return out
 

@@ -15,7 +15,7 @@ from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.validation import check_number
 
 # A decision value so close to zero, in units of the offset, is on the edge.
-ROUNDING = 1e-10
+EDGE_ROUNDING = 1e-10
 
 
 class OneClassSVMPath(OutlierMixin, PathSVM):
@@ -132,7 +132,7 @@ class OneClassSVMPath(OutlierMixin, PathSVM):
 
     def _rounded(self, functions: Array) -> Array:
         values: Array = functions[:, 0].copy()
-        values[np.abs(values) <= ROUNDING * max(1.0, abs(self.offset_))] = 0.0
+        values[np.abs(values) <= EDGE_ROUNDING * max(1.0, abs(self.offset_))] = 0.0
         return values
 
     def _check(self) -> None:
@@ -152,10 +152,5 @@ class OneClassSVMPath(OutlierMixin, PathSVM):
         return [(machine, np.zeros(n))]
 
     def _report(self) -> None:
-        support, betas, biases = self._coefficients()
-        self.support_ = support
-        if self.kernel != "precomputed":
-            self.support_vectors_ = self.X_fit_[support]
-        self.dual_coef_ = betas.T.copy()
-        self.intercept_ = biases
-        self.offset_ = -float(biases[0])
+        self.intercept_ = self._report_support()
+        self.offset_ = -float(self.intercept_[0])

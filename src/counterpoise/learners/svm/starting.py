@@ -21,7 +21,7 @@ from counterpoise.numerics.kernel import Kernel
 
 # From this bound on, and up to this number of rows, opening the boxes from nothing is
 # quicker than LIBSVM and a crossover.
-LARGE_C, FEW_ROWS = 1000.0, 500
+LARGE_C, ROWS_FROM_ZERO = 1000.0, 500
 # Steps of LIBSVM a row; a coarse answer only costs the crossover some events more.
 STEPS_A_ROW = 200
 # Multiplications that opening the boxes may cost, in units of the rows squared, before
@@ -48,7 +48,7 @@ def start(
     lower, upper = machine.box(c)
     dense = isinstance(follower.rows, DenseRows)
     n = follower.rows.size
-    few = n <= FEW_ROWS
+    few = n <= ROWS_FROM_ZERO
     solved = False
     if dense and (few or float(upper.max()) >= LARGE_C):
         budget = None if few else WORTH * n**2

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from counterpoise.convex.quadratic_path import ParametricPath
+from counterpoise.convex.quadratic_path.layout import FREE, UPPER
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.numerics.reordered import add_multiple, reordered
 
-FREE, UPPER = 2, 1
 # A difference between path and running sum that moves the function by less than this
 # waits until it is larger.
 WAITS = 1e-13

@@ -15,7 +15,7 @@ from counterpoise.validation import warn_user
 
 # An answer further than this from all training outputs, in widths of the output kernel,
 # is like none of them; and so is one further than the outputs' spread.
-FAR = 3.0
+UNLIKE_WIDTHS = 3.0
 
 
 class TwinAnswers(NamedTuple):
@@ -71,7 +71,7 @@ def warn_of_answers(
         )
     width = 1.0 / np.sqrt(2.0 * gamma_y)
     spread = float(np.sqrt(column_variances(rows.Y, rows.weight).sum()))
-    far = min(FAR * width, spread)
+    far = min(UNLIKE_WIDTHS * width, spread)
     unlike = nearest_distance(answers.outputs, rows.Y) > far
     gone = unlike & (answers.moved > far)
     if gone.any():

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from counterpoise.learners.twin_gp.balls import ConformalBalls
 from counterpoise.learners.twin_gp.models.rows import TwinRows, column_variances
 from counterpoise.learners.twin_gp.search import (
-    KINDS,
+    SPLIT_KINDS,
     Axis,
     SearchOutcome,
     held_out_score,
@@ -34,7 +34,7 @@ from counterpoise.validation import (
 from counterpoise.validation.frames import is_missing
 
 # Fewer rows than this, counted by what their weights are worth, make a small model.
-FEW_ROWS = 30
+SMALL_MODEL_ROWS = 30
 # Weights worth this share of the rows or more are as good as equal.
 AS_GOOD_AS_EQUAL = 0.999
 # Weights of a mean outside of this are hardly meant as numbers of rows.
@@ -257,7 +257,7 @@ class StructuredRegressor(
                 "given, as numbers of rows: divide them by their mean unless that is "
                 "meant"
             )
-        least = max(2 * n_outputs, FEW_ROWS)
+        least = max(2 * n_outputs, SMALL_MODEL_ROWS)
         if self.weighted_ and size < least:
             warn_user(
                 f"the weights leave an effective sample size of {size:.1f} of "
@@ -267,7 +267,7 @@ class StructuredRegressor(
 
     def _check_common(self) -> None:
         if self.search is not None:
-            check_choice("search", self.search, KINDS)
+            check_choice("search", self.search, SPLIT_KINDS)
         check_number("calibration", self.calibration, low=0.0, high=1.0, closed="left")
         for name in ("standardize_y", "search_weights"):
             if not isinstance(getattr(self, name), bool | np.bool_):

@@ -25,7 +25,7 @@ from counterpoise.numerics.arrays import Array
 from counterpoise.validation import check_integer, estimator_matrix, warn_user
 
 # Similarities are kept inside these, so that their logarithms are finite.
-LEAST, MOST = 1e-12, 1.0 - 1e-9
+LEAST_SIMILARITY, MOST_SIMILARITY = 1e-12, 1.0 - 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,7 +182,7 @@ def _solve(model: _Direct, X: Array) -> tuple[Array, NDArray[np.bool_]]:
         k = _similarities(model, part)
         out = _mean_of_first(model, k)
         # Otherwise the rows that happen to come first would be averaged.
-        out[k.max(axis=1) <= LEAST] = np.nan
+        out[k.max(axis=1) <= LEAST_SIMILARITY] = np.nan
         return out
 
     out = in_blocks(answer, X, 64 * len(model.rows) + 64 * model.most)
@@ -211,7 +211,9 @@ def _mean_of_first(model: _Direct, k: Array) -> Array:
     """Return the mean of the most similar rows' outputs."""
     weight = model.rows.weight
     first, used = first_ones(-k, weight, model.n_rows, model.most)
-    like = np.clip(np.take_along_axis(k, first, axis=1), LEAST, MOST)
+    like = np.clip(
+        np.take_along_axis(k, first, axis=1), LEAST_SIMILARITY, MOST_SIMILARITY
+    )
     share = np.zeros_like(k)
     np.put_along_axis(share, first, -used / np.log(like), axis=1)
     share /= share.sum(axis=1)[:, None]

@@ -44,7 +44,7 @@ THETAS = (0.01, 0.03, 0.1, 0.3, 0.6, 0.85)
 # Landmarks are poor if answers are off by more than this share of the outputs' spread.
 POOR_ANSWERS = 0.05
 # In a search answers need not be better than this.
-ROUGH_TOL, ROUGH_STEPS = 1e-4, 20
+ROUGH_ANSWER_TOL, ROUGH_STEPS = 1e-4, 20
 
 
 class TwinGP(StructuredRegressor):
@@ -403,7 +403,7 @@ class TwinGP(StructuredRegressor):
     def _answers(self, model: Any, X: Array, final: bool) -> Array:
         if self.constant_:
             return np.zeros((len(X), self.n_outputs_))
-        how = (self.tol,) if final else (ROUGH_TOL, ROUGH_STEPS)
+        how = (self.tol,) if final else (ROUGH_ANSWER_TOL, ROUGH_STEPS)
         return in_blocks(lambda x: model.pose(x).answers(*how).x, X, model.row_bytes())
 
     def __sklearn_tags__(self) -> Any:

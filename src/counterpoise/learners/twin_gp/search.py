@@ -11,14 +11,14 @@ from counterpoise.learners.twin_gp.models.rows import TwinRows
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.validation import check_choice
 
-KINDS = ("holdout", "kfold", "groups")
-N_FOLDS = 5
+SPLIT_KINDS = ("holdout", "kfold", "groups")
+SEARCH_FOLDS = 5
 # One part in so many is held out.
 HOLDOUT = 4
 # Candidates whose neighbours are tried after the first round.
 FOLLOWED = 3
 # A best value at the end of its axis matters if the next one inside is so much worse.
-FLAT = 0.005
+FLAT_AXIS = 0.005
 
 
 @dataclass(frozen=True)
@@ -66,11 +66,11 @@ def splits(
     >>> [(len(fit), len(held)) for fit, held in splits(rows, "holdout", 0, False)]
     [(6, 2)]
     """
-    check_choice("search", kind, KINDS)
+    check_choice("search", kind, SPLIT_KINDS)
     if kind == "groups" and not grouped:
         raise ValueError('search="groups" needs groups, one a row')
     names, group = np.unique(rows.group, return_inverse=True)
-    n_parts = min(HOLDOUT if kind == "holdout" else N_FOLDS, names.size)
+    n_parts = min(HOLDOUT if kind == "holdout" else SEARCH_FOLDS, names.size)
     if n_parts < 2:
         raise ValueError(
             f"search needs at least 2 different rows or groups, got {names.size}"
@@ -200,7 +200,7 @@ def _edges(
         if last == 0 or k not in (0, last):
             continue
         inside = (*best[:position], 1 if k == 0 else last - 1, *best[position + 1 :])
-        if tried.get(inside, np.inf) > (1.0 + FLAT) * tried[best]:
+        if tried.get(inside, np.inf) > (1.0 + FLAT_AXIS) * tried[best]:
             out.append(name)
     return tuple(out)
 

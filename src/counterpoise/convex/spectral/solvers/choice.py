@@ -12,10 +12,10 @@ from counterpoise.numerics.pivoted_cholesky import small_rank_factor
 
 # Measured to a gap of 1e-3 (benchmarks/discrepancy): below so many columns or rows a
 # subspace saves nothing; above so many rows it is not smaller than the whole.
-FEW_COLUMNS, FEW_ROWS, MANY_ROWS = 30, 20, 6000
+SUBSPACE_COLUMNS, SUBSPACE_ROWS, SUBSPACE_MOST_ROWS = 30, 20, 6000
 # A kernel of this rank at most is solved in so many columns: always with few rows, and
 # for a gap below this.
-LARGEST_RANK, FEW_KERNEL_ROWS, FINE = 1000, 600, 5e-3
+LARGEST_KERNEL_RANK, FEW_KERNEL_ROWS, FINE_GAP = 1000, 600, 5e-3
 
 
 def best_solver(problem: Any, tol: float = 1e-2) -> Solver:
@@ -29,8 +29,8 @@ def best_solver(problem: Any, tol: float = 1e-2) -> Solver:
     """
     if hasattr(problem, "kernel"):
         q = problem.kernel.size
-        whole = q <= FEW_KERNEL_ROWS or (q <= LARGEST_RANK and tol < FINE)
-        rank = q if whole else min(q // 2, LARGEST_RANK)
+        whole = q <= FEW_KERNEL_ROWS or (q <= LARGEST_KERNEL_RANK and tol < FINE_GAP)
+        rank = q if whole else min(q // 2, LARGEST_KERNEL_RANK)
         pivots = small_rank_factor(problem.kernel, rank)
         if pivots is None:
             return KernelSubspace()
@@ -40,8 +40,8 @@ def best_solver(problem: Any, tol: float = 1e-2) -> Solver:
 
 
 def _for_features(m: int, N: int) -> Solver:
-    if m <= FEW_ROWS or (N <= FEW_COLUMNS and m <= 500):
+    if m <= SUBSPACE_ROWS or (N <= SUBSPACE_COLUMNS and m <= 500):
         return RankOneInteriorPoint()
-    if N > FEW_COLUMNS and (m <= MANY_ROWS or m > N * (N + 1)):
+    if N > SUBSPACE_COLUMNS and (m <= SUBSPACE_MOST_ROWS or m > N * (N + 1)):
         return FeatureSubspace()
     return ColumnGeneration()

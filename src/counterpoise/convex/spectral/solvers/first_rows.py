@@ -9,11 +9,14 @@ from counterpoise.numerics.arrays import Array, Indices
 # All rows are used up to this many.
 ALL = 600
 # Least and largest number of rows to begin with.
-LEAST, MOST = 300, 2500
+LEAST_FIRST_ROWS, MOST_FIRST_ROWS = 300, 2500
 
 
 def first_rows(
-    problem: Discrepancy, x: Array | None, steps: int = 20, least: int = LEAST
+    problem: Discrepancy,
+    x: Array | None,
+    steps: int = 20,
+    least: int = LEAST_FIRST_ROWS,
 ) -> tuple[Indices, Array | None]:
     """Return rows to begin with, and weights on them (None: equal ones).
 
@@ -32,7 +35,7 @@ def first_rows(
     if guess is None:
         guess = smoothed_weights(problem.rows, problem.target_moment, steps)
     effective = 1.0 / float(guess @ guess)
-    count = int(min(m, max(least, min(1.2 * effective, MOST))))
+    count = int(min(m, max(least, min(1.2 * effective, MOST_FIRST_ROWS))))
     if effective < 0.25 * N * (N + 1):
         return np.sort(np.argsort(-guess, kind="stable")[:count]), None
     return spread_sample(guess, count)

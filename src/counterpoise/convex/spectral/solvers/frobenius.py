@@ -30,7 +30,7 @@ ACCURACY = 1e-12
 PRICED = 1e-10
 MOST_PRICINGS = 40
 # Weights below this share of the largest are none, and the pivots that may be tried.
-NEGLIGIBLE = 1e-9
+SPENT_WEIGHT = 1e-9
 MOST_PIVOTS = 50
 
 
@@ -137,7 +137,7 @@ class MomentQuadratics:
             slopes = self.curvature.image(u) - goal
             if float(slopes @ (u - self.domain.vertex(slopes))) <= PRICED * scale:
                 break
-            kept = np.flatnonzero(u > NEGLIGIBLE * u.max())
+            kept = np.flatnonzero(u > SPENT_WEIGHT * u.max())
             outside = np.setdiff1d(np.arange(len(goal)), some)
             worst = outside[np.argsort(slopes[outside], kind="stable")]
             some = np.union1d(kept, worst[: max(WHOLE // 2, kept.size // 2)])
@@ -145,7 +145,7 @@ class MomentQuadratics:
 
     def _pivoted(self, goal: Array, near: Array, scale: float) -> Array | None:
         """Return the minimiser by pivots, None if there would be too many."""
-        start = np.where(near > NEGLIGIBLE * near.max(), near, 0.0)
+        start = np.where(near > SPENT_WEIGHT * near.max(), near, 0.0)
         u = simplex_quadratic(
             self._whole, goal, start, ACCURACY * scale, MOST_PIVOTS + len(goal) // 4
         )

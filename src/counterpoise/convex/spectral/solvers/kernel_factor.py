@@ -10,7 +10,7 @@ from counterpoise.convex.loop import Solver, State
 from counterpoise.convex.requirements import Requirements
 from counterpoise.convex.spectral.discrepancy import DualMatrix
 from counterpoise.convex.spectral.kernel_discrepancy import (
-    FEW,
+    EXACT_NORM_ROWS,
     MARGINS,
     KernelDiscrepancy,
 )
@@ -69,7 +69,7 @@ class KernelFactor:
         if isinstance(hint, DualMatrix):
             hint = DualMatrix(self._coefficients(hint.directions), hint.values)
         # The proof of the norm needs a margin where it is no eigenvalue.
-        margin = MARGINS[0] if problem.kernel.size > FEW else 0.0
+        margin = MARGINS[0] if problem.kernel.size > EXACT_NORM_ROWS else 0.0
         claim = problem.claim(
             within.x, within.claim.objective * (1.0 + margin), within.claim.bound
         )

@@ -20,13 +20,13 @@ from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.numerics.kernel_matrices import EXACT_CUT
 
 # Gap of the first subspace's problem, as a share of the value at equal weights.
-FIRST_ACCURACY = 0.01
+FIRST_KERNEL_GAP = 0.01
 # Weights below this share of the mean are dropped before a look at the whole.
 NO_WEIGHT = 1e-3
 # Ritz values above this share of the value join, beside a few of each end.
 JOINING = 0.3
 # What a claim in single precision gives away, so that its proof will hold.
-CAUTION = 0.02
+SINGLE_CAUTION = 0.02
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +103,7 @@ class KernelSubspace:
             coefficients,
             images,
             work,
-            FIRST_ACCURACY * problem.uniform_value,
+            FIRST_KERNEL_GAP * problem.uniform_value,
             incumbent,
         )
         return _state(problem, memory)
@@ -239,7 +239,7 @@ def _state(
     problem: KernelDiscrepancy, memory: _KernelSubspaceMemory, stalled: bool = False
 ) -> State:
     best, cautious = memory.incumbent, problem.kernel.cut > EXACT_CUT
-    share = CAUTION if cautious else 1e-6
+    share = SINGLE_CAUTION if cautious else 1e-6
     claim = problem.claim(
         best.z,
         best.value * (1.0 + 0.1 * share),

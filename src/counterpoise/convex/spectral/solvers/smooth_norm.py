@@ -17,7 +17,7 @@ from counterpoise.convex.spectral.steps.matrix_powers import (
 from counterpoise.numerics.arrays import Array
 
 # Eigenvalues of a dual matrix below this share of the largest are left out.
-SMALL = 1e-4
+LEFT_OUT = 1e-4
 
 
 def smooth_form(problem: Any, by: str = "eigen") -> "FeatureForm | KernelForm":
@@ -110,7 +110,7 @@ class KernelForm:
         root = self._root
         inner = root @ dual @ root
         values, vectors = eigh(0.5 * (inner + inner.T), check_finite=False)
-        some = np.abs(values) > SMALL * np.abs(values).max()
+        some = np.abs(values) > LEFT_OUT * np.abs(values).max()
         values, vectors = values[some], vectors[:, some]
         found = DualMatrix(dual @ (root @ vectors) / values, values)
         return best.or_bounded(found, self.problem.dual_value(found))

@@ -18,7 +18,7 @@ DENSE = 60
 # Lanczos ends at this error of its eigenvalue, in units of it.
 LANCZOS = 1e-3
 # No weight falls below this, so that none is lost for good.
-TINY = 1e-300
+LEAST_WEIGHT = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,4 +218,4 @@ def _within_the_cap(y: Array, cap: float | None) -> Array:
 
 
 def _logarithms(z: Array) -> Array:
-    return np.log(np.maximum(z, TINY))
+    return np.log(np.maximum(z, LEAST_WEIGHT))

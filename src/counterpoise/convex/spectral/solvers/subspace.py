@@ -15,9 +15,9 @@ from counterpoise.convex.spectral.solvers.working_set import WorkingSet
 from counterpoise.numerics.arrays import Array
 
 # Rows from which on more directions join at once, and how many then.
-MANY_ROWS, MANY_DIRECTIONS = 600, 20
+MANY_SUBSPACE_ROWS, MANY_DIRECTIONS = 600, 20
 # Gap of the first subspace's problem, as a share of the value at the start.
-FIRST_ACCURACY = 0.1
+FIRST_FEATURE_GAP = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,12 +72,12 @@ class FeatureSubspace:
         if no_choice(problem):
             return incumbent.state(problem, None, stalled=True)
         values, vectors = eigh(problem.operator(incumbent.z), check_finite=False)
-        first = self._count(problem) * (2 if problem.size > MANY_ROWS else 1)
+        first = self._count(problem) * (2 if problem.size > MANY_SUBSPACE_ROWS else 1)
         basis = vectors[:, np.argsort(-np.abs(values), kind="stable")[:first]]
         part = _part(problem, basis)
         columns, z = first_rows(part, x)
         work = WorkingSet.of(part, columns, z)
-        target = FIRST_ACCURACY * incumbent.value
+        target = FIRST_FEATURE_GAP * incumbent.value
         return incumbent.state(
             problem, _FeatureSubspaceMemory(basis, work, target, incumbent)
         )
@@ -126,7 +126,7 @@ class FeatureSubspace:
         ), stalled
 
     def _count(self, problem: Discrepancy) -> int:
-        return MANY_DIRECTIONS if problem.size > MANY_ROWS else self.joining
+        return MANY_DIRECTIONS if problem.size > MANY_SUBSPACE_ROWS else self.joining
 
 
 def _part(problem: Discrepancy, V: Array) -> Discrepancy:

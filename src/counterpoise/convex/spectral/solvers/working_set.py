@@ -14,13 +14,13 @@ from counterpoise.numerics.arrays import Array, Indices
 # others cost.
 EXCHANGE = 0.7
 # Rows nearest to use that join, as a share of those in use.
-NEAR = 0.1
+NEAR_USE = 0.1
 # Weight of a new row, as a share of the mean weight.
 ENTRY = 0.05
 # Steps without progress after which the dual matrices are put in the middle again.
 PATIENCE = 15
 # Times that a search without a step is taken up again.
-FAILURES = 4
+MOST_RECOVERIES = 4
 # Where directions join: the share of the middle in the dual matrices, and the room
 # above the norm, in units of the gap.
 BLEND, ROOM = 0.3, 0.5
@@ -132,7 +132,7 @@ class WorkingSet:
     @property
     def whole(self) -> bool:
         """Whether all rows are in use."""
-        return self.columns.size == self.problem.size
+        return self.columns.size == self.pulls.size
 
     @property
     def point(self) -> Array:
@@ -172,7 +172,7 @@ class WorkingSet:
         Rounding has left no step; it has the last word when neither has helped.
         """
         failures = self.failures + 1
-        if failures > FAILURES:
+        if failures > MOST_RECOVERIES:
             return replace(self, spent=True)
         if not self.whole and self.missed > 0.0 and failures % 2:
             return replace(self._exchanged(), failures=failures)
@@ -223,7 +223,7 @@ class WorkingSet:
         outside = np.setdiff1d(np.arange(problem.size), W, assume_unique=True)
         tempting = outside[pulls[outside] > top - 0.5 * gap]
         count = min(tempting.size, max(200, N, W.size // 2))
-        near = min(int(NEAR * W.size), outside.size)
+        near = min(int(NEAR_USE * W.size), outside.size)
         if near > count:
             tempting, count = outside, near
         joined = tempting[np.argsort(-pulls[tempting], kind="stable")[:count]]

@@ -16,12 +16,12 @@ from counterpoise.numerics.arrays import Array
 Pairs = Sequence[tuple[Array, Array]]
 # Products of pairs of columns are used where they are at most this share of the rows
 # and no more than these columns' pairs.
-FEW_PAIRS, FEW_COLUMNS = 0.4, 16
+FEW_PAIRS, PAIRED_COLUMNS = 0.4, 16
 # A dense factor of fewer rows costs nothing, and has more digits.
-SOME_ROWS = 200
+CHEAP_ROWS = 200
 # Rows from which on the factor has single precision, and shares by which its diagonal
 # is raised until it exists.
-MANY_ROWS = 1200
+SINGLE_ROWS = 1200
 JITTERS = (1e-6, 1e-5, 1e-4, 1e-3)
 
 
@@ -50,16 +50,16 @@ def schur_of(rows: Array, factors: Pairs, matrices: Pairs, diagonal: Array) -> S
         out: Array = np.einsum("ij,ij->i", rows @ seen, rows) + diagonal * v
         return out
 
-    few = min(FEW_COLUMNS, int(np.sqrt(2.0 * FEW_PAIRS * m)))
-    if few > N and m >= SOME_ROWS:
+    few = min(PAIRED_COLUMNS, int(np.sqrt(2.0 * FEW_PAIRS * m)))
+    if few > N and m >= CHEAP_ROWS:
         return Schur(_by_pairs(rows, matrices, diagonal), multiply, exact=False)
-    if m < MANY_ROWS:
+    if m < SINGLE_ROWS:
         try:
             return Schur(_double(rows, factors, diagonal), multiply)
         except np.linalg.LinAlgError:
             # Near a norm of zero the diagonal is lost beside the rest; Woodbury's
             # formula keeps it.
-            if N <= FEW_COLUMNS:
+            if N <= PAIRED_COLUMNS:
                 return Schur(_by_pairs(rows, matrices, diagonal), multiply, exact=False)
     return Schur(_single(rows, factors, diagonal), multiply, exact=False)
 

@@ -8,12 +8,12 @@ from counterpoise.engine import current_budget
 from counterpoise.numerics.arrays import Array
 
 # More test rows at a time bring nothing.
-MOST_ROWS = 2000
+ROWS_AT_A_TIME = 2000
 
 
 def block_size(row_bytes: int) -> int:
     """Return how many test rows fit in the memory budget at a time."""
-    return int(np.clip(current_budget() // (2 * max(row_bytes, 1)), 1, MOST_ROWS))
+    return int(np.clip(current_budget() // (2 * max(row_bytes, 1)), 1, ROWS_AT_A_TIME))
 
 
 def blocks(X: Array, row_bytes: int) -> list[Array]:

@@ -21,13 +21,13 @@ Model: TypeAlias = ExactModel | LandmarkModel | LocalModel
 
 # Up to so many rows all of them are as fast as landmarks; up to so many they are
 # affordable where landmarks do not stand for them, and in a search.
-FEW_ROWS, SOME_ROWS, SOME_IN_SEARCH = 500, 2000, 1000
+ROWS_TAKEN_ALL, AFFORDABLE_ROWS, AFFORDABLE_IN_SEARCH = 500, 2000, 1000
 # Most landmarks that "auto" takes, and most in a search.
-MOST, MOST_IN_SEARCH = 400, 200
+MOST_LANDMARKS, MOST_LANDMARKS_IN_SEARCH = 400, 200
 # Landmarks that leave more than this share of the ridge do not stand for all rows.
 POOR = 0.1
 # Training inputs on which a model is judged when it is fitted.
-JUDGED = 20
+JUDGED_INPUTS = 20
 
 
 def build(
@@ -45,10 +45,10 @@ def build(
     if n_neighbors is not None:
         return LocalModel(rows, settings, n_neighbors)
     _check_memory(rows, settings)
-    if n_landmarks is None or (n_landmarks == "auto" and len(rows) <= FEW_ROWS):
+    if n_landmarks is None or (n_landmarks == "auto" and len(rows) <= ROWS_TAKEN_ALL):
         return ExactModel.of(rows, settings)
     if isinstance(n_landmarks, str):
-        return _through_landmarks(rows, settings, MOST, SOME_ROWS)
+        return _through_landmarks(rows, settings, MOST_LANDMARKS, AFFORDABLE_ROWS)
     return _through_landmarks(rows, settings, n_landmarks, 0)
 
 
@@ -58,9 +58,11 @@ def build_rough(rows: TwinRows, settings: Settings, n_neighbors: int | None) -> 
     if n_neighbors is not None:
         return LocalModel(rows, settings, n_neighbors)
     _check_memory(rows, settings)
-    if len(rows) <= MOST_IN_SEARCH:
+    if len(rows) <= MOST_LANDMARKS_IN_SEARCH:
         return ExactModel.of(rows, settings)
-    return _through_landmarks(rows, settings, MOST_IN_SEARCH, SOME_IN_SEARCH)
+    return _through_landmarks(
+        rows, settings, MOST_LANDMARKS_IN_SEARCH, AFFORDABLE_IN_SEARCH
+    )
 
 
 def _check_memory(rows: TwinRows, settings: Settings) -> None:
@@ -87,7 +89,7 @@ def judge(model: Model, tol: float, scale: Array) -> tuple[Solution, float | Non
     zero for all rows, None for neighbours.
     """
     began = time.perf_counter()
-    count = min(JUDGED, len(model.rows))
+    count = min(JUDGED_INPUTS, len(model.rows))
     some = np.linspace(0, len(model.rows) - 1, count).astype(np.intp)
     X = model.rows.X[some]
     found, proofs = [], []

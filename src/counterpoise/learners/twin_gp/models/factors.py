@@ -9,7 +9,7 @@ from counterpoise.numerics.arrays import Array
 from counterpoise.numerics.kernel import Kernel
 
 # Triangles of up to so many rows are inverted.
-SMALL = 1000
+INVERTED_ROWS = 1000
 
 
 def weighted_kernel(rows: Array, gamma: float, root: Array, ridge: float) -> Array:
@@ -63,7 +63,7 @@ class Factor:
     @classmethod
     def by_triangle(cls, lower: Array) -> "Factor":
         """Take L itself, which is inverted where it is small: n^3 / 3 flops."""
-        if len(lower) > SMALL:
+        if len(lower) > INVERTED_ROWS:
             return cls(lower)
         inverse, info = lapack.dtrtri(lower, lower=1)
         return cls(lower, inverse if info == 0 else None)

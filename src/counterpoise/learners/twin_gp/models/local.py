@@ -14,7 +14,7 @@ from counterpoise.numerics.arrays import Array, Indices
 # Rows of less weight than this share of the largest that counts are passed over.
 QUIET = 1e-6
 # A model takes at most so many times `n_neighbors` rows, whatever they weigh.
-MOST = 5
+MOST_TIMES_NEIGHBORS = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,8 +23,9 @@ class LocalModel:
 
     Neighbours are counted by their weights, until these reach `n_neighbors`, so that
     repeated rows and weights agree; of the last one only what is left of the count is
-    used. Where weights are small, K = `MOST` times `n_neighbors` rows are the most. No
-    factor of all rows is made: time and memory O(N) a test row to find the neighbours,
+    used. Where weights are small, K = `MOST_TIMES_NEIGHBORS` times `n_neighbors` rows
+    are the most. No factor of all rows is made: time and memory O(N) a test row to
+    find the neighbours,
     O(K^3) for its factors and O(K^2) an evaluation.
     """
 
@@ -64,7 +65,7 @@ class LocalModel:
 
     @cached_property
     def _lists(self) -> Neighbors:
-        most = int(MOST * self.n_neighbors)
+        most = int(MOST_TIMES_NEIGHBORS * self.n_neighbors)
         return Neighbors(self.rows.take(self._loud), self.n_neighbors, most)
 
 

@@ -10,9 +10,9 @@ from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.numerics.kernel import Kernel
 
 # Minima nearer to one another than this, in widths of the output kernel, are one.
-SAME = 0.05
+SAME_MINIMUM = 0.05
 # Training rows, the most similar to the test input, among which starts are chosen.
-NEAR = 100
+SIMILAR_ROWS = 100
 # A point whose residual is above this has not come to a minimum.
 SETTLED = 1e-4
 
@@ -38,7 +38,7 @@ def starts(model: Model, x: Array, n_starts: int) -> Array:
     """Return outputs to start from: of rows like x, far from one another."""
     rows, settings = model.rows, model.settings
     similar = Kernel("rbf", settings.gamma_x).matrix(x[None], rows.X)[0] * rows.root
-    near = np.argsort(-similar, kind="stable")[:NEAR]
+    near = np.argsort(-similar, kind="stable")[:SIMILAR_ROWS]
     chosen = [near[0]]
     away = np.linalg.norm(rows.Y[near] - rows.Y[near[0]], axis=1)
     while len(chosen) < min(n_starts, near.size):
@@ -79,7 +79,7 @@ def minima(model: Model, x: Array, n_starts: int, tol: float) -> Modes:
 def _distinct(Y: Array, order: Indices, model: Model) -> Indices:
     """Return the points that are no copies of a better one."""
     kept: list[int] = []
-    least = SAME * model.settings.radius
+    least = SAME_MINIMUM * model.settings.radius
     for row in order:
         away = [np.linalg.norm(Y[row] - Y[other]) for other in kept]
         if not away or min(away) > least:

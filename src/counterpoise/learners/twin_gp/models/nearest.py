@@ -10,9 +10,9 @@ from counterpoise.learners.twin_gp.models.rows import TwinRows
 from counterpoise.numerics.arrays import Array, Indices
 
 # What adds up to the count exactly may miss it by this share of it, which is rounding.
-ROUNDING = 1e-12
+COUNT_ROUNDING = 1e-12
 # Training inputs on which a count is judged.
-JUDGED = 200
+JUDGED_BY_COUNT = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,13 +58,13 @@ class Neighbors:
         light = too_light("n_neighbors", rows.weight, self.count)
         if light is not None or self.width == lightest(rows.weight, self.count):
             return light
-        spread = 2 * np.arange(JUDGED) + 1
+        spread = 2 * np.arange(JUDGED_BY_COUNT) + 1
         height = np.cumsum(rows.weight)
-        by_weight = np.searchsorted(height, spread / (2 * JUDGED) * height[-1])
-        reached = self._reached(spread * len(rows) // (2 * JUDGED))
+        by_weight = np.searchsorted(height, spread / (2 * JUDGED_BY_COUNT) * height[-1])
+        reached = self._reached(spread * len(rows) // (2 * JUDGED_BY_COUNT))
         heavy = self._reached(by_weight)
         missed, heavy_missed = (
-            one < self.count * (1.0 - ROUNDING) for one in (reached, heavy)
+            one < self.count * (1.0 - COUNT_ROUNDING) for one in (reached, heavy)
         )
         if not (missed.any() or heavy_missed.any()):
             return None
@@ -139,7 +139,7 @@ def first_ones(
     left = np.full(used.shape, float(count))
     left[:, 1:] -= np.cumsum(used, axis=1)[:, :-1]
     np.minimum(used, left, out=used)
-    used[left <= ROUNDING * count] = 0.0
+    used[left <= COUNT_ROUNDING * count] = 0.0
     width = int((used > 0.0).sum(axis=1).max())
     return columns[:, :width], used[:, :width]
 

@@ -10,7 +10,7 @@ from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.ordering import canonical_order
 
 # Directions in which outputs vary less than this share of the most are rounding.
-FLAT = 1e-12
+FLAT_DIRECTION = 1e-12
 # A row whose noise ridge / weight is this many times the signal says nothing.
 SILENT = 1e9
 
@@ -116,7 +116,7 @@ class TwinRows:
         curves downwards, and would make a constant output vary.
         """
         _, sizes, across = np.linalg.svd(self.Y - self.mean, full_matrices=False)
-        used = sizes > FLAT * sizes.max(initial=0.0)
+        used = sizes > FLAT_DIRECTION * sizes.max(initial=0.0)
         if used.sum() == self.Y.shape[1]:
             return None
         return np.ascontiguousarray(across[used].T)
