@@ -1,6 +1,5 @@
 """Density ratios from a classifier that tells the two samples apart."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
@@ -63,8 +62,6 @@ class DiscriminatorWeights(WeightEstimator):
         Tolerance of the logistic regression that None stands for.
     max_iter : int
         Largest number of its steps.
-    max_time, callback
-        Not used: there is nothing to wait for between two classifiers.
     exponent : float
         Power of the weights, from 0 (uniform) to 1.
     force : bool
@@ -135,8 +132,6 @@ class DiscriminatorWeights(WeightEstimator):
         calibrate: bool = True,
         tol: float = 1e-6,
         max_iter: int = 10_000,
-        max_time: float | None = None,
-        callback: Callable[..., object] | None = None,
         exponent: float = 1.0,
         force: bool = False,
         random_state: Any = None,
@@ -145,8 +140,6 @@ class DiscriminatorWeights(WeightEstimator):
         self.calibrate = calibrate
         self.tol = tol
         self.max_iter = max_iter
-        self.max_time = max_time
-        self.callback = callback
         self.exponent = exponent
         self.force = force
         self.random_state = random_state

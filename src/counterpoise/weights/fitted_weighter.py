@@ -43,6 +43,9 @@ class FittedWeighter(BaseEstimator):
     """
 
     _accepts_sparse = False
+    # What holds where a method has no such parameter.
+    exponent: float = 1.0
+    random_state: Any = None
     # What a target row of no weight counts in the score.
     _least_scored = SMALLEST_LOGGED
 

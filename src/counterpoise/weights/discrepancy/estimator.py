@@ -102,10 +102,6 @@ class DiscrepancyWeights(WeightEstimator):
         Called with the progress after every step; True ends the search.
     exponent : float
         Power that the weights are raised to, in [0, 1].
-    force : bool
-        Without effect: the method does not look at overlap.
-    random_state : int, RandomState or None
-        Without effect: nothing is drawn.
 
     Attributes
     ----------
@@ -181,8 +177,6 @@ class DiscrepancyWeights(WeightEstimator):
         max_time: float | None = None,
         callback: Any = None,
         exponent: float = 1.0,
-        force: bool = False,
-        random_state: Any = None,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
@@ -198,8 +192,6 @@ class DiscrepancyWeights(WeightEstimator):
         self.max_time = max_time
         self.callback = callback
         self.exponent = exponent
-        self.force = force
-        self.random_state = random_state
 
     def _check_parameters(self) -> None:
         check_hypotheses(self.kernel, self.gamma, self.degree, self.coef0)

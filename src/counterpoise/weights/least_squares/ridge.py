@@ -1,6 +1,5 @@
 """uLSIF and RuLSIF: density ratios as sums of Gaussians, by least squares."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -78,13 +77,9 @@ class ULSIF(_Ridge):
         Divide every column by its pooled scale.
     tol : float
         The gap that the certificate must show.
-    max_iter : int
-        Not used: the solution is a closed form.
     max_time : float or None
         Seconds for the whole fit: after half of them no further width is tried, and a
         warning says how many were.
-    callback : callable or None
-        Not used.
     exponent : float
         The power that the weights are taken to; 0 makes them uniform.
     force : bool
@@ -156,9 +151,7 @@ class ULSIF(_Ridge):
         n_centers: int | None = 100,
         standardize: bool = True,
         tol: float = 1e-6,
-        max_iter: int = 10_000,
         max_time: float | None = None,
-        callback: Callable[[Any], object] | None = None,
         exponent: float = 1.0,
         force: bool = False,
         random_state: Any = None,
@@ -168,9 +161,7 @@ class ULSIF(_Ridge):
         self.n_centers = n_centers
         self.standardize = standardize
         self.tol = tol
-        self.max_iter = max_iter
         self.max_time = max_time
-        self.callback = callback
         self.exponent = exponent
         self.force = force
         self.random_state = random_state
@@ -208,13 +199,9 @@ class RULSIF(_Ridge):
         Divide every column by its pooled scale.
     tol : float
         The gap that the certificate must show.
-    max_iter : int
-        Not used: the solution is a closed form.
     max_time : float or None
         Seconds for the whole fit: after half of them no further width is tried, and a
         warning says how many were.
-    callback : callable or None
-        Not used.
     exponent : float
         The power that the weights are taken to; 0 makes them uniform.
     force : bool
@@ -282,9 +269,7 @@ class RULSIF(_Ridge):
         n_centers: int | None = 100,
         standardize: bool = True,
         tol: float = 1e-6,
-        max_iter: int = 10_000,
         max_time: float | None = None,
-        callback: Callable[[Any], object] | None = None,
         exponent: float = 1.0,
         force: bool = False,
         random_state: Any = None,
@@ -295,9 +280,7 @@ class RULSIF(_Ridge):
         self.n_centers = n_centers
         self.standardize = standardize
         self.tol = tol
-        self.max_iter = max_iter
         self.max_time = max_time
-        self.callback = callback
         self.exponent = exponent
         self.force = force
         self.random_state = random_state
