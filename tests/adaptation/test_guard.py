@@ -8,7 +8,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import RepeatedKFold
 
 from counterpoise.adaptation.guard import EXPONENTS, Guard, choose_exponent
-from counterpoise.adaptation.routing import fit_weighted
+from counterpoise.adaptation.routing import fit_rows
 from counterpoise.datasets import make_sinc_shift
 from counterpoise.evaluation.metrics import as_metric
 from counterpoise.evaluation.splits import folds_of
@@ -26,8 +26,8 @@ def _guard(
     seed: int = 0,
     groups: Any = None,
 ) -> Guard:
-    def fit(X: Any, y: Any, sample_weight: Any, fold: int) -> Any:
-        return fit_weighted(estimator, X, y, sample_weight)
+    def fit(X: Any, y: Any, weights: Any, fold: int) -> Any:
+        return fit_rows(estimator, X, y, weights, fold)
 
     counts = np.ones(len(y)) if counts is None else counts
     folds = folds_of(None, X, y, is_classifier=classes, seed=seed)
@@ -111,7 +111,7 @@ def test_the_users_weights_multiply_ours(sinc: Any) -> None:
     ]
     y = sinc.y[twice]
     again = choose_exponent(
-        lambda X, y, weight, fold: fit_weighted(LinearRegression(), X, y, weight),
+        lambda X, y, weights, fold: fit_rows(LinearRegression(), X, y, weights, fold),
         as_metric(None, LinearRegression(), y),
         sinc.X[twice],
         y,
@@ -184,7 +184,9 @@ def test_rows_held_out_ten_times_are_not_ten_rows(sinc: Any) -> None:
             is_classifier=False,
         )
         guard = choose_exponent(
-            lambda X, y, weight, fold: fit_weighted(LinearRegression(), X, y, weight),
+            lambda X, y, weights, fold: fit_rows(
+                LinearRegression(), X, y, weights, fold
+            ),
             metric,
             sinc.X,
             sinc.y,
@@ -204,7 +206,7 @@ def test_a_fold_without_a_score_is_left_out_and_told() -> None:
     rest = np.setdiff1d(np.arange(200), one_class)
     folds = [(rest, one_class), (rest[::2], rest[1::2]), (rest[1::2], rest[::2])]
     guard = choose_exponent(
-        lambda X, y, weight, fold: fit_weighted(LogisticRegression(), X, y, weight),
+        lambda X, y, weights, fold: fit_rows(LogisticRegression(), X, y, weights, fold),
         as_metric("roc_auc", LogisticRegression(), y),
         X,
         y,

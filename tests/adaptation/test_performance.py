@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from counterpoise.adaptation.adapted import Adapted
-from counterpoise.adaptation.inputs import TrainingRowsWarning, row_marks
+from counterpoise.adaptation.odd_inputs import TrainingRowsWarning, row_marks
 from counterpoise.adaptation.performance import estimate_performance
 from counterpoise.evaluation.estimates import Evidence
 from counterpoise.evaluation.judging import label_check

@@ -15,7 +15,7 @@ from counterpoise.cli.options import WEIGHTERS
 from counterpoise.cli.record import flat_numbers
 from counterpoise.diagnosis import diagnose
 from counterpoise.report import Record
-from counterpoise.samples.encoding import as_numbers
+from counterpoise.tables.encoding import as_numbers
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from counterpoise.cli import ending
 from counterpoise.cli.refusals import is_refusal
 from counterpoise.learners.bins import QuantileBins
 from counterpoise.numerics.arrays import finite_array
-from counterpoise.samples.encoding import as_numbers
+from counterpoise.tables.encoding import as_numbers
 from counterpoise.validation import as_matrix, check_choice
 
 

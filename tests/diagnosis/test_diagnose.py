@@ -14,7 +14,7 @@ from scipy import sparse
 from counterpoise.datasets import make_uncovered_cluster
 from counterpoise.diagnosis import Diagnosis, FeatureShift, ThinRows, diagnose
 from counterpoise.samples import mmd, overlap
-from counterpoise.samples.columns import Table
+from counterpoise.tables.columns import Table
 
 VERDICTS = {
     0.0: "no shift found",
@@ -213,8 +213,8 @@ def test_a_saved_sample_is_a_reference_for_next_week(frames):
     X, X_target = frames
     rows = np.arange(0, 500, 2)
     reference = Table.of(X).take(rows)
-    trusted = ["counterpoise.samples.columns.Table"]
-    trusted += ["counterpoise.samples.table_column.TableColumn"]
+    trusted = ["counterpoise.tables.columns.Table"]
+    trusted += ["counterpoise.tables.table_column.TableColumn"]
     back = skops.io.loads(skops.io.dumps(reference), trusted=trusted)
     first = diagnose(back, X_target, n_permutations=0, random_state=0)
     second = diagnose(X.iloc[rows], X_target, n_permutations=0, random_state=0)

@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse, stats
 
 from counterpoise.diagnosis.features import sparse_shifts, table_shifts
-from counterpoise.samples.columns import two_tables
+from counterpoise.tables.columns import two_tables
 
 
 def shifts(X, X_target, weight=None, target_weight=None):

@@ -8,6 +8,7 @@ from scipy import sparse
 from counterpoise import diagnose, discrepancy
 from counterpoise.diagnosis.reweighting import reweighting_of
 from counterpoise.report import Record
+from counterpoise.samples import TwoSamples
 
 NAMES = ["a", "b", "c"]
 
@@ -15,7 +16,7 @@ NAMES = ["a", "b", "c"]
 def seen(X, T, w=None, v=None, names=NAMES):
     w = np.ones(len(X)) if w is None else w
     v = np.ones(len(T)) if v is None else v
-    return reweighting_of(X, T, w, v, names)
+    return reweighting_of(TwoSamples.of(X, T, w, v).ordered(), names)
 
 
 @pytest.fixture

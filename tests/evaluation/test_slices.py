@@ -6,8 +6,8 @@ import pytest
 from counterpoise.evaluation.estimates import Evidence, mean_estimates
 from counterpoise.evaluation.metrics import as_metric
 from counterpoise.evaluation.slices import FEWEST_EFFECTIVE, MovedColumn, loss_by_slice
-from counterpoise.samples.parts import cut_column
-from counterpoise.samples.table_column import TableColumn
+from counterpoise.tables.parts import cut_column
+from counterpoise.tables.table_column import TableColumn
 
 METRIC = as_metric("mean_squared_error", None, [1.0])
 

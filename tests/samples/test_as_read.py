@@ -6,10 +6,10 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from counterpoise.samples.as_read import SamplesAsRead
-from counterpoise.samples.encoding import TableEncoder
 from counterpoise.samples.ordering import canonical_order
 from counterpoise.samples.scaling import pooled_scale
 from counterpoise.samples.two_samples import TwoSamples
+from counterpoise.tables.encoding import TableEncoder
 
 
 def _two(n: int = 30, m: int = 20, d: int = 3) -> tuple[np.ndarray, np.ndarray]:

@@ -11,7 +11,7 @@ from sklearn.metrics import roc_auc_score
 
 from counterpoise.datasets import make_gaussian_shift
 from counterpoise.samples import domain_score
-from counterpoise.samples.domain_score import MAX_ROWS
+from counterpoise.samples.domain_score import ROWS_SCORED
 
 
 def normals(n, m, shift, d=2, seed=0, spread=1.0):
@@ -192,10 +192,10 @@ def test_a_row_of_weight_zero_is_a_row_left_out(shifted):
 
 
 def test_at_most_five_thousand_rows_of_a_sample_are_scored():
-    X, X_target = normals(MAX_ROWS + 500, 100, 1.0, d=1)
+    X, X_target = normals(ROWS_SCORED + 500, 100, 1.0, d=1)
     found = domain_score(X, X_target, random_state=0)
-    assert found.scores.size == MAX_ROWS
-    assert found.rows.size == np.unique(found.rows).size == MAX_ROWS
+    assert found.scores.size == ROWS_SCORED
+    assert found.rows.size == np.unique(found.rows).size == ROWS_SCORED
     assert found.rows_target.tolist() == list(range(100))
     # The scores belong to the rows that are named: here they rise with the column.
     assert spearmanr(found.scores, X[found.rows, 0]).statistic > 0.95

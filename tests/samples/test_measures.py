@@ -66,7 +66,7 @@ def test_the_unbiased_square_is_right_in_the_mean_for_two_normals():
 
 def test_blocks_change_nothing(two, monkeypatch):
     whole = mmd(*two, n_permutations=30, random_state=0)
-    monkeypatch.setattr(measures, "_BLOCK", 7 * 65)
+    monkeypatch.setattr(measures, "ENTRIES_AT_ONCE", 7 * 65)
     parts = mmd(*two, n_permutations=30, random_state=0)
     assert parts.value == pytest.approx(whole.value, rel=1e-12)
     assert parts.p_value == whole.p_value

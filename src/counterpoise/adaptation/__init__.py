@@ -2,13 +2,13 @@
 
 from counterpoise.adaptation.adapted import Adapted, adapt
 from counterpoise.adaptation.guard import Guard
-from counterpoise.adaptation.inputs import (
+from counterpoise.adaptation.labelling import which_rows_to_label
+from counterpoise.adaptation.odd_inputs import (
     CutTargetWarning,
     FarTargetWarning,
     TimeOrderWarning,
     TrainingRowsWarning,
 )
-from counterpoise.adaptation.labelling import which_rows_to_label
 from counterpoise.adaptation.performance import estimate_performance
 from counterpoise.adaptation.saving import load
 from counterpoise.adaptation.scoring import target_scorer

@@ -2,10 +2,12 @@
 
 import logging
 from copy import deepcopy
+from dataclasses import replace
 from math import ceil
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import (
     check_consistent_length,
@@ -17,36 +19,36 @@ from sklearn.utils.validation import validate_data
 
 from counterpoise.adaptation.conformal import calibrated, divided
 from counterpoise.adaptation.fitted_model import FittedModel
-from counterpoise.adaptation.guard import MOST_ROWS, Guard, choose_exponent
-from counterpoise.adaptation.inputs import (
+from counterpoise.adaptation.guard import ROWS_JUDGED, Guard, choose_exponent
+from counterpoise.adaptation.labels import (
     check_folds_have_classes,
     check_none_missing,
     default_estimator,
-    encoded,
-    n_rows,
-    readable,
-    reference_rows,
+)
+from counterpoise.adaptation.mixing import choose_mixing, follows_path, mixed
+from counterpoise.adaptation.odd_inputs import (
     row_marks,
-    table_encoder,
     warn_if_cut,
     warn_if_far,
     warn_if_in_time_order,
 )
-from counterpoise.adaptation.mixing import choose_mixing, follows_path, mixed
 from counterpoise.adaptation.routing import (
     check_takes_weights,
-    fit_weighted,
+    fit_rows,
     part_of,
     rows_of,
 )
-from counterpoise.diagnosis import Diagnosis, diagnose
+from counterpoise.adaptation.target_rows import reference_rows
+from counterpoise.adaptation.weighing import fit_weighter
+from counterpoise.diagnosis.diagnose import Diagnosis, diagnose_samples
 from counterpoise.evaluation.conformal import Calibration
 from counterpoise.evaluation.metrics import as_metric, is_classifier
 from counterpoise.evaluation.splits import alike_rows, folds_of, folds_within
 from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.samples.as_read import SamplesAsRead
 from counterpoise.samples.effective_size import effective_sample_size, flatten
-from counterpoise.samples.encoding import TableEncoder
 from counterpoise.samples.overlap import NO_OVERLAP
+from counterpoise.tables.encoding import TableEncoder
 from counterpoise.validation import (
     NoOverlapError,
     NoTargetWarning,
@@ -54,12 +56,15 @@ from counterpoise.validation import (
     check_choice,
     check_integer,
     check_number,
+    n_rows,
 )
+from counterpoise.validation.rows import readable
 from counterpoise.validation.warning import warn_user
 from counterpoise.weights import AutoWeights
 
-# Target rows that are kept, to compare next week's with.
-REFERENCE_ROWS = 5_000
+# Draws of a permutation test of the diagnosis, and target rows that are kept, to
+# compare next week's with.
+PERMUTATIONS, REFERENCE_ROWS = 200, 5_000
 
 _log = logging.getLogger("counterpoise")
 
@@ -230,6 +235,7 @@ class Adapted(MetaEstimatorMixin, FittedModel):
         check_consistent_length(X, y, groups)
         n = n_rows(X)
         counts = None if sample_weight is None else as_weights(sample_weight, n)
+        samples = None
         if X_target is None:
             ratio = self._without_target(n)
         else:
@@ -240,19 +246,16 @@ class Adapted(MetaEstimatorMixin, FittedModel):
             if is_classifier(estimator, y):
                 y = column_or_1d(y, warn=True)
             check_none_missing(y)
-            X_target = (
-                tuple(map(readable, X_target))
-                if isinstance(X_target, tuple)
-                else readable(X_target)
-            )
-            ratio = self._with_target(X, y, X_target, counts, seed)
+            samples = _read(X, X_target, counts)
+            ratio = self._with_target(samples, X, y, counts, seed)
         kept, held_out = divided(n, self.calibration, groups, seed)
         if self._row_marks_ is not None:
             self._row_marks_ = self._row_marks_[kept]
         self.guard_ = None
         if self.weighter_ is not None and self._is_guarded():
+            assert samples is not None
             self.guard_ = self._choose(
-                estimator, X, y, ratio, counts, groups, kept, seed
+                estimator, samples, X, y, ratio, counts, groups, kept, seed
             )
         self._set_weights(ratio, counts)
         _log.info("fitting the estimator")
@@ -270,7 +273,7 @@ class Adapted(MetaEstimatorMixin, FittedModel):
         )
         self.calibration_ = None
         if held_out.size:
-            self.calibration_ = self._calibrated_on(X, y, counts, held_out)
+            self.calibration_ = self._calibrated_on(samples, X, y, counts, held_out)
         return self
 
     def _without_target(self, n: int) -> Array:
@@ -287,23 +290,26 @@ class Adapted(MetaEstimatorMixin, FittedModel):
         return np.ones(n)
 
     def _with_target(
-        self, X: Any, y: Any, X_target: Any, counts: Array | None, seed: int
+        self,
+        samples: SamplesAsRead,
+        X: Any,
+        y: Any,
+        counts: Array | None,
+        seed: int,
     ) -> Array:
         """Look at the target, and return the density ratio at the source rows."""
-        n = n_rows(X)
-        warn_if_cut(X_target, n)
-        self.encoder_ = table_encoder(X, X_target)
-        source, target = encoded(self.encoder_, X), encoded(self.encoder_, X_target)
-        warn_if_far(source, target)
-        self._row_marks_ = row_marks(source)
+        self.encoder_ = samples.encoder
+        samples.refuse_huge(by_label=True)
+        warn_if_far(samples.source, samples.target)
+        self._row_marks_ = row_marks(_as_dense(samples, X))
         _log.info("diagnosing the shift")
-        self.diagnosis_ = diagnose(X, X_target, sample_weight=counts, random_state=seed)
+        self.diagnosis_ = diagnose_samples(samples, PERMUTATIONS, seed)
         if self.diagnosis_.verdict == NO_OVERLAP and not self.force:
             raise NoOverlapError(self.diagnosis_.thin, "thin", auc=self.diagnosis_.auc)
-        self.reference_ = reference_rows(X_target, REFERENCE_ROWS, seed)
+        self.reference_ = reference_rows(samples, REFERENCE_ROWS, seed)
         if self.weighter is None:
             self.weighter_ = None
-            return np.ones(n)
+            return np.ones(samples.source_weight.size)
         if isinstance(self.weighter, str):
             weighter: Any = AutoWeights(force=self.force, random_state=seed)
         else:
@@ -311,7 +317,7 @@ class Adapted(MetaEstimatorMixin, FittedModel):
             if self.force and "force" in weighter.get_params():
                 weighter.set_params(force=True)
         _log.info("weighing the source rows")
-        self.weighter_ = weighter.fit(source, y, X_target=target, sample_weight=counts)
+        self.weighter_ = fit_weighter(weighter, samples, y, counts)
         ratio: Array = self.weighter_.weights_
         return ratio
 
@@ -323,6 +329,7 @@ class Adapted(MetaEstimatorMixin, FittedModel):
     def _choose(
         self,
         estimator: Any,
+        samples: SamplesAsRead,
         X: Any,
         y: Any,
         ratio: Array,
@@ -333,8 +340,8 @@ class Adapted(MetaEstimatorMixin, FittedModel):
     ) -> Guard:
         """Let the estimator's own loss say how much of the weights it can use."""
         some = kept
-        if kept.size > MOST_ROWS:
-            drawn = np.random.default_rng(seed).choice(kept, MOST_ROWS, replace=False)
+        if kept.size > ROWS_JUDGED:
+            drawn = np.random.default_rng(seed).choice(kept, ROWS_JUDGED, replace=False)
             some = np.sort(drawn)
         classes = is_classifier(estimator, y)
         # The user's folds are of all rows; the choice is made on those that are left.
@@ -343,17 +350,26 @@ class Adapted(MetaEstimatorMixin, FittedModel):
         if classes and np.ndim(y) == 1:
             check_folds_have_classes(y, [(some[kept], out) for kept, out in folds])
         if self.cv is None and groups is None:
-            first = np.arange(min(n_rows(X), MOST_ROWS))
-            warn_if_in_time_order(encoded(self.encoder_, rows_of(X, first)))
+            first = slice(min(n_rows(X), ROWS_JUDGED))
+            warn_if_in_time_order(_as_dense(samples, X)[first])
         X, y = rows_of(X, some), rows_of(y, some)
         budget = self.budget
 
-        def fit(X: Any, y: Any, weights: Array | None, fold: int) -> Any:
+        def fit(X: Any, y: Any, weights: list[Array | None], fold: int) -> list[Any]:
             share = None
             if budget is not None:
-                weights = np.ones(n_rows(X)) if weights is None else weights
-                share = ceil(budget * weights.size / some.size)
-            return self._fit_rows(estimator, X, y, weights, seed + fold, share)
+                n = n_rows(X)
+                weights = [np.ones(n) if one is None else one for one in weights]
+                share = ceil(budget * n / some.size)
+            return fit_rows(
+                estimator,
+                X,
+                y,
+                weights,
+                seed + fold,
+                resample=self.resample,
+                budget=share,
+            )
 
         _log.info("choosing how much of the weights to use")
         metric = as_metric(self.scoring, estimator, y)
@@ -389,24 +405,24 @@ class Adapted(MetaEstimatorMixin, FittedModel):
         seed: int,
         budget: int | None,
     ) -> Any:
-        draws = self.resample or budget is not None
-        if draws and budget is None and weights is not None and np.ptp(weights) == 0:
-            # A draw in proportion to equal weights would only lose rows.
-            draws, weights = False, None
-        return fit_weighted(
-            estimator,
-            X,
-            y,
-            weights,
-            resample_seed=seed if draws else None,
-            n_rows=budget,
+        """Return the estimator, fitted as this one's is: for the fit and for folds."""
+        (fitted,) = fit_rows(
+            estimator, X, y, [weights], seed, resample=self.resample, budget=budget
         )
+        return fitted
 
     def _calibrated_on(
-        self, X: Any, y: Any, counts: Array | None, rows: Indices
+        self,
+        samples: SamplesAsRead | None,
+        X: Any,
+        y: Any,
+        counts: Array | None,
+        rows: Indices,
     ) -> Calibration:
         X, y = rows_of(X, rows), rows_of(y, rows)
-        weights = self.weigh(X)
+        weights = np.ones(rows.size)
+        if self.weighter_ is not None and samples is not None:
+            weights = self.weighter_.weigh(samples.source[rows])
         if counts is not None and counts[rows].any():
             # On the scale of a row that counts once, as the row to predict does.
             weights = weights * counts[rows] / counts[rows].mean()
@@ -440,6 +456,26 @@ class Adapted(MetaEstimatorMixin, FittedModel):
         tags.target_tags = deepcopy(own.target_tags)
         tags.input_tags = deepcopy(own.input_tags)
         return tags
+
+
+def _read(X: Any, X_target: Any, counts: Array | None) -> SamplesAsRead:
+    """Return both samples as read; those that were read before, as they are."""
+    if isinstance(X_target, SamplesAsRead):
+        return X_target if counts is None else replace(X_target, source_weight=counts)
+    X_target = (
+        tuple(map(readable, X_target))
+        if isinstance(X_target, tuple)
+        else readable(X_target)
+    )
+    warn_if_cut(X_target, n_rows(X))
+    return SamplesAsRead.read(X, X_target, counts)
+
+
+def _as_dense(samples: SamplesAsRead, X: Any) -> Any:
+    """Return the source as numbers; a frame of sparse columns as one of dense ones."""
+    if samples.is_sparse and not sparse.issparse(X):
+        return np.asarray(X, dtype=float)
+    return samples.source
 
 
 def adapt(estimator: Any, X: Any, y: Any, X_target: Any, **parameters: Any) -> Adapted:

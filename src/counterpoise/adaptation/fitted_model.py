@@ -11,13 +11,14 @@ from sklearn.utils import estimator_html_repr
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from counterpoise.adaptation.inputs import encoded, n_rows
 from counterpoise.adaptation.saving import save
 from counterpoise.adaptation.summary import html_of, summary_of
 from counterpoise.diagnosis import Diagnosis, diagnose
 from counterpoise.evaluation.conformal import Calibration, intervals_of, sets_of
 from counterpoise.evaluation.metrics import is_classifier
 from counterpoise.numerics.arrays import Array
+from counterpoise.tables.encoding import encoded
+from counterpoise.validation import n_rows
 
 # A weight that no number of held-out rows outweighs.
 _UNKNOWN = 1e200

@@ -1,28 +1,28 @@
 """How much of the weights to use: none, unless the user's own loss gains by them."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
-from counterpoise.adaptation.routing import rows_of
+from counterpoise.adaptation.routing import divided_rows
 from counterpoise.evaluation.metrics import Metric
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.samples.effective_size import effective_sample_size, flatten
+from counterpoise.samples.effective_size import effective_sample_size, powers
 
 EXPONENTS = (0.0, 0.25, 0.5, 0.75, 1.0)
 # Differences of this size, relative to the loss, are rounding.
-_ROUNDING = 1e-12
-_TINY = 1e-300
+LOSS_ROUNDING = 1e-12
+LEAST_ROOT = 1e-300
 # The choice is made on at most so many rows.
-MOST_ROWS = 5_000
+ROWS_JUDGED = 5_000
 # With fewer effective rows than this, only a gain of so many standard errors counts.
-FEW_ROWS, CAUTION = 50, 2.0
+FEW_EFFECTIVE_ROWS, ERRORS_OF_FEW = 50, 2.0
 
-Fit = Callable[[Any, Any, Array | None, int], Any]
+Fit = Callable[[Any, Any, list[Array | None], int], list[Any]]
 
 
 @dataclass(frozen=True)
@@ -113,8 +113,8 @@ def choose_exponent(
     Parameters
     ----------
     fit : callable
-        ``fit(X, y, sample_weight, seed)`` returns a fitted estimator; the weights are
-        None where all are equal.
+        ``fit(X, y, sample_weights, fold)`` returns an estimator fitted by each of the
+        weights, which are None where all are equal.
     metric : Metric
         What is estimated for the target.
     X, y : the source rows and their labels
@@ -140,10 +140,11 @@ def choose_exponent(
     # A metric by folds has no rows to group.
     by = groups[held_out] if groups is not None and metric.by_row is not None else None
     errors = np.array([paired_error(row - losses[best], shares, by) for row in losses])
-    errors += _ROUNDING * float(np.abs(losses[best]) @ shares)
+    errors += LOSS_ROUNDING * float(np.abs(losses[best]) @ shares)
     effective = effective_sample_size((counts * weights)[held_out])
     # A root of a mean is judged by the mean, and told in its own units.
-    unit = 0.5 / max(metric.of_mean(float(means[best])), _TINY) if metric.root else 1.0
+    root = max(metric.of_mean(float(means[best])), LEAST_ROOT)
+    unit = 0.5 / root if metric.root else 1.0
     chosen, reason = smallest_as_good(
         means, errors, best, effective, unit, exponents, "exponent"
     )
@@ -200,10 +201,10 @@ def smallest_as_good(
         return 0, "all weights are equal: there is nothing to choose"
     if best == 0:
         return 0, "no amount of weights is better than none: rows stay unweighted"
-    if effective < FEW_ROWS and gain <= CAUTION * error:
+    if effective < FEW_EFFECTIVE_ROWS and gain <= ERRORS_OF_FEW * error:
         return 0, (
             f"only {effective:.0f} effective rows: too few to tell, and {told}, less "
-            f"than {CAUTION:g} standard errors: rows stay unweighted"
+            f"than {ERRORS_OF_FEW:g} standard errors: rows stay unweighted"
         )
     within = means - means[best] <= errors
     smallest = int(np.argmax(within))
@@ -236,10 +237,9 @@ class _Tried:
         """
         n = self.weights.size
         total, times = np.zeros((len(self.exponents), n)), np.zeros(n)
-        for k, (kept, out) in enumerate(self.folds):
-            held_X, held_y = rows_of(self.X, out), rows_of(self.y, out)
-            for j, model in enumerate(self._models(kept, k)):
-                np.add.at(total[j], out, metric.rows(model, held_X, held_y))
+        for out, models, held in self._folds():
+            for j, model in enumerate(models):
+                np.add.at(total[j], out, metric.rows(model, *held))
             np.add.at(times, out, 1.0)
         seen = times > 0
         share = (self.counts * self.weights)[seen]
@@ -249,17 +249,12 @@ class _Tried:
         """Return the value of every fold that has one, each of the same share."""
         count = self.counts * self.weights
         values = []
-        for k, (kept, out) in enumerate(self.folds):
-            held_X, held_y = rows_of(self.X, out), rows_of(self.y, out)
-            models = self._models(kept, k)
+        for out, models, held in self._folds():
             with warnings.catch_warnings():
                 # What is not defined is counted and told.
                 warnings.simplefilter("ignore", UndefinedMetricWarning)
                 values.append(
-                    [
-                        metric.value(m, held_X, held_y, sample_weight=count[out])
-                        for m in models
-                    ]
+                    [metric.value(m, *held, sample_weight=count[out]) for m in models]
                 )
         found = np.array(values).T
         # An area under the curve needs two classes, for one.
@@ -270,17 +265,18 @@ class _Tried:
         share = np.full(found.shape[1], 1 / found.shape[1])
         return found, share, int(np.count_nonzero(~defined))
 
-    def _models(self, kept: Indices, fold: int) -> list[Any]:
-        X, y = rows_of(self.X, kept), rows_of(self.y, kept)
-        counts = self.counts[kept]
-        models = []
-        for exponent in self.exponents:
-            weight: Array | None = flatten(self.weights[kept], exponent) * counts
-            if exponent == 0.0 and np.ptp(counts) == 0.0:
+    def _folds(self) -> Iterator[tuple[Indices, list[Any], tuple[Any, Any]]]:
+        """Yield the rows of each fold, the models without it, and its held-out part."""
+        for k, (kept, out) in enumerate(self.folds):
+            (X, y), held = divided_rows(self.X, self.y, kept, out)
+            counts = self.counts[kept]
+            weights: list[Array | None] = [
+                power * counts for power in powers(self.weights[kept], self.exponents)
+            ]
+            if self.exponents[0] == 0.0 and np.ptp(counts) == 0.0:
                 # Equal weights are none: the estimator is called as its user would.
-                weight = None
-            models.append(self.fit(X, y, weight, fold))
-        return models
+                weights[0] = None
+            yield out, self.fit(X, y, weights, k), held
 
 
 def paired_error(difference: Array, shares: Array, groups: Indices | None) -> float:

@@ -8,22 +8,22 @@ from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
 from sklearn.utils import check_random_state
 
-from counterpoise.adaptation.inputs import encoded, table_encoder
 from counterpoise.evaluation.answers import Answers
 from counterpoise.evaluation.metrics import is_classifier
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.numerics.distances import median_distance
 from counterpoise.numerics.kernel import Kernel
+from counterpoise.samples.as_read import SamplesAsRead
 from counterpoise.samples.scaling import pooled_scale, scale_columns
 from counterpoise.samples.two_samples import TwoSamples
-from counterpoise.validation import check_integer, target_pieces, two_samples
+from counterpoise.validation import check_integer, target_pieces
 
 # Source rows that are taken into account, and target rows that are candidates together.
 MOST_SOURCE, MOST_CANDIDATES = 1_000, 2_000
 # Variance of a label around its mean, in units of that of the mean over the rows.
 NOISE = 0.5
 # A row that the model is sure of still counts so much.
-SURE = 0.1
+LEAST_UNSURE = 0.1
 
 
 def which_rows_to_label(
@@ -87,12 +87,9 @@ def which_rows_to_label(
     True
     """
     pieces = tuple(target_pieces(X_target).values())
-    encoder = table_encoder(X, pieces)
-    if encoder is None:
-        source, target = two_samples(X, pieces, accept_sparse=True)
-        assert target is not None
-    else:
-        source, target = encoder.transform(X), encoded(encoder, pieces)
+    samples = SamplesAsRead.read(X, pieces)
+    samples.refuse_huge(by_label=True)
+    source, target = samples.source, samples.target
     m = target.shape[0]
     check_integer("k", k, low=1, high=m)
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
@@ -151,7 +148,7 @@ def _unsure(model: Any, pieces: tuple[Any, ...]) -> Array:
         return np.ones(len(answers.rows))
     p = answers.said["predict_proba"]
     spread = 1.0 - (p**2).sum(axis=1)
-    return np.maximum(spread / max(float(spread.max()), 1e-12), SURE)
+    return np.maximum(spread / max(float(spread.max()), 1e-12), LEAST_UNSURE)
 
 
 def _scaled(source: Any, target: Any) -> tuple[Array, Array]:

@@ -8,7 +8,13 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from counterpoise.adaptation.guard import Guard, paired_error, smallest_as_good
+from counterpoise.adaptation.guard import (
+    LEAST_ROOT,
+    LOSS_ROUNDING,
+    Guard,
+    paired_error,
+    smallest_as_good,
+)
 from counterpoise.adaptation.routing import rows_of
 from counterpoise.evaluation.metrics import ERROR_RATE, Metric
 from counterpoise.learners import SVMPath, WeightedSVC, WeightedSVR
@@ -16,14 +22,13 @@ from counterpoise.learners.svm import ValidationCurve
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.effective_size import effective_sample_size
 
-# Differences of this size, relative to the loss, are rounding.
-ROUNDING, TINY = 1e-12, 1e-300
-SHORTEST = 1e-12
+# Intervals of shares this short are rounding.
+SHORTEST_INTERVAL = 1e-12
 # Losses that are kept at once, a row and a share each.
 MOST_LOSSES = 20_000_000
 # Pieces of the curve that a record holds, and shares that are told with their errors.
 MOST_PIECES = 400
-TOLD = (0.0, 0.25, 0.5, 0.75, 1.0)
+SHARES_TOLD = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 def follows_path(estimator: Any, metric: Metric) -> bool:
@@ -104,13 +109,14 @@ def choose_mixing(
     errors = np.array(
         [_error_about_zero(row - losses[best], share_of_row, by) for row in losses]
     )
-    errors += ROUNDING * float(np.abs(losses[best]) @ share_of_row)
+    errors += LOSS_ROUNDING * float(np.abs(losses[best]) @ share_of_row)
     effective = effective_sample_size((counts * weights)[seen])
-    unit = 0.5 / max(metric.of_mean(float(means[best])), TINY) if metric.root else 1.0
+    root = max(metric.of_mean(float(means[best])), LEAST_ROOT)
+    unit = 0.5 / root if metric.root else 1.0
     chosen, reason = smallest_as_good(
         means, errors, best, effective, unit, shares.tolist(), "mixing"
     )
-    told = np.unique(np.append(TOLD, shares[[best, chosen]]))
+    told = np.unique(np.append(SHARES_TOLD, shares[[best, chosen]]))
     places = np.searchsorted(shares, told, side="right") - 1
     values = [metric.of_mean(float(sign * mean)) for mean in means]
     return Guard(
@@ -183,13 +189,13 @@ def _shares_to_try(followed: list[_Followed], classes: bool, n: int) -> Array:
         one.path.switches(one.held) if classes else one.path.thetas for one in followed
     ]
     # Responses change between breakpoints too: what is told must be of its share.
-    told = [0.0] if classes else TOLD
+    told = [0.0] if classes else SHARES_TOLD
     found = np.unique(np.concatenate([told, *parts]))
     if classes:
         # Shorter stretches are rounding: several rows that change sides at one share.
-        found = found[np.diff(np.append(found, 1.0)) > SHORTEST]
+        found = found[np.diff(np.append(found, 1.0)) > SHORTEST_INTERVAL]
         found[0] = 0.0
-    most = max(len(TOLD), MOST_LOSSES // n)
+    most = max(len(SHARES_TOLD), MOST_LOSSES // n)
     if found.size > most:
         found = found[np.unique(np.linspace(0, found.size - 1, most).astype(np.intp))]
     return found

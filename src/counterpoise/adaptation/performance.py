@@ -7,16 +7,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from counterpoise.adaptation.inputs import (
-    encoded,
-    n_rows,
-    row_marks,
-    table_encoder,
-    warn_if_fitted_to,
-)
+from counterpoise.adaptation.odd_inputs import row_marks, warn_if_fitted_to
 from counterpoise.adaptation.out_of_fold import (
     adapted_within,
     check_is_ratio,
@@ -26,6 +21,7 @@ from counterpoise.adaptation.out_of_fold import (
 )
 from counterpoise.adaptation.sets import target_sets
 from counterpoise.adaptation.slicing import moved_columns, some_of
+from counterpoise.adaptation.weighing import fit_weighter
 from counterpoise.evaluation.answers import Answers
 from counterpoise.evaluation.judging import Judge, Rows, as_they_are
 from counterpoise.evaluation.metrics import (
@@ -42,8 +38,11 @@ from counterpoise.evaluation.performance import (
 from counterpoise.evaluation.reliability import reliability_of
 from counterpoise.evaluation.slices import MovedColumn, loss_by_slice
 from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.samples.as_read import SamplesAsRead
+from counterpoise.samples.domain_score import score_domains
 from counterpoise.samples.effective_size import effective_sample_size
-from counterpoise.samples.overlap import NO_OVERLAP, SMALL, Overlap, overlap
+from counterpoise.samples.overlap import NO_OVERLAP, SMALL, Overlap, overlap_of
+from counterpoise.tables.encoding import encoded
 from counterpoise.validation import (
     Matrix,
     NoOverlapError,
@@ -53,13 +52,14 @@ from counterpoise.validation import (
     as_weights,
     check_number,
     check_same_columns,
+    n_rows,
     target_pieces,
     two_samples,
 )
 from counterpoise.weights import AutoWeights
 
 # Rows of either sample that are weighed and that teach the model of the loss.
-MOST_ROWS = 5_000
+ROWS_WEIGHED = 5_000
 # Labelled target rows that have a spread.
 _FEWEST_LABELLED = 2
 _FEW_EFFECTIVE = 50
@@ -169,7 +169,8 @@ def estimate_performance(
     counts = as_weights(sample_weight, n)
     classifier = is_classifier(model, y)
     labels = _labels(y, n, classifier, "y")
-    pieces = target_pieces(X_target)
+    is_read = isinstance(X_target, SamplesAsRead)
+    pieces = target_pieces(X_target.given[1] if is_read else X_target)
     wanted = [as_metric(one, model, labels) for one in _several(metrics)]
     asked = _asked(wanted, model, classifier)
     if cv is None:
@@ -180,33 +181,38 @@ def estimate_performance(
             model, X, labels, counts, cv, groups,
             classifier=classifier, seed=seed, methods=asked,
         )  # fmt: skip
+    answers_target = Answers.of(model, list(pieces.values()), classifier, asked)
+    labelled = _labelled(model, X, X_lab, y_lab, classifier, asked)
+    if is_read:
+        samples: SamplesAsRead = X_target
+    else:
+        samples = SamplesAsRead.read(X, tuple(pieces.values()))
+    numbers, lab = _numbers(samples, X_lab, counts)
     rows = Rows(
         answers,
         labels,
         counts,
-        Answers.of(model, list(pieces.values()), classifier, asked),
-        _labelled(model, X, X_lab, y_lab, classifier, asked),
-        *_numbers(X, pieces, X_lab),
+        answers_target,
+        labelled,
+        numbers.source,
+        numbers.target,
+        lab,
         _group_numbers(groups, n),
     )
-    some, aims = (_some(len(z.rows), seed) for z in (answers, rows.answers_target))
-    seen = overlap(
-        rows.source[some],
-        rows.target[aims],
-        sample_weight=counts[some],
-        random_state=seed,
-    )
+    some, aims = (_some(len(z.rows), seed) for z in (answers, answers_target))
+    looked_at = _looked_at(numbers, some, aims)
+    seen = overlap_of(score_domains(looked_at, _drawn(seed)))
     try:
         if seen.verdict == NO_OVERLAP:
             raise NoOverlapError(seen.thin, "thin", seen.auc)
         if isinstance(weighter, str) and weighter == "model":
             ratio = ratio_of_model(model, X, refitted=cv is not None)
         else:
-            ratio = _ratio(rows, some, aims, weighter, seed)
+            ratio = _ratio(model, numbers, looked_at, some, weighter, seed)
     except NoOverlapError as error:
         found = _without_overlap(rows, wanted, error, level, seed)
     else:
-        moved = moved_columns(X, pieces, counts, some, aims)
+        moved = moved_columns(samples, counts, some, aims)
         found = _with_overlap(rows, wanted, seen, some, aims, ratio, moved, level, seed)
     return replace(found, sets=target_sets(model, some_of(pieces, aims), labels))
 
@@ -320,10 +326,20 @@ def _without_overlap(
     )
 
 
-def _ratio(rows: Rows, some: Indices, aims: Indices, weighter: Any, seed: int) -> Array:
+def _ratio(
+    model: Any,
+    samples: SamplesAsRead,
+    looked_at: SamplesAsRead,
+    some: Indices,
+    weighter: Any,
+    seed: int,
+) -> Array:
     """Return the density ratio at all source rows, learned from some."""
     if isinstance(weighter, str) and weighter == "auto":
         weighter = AutoWeights(random_state=seed)
+        known = _known_ratio(model, looked_at, weighter)
+        if known is not None:
+            return known
     elif not hasattr(weighter, "weigh"):
         raise TypeError(
             f'weighter must be "auto", "model" or a weighter, got {weighter!r}'
@@ -332,35 +348,66 @@ def _ratio(rows: Rows, some: Indices, aims: Indices, weighter: Any, seed: int) -
     with warnings.catch_warnings():
         # What is thinly covered is in the record.
         warnings.simplefilter("ignore", PartialOverlapWarning)
-        fitted = clone(weighter).fit(
-            rows.source[some],
-            X_target=rows.target[aims],
-            sample_weight=rows.counts[some],
-        )
-    ratio = np.empty(rows.source.shape[0])
+        fitted = fit_weighter(clone(weighter), looked_at)
+    ratio = np.empty(samples.source.shape[0])
     ratio[some] = fitted.weights_
     others = np.setdiff1d(np.arange(ratio.size), some)
     if others.size:
-        ratio[others] = fitted.weigh(rows.source[others])
+        ratio[others] = fitted.weigh(samples.source[others])
     return ratio
 
 
+def _known_ratio(model: Any, samples: SamplesAsRead, weighter: Any) -> Array | None:
+    """Return the ratio of a model that was fitted to these very rows by this weighter.
+
+    The same method, seed and rows give the same weights: they are not sought again.
+    """
+    fitted = getattr(model, "weighter_", None)
+    if type(fitted) is not AutoWeights or fitted.rows_of_fit is not samples.counted:
+        return None
+    own, asked = fitted.get_params(), weighter.get_params()
+    # Where there is no overlap the fit would have ended.
+    own.pop("force"), asked.pop("force")
+    return fitted.weights_ if own == asked else None
+
+
 def _numbers(
-    X: Any, pieces: dict[str, Any], X_lab: Any
-) -> tuple[Matrix, Matrix, Matrix | None]:
-    """Return source, target and labelled target rows as numbers, encoded alike."""
-    tables = tuple(pieces.values())
-    encoder = table_encoder(X, tables if X_lab is None else (*tables, X_lab))
-    if encoder is None:
-        source, target = two_samples(X, tables, accept_sparse=True)
-        assert target is not None
-        lab = None if X_lab is None else two_samples(X_lab, None, accept_sparse=True)[0]
-        return source, target, lab
-    return (
-        encoder.transform(X),
-        encoded(encoder, tables),
-        None if X_lab is None else encoder.transform(X_lab),
-    )
+    samples: SamplesAsRead, X_lab: Any, counts: Array
+) -> tuple[SamplesAsRead, Matrix | None]:
+    """Return source and target, and labelled target rows, as numbers encoded alike."""
+    if not np.array_equal(samples.source_weight, counts):
+        samples = replace(samples, source_weight=counts)
+    if X_lab is None:
+        samples.refuse_huge(by_label=True)
+        return samples, None
+    if samples.tables is None or sparse.issparse(X_lab):
+        if samples.tables is not None and not samples.is_plain:
+            assert samples.given is not None
+            two_samples(*samples.given, accept_sparse=True)
+        return samples, two_samples(X_lab, None, accept_sparse=True)[0]
+    # The encoder learns from the labelled rows too, which are target rows.
+    source, target = samples.tables
+    together = SamplesAsRead.read(source, (target, X_lab))
+    together.refuse_huge(by_label=True)
+    if samples.is_plain and together.is_plain:
+        return samples, together.target[len(target) :]
+    part = slice(len(target))
+    numbers = SamplesAsRead.of_matrices(together.source, together.target[part], counts)
+    return numbers, together.target[len(target) :]
+
+
+def _looked_at(samples: SamplesAsRead, some: Indices, aims: Indices) -> SamplesAsRead:
+    """Return the rows that are weighed, which are all where they are few."""
+    sizes = samples.source_weight.size, samples.target_weight.size
+    if sizes == (some.size, aims.size):
+        return samples
+    part = samples.take(some, aims)
+    as_weights(part.source_weight, some.size)
+    return part
+
+
+def _drawn(seed: int) -> int:
+    return int(check_random_state(seed).randint(2**31 - 1))
 
 
 def _labelled(
@@ -431,9 +478,9 @@ def _several(metrics: Any) -> list[Any]:
 
 def _some(n: int, seed: int) -> Indices:
     """Return the places of all rows, or of some drawn by chance."""
-    if n <= MOST_ROWS:
+    if n <= ROWS_WEIGHED:
         return np.arange(n)
-    return np.sort(np.random.default_rng(seed).choice(n, MOST_ROWS, replace=False))
+    return np.sort(np.random.default_rng(seed).choice(n, ROWS_WEIGHED, replace=False))
 
 
 def _statement(n: int, m: int, effective: float, thin: float) -> str:

@@ -1,6 +1,7 @@
 """How weights reach an estimator, through pipelines and searches, to the bit."""
 
 import inspect
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,43 @@ def fit_weighted(
         return fresh.fit(X, y, sample_weight=sample_weight)
     check_takes_weights(fresh)
     return fresh.fit(X, y, **{str(weight_keyword(fresh)): sample_weight})
+
+
+def fit_rows(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    weights: Sequence[Array | None],
+    seed: int,
+    *,
+    resample: bool = False,
+    budget: int | None = None,
+) -> list[Any]:
+    """Return clones of the estimator, one fitted by each of several weights.
+
+    Parameters
+    ----------
+    estimator, X, y
+        As for `fit_weighted`.
+    weights : sequence of array of shape (n,) or None
+    seed : int
+        Of draws.
+    resample : bool
+        Whether rows are drawn in proportion to their weights.
+    budget : int or None
+        Draw so many different rows.
+    """
+    fitted = []
+    for one in weights:
+        draws = resample or budget is not None
+        if draws and budget is None and one is not None and np.ptp(one) == 0:
+            # A draw in proportion to equal weights would only lose rows.
+            draws, one = False, None
+        drawn = seed if draws else None
+        fitted.append(
+            fit_weighted(estimator, X, y, one, resample_seed=drawn, n_rows=budget)
+        )
+    return fitted
 
 
 def check_takes_weights(estimator: Any) -> None:
@@ -128,6 +166,13 @@ def rows_of(X: Any, rows: Any) -> Any:
     if hasattr(X, "__getitem__"):
         return X[rows]
     return np.asarray(X)[rows]
+
+
+def divided_rows(
+    X: Any, y: Any, kept: Any, out: Any
+) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+    """Return rows and labels to fit to, and those held out."""
+    return (rows_of(X, kept), rows_of(y, kept)), (rows_of(X, out), rows_of(y, out))
 
 
 def part_of(X: Any, rows: Any, n: int) -> Any:

@@ -3,13 +3,12 @@
 import os
 import sys
 import tempfile
-from dataclasses import is_dataclass
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from sklearn.base import BaseEstimator
+from counterpoise.adaptation.moved_types import is_own_type, read_model_file
 
 # Compiled parts of scikit-learn's trees, which hold numbers alone; the type of an
 # imputer's numbers; and what boosting with categories checks its input by. The function
@@ -73,11 +72,12 @@ def load(path: str | Path, *, trusted: tuple[str, ...] = ()) -> Any:
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {path}")
     try:
-        found = sio.get_untrusted_types(file=path)
+        model = read_model_file(path)
+        found = sio.get_untrusted_types(data=model)
     except Exception as error:
         raise ValueError(f"{path} is no model file: {error}") from error
     _check_types(found, trusted, path)
-    return sio.load(path, trusted=found)
+    return sio.loads(model, trusted=found)
 
 
 def _refuse_existing(path: Path) -> None:
@@ -106,10 +106,7 @@ def _is_ours(name: str) -> bool:
     room, _, kind = name.rpartition(".")
     if not room.startswith("counterpoise.") or room not in sys.modules:
         return False
-    found = getattr(sys.modules[room], kind, None)
-    return isinstance(found, type) and (
-        is_dataclass(found) or issubclass(found, BaseEstimator)
-    )
+    return is_own_type(getattr(sys.modules[room], kind, None))
 
 
 def _umask() -> int:

@@ -6,21 +6,23 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from counterpoise.adaptation.inputs import n_rows
 from counterpoise.adaptation.routing import rows_of
 from counterpoise.diagnosis.features import table_shifts
 from counterpoise.evaluation.slices import MovedColumn
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.samples.columns import two_tables
-from counterpoise.samples.parts import cut_column
+from counterpoise.samples.as_read import SamplesAsRead
+from counterpoise.tables.columns import Table, two_tables
+from counterpoise.tables.kinds import NOTHING
+from counterpoise.tables.parts import cut_column
+from counterpoise.tables.table_column import TableColumn
+from counterpoise.validation import n_rows, target_pieces
 
 # Columns by which the target is sliced, and into how many parts each is cut.
-MOST_COLUMNS, MOST_PARTS = 3, 4
+COLUMNS_SLICED, PARTS_A_COLUMN = 3, 4
 
 
 def moved_columns(
-    X: Any,
-    pieces: Mapping[str, Any],
+    samples: SamplesAsRead,
     counts: Array,
     rows: Indices,
     target_rows: Indices,
@@ -32,19 +34,19 @@ def moved_columns(
 
     Parameters
     ----------
-    X : table of shape (n, d)
-    pieces : the parts of the target by their names
+    samples : SamplesAsRead
     counts : array of shape (n,)
         What the source rows count.
     rows, target_rows : array of shape (k,), (l,)
         The rows to look at.
     """
-    if any(sparse.issparse(one) for one in (X, *pieces.values())):
-        return []
     rows_that_count = counts[rows]
     if not rows_that_count.any():
         return []
-    source, target = two_tables(rows_of(X, rows), some_of(pieces, target_rows))
+    tables = _tables(samples)
+    if tables is None:
+        return []
+    source, target = _as_read(tables[0], rows), _as_read(tables[1], target_rows)
     share = rows_that_count / rows_that_count.sum()
     target_share = np.full(target_rows.size, 1 / target_rows.size)
     shifts = table_shifts(source, target, share, target_share)
@@ -55,15 +57,39 @@ def moved_columns(
             target.columns[j],
             share,
             target_share,
-            most=MOST_PARTS,
+            most=PARTS_A_COLUMN,
             half=1.0,
         )
         if np.unique(parts.target).size > 1:
             shift = shifts[j]
             found.append(MovedColumn(shift.name, shift.kind, shift.effect, parts))
-        if len(found) == MOST_COLUMNS:
+        if len(found) == COLUMNS_SLICED:
             break
     return found
+
+
+def _tables(samples: SamplesAsRead) -> tuple[Table, Table] | None:
+    """Return both samples by columns, frames of sparse columns too."""
+    if samples.tables is not None or samples.given is None:
+        return samples.tables
+    X, X_target = samples.given
+    if any(map(sparse.issparse, (X, *target_pieces(X_target).values()))):
+        return None
+    return two_tables(X, X_target)
+
+
+def _as_read(table: Table, rows: Indices) -> Table:
+    """Return some rows as if read alone: a column without a value holds nothing."""
+    if rows.size == len(table):
+        return table
+    taken = table.take(rows)
+    columns = (
+        TableColumn(c.label, NOTHING, np.full(rows.size, np.nan))
+        if c.missing.all()
+        else c
+        for c in taken.columns
+    )
+    return Table(tuple(columns), taken.named)
 
 
 def some_of(pieces: Mapping[str, Any], rows: Indices) -> tuple[Any, ...]:

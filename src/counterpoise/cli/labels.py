@@ -98,7 +98,7 @@ def read_labels(
 
 def task_of(values: NDArray[Any]) -> str:
     """Return what labels are, by the rule of `Adapted(estimator=None)`."""
-    from counterpoise.adaptation.inputs import are_classes
+    from counterpoise.adaptation.labels import are_classes
 
     return CLASSIFICATION if are_classes(values) else REGRESSION
 

@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
     from counterpoise.cli.record import data_of, reproduced_by
     from counterpoise.cli.writing import check_table, write_columns, write_file
     from counterpoise.report.record import Record
-    from counterpoise.samples.encoding import as_numbers
+    from counterpoise.tables.encoding import as_numbers
 
     conditions = ending.prepare(options, WEIGHT_NUMBERS, [options.out])
     check_table(options.out, force=options.force)

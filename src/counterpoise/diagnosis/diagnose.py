@@ -1,12 +1,11 @@
 """Whether and where two samples differ: all in one, with a verdict."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils import check_random_state
 
 from counterpoise.diagnosis import words
@@ -14,19 +13,17 @@ from counterpoise.diagnosis.features import FeatureShift, sparse_shifts, table_s
 from counterpoise.diagnosis.reweighting import Reweighting, reweighting_of
 from counterpoise.diagnosis.thin_rows import ThinRows, describe_thin_rows
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.samples import MMD, TableEncoder, effective_sample_size, mmd, overlap
-from counterpoise.samples.columns import Table, two_tables
-from counterpoise.samples.duplicates import duplicate_rows
+from counterpoise.samples.as_read import SamplesAsRead
+from counterpoise.samples.domain_score import score_domains
+from counterpoise.samples.effective_size import effective_sample_size
+from counterpoise.samples.measures import measure_mmd
 from counterpoise.samples.ordering import canonical_order
-from counterpoise.samples.overlap import Overlap, thin_by_chance
-from counterpoise.validation import (
-    Matrix,
-    as_weights,
-    check_integer,
-    target_pieces,
-    two_samples,
-)
-from counterpoise.validation.frames import column_labels, sparse_part
+from counterpoise.samples.overlap import Overlap, overlap_of, thin_by_chance
+from counterpoise.samples.two_samples import TwoSamples
+from counterpoise.tables.columns import Table
+from counterpoise.tables.duplicates import duplicate_rows
+from counterpoise.tables.encoding import TableEncoder, encoded_rows, encoder_of
+from counterpoise.validation import Matrix, check_integer
 
 # Rows of each sample between which the maximum mean discrepancy is measured, and by
 # which weights of least discrepancy are looked for.
@@ -197,46 +194,50 @@ def diagnose(
     ('shift, thin in part', 'x0')
     """
     check_integer("n_permutations", n_permutations, low=0)
-    if X_target is None:
-        raise ValueError("X_target is None: two samples are needed")
-    parts = [X, *target_pieces(X_target).values()]
     random = random_state
     if not isinstance(random, int | np.integer):
         random = check_random_state(random_state)
-    if any(sparse.issparse(sparse_part(part)) for part in parts):
-        return _of_matrices(X, X_target, sample_weight, target_weight, random)
-    source, target = two_tables(X, X_target)
-    source, w = _counted(source, as_weights(sample_weight, len(source)))
-    weight = as_weights(target_weight, len(target), name="target_weight", of="X_target")
-    target, v = _counted(target, weight)
+    samples = SamplesAsRead.read(X, X_target, sample_weight, target_weight)
+    return diagnose_samples(samples, n_permutations, random)
+
+
+def diagnose_samples(
+    samples: SamplesAsRead, n_permutations: int, random: Any
+) -> Diagnosis:
+    """Return what `diagnose` does, of samples as read.
+
+    `random`: an integer, the same for every draw, or a RandomState.
+    """
+    samples = samples.without_zeros()
+    if samples.tables is None:
+        return _of_matrices(samples, random)
+    source, target = samples.tables
+    w, v = samples.source_weight, samples.target_weight
+    numbers, encoder = _as_numbers(samples)
+    numbers.refuse_huge()
+    labels = {column.label: column.name for column in source.columns}
+    names = list(labels.values())
     dropped: dict[str, str] = {}
     unseen: dict[str, float] = {}
-    labels = {column.label: column.name for column in source.columns}
-    if source.is_plain and target.is_plain:
-        rows, target_rows = source.matrix(), target.matrix()
-        names = list(labels.values())
-    else:
-        encoder = TableEncoder()
-        rows, target_rows = encoder.fit_transform(
-            source, target, sample_weight=w, target_weight=v
-        )
+    if encoder is not None:
         names = [labels[k] for k in encoder.columns_]
         dropped = {labels[k]: reason for k, reason in encoder.dropped_.items()}
         unseen = {labels[k]: share for k, share in encoder.unseen_.items()}
-    covered = overlap(
-        rows, target_rows, sample_weight=w, target_weight=v, random_state=random
-    )
-    seed = int(check_random_state(random).randint(2**31 - 1))
-    distance = _mmd(rows, target_rows, w, v, covered, n_permutations, random, seed)
-    some = _some(rows, w, covered.rows, seed, WEIGHED_ROWS)
-    aims = _some(target_rows, v, covered.rows_target, seed, WEIGHED_ROWS)
-    weighed = reweighting_of(rows[some], target_rows[aims], w[some], v[aims], names)
+    covered = overlap_of(score_domains(numbers, _drawn(random)))
+    seed = _drawn(random)
+    looked_at = _looked_at(numbers, covered, seed)
+    with warnings.catch_warnings():
+        # The features say what varies in one sample alone.
+        warnings.filterwarnings("ignore", "hardly varies", UserWarning)
+        distance = measure_mmd(
+            looked_at(MMD_ROWS), None, n_permutations, random, standardize=True
+        )
+    weighed = reweighting_of(looked_at(WEIGHED_ROWS), names)
     kept = [j for j, c in enumerate(source.columns) if c.name not in dropped]
     source, target = _with_columns(source, kept), _with_columns(target, kept)
-    found = _of_overlap(covered, rows.shape[0], target_rows.shape[0])
     return _explained(
         replace(
-            found,
+            _of_overlap(covered, len(source), len(target)),
             thin_rows=_thin_rows(source, target, w, v, covered),
             mmd=distance.value,
             mmd_p_value=distance.p_value,
@@ -251,19 +252,26 @@ def diagnose(
     )
 
 
-def _of_matrices(
-    X: Any, X_target: Any, sample_weight: Any, target_weight: Any, random: Any
-) -> Diagnosis:
-    source, target = two_samples(X, X_target, accept_sparse=True)
-    assert target is not None
-    w = as_weights(sample_weight, source.shape[0])
-    v = as_weights(target_weight, target.shape[0], name="target_weight", of="X_target")
-    source, target = source[w > 0], target[v > 0]
-    w, v = w[w > 0], v[v > 0]
-    covered = overlap(
-        source, target, sample_weight=w, target_weight=v, random_state=random
-    )
-    labels = column_labels(X) or range(source.shape[1])
+def _as_numbers(samples: SamplesAsRead) -> tuple[SamplesAsRead, TableEncoder | None]:
+    """Return both samples as numbers, and how they were encoded.
+
+    The encoder counts rows as the user does; where all count once it is the samples'.
+    """
+    w, v = samples.source_weight, samples.target_weight
+    if samples.is_plain or ((w == 1.0).all() and (v == 1.0).all()):
+        return samples, samples.encoder
+    assert samples.tables is not None
+    source, target = samples.tables
+    encoder = encoder_of(source, target, w, v)
+    rows = encoded_rows(encoder, source), encoded_rows(encoder, target)
+    return SamplesAsRead.of_matrices(*rows, w, v), encoder
+
+
+def _of_matrices(samples: SamplesAsRead, random: Any) -> Diagnosis:
+    source, target = samples.source, samples.target
+    w, v = samples.source_weight, samples.target_weight
+    covered = overlap_of(score_domains(samples, _drawn(random)))
+    labels = samples.labels or range(source.shape[1])
     names = [k if isinstance(k, str) else f"x{k}" for k in labels]
     note = "Sparse matrices are not described."
     thin = ThinRows(covered.thin_rows.size, covered.rows_target.size, note=note)
@@ -307,30 +315,31 @@ def _explained(found: Diagnosis) -> Diagnosis:
     return replace(found, explanation=words.explanation(found))
 
 
-def _mmd(
-    rows: Array,
-    target_rows: Array,
-    w: Array,
-    v: Array,
-    covered: Overlap,
-    n_permutations: int,
-    random: Any,
-    seed: int,
-) -> MMD:
-    some = _some(rows, w, covered.rows, seed, MMD_ROWS)
-    some_target = _some(target_rows, v, covered.rows_target, seed, MMD_ROWS)
-    with warnings.catch_warnings():
-        # The features say what varies in one sample alone.
-        warnings.filterwarnings("ignore", "hardly varies", UserWarning)
-        return mmd(
-            rows[some],
-            target_rows[some_target],
-            n_permutations=n_permutations,
-            standardize=True,
-            sample_weight=w[some],
-            target_weight=v[some_target],
-            random_state=random,
-        )
+def _looked_at(
+    samples: SamplesAsRead, covered: Overlap, seed: int
+) -> Callable[[int], TwoSamples]:
+    """Return what gives at most so many rows of each sample that were scored.
+
+    They stand in their canonical order, and are the same whatever order they came in.
+    """
+    found: dict[tuple[int, int], TwoSamples] = {}
+
+    def at_most(most: int) -> TwoSamples:
+        sizes = min(covered.rows.size, most), min(covered.rows_target.size, most)
+        if sizes not in found:
+            w, v = samples.source_weight, samples.target_weight
+            some = _some(samples.source, w, covered.rows, seed, most)
+            aims = _some(samples.target, v, covered.rows_target, seed, most)
+            found[sizes] = TwoSamples.of(
+                samples.source[some], samples.target[aims], w[some], v[aims]
+            ).ordered()
+        return found[sizes]
+
+    return at_most
+
+
+def _drawn(random: Any) -> int:
+    return int(check_random_state(random).randint(2**31 - 1))
 
 
 def _some(rows: Matrix, weight: Array, among: Indices, seed: int, most: int) -> Indices:
@@ -356,13 +365,6 @@ def _thin_rows(
         n_scored=covered.rows_target.size,
         by_chance=covered.thin <= chance,
     )
-
-
-def _counted(table: Table, weight: Array) -> tuple[Table, Array]:
-    """Return the rows of a weight above zero."""
-    if weight.all():
-        return table, weight
-    return table.take(weight > 0), weight[weight > 0]
 
 
 def _with_columns(table: Table, kept: list[int]) -> Table:

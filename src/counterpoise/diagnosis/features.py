@@ -19,18 +19,11 @@ from counterpoise.diagnosis.distances import (
 )
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples import effective_sample_size
-from counterpoise.samples.columns import Table, TableColumn
-from counterpoise.samples.table_column import (
-    CATEGORIES,
-    NOTHING,
-    NUMBERS,
-    joined,
-    of_kind,
-    places_in,
-)
+from counterpoise.tables.columns import Table, TableColumn
+from counterpoise.tables.kinds import CATEGORIES, NOTHING, NUMBERS
+from counterpoise.tables.privacy import FEWEST_ROWS_TOLD
+from counterpoise.tables.table_column import joined, of_kind, places_in
 
-# Of fewer rows than these nothing is told that one of them may hold.
-FEWEST_ROWS = 5
 # Two normal distributions a little apart, by d standard deviations, have the distance
 # d over this (Kolmogorov's, and the total variation).
 NORMAL = float(np.sqrt(2 * np.pi))
@@ -196,7 +189,7 @@ def sparse_shifts(
         effective_sample_size(share),
         effective_sample_size(target_share),
     )
-    enough = source.shape[0] >= FEWEST_ROWS, target.shape[0] >= FEWEST_ROWS
+    enough = source.shape[0] >= FEWEST_ROWS_TOLD, target.shape[0] >= FEWEST_ROWS_TOLD
     shifts = []
     for j, name in enumerate(names):
         smd = standardized(mean[j], mean_target[j], variance[j], variance_target[j])
@@ -220,7 +213,7 @@ def _of_numbers(
     smd = standardized_difference(*values, *shares)
     ks = ks_distance(*values, *shares)
     means = [
-        float(share @ rows) if rows.size >= FEWEST_ROWS else None
+        float(share @ rows) if rows.size >= FEWEST_ROWS_TOLD else None
         for rows, share in zip(values, shares, strict=True)
     ]
     found = replace(
@@ -255,7 +248,7 @@ def _of_categories(
     n_rows = np.bincount(np.concatenate(places), minlength=k)
     # Of two categories one moves as much as the other, up to rounding: the first.
     top = int(np.argmax(np.abs(smds) >= np.abs(smds).max() * (1 - 1e-9)))
-    named = apart[top] != 0 and n_rows[top] >= FEWEST_ROWS
+    named = apart[top] != 0 and n_rows[top] >= FEWEST_ROWS_TOLD
     distance = min(float(np.abs(apart).sum()) / 2, 1.0)
     found = replace(
         found,
@@ -279,7 +272,9 @@ def _new(
     k = len(target.categories)
     counts = np.bincount(new, minlength=k)
     shares = np.bincount(new, target_share[places == -2], minlength=k)
-    common = [j for j in np.argsort(-shares, kind="stable") if counts[j] >= FEWEST_ROWS]
+    common = [
+        j for j in np.argsort(-shares, kind="stable") if counts[j] >= FEWEST_ROWS_TOLD
+    ]
     return {
         "n_new": int(np.count_nonzero(counts)),
         "new_share": _share_of(places == -2, target_share),

@@ -13,12 +13,12 @@ from counterpoise.numerics.arrays import Array
 from counterpoise.numerics.kernel import Kernel
 from counterpoise.samples.discrepancy_problem import pose_discrepancy
 from counterpoise.samples.moment_pair import CONSTANT, DiscrepancySpectrum, MomentPair
-from counterpoise.samples.ordering import canonical_order
-from counterpoise.samples.scaling import column_limits, pooled_scale, scale_columns
+from counterpoise.samples.scaling import pooled_scale, scale_columns
 from counterpoise.samples.two_samples import TwoSamples
+from counterpoise.tables.quantiles import column_limits
 
 # Columns up to which the spectrum is computed, and the least discrepancy looked for.
-MOST_COLUMNS, FEW_COLUMNS = 1_000, 100
+COLUMNS_LOOKED_AT, COLUMNS_WEIGHED = 1_000, 100
 # The gap that is enough for a sentence, and steps after which the search ends.
 TOL, MAX_STEPS = 0.02, 60
 # Eigenvalues that are kept of each end, and columns that a direction is told by.
@@ -85,13 +85,7 @@ class Reweighting:
         }
 
 
-def reweighting_of(
-    rows: Array,
-    target_rows: Array,
-    weight: Array,
-    target_weight: Array,
-    names: Sequence[str],
-) -> Reweighting | None:
+def reweighting_of(samples: TwoSamples, names: Sequence[str]) -> Reweighting | None:
     r"""Return how much of the discrepancy weights of the source rows can remove.
 
     Columns are centred and divided by their pooled scale, and numbers far outside the
@@ -101,15 +95,15 @@ def reweighting_of(
 
     Parameters
     ----------
-    rows, target_rows : array of shape (n, d), (m, d)
-    weight, target_weight : array of shape (n,), (m,)
-        What the rows count, positive.
+    samples : TwoSamples
+        Rows in their canonical order.
     names : sequence of str
         The column of the table that each column comes from.
     """
-    if rows.shape[1] > MOST_COLUMNS:
+    n_columns = samples.source.shape[1]
+    if n_columns > COLUMNS_LOOKED_AT:
         return None
-    samples = _standardized(TwoSamples.of(rows, target_rows, weight, target_weight))
+    samples = _standardized(samples)
     hypotheses = Kernel("linear", constant=1.0)
     pair = MomentPair.of(hypotheses, samples.source, samples.target, tuple(names))
 
@@ -121,7 +115,7 @@ def reweighting_of(
 
     first = last = spectrum(np.ones(samples.source_share.size))
     after = bound = None
-    if rows.shape[1] <= FEW_COLUMNS and first.value > 0.0:
+    if n_columns <= COLUMNS_WEIGHED and first.value > 0.0:
         posed = pose_discrepancy(samples, hypotheses)
         solver = best_solver(posed.problem)
         found = solve(posed.problem, solver, tol=TOL, max_iter=MAX_STEPS)
@@ -141,11 +135,7 @@ def reweighting_of(
 
 
 def _standardized(samples: TwoSamples) -> TwoSamples:
-    """Return columns around zero, of scale one, in an order of the rows' own."""
-    samples = samples.take(
-        canonical_order(samples.source, samples.source_share),
-        canonical_order(samples.target, samples.target_share),
-    )
+    """Return columns around zero, of scale one."""
     both = [
         (samples.source, samples.source_share),
         (samples.target, samples.target_share),

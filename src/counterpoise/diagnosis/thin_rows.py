@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from counterpoise.diagnosis.features import FEWEST_ROWS, FeatureShift, column_shift
+from counterpoise.diagnosis.features import FeatureShift, column_shift
 from counterpoise.numerics.arrays import Array
-from counterpoise.samples.columns import Table, TableColumn
-from counterpoise.samples.table_column import CATEGORIES
+from counterpoise.tables.columns import Table, TableColumn
+from counterpoise.tables.kinds import CATEGORIES
+from counterpoise.tables.privacy import FEWEST_ROWS_TOLD
 
 # The range of a column is between these quantiles.
 LOW, HIGH = 0.05, 0.95
@@ -115,9 +116,10 @@ def describe_thin_rows(
     if by_chance:
         note = "No more rows than chance explains: there is nothing to describe."
         return ThinRows(k, n_scored, note=note)
-    if k < FEWEST_ROWS:
+    if k < FEWEST_ROWS_TOLD:
         note = (
-            f"Of fewer than {FEWEST_ROWS} rows nothing is told: nobody is recognised."
+            f"Of fewer than {FEWEST_ROWS_TOLD} rows nothing is told: nobody is "
+            "recognised."
         )
         return ThinRows(k, n_scored, note=note)
     pairs = zip(source.columns, thin.columns, strict=True)
@@ -163,7 +165,9 @@ def _shares(
         rows = source.values >= 0
         known = np.bincount(source.values[rows], p[rows], len(source.categories))
         in_source = dict(zip(source.categories, known.tolist(), strict=True))
-    common = [j for j in np.argsort(-shares, kind="stable") if counts[j] >= FEWEST_ROWS]
+    common = [
+        j for j in np.argsort(-shares, kind="stable") if counts[j] >= FEWEST_ROWS_TOLD
+    ]
     return tuple(
         (name, float(shares[j]), in_source.get(name, 0.0))
         for j in common[:_CATEGORIES]
@@ -174,7 +178,7 @@ def _shares(
 def _range(column: TableColumn, share: Array) -> tuple[float | None, float | None]:
     """Return quantiles, interpolated between rows: ends that are hardly any row's."""
     there = np.flatnonzero(~column.missing)
-    if column.kind == CATEGORIES or there.size < FEWEST_ROWS:
+    if column.kind == CATEGORIES or there.size < FEWEST_ROWS_TOLD:
         return None, None
     order = there[np.argsort(column.values[there], kind="stable")]
     values, share = column.values[order], share[order]

@@ -16,7 +16,7 @@ from counterpoise.samples.overlap import (
     THIN_IN_PART,
     TOO_FEW,
 )
-from counterpoise.samples.table_column import CATEGORIES, DATES, ZONED_DATES
+from counterpoise.tables.kinds import CATEGORIES, DATES, ZONED_DATES
 
 if TYPE_CHECKING:
     from counterpoise.diagnosis.diagnose import Diagnosis

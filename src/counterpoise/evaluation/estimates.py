@@ -20,7 +20,7 @@ from counterpoise.evaluation.intervals import (
 )
 from counterpoise.evaluation.metrics import Metric
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.samples.scaling import weighted_quantile
+from counterpoise.tables.quantiles import weighted_quantile
 
 # The weights of the correction are cut at this quantile, which steadies it.
 CLIP_QUANTILE = 0.99

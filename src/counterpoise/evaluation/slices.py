@@ -9,7 +9,8 @@ import numpy as np
 from counterpoise.evaluation.estimates import Evidence, as_estimate, mean_intervals
 from counterpoise.evaluation.intervals import effective_rows
 from counterpoise.evaluation.metrics import Metric
-from counterpoise.samples.parts import FEWEST_ROWS, Parts
+from counterpoise.tables.parts import Parts
+from counterpoise.tables.privacy import FEWEST_ROWS_TOLD
 
 # Of a slice that weighted source rows are worth less than this many, nothing is told.
 FEWEST_EFFECTIVE = 10.0
@@ -93,7 +94,7 @@ def _parts(
         groups = None if evidence.groups is None else evidence.groups[rows]
         worth = effective_rows(weights[rows], groups) if rows.size else 0.0
         estimate = None
-        few = min(rows.size, aims.size) < FEWEST_ROWS or worth < FEWEST_EFFECTIVE
+        few = min(rows.size, aims.size) < FEWEST_ROWS_TOLD or worth < FEWEST_EFFECTIVE
         if not few:
             inside = mean_intervals(metric, evidence.take(rows, aims), level)
             one = as_estimate(metric, "doubly_robust", inside["doubly_robust"])

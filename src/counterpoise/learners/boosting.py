@@ -14,13 +14,8 @@ from sklearn.preprocessing import OrdinalEncoder
 
 from counterpoise.learners.bins import QuantileBins
 from counterpoise.learners.dates import DateNumbers
-from counterpoise.samples.columns import read_table
-from counterpoise.samples.table_column import (
-    CATEGORIES,
-    DATES,
-    NUMBERS,
-    ZONED_DATES,
-)
+from counterpoise.tables.columns import read_table
+from counterpoise.tables.kinds import CATEGORIES, DATES, NUMBERS, ZONED_DATES
 
 # Trees tell up to 255 categories of a column apart; the rarer ones share a place.
 MOST_CATEGORIES = 254

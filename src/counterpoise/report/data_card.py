@@ -16,7 +16,7 @@ from counterpoise.report.wording import (
     share,
     whole,
 )
-from counterpoise.samples.parts import FEWEST_ROWS
+from counterpoise.tables.privacy import FEWEST_ROWS_TOLD
 
 # Lines of a long table.
 LISTED = 50
@@ -96,9 +96,9 @@ def _classes(record: Record) -> TitledTable | None:
     classes = record.at("data.classes")
     if not classes:
         return None
-    common = [one for one in classes if one["rows"] >= FEWEST_ROWS]
+    common = [one for one in classes if one["rows"] >= FEWEST_ROWS_TOLD]
     rare = len(classes) - len(common) + int(record.at("data.rare_classes", 0))
-    note = f"{rare} classes of fewer than {FEWEST_ROWS} rows are not named."
+    note = f"{rare} classes of fewer than {FEWEST_ROWS_TOLD} rows are not named."
     rows = tuple(
         (Name(str(one["class"])), count(one["rows"])) for one in common[:LISTED]
     )

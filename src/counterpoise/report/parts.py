@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from counterpoise.report.wording import HYPHEN, Cell, Name
-from counterpoise.samples.parts import CATEGORY, MISSING, RANGE, VALUE
-from counterpoise.samples.table_column import DATES, ZONED_DATES
+from counterpoise.tables.kinds import DATES, ZONED_DATES
+from counterpoise.tables.parts import CATEGORY, MISSING, RANGE, VALUE
 
 
 def part_in_words(part: Mapping[str, Any], kind: str) -> Cell:

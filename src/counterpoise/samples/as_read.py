@@ -1,6 +1,8 @@
 """Both samples as read: made once at a public door, and handed down."""
 
-from dataclasses import dataclass
+import operator
+from collections.abc import Hashable
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -8,11 +10,16 @@ import numpy as np
 from scipy import sparse
 
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.samples.columns import Table, two_tables
-from counterpoise.samples.encoding import TableEncoder, encoded_rows, encoder_of
 from counterpoise.samples.ordering import canonical_order
 from counterpoise.samples.scaling import pooled_scale
 from counterpoise.samples.two_samples import TwoSamples, as_counts
+from counterpoise.tables.columns import Table, two_tables
+from counterpoise.tables.encoding import (
+    TableEncoder,
+    as_numbers,
+    encoded_rows,
+    encoder_of,
+)
 from counterpoise.validation import (
     Matrix,
     as_weights,
@@ -20,7 +27,8 @@ from counterpoise.validation import (
     target_pieces,
     two_samples,
 )
-from counterpoise.validation.frames import sparse_part
+from counterpoise.validation.frames import column_labels, sparse_part
+from counterpoise.validation.tables import check_moderate
 
 # A row is outside both samples from this share of a column's range on.
 BEYOND_RANGE = 0.1
@@ -43,6 +51,12 @@ class SamplesAsRead:
         Both samples column by column; None where they came as matrices of numbers.
     matrices : pair of matrices or None
         Both samples as matrices of finite numbers, where they came as such.
+    given : pair or None
+        Source and target as the user gave them, for a model of the user's own.
+    labels : tuple or None
+        Labels of the columns of the source's frame, strings or not.
+    found : dict
+        What was worked out of the rows by others, who know it by their own keys.
     is_ordered : bool
         Whether the rows stand in their canonical order already, all of them counting.
     """
@@ -53,6 +67,9 @@ class SamplesAsRead:
     tables: tuple[Table, Table] | None = None
     matrices: tuple[Any, Any] | None = None
     is_ordered: bool = False
+    given: tuple[Any, Any] | None = None
+    labels: tuple[Hashable, ...] | None = None
+    found: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def read(
@@ -79,6 +96,8 @@ class SamplesAsRead:
             *_weights(sample_weight, target_weight, *map(len, tables)),
             names=column_names(X),
             tables=tables,
+            given=(X, X_target),
+            labels=tables[0].labels,
         )
 
     @classmethod
@@ -112,7 +131,55 @@ class SamplesAsRead:
         weights = _weights(
             sample_weight, target_weight, source.shape[0], target.shape[0]
         )
-        return cls(*weights, names=column_names(X), matrices=(source, target))
+        return cls(
+            *weights,
+            names=column_names(X),
+            matrices=(source, target),
+            given=(X, X_target),
+            labels=column_labels(X),
+        )
+
+    @classmethod
+    def read_encoded(
+        cls,
+        X: Any,
+        X_target: Any,
+        sample_weight: Any = None,
+        target_weight: Any = None,
+    ) -> "SamplesAsRead":
+        """Return tables of any kind as matrices, encoded by how much the rows count.
+
+        For measures that look at numbers alone; arrays of finite numbers are not read
+        column by column.
+        """
+        if isinstance(X, SamplesAsRead):
+            return X
+        source, target = as_numbers(
+            X, X_target, sample_weight=sample_weight, target_weight=target_weight
+        )
+        weights = _weights(
+            sample_weight, target_weight, source.shape[0], target.shape[0]
+        )
+        return cls(*weights, matrices=(source, target))
+
+    @classmethod
+    def of_tables(
+        cls, source: Table, target: Table, given: tuple[Any, Any] | None = None
+    ) -> "SamplesAsRead":
+        """Return tables with the same columns of the same kinds, every row counting.
+
+        `given`: the same as frames, for a model of the user's own.
+        """
+        labels = source.labels
+        named = labels is not None and all(isinstance(k, str) for k in labels)
+        return cls(
+            np.ones(len(source)),
+            np.ones(len(target)),
+            names=tuple(map(str, labels or ())) if named else None,
+            tables=(source, target),
+            given=given,
+            labels=labels,
+        )
 
     @classmethod
     def of_matrices(
@@ -198,6 +265,17 @@ class SamplesAsRead:
         )
 
     @cached_property
+    def order(self) -> tuple[Indices, Indices]:
+        """As `places`, equal rows in the order of their weights as given."""
+        weights = self.source_weight, self.target_weight
+        if all(map(operator.is_, weights, self.counts)):
+            return self.places
+        return (
+            counted_places(self.source, weights[0]),
+            counted_places(self.target, weights[1]),
+        )
+
+    @cached_property
     def counted(self) -> TwoSamples:
         """The rows that count, in their canonical order, with their counts."""
         rows, aims = self.places
@@ -228,6 +306,39 @@ class SamplesAsRead:
         high = np.maximum(samples.source.max(axis=0), samples.target.max(axis=0))
         room = BEYOND_RANGE * (high - low)
         return low - room, high + room
+
+    def without_zeros(self) -> "SamplesAsRead":
+        """Return the rows of a weight above zero, tables read by columns as such."""
+        rows, aims = self.source_weight > 0, self.target_weight > 0
+        if rows.all() and aims.all():
+            return self
+        tables, matrices = self.tables, self.matrices
+        if tables is not None:
+            source, target = tables
+            tables = (
+                source if rows.all() else source.take(rows),
+                target if aims.all() else target.take(aims),
+            )
+        if matrices is not None:
+            matrices = matrices[0][rows], matrices[1][aims]
+        return replace(
+            self,
+            source_weight=self.source_weight[rows],
+            target_weight=self.target_weight[aims],
+            tables=tables,
+            matrices=matrices,
+            given=None,
+        )
+
+    def refuse_huge(self, *, by_label: bool = False) -> None:
+        """Refuse numbers whose squares are not finite, by row and column.
+
+        `by_label`: a column of a frame of numbers is called by its label.
+        """
+        if self.tables is not None:
+            labels = self.labels if by_label and self.is_plain else None
+            check_moderate(self.source, "X", labels)
+            check_moderate(self.target, "X_target", labels)
 
     def take(self, rows: Indices, aims: Indices) -> "SamplesAsRead":
         """Return some rows of each as numbers, encoded as all of them are."""

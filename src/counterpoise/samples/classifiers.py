@@ -1,6 +1,7 @@
 """Classifiers of target against source rows, and how they are asked."""
 
 import warnings
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
@@ -12,20 +13,20 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils.validation import has_fit_parameter
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
-from counterpoise.numerics.arrays import Array
-from counterpoise.samples.scaling import column_limits
+from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.tables.quantiles import column_limits
 from counterpoise.validation import Matrix
 
 # Up to this many columns the Hessian of logistic regression is factored.
-DIRECT = 500
+COLUMNS_FACTORED = 500
 # Bins of a column that trees can tell apart.
 N_BINS = 64
 # Probabilities nearer to 0 or 1 than this are no evidence.
-SURE = 1e-6
+NO_EVIDENCE = 1e-6
 # Threads that wait for one another cost more than they save on tables this small.
-SMALL = 50_000
+ROWS_FOR_ONE_THREAD = 50_000
 
 
 def logistic(
@@ -128,23 +129,35 @@ def fitted_classifier(estimator: Any, X: Matrix, labels: Array, weights: Array) 
         return clone(estimator).fit(X, labels, **given)
 
 
+def out_of_fold_log_odds(
+    estimator: Any, X: Any, labels: Array, weights: Array, fold: Indices, n_folds: int
+) -> Array:
+    """Return the log odds of all rows, each by a classifier fitted without its fold."""
+    scores = np.empty(labels.size)
+    for k in range(n_folds):
+        rest, left = fold != k, fold == k
+        fitted = fitted_classifier(estimator, X[rest], labels[rest], weights[rest])
+        scores[left] = log_odds(fitted, X[left])
+    return scores
+
+
 def log_odds(fitted: Any, X: Matrix) -> Array:
     """Return the log odds of the target that a classifier gives rows."""
     with _threads(X):
         if not hasattr(fitted, "predict_proba"):
             return np.asarray(fitted.decision_function(X), dtype=float)
-        p = np.clip(fitted.predict_proba(X)[:, 1], SURE, 1.0 - SURE)
+        p = np.clip(fitted.predict_proba(X)[:, 1], NO_EVIDENCE, 1.0 - NO_EVIDENCE)
     return np.asarray(np.log(p / (1.0 - p)), dtype=float)
 
 
 def bounded(log_odds: Array) -> Array:
     """Return log odds whose probabilities are in [1e-6, 1 - 1e-6]."""
-    limit = np.log((1.0 - SURE) / SURE)
+    limit = np.log((1.0 - NO_EVIDENCE) / NO_EVIDENCE)
     return np.clip(log_odds, -limit, limit)
 
 
 def _regression(n_columns: int, tol: float, max_iter: int) -> LogisticRegression:
-    solver = "newton-cholesky" if n_columns <= DIRECT else "lbfgs"
+    solver = "newton-cholesky" if n_columns <= COLUMNS_FACTORED else "lbfgs"
     return LogisticRegression(solver=solver, tol=tol, max_iter=max_iter)
 
 
@@ -166,4 +179,11 @@ def _bin_ends(column: Array, weight: Array | None) -> Array:
 
 def _threads(X: Matrix) -> Any:
     """Return a context in which a classifier takes one thread for a small table."""
-    return threadpool_limits(1 if X.shape[0] <= SMALL else None, "openmp")
+    most = 1 if X.shape[0] <= ROWS_FOR_ONE_THREAD else None
+    return _thread_pools().limit(limits=most, user_api="openmp")
+
+
+@cache
+def _thread_pools() -> ThreadpoolController:
+    """Return the loaded libraries that have threads; to look for them takes time."""
+    return ThreadpoolController()

@@ -8,8 +8,6 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.samples.columns import two_tables
-from counterpoise.samples.encoding import TableEncoder
 from counterpoise.samples.hypotheses import (
     check_hypotheses,
     hypotheses,
@@ -19,6 +17,8 @@ from counterpoise.samples.moment_pair import DiscrepancySpectrum, MomentPair
 from counterpoise.samples.ordering import canonical_order
 from counterpoise.samples.scaling import pooled_scale, scale_columns
 from counterpoise.samples.two_samples import TwoSamples
+from counterpoise.tables.columns import two_tables
+from counterpoise.tables.encoding import TableEncoder
 from counterpoise.validation import (
     Matrix,
     as_matrix,

@@ -11,16 +11,14 @@ from scipy.stats import norm
 from sklearn.utils import check_random_state
 
 from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.samples.as_read import SamplesAsRead
 from counterpoise.samples.classifiers import boosted, logistic
-from counterpoise.samples.encoding import as_numbers
-from counterpoise.samples.ordering import canonical_order
 from counterpoise.samples.pool import Pool
 from counterpoise.samples.two_samples import TwoSamples
-from counterpoise.validation import Matrix, as_weights
 
 # Rows of each sample that the classifiers see; more would not change the verdict.
-MAX_ROWS = 5_000
-LEVEL = 0.95
+ROWS_SCORED = 5_000
+AUC_LEVEL = 0.95
 
 # A row counts in the choice of the model as if its odds were no longer than these.
 _LONGEST_ODDS = np.log(1e4)
@@ -140,30 +138,39 @@ def domain_score(
     >>> score.auc_low > 0.5, score.scores.shape, score.scores_target.shape
     (True, (400,), (300,))
     """
-    source, target = as_numbers(
-        X, X_target, sample_weight=sample_weight, target_weight=target_weight
-    )
+    samples = SamplesAsRead.read_encoded(X, X_target, sample_weight, target_weight)
     seed = int(check_random_state(random_state).randint(2**31 - 1))
-    rows, weight = _some_rows(source, as_weights(sample_weight, source.shape[0]), seed)
-    rows_target, weight_target = _some_rows(
-        target,
-        as_weights(target_weight, target.shape[0], name="target_weight", of="X_target"),
-        seed,
-    )
+    return score_domains(samples, seed)
+
+
+def score_domains(samples: SamplesAsRead, seed: int) -> DomainScore:
+    """Return what `domain_score` does, of samples as read; worked out once a seed."""
+    key = score_domains, seed
+    if key not in samples.found:
+        samples.found[key] = _scored(samples, seed)
+    found: DomainScore = samples.found[key]
+    return found
+
+
+def _scored(samples: SamplesAsRead, seed: int) -> DomainScore:
+    source, target = samples.source, samples.target
+    order, order_target = samples.order
+    rows, weight = _some_rows(order, samples.source_weight, seed)
+    rows_target, weight_target = _some_rows(order_target, samples.target_weight, seed)
     for name, chosen in (("X", rows), ("X_target", rows_target)):
         if chosen.size < 2:
             raise ValueError(
                 f"{name} has {chosen.size} row that counts, at least 2 are needed to "
                 "score rows by a fit without them"
             )
-    samples = TwoSamples.of(source[rows], target[rows_target], weight, weight_target)
-    pool = Pool.of(samples, seed)
+    scored = TwoSamples.of(source[rows], target[rows_target], weight, weight_target)
+    pool = Pool.of(scored, seed)
     name, log_odds, loss = _better_model(pool)
     scores = expit(pool.each_row(_recalibrated(log_odds, pool.labels, pool.weights)))
     # Back to the order in which the rows came.
     n, back, back_target = rows.size, np.argsort(rows), np.argsort(rows_target)
     first, second = scores[:n][back], scores[n:][back_target]
-    share, share_target = samples.source_share[back], samples.target_share[back_target]
+    share, share_target = scored.source_share[back], scored.target_share[back_target]
     auc, error = _auc(first, second, share, share_target)
     low, high = _interval(auc, error, share, share_target)
     return DomainScore(
@@ -178,17 +185,15 @@ def domain_score(
         rows_target=rows_target[back_target],
         share=share,
         share_target=share_target,
-        prior=samples.target_mass / (samples.source_mass + samples.target_mass),
+        prior=scored.target_mass / (scored.source_mass + scored.target_mass),
     )
 
 
-def _some_rows(X: Matrix, weight: Array, seed: int) -> tuple[Indices, Array]:
+def _some_rows(order: Indices, weight: Array, seed: int) -> tuple[Indices, Array]:
     """Return rows that count, in an order of their own, and weights of mean one."""
-    counted = np.flatnonzero(weight > 0)
-    order = counted[canonical_order(X[counted], weight[counted])]
-    if order.size > MAX_ROWS:
+    if order.size > ROWS_SCORED:
         # The same draw for both samples, so that equal samples stay equal.
-        picked = np.random.default_rng(seed).permutation(order.size)[:MAX_ROWS]
+        picked = np.random.default_rng(seed).permutation(order.size)[:ROWS_SCORED]
         order = order[np.sort(picked)]
     weight = weight[order]
     return order, weight / weight.mean()
@@ -254,7 +259,7 @@ def _interval(
     auc: float, error: float, share: Array, share_target: Array
 ) -> tuple[float, float]:
     """Return the ends of DeLong's interval, down to one half if chance explains it."""
-    quantile = float(norm.ppf(0.5 + LEVEL / 2))
+    quantile = float(norm.ppf(0.5 + AUC_LEVEL / 2))
     low, high = max(auc - quantile * error, 0.0), min(auc + quantile * error, 1.0)
     # The error of Mann and Whitney, which does not vanish with the errors of few rows.
     p, q = float(share @ share), float(share_target @ share_target)

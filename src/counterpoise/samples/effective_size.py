@@ -1,5 +1,6 @@
 """What weights are worth, and how to make them less extreme."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,12 @@ def effective_sample_size(w: Any) -> float:
     # The square of a large weight overflows.
     scaled = w / peak
     return float(scaled.sum()) ** 2 / float(scaled @ scaled)
+
+
+def powers(weights: Array, exponents: Sequence[float]) -> list[Array]:
+    """Return the weights to several powers, each scaled to mean one."""
+    base = _of_mean_one(_checked(weights))
+    return [_of_mean_one(base**exponent) for exponent in exponents]
 
 
 def flatten(weights: Any, exponent: float) -> Array:

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.numerics.row_keys import row_keys
 
 N_FOLDS = 5
 # Fewer different rows than this are dealt out one by one, copies or not.
@@ -42,16 +43,7 @@ def content(X: Any) -> Indices:
     >>> content(np.array([[2.0], [1.0], [2.0], [-1.0]]))
     array([1, 0, 1, 2])
     """
-    if sparse.issparse(X):
-        X = X.copy()
-        X.sum_duplicates()
-        X.eliminate_zeros()
-        ends = zip(X.indptr[:-1], X.indptr[1:], strict=True)
-        columns, entries = X.indices.astype(">i8"), X.data.astype(">f8")
-        keys = [columns[a:b].tobytes() + entries[a:b].tobytes() for a, b in ends]
-    else:
-        # Adding zero makes minus zero zero.
-        keys = [row.tobytes() for row in (X + 0.0).astype(">f8")]
+    keys = row_keys(X, ">")
     rank = {key: k for k, key in enumerate(sorted(set(keys)))}
     return np.array([rank[key] for key in keys], dtype=np.intp)
 

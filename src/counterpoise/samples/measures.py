@@ -11,15 +11,15 @@ from sklearn.utils import check_random_state
 from counterpoise.numerics.arrays import Array
 from counterpoise.numerics.kernel import Kernel
 from counterpoise.samples.domain_score import domain_score
-from counterpoise.samples.encoding import as_numbers
 from counterpoise.samples.median_width import median_gamma
 from counterpoise.samples.ordering import canonical_order
 from counterpoise.samples.scaling import pooled_scale, scale_columns
 from counterpoise.samples.two_samples import TwoSamples
+from counterpoise.tables.encoding import as_numbers
 from counterpoise.validation import as_weights, check_integer, check_number
 
 # Numbers in a block of the kernel, and in the block of shares that it meets: 128 MB.
-_BLOCK = 2**24
+ENTRIES_AT_ONCE = 2**24
 
 
 @dataclass(frozen=True)
@@ -124,6 +124,27 @@ def mmd(
     check_number("gamma", gamma, low=0.0, closed="neither", options=("median",))
     check_integer("n_permutations", n_permutations, low=0)
     samples = _samples(X, X_target, sample_weight, target_weight)
+    return measure_mmd(
+        samples,
+        None if gamma == "median" else float(gamma),
+        n_permutations,
+        random_state,
+        standardize=standardize,
+    )
+
+
+def measure_mmd(
+    samples: TwoSamples,
+    gamma: float | None,
+    n_permutations: int,
+    random_state: Any,
+    *,
+    standardize: bool,
+) -> MMD:
+    """Return what `mmd` does, of dense rows in their canonical order.
+
+    `gamma`: None is the median distance.
+    """
     if standardize:
         scale = pooled_scale(samples)
         samples = samples.with_rows(
@@ -131,16 +152,15 @@ def mmd(
         )
     rows = np.vstack([samples.source, samples.target])
     shares = _shares(samples)
-    number = (
-        _median_gamma(rows, shares.sum(axis=1)) if gamma == "median" else float(gamma)
-    )
-    sums = _quadratic(rows, shares, number)
-    square = float(sums[0, 0] + sums[1, 1] - 2 * sums[0, 1])
+    number = _median_gamma(rows, shares.sum(axis=1)) if gamma is None else gamma
     seed = int(check_random_state(random_state).randint(2**31 - 1))
+    divisions = _divisions(samples, n_permutations, seed)
+    sums, squares = _forms(rows, number, shares, divisions)
+    square = float(sums[0, 0] + sums[1, 1] - 2 * sums[0, 1])
     return MMD(
         value=float(np.sqrt(max(square, 0.0))),
         unbiased_square=_unbiased(sums, shares),
-        p_value=_p_value(samples, rows, number, square, n_permutations, seed),
+        p_value=_p_value(square, squares),
         gamma=number,
     )
 
@@ -193,16 +213,12 @@ def _samples(
     )
     if sparse.issparse(source):
         raise TypeError("mmd takes no sparse matrices: X and X_target must be dense")
-    samples = TwoSamples.of(
+    return TwoSamples.of(
         source,
         target,
         as_weights(sample_weight, source.shape[0]),
         as_weights(target_weight, target.shape[0], name="target_weight", of="X_target"),
-    )
-    return samples.take(
-        canonical_order(samples.source, samples.source_share),
-        canonical_order(samples.target, samples.target_share),
-    )
+    ).ordered()
 
 
 def _shares(samples: TwoSamples) -> Array:
@@ -213,16 +229,27 @@ def _shares(samples: TwoSamples) -> Array:
     return shares
 
 
-def _quadratic(rows: Array, A: Array, gamma: float) -> Array:
-    """Return A' K A, with K the kernel of all rows, made by blocks."""
-    total = np.zeros((A.shape[1], A.shape[1]))
-    for block, kernel in _kernel_blocks(rows, gamma):
-        total += A[block].T @ (kernel @ A)
-    return total
+def _forms(
+    rows: Array, gamma: float, shares: Array, divisions: Iterator[Array]
+) -> tuple[Array, Array]:
+    """Return S' K S of the shares S, and a' K a of every column of the divisions.
+
+    K, the kernel of all rows, is made by blocks, once for each array of divisions.
+    """
+    sums = np.zeros((shares.shape[1], shares.shape[1]))
+    found = []
+    for k, A in enumerate(divisions):
+        squares = np.zeros(A.shape[1])
+        for block, kernel in _kernel_blocks(rows, gamma):
+            if k == 0:
+                sums += shares[block].T @ (kernel @ shares)
+            squares += np.einsum("ij,ij->j", A[block], kernel @ A)
+        found.append(squares)
+    return sums, np.concatenate(found)
 
 
 def _kernel_blocks(rows: Array, gamma: float) -> Iterator[tuple[slice, Array]]:
-    size = max(1, _BLOCK // rows.shape[0])
+    size = max(1, ENTRIES_AT_ONCE // rows.shape[0])
     for first in range(0, rows.shape[0], size):
         block = slice(first, first + size)
         yield block, Kernel("rbf", gamma).matrix(rows[block], rows)
@@ -236,16 +263,11 @@ def _unbiased(sums: Array, shares: Array) -> float | None:
     return float(source + target - 2 * sums[0, 1])
 
 
-def _p_value(
-    samples: TwoSamples,
-    rows: Array,
-    gamma: float,
-    square: float,
-    n_permutations: int,
-    seed: int,
-) -> float | None:
-    if n_permutations == 0:
-        return None
+def _divisions(samples: TwoSamples, n_permutations: int, seed: int) -> Iterator[Array]:
+    """Yield differences of shares, a column a division by chance, some at a time.
+
+    Without permutations there is one array without columns.
+    """
     rng = np.random.default_rng(seed)
     mass = np.concatenate(
         [
@@ -253,18 +275,21 @@ def _p_value(
             samples.target_share * samples.target_mass,
         ]
     )
-    n, at_once = samples.source_share.size, max(1, _BLOCK // mass.size)
-    # Rounding must not tell apart what is equal.
-    limit = square - 1e-12
-    as_large = 0
+    n, at_once = samples.source_share.size, max(1, ENTRIES_AT_ONCE // mass.size)
+    if n_permutations == 0:
+        yield np.empty((mass.size, 0))
     for done in range(0, n_permutations, at_once):
         count = min(at_once, n_permutations - done)
-        A = np.stack([_divided(mass, n, rng) for _ in range(count)], axis=1)
-        squares = np.zeros(count)
-        for block, kernel in _kernel_blocks(rows, gamma):
-            squares += np.einsum("ij,ij->j", A[block], kernel @ A)
-        as_large += int(np.count_nonzero(squares >= limit))
-    return (1 + as_large) / (1 + n_permutations)
+        yield np.stack([_divided(mass, n, rng) for _ in range(count)], axis=1)
+
+
+def _p_value(square: float, squares: Array) -> float | None:
+    """Return the chance of a square as large, by those of divisions by chance."""
+    if squares.size == 0:
+        return None
+    # Rounding must not tell apart what is equal.
+    as_large = int(np.count_nonzero(squares >= square - 1e-12))
+    return (1 + as_large) / (1 + squares.size)
 
 
 def _divided(mass: Array, n: int, rng: np.random.Generator) -> Array:

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.samples.domain_score import domain_score
+from counterpoise.samples.domain_score import DomainScore, domain_score
 from counterpoise.samples.effective_size import effective_sample_size
-from counterpoise.samples.scaling import weighted_quantile
+from counterpoise.tables.quantiles import weighted_quantile
 
 # A target row is thinly covered where only the outermost 0.5 % of the source rows are.
 THIN_QUANTILE = 0.995
@@ -19,7 +19,7 @@ SMALL, NONE, RELATIVE_FROM = 0.05, 0.5, 0.02
 # A shift that a classifier sees less well than this is small.
 SMALL_AUC = 0.6
 # With fewer rows of worth in a sample only a glaring shift can be told.
-FEWEST_ROWS = 20
+ROWS_OF_WORTH_TO_TELL = 20
 
 NO_SHIFT = "no shift found"
 SMALL_SHIFT = "small shift"
@@ -146,13 +146,19 @@ def overlap(
     >>> found.verdict, bool(0.25 < found.thin < 0.35)
     ('shift, thin in part', True)
     """
-    score = domain_score(
-        X,
-        X_target,
-        sample_weight=sample_weight,
-        target_weight=target_weight,
-        random_state=random_state,
+    return overlap_of(
+        domain_score(
+            X,
+            X_target,
+            sample_weight=sample_weight,
+            target_weight=target_weight,
+            random_state=random_state,
+        )
     )
+
+
+def overlap_of(score: DomainScore) -> Overlap:
+    """Return how much of the target is thinly covered, by scores of the rows."""
     thin = thin_share(
         score.scores, score.scores_target, score.share, score.share_target
     )
@@ -234,7 +240,7 @@ def verdict(
     >>> verdict(0.66, 0.63, 0.31, 0.02)
     'shift, thin in part'
     """
-    if n_rows < FEWEST_ROWS - 1e-9 and not (auc_low > 0.5 and thin > chance):
+    if n_rows < ROWS_OF_WORTH_TO_TELL - 1e-9 and not (auc_low > 0.5 and thin > chance):
         return TOO_FEW
     # An AUC below one half tells nothing apart either: rows were left out of the fit.
     if auc_low <= 0.5 and thin <= max(SMALL, chance):

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.samples.classifiers import fitted_classifier, log_odds
+from counterpoise.samples.classifiers import out_of_fold_log_odds
 from counterpoise.samples.folds import (
     FEWEST_DIFFERENT,
     N_FOLDS,
@@ -88,14 +88,9 @@ class Pool:
 
     def out_of_fold(self, estimator: Any) -> Array:
         """Return the log odds of the rows of `X`, each by a classifier without it."""
-        scores = np.empty(self.labels.size)
-        for k in range(self.n_folds):
-            rest, left = self.fold != k, self.fold == k
-            fitted = fitted_classifier(
-                estimator, self.X[rest], self.labels[rest], self.weights[rest]
-            )
-            scores[left] = log_odds(fitted, self.X[left])
-        return scores
+        return out_of_fold_log_odds(
+            estimator, self.X, self.labels, self.weights, self.fold, self.n_folds
+        )
 
     def each_row(self, log_odds: Array) -> Array:
         """Return the log odds of the rows as they came; equal rows get their mean."""

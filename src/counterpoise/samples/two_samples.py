@@ -7,6 +7,7 @@ import numpy as np
 
 from counterpoise.numerics.arrays import Array
 from counterpoise.samples.effective_size import effective_sample_size
+from counterpoise.samples.ordering import canonical_order
 from counterpoise.validation import Matrix
 
 
@@ -56,6 +57,13 @@ class TwoSamples:
             source_weight / masses[0],
             target_weight / masses[1],
             *masses,
+        )
+
+    def ordered(self) -> "TwoSamples":
+        """Return the rows in their canonical order, whatever order they came in."""
+        return self.take(
+            canonical_order(self.source, self.source_share),
+            canonical_order(self.target, self.target_share),
         )
 
     def take(self, source_rows: Any, target_rows: Any) -> "TwoSamples":

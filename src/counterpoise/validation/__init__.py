@@ -17,6 +17,7 @@ from counterpoise.validation.parameters import (
     check_integer,
     check_number,
 )
+from counterpoise.validation.rows import n_rows
 from counterpoise.validation.source_and_target import (
     check_same_columns,
     target_matrix,
@@ -44,6 +45,7 @@ __all__ = [
     "column_names",
     "estimator_matrix",
     "estimator_samples",
+    "n_rows",
     "target_matrix",
     "target_pieces",
     "two_samples",

@@ -98,7 +98,7 @@ samples with missing values
     matrix = _from_frame(X, name) if is_frame(X) else _from_array(X, name)
     _check_size(matrix.shape, name, min_rows)
     _check_finite(matrix, name, labels)
-    _check_moderate(matrix, name, labels)
+    check_moderate(matrix, name, labels)
     return matrix
 
 
@@ -226,7 +226,7 @@ def _from_sparse(
         matrix.sum_duplicates()
     _check_size(matrix.shape, name, min_rows)
     _check_finite(matrix, name, labels)
-    _check_moderate(matrix, name, labels)
+    check_moderate(matrix, name, labels)
     return matrix
 
 
@@ -294,9 +294,10 @@ def _check_finite(matrix: Matrix, name: str, labels: Sequence[Hashable] | None) 
     )
 
 
-def _check_moderate(
+def check_moderate(
     matrix: Matrix, name: str, labels: Sequence[Hashable] | None
 ) -> None:
+    """Refuse numbers whose squares are not finite, by row and column."""
     values: Array = matrix if isinstance(matrix, np.ndarray) else matrix.data
     if not values.size or max(values.max(), -values.min()) <= LARGEST:
         return

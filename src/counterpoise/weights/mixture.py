@@ -15,8 +15,8 @@ from counterpoise.convex.solvers.newton import ExpectationMaximization, Newton
 from counterpoise.numerics.arrays import Array
 from counterpoise.samples.folds import N_FOLDS, folds
 from counterpoise.samples.overlap import thin_share
-from counterpoise.samples.scaling import column_limits
 from counterpoise.samples.two_samples import TwoSamples
+from counterpoise.tables.quantiles import column_limits
 from counterpoise.validation import Matrix, check_choice, check_integer, check_number
 from counterpoise.weights.base import Fitted, WeightEstimator
 from counterpoise.weights.deadline import Deadline

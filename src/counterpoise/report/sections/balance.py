@@ -8,7 +8,7 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from counterpoise.numerics.arrays import Array
 from counterpoise.report.sections.rows import SeenRows
-from counterpoise.samples.parts import cut_column
+from counterpoise.tables.parts import cut_column
 
 # Differences above this are worth a look, by custom.
 GUIDE = 0.1

@@ -4,9 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from counterpoise.diagnosis import Diagnosis
-
-# Of fewer rows nothing is told by name.
-FEWEST_ROWS = 5
+from counterpoise.tables.privacy import FEWEST_ROWS_TOLD
 
 
 def data_section(diagnosis: Diagnosis) -> dict[str, Any]:
@@ -63,7 +61,7 @@ def without_rare_classes(data: Mapping[str, Any]) -> dict[str, Any]:
     """
     if "classes" not in data:
         return dict(data)
-    common = [one for one in data["classes"] if one["rows"] >= FEWEST_ROWS]
+    common = [one for one in data["classes"] if one["rows"] >= FEWEST_ROWS_TOLD]
     rare = len(data["classes"]) - len(common)
     more = {"rare_classes": rare} if rare else {}
     return {**data, "classes": common, **more}

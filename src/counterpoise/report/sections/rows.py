@@ -8,10 +8,11 @@ import numpy as np
 from scipy import sparse
 
 from counterpoise.numerics.arrays import Array
-from counterpoise.samples.encoding import TableEncoder
 from counterpoise.samples.overlap import Overlap, overlap
-from counterpoise.samples.table_column import NUMBERS, TableColumn
 from counterpoise.samples.two_samples import TwoSamples
+from counterpoise.tables.encoding import TableEncoder
+from counterpoise.tables.kinds import NUMBERS
+from counterpoise.tables.table_column import TableColumn
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ from counterpoise.convex import Solution, Solver, certified
 from counterpoise.convex.spectral import solvers
 from counterpoise.convex.spectral.discrepancy import Discrepancy
 from counterpoise.numerics.arrays import Array
+from counterpoise.numerics.row_keys import row_keys
 from counterpoise.samples.as_read import SamplesAsRead
 from counterpoise.samples.discrepancy_problem import PosedDiscrepancy, pose_discrepancy
 from counterpoise.samples.hypotheses import (
@@ -24,7 +25,6 @@ from counterpoise.validation import Matrix, check_choice, check_number
 from counterpoise.weights.base import Fitted, WeightEstimator
 from counterpoise.weights.deadline import Deadline
 from counterpoise.weights.discrepancy.lopsided import warn_of_one_row, warn_of_scales
-from counterpoise.weights.discrepancy.row_keys import row_keys
 
 DISCREPANCY_SOLVERS: dict[str, Callable[[Any, float], Solver]] = {
     "auto": lambda problem, tol: solvers.best_solver(problem, tol),

@@ -12,8 +12,8 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from counterpoise.samples import TableEncoder, overlap
-from counterpoise.samples.columns import Table
-from counterpoise.samples.encoding import as_numbers
+from counterpoise.tables.columns import Table
+from counterpoise.tables.encoding import as_numbers
 
 MONDAY = datetime.datetime(2024, 1, 1)
 
@@ -382,6 +382,6 @@ def test_numbers_whose_sum_overflows_are_finite():
 def test_an_encoder_survives_being_saved(encoder, tables):
     data = skops.io.dumps(encoder)
     names = skops.io.get_untrusted_types(data=data)
-    assert all(name.startswith("counterpoise.samples.") for name in names)
+    assert all(name.startswith("counterpoise.tables.") for name in names)
     back = skops.io.loads(data, trusted=names)
     assert back.transform(tables[1]).tobytes() == encoder.transform(tables[1]).tobytes()

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from counterpoise.samples.columns import Table
-from counterpoise.samples.duplicates import duplicate_rows
+from counterpoise.tables.columns import Table
+from counterpoise.tables.duplicates import duplicate_rows
 
 
 @pytest.mark.parametrize("columns", [1, 3, 4, 5, 9])

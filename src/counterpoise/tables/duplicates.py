@@ -6,8 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from counterpoise.samples.columns import Table
-from counterpoise.samples.table_column import CATEGORIES, TableColumn
+from counterpoise.numerics.row_keys import one_zero
+from counterpoise.tables.columns import Table
+from counterpoise.tables.kinds import CATEGORIES
+from counterpoise.tables.table_column import TableColumn
 
 Marks = NDArray[np.uint64]
 
@@ -38,8 +40,12 @@ def duplicate_rows(X: Any) -> int:
     >>> duplicate_rows([[1.0, "a"], [2.0, "a"], [1.0, "a"], [1.0, "a"]])
     2
     """
-    marks = _sparse_marks(X) if sparse.issparse(X) else _table_marks(Table.of(X))
+    marks = _sparse_marks(X) if sparse.issparse(X) else _table_marks(_read(X))
     return int(marks.size - np.unique(marks).size)
+
+
+def _read(X: Any) -> Table:
+    return X if isinstance(X, Table) else Table.of(X)
 
 
 def _table_marks(table: Table) -> Marks:
@@ -64,8 +70,8 @@ def _bits(column: TableColumn, rows: Any) -> Marks:
 
 
 def _bits_of(values: Any) -> Marks:
-    # Negative zero is zero, and there are many ways to write NaN.
-    numbers = np.asarray(values, dtype=np.float64) + 0.0
+    numbers = one_zero(np.asarray(values, dtype=np.float64))
+    # There are many ways to write NaN.
     return np.where(np.isnan(numbers), np.nan, numbers).view(np.uint64)
 
 

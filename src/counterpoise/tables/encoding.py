@@ -10,19 +10,15 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.numerics.arrays import Array
-from counterpoise.samples.column_plans import (
+from counterpoise.tables.column_plans import (
     CategoriesPlan,
     ColumnPlan,
     DroppedPlan,
     plan_column,
 )
-from counterpoise.samples.columns import Table, check_columns, read_table, two_tables
-from counterpoise.samples.table_column import (
-    NOTHING,
-    TableColumn,
-    joined,
-    of_kind,
-)
+from counterpoise.tables.columns import Table, check_columns, read_table, two_tables
+from counterpoise.tables.kinds import NOTHING
+from counterpoise.tables.table_column import TableColumn, joined, of_kind
 from counterpoise.validation import Matrix, as_weights, target_pieces, two_samples
 from counterpoise.validation.frames import sparse_part
 
@@ -255,6 +251,18 @@ def encoder_of(
 def encoded_rows(encoder: TableEncoder, table: Table) -> Array:
     """Return as numbers a table that the encoder was fitted to, or rows of it."""
     return encoder._encoded(table)
+
+
+def encoded(encoder: TableEncoder | None, X: Any) -> Any:
+    """Return a table, or the pieces of a target together, as an encoder sees them.
+
+    Without an encoder a table leaves as it came.
+    """
+    if encoder is None:
+        return X
+    if isinstance(X, tuple):
+        return np.vstack([encoder.transform(piece) for piece in X])
+    return encoder.transform(X)
 
 
 def as_numbers(

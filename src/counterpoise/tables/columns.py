@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from counterpoise.numerics.arrays import Array
-from counterpoise.samples.column_readers import (
+from counterpoise.tables.column_readers import (
     array_columns,
     pandas_column,
     polars_column,
 )
-from counterpoise.samples.table_column import NOTHING, NUMBERS, TableColumn, joined
+from counterpoise.tables.kinds import NOTHING, NUMBERS
+from counterpoise.tables.table_column import TableColumn, joined
 from counterpoise.validation import check_same_columns, target_pieces
 from counterpoise.validation.frames import (
     check_labels,
@@ -23,8 +24,6 @@ from counterpoise.validation.frames import (
 from counterpoise.validation.tables import as_matrix, check_enough_rows
 
 __all__ = [
-    "NOTHING",
-    "NUMBERS",
     "Table",
     "TableColumn",
     "check_columns",

@@ -11,16 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoise.numerics.arrays import Array
-from counterpoise.samples.table_column import (
+from counterpoise.tables.kinds import (
     CATEGORIES,
     DATES,
     DURATIONS,
     NOTHING,
     NUMBERS,
     ZONED_DATES,
-    TableColumn,
-    Times,
 )
+from counterpoise.tables.table_column import TableColumn, Times
 from counterpoise.validation.frames import is_missing
 from counterpoise.validation.tables import as_matrix, plain_array
 

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from counterpoise.samples.columns import read_columns
-from counterpoise.samples.encoding import TableEncoder
-from counterpoise.samples.parts import cut_column
+from counterpoise.tables.columns import read_columns
+from counterpoise.tables.encoding import TableEncoder
+from counterpoise.tables.parts import cut_column
 
 
 def parts_of(source, target, *, most=8, half=0.5):

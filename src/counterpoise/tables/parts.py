@@ -9,17 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.samples.table_column import (
-    CATEGORIES,
-    DATES,
-    NOTHING,
-    ZONED_DATES,
-    TableColumn,
-    joined,
-)
+from counterpoise.tables.kinds import CATEGORIES, DATES, NOTHING, ZONED_DATES
+from counterpoise.tables.privacy import FEWEST_ROWS_TOLD
+from counterpoise.tables.table_column import TableColumn, joined
 
-# Of fewer rows than these nothing is told by name.
-FEWEST_ROWS = 5
 # Rows of the smaller sample that make a range worth a line of its own.
 ROWS_A_RANGE = 10
 _DAY = 86_400.0
@@ -138,7 +131,7 @@ def _by_category(
     shares = np.bincount(there, mass[~column.missing], minlength=k)
     rows = np.bincount(there, minlength=k)
     order = np.argsort(-shares, kind="stable")
-    named = [j for j in order if rows[j] >= FEWEST_ROWS][:most]
+    named = [j for j in order if rows[j] >= FEWEST_ROWS_TOLD][:most]
     parts = [Part(CATEGORY, category=column.categories[j]) for j in named]
     return _named(column.values, rows, np.array(named, dtype=np.intp), parts)
 
@@ -150,7 +143,7 @@ def _by_number(
         column.values[~missing], return_inverse=True, return_counts=True
     )
     if values.size <= most:
-        named = np.flatnonzero(rows >= FEWEST_ROWS)
+        named = np.flatnonzero(rows >= FEWEST_ROWS_TOLD)
         # What was scaled and scaled back is told without the rounding.
         parts = [Part(VALUE, value=float(f"{values[j]:.12g}")) for j in named]
         places = np.full(missing.size, -1)

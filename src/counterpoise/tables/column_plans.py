@@ -8,17 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoise.numerics.arrays import Array
-from counterpoise.samples.scaling import pooled_middle_and_spread
-from counterpoise.samples.table_column import (
-    CATEGORIES,
-    DATES,
-    NOTHING,
-    NUMBERS,
-    ZONED_DATES,
-    TableColumn,
-    Times,
-    places_in,
-)
+from counterpoise.tables.kinds import CATEGORIES, DATES, NOTHING, NUMBERS, ZONED_DATES
+from counterpoise.tables.quantiles import pooled_middle_and_spread
+from counterpoise.tables.table_column import TableColumn, Times, places_in
 
 # A category is rare below this share of both samples, or below this many rows, which
 # in small tables are at most one in twenty.

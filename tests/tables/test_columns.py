@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 import skops.io
 
-from counterpoise.samples.columns import Table, read_columns, two_tables
-from counterpoise.samples.table_column import joined
+from counterpoise.tables.columns import Table, read_columns, two_tables
+from counterpoise.tables.table_column import joined
 
 DAY = datetime.date(2024, 3, 1)
 MOMENT = datetime.datetime(2024, 3, 1, 23, 30)
@@ -212,8 +212,8 @@ def test_a_table_survives_being_saved():
     data = skops.io.dumps(table)
     names = skops.io.get_untrusted_types(data=data)
     assert set(names) == {
-        "counterpoise.samples.columns.Table",
-        "counterpoise.samples.table_column.TableColumn",
+        "counterpoise.tables.columns.Table",
+        "counterpoise.tables.table_column.TableColumn",
     }
     back = skops.io.loads(data, trusted=names)
     assert back.labels == table.labels

@@ -8,13 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoise.numerics.arrays import Indices
-
-NUMBERS = "numbers"
-CATEGORIES = "categories"
-DATES = "dates"
-ZONED_DATES = "dates with a time zone"
-DURATIONS = "durations"
-NOTHING = "no value at all"
+from counterpoise.tables.kinds import CATEGORIES, DATES, NOTHING, ZONED_DATES
 
 Times: TypeAlias = NDArray[np.datetime64]
 

@@ -1,0 +1,74 @@
+"""Model files of earlier versions, whose types have moved to other rooms since."""
+
+import io
+import json
+import sys
+from dataclasses import is_dataclass
+from pathlib import Path
+from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
+
+from sklearn.base import BaseEstimator
+
+_SCHEMA = "schema.json"
+# Types that have another name today.
+RENAMED: dict[str, str] = {}
+
+
+def read_model_file(path: Path) -> bytes:
+    """Return a model file with every type of this library named where it is today.
+
+    A type that is no longer where the file says is looked for by its name, which no
+    two types of this library share, among those that are loaded.
+    """
+    packed = path.read_bytes()
+    with ZipFile(io.BytesIO(packed)) as file:
+        schema = json.loads(file.read(_SCHEMA))
+        if not _bring_up_to_date(schema, {}):
+            return packed
+        out = io.BytesIO()
+        with ZipFile(out, "w", ZIP_DEFLATED) as updated:
+            for name in file.namelist():
+                if name != _SCHEMA:
+                    updated.writestr(name, file.read(name))
+            updated.writestr(_SCHEMA, json.dumps(schema))
+    return out.getvalue()
+
+
+def is_own_type(found: Any) -> bool:
+    """Return whether something is an estimator or a record, which hold data alone."""
+    return isinstance(found, type) and (
+        is_dataclass(found) or issubclass(found, BaseEstimator)
+    )
+
+
+def _bring_up_to_date(part: Any, rooms: dict[str, str]) -> bool:
+    """Name types where they are today, in place, and tell whether any had moved."""
+    if isinstance(part, list):
+        return sum(_bring_up_to_date(one, rooms) for one in part) > 0
+    if not isinstance(part, dict):
+        return False
+    changed = sum(_bring_up_to_date(one, rooms) for one in part.values()) > 0
+    room, name = part.get("__module__"), part.get("__class__")
+    if not (isinstance(room, str) and room.startswith("counterpoise.")):
+        return changed
+    if hasattr(sys.modules.get(room), str(name)):
+        return changed
+    if not rooms:
+        rooms.update(_rooms_of_types())
+    today = RENAMED.get(str(name), str(name))
+    if today not in rooms:
+        return changed
+    part["__module__"], part["__class__"] = rooms[today], today
+    return True
+
+
+def _rooms_of_types() -> dict[str, str]:
+    """Return in which loaded module every type of this library is."""
+    return {
+        name: room
+        for room, module in list(sys.modules.items())
+        if room.startswith("counterpoise.")
+        for name, found in vars(module).items()
+        if is_own_type(found) and found.__module__ == room
+    }
