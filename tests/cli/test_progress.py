@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from counterpoise.cli import job
 from counterpoise.cli.notices import Cell, Notice
-from counterpoise.cli.progress import Progress, followed
+from counterpoise.cli.progress import Steps, followed
 from counterpoise.cli.terminal import Block, show
+from counterpoise.engine.progress import announce
+from counterpoise.report.wording import for_a_person
 
 ESCAPE = "\x1b"
 
@@ -30,11 +33,11 @@ def plain_terminal(monkeypatch):
 
 
 def stepped(stream):
-    progress = Progress(2, stream=stream)
-    progress.step("reading")
+    progress = Steps(("reading", "writing"), stream=stream)
+    progress.begin("reading")
     progress.notice("odd")
     progress.notice("odd")
-    progress.step("writing")
+    progress.begin("writing")
     progress.stop()
     return progress
 
@@ -61,15 +64,17 @@ def test_steps_are_a_bar_on_a_terminal():
     assert "reading" in said
 
 
-def test_what_the_library_logs_is_a_step_and_what_it_warns_of_a_notice(capsys):
+def test_what_the_library_announces_is_a_step_and_what_it_warns_of_a_notice(capsys):
     logger = logging.getLogger("counterpoise")
     before = (logger.level, list(logger.handlers), warnings.showwarning)
-    with followed(2) as progress:
-        logger.info("weighing")
+    with followed(("weighing",)) as progress:
+        announce("weighing")
+        logger.info("no step")
         warnings.warn("too few rows", UserWarning, stacklevel=1)
         warnings.warn("for programmers", RuntimeWarning, stacklevel=1)
     err = capsys.readouterr().err
     assert "weighing: " in err
+    assert set(progress.seconds) == {"weighing"}
     assert progress.notices == ("too few rows",)
     assert "programmers" not in err
     assert before == (logger.level, list(logger.handlers), warnings.showwarning)
@@ -77,7 +82,7 @@ def test_what_the_library_logs_is_a_step_and_what_it_warns_of_a_notice(capsys):
 
 def test_a_notice_is_recorded_without_path_and_value():
     stream = io.StringIO()
-    progress = Progress(1, stream=stream)
+    progress = Steps(("reading",), stream=stream)
     for folder in ("2023", "2024"):
         path = Path(folder) / "live.csv"
         progress.notice(Notice(path, " holds ", Cell("Jane Doe")))
@@ -94,3 +99,22 @@ def test_names_from_files_cannot_move_the_cursor_nor_be_taken_for_markup(stream)
     assert "\x00" not in said
     assert "\u202e" not in said
     assert said.count("[red]b c") == 3
+
+
+def test_the_plan_of_the_job_is_what_its_steps_were(run, tables, tmp_path, monkeypatch):
+    plans = []
+    plain_followed = job.followed
+    monkeypatch.setattr(
+        job,
+        "followed",
+        lambda plan, **k: plans.append(plan) or plain_followed(plan, **k),
+    )
+    for weighter in ("uniform", "log-linear"):
+        code, _, err = run(
+            *("fit", "--source", tables[0], "--target", tables[1]),
+            *("--label", "bought", "--estimator", "linear"),
+            *("--weighter", weighter, "--out", tmp_path / weighter),
+        )
+        assert code == 0
+        done = [line.split(": ")[0] for line in err.splitlines() if line.endswith(" s")]
+        assert done == [for_a_person(step) for step in plans.pop()]

@@ -4,7 +4,7 @@ import shlex
 
 import pytest
 
-from counterpoise.cli import run, weigh
+from counterpoise.cli.commands import run, weigh
 from counterpoise.cli.options import Parser
 from counterpoise.cli.record import command_line, reproduced_by
 

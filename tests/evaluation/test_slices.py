@@ -5,7 +5,11 @@ import pytest
 
 from counterpoise.evaluation.estimates import Evidence, mean_estimates
 from counterpoise.evaluation.metrics import as_metric
-from counterpoise.evaluation.slices import FEWEST_EFFECTIVE, MovedColumn, loss_by_slice
+from counterpoise.evaluation.slices import (
+    WORTH_OF_A_SLICE,
+    MovedColumn,
+    loss_by_slice,
+)
 from counterpoise.tables.parts import cut_column
 from counterpoise.tables.table_column import TableColumn
 
@@ -71,7 +75,7 @@ def test_a_slice_of_few_rows_is_not_told():
     aims = np.arange(parts.target.size)
     fewer = type(parts)(parts.parts, parts.source[rows], parts.target)
     last = told(evidence.take(rows, aims), fewer)[-1]
-    assert last["effective_rows"] < FEWEST_EFFECTIVE
+    assert last["effective_rows"] < WORTH_OF_A_SLICE
     assert last["estimate"] is None
     assert last["share"] > 0
 

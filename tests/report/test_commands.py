@@ -5,7 +5,7 @@ import json
 import pytest
 from report.records_at_hand import RECORDS, full, full_page
 
-from counterpoise.cli import compare, report
+from counterpoise.cli.commands import compare, report
 from counterpoise.cli.exits import BadData, WrongUse
 from counterpoise.cli.options import Parser
 from counterpoise.report import render

@@ -20,10 +20,12 @@ from counterpoise.report import (
     plot_weights,
     render,
 )
-from counterpoise.report.figures import calibration_drawing
 from counterpoise.report.figures.canvas import BLUE, ORANGE
 from counterpoise.report.figures.columns import draw_column
-from counterpoise.report.figures.performance import draw_calibration
+from counterpoise.report.figures.performance import (
+    calibration_drawing,
+    draw_calibration,
+)
 from counterpoise.report.figures.selection import draw_widths
 from counterpoise.report.figures.slices import draw_slices
 

@@ -1,6 +1,5 @@
 """A model fitted where data were cheap, for where it must work."""
 
-import logging
 from copy import deepcopy
 from dataclasses import replace
 from math import ceil
@@ -38,9 +37,11 @@ from counterpoise.adaptation.routing import (
     part_of,
     rows_of,
 )
+from counterpoise.adaptation.steps import CHOOSING, DIAGNOSING, FITTING, WEIGHING
 from counterpoise.adaptation.target_rows import reference_rows
 from counterpoise.adaptation.weighing import fit_weighter
 from counterpoise.diagnosis.diagnose import Diagnosis, diagnose_samples
+from counterpoise.engine.progress import announce
 from counterpoise.evaluation.conformal import Calibration
 from counterpoise.evaluation.metrics import as_metric, is_classifier
 from counterpoise.evaluation.splits import alike_rows, folds_of, folds_within
@@ -65,8 +66,6 @@ from counterpoise.weights import AutoWeights
 # Draws of a permutation test of the diagnosis, and target rows that are kept, to
 # compare next week's with.
 PERMUTATIONS, REFERENCE_ROWS = 200, 5_000
-
-_log = logging.getLogger("counterpoise")
 
 
 class Adapted(MetaEstimatorMixin, FittedModel):
@@ -258,7 +257,7 @@ class Adapted(MetaEstimatorMixin, FittedModel):
                 estimator, samples, X, y, ratio, counts, groups, kept, seed
             )
         self._set_weights(ratio, counts)
-        _log.info("fitting the estimator")
+        announce(FITTING)
         weights = self.weights_ if counts is None else self.weights_ * counts
         # Without weights of anybody's the estimator is called as the user would.
         asked = counts is not None or self.weighter_ is not None
@@ -302,7 +301,7 @@ class Adapted(MetaEstimatorMixin, FittedModel):
         samples.refuse_huge(by_label=True)
         warn_if_far(samples.source, samples.target)
         self._row_marks_ = row_marks(_as_dense(samples, X))
-        _log.info("diagnosing the shift")
+        announce(DIAGNOSING)
         self.diagnosis_ = diagnose_samples(samples, PERMUTATIONS, seed)
         if self.diagnosis_.verdict == NO_OVERLAP and not self.force:
             raise NoOverlapError(self.diagnosis_.thin, "thin", auc=self.diagnosis_.auc)
@@ -316,7 +315,7 @@ class Adapted(MetaEstimatorMixin, FittedModel):
             weighter = clone(self.weighter)
             if self.force and "force" in weighter.get_params():
                 weighter.set_params(force=True)
-        _log.info("weighing the source rows")
+        announce(WEIGHING)
         self.weighter_ = fit_weighter(weighter, samples, y, counts)
         ratio: Array = self.weighter_.weights_
         return ratio
@@ -371,7 +370,7 @@ class Adapted(MetaEstimatorMixin, FittedModel):
                 budget=share,
             )
 
-        _log.info("choosing how much of the weights to use")
+        announce(CHOOSING)
         metric = as_metric(self.scoring, estimator, y)
         judged = (
             ratio[some],

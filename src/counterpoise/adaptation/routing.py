@@ -13,6 +13,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.validation import refusals_of_estimators
 
 _WEIGHT = "sample_weight"
 
@@ -43,17 +44,19 @@ def fit_weighted(
         many different ones.
     """
     fresh = clone(estimator)
-    if sample_weight is None:
-        return fresh.fit(X, y)
-    if resample_seed is not None:
+    given = {}
+    if sample_weight is not None and resample_seed is not None:
         rows = drawn_rows(sample_weight, resample_seed, n_rows)
-        return fresh.fit(rows_of(X, rows), rows_of(y, rows))
-    if get_config()["enable_metadata_routing"]:
+        X, y = rows_of(X, rows), rows_of(y, rows)
+    elif sample_weight is not None:
         check_takes_weights(fresh)
-        _request_weights(fresh)
-        return fresh.fit(X, y, sample_weight=sample_weight)
-    check_takes_weights(fresh)
-    return fresh.fit(X, y, **{str(weight_keyword(fresh)): sample_weight})
+        keyword = str(weight_keyword(fresh))
+        if get_config()["enable_metadata_routing"]:
+            _request_weights(fresh)
+            keyword = _WEIGHT
+        given = {keyword: sample_weight}
+    with refusals_of_estimators():
+        return fresh.fit(X, y, **given)
 
 
 def fit_rows(

@@ -4,11 +4,11 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from counterpoise.cli.exits import WrongUse
-from counterpoise.cli.labels import CLASSIFICATION, REGRESSION
-from counterpoise.cli.typed_columns import CATEGORIES, DATES, NUMBERS
+from counterpoise.cli.reading.labels import CLASSIFICATION, REGRESSION
+from counterpoise.tables.kinds import CATEGORIES, DATES, NUMBERS
 
 # A category of fewer rows has no coefficient of its own.
-_FEWEST_ROWS = 10
+_ROWS_OF_A_CATEGORY = 10
 
 ONLY = {"logistic": CLASSIFICATION, "bayes": CLASSIFICATION, "ridge": REGRESSION}
 
@@ -99,7 +99,7 @@ def _for_lines(kinds: Mapping[str, str]) -> Any:
 
     ones = OneHotEncoder(
         handle_unknown="infrequent_if_exist",
-        min_frequency=_FEWEST_ROWS,
+        min_frequency=_ROWS_OF_A_CATEGORY,
         sparse_output=False,
     )
     dates = Pipeline([("numbers", DateNumbers()), *scaled()])

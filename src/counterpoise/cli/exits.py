@@ -43,6 +43,28 @@ class BadData(Stop):
     code = BAD_DATA
 
 
+def code_of(error: BaseException) -> int:
+    """Return the exit code of an error, by its type alone.
+
+    Examples
+    --------
+    >>> from counterpoise.validation import NoOverlapError
+    >>> code_of(NoOverlapError(0.9, "thin")), code_of(ValueError("x"))
+    (4, 70)
+    """
+    if isinstance(error, Stop):
+        return error.code
+    if isinstance(error, KeyboardInterrupt):
+        return INTERRUPTED
+    if isinstance(error, ImportError | OSError | MemoryError):
+        return WRONG_USE
+    from counterpoise.validation import InvalidInput, NoOverlapError
+
+    if isinstance(error, NoOverlapError):
+        return NO_OVERLAP
+    return BAD_DATA if isinstance(error, InvalidInput) else FAULT
+
+
 def one_line(text: object) -> str:
     """Return a message without line breaks and without runs of spaces.
 

@@ -9,11 +9,11 @@ from counterpoise.evaluation.performance import ESTIMATES
 from counterpoise.report.metric_names import metric_in_words
 from counterpoise.report.record import Record
 from counterpoise.report.verdict import verdict_of
-from counterpoise.report.wording import told
+from counterpoise.report.wording import for_a_person, told
 from counterpoise.samples.overlap import THIN_IN_PART
 
 # Features that are listed, those that moved most.
-_MOST = 5
+_COLUMNS_LISTED = 5
 
 
 def of_record(record: Record) -> Iterator[Block]:
@@ -51,14 +51,14 @@ def of_end(reasons: Collection[str], files: Collection[Path] = ()) -> Iterator[B
 
 
 def _performance(record: Record) -> Iterator[Block]:
-    """Return the estimates of the target score side by side."""
+    """Return the estimates of the score on the new data side by side."""
     performance = record.at("performance")
     if performance is None:
         return
-    yield from _estimates(performance["metrics"], "the target")
+    yield from _estimates(performance["metrics"], "the new data")
     covered = performance["covered"]
     if covered is not None and record.at("shift.verdict") == THIN_IN_PART:
-        share = f"the covered {covered['share']:.1%} of the target"
+        share = f"the covered {covered['share']:.1%} of the new data"
         yield from _estimates(covered["metrics"], share)
 
 
@@ -66,15 +66,15 @@ def _estimates(metrics: dict[str, Any], where: str) -> Iterator[Block]:
     for name, one in metrics.items():
         rows = tuple(
             (
-                kind.replace("_", " "),
+                "training data" if kind == "source" else kind.replace("_", " "),
                 *(_number(one[kind][key]) for key in ("value", "low", "high")),
-                one[kind]["assumption"],
+                for_a_person(one[kind]["assumption"]),
             )
             for kind in ESTIMATES
             if one[kind] is not None
         )
         better = "higher" if one["higher_is_better"] else "lower"
-        check = () if one["check"] is None else (one["check"]["words"],)
+        check = () if one["check"] is None else (for_a_person(one["check"]["words"]),)
         title = f"{metric_in_words(name).name} on {where} ({better} is better)"
         header = ("estimate", "value", "low", "high", "right if")
         yield Block(f"{title[0].upper()}{title[1:]}", check, header, rows)
@@ -82,7 +82,7 @@ def _estimates(metrics: dict[str, Any], where: str) -> Iterator[Block]:
 
 def _moved(record: Record) -> Iterator[Block]:
     features = record.at("shift.features", [])
-    order = sorted(features, key=lambda one: -(one["effect"] or 0.0))[:_MOST]
+    order = sorted(features, key=lambda one: -(one["effect"] or 0.0))[:_COLUMNS_LISTED]
     rows = tuple(
         cells(
             one["name"],
@@ -144,8 +144,8 @@ def _proof(weights: dict[str, Any]) -> str:
     if weights["chosen"] == "UniformWeights":
         return "nothing is proved: all weights are one, nothing was minimised"
     return (
-        "nothing is proved for this method; held-out log-loss of source against "
-        f"target {_number(proof['objective'])}"
+        "nothing is proved for this method; held-out log-loss of training against "
+        f"new rows {_number(proof['objective'])}"
     )
 
 

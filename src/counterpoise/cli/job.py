@@ -9,9 +9,9 @@ import numpy as np
 from counterpoise.cli import ending, estimators, weighters
 from counterpoise.cli.fail_if import ALL_NUMBERS, FIT_NUMBERS
 from counterpoise.cli.findings import of_end, of_record
-from counterpoise.cli.pair import Pair, read_pair
 from counterpoise.cli.performance import check_metric, check_metric_of, estimate
-from counterpoise.cli.progress import Progress, followed
+from counterpoise.cli.progress import Steps, followed
+from counterpoise.cli.reading.pair import Pair, read_pair
 from counterpoise.cli.record import data_of, reproduced_by
 from counterpoise.cli.writing import (
     Write,
@@ -25,8 +25,12 @@ from counterpoise.report.record import Record
 PAGE, RECORD, WEIGHTS = "report.html", "report.json", "weights.parquet"
 MODEL, TIMINGS = "model.skops", "timings.json"
 FILES = (PAGE, RECORD, WEIGHTS, MODEL, TIMINGS)
+READING = "reading the tables"
+ESTIMATING = "estimating the score on the target"
+RECORDING = "writing the record"
+WRITING = "writing the files"
 # Folds of the estimate; where rows are many, fewer leave enough of them to fit to.
-N_FOLDS, FEW_FOLDS, MANY_ROWS = 5, 3, 20_000
+ESTIMATE_FOLDS, FEWER_FOLDS, ROWS_OF_FEWER_FOLDS = 5, 3, 20_000
 
 
 def do(options: Namespace, *, estimates: bool) -> int:
@@ -38,30 +42,34 @@ def do(options: Namespace, *, estimates: bool) -> int:
     estimates : bool
         Whether the score on the target is estimated too.
     """
+    from counterpoise.adaptation.steps import steps_of_fit
+
     names = ALL_NUMBERS if estimates else FIT_NUMBERS
     own = [options.out / name for name in FILES]
     conditions = ending.prepare(options, names, own)
     check_folder(options.out, FILES, force=options.force)
     check_metric(options.metric)
-    with followed(8 if estimates else 7, quiet=options.quiet) as progress:
+    model = _model(options)
+    plan = (READING, *steps_of_fit(model), *([ESTIMATING] if estimates else []))
+    with followed((*plan, RECORDING, WRITING), quiet=options.quiet) as steps:
         with ending.memory_limit(options):
-            pair, model, performance = _done(options, progress, estimates=estimates)
-            progress.step("writing the record")
+            pair, found, performance = _done(model, options, steps, estimates=estimates)
+            steps.begin(RECORDING)
             record = Record.of(
-                model,
+                found,
                 performance,
                 data=data_of(pair),
                 reproduce=reproduced_by(options),
-                notices=list(progress.notices),
+                notices=list(steps.notices),
             )
         refused = "model" not in record
         code, reasons = ending.judged(record, conditions, refused=refused)
-        files = {RECORD: write_text(record.to_json()), **_page(record, progress)}
+        files = {RECORD: write_text(record.to_json()), **_page(record, steps)}
         if not refused:
-            files |= _model_files(options, pair, model)
-        progress.step("writing the files")
+            files |= _model_files(options, pair, found)
+        steps.begin(WRITING)
         # The times of all steps but this one, which they would be part of.
-        times = {"seconds": progress.seconds, "cpu_seconds": progress.cpu_seconds}
+        times = {"seconds": steps.seconds, "cpu_seconds": steps.cpu_seconds}
         files[TIMINGS] = write_text(json.dumps(times, indent=1) + "\n")
         write_folder(options.out, files, FILES, force=options.force)
     written = [options.out / name for name in FILES if name in files]
@@ -69,52 +77,59 @@ def do(options: Namespace, *, estimates: bool) -> int:
     return code
 
 
-def _done(
-    options: Namespace, progress: Progress, *, estimates: bool
-) -> tuple[Pair, Any, Any]:
-    """Return the samples, the fitted model, and its performance on the target.
-
-    Where the source does not cover the target, the diagnosis stands for the model.
-    """
+def _model(options: Namespace) -> Any:
+    """Return what the options ask for, but for the estimator, which the label tells."""
     from counterpoise.adaptation import Adapted
-    from counterpoise.learners.boosting import MOST_CATEGORIES
-    from counterpoise.validation import NoOverlapError
 
-    progress.step("reading the tables")
-    pair = read_pair(options)
-    for notice in pair.notices:
-        progress.notice(notice)
-    assert pair.task is not None
-    check_metric_of(options.metric, pair.task, options.label)
     weighter: Any = "auto"
     if options.weighter != "auto":
         weighter = weighters.build(
             options.weighter, force=options.despite_no_overlap, seed=options.seed
         )
-    model = Adapted(
-        estimators.build(
-            options.estimator,
-            pair.task,
-            pair.kinds,
-            options.seed,
-            pair.crowded(MOST_CATEGORIES),
-        ),
-        weighter,
+    return Adapted(
+        weighter=weighter,
         guard=options.weighter != "uniform",
         cv=None if options.time is None else "blocks",
         scoring=options.metric,
         force=options.despite_no_overlap,
         random_state=options.seed,
     )
+
+
+def _done(
+    model: Any, options: Namespace, steps: Steps, *, estimates: bool
+) -> tuple[Pair, Any, Any]:
+    """Return the samples, the fitted model, and its performance on the target.
+
+    Where the source does not cover the target, the diagnosis stands for the model.
+    """
+    from counterpoise.learners.boosting import MOST_CATEGORIES
+    from counterpoise.validation import NoOverlapError
+
+    steps.begin(READING)
+    pair = read_pair(options)
+    for notice in pair.notices:
+        steps.notice(notice)
+    assert pair.task is not None
+    check_metric_of(options.metric, pair.task, options.label)
+    model.set_params(
+        estimator=estimators.build(
+            options.estimator,
+            pair.task,
+            pair.kinds,
+            options.seed,
+            pair.crowded(MOST_CATEGORIES),
+        )
+    )
     try:
-        model.fit(pair.X, pair.y, X_target=(pair.X_target,))
+        model.fit(pair.X, pair.y, X_target=pair.samples)
     except NoOverlapError:
         return pair, _diagnosis(model, pair, options.seed), None
     if not estimates:
         return pair, model, None
-    progress.step("estimating the score on the target")
+    steps.begin(ESTIMATING)
     # The rows are those of the fit: each is asked about by a model without it.
-    n_folds = FEW_FOLDS if len(pair.X) > MANY_ROWS else N_FOLDS
+    n_folds = FEWER_FOLDS if len(pair.X) > ROWS_OF_FEWER_FOLDS else ESTIMATE_FOLDS
     cv = n_folds if options.time is None else "blocks"
     return pair, model, estimate(model, pair, options, cv=cv)
 
@@ -126,7 +141,7 @@ def _diagnosis(model: Any, pair: Pair, seed: int) -> Any:
         return found
     from counterpoise.diagnosis import diagnose
 
-    return diagnose(pair.X, pair.X_target, random_state=seed)
+    return diagnose(pair.samples, None, random_state=seed)
 
 
 def _model_files(options: Namespace, pair: Pair, model: Any) -> dict[str, Write]:
@@ -137,12 +152,12 @@ def _model_files(options: Namespace, pair: Pair, model: Any) -> dict[str, Write]
     return {WEIGHTS: write_columns(columns), MODEL: model.save}
 
 
-def _page(record: Record, progress: Progress) -> dict[str, Write]:
+def _page(record: Record, steps: Steps) -> dict[str, Write]:
     """Return what writes the page; nothing where what draws it is not installed."""
     from counterpoise.report.page import render
 
     try:
         return {PAGE: render(record, record_file=RECORD).save}
     except ImportError as error:
-        progress.notice(f"there is no {PAGE}: {error}")
+        steps.notice(f"there is no {PAGE}: {error}")
         return {}

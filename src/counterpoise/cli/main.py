@@ -5,43 +5,17 @@ import sys
 import traceback
 
 from counterpoise import __version__
-from counterpoise.cli import (
-    compare,
-    demo,
-    diagnose,
-    doctor,
-    evaluate,
-    fit,
-    predict,
-    report,
-    run,
-    weigh,
-)
+from counterpoise.cli.commands import COMMANDS
 from counterpoise.cli.exits import (
-    BAD_DATA,
     FAULT,
     INTERRUPTED,
     MEANINGS,
     NO_OVERLAP,
     WRONG_USE,
-    Stop,
+    code_of,
     one_line,
 )
 from counterpoise.cli.options import Parser
-from counterpoise.cli.refusals import is_refusal
-
-COMMANDS = (
-    run,
-    diagnose,
-    weigh,
-    fit,
-    predict,
-    evaluate,
-    report,
-    compare,
-    demo,
-    doctor,
-)
 
 _EXAMPLE = """\
 the main job, from two tables to a verdict:
@@ -57,31 +31,15 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     try:
         code: int = given.run(given.complete(given))
-    except KeyboardInterrupt:
-        return _ended(INTERRUPTED, MEANINGS[INTERRUPTED], given)
-    except Stop as error:
-        return _ended(error.code, error, given)
     except BrokenPipeError:
         # Nobody reads any more: what is left to say is not said to stderr either.
         sys.stdout = None
         return WRONG_USE
-    except ImportError as error:
-        return _ended(WRONG_USE, error, given)
-    except OSError as error:
-        return _ended(WRONG_USE, error, given)
-    except MemoryError as error:
-        return _ended(WRONG_USE, f"not enough memory {error}", given)
-    except (ValueError, TypeError) as error:
-        from counterpoise.validation import NoOverlapError
-
-        if isinstance(error, NoOverlapError):
-            told = str(error).replace("force=True", "--despite-no-overlap")
-            return _ended(NO_OVERLAP, told, given)
-        if is_refusal(error):
-            return _ended(BAD_DATA, error, given)
-        return _faulty(error, given)
-    except Exception as error:
-        return _faulty(error, given)
+    except (Exception, KeyboardInterrupt) as error:
+        if given.traceback:
+            traceback.print_exc()
+        code = code_of(error)
+        print(f"counterpoise: {one_line(_told(error, code))}", file=sys.stderr)
     return code
 
 
@@ -103,16 +61,18 @@ def _parser() -> Parser:
     return parser
 
 
-def _faulty(error: Exception, given: argparse.Namespace) -> int:
-    told = f"a fault of counterpoise, {type(error).__name__}: {error}"
-    return _ended(FAULT, f"{told} (--traceback shows where)", given)
-
-
-def _ended(code: int, why: object, given: argparse.Namespace) -> int:
-    if given.traceback:
-        traceback.print_exc()
-    print(f"counterpoise: {one_line(why)}", file=sys.stderr)
-    return code
+def _told(error: BaseException, code: int) -> str:
+    """Return what ended the command, in the words of the command line."""
+    if code == INTERRUPTED:
+        return MEANINGS[INTERRUPTED]
+    if code == NO_OVERLAP:
+        return str(error).replace("force=True", "--despite-no-overlap")
+    if code == FAULT:
+        name = type(error).__name__
+        return f"a fault of counterpoise, {name}: {error} (--traceback shows where)"
+    if isinstance(error, MemoryError):
+        return f"not enough memory {error}"
+    return str(error)
 
 
 if __name__ == "__main__":

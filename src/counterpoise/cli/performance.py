@@ -4,8 +4,8 @@ from argparse import Namespace
 from typing import Any
 
 from counterpoise.cli.exits import WrongUse
-from counterpoise.cli.labels import CLASSIFICATION
-from counterpoise.cli.pair import Pair
+from counterpoise.cli.reading.labels import CLASSIFICATION
+from counterpoise.cli.reading.pair import Pair
 
 # How names of scikit-learn's scorers of numbers end, and how those of classes begin.
 _OF_NUMBERS = (
@@ -95,7 +95,7 @@ def estimate(model: Any, pair: Pair, options: Namespace, *, cv: Any = None) -> A
         model,
         pair.X,
         pair.y,
-        (pair.X_target,),
+        pair.samples,
         metrics=None if options.metric is None else [options.metric],
         level=options.level,
         weighter="model" if weighed else "auto",

@@ -1,24 +1,25 @@
 """What is being done, and for how long: bars on a terminal, lines elsewhere."""
 
-import logging
 import sys
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO
 
 from counterpoise.cli.exits import one_line
 from counterpoise.cli.notices import Notice
+from counterpoise.engine.progress import heard_by
+from counterpoise.report.wording import for_a_person
 
 
-class Progress:
+class Steps:
     """Steps, one after the other, with their times.
 
     Parameters
     ----------
-    total : int
-        How many steps there will be, about.
+    plan : sequence of str
+        The steps that there will be.
     quiet : bool
         Whether nothing is said.
     stream : text file or None
@@ -31,7 +32,7 @@ class Progress:
     """
 
     def __init__(
-        self, total: int, *, quiet: bool = False, stream: TextIO | None = None
+        self, plan: Sequence[str], *, quiet: bool = False, stream: TextIO | None = None
     ) -> None:
         self.seconds: dict[str, float] = {}
         self.cpu_seconds: dict[str, float] = {}
@@ -40,15 +41,16 @@ class Progress:
         self._step: str | None = None
         self._since = self._cpu_since = 0.0
         self._said: dict[str, str] = {}
-        self._bar, self._task = self._rich(total)
+        self._bar, self._task = self._rich(len(plan))
 
-    def step(self, what: str) -> None:
+    def begin(self, what: str) -> None:
         """End the step before and begin another."""
         self.end()
         self._step, self._since = what, time.perf_counter()
         self._cpu_since = time.process_time()
         if self._bar is not None:
-            self._bar.update(self._task, description=what, refresh=True)
+            said = for_a_person(what)
+            self._bar.update(self._task, description=said, refresh=True)
 
     def end(self) -> None:
         """End the step that is going on, if one is."""
@@ -61,11 +63,13 @@ class Progress:
         if self._bar is not None:
             self._bar.advance(self._task)
         elif not self._quiet:
-            print(f"{self._step}: {passed:.1f} s", file=self._stream, flush=True)
+            said = f"{for_a_person(self._step)}: {passed:.1f} s"
+            print(said, file=self._stream, flush=True)
         self._step = None
 
     def notice(self, notice: str | Notice) -> None:
         """Say something that the user should know, once."""
+        is_ours = isinstance(notice, str)
         if isinstance(notice, str):
             notice = Notice(notice)
         text = one_line(notice.told)
@@ -74,10 +78,11 @@ class Progress:
         self._said[text] = one_line(notice.recorded)
         if self._quiet:
             return
+        said = f"note: {for_a_person(text) if is_ours else text}"
         if self._bar is not None:
-            self._bar.console.print(f"note: {text}", markup=False, highlight=False)
+            self._bar.console.print(said, markup=False, highlight=False)
         else:
-            print(f"note: {text}", file=self._stream, flush=True)
+            print(said, file=self._stream, flush=True)
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -119,41 +124,20 @@ class Progress:
 
 
 @contextmanager
-def followed(total: int, *, quiet: bool = False) -> Iterator[Progress]:
-    """Show the steps of what runs inside, also those that the library logs.
+def followed(plan: Sequence[str], *, quiet: bool = False) -> Iterator[Steps]:
+    """Show the steps of what runs inside, also those that the library announces.
 
     The library's warnings become notices.
     """
-    progress = Progress(total, quiet=quiet)
-    logger, handler = logging.getLogger("counterpoise"), _Steps(progress)
-    level, passed_on = logger.level, logger.propagate
-    logger.addHandler(handler)
-    logger.setLevel(logging.INFO)
-    logger.propagate = False
+    steps = Steps(plan, quiet=quiet)
     shown = warnings.showwarning
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), heard_by(steps.begin):
             # What numpy and scikit-learn say to programmers means nothing here.
             warnings.simplefilter("ignore")
             warnings.simplefilter("always", UserWarning)
-            warnings.showwarning = lambda message, *_, **__: progress.notice(
-                str(message)
-            )
-            yield progress
+            warnings.showwarning = lambda message, *_, **__: steps.notice(str(message))
+            yield steps
     finally:
         warnings.showwarning = shown
-        logger.removeHandler(handler)
-        logger.setLevel(level)
-        logger.propagate = passed_on
-        progress.stop()
-
-
-class _Steps(logging.Handler):
-    """Takes what the library logs for steps."""
-
-    def __init__(self, progress: Progress) -> None:
-        super().__init__(logging.INFO)
-        self._progress = progress
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self._progress.step(record.getMessage())
+        steps.stop()

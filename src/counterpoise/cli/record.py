@@ -9,8 +9,9 @@ import numpy as np
 
 from counterpoise.cli.fail_if import SHORT_NAMES
 from counterpoise.cli.options import OPTIONS
-from counterpoise.cli.pair import Pair
-from counterpoise.cli.tables import Table
+from counterpoise.cli.reading.files import TableFile
+from counterpoise.cli.reading.pair import Pair
+from counterpoise.cli.writing import TABLE_ENDINGS
 from counterpoise.report.record import Record
 
 # Where files are, and what is shown, does not change what is found.
@@ -31,7 +32,6 @@ _NOT_RECORDED = (
 
 # What is shown, and how, is asked for anew.
 _NOT_REPEATED = ("json", "text", "config", "force", "quiet")
-_TABLES = (".csv", ".parquet")
 
 
 def data_of(pair: Pair) -> dict[str, Any]:
@@ -40,14 +40,19 @@ def data_of(pair: Pair) -> dict[str, Any]:
         {
             "name": name,
             "kind": kind,
-            "missing_source": float(pair.X[name].isna().mean()),
-            "missing_target": float(pair.X_target[name].isna().mean()),
+            "missing_source": float(source.missing.mean()),
+            "missing_target": float(target.missing.mean()),
         }
-        for name, kind in pair.kinds.items()
+        for (name, kind), source, target in zip(
+            pair.kinds.items(),
+            pair.table.columns,
+            pair.table_target.columns,
+            strict=True,
+        )
     ]
     found: dict[str, Any] = {
-        "source": {**_file(pair.source), "rows": len(pair.X)},
-        "target": {**_file(pair.target), "rows": len(pair.X_target)},
+        "source": {**_file(pair.source), "rows": len(pair.table)},
+        "target": {**_file(pair.target), "rows": len(pair.table_target)},
         "columns": columns,
         "task": pair.task,
     }
@@ -95,7 +100,7 @@ def command_line(options: Namespace) -> list[str]:
             continue
         if name == "out":
             suffix = Path(value).suffix
-            value = f"again{suffix if suffix in _TABLES else ''}"
+            value = f"again{suffix if suffix in TABLE_ENDINGS else ''}"
         elif option.kind == "path":
             value = Path(value).name
         elif option.kind == "names":
@@ -127,5 +132,5 @@ def is_proved(record: Record) -> bool:
     return bool(record.at("weights.certificate.holds", True))
 
 
-def _file(table: Table) -> dict[str, Any]:
+def _file(table: TableFile) -> dict[str, Any]:
     return {"file": table.path.name, "sha256": table.sha256}

@@ -8,7 +8,7 @@ from typing import Any, TextIO
 
 from counterpoise.cli.exits import one_line
 
-_WIDTH = 88
+_TERMINAL_WIDTH = 88
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def _wrapped(line: str) -> str:
     # A path or a long name stays whole, to be copied.
     return textwrap.fill(
         line,
-        _WIDTH,
+        _TERMINAL_WIDTH,
         initial_indent="  ",
         subsequent_indent="  ",
         break_long_words=False,

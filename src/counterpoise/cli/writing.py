@@ -16,7 +16,7 @@ from counterpoise.cli.exits import WrongUse, listed
 # What `--json` calls the standard output.
 STDOUT = "-"
 # Endings of tables that can be written.
-TABLES = (".csv", ".parquet")
+TABLE_ENDINGS = (".csv", ".parquet")
 
 # Writes one file at the path that it is given.
 Write = Callable[[Path], object]
@@ -61,8 +61,8 @@ def check_file(path: Path, *, force: bool, option: str = "--out") -> None:
 
 def check_table(path: Path, *, force: bool) -> None:
     """Refuse a table that cannot be written, or that has an ending of no table."""
-    if path.suffix.lower() not in TABLES:
-        raise WrongUse(f"--out {path} must end in {' or '.join(TABLES)}")
+    if path.suffix.lower() not in TABLE_ENDINGS:
+        raise WrongUse(f"--out {path} must end in {' or '.join(TABLE_ENDINGS)}")
     check_file(path, force=force)
 
 

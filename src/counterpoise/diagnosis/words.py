@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 # Features that are printed; the others are counted.
 SHOWN = 20
 # What is worth a word: an effect, a p-value, a share of rows, a distance.
-_WORTH_A_WORD, _SIGNIFICANT, _MANY, _SEPARATES = 0.1, 0.01, 0.01, 0.99
+_WORTH_A_WORD, _SIGNIFICANT, _MANY, SEPARATES = 0.1, 0.01, 0.01, 0.99
 _LONGEST_NAME, _WIDTH = 30, 88
 # Shares: of the discrepancy, as good as all of it; of a direction, worth naming.
-_NEARLY_ALL, _PART_OF_IT = 0.95, 0.2
+NEARLY_ALL, _PART_OF_IT = 0.95, 0.2
 
 _HEADER = ("feature", "effect", "SMD", "distance", "p (Holm)", "missing", "new")
 
@@ -176,7 +176,7 @@ def _columns(found: "Diagnosis") -> list[str]:
     if new:
         names = ", ".join(f"{_quoted(f)} ({_percent(f.new_share)})" for f in new[:3])
         said.append(f"Target rows with categories that the source has not: {names}.")
-    apart = [f for f in by_size if max(f.ks or 0, f.total_variation or 0) > _SEPARATES]
+    apart = [f for f in by_size if max(f.ks or 0, f.total_variation or 0) > SEPARATES]
     if found.verdict == NO_OVERLAP and apart:
         names = ", ".join(_quoted(feature) for feature in apart[:3])
         said.append(
@@ -196,7 +196,7 @@ def _matched(found: "Diagnosis") -> list[str]:
         f"Reweighting can remove {_percent(seen.removable)} of the discrepancy, the "
         "part of the shift that linear models see"
     )
-    if seen.removable >= _NEARLY_ALL or not seen.direction:
+    if seen.removable >= NEARLY_ALL or not seen.direction:
         return [f"{said}."]
     first, *others = seen.direction
     large = [first, *(one for one in others if one[1] >= _PART_OF_IT)][:3]

@@ -10,6 +10,7 @@ from sklearn.utils.metaestimators import available_if
 
 from counterpoise.evaluation.metrics import class_probabilities
 from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.validation import refusals_of_estimators
 
 _METHODS = ("predict", "predict_proba", "decision_function")
 
@@ -75,7 +76,9 @@ class Answers(BaseEstimator):
                 else getattr(model, method, None)
             )
             if ask is not None and hasattr(model, method):
-                said[method] = np.concatenate([np.asarray(ask(X)) for X in tables])
+                with refusals_of_estimators():
+                    told = [np.asarray(ask(X)) for X in tables]
+                said[method] = np.concatenate(told)
         kind = ClassifierAnswers if classifier else RegressorAnswers
         classes = getattr(model, "classes_", None) if classifier else None
         return kind(said, None if classes is None else np.asarray(classes))

@@ -28,22 +28,22 @@ CLIP_QUANTILE = 0.99
 SHARPER = 1.25
 # Factors of the quantile: for a known ratio, and more the fewer effective rows it
 # leaves.
-KNOWN, UNKNOWN = 1.1, 0.3
+REACH_WHERE_KEPT, REACH_WHERE_LOST = 1.1, 0.3
 # Estimates stay behind on their way from the source's mean, by so much at most.
-FURTHER = 0.5
+FURTHER_FROM_SOURCE = 0.5
 
 BOTH = "labelled and source"
-SAME = "p(y | x) is the same in both samples"
+UNCHANGED = "p(y | x) is the same in both samples"
 ASSUMPTIONS = {
     "source": "the target is distributed like the source",
-    "weighted": f"{SAME}, and the weights are the ratio of the densities",
-    "direct": f"{SAME}, and the model of the loss is right where the target lies",
-    "doubly_robust": f"{SAME}, and the weights or the model of the loss are right",
-    "confidence": f"{SAME}, and rows with equal probabilities of the model have labels "
-    "alike",
+    "weighted": f"{UNCHANGED}, and the weights are the ratio of the densities",
+    "direct": f"{UNCHANGED}, and the model of the loss is right where the target lies",
+    "doubly_robust": f"{UNCHANGED}, and the weights or the model of the loss are right",
+    "confidence": f"{UNCHANGED}, and rows with equal probabilities of the model have "
+    "labels alike",
     "labelled": "the labelled target rows are drawn from the target by chance",
     BOTH: "the labelled target rows are drawn from the target by chance, and, what "
-    f"they do not contradict, {SAME}",
+    f"they do not contradict, {UNCHANGED}",
 }
 
 
@@ -205,12 +205,12 @@ def mean_intervals(
     effective = effective_rows(share, groups)
     quantile = student_quantile(effective, level)
     kept = min(effective_rows(share) / effective_rows(counts), 1.0)
-    reach = (KNOWN + UNKNOWN * (1 - kept)) * quantile
+    reach = (REACH_WHERE_KEPT + REACH_WHERE_LOST * (1 - kept)) * quantile
     skew = skewness_of_mean(losses, share, groups) * (2 * quantile**2 + 1) / 6
     worth = rows_worth(losses, share, groups)
 
     def around(value: float, error: float, *others: float) -> Interval:
-        away = FURTHER * (1 - kept) * (value - source.value)
+        away = FURTHER_FROM_SOURCE * (1 - kept) * (value - source.value)
         found = Interval(
             value,
             min(value, *others) - error * (reach + max(-skew, 0.0)) + min(away, 0.0),

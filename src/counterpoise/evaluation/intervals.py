@@ -10,7 +10,7 @@ from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.effective_size import effective_sample_size
 
 # Rows that are worth fewer than this many make no narrower quantile than these would.
-_FEWEST_EFFECTIVE = 3.0
+_FEWEST_FOR_STUDENT = 3.0
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def student_interval(
 
 def student_quantile(effective_rows: float, level: float) -> float:
     """Return how many standard errors make an interval of the level."""
-    freedom = max(effective_rows, _FEWEST_EFFECTIVE) - 1
+    freedom = max(effective_rows, _FEWEST_FOR_STUDENT) - 1
     return float(stats.t.ppf(0.5 + level / 2, freedom))
 
 

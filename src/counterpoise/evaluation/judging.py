@@ -27,16 +27,17 @@ from counterpoise.evaluation.intervals import (
 )
 from counterpoise.evaluation.loss_model import fit_loss_model
 from counterpoise.evaluation.metrics import Metric
-from counterpoise.evaluation.performance import LabelCheck, MetricPerformance
+from counterpoise.evaluation.performance import (
+    LabelCheck,
+    MetricPerformance,
+    is_surprise,
+)
 from counterpoise.evaluation.resampled_estimates import (
     confidence_estimate,
     scored_estimate,
 )
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.validation import Matrix
-
-# A change of p(y | x) is said from this p-value on.
-_SURPRISE = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +147,7 @@ class Judge:
                     *model.labelled,
                     evidence.modelled_target,
                     self.level,
-                    None if check.p_value < _SURPRISE else means["doubly_robust"],
+                    None if check.contradicts else means["doubly_robust"],
                     evidence.spread_of_rest,
                 )
         else:
@@ -270,7 +271,7 @@ def label_check(
     verdict = (
         "p(y | x) has changed, or the target is not where the source is: go by the "
         "labelled rows"
-        if p_value < _SURPRISE
+        if is_surprise(p_value)
         else "no change of p(y | x) is seen"
     )
     return LabelCheck(

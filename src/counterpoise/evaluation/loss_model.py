@@ -11,12 +11,12 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.classifiers import BinnedColumns
 
-N_FOLDS = 4
+FOLDS_OF_LOSS_MODEL = 4
 # Fewer rows than this tell only their mean.
-FEWEST_ROWS = 40
+FEWEST_ROWS_TO_MODEL = 40
 FEWEST_ROWS_A_LEAF = 30
 # Of more rows than this each is asked of one model, and not of all.
-MOST_ROWS = 20_000
+ROWS_MODELLED = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +85,7 @@ def fit_loss_model(
         bins.transform(features_target),
     )
     fold = _folds(n, groups, seed)
-    if n < FEWEST_ROWS or fold.max() == 0:
+    if n < FEWEST_ROWS_TO_MODEL or fold.max() == 0:
         flat = _Constant(float(np.average(losses, weights=weights)))
         return LossModel(
             flat.predict(features), flat.predict(features_target), bins, [flat]
@@ -122,7 +122,7 @@ class _Constant:
 
 def _mean(models: Sequence[Any], features: Array) -> Array:
     with threadpool_limits(limits=1):
-        if len(features) <= MOST_ROWS:
+        if len(features) <= ROWS_MODELLED:
             return np.mean([model.predict(features) for model in models], axis=0)
         found = np.empty(len(features))
         for k, model in enumerate(models):
@@ -135,13 +135,13 @@ def _folds(n: int, groups: Indices | None, seed: int) -> Indices:
     """Return the fold of every row."""
     rng = np.random.default_rng(seed)
     if groups is None:
-        return rng.permutation(n) % N_FOLDS
+        return rng.permutation(n) % FOLDS_OF_LOSS_MODEL
     present, place = np.unique(groups, return_inverse=True)
-    return (rng.permutation(present.size) % N_FOLDS)[place]
+    return (rng.permutation(present.size) % FOLDS_OF_LOSS_MODEL)[place]
 
 
 def _some(features: Array, seed: int) -> Array:
-    if len(features) <= MOST_ROWS:
+    if len(features) <= ROWS_MODELLED:
         return features
     rng = np.random.default_rng(seed)
-    return features[np.sort(rng.choice(len(features), MOST_ROWS, replace=False))]
+    return features[np.sort(rng.choice(len(features), ROWS_MODELLED, replace=False))]

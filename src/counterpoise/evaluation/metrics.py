@@ -15,7 +15,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.multiclass import type_of_target
 
 from counterpoise.numerics.arrays import Array
-from counterpoise.validation import as_weights, check_choice
+from counterpoise.validation import as_weights, check_choice, refusals_of_estimators
 
 # No probability is taken for smaller than this: a row costs at most 13.8 nats.
 SMALLEST_PROBABILITY = 1e-6
@@ -98,9 +98,9 @@ class Metric:
                 float(np.average(rows, weights=as_weights(sample_weight, rows.size)))
             )
         assert self.scorer is not None
-        if sample_weight is None:
-            return self.sign * float(self.scorer(model, X, y))
-        return self.sign * float(self.scorer(model, X, y, sample_weight=sample_weight))
+        counts = {} if sample_weight is None else {"sample_weight": sample_weight}
+        with refusals_of_estimators():
+            return self.sign * float(self.scorer(model, X, y, **counts))
 
     def of_mean(self, mean: float) -> float:
         """Return the metric's value where the mean of `rows` is known."""

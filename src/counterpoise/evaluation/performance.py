@@ -16,6 +16,17 @@ ESTIMATES = (
 )
 
 
+# Which estimate is gone by: the first that is defined.
+LEADING = ("labelled", "doubly_robust", "weighted")
+# A change of p(y | x) is said from this p-value on.
+SURPRISING_P_VALUE = 0.05
+
+
+def is_surprise(p_value: float) -> bool:
+    """Return whether labelled target rows contradict an unchanged p(y | x)."""
+    return p_value < SURPRISING_P_VALUE
+
+
 @dataclass(frozen=True)
 class LabelCheck:
     """Whether labelled target rows are as the source rows say.
@@ -40,9 +51,14 @@ class LabelCheck:
     n_labelled: int
     words: str
 
+    @property
+    def contradicts(self) -> bool:
+        """Whether they say that p(y | x) has changed."""
+        return is_surprise(self.p_value)
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and words."""
-        return dict(vars(self))
+        return {**vars(self), "contradicts": self.contradicts}
 
 
 @dataclass(frozen=True)
@@ -79,7 +95,8 @@ class MetricPerformance:
         That of labelled target rows if there is one, which has the doubly robust in it
         unless they contradict it, else the doubly robust, else the weighted.
         """
-        return self.labelled or self.doubly_robust or self.weighted
+        found = (getattr(self, name) for name in LEADING)
+        return next((one for one in found if one is not None), None)
 
     def __str__(self) -> str:
         better = "higher" if self.higher_is_better else "lower"

@@ -9,10 +9,9 @@ from scipy.stats import norm
 from counterpoise.evaluation.answers import Answers
 from counterpoise.numerics.arrays import Array
 from counterpoise.samples.effective_size import effective_sample_size
+from counterpoise.tables.privacy import FEWEST_ROWS_TOLD
 
-_BINS = 10
-# Of fewer rows nothing is told.
-_FEWEST_ROWS = 5
+_N_BINS = 10
 
 
 def reliability_of(
@@ -58,16 +57,16 @@ def reliability(
     """
     order = np.argsort(predicted, kind="stable")
     p, y, w = predicted[order], came_true[order].astype(float), weights[order]
-    if w.sum() <= 0 or p.size < _FEWEST_ROWS:
+    if w.sum() <= 0 or p.size < FEWEST_ROWS_TOLD:
         return None
     w = w / w.sum()
-    place = np.minimum((np.cumsum(w) - w / 2) * _BINS, _BINS - 1).astype(int)
+    place = np.minimum((np.cumsum(w) - w / 2) * _N_BINS, _N_BINS - 1).astype(int)
     z = float(norm.ppf(0.5 + level / 2))
     bins, error = [], 0.0
-    for k in range(_BINS):
+    for k in range(_N_BINS):
         there = place == k
         mass = float(w[there].sum())
-        if np.count_nonzero(there) < _FEWEST_ROWS or mass <= 0:
+        if np.count_nonzero(there) < FEWEST_ROWS_TOLD or mass <= 0:
             continue
         share = w[there] / mass
         said, seen = float(share @ p[there]), float(share @ y[there])

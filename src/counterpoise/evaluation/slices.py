@@ -13,7 +13,7 @@ from counterpoise.tables.parts import Parts
 from counterpoise.tables.privacy import FEWEST_ROWS_TOLD
 
 # Of a slice that weighted source rows are worth less than this many, nothing is told.
-FEWEST_EFFECTIVE = 10.0
+WORTH_OF_A_SLICE = 10.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +68,7 @@ def loss_by_slice(
     return {
         "metric": metric.name,
         "level": level,
-        "fewest": FEWEST_EFFECTIVE,
+        "fewest": WORTH_OF_A_SLICE,
         "columns": [
             {
                 "name": column.name,
@@ -94,7 +94,7 @@ def _parts(
         groups = None if evidence.groups is None else evidence.groups[rows]
         worth = effective_rows(weights[rows], groups) if rows.size else 0.0
         estimate = None
-        few = min(rows.size, aims.size) < FEWEST_ROWS_TOLD or worth < FEWEST_EFFECTIVE
+        few = min(rows.size, aims.size) < FEWEST_ROWS_TOLD or worth < WORTH_OF_A_SLICE
         if not few:
             inside = mean_intervals(metric, evidence.take(rows, aims), level)
             one = as_estimate(metric, "doubly_robust", inside["doubly_robust"])

@@ -13,14 +13,14 @@ from sklearn.model_selection import (
 )
 
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.validation import check_integer
+from counterpoise.validation import check_integer, refusals_of_estimators
 
-N_FOLDS = 5
+USUAL_FOLDS = 5
 # Rows in the order of time err together in so many runs of neighbours.
-RUNS = 30
+RUNS_OF_NEIGHBORS = 30
 # Neighbouring rows are near-duplicates below this share of the squared distance of
 # rows drawn by chance: a first-order autocorrelation above 0.9.
-NEAR = 0.1
+NEAR_NEIGHBORS = 0.1
 _FEWEST_ROWS_TO_TELL = 50
 
 
@@ -66,9 +66,9 @@ def folds_of(
     if isinstance(cv, str):
         if groups is not None:
             raise ValueError('cv="blocks" cuts through groups: give one or the other')
-        splitter: Any = KFold(min(N_FOLDS, n))
+        splitter: Any = KFold(min(USUAL_FOLDS, n))
     elif cv is None or (isinstance(cv, int | np.integer) and not isinstance(cv, bool)):
-        n_folds = N_FOLDS if cv is None else int(cv)
+        n_folds = USUAL_FOLDS if cv is None else int(cv)
         check_integer("cv", n_folds, low=2)
         splitter = _by_chance(min(n_folds, n), y, groups, is_classifier, seed)
     elif hasattr(cv, "split") or isinstance(cv, Iterable):
@@ -77,10 +77,11 @@ def folds_of(
         raise TypeError(
             f'cv must be a number, "blocks", a splitter or pairs, got {cv!r}'
         )
-    return [
-        (np.asarray(kept), np.asarray(held_out))
-        for kept, held_out in splitter.split(seen, y, groups)
-    ]
+    with refusals_of_estimators():
+        return [
+            (np.asarray(kept), np.asarray(held_out))
+            for kept, held_out in splitter.split(seen, y, groups)
+        ]
 
 
 def folds_within(
@@ -116,7 +117,7 @@ def folds_within(
 def alike_rows(cv: Any, groups: Any, rows: Indices) -> Indices | None:
     """Return numbers of groups of rows that err together; None where each errs alone.
 
-    The user's groups; with ``cv="blocks"`` runs of neighbours, `RUNS` of them.
+    The user's groups; with ``cv="blocks"`` runs of neighbours, thirty of them.
 
     Examples
     --------
@@ -127,7 +128,7 @@ def alike_rows(cv: Any, groups: Any, rows: Indices) -> Indices | None:
         numbers: Indices = np.unique(np.asarray(groups)[rows], return_inverse=True)[1]
         return numbers
     if isinstance(cv, str):
-        return np.arange(rows.size) * min(RUNS, rows.size) // rows.size
+        return np.arange(rows.size) * min(RUNS_OF_NEIGHBORS, rows.size) // rows.size
     return None
 
 
@@ -155,7 +156,7 @@ def neighbors_alike(X: Array) -> bool:
     apart = scaled - scaled[np.random.default_rng(0).permutation(len(scaled))]
     near = np.median(np.einsum("ij,ij->i", *[np.diff(scaled, axis=0)] * 2))
     far = np.median(np.einsum("ij,ij->i", apart, apart))
-    return bool(near < NEAR * far)
+    return bool(near < NEAR_NEIGHBORS * far)
 
 
 def _by_chance(

@@ -1,6 +1,6 @@
 """What a person sees: the record, the page, figures and text."""
 
-from counterpoise.report.compare import Comparison, compare
+from counterpoise.report.comparison import Comparison, compare
 from counterpoise.report.figures import (
     plot_balance,
     plot_convergence,

@@ -4,6 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from counterpoise.adaptation.guard import FEW_EFFECTIVE_ROWS
+from counterpoise.evaluation.change_of_score import (
+    is_about_the_same,
+    is_within,
+    sureness_of_gain,
+)
 from counterpoise.report.metric_names import metric_in_words, source_rows
 from counterpoise.report.record import Record
 from counterpoise.report.wording import Sentence, count, figures, sentence, share
@@ -16,15 +22,6 @@ from counterpoise.samples.overlap import (
 )
 
 GOOD, CARE, STOP, PLAIN = "good", "care", "stop", "plain"
-# A gain of so many standard errors is clear, of so many likely.
-_CLEAR, _LIKELY = 2.0, 1.0
-# Effective rows below which a reader should be wary.
-_FEW = 50.0
-# Labelled rows contradict an estimate from this p-value on.
-_SURPRISE = 0.05
-# What "about the same" means, in shares of the score: a half width of the interval,
-# or a difference and a whole width.
-_NARROW_HALF, _CLOSE, _NARROW = 0.15, 0.1, 0.5
 
 
 @dataclass(frozen=True)
@@ -49,23 +46,16 @@ def answers_of(record: Record) -> tuple[Answer, ...]:
     return tuple(answer for answer in found if answer is not None)
 
 
-def is_within(headline: Mapping[str, Any]) -> bool:
+def stays_within(headline: Mapping[str, Any]) -> bool:
     """Return whether the source's score lies in the interval of the target's."""
     low, high = headline.get("low"), headline.get("high")
-    return low is not None and low <= headline["source"] <= high
+    return is_within(headline["source"], low, high)
 
 
-def is_about_the_same(headline: Mapping[str, Any]) -> bool:
+def stays_about_the_same(headline: Mapping[str, Any]) -> bool:
     """Return whether the target's score is the source's, and well enough known."""
-    if not is_within(headline):
-        return False
-    width = headline["high"] - headline["low"]
-    unit = abs(headline["source"])
-    is_close = abs(headline["value"] - headline["source"]) < _CLOSE * unit
-    return bool(
-        width <= 2 * _NARROW_HALF * unit
-        or (is_close and width < _NARROW * abs(headline["value"]))
-    )
+    low, high = headline.get("low"), headline.get("high")
+    return is_about_the_same(headline["source"], headline["value"], low, high)
 
 
 def has_labels(record: Record) -> bool:
@@ -79,7 +69,7 @@ def is_contradicted(record: Record) -> bool:
     metric = record.at("headline.metric")
     metrics = record.at("performance.metrics", {})
     check = (metrics.get(metric) or {}).get("check")
-    return check is not None and check["p_value"] < _SURPRISE
+    return check is not None and bool(check["contradicts"])
 
 
 def _shift_answer(record: Record) -> Answer | None:
@@ -172,12 +162,11 @@ def _weights_answer(record: Record) -> Answer | None:
 def _guard_sure(record: Record) -> Sentence:
     guard = record["guard"]
     rows = count(guard["effective_rows"], "guard.effective_rows")
-    if guard["effective_rows"] < _FEW:
+    if guard["effective_rows"] < FEW_EFFECTIVE_ROWS:
         return sentence("How sure: not very; it rests on {} effective rows.", rows)
     if guard["chosen"] == 0 or not guard["gain_error"]:
         return sentence("How sure: judged on rows worth {} equal ones.", rows)
-    times = guard["gain"] / guard["gain_error"]
-    word = "clear" if times >= _CLEAR else "likely" if times >= _LIKELY else "weak"
+    word = sureness_of_gain(guard["gain"], guard["gain_error"])
     return sentence(
         "How sure: {}; the gain is {} give or take {}.",
         word,
@@ -196,9 +185,9 @@ def _score_answer(record: Record) -> Answer | None:
         worse = headline["value"] > headline["source"]
     low, high = headline.get("low"), headline.get("high")
     short, tone = ("Worse", CARE) if worse else ("Better", GOOD)
-    if is_about_the_same(headline):
+    if stays_about_the_same(headline):
         short, tone = "About the same", GOOD
-    elif is_within(headline):
+    elif stays_within(headline):
         between = f"{figures(low)} and {figures(high)}"
         short, tone = f"Cannot be told well: somewhere between {between}", CARE
     rows = source_rows(record)

@@ -19,12 +19,7 @@ from counterpoise.report.wording import (
 from counterpoise.tables.privacy import FEWEST_ROWS_TOLD
 
 # Lines of a long table.
-LISTED = 50
-
-
-def data_card(record: Record) -> list[TitledTable | None]:
-    """Return the tables of samples, classes and columns."""
-    return [_samples(record), _classes(record), _columns(record)]
+LINES_OF_A_CARD = 50
 
 
 def seed_of(record: Record) -> Any:
@@ -33,7 +28,8 @@ def seed_of(record: Record) -> Any:
     return record.at("reproduce.parameters.random_state") if seed is None else seed
 
 
-def _samples(record: Record) -> TitledTable | None:
+def samples_table(record: Record) -> TitledTable | None:
+    """Return the table of both samples, their files and sizes."""
     data = record.at("data")
     if not data:
         return None
@@ -92,7 +88,8 @@ def _about(record: Record) -> Sentence:
     return joined(told)
 
 
-def _classes(record: Record) -> TitledTable | None:
+def classes_table(record: Record) -> TitledTable | None:
+    """Return the table of the classes."""
     classes = record.at("data.classes")
     if not classes:
         return None
@@ -100,7 +97,8 @@ def _classes(record: Record) -> TitledTable | None:
     rare = len(classes) - len(common) + int(record.at("data.rare_classes", 0))
     note = f"{rare} classes of fewer than {FEWEST_ROWS_TOLD} rows are not named."
     rows = tuple(
-        (Name(str(one["class"])), count(one["rows"])) for one in common[:LISTED]
+        (Name(str(one["class"])), count(one["rows"]))
+        for one in common[:LINES_OF_A_CARD]
     )
     return TitledTable(
         "classes",
@@ -111,7 +109,8 @@ def _classes(record: Record) -> TitledTable | None:
     )
 
 
-def _columns(record: Record) -> TitledTable | None:
+def columns_table(record: Record) -> TitledTable | None:
+    """Return the table of the columns and their gaps."""
     columns = record.at("data.columns")
     if not columns:
         return None
@@ -124,11 +123,11 @@ def _columns(record: Record) -> TitledTable | None:
                 for key in ("missing_source", "missing_target")
             ),
         )
-        for one in columns[:LISTED]
+        for one in columns[:LINES_OF_A_CARD]
     )
     note = ""
-    if len(columns) > LISTED:
-        note = f"The first {LISTED} of {len(columns):,} columns."
+    if len(columns) > LINES_OF_A_CARD:
+        note = f"The first {LINES_OF_A_CARD} of {len(columns):,} columns."
     header = ("column", "holds", "missing in training", "missing in new")
     return TitledTable(
         "columns",

@@ -1,87 +1,16 @@
 """One HTML page from a record alone: no script, nothing from elsewhere."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from counterpoise.report import figures
-from counterpoise.report.figures.drawing import DataTable, Drawing
+from counterpoise.report.chapters import CHAPTERS
+from counterpoise.report.figures.drawing import DataTable
 from counterpoise.report.record import Record
-from counterpoise.report.tables import data_tables
 from counterpoise.report.text import record_text
 from counterpoise.report.verdict import verdict_of
 from counterpoise.report.wording import Command, Link, Name, Number
-
-_Draw = Callable[[Record], Drawing | None]
-
-
-@dataclass(frozen=True)
-class _Chapter:
-    name: str
-    title: str
-    about: str
-    drawings: tuple[_Draw, ...] = ()
-
-
-_CHAPTERS = (
-    _Chapter(
-        "shift",
-        "What has shifted",
-        "A shift is a difference between the rows a model was trained on and those it "
-        "will meet.",
-        (figures.roc_drawing, figures.spectrum_drawing),
-    ),
-    _Chapter(
-        "cover",
-        "What is covered",
-        "A model can only be trusted where it has seen rows like those it is asked "
-        "about.",
-        (figures.overlap_drawing,),
-    ),
-    _Chapter(
-        "weights",
-        "The weights",
-        "Weighting lets training rows that resemble the new data count more, so that "
-        "the training data stand in for the new.",
-        (
-            figures.weights_drawing,
-            figures.balance_drawing,
-            figures.clipping_drawing,
-            figures.worst_columns_drawing,
-        ),
-    ),
-    _Chapter(
-        "choice",
-        "What was tried and proved",
-        "Nothing here is taken on trust: what was chosen was judged on held-out rows, "
-        "and what was computed comes with a proof.",
-        (
-            figures.validation_drawing,
-            figures.path_drawing,
-            figures.convergence_drawing,
-        ),
-    ),
-    _Chapter(
-        "model",
-        "The model on the new data",
-        "Estimates of a score that could only be measured with labels of the new data.",
-        (
-            figures.performance_drawing,
-            figures.calibration_drawing,
-            figures.slices_drawing,
-        ),
-    ),
-    _Chapter(
-        "guarantees",
-        "What is promised",
-        "What each result rests on, and what would break it.",
-    ),
-    _Chapter("data", "The data", "What went in: counts only, never a row."),
-    _Chapter(
-        "reproduce", "Make it again", "The same input and seed give the same page."
-    ),
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,11 +64,9 @@ def render(
     (0, 'The new data differ from the training data, but are covered.')
     """
     record = record if isinstance(record, Record) else Record.from_dict(record)
-    tables = data_tables(record, record_file)
     chapters = []
-    for chapter in _CHAPTERS:
-        drawn = [one for draw in chapter.drawings if (one := draw(record)) is not None]
-        own = tables.get(chapter.name, ())
+    for chapter in CHAPTERS:
+        drawn, own = chapter.drawn(record), chapter.tables_of(record, record_file)
         if drawn or own:
             spans = [len(one.pictures) > 1 for one in drawn]
             wide = _filled_rows([*spans, *(one.wide for one in own)])

@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from counterpoise.report.data_card import LISTED, seed_of
+from counterpoise.report.data_card import LINES_OF_A_CARD, seed_of
 from counterpoise.report.figures.drawing import DataTable
 from counterpoise.report.record import Record
 from counterpoise.report.titled_table import TitledTable
@@ -14,16 +14,13 @@ from counterpoise.report.wording import (
     Command,
     Link,
     Name,
+    for_a_person,
     sentence,
 )
 
 
-def reproduction(record: Record, record_file: str | None) -> list[TitledTable | None]:
-    """Return the tables of the last chapter."""
-    return [_again(record, record_file), _made(record), _notices(record)]
-
-
-def _again(record: Record, record_file: str | None) -> TitledTable | None:
+def again_table(record: Record, record_file: str | None) -> TitledTable | None:
+    """Return the table of how to make it again."""
     found = record.at("reproduce", {})
     rows: list[tuple[Cell, ...]] = []
     if found.get("command_line"):
@@ -70,7 +67,8 @@ def _again(record: Record, record_file: str | None) -> TitledTable | None:
     )
 
 
-def _made(record: Record) -> TitledTable | None:
+def made_table(record: Record) -> TitledTable | None:
+    """Return the table of what made it."""
     found = record.at("reproduce", {})
     rows: list[tuple[Cell, ...]] = [
         (Name(str(key)), Name(_said(value)))
@@ -89,11 +87,13 @@ def _made(record: Record) -> TitledTable | None:
     )
 
 
-def _notices(record: Record) -> TitledTable | None:
+def notices_table(record: Record) -> TitledTable | None:
+    """Return the table of what the user was told on the way."""
     notices = [*(record.at("notices") or []), *(record.at("conditions") or [])]
     if not notices:
         return None
-    rows = tuple((Name(str(one), LONGEST_PROSE),) for one in notices[:LISTED])
+    told = [for_a_person(str(one)) for one in notices[:LINES_OF_A_CARD]]
+    rows = tuple((Name(one, LONGEST_PROSE),) for one in told)
     return TitledTable(
         "notices", "Notices", (), DataTable(("while it was made",), rows)
     )

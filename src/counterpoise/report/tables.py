@@ -2,13 +2,12 @@
 
 from typing import Any
 
-from counterpoise.report.data_card import data_card
+from counterpoise.evaluation.performance import SURPRISING_P_VALUE
 from counterpoise.report.figures.drawing import DataTable
-from counterpoise.report.figures.performance import ESTIMATES
+from counterpoise.report.figures.performance import ESTIMATE_NAMES
 from counterpoise.report.metric_names import metric_in_words
 from counterpoise.report.parts import unbroken, value_in_words
 from counterpoise.report.record import Record
-from counterpoise.report.reproduction import reproduction
 from counterpoise.report.titled_table import TitledTable
 from counterpoise.report.wording import (
     LONGEST_PROSE,
@@ -22,45 +21,21 @@ from counterpoise.report.wording import (
 )
 
 # Features in the table, those that moved most.
-LISTED = 50
+FEATURES_LISTED = 50
 
 
-def data_tables(
-    record: Record, record_file: str | None = None
-) -> dict[str, tuple[TitledTable, ...]]:
-    """Return the tables of every chapter.
-
-    Parameters
-    ----------
-    record : Record
-    record_file : str or None
-        Its file beside the page, to link to.
-    """
-    found = {
-        "shift": [_features(record), _dropped(record)],
-        "cover": [_thin_rows(record)],
-        "model": [_covered_part(record), _label_check(record), _sets(record)],
-        "guarantees": [_guarantees(record)],
-        "data": data_card(record),
-        "reproduce": reproduction(record, record_file),
-    }
-    return {
-        chapter: tuple(table for table in tables if table is not None)
-        for chapter, tables in found.items()
-    }
-
-
-def _features(record: Record) -> TitledTable | None:
+def features_table(record: Record) -> TitledTable | None:
+    """Return the table of how far each column has moved."""
     features = record.at("shift.features")
     if not features:
         return None
     order = sorted(
         range(len(features)), key=lambda k: -(features[k].get("effect") or 0.0)
     )
-    rows = tuple(_feature(features[k]) for k in order[:LISTED])
+    rows = tuple(_feature(features[k]) for k in order[:FEATURES_LISTED])
     note = ""
-    if len(features) > LISTED:
-        note = f"The {LISTED} columns of {len(features):,} that moved most."
+    if len(features) > FEATURES_LISTED:
+        note = f"The {FEATURES_LISTED} columns of {len(features):,} that moved most."
     header, rows = _without_empty(
         ("column", "effect", "mean", "distance", "chance", "missing", "new values"),
         rows,
@@ -76,6 +51,7 @@ def _features(record: Record) -> TitledTable | None:
             "corrected for the number of columns (Holm)."
         ),
         DataTable(header, rows, note),
+        in_text=True,
     )
 
 
@@ -109,7 +85,8 @@ def _without_empty(
     )
 
 
-def _dropped(record: Record) -> TitledTable | None:
+def dropped_table(record: Record) -> TitledTable | None:
+    """Return the table of the columns that could not be compared."""
     dropped = record.at("shift.dropped")
     if not dropped:
         return None
@@ -124,7 +101,8 @@ def _dropped(record: Record) -> TitledTable | None:
     )
 
 
-def _thin_rows(record: Record) -> TitledTable | None:
+def thin_rows_table(record: Record) -> TitledTable | None:
+    """Return the table of what sets thinly covered rows apart."""
     thin = record.at("shift.thin_rows")
     if not thin or not thin.get("n_rows"):
         return None
@@ -143,6 +121,7 @@ def _thin_rows(record: Record) -> TitledTable | None:
         "Who is thinly covered",
         about,
         DataTable(("column", "these rows", "training rows"), rows, note),
+        in_text=True,
     )
 
 
@@ -175,19 +154,20 @@ def _range(one: dict[str, Any], *keys: str) -> str:
     return ", ".join(said) or "-"
 
 
-def _covered_part(record: Record) -> TitledTable | None:
+def covered_part_table(record: Record) -> TitledTable | None:
+    """Return the table of the estimates for the covered part."""
     covered = record.at("performance.covered")
     if not covered or not covered.get("metrics") or covered.get("share") == 1.0:
         return None
     rows = tuple(
         (
-            f"{metric_in_words(metric).name}, {ESTIMATES[kind]}",
+            f"{metric_in_words(metric).name}, {ESTIMATE_NAMES[kind]}",
             figures(one[kind]["value"], digits=4),
             _optional(one[kind].get("low"), figures),
             _optional(one[kind].get("high"), figures),
         )
         for metric, one in covered["metrics"].items()
-        for kind in ESTIMATES
+        for kind in ESTIMATE_NAMES
         if one.get(kind) and one[kind].get("value") is not None
     )
     return TitledTable(
@@ -198,10 +178,12 @@ def _covered_part(record: Record) -> TitledTable | None:
             share(covered["share"], "performance.covered.share"),
         ),
         DataTable(("estimate", "value", "low", "high"), rows),
+        in_text=True,
     )
 
 
-def _label_check(record: Record) -> TitledTable | None:
+def label_check_table(record: Record) -> TitledTable | None:
+    """Return the table of what labelled new rows say."""
     metrics = record.at("performance.metrics", {})
     rows = tuple(
         (
@@ -222,14 +204,15 @@ def _label_check(record: Record) -> TitledTable | None:
         "What labelled new rows say",
         sentence(
             "Whether a row still means the same label can only be seen from labels. A "
-            "small chance (below 0.05) says that it does not: then the estimates above "
-            "mislead."
+            f"small chance (below {SURPRISING_P_VALUE:g}) says that it does not: then "
+            "the estimates above mislead."
         ),
         DataTable(header, rows),
     )
 
 
-def _sets(record: Record) -> TitledTable | None:
+def sets_table(record: Record) -> TitledTable | None:
+    """Return the table of how large sets and intervals are."""
     sets = record.at("performance.sets")
     if not sets:
         return None
@@ -281,7 +264,8 @@ def _sets(record: Record) -> TitledTable | None:
     )
 
 
-def _guarantees(record: Record) -> TitledTable | None:
+def guarantees_table(record: Record) -> TitledTable | None:
+    """Return the table of what is promised, and on what it rests."""
     promises = record.at("guarantees")
     if not promises:
         return None

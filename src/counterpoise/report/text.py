@@ -3,17 +3,16 @@
 import textwrap
 from collections.abc import Iterable, Iterator
 
+from counterpoise.report.chapters import text_tables
 from counterpoise.report.figures.drawing import DataTable
 from counterpoise.report.record import Record
-from counterpoise.report.tables import data_tables
 from counterpoise.report.titled_table import TitledTable
 from counterpoise.report.verdict import verdict_of
 from counterpoise.report.wording import HYPHEN, NARROW, Cell, told
 
-_WIDTH = 80
+TEXT_WIDTH = 80
 # Lines of a table, and characters of a cell.
-_LINES, _CELL = 10, 28
-_TABLES = ("features", "thin", "covered")
+_TEXT_LINES, _TEXT_CELL = 10, 28
 
 
 def record_text(record: Record) -> str:
@@ -48,7 +47,7 @@ def _cut(cell: Cell, longest: int) -> str:
 def _lines(record: Record) -> Iterator[str]:
     verdict = verdict_of(record)
     yield verdict.title
-    yield "=" * min(len(verdict.title), _WIDTH)
+    yield "=" * min(len(verdict.title), TEXT_WIDTH)
     if verdict.lead:
         yield _filled(told(verdict.lead))
     yield ""
@@ -66,17 +65,15 @@ def _lines(record: Record) -> Iterator[str]:
         yield "What to do next"
         for k, step in enumerate(verdict.steps, start=1):
             yield _filled(told(step), "     ", f"  {k}. ")
-    for tables in data_tables(record).values():
-        for table in tables:
-            if table.name in _TABLES:
-                yield from _table(table)
+    for table in text_tables(record):
+        yield from _table(table)
 
 
 def _table(table: TitledTable) -> Iterator[str]:
     yield ""
     yield table.title
     if table.data.rows:
-        yield from text_table(table.data, _CELL, _LINES)
+        yield from text_table(table.data, _TEXT_CELL, _TEXT_LINES)
     elif table.data.note:
         yield _filled(table.data.note, "  ")
 
@@ -84,7 +81,7 @@ def _table(table: TitledTable) -> Iterator[str]:
 def _filled(text: str, indent: str = "", first: str | None = None) -> str:
     return textwrap.fill(
         text,
-        _WIDTH,
+        TEXT_WIDTH,
         initial_indent=indent if first is None else first,
         subsequent_indent=indent,
         break_long_words=False,

@@ -21,6 +21,8 @@ class TitledTable:
         Whether it is shown on demand alone.
     wide : bool
         Whether it takes a row of the page by itself.
+    in_text : bool
+        Whether the report as plain text has it too.
     """
 
     name: str
@@ -29,3 +31,4 @@ class TitledTable:
     data: DataTable
     folded: bool = False
     wide: bool = False
+    in_text: bool = False

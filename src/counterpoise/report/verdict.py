@@ -3,6 +3,7 @@
 import shlex
 from dataclasses import dataclass
 
+from counterpoise.diagnosis.words import SEPARATES
 from counterpoise.report.answers import (
     CARE,
     GOOD,
@@ -11,9 +12,9 @@ from counterpoise.report.answers import (
     Answer,
     answers_of,
     has_labels,
-    is_about_the_same,
     is_contradicted,
-    is_within,
+    stays_about_the_same,
+    stays_within,
 )
 from counterpoise.report.key_numbers import KeyNumber, key_numbers_of
 from counterpoise.report.metric_names import metric_in_words, source_rows
@@ -213,7 +214,7 @@ def _plan(record: Record) -> tuple[Sentence, ...]:
     rows = "the training data" if rows == "training data" else rows
     value = figures(headline["value"], "headline.value")
     source = figures(headline["source"], "headline.source")
-    if is_within(headline) and not is_about_the_same(headline):
+    if stays_within(headline) and not stays_about_the_same(headline):
         return (
             sentence(
                 f"Plan for any {{}} between {{}} and {{}}: too little is known to say "
@@ -226,7 +227,7 @@ def _plan(record: Record) -> tuple[Sentence, ...]:
         )
     told = (
         f"; that is within the margin of the {{}} of {rows}."
-        if is_within(headline)
+        if stays_within(headline)
         else f", not with the {{}} of {rows}."
     )
     return (sentence(f"Plan with an expected {{}} of {{}}{told}", name, value, source),)
@@ -238,7 +239,7 @@ def _separating(record: Record) -> tuple[Sentence, ...]:
     found = [
         str(one["name"])
         for one in sorted(features, key=lambda one: -(one.get("effect") or 0.0))
-        if max(one.get("ks") or 0.0, one.get("total_variation") or 0.0) > 0.99
+        if max(one.get("ks") or 0.0, one.get("total_variation") or 0.0) > SEPARATES
     ][:_NAMED]
     if not found:
         return ()

@@ -16,6 +16,19 @@ LONGEST_COMMAND = 4_000
 NARROW = "\N{NO-BREAK SPACE}"
 # And so do the parts of a date.
 HYPHEN = "\N{NON-BREAKING HYPHEN}"
+# Records and the API speak of source and target; a person's screen of training and new
+# data, which are plural.
+_OF_THE_SCREEN = (
+    (re.compile(r"(\d+) source and (\d+) target rows"), r"\1 training and \2 new rows"),
+    (re.compile(r"\bthe target is\b"), "the new data are"),
+    (re.compile(r"\bthe source is\b"), "the training data are"),
+    (re.compile(r"\bthe target lies\b"), "the new data lie"),
+    (re.compile(r"\bthe source says\b"), "the training data say"),
+    (re.compile(r"\btarget rows\b"), "new rows"),
+    (re.compile(r"\bsource rows\b"), "training rows"),
+    (re.compile(r"\bthe target\b"), "the new data"),
+    (re.compile(r"\bthe source\b"), "the training data"),
+)
 _PERCENT = re.compile(r"(?<=\d) (?=%)")
 
 
@@ -106,6 +119,24 @@ def sentence(template: str, *parts: Any) -> Sentence:
 def told(words: Sequence[Part]) -> str:
     """Return a sentence as plain text."""
     return "".join(str(part) for part in words)
+
+
+def for_a_person(words: str) -> str:
+    """Return words of a record in the vocabulary of the screen.
+
+    Examples
+    --------
+    >>> for_a_person("the target is distributed like the source")
+    'the new data are distributed like the training data'
+    >>> for_a_person("weighing the source rows")
+    'weighing the training rows'
+    """
+    # What is quoted is somebody's own name.
+    parts = re.split(r"('[^']*'|\"[^\"]*\")", words)
+    for k in range(0, len(parts), 2):
+        for pattern, said in _OF_THE_SCREEN:
+            parts[k] = pattern.sub(said, parts[k])
+    return "".join(parts)
 
 
 def joined(sentences: Sequence[Sentence], between: str = " ") -> Sentence:

@@ -17,7 +17,7 @@ from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.tables.quantiles import column_limits
-from counterpoise.validation import Matrix
+from counterpoise.validation import Matrix, refusals_of_estimators
 
 # Up to this many columns the Hessian of logistic regression is factored.
 COLUMNS_FACTORED = 500
@@ -123,7 +123,7 @@ def fitted_classifier(estimator: Any, X: Matrix, labels: Array, weights: Array) 
     # Ones change nothing, and weighted quantiles of the columns take their time.
     names = [] if (weights == 1.0).all() else weight_names(estimator)
     given = dict.fromkeys(names, weights)
-    with _threads(X), warnings.catch_warnings():
+    with _threads(X), warnings.catch_warnings(), refusals_of_estimators():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", LinAlgWarning)
         return clone(estimator).fit(X, labels, **given)

@@ -30,25 +30,27 @@ def pandas_column(series: Any, label: Hashable, name: str) -> TableColumn:
     types, dtype = pandas.api.types, series.dtype
     if isinstance(dtype, pandas.CategoricalDtype):
         texts = [str(category) for category in series.cat.categories]
-        return _coded(label, texts, series.cat.codes.to_numpy())
+        return column_of_codes(label, texts, series.cat.codes.to_numpy())
     if types.is_complex_dtype(dtype):
         raise _refused(label, name, f"has dtype {dtype}")
     if types.is_numeric_dtype(dtype) or types.is_bool_dtype(dtype):
-        return _numbers(label, series.to_numpy(dtype=np.float64, na_value=np.nan))
+        return column_of_numbers(
+            label, series.to_numpy(dtype=np.float64, na_value=np.nan)
+        )
     if isinstance(dtype, pandas.PeriodDtype):
         series = series.dt.to_timestamp()
     if types.is_datetime64_any_dtype(series.dtype):
         if series.dt.tz is None:
-            return _dates(label, series.to_numpy(dtype="M8[us]"))
+            return column_of_dates(label, series.to_numpy(dtype="M8[us]"))
         local = series.dt.tz_localize(None).to_numpy(dtype="M8[us]")
         instants = series.dt.tz_convert("UTC").dt.tz_localize(None)
-        return _dates(label, instants.to_numpy(dtype="M8[us]"), local)
+        return column_of_dates(label, instants.to_numpy(dtype="M8[us]"), local)
     if types.is_timedelta64_dtype(dtype):
         return _durations(label, series.to_numpy(dtype="m8[us]"))
     strings = pandas.StringDtype
     if isinstance(dtype, strings) or types.infer_dtype(series) == "string":
         codes, values = pandas.factorize(series)
-        return _coded(label, [str(value) for value in values], codes)
+        return column_of_codes(label, [str(value) for value in values], codes)
     return _objects(label, series.to_numpy(dtype=object), name)
 
 
@@ -57,12 +59,12 @@ def polars_column(series: Any, name: str) -> TableColumn:
     polars = sys.modules["polars"]
     label, dtype = series.name, series.dtype
     if dtype.is_numeric() or dtype in (polars.Boolean, polars.Null):
-        return _numbers(label, series.cast(polars.Float64).to_numpy())
+        return column_of_numbers(label, series.cast(polars.Float64).to_numpy())
     if dtype in (polars.String, polars.Categorical, polars.Enum):
         series = series.cast(polars.String)
         texts = sorted(series.drop_nulls().unique().to_list())
         codes = series.cast(polars.Enum(texts)).to_physical().cast(polars.Int64)
-        return _coded(label, texts, codes.fill_null(-1).to_numpy())
+        return column_of_codes(label, texts, codes.fill_null(-1).to_numpy())
     if dtype in (polars.Date, polars.Datetime):
         local = series
         if getattr(dtype, "time_zone", None) is not None:
@@ -71,8 +73,8 @@ def polars_column(series: Any, name: str) -> TableColumn:
         moments = polars.Datetime("us")
         instants = series.cast(moments).to_numpy()
         if local is series:
-            return _dates(label, instants)
-        return _dates(label, instants, local.cast(moments).to_numpy())
+            return column_of_dates(label, instants)
+        return column_of_dates(label, instants, local.cast(moments).to_numpy())
     if dtype == polars.Duration:
         return _durations(label, series.cast(polars.Duration("us")).to_numpy())
     if dtype in (polars.Time, polars.Object):
@@ -94,9 +96,9 @@ def array_columns(X: Any, name: str) -> list[TableColumn]:
 def _array_column(j: int, values: NDArray[Any], name: str) -> TableColumn:
     kind = values.dtype.kind
     if kind in "fiub":
-        return _numbers(j, values)
+        return column_of_numbers(j, values)
     if kind == "M":
-        return _dates(j, values.astype("M8[us]"))
+        return column_of_dates(j, values.astype("M8[us]"))
     if kind == "m":
         return _durations(j, values.astype("m8[us]"))
     if kind == "U":
@@ -111,17 +113,17 @@ def _objects(label: Hashable, values: NDArray[Any], name: str) -> TableColumn:
     present = [None if _is_missing(value) else value for value in values]
     kinds = set(map(type, present)) - {type(None)}
     if not kinds:
-        return _numbers(label, np.full(len(present), np.nan))
+        return column_of_numbers(label, np.full(len(present), np.nan))
     if _all(kinds, str):
         return _categories(label, [v if v is None else str(v) for v in present])
     if _all(kinds, numbers.Real, decimal.Decimal, np.bool_):
-        return _numbers(label, np.array([_number(v) for v in present]))
+        return column_of_numbers(label, np.array([_number(v) for v in present]))
     if _all(kinds, datetime.datetime, np.datetime64) or kinds == {datetime.date}:
         return _moments(label, present, name)
     if _all(kinds, datetime.timedelta, np.timedelta64):
         return _durations(label, np.array(present, dtype="m8[us]"))
     if _all(kinds, datetime.time):
-        return _numbers(label, np.array([_seconds(v) for v in present]))
+        return column_of_numbers(label, np.array([_seconds(v) for v in present]))
     types = " and ".join(sorted(kind.__name__ for kind in kinds))
     raise _refused(label, name, f"has dtype object and holds {types}")
 
@@ -134,18 +136,19 @@ def _moments(label: Hashable, present: list[Any], name: str) -> TableColumn:
             for v in present
         ]
         local = [None if v is None else v.replace(tzinfo=None) for v in present]
-        return _dates(label, _microseconds(utc), _microseconds(local))
+        return column_of_dates(label, _microseconds(utc), _microseconds(local))
     if True in zones:
         reason = "holds dates with and without a time zone"
         raise _refused(label, name, reason)
-    return _dates(label, _microseconds(present))
+    return column_of_dates(label, _microseconds(present))
 
 
 def _microseconds(moments: Iterable[Any]) -> Times:
     return np.array([np.datetime64(m, "us") for m in moments], dtype="M8[us]")
 
 
-def _numbers(label: Hashable, values: NDArray[Any]) -> TableColumn:
+def column_of_numbers(label: Hashable, values: NDArray[Any]) -> TableColumn:
+    """Return a column of numbers, NaN where missing."""
     with np.errstate(over="ignore"):
         column = np.ascontiguousarray(values, dtype=np.float64)
     return TableColumn(label, _or_nothing(NUMBERS, column), column)
@@ -156,7 +159,10 @@ def _durations(label: Hashable, values: NDArray[Any]) -> TableColumn:
     return TableColumn(label, _or_nothing(DURATIONS, seconds), seconds)
 
 
-def _dates(label: Hashable, instants: Times, local: Times | None = None) -> TableColumn:
+def column_of_dates(
+    label: Hashable, instants: Times, local: Times | None = None
+) -> TableColumn:
+    """Return a column of moments, and of what the clock showed there if zoned."""
     seconds = _as_seconds(instants)
     kind = _or_nothing(DATES if local is None else ZONED_DATES, seconds)
     return TableColumn(label, kind, seconds, local=instants if local is None else local)
@@ -167,10 +173,12 @@ def _categories(label: Hashable, texts: Sequence[str | None]) -> TableColumn:
     place: dict[str | None, int] = {text: k for k, text in enumerate(categories)}
     place[None] = -1
     codes = np.fromiter((place[t] for t in texts), dtype=np.intp, count=len(texts))
-    return _coded(label, categories, codes)
+    return column_of_codes(label, categories, codes)
 
 
-def _coded(label: Hashable, texts: Sequence[str], codes: NDArray[Any]) -> TableColumn:
+def column_of_codes(
+    label: Hashable, texts: Sequence[str], codes: NDArray[Any]
+) -> TableColumn:
     """Return categories from places in texts, in any order; those not used leave."""
     codes = np.asarray(codes, dtype=np.intp)
     counts = np.bincount(codes[codes >= 0], minlength=len(texts))

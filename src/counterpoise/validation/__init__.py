@@ -7,9 +7,12 @@ row. Rows and unnamed columns are counted from 0.
 
 from counterpoise.validation.estimators import estimator_matrix, estimator_samples
 from counterpoise.validation.exceptions import (
+    InvalidInput,
+    InvalidType,
     NoOverlapError,
     NoTargetWarning,
     PartialOverlapWarning,
+    refusals_of_estimators,
 )
 from counterpoise.validation.frames import column_names
 from counterpoise.validation.parameters import (
@@ -29,6 +32,8 @@ from counterpoise.validation.vectors import as_classes, as_responses, as_weights
 from counterpoise.validation.warning import warn_user
 
 __all__ = [
+    "InvalidInput",
+    "InvalidType",
     "Matrix",
     "NoOverlapError",
     "NoTargetWarning",
@@ -46,6 +51,7 @@ __all__ = [
     "estimator_matrix",
     "estimator_samples",
     "n_rows",
+    "refusals_of_estimators",
     "target_matrix",
     "target_pieces",
     "two_samples",

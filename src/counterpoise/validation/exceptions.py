@@ -1,5 +1,11 @@
-"""What the library warns about and refuses before it computes."""
+"""What the library warns about and refuses before it computes.
 
+A refusal is known by its type: `InvalidInput` is about what somebody gave, and any
+other error is a fault of the program. So the command line chooses its exit code.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Literal, TypeAlias
 
 OverlapMeasure: TypeAlias = Literal["thin", "uncovered"]
@@ -10,11 +16,55 @@ _FOUND = {
 }
 
 
+class InvalidInput(ValueError):  # noqa: N818
+    """What was given cannot be used: a table, a label, a parameter.
+
+    Raised by the parts that see what a user gives, the rooms from `validation` up; what
+    is below them has passed their checks, and raises `ValueError` where it has not.
+    """
+
+
+class InvalidType(InvalidInput, TypeError):  # noqa: N818
+    """What was given is of a kind that cannot be used; a `TypeError` too."""
+
+
+# Where users import them from; messages show this name.
+InvalidInput.__module__ = InvalidType.__module__ = "counterpoise.validation"
+
+
+@contextmanager
+def refusals_of_estimators() -> Iterator[None]:
+    """Let what scikit-learn says against the data that it gets be a refusal.
+
+    It knows no type of its own for that. Around calls of somebody's estimator, metric
+    or splitter a plain `ValueError` or `TypeError` becomes an `InvalidInput` with the
+    same words; errors of other types pass.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> try:
+    ...     with refusals_of_estimators():
+    ...         LinearRegression().fit([[float("nan")]], [1.0])
+    ... except InvalidInput as error:
+    ...     print(str(error).splitlines()[0])
+    Input X contains NaN.
+    """
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        if type(error) is ValueError:
+            raise InvalidInput(*error.args) from error
+        if type(error) is TypeError:
+            raise InvalidType(*error.args) from error
+        raise
+
+
 class NoTargetWarning(UserWarning):
     """`X_target` was not given: all weights are one and nothing is adapted."""
 
 
-class NoOverlapError(ValueError):
+class NoOverlapError(InvalidInput):
     """Most of the target lies where the source has no rows.
 
     Parameters

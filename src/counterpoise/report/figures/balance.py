@@ -15,10 +15,10 @@ from counterpoise.report.record import Record
 from counterpoise.report.wording import Name, brief, figures, sentence, whole
 
 # Columns in the picture and in the table, those that differed most.
-SHOWN, LISTED = 20, 50
+BALANCE_DRAWN, BALANCE_LISTED = 20, 50
 
 
-def plot_balance(fitted: Any, *, most: int = SHOWN, ax: Any = None) -> Any:
+def plot_balance(fitted: Any, *, most: int = BALANCE_DRAWN, ax: Any = None) -> Any:
     """Return an Axes with each column's difference before and after weighting.
 
     A love plot: absolute standardised mean differences, with a guide at 0.1.
@@ -36,7 +36,7 @@ def plot_balance(fitted: Any, *, most: int = SHOWN, ax: Any = None) -> Any:
     return draw_balance(axes(ax, _height(n)), section, most)
 
 
-def draw_balance(ax: Any, section: dict[str, Any], most: int = SHOWN) -> Any:
+def draw_balance(ax: Any, section: dict[str, Any], most: int = BALANCE_DRAWN) -> Any:
     """Draw the columns that differed most, the first on top."""
     shown = section["features"][:most]
     place = range(len(shown))
@@ -69,17 +69,21 @@ def balance_drawing(record: Record) -> Drawing | None:
     section = record.at("balance")
     if section is None or not section.get("features"):
         return None
-    listed = section["features"][:LISTED]
+    listed = section["features"][:BALANCE_LISTED]
     total = section["columns"]
-    note = "" if total <= LISTED else f"The {LISTED} of {total:,} that differed most."
+    note = (
+        ""
+        if total <= BALANCE_LISTED
+        else f"The {BALANCE_LISTED} of {total:,} that differed most."
+    )
     rows = tuple(
         (Name(one["name"]), figures(one["before"]), figures(one["after"]))
         for one in listed
     )
-    height = _height(min(SHOWN, len(listed)))
+    height = _height(min(BALANCE_DRAWN, len(listed)))
     some = ""
-    if total > SHOWN:
-        some = f" The picture has the {SHOWN} columns that differed most."
+    if total > BALANCE_DRAWN:
+        some = f" The picture has the {BALANCE_DRAWN} columns that differed most."
     return Drawing(
         "balance",
         "Do weighted training rows look like the new data?",

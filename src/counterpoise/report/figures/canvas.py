@@ -20,7 +20,7 @@ _ON_PAGE = {
     GREEN: f"var(--green, {GREEN})",
     PURPLE: f"var(--purple, {PURPLE})",
 }
-WIDTH, HEIGHT = 4.9, 3.1
+FIGURE_WIDTH, FIGURE_HEIGHT = 4.9, 3.1
 
 _STYLE = {
     "svg.fonttype": "none",
@@ -46,7 +46,7 @@ _STYLE = {
     "lines.linewidth": 2.0,
 }
 _PROLOGUE = re.compile(r"^.*?(?=<svg)", re.DOTALL)
-_SIZE = re.compile(r'<svg[^>]*?viewBox="([^"]*)"[^>]*>', re.DOTALL)
+_VIEW_BOX = re.compile(r'<svg[^>]*?viewBox="([^"]*)"[^>]*>', re.DOTALL)
 _WHOLE_PAGE_STYLE = re.compile(r"<defs>\s*<style.*?</style>\s*</defs>", re.DOTALL)
 _METADATA = re.compile(r"<metadata>.*?</metadata>", re.DOTALL)
 _GROUP = re.compile(r'<g id="[\w.]+">')
@@ -59,7 +59,7 @@ _UNTURNED = re.compile(r' transform="rotate\(-0 [^)]*\)"')
 
 
 def svg(
-    draw: Callable[[Any], Any], name: str, *, width: float = WIDTH, height: float
+    draw: Callable[[Any], Any], name: str, *, width: float = FIGURE_WIDTH, height: float
 ) -> str:
     """Return a picture as an SVG element to be put into a page.
 
@@ -99,7 +99,7 @@ def _for_a_page(text: str, name: str) -> str:
         r'xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="\1" aria-hidden="true" '
         r'focusable="false">'
     )
-    text = _SIZE.sub(opening, text, count=1)
+    text = _VIEW_BOX.sub(opening, text, count=1)
     text = _TAG.sub(lambda tag: _tag(tag[0], name), _GROUP.sub("<g>", text))
     return re.sub(r"\n\s*", "\n", text)
 

@@ -25,9 +25,9 @@ from counterpoise.report.wording import (
 )
 
 # Of a column's name as the heading of its picture.
-LONGEST_NAME = 36
+LONGEST_TITLE = 36
 # Inches of each of three pictures side by side.
-WIDTH = 3.8
+SMALL_WIDTH = 3.8
 
 
 def draw_column(ax: Any, column: dict[str, Any]) -> Any:
@@ -73,7 +73,7 @@ def part_ticks(ax: Any, column: dict[str, Any]) -> None:
 
 def title_of(ax: Any, name: str) -> None:
     """Write a column's name above its picture, as it is."""
-    told = readable(name, LONGEST_NAME)
+    told = readable(name, LONGEST_TITLE)
     # Above the whole picture: there is more room than above the axes.
     text = ax.figure.suptitle(told, x=0.01, ha="left", fontsize=11)
     text.set_parse_math(False)
@@ -88,7 +88,7 @@ def worst_columns_drawing(record: Record) -> Drawing | None:
         svg(
             partial(draw_column, column=one),
             f"worst-{k}",
-            width=WIDTH,
+            width=SMALL_WIDTH,
             height=1.3 + 0.25 * max(len(one["parts"]), 3),
         )
         for k, one in enumerate(worst)

@@ -6,8 +6,8 @@ import numpy as np
 
 from counterpoise.report.figures.canvas import (
     BLUE,
+    FIGURE_HEIGHT,
     GREEN,
-    HEIGHT,
     INK,
     ORANGE,
     axes,
@@ -18,7 +18,7 @@ from counterpoise.report.figures.drawing import DataTable, Drawing, section_of, 
 from counterpoise.report.record import Record
 from counterpoise.report.wording import figures, sentence, share
 
-_LINES = (
+_OVERLAP_LINES = (
     ("source", "training", ORANGE, "-"),
     ("weighted", "training weighted", BLUE, (0, (5, 2))),
     ("target", "new", GREEN, "-"),
@@ -42,7 +42,7 @@ def draw_overlap(ax: Any, section: dict[str, Any]) -> Any:
     """Draw which share of each sample has which score."""
     found = section["densities"]
     edges = np.array(found["edges"])
-    for key, told, color, line in _LINES:
+    for key, told, color, line in _OVERLAP_LINES:
         values = found.get(key)
         if values is None:
             continue
@@ -91,7 +91,7 @@ def overlap_drawing(record: Record) -> Drawing | None:
             share(section["thin"], "overlap.thin"),
             figures(section["threshold"], "overlap.threshold"),
         ),
-        (svg(lambda ax: draw_overlap(ax, section), "overlap", height=HEIGHT),),
+        (svg(lambda ax: draw_overlap(ax, section), "overlap", height=FIGURE_HEIGHT),),
         DataTable(
             ("score from", "to", "training", "training, weighted", "new"),
             thinned(rows),

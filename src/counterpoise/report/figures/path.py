@@ -7,8 +7,8 @@ import numpy as np
 from counterpoise.learners.svm import ValidationCurve
 from counterpoise.report.figures.canvas import (
     BLUE,
+    FIGURE_HEIGHT,
     GREEN,
-    HEIGHT,
     axes,
     plain_ticks,
     svg,
@@ -140,7 +140,7 @@ def path_drawing(record: Record) -> Drawing | None:
             figures(longest[0], f"{at}.0"),
             figures(longest[1], f"{at}.1"),
         ),
-        (svg(lambda ax: draw_curve(ax, curve), "path", height=HEIGHT),),
+        (svg(lambda ax: draw_curve(ax, curve), "path", height=FIGURE_HEIGHT),),
         DataTable(
             ("from", loss_in_words(curve["loss"])), thinned(rows), "Some of the pieces."
         ),

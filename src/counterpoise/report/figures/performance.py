@@ -2,9 +2,10 @@
 
 from typing import Any
 
+from counterpoise.evaluation.performance import LEADING
 from counterpoise.report.figures.canvas import (
     BLUE,
-    HEIGHT,
+    FIGURE_HEIGHT,
     MUTED,
     ORANGE,
     axes,
@@ -14,9 +15,9 @@ from counterpoise.report.figures.canvas import (
 from counterpoise.report.figures.drawing import DataTable, Drawing, section_of
 from counterpoise.report.metric_names import metric_in_words, source_rows
 from counterpoise.report.record import Record
-from counterpoise.report.wording import figures, sentence, share
+from counterpoise.report.wording import figures, for_a_person, sentence, share
 
-ESTIMATES = {
+ESTIMATE_NAMES = {
     "source": "training data",
     "weighted": "weighted",
     "direct": "modelled",
@@ -56,7 +57,7 @@ def plot_performance(fitted: Any, *, metric: str | None = None, ax: Any = None) 
 def _defined(estimates: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     return [
         (kind, estimates[kind])
-        for kind in ESTIMATES
+        for kind in ESTIMATE_NAMES
         if estimates.get(kind) and estimates[kind].get("value") is not None
     ]
 
@@ -64,10 +65,7 @@ def _defined(estimates: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
 def draw_estimates(ax: Any, estimates: dict[str, Any]) -> Any:
     """Draw every estimate with its interval, the source score first."""
     found = _defined(estimates)
-    lead = next(
-        (k for k in ("labelled", "doubly_robust", "weighted") if dict(found).get(k)),
-        None,
-    )
+    lead = next((k for k in LEADING if dict(found).get(k)), None)
     for place, (kind, one) in enumerate(found):
         color = {"source": ORANGE, lead: BLUE}.get(kind, MUTED)
         low, high = one.get("low"), one.get("high")
@@ -76,7 +74,7 @@ def draw_estimates(ax: Any, estimates: dict[str, Any]) -> Any:
         marker = "o" if kind == "source" else "D" if kind == lead else "s"
         size = 9 if kind == lead else 7
         ax.plot(one["value"], place, marker, color=color, markersize=size)
-    ax.set_yticks(range(len(found)), [ESTIMATES[kind] for kind, _ in found])
+    ax.set_yticks(range(len(found)), [ESTIMATE_NAMES[kind] for kind, _ in found])
     ax.set_ylim(len(found) - 0.5, -0.5)
     ax.tick_params(axis="y", length=0)
     ax.grid(axis="x", color=MUTED, alpha=0.25, linewidth=0.6)
@@ -129,11 +127,11 @@ def performance_drawing(record: Record) -> Drawing | None:
             words = metric_in_words(metric)
             rows += [
                 (
-                    f"{words.name}, {ESTIMATES[kind]}",
+                    f"{words.name}, {ESTIMATE_NAMES[kind]}",
                     figures(one["value"], digits=4),
                     None if one.get("low") is None else figures(one["low"], digits=4),
                     None if one.get("high") is None else figures(one["high"], digits=4),
-                    f"if {one.get('assumption', '')}",
+                    f"if {for_a_person(str(one.get('assumption', '')))}",
                 )
                 for kind, one in _defined(several)
             ]
@@ -234,6 +232,12 @@ def calibration_drawing(record: Record) -> Drawing | None:
             "On the average the probabilities are off by {}.",
             share(section["error"], "performance.calibration.error"),
         ),
-        (svg(lambda ax: draw_calibration(ax, section), "calibration", height=HEIGHT),),
+        (
+            svg(
+                lambda ax: draw_calibration(ax, section),
+                "calibration",
+                height=FIGURE_HEIGHT,
+            ),
+        ),
         DataTable(("promised", "observed", "low", "high"), rows),
     )

@@ -7,7 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.report.figures.canvas import (
     BLUE,
-    HEIGHT,
+    FIGURE_HEIGHT,
     INK,
     MUTED,
     ORANGE,
@@ -135,7 +135,7 @@ def validation_drawing(record: Record) -> Drawing | None:
     rows: list[tuple[Cell, ...]] = []
     if guard is not None:
         pictures.append(
-            svg(lambda ax: draw_guard(ax, guard), "validation", height=HEIGHT)
+            svg(lambda ax: draw_guard(ax, guard), "validation", height=FIGURE_HEIGHT)
         )
         told.append(_guard_told(guard))
         rows += [
@@ -177,7 +177,7 @@ def validation_drawing(record: Record) -> Drawing | None:
         ]
     elif widths:
         pictures.append(
-            svg(lambda ax: draw_widths(ax, widths), "selection", height=HEIGHT)
+            svg(lambda ax: draw_widths(ax, widths), "selection", height=FIGURE_HEIGHT)
         )
         taken = next(k for k, one in enumerate(widths) if one["chosen"])
         told.append(

@@ -2,9 +2,10 @@
 
 from typing import Any
 
+from counterpoise.diagnosis.words import NEARLY_ALL
 from counterpoise.report.figures.canvas import (
     BLUE,
-    HEIGHT,
+    FIGURE_HEIGHT,
     MUTED,
     ORANGE,
     axes,
@@ -24,7 +25,6 @@ from counterpoise.report.wording import (
 )
 
 # A share of the difference that is as good as all of it.
-_NEARLY_ALL = 0.95
 
 
 def draw_roc(ax: Any, overlap: dict[str, Any]) -> Any:
@@ -66,7 +66,7 @@ def roc_drawing(record: Record) -> Drawing | None:
             figures(overlap["auc_low"], "overlap.auc_low"),
             figures(overlap["auc_high"], "overlap.auc_high"),
         ),
-        (svg(lambda ax: draw_roc(ax, overlap), "roc", height=HEIGHT),),
+        (svg(lambda ax: draw_roc(ax, overlap), "roc", height=FIGURE_HEIGHT),),
         DataTable(("training rows mistaken", "new rows recognised"), thinned(rows)),
     )
 
@@ -131,7 +131,11 @@ def spectrum_drawing(record: Record) -> Drawing | None:
             "less. All points at zero: no difference that a linear model could notice."
         ),
         joined(_spectrum_told(spectrum)),
-        (svg(lambda ax: draw_spectrum(ax, spectrum), "spectrum", height=HEIGHT),),
+        (
+            svg(
+                lambda ax: draw_spectrum(ax, spectrum), "spectrum", height=FIGURE_HEIGHT
+            ),
+        ),
         DataTable(("direction", "before weighting", "after weighting"), thinned(rows)),
     )
 
@@ -165,7 +169,7 @@ def _spectrum_told(spectrum: dict[str, Any]) -> list[Sentence]:
         )
     )
     direction = spectrum.get("direction") or []
-    if direction and removable < _NEARLY_ALL:
+    if direction and removable < NEARLY_ALL:
         told.append(
             sentence(
                 "What is left lies mostly along {} ({} of that direction), where the "

@@ -4,7 +4,7 @@ from functools import partial
 from typing import Any
 
 from counterpoise.report.figures.canvas import BLUE, MUTED, ORANGE, label, svg
-from counterpoise.report.figures.columns import WIDTH, part_ticks, title_of
+from counterpoise.report.figures.columns import SMALL_WIDTH, part_ticks, title_of
 from counterpoise.report.figures.drawing import DataTable, Drawing
 from counterpoise.report.metric_names import metric_in_words
 from counterpoise.report.parts import part_cell, part_in_words
@@ -20,7 +20,7 @@ from counterpoise.report.wording import (
     share,
 )
 
-_HEADER = (
+_SLICE_HEADER = (
     "column",
     "value",
     "of the new data",
@@ -79,7 +79,7 @@ def slices_drawing(record: Record) -> Drawing | None:
         svg(
             partial(draw_slices, column=one, whole=middle, metric=metric),
             f"slice-{k}",
-            width=WIDTH,
+            width=SMALL_WIDTH,
             height=1.3 + 0.36 * max(len(one["parts"]), 2),
         )
         for k, one in enumerate(columns)
@@ -109,7 +109,7 @@ def slices_drawing(record: Record) -> Drawing | None:
         _told(section, metric),
         pictures,
         DataTable(
-            _HEADER,
+            _SLICE_HEADER,
             rows,
             "Effective rows: as how many equally weighted training rows there are for "
             "this part. Intervals hold one by one: of many some miss.",

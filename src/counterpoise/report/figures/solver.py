@@ -4,7 +4,7 @@ from typing import Any
 
 from counterpoise.report.figures.canvas import (
     BLUE,
-    HEIGHT,
+    FIGURE_HEIGHT,
     MUTED,
     ORANGE,
     axes,
@@ -142,8 +142,12 @@ def convergence_drawing(record: Record) -> Drawing | None:
             ends,
         ),
         (
-            svg(lambda ax: draw_gap(ax, section), "convergence", height=HEIGHT),
-            svg(lambda ax: draw_objective(ax, section), "objective", height=HEIGHT),
+            svg(lambda ax: draw_gap(ax, section), "convergence", height=FIGURE_HEIGHT),
+            svg(
+                lambda ax: draw_objective(ax, section),
+                "objective",
+                height=FIGURE_HEIGHT,
+            ),
         ),
         DataTable(("step", "objective", "certified gap"), thinned(rows)),
     )

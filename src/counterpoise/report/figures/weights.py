@@ -7,7 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.report.figures.canvas import (
     BLUE,
-    HEIGHT,
+    FIGURE_HEIGHT,
     INK,
     MUTED,
     ORANGE,
@@ -20,7 +20,7 @@ from counterpoise.report.figures.drawing import DataTable, Drawing, section_of, 
 from counterpoise.report.record import Record
 from counterpoise.report.wording import count, figures, sentence, share
 
-KINDS = ("sorted", "histogram", "lorenz", "clipping")
+WEIGHT_PICTURES = ("sorted", "histogram", "lorenz", "clipping")
 
 
 def plot_weights(fitted: Any, *, kind: str = "sorted", ax: Any = None) -> Any:
@@ -36,8 +36,10 @@ def plot_weights(fitted: Any, *, kind: str = "sorted", ax: Any = None) -> Any:
     ax : matplotlib Axes, optional
         Where to draw; a new one by default.
     """
-    if kind not in KINDS:
-        raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
+    if kind not in WEIGHT_PICTURES:
+        raise ValueError(
+            f"kind must be one of {', '.join(WEIGHT_PICTURES)}, got {kind!r}"
+        )
     if not isinstance(fitted, Record):
         check_is_fitted(fitted, "weights_")
     section = section_of(fitted, "weights")
@@ -179,8 +181,10 @@ def weights_drawing(record: Record) -> Drawing | None:
             count(section["rows"], "weights.rows"),
         ),
         (
-            svg(lambda ax: draw_histogram(ax, section), "weights", height=HEIGHT),
-            svg(lambda ax: draw_lorenz(ax, section), "lorenz", height=HEIGHT),
+            svg(
+                lambda ax: draw_histogram(ax, section), "weights", height=FIGURE_HEIGHT
+            ),
+            svg(lambda ax: draw_lorenz(ax, section), "lorenz", height=FIGURE_HEIGHT),
         ),
         DataTable(("weight from", "to", "training rows"), thinned(rows)),
     )
@@ -215,7 +219,7 @@ def clipping_drawing(record: Record) -> Drawing | None:
             ),
             *_middle(section["clipping"]),
         ),
-        (svg(lambda ax: draw_clipping(ax, section), "clipping", height=HEIGHT),),
+        (svg(lambda ax: draw_clipping(ax, section), "clipping", height=FIGURE_HEIGHT),),
         DataTable(
             ("largest weight allowed", "effective size", "weight taken away"),
             tuple(rows),

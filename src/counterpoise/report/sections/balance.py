@@ -13,9 +13,9 @@ from counterpoise.tables.parts import cut_column
 # Differences above this are worth a look, by custom.
 GUIDE = 0.1
 # Columns that are listed, those that differed most.
-_MOST = 1_000
+_COLUMNS_RECORDED = 1_000
 # Columns whose distributions are told, and into how many parts each is cut.
-_WORST, _PARTS = 3, 8
+_WORST_COLUMNS, _PARTS_OF_A_COLUMN = 3, 8
 
 
 def balance_section(rows: SeenRows) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def balance_section(rows: SeenRows) -> dict[str, Any]:
     order = sorted(found, key=lambda name: -found[name][0])
     features = [
         {"name": name, "before": found[name][0], "after": found[name][1]}
-        for name in order[:_MOST]
+        for name in order[:_COLUMNS_RECORDED]
     ]
     values = np.array(list(found.values()))
     return {
@@ -63,7 +63,7 @@ def balance_section(rows: SeenRows) -> dict[str, Any]:
         "worst": [
             {"name": name, "before": pair[0], "after": pair[1], **_parts(rows, name)}
             for name, pair in sorted(found.items(), key=lambda one: -max(one[1]))[
-                :_WORST
+                :_WORST_COLUMNS
             ]
         ],
     }
@@ -74,7 +74,11 @@ def _parts(rows: SeenRows, name: str) -> dict[str, Any]:
     samples = rows.samples
     source, target = rows.column(name)
     parts = cut_column(
-        source, target, samples.source_share, samples.target_share, most=_PARTS
+        source,
+        target,
+        samples.source_share,
+        samples.target_share,
+        most=_PARTS_OF_A_COLUMN,
     )
     shares = zip(
         parts.parts,

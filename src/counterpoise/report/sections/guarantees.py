@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-SAME = "the label depends on the columns in the new data as it does in training data"
+SAME_LABELS = (
+    "the label depends on the columns in the new data as it does in training data"
+)
 
 
 def guarantees_section(found: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -55,7 +57,7 @@ def _of_guard(guard: Mapping[str, Any] | None) -> dict[str, Any] | None:
     return {
         "what": "The model is weighted only as far as its own loss, estimated for the "
         "new data, gains by it.",
-        "assumes": f"{SAME}, and the weights are right on the average",
+        "assumes": f"{SAME_LABELS}, and the weights are right on the average",
         "breaks": "a change of how the label depends on the columns",
     }
 
@@ -79,9 +81,9 @@ def _of_estimate(headline: Mapping[str, Any] | None) -> dict[str, Any] | None:
     if headline["estimate"] == "labelled":
         assumes = "the labelled rows of the new data were drawn by chance"
     elif headline["estimate"] == "doubly_robust":
-        assumes = f"{SAME}, and the weights or the model of the loss are right"
+        assumes = f"{SAME_LABELS}, and the weights or the model of the loss are right"
     else:
-        assumes = f"{SAME}, and the weights are right"
+        assumes = f"{SAME_LABELS}, and the weights are right"
     return {
         "what": "The interval of the score on the new data holds the true score as "
         "often as its level says.",

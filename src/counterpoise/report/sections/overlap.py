@@ -7,7 +7,7 @@ import numpy as np
 from counterpoise.numerics.arrays import Array
 from counterpoise.samples.overlap import Overlap
 
-_BINS, _POINTS = 30, 100
+_SCORE_BINS, _SCORE_POINTS = 30, 100
 
 
 def overlap_section(seen: Overlap, weights: Array | None) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def _roc(scores: Array, scores_target: Array) -> dict[str, list[float]]:
         np.concatenate([[0.0], 1 - np.searchsorted(np.sort(s), at) / s.size])
         for s in (scores, scores_target)
     )
-    grid = np.linspace(0.0, 1.0, _POINTS + 1)
+    grid = np.linspace(0.0, 1.0, _SCORE_POINTS + 1)
     return {"source": grid.tolist(), "target": _upper(false, true, grid).tolist()}
 
 
@@ -54,7 +54,7 @@ def _upper(x: Array, y: Array, at: Array) -> Array:
 
 
 def _densities(seen: Overlap, weights: Array | None) -> dict[str, Any]:
-    edges = np.linspace(0.0, 1.0, _BINS + 1)
+    edges = np.linspace(0.0, 1.0, _SCORE_BINS + 1)
     found: dict[str, Any] = {
         "edges": edges.tolist(),
         "source": _shares(seen.scores, None, edges),

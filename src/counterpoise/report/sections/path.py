@@ -6,7 +6,7 @@ from counterpoise.learners import SVMPath
 from counterpoise.learners.svm import ValidationCurve
 
 # Pieces of a curve that a picture can show.
-MOST_PIECES = 400
+PIECES_OF_A_PATH = 400
 
 
 def path_section(path: SVMPath) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def path_section(path: SVMPath) -> dict[str, Any]:
 
 def curve_section(curve: ValidationCurve, parameter: str) -> dict[str, Any]:
     """Return a curve in few pieces, with all intervals on which it is least."""
-    thin = curve.thinned(MOST_PIECES)
+    thin = curve.thinned(PIECES_OF_A_PATH)
     return {
         "parameter": parameter,
         "loss": curve.loss,

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-# Which estimate is gone by: the first that is defined.
-_ORDER = ("labelled", "doubly_robust", "weighted")
+from counterpoise.evaluation.performance import LEADING
 
 
 def headline_section(performance: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -14,7 +13,7 @@ def headline_section(performance: Mapping[str, Any]) -> dict[str, Any] | None:
         return None
     name, estimates = next(iter(metrics.items()))
     source = estimates.get("source") or {}
-    for kind in _ORDER:
+    for kind in LEADING:
         found = estimates.get(kind)
         if found is not None and found.get("value") is not None:
             return {

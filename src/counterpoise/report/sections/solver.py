@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 # Steps that are listed of a long search, at equal intervals.
-_MOST = 150
+_STEPS_RECORDED = 150
 
 
 def solver_section(weighter: Any) -> dict[str, Any] | None:
@@ -20,7 +20,9 @@ def solver_section(weighter: Any) -> dict[str, Any] | None:
         "steps": solution.n_iter,
     }
     if history:
-        places = np.unique(np.linspace(0, len(history) - 1, _MOST).round().astype(int))
+        places = np.unique(
+            np.linspace(0, len(history) - 1, _STEPS_RECORDED).round().astype(int)
+        )
         lines = [history[k] for k in places.tolist()]
         found["history"] = {
             "step": [line.n_iter for line in lines],

@@ -4,8 +4,7 @@ from typing import Any
 
 import numpy as np
 
-# Eigenvalues that are listed of each end, and columns that a direction is told by.
-_KEPT, _TOLD = 50, 5
+from counterpoise.diagnosis.reweighting import KEPT, TOLD
 
 
 def spectrum_section(weighter: Any) -> dict[str, Any] | None:
@@ -19,7 +18,7 @@ def spectrum_section(weighter: Any) -> dict[str, Any] | None:
     ):
         return None
     before, after = weighter.spectrum_uniform_, weighter.spectrum_
-    named = after.ranking[:_TOLD] if after.kernel == "linear" else ()
+    named = after.ranking[:TOLD] if after.kernel == "linear" else ()
     return {
         "before": _by_size(before.eigenvalues),
         "after": _by_size(after.eigenvalues),
@@ -39,7 +38,5 @@ def _removed(before: float, after: float) -> float | None:
 
 
 def _by_size(values: Any) -> list[float]:
-    ends = (
-        values if values.size <= 2 * _KEPT else np.r_[values[:_KEPT], values[-_KEPT:]]
-    )
+    ends = values if values.size <= 2 * KEPT else np.r_[values[:KEPT], values[-KEPT:]]
     return ends[np.argsort(-np.abs(ends), kind="stable")].tolist()

@@ -9,7 +9,7 @@ from counterpoise.samples.effective_size import clip, effective_sample_size
 
 # From this ratio of the largest to the median weight on, the axis is logarithmic.
 LOG_FROM = 50.0
-_BINS, _POINTS, _BOUNDS = 30, 100, 12
+_WEIGHT_BINS, _WEIGHT_POINTS, _CLIPPING_BOUNDS = 30, 100, 12
 
 
 def weights_section(weighter: Any, ratio: Array) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def candidates_of(weighter: Any) -> list[dict[str, Any]]:
 def _curve(ratio: Array) -> dict[str, list[float]]:
     """Return the weights in descending order at equal intervals."""
     n = ratio.size
-    ranks = np.unique(np.linspace(0, n - 1, min(n, 2 * _POINTS + 1)).round())
+    ranks = np.unique(np.linspace(0, n - 1, min(n, 2 * _WEIGHT_POINTS + 1)).round())
     ordered = np.sort(ratio)[::-1][ranks.astype(int)]
     return {"share": ((ranks + 0.5) / n).tolist(), "weight": ordered.tolist()}
 
@@ -92,12 +92,12 @@ def _histogram(ratio: Array) -> dict[str, Any]:
     is_log = largest > LOG_FROM * median
     if is_log:
         low = max(float(ratio.min()), largest * 1e-6)
-        edges = np.geomspace(low, largest, _BINS + 1)
+        edges = np.geomspace(low, largest, _WEIGHT_BINS + 1)
         counts, _ = np.histogram(np.maximum(ratio, low), edges)
     else:
         # Uniform weights have no width of their own.
         high = largest if largest > float(ratio.min()) else 2 * largest
-        counts, edges = np.histogram(ratio, _BINS, (0.0, high))
+        counts, edges = np.histogram(ratio, _WEIGHT_BINS, (0.0, high))
     return {"log": is_log, "edges": edges.tolist(), "rows": counts.tolist()}
 
 
@@ -106,7 +106,7 @@ def _lorenz(ratio: Array) -> dict[str, Any]:
     mass = np.concatenate([[0.0], np.cumsum(np.sort(ratio))])
     mass /= mass[-1]
     rows = np.linspace(0.0, 1.0, mass.size)
-    at = np.linspace(0.0, 1.0, _POINTS + 1)
+    at = np.linspace(0.0, 1.0, _WEIGHT_POINTS + 1)
     gini = 1.0 - float(np.sum(mass[1:] + mass[:-1])) / ratio.size
     return {
         "rows": at.tolist(),
@@ -120,7 +120,7 @@ def _clipping(ratio: Array) -> list[dict[str, float]]:
     largest = float(ratio.max())
     if largest <= 1.0 + 1e-9:
         return []
-    bounds = np.geomspace(1.0, largest, _BOUNDS)
+    bounds = np.geomspace(1.0, largest, _CLIPPING_BOUNDS)
     found = []
     for bound in bounds.tolist():
         cut = clip(ratio, max(bound, 1.0))

@@ -1,0 +1,32 @@
+"""The commands of the command line: this list is all that names them.
+
+A command is a module with `add(commands)`, which gives the parser its options, and
+`run(options)`, which returns the exit code.
+"""
+
+from counterpoise.cli.commands import (
+    compare,
+    demo,
+    diagnose,
+    doctor,
+    evaluate,
+    fit,
+    predict,
+    report,
+    run,
+    weigh,
+)
+
+# In the order of the help.
+COMMANDS = (
+    run,
+    diagnose,
+    weigh,
+    fit,
+    predict,
+    evaluate,
+    report,
+    compare,
+    demo,
+    doctor,
+)

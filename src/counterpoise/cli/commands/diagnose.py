@@ -1,0 +1,72 @@
+"""`counterpoise diagnose`: what has shifted between two tables, and what is covered."""
+
+import argparse
+from typing import Any
+
+from counterpoise.cli.fail_if import SHIFT_NUMBERS
+from counterpoise.cli.options import add_command
+
+_OPTIONS = (
+    "source",
+    "target",
+    "label",
+    "drop",
+    "categorical",
+    "numeric",
+    "id",
+    "time",
+    "seed",
+    "json",
+    "text",
+    "fail-if",
+    "max-memory",
+    "config",
+    "force",
+    "quiet",
+)
+
+_READING, _DIAGNOSING = _PLAN = "reading the tables", "diagnosing the shift"
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    add_command(
+        commands,
+        "diagnose",
+        "say what has shifted between two tables, and what is covered",
+        _OPTIONS,
+        run,
+        needs=("source", "target"),
+        numbers=SHIFT_NUMBERS,
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Diagnose the shift and say it."""
+    from counterpoise.cli import ending
+    from counterpoise.cli.findings import of_end, of_record
+    from counterpoise.cli.progress import followed
+    from counterpoise.cli.reading.pair import read_pair
+    from counterpoise.cli.record import data_of, reproduced_by
+    from counterpoise.diagnosis import diagnose
+    from counterpoise.report.record import Record
+    from counterpoise.samples.overlap import NO_OVERLAP
+
+    conditions = ending.prepare(options, SHIFT_NUMBERS)
+    with followed(_PLAN, quiet=options.quiet) as steps, ending.memory_limit(options):
+        steps.begin(_READING)
+        pair = read_pair(options)
+        for notice in pair.notices:
+            steps.notice(notice)
+        steps.begin(_DIAGNOSING)
+        diagnosis = diagnose(pair.table, pair.table_target, random_state=options.seed)
+        record = Record.of(
+            diagnosis,
+            data=data_of(pair),
+            reproduce=reproduced_by(options),
+            notices=list(steps.notices),
+        )
+    refused = diagnosis.verdict == NO_OVERLAP
+    code, reasons = ending.judged(record, conditions, refused=refused)
+    ending.say(options, record, [*of_record(record), *of_end(reasons)])
+    return code

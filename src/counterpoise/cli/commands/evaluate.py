@@ -1,0 +1,108 @@
+"""`counterpoise evaluate`: a saved model's score on a target without labels."""
+
+import argparse
+from typing import Any
+
+from counterpoise.cli.exits import BadData
+from counterpoise.cli.fail_if import SCORE_NUMBERS
+from counterpoise.cli.options import add_command
+
+_OPTIONS = (
+    "model",
+    "source",
+    "label",
+    "target",
+    "metric",
+    "id",
+    "target-labels",
+    "level",
+    "seed",
+    "json",
+    "text",
+    "fail-if",
+    "max-memory",
+    "config",
+    "force",
+    "quiet",
+)
+
+_READING, _ESTIMATING = _PLAN = (
+    "reading the model and the tables",
+    "estimating the score on the target",
+)
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    add_command(
+        commands,
+        "evaluate",
+        "estimate a saved model's score on a target without labels",
+        _OPTIONS,
+        run,
+        needs=("model", "source", "label", "target"),
+        numbers=SCORE_NUMBERS,
+        epilog="--source are labelled rows that the model was not fitted to.",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Estimate the score and say it."""
+    from counterpoise.cli import ending
+    from counterpoise.cli.commands.predict import read_model
+    from counterpoise.cli.estimators import kinds_of
+    from counterpoise.cli.findings import of_end, of_record
+    from counterpoise.cli.performance import check_metric, check_metric_of, estimate
+    from counterpoise.cli.progress import followed
+    from counterpoise.cli.reading.pair import read_pair
+    from counterpoise.cli.record import data_of, reproduced_by
+    from counterpoise.diagnosis import diagnose
+    from counterpoise.report.record import Record
+    from counterpoise.samples.overlap import NO_OVERLAP
+    from counterpoise.tables.kinds import CATEGORIES, NUMBERS
+
+    conditions = ending.prepare(options, SCORE_NUMBERS)
+    check_metric(options.metric)
+    with followed(_PLAN, quiet=options.quiet) as steps, ending.memory_limit(options):
+        steps.begin(_READING)
+        model = read_model(options.model)
+        names = [str(name) for name in getattr(model, "feature_names_in_", ())]
+        if not names:
+            raise BadData(f"{options.model} was fitted without names of columns")
+        kinds = kinds_of(model) or {}
+        pair = read_pair(
+            argparse.Namespace(
+                **vars(options),
+                only=tuple(names),
+                categorical=tuple(k for k, v in kinds.items() if v == CATEGORIES),
+                numeric=tuple(k for k, v in kinds.items() if v == NUMBERS),
+                task=_task(model),
+            )
+        )
+        check_metric_of(options.metric, str(pair.task), options.label)
+        for notice in pair.notices:
+            steps.notice(notice)
+        if len(pair.X) == model.weights_.size:
+            steps.notice(
+                "the model was fitted to as many rows: if they are these, the "
+                "estimate is too good; run estimates by folds"
+            )
+        steps.begin(_ESTIMATING)
+        performance = estimate(model, pair, options)
+        record = Record.of(
+            diagnose(pair.samples, None, random_state=options.seed),
+            performance,
+            data=data_of(pair),
+            reproduce=reproduced_by(options),
+            notices=list(steps.notices),
+        )
+    refused = performance.verdict == NO_OVERLAP
+    code, reasons = ending.judged(record, conditions, refused=refused)
+    ending.say(options, record, [*of_record(record), *of_end(reasons)])
+    return code
+
+
+def _task(model: Any) -> str:
+    from sklearn.base import is_classifier
+
+    return "classification" if is_classifier(model) else "regression"

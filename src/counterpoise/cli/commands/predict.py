@@ -1,0 +1,123 @@
+"""`counterpoise predict`: a saved model's answers for a table."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from counterpoise.cli.exits import BadData, Stop, listed
+from counterpoise.cli.options import add_command
+from counterpoise.cli.reading.files import TableFile
+
+_OPTIONS = (
+    "model",
+    "table",
+    "out",
+    "id",
+    "probabilities",
+    "config",
+    "force",
+    "quiet",
+)
+
+_READING, _PREDICTING, _WRITING = _PLAN = (
+    "reading the model and the table",
+    "predicting",
+    "writing the predictions",
+)
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    add_command(
+        commands,
+        "predict",
+        "predict with a saved model",
+        _OPTIONS,
+        run,
+        needs=("model", "table", "out"),
+        epilog="--out is a .parquet or .csv file: a row a row of the table.",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Predict the rows of a table and write the predictions."""
+    import numpy as np
+
+    from counterpoise.cli.findings import of_end
+    from counterpoise.cli.progress import followed
+    from counterpoise.cli.terminal import show
+    from counterpoise.cli.writing import check_table, write_columns, write_file
+    from counterpoise.validation import refusals_of_estimators
+
+    check_table(options.out, force=options.force)
+    with followed(_PLAN, quiet=options.quiet) as steps:
+        steps.begin(_READING)
+        model = read_model(options.model)
+        table = read_for_model(model, options.table)
+        if options.id is not None:
+            table.check_has([options.id], "--id")
+        X = frame_for_model(model, table)
+        steps.begin(_PREDICTING)
+        key, values = "row", np.arange(1, table.n_rows + 1)
+        if options.id is not None:
+            key, values = options.id, table.columns[options.id]
+        with refusals_of_estimators():
+            columns: dict[str, Any] = {key: values, "prediction": model.predict(X)}
+        if options.probabilities:
+            if not hasattr(model, "predict_proba"):
+                raise BadData(f"{options.model} holds a model without probabilities")
+            with refusals_of_estimators():
+                chances = model.predict_proba(X)
+            for k, name in enumerate(model.classes_):
+                columns[f"probability of {name}"] = chances[:, k]
+        steps.begin(_WRITING)
+        write_file(options.out, write_columns(columns), force=options.force)
+    if not options.quiet:
+        show(of_end([], [options.out]))
+    return 0
+
+
+def read_model(path: Path) -> Any:
+    """Return a saved model; refuse what is none."""
+    from counterpoise.adaptation.saving import load
+
+    try:
+        return load(path)
+    except ImportError:
+        raise
+    except Exception as error:
+        if isinstance(error, Stop):
+            raise
+        raise BadData(f"{path}: {error}") from error
+
+
+def read_for_model(model: Any, path: Path) -> TableFile:
+    """Return a table, read as the model wants its columns."""
+    from counterpoise.cli.estimators import kinds_of
+    from counterpoise.cli.reading.files import read_file
+    from counterpoise.tables.kinds import CATEGORIES
+
+    kinds = kinds_of(model) or {}
+    return read_file(path, as_text=[k for k, v in kinds.items() if v == CATEGORIES])
+
+
+def frame_for_model(model: Any, table: TableFile) -> Any:
+    """Return the model's columns of a table, in the model's order."""
+    from counterpoise.cli.estimators import kinds_of
+    from counterpoise.cli.reading.frames import frame_of
+    from counterpoise.cli.reading.pair import table_of
+    from counterpoise.cli.reading.typed_columns import EMPTY, kind_of
+    from counterpoise.tables.kinds import NUMBERS
+
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        raise BadData("the model was fitted without names of columns: use it in Python")
+    lacking = [str(name) for name in names if name not in table.names]
+    if lacking:
+        plural = "columns" if len(lacking) > 1 else "column"
+        raise BadData(f"{table.path} lacks the {plural} {listed(lacking)} of the model")
+    kinds = kinds_of(model)
+    if kinds is None:
+        found = {str(name): kind_of(table, str(name)) for name in names}
+        kinds = {k: NUMBERS if v == EMPTY else v for k, v in found.items()}
+    return frame_of(table_of(table, kinds), kinds)

@@ -1,0 +1,87 @@
+"""`counterpoise weigh`: weights that make the source rows stand for the target."""
+
+import argparse
+from typing import Any
+
+from counterpoise.cli.fail_if import WEIGHT_NUMBERS
+from counterpoise.cli.options import add_command
+
+_OPTIONS = (
+    "source",
+    "target",
+    "out",
+    "label",
+    "weighter",
+    "drop",
+    "categorical",
+    "numeric",
+    "id",
+    "seed",
+    "json",
+    "text",
+    "fail-if",
+    "max-memory",
+    "config",
+    "force",
+    "despite-no-overlap",
+    "quiet",
+)
+
+_READING, _WEIGHING, _WRITING = _PLAN = (
+    "reading the tables",
+    "weighing the source rows",
+    "writing the weights",
+)
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    add_command(
+        commands,
+        "weigh",
+        "weigh the rows of one table so that they stand for another's",
+        _OPTIONS,
+        run,
+        needs=("source", "target", "out"),
+        numbers=WEIGHT_NUMBERS,
+        epilog="--out is a .parquet or .csv file: a row a source row, with its weight "
+        "(the density ratio target/source, of mean one).",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Weigh the source rows and write the weights."""
+    from counterpoise.cli import ending, weighters
+    from counterpoise.cli.findings import of_end, of_record
+    from counterpoise.cli.progress import followed
+    from counterpoise.cli.reading.pair import read_pair
+    from counterpoise.cli.record import data_of, reproduced_by
+    from counterpoise.cli.writing import check_table, write_columns, write_file
+    from counterpoise.report.record import Record
+    from counterpoise.samples.as_read import SamplesAsRead
+
+    conditions = ending.prepare(options, WEIGHT_NUMBERS, [options.out])
+    check_table(options.out, force=options.force)
+    with followed(_PLAN, quiet=options.quiet) as steps, ending.memory_limit(options):
+        steps.begin(_READING)
+        pair = read_pair(options)
+        for notice in pair.notices:
+            steps.notice(notice)
+        steps.begin(_WEIGHING)
+        weighter = weighters.build(
+            options.weighter, force=options.despite_no_overlap, seed=options.seed
+        )
+        samples = SamplesAsRead.of_tables(pair.table, pair.table_target)
+        weighter.fit(samples.source, X_target=samples.target)
+        record = Record.of(
+            weighter,
+            data=data_of(pair),
+            reproduce=reproduced_by(options),
+            notices=list(steps.notices),
+        )
+        steps.begin(_WRITING)
+        columns = pair.by_row(options.id, {"weight": weighter.weights_})
+        write_file(options.out, write_columns(columns), force=options.force)
+    code, reasons = ending.judged(record, conditions)
+    ending.say(options, record, [*of_record(record), *of_end(reasons, [options.out])])
+    return code

@@ -1,0 +1,1 @@
+"""From files to the two samples, with errors that name file, line and column."""

@@ -1,0 +1,56 @@
+"""What may be said of a score that changes from the source to the target."""
+
+# What "about the same" means, in shares of the score: a half width of the interval,
+# or a difference and a whole width.
+NARROW_HALF_WIDTH, CLOSE_DIFFERENCE, NARROW_WIDTH = 0.15, 0.1, 0.5
+# A gain of so many standard errors is clear, of so many likely.
+CLEAR_GAIN, LIKELY_GAIN = 2.0, 1.0
+
+
+def is_within(source: float, low: float | None, high: float | None) -> bool:
+    """Return whether the source's score lies in the interval of the target's.
+
+    Examples
+    --------
+    >>> is_within(1.0, 0.9, 1.2), is_within(1.0, None, None)
+    (True, False)
+    """
+    return low is not None and high is not None and low <= source <= high
+
+
+def is_about_the_same(
+    source: float, value: float, low: float | None, high: float | None
+) -> bool:
+    """Return whether the target's score is the source's, and well enough known.
+
+    The source's score lies in the interval :math:`[l, h]` of the target's value
+    :math:`v`, and of its size :math:`s` either :math:`h - l \\le 0.3 s`, or
+    :math:`|v - s| < 0.1 s` and :math:`h - l < 0.5 |v|`.
+
+    Examples
+    --------
+    >>> is_about_the_same(1.0, 1.05, 0.9, 1.2), is_about_the_same(1.0, 1.5, 0.9, 2.1)
+    (True, False)
+    """
+    if low is None or high is None or not is_within(source, low, high):
+        return False
+    width, unit = high - low, abs(source)
+    is_close = abs(value - source) < CLOSE_DIFFERENCE * unit
+    return bool(
+        width <= 2 * NARROW_HALF_WIDTH * unit
+        or (is_close and width < NARROW_WIDTH * abs(value))
+    )
+
+
+def sureness_of_gain(gain: float, error: float) -> str:
+    """Return how sure a gain is by its standard error: clear, likely or weak.
+
+    Examples
+    --------
+    >>> sureness_of_gain(0.3, 0.1), sureness_of_gain(0.05, 0.1)
+    ('clear', 'weak')
+    """
+    times = gain / error
+    return (
+        "clear" if times >= CLEAR_GAIN else "likely" if times >= LIKELY_GAIN else "weak"
+    )

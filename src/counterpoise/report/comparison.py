@@ -1,0 +1,218 @@
+"""Two records side by side: before and after, last month and this month."""
+
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from counterpoise.report.figures.drawing import DataTable
+from counterpoise.report.metric_names import metric_in_words
+from counterpoise.report.page import environment
+from counterpoise.report.record import Record
+from counterpoise.report.text import TEXT_WIDTH, plain_text, text_table
+from counterpoise.report.titled_table import TitledTable
+from counterpoise.report.verdict import Verdict, verdict_of
+from counterpoise.report.wording import (
+    Cell,
+    Name,
+    Number,
+    count,
+    figures,
+    readable,
+    sentence,
+    share,
+)
+
+# Columns that are listed, those whose shift has changed most.
+_COLUMNS_COMPARED = 25
+_COMPARED_CELL = 44
+_SHARES_OF = {
+    "shift.covered": "new data covered by training data",
+    "weights.effective_share": "effective size, share of the rows",
+    "weights.share_of_top_percent": "weight on the heaviest 1 % of the rows",
+}
+_FIGURES_OF = {
+    "shift.auc": "how well the samples are told apart (AUC)",
+    "shift.mmd": "maximum mean discrepancy",
+    "balance.largest_before": "largest difference of a column",
+    "balance.largest_after": "the same after weighting",
+    "weights.largest": "largest weight",
+    "model.exponent": "power of the weights used",
+    "model.mixing": "share of the weights used",
+}
+_COUNTS_OF = {
+    "data.source.rows": "training rows",
+    "data.target.rows": "new rows",
+    "weights.effective_size": "effective sample size",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Two records side by side, as a page or as text.
+
+    Attributes
+    ----------
+    names : tuple of str
+        What the records are called.
+    verdicts : tuple of Verdict
+    tables : tuple of TitledTable
+    html : str
+        The whole page.
+    """
+
+    names: tuple[str, str]
+    verdicts: tuple[Verdict, Verdict]
+    tables: tuple[TitledTable, ...] = field(repr=False)
+    html: str = field(repr=False)
+
+    def save(self, path: str | Path) -> None:
+        """Write the page to a file."""
+        Path(path).write_bytes(self.html.encode("utf-8", "backslashreplace"))
+
+    def text(self) -> str:
+        """Return the comparison as plain text."""
+        return plain_text(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        for name, verdict in zip(self.names, self.verdicts, strict=True):
+            told = f"{readable(name)}: {verdict.title}"
+            yield textwrap.fill(told, TEXT_WIDTH, subsequent_indent="  ")
+        for table in self.tables:
+            yield ""
+            yield table.title
+            yield from text_table(table.data, _COMPARED_CELL)
+
+
+def compare(
+    first: Record, second: Record, *, names: tuple[str, str] = ("first", "second")
+) -> Comparison:
+    """Return two records side by side.
+
+    Parameters
+    ----------
+    first, second : Record
+    names : pair of str
+        What to call them.
+
+    Examples
+    --------
+    >>> a, b = (Record.from_dict({"shift": {"auc": auc}}) for auc in (0.5, 0.7))
+    >>> print(compare(a, b).text().splitlines()[-1])
+      how well the samples are told apart (AUC)  0.500  0.700   +0.200
+    """
+    verdicts = verdict_of(first), verdict_of(second)
+    tables = tuple(
+        table
+        for table in (
+            _numbers(first, second, names),
+            _scores(first, second, names),
+            _columns(first, second, names),
+        )
+        if table is not None
+    )
+    html = (
+        environment()
+        .get_template("compare.html")
+        .render(names=tuple(map(Name, names)), verdicts=verdicts, tables=tables)
+    )
+    return Comparison(names, verdicts, tables, html)
+
+
+def _numbers(
+    first: Record, second: Record, names: tuple[str, str]
+) -> TitledTable | None:
+    rows: list[tuple[Cell, ...]] = []
+    for paths, show in (
+        (_COUNTS_OF, count),
+        (_SHARES_OF, share),
+        (_FIGURES_OF, figures),
+    ):
+        for path, told in paths.items():
+            a, b = first.at(path), second.at(path)
+            if a is None and b is None:
+                continue
+            rows.append((told, *_pair(a, b, show)))
+    if not rows:
+        return None
+    return TitledTable(
+        "numbers",
+        "The numbers that matter",
+        (),
+        DataTable(_header("number", names), tuple(rows)),
+        wide=True,
+    )
+
+
+def _scores(
+    first: Record, second: Record, names: tuple[str, str]
+) -> TitledTable | None:
+    metrics = [record.at("performance.metrics", {}) for record in (first, second)]
+    rows: list[tuple[Cell, ...]] = []
+    for metric in dict.fromkeys([*metrics[0], *metrics[1]]):
+        words = metric_in_words(metric).name
+        for kind, told in (("source", "training data"), ("doubly_robust", "new data")):
+            a, b = (
+                ((one.get(metric) or {}).get(kind) or {}).get("value")
+                for one in metrics
+            )
+            if a is not None or b is not None:
+                rows.append((Name(f"{words}, {told}"), *_pair(a, b, figures)))
+    if not rows:
+        return None
+    return TitledTable(
+        "scores",
+        "How good the model is",
+        sentence("Measured on training data, and estimated for the new data."),
+        DataTable(_header("score", names), tuple(rows)),
+        wide=True,
+    )
+
+
+def _columns(
+    first: Record, second: Record, names: tuple[str, str]
+) -> TitledTable | None:
+    effects = [
+        {one["name"]: one.get("effect") for one in record.at("shift.features", [])}
+        for record in (first, second)
+    ]
+    if not effects[0] or not effects[1]:
+        return None
+    every = list(dict.fromkeys([*effects[0], *effects[1]]))
+    every.sort(
+        key=lambda name: (
+            -abs((effects[1].get(name) or 0.0) - (effects[0].get(name) or 0.0))
+        )
+    )
+    rows = tuple(
+        (Name(name), *_pair(effects[0].get(name), effects[1].get(name), figures))
+        for name in every[:_COLUMNS_COMPARED]
+    )
+    note = ""
+    if len(every) > _COLUMNS_COMPARED:
+        note = (
+            f"The {_COLUMNS_COMPARED} columns of {len(every):,} that have changed most."
+        )
+    return TitledTable(
+        "columns",
+        "Column by column",
+        sentence("How far each column has moved, in standard deviations."),
+        DataTable(_header("column", names), rows, note),
+        wide=True,
+    )
+
+
+def _pair(a: float | None, b: float | None, show: object) -> tuple[Cell, ...]:
+    assert callable(show)
+    cells: list[Cell] = [None if value is None else show(value) for value in (a, b)]
+    if a is None or b is None:
+        return (*cells, None)
+    change = b - a
+    shown = show(abs(change))
+    assert isinstance(shown, Number)
+    sign = "+" if change > 0 else "-" if change < 0 else ""
+    return (*cells, Number(change, f"{sign}{shown.text}"))
+
+
+def _header(first: str, names: tuple[str, str]) -> tuple[str, ...]:
+    return (first, *(readable(name, 40) for name in names), "change")

@@ -1,0 +1,126 @@
+"""Faults of the program are told from bad data, and an interruption tells the truth."""
+
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LinearRegression
+
+import counterpoise.diagnosis
+from counterpoise.adaptation.routing import fit_weighted
+from counterpoise.cli import ending
+from counterpoise.cli.exits import Stop, code_of
+from counterpoise.cli.options import completed
+from counterpoise.learners.bins import QuantileBins
+from counterpoise.numerics.arrays import finite_array
+from counterpoise.tables.encoding import as_numbers
+from counterpoise.validation import (
+    InvalidInput,
+    NoOverlapError,
+    as_matrix,
+    check_choice,
+    refusals_of_estimators,
+)
+
+
+def of_an_operation(*_, **__):
+    return np.ones(2) + np.ones(3)
+
+
+def of_scikit_learn():
+    with refusals_of_estimators():
+        LinearRegression().fit([[np.nan]], [1.0])
+
+
+BY_CODE = {
+    1: {
+        "of wrong use": lambda: completed("weigh", ("seed",), {"seed": "x"}),
+        "of a file": lambda: Path("/nowhere/at all").read_text(),
+        "of a missing package": lambda: import_module("no_such_package"),
+    },
+    2: {
+        "of a table": lambda: as_matrix([["word"]]),
+        "of a parameter": lambda: check_choice("kind", "c", ("a", "b")),
+        "of two tables": lambda: as_numbers(
+            pd.DataFrame({"a": [1.0]}), pd.DataFrame({"b": [1.0]})
+        ),
+        "of scikit-learn": of_scikit_learn,
+        "of a label that an estimator cannot take": lambda: fit_weighted(
+            LinearRegression(), [[1.0]], [np.nan], None
+        ),
+    },
+    4: {"of two samples": lambda: raised(NoOverlapError(0.9, "thin"))},
+    70: {
+        "of an operation": of_an_operation,
+        "of an operation in our own code": lambda: QuantileBins().fit([["word"]]),
+        "of numpy": lambda: np.linalg.cholesky(-np.eye(2)),
+        "of a part below the checks": lambda: finite_array("x", [np.nan], 1),
+        "of a wrong call": lambda: LinearRegression(slope=1.0),
+    },
+}
+CASES = [(code, case) for code, cases in BY_CODE.items() for case in cases]
+
+
+def raised(error):
+    raise error
+
+
+@pytest.mark.parametrize(("code", "case"), CASES)
+def test_the_type_of_an_error_decides_the_code(code, case):
+    with pytest.raises((Stop, OSError, ImportError, ValueError, TypeError)) as found:
+        BY_CODE[code][case]()
+    assert code_of(found.value) == code
+
+
+def test_an_interruption_has_its_own_code():
+    assert code_of(KeyboardInterrupt()) == 130
+
+
+@pytest.mark.parametrize("error", [ValueError, TypeError])
+def test_scikit_learn_refuses_in_its_own_words(error):
+    with pytest.raises(InvalidInput, match="odd") as found, refusals_of_estimators():
+        raise error("odd")
+    assert isinstance(found.value, error)
+
+
+def test_errors_of_other_types_are_not_taken_for_refusals():
+    with pytest.raises(np.linalg.LinAlgError), refusals_of_estimators():
+        np.linalg.cholesky(-np.eye(2))
+
+
+def pair_of(tables):
+    return ("--source", tables[0], "--target", tables[1], "--label", "bought")
+
+
+def test_a_fault_of_ours_is_not_put_down_to_the_data(run, tables, monkeypatch):
+    monkeypatch.setattr(counterpoise.diagnosis, "diagnose", of_an_operation)
+    code, _, err = run("diagnose", *pair_of(tables), "--quiet")
+    assert code == 70
+    assert "a fault of counterpoise, ValueError: operands could not be" in err
+
+
+def test_what_a_check_refuses_is_bad_data(run, tables, monkeypatch):
+    monkeypatch.setattr(
+        counterpoise.diagnosis, "diagnose", lambda *_, **__: as_matrix([["word"]])
+    )
+    code, _, err = run("diagnose", *pair_of(tables), "--quiet")
+    assert code == 2
+    assert "fault" not in err
+
+
+def test_an_interruption_after_the_files_does_not_deny_them(
+    run, tables, tmp_path, monkeypatch
+):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ending, "say", interrupted)
+    out = tmp_path / "w.csv"
+    code, _, err = run(
+        *("weigh", *pair_of(tables), "--out", out, "--weighter", "uniform", "--quiet")
+    )
+    assert code == 130
+    assert len(pd.read_csv(out)) == 300
+    assert err == "counterpoise: interrupted; no file is half written\n"
