@@ -260,7 +260,7 @@ class WeightEstimator(FittedWeighter):
             x,
             tol=self.tol if tol is None else tol,
             max_iter=self.max_iter,
-            max_time=deadline.left(),
+            max_time=None if deadline.seconds is None else deadline.left(),
             callback=self.callback,
         )
 

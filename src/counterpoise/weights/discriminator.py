@@ -29,8 +29,8 @@ from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import Matrix
 from counterpoise.weights.base import Fitted, WeightEstimator
 from counterpoise.weights.calibration import (
+    calibrated_by_others,
     calibration_error,
-    calibration_line,
     log_loss,
 )
 from counterpoise.weights.deadline import Deadline
@@ -320,13 +320,9 @@ class ClassifierTrials:
         scores = pool.out_of_fold(estimator)
         line, logs = np.array([1.0, 0.0]), scores.copy()
         if self.calibrate:
-            line = calibration_line(scores, pool.labels, pool.weights)
-            for k in range(pool.n_folds):
-                rest, left = pool.fold != k, pool.fold == k
-                slope, intercept = calibration_line(
-                    scores[rest], pool.labels[rest], pool.weights[rest]
-                )
-                logs[left] = slope * scores[left] + intercept
+            line, logs = calibrated_by_others(
+                scores, pool.labels, pool.weights, pool.fold, pool.n_folds
+            )
         logs = bounded(logs)
         loss = log_loss(expit(logs), pool.labels, pool.weights)
         return HeldOutOdds(estimator, scores, logs, line, loss)

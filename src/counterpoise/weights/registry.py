@@ -8,6 +8,7 @@ they are a ratio, need labels, vary much ...) its class says itself, by tags.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
+from inspect import signature
 from typing import Any
 
 Parameters = Mapping[str, Any]
@@ -129,7 +130,7 @@ def of_command(command: str, **common: Any) -> Any:
 
 def with_parameters(weighter: Any, **parameters: Any) -> Any:
     """Return a weighter of a class with those of the parameters that it has."""
-    known = weighter().get_params(deep=False)
+    known = signature(weighter).parameters
     return weighter(**{k: v for k, v in parameters.items() if k in known})
 
 
