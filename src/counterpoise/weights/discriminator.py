@@ -61,13 +61,13 @@ class DiscriminatorWeights(WeightEstimator):
     tol : float
         Tolerance of the logistic regression that None stands for.
     max_iter : int
-        Largest number of its steps.
+        Largest number of steps of that regression.
     exponent : float
-        Power of the weights, from 0 (uniform) to 1.
+        Power to which the weights are raised; 0 makes them uniform.
     force : bool
-        Go on where the samples do not overlap.
+        Whether to go on where most of the target has no source rows near.
     random_state : int, RandomState or None
-        Draws the folds.
+        Seed of the folds.
 
     Attributes
     ----------

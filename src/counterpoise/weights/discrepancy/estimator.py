@@ -80,8 +80,9 @@ class DiscrepancyWeights(WeightEstimator):
         Whether hypotheses have a constant: the kernel plus one. Without it a shift of
         the mean is seen through second moments alone.
     standardize : bool
-        Divide columns by their pooled scale. Without it the column with the largest
-        numbers decides. A precomputed kernel is taken as it is.
+        Whether columns are divided by their pooled scale, the root of the mean of the
+        two variances. Without it the column with the largest numbers decides. A
+        precomputed kernel is taken as it is.
     cap : float or None
         Largest weight of a row, at least one.
     spread : float
@@ -101,7 +102,7 @@ class DiscrepancyWeights(WeightEstimator):
     callback : callable or None
         Called with the progress after every step; True ends the search.
     exponent : float
-        Power that the weights are raised to, in [0, 1].
+        Power to which the weights are raised; 0 makes them uniform.
 
     Attributes
     ----------

@@ -74,18 +74,19 @@ class ULSIF(_Ridge):
         Number of k-means centres of the target; None, or no fewer than there are
         distinct target rows: all of them.
     standardize : bool
-        Divide every column by its pooled scale.
+        Whether columns are divided by their pooled scale, the root of the mean of the
+        two variances.
     tol : float
-        The gap that the certificate must show.
+        Gap to reach, in units of one: weights of one have the value -1/2.
     max_time : float or None
-        Seconds for the whole fit: after half of them no further width is tried, and a
-        warning says how many were.
+        Seconds after which no further step begins; after half of them no further width
+        is tried, and a warning says how many were.
     exponent : float
-        The power that the weights are taken to; 0 makes them uniform.
+        Power to which the weights are raised; 0 makes them uniform.
     force : bool
-        Go on where more than half of the target rows have no source row near.
+        Whether to go on where most of the target has no source rows near.
     random_state : int, RandomState or None
-        Of the k-means centres.
+        Seed of the k-means centres.
 
     Attributes
     ----------
@@ -183,7 +184,8 @@ class RULSIF(_Ridge):
     Parameters
     ----------
     relative : float
-        Share a of the target in the denominator, in [0, 1); 0 is `ULSIF`.
+        Share of the target in the denominator of the ratio: a, in [0, 1); 0 is
+        `ULSIF`.
     gamma : float, "cv" or "median"
         Width of the kernel, on scaled columns. "cv": that of eight widths (2 to 0.18
         times the median distance between target rows) with the best two-sided score on
@@ -196,18 +198,19 @@ class RULSIF(_Ridge):
         Number of k-means centres of the target; None, or no fewer than there are
         distinct target rows: all of them.
     standardize : bool
-        Divide every column by its pooled scale.
+        Whether columns are divided by their pooled scale, the root of the mean of the
+        two variances.
     tol : float
-        The gap that the certificate must show.
+        Gap to reach, in units of one: weights of one have the value -1/2.
     max_time : float or None
-        Seconds for the whole fit: after half of them no further width is tried, and a
-        warning says how many were.
+        Seconds after which no further step begins; after half of them no further width
+        is tried, and a warning says how many were.
     exponent : float
-        The power that the weights are taken to; 0 makes them uniform.
+        Power to which the weights are raised; 0 makes them uniform.
     force : bool
-        Go on where more than half of the target rows have no source row near.
+        Whether to go on where most of the target has no source rows near.
     random_state : int, RandomState or None
-        Of the k-means centres.
+        Seed of the k-means centres.
 
     Attributes
     ----------
