@@ -35,15 +35,12 @@ from counterpoise.validation.tables import check_enough_rows
 from counterpoise.weights.deadline import Deadline
 from counterpoise.weights.fitted_weighter import FittedWeighter
 from counterpoise.weights.kernel_widths import lonely_share
+from counterpoise.weights.registry import take_sparse
 
 # Shares of the target that the source does not reach are said from these on.
 SHARE_SAID = {"uncovered": RELATIVE_FROM, "thin": THIN_ABOVE}
 # In small samples this share of the target may be far from all source rows by chance.
 LONELY_BY_CHANCE = 0.1
-TAKE_SPARSE = (
-    "AutoWeights, KLIEP, MixtureKLIEP, DiscriminatorWeights, DiscrepancyWeights and "
-    "UniformWeights"
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,13 +76,27 @@ class WeightEstimator(FittedWeighter):
     here and in `FittedWeighter`. `weights_` estimate the density ratio target/source at
     the source rows and have mean one, weighted by `sample_weight` if given.
 
-    Subclasses have the parameters `tol`, `max_iter`, `max_time`, `callback`,
-    `exponent`, `force` and `random_state`; kernel methods also `standardize`.
+    Subclasses have those of the parameters `tol`, `max_iter`, `max_time`, `callback`,
+    `exponent`, `force` and `random_state` that they use; kernel methods also
+    `standardize`. The tags below say what kind of weights a method makes.
     """
 
     _least_rows = 2
-    # Whether `weights_` estimate the density ratio, at any row.
+    # Whether `weights_` estimate the density ratio of inputs, at any row.
     weights_are_a_ratio = True
+    # Whether `fit` and `weigh` go by labels.
+    needs_labels = False
+    # Whether all weights are one, whatever the samples.
+    gives_ones = False
+    # Whether the ratio varies much from sample to sample: where nothing has shifted,
+    # fewer rows keep their worth.
+    has_high_variance = False
+    # What holds where a method has no such parameter.
+    tol: float = 1e-6
+    max_iter: int = 10_000
+    max_time: float | None = None
+    callback: Callable[..., Any] | None = None
+    force: bool = False
 
     @abstractmethod
     def _fit(self, samples: TwoSamples, deadline: Deadline) -> Fitted:
@@ -138,7 +149,7 @@ class WeightEstimator(FittedWeighter):
         self._check_parameters()
         self._check_dense(X, X_target)
         if X_target is None:
-            return self._fit_without_target(X, sample_weight)
+            return self._fit_without_target(X, y, sample_weight)
         samples = SamplesAsRead.read_numbers(
             X,
             X_target,
@@ -147,7 +158,14 @@ class WeightEstimator(FittedWeighter):
             min_rows=self._least_rows,
             accept_sparse=self._accepts_sparse,
         )
+        return self._fit_labelled(samples, y)
+
+    def _fit_labelled(self, samples: SamplesAsRead, y: Any) -> Self:
+        """Fit to samples as read, by the labels where a method needs them."""
         return self._fit_read(samples)
+
+    def _check_labels(self, y: Any, n: int) -> Any:
+        """Return the labels where a method needs them, else None."""
 
     def _fit_samples(self, samples: SamplesAsRead) -> Self:
         """Fit to samples that have passed another door: no reading, no ordering."""
@@ -198,7 +216,7 @@ class WeightEstimator(FittedWeighter):
         self._set(found, samples)
         return self
 
-    def _fit_without_target(self, X: Any, sample_weight: Any) -> Self:
+    def _fit_without_target(self, X: Any, y: Any, sample_weight: Any) -> Self:
         X = estimator_matrix(
             self,
             X,
@@ -206,6 +224,7 @@ class WeightEstimator(FittedWeighter):
             min_rows=self._least_rows,
             accept_sparse=self._accepts_sparse,
         )
+        self._check_labels(y, X.shape[0])
         as_weights(sample_weight, X.shape[0])
         self.has_target_ = False
         self._samples_ = None
@@ -245,20 +264,13 @@ class WeightEstimator(FittedWeighter):
             x,
             tol=self.tol if tol is None else tol,
             max_iter=self.max_iter,
-            max_time=deadline.left(),
+            max_time=None if deadline.seconds is None else deadline.left(),
             callback=self.callback,
         )
 
     def _set(self, found: Fitted, samples: SamplesAsRead) -> None:
-        self._judge_overlap(found)
-        self.solution_ = found.solution
-        self.uncovered_ = found.uncovered
-        if not found.solution.converged:
-            warn_user(
-                f"{type(self).__name__}: {found.solution}; raise max_iter or max_time, "
-                "or accept a larger tol",
-                ConvergenceWarning,
-            )
+        self._judge_overlap(found.uncovered, found.measure)
+        self._set_solution(found.solution)
         share = samples.counted.source_share
         self._set_mean_ratio(found.ratio, found.mean, share)
         weights = np.empty(samples.source.shape[0])
@@ -271,12 +283,23 @@ class WeightEstimator(FittedWeighter):
         self.weights_ = weights
         self.effective_sample_size_ = effective_sample_size(weights * count)
 
-    def _judge_overlap(self, found: Fitted) -> None:
-        share = found.uncovered
-        if share is None or share <= SHARE_SAID[found.measure]:
+    def _set_solution(self, solution: Solution) -> None:
+        """Set the solution, and say so if it is not proved."""
+        self.solution_ = solution
+        if not solution.converged:
+            warn_user(
+                f"{type(self).__name__}: {solution}; raise max_iter or max_time, or "
+                "accept a larger tol",
+                ConvergenceWarning,
+            )
+
+    def _judge_overlap(self, share: float | None, measure: str = "uncovered") -> None:
+        """Set which share of the target is uncovered; refuse or warn if it is large."""
+        self.uncovered_ = share
+        if share is None or share <= SHARE_SAID[measure]:
             return
         if share > NO_OVERLAP_ABOVE and not self.force:
-            raise NoOverlapError(share, found.measure)  # type: ignore[arg-type]
+            raise NoOverlapError(share, measure)  # type: ignore[arg-type]
         warn_user(
             f"{share:.1%} of the target rows have hardly any source rows near them: "
             "the weights speak for the others",
@@ -297,7 +320,7 @@ class WeightEstimator(FittedWeighter):
             # The middle is what scikit-learn's estimator checks look for.
             raise TypeError(
                 f"{type(self).__name__} takes no sparse rows: dense data is required. "
-                f"{TAKE_SPARSE} take sparse rows"
+                f"{take_sparse()} take sparse rows"
             )
 
     def __sklearn_tags__(self) -> Any:

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.as_read import SamplesAsRead
 from counterpoise.samples.folds import N_FOLDS
-from counterpoise.samples.scaling import pooled_scale, rows_scaled, scale_columns
+from counterpoise.samples.scaling import scale_columns, scaled_like
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import (
     Matrix,
@@ -43,6 +43,9 @@ class FittedWeighter(BaseEstimator):
     """
 
     _accepts_sparse = False
+    # What holds where a method has no such parameter.
+    exponent: float = 1.0
+    random_state: Any = None
     # What a target row of no weight counts in the score.
     _least_scored = SMALLEST_LOGGED
 
@@ -302,8 +305,7 @@ class FittedWeighter(BaseEstimator):
         self.column_scale_: Array | None = None
         scaled = counted
         if self._scales_columns():
-            self.column_scale_ = pooled_scale(counted)
-            samples = rows_scaled(samples, self.column_scale_)
+            self.column_scale_, samples = scaled_like(counted, samples)
             scaled = replace(
                 counted, source=samples.source[rows], target=samples.target[aims]
             )

@@ -61,7 +61,7 @@ class MixtureKLIEP(WeightEstimator):
         Weight of the squared slopes. Where there are more statistics than rows, as in
         text, 1e-2 fits them closely; `score` chooses.
     tol : float
-        Largest gap, in units of max(|objective|, 0.1) nats.
+        Gap to reach, in units of max(|f|, 0.1) nats.
     max_iter : int
         Largest number of steps.
     max_time : float or None
@@ -69,11 +69,11 @@ class MixtureKLIEP(WeightEstimator):
     callback : callable or None
         Called with the progress after every step; True ends the search.
     exponent : float
-        Power of the weights, from 0 (uniform) to 1.
+        Power to which the weights are raised; 0 makes them uniform.
     force : bool
-        Go on where the samples do not overlap.
+        Whether to go on where most of the target has no source rows near.
     random_state : int, RandomState or None
-        Draws the folds of `score` and of `uncovered_`; the weights need no chance.
+        Seed of the folds of `score` and of `uncovered_`; the weights need no chance.
 
     Attributes
     ----------

@@ -17,7 +17,7 @@ from counterpoise.engine import memory_budget
 from counterpoise.numerics.kernel import Kernel
 from counterpoise.samples import TwoSamples
 from counterpoise.samples.median_width import median_gamma
-from counterpoise.weights import low_rank_design
+from counterpoise.weights.kliep import low_rank_design
 from counterpoise.weights.kliep.designs import (
     ComputedDesign,
     StoredDesign,

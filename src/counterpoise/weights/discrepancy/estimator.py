@@ -80,8 +80,9 @@ class DiscrepancyWeights(WeightEstimator):
         Whether hypotheses have a constant: the kernel plus one. Without it a shift of
         the mean is seen through second moments alone.
     standardize : bool
-        Divide columns by their pooled scale. Without it the column with the largest
-        numbers decides. A precomputed kernel is taken as it is.
+        Whether columns are divided by their pooled scale, the root of the mean of the
+        two variances. Without it the column with the largest numbers decides. A
+        precomputed kernel is taken as it is.
     cap : float or None
         Largest weight of a row, at least one.
     spread : float
@@ -101,11 +102,7 @@ class DiscrepancyWeights(WeightEstimator):
     callback : callable or None
         Called with the progress after every step; True ends the search.
     exponent : float
-        Power that the weights are raised to, in [0, 1].
-    force : bool
-        Without effect: the method does not look at overlap.
-    random_state : int, RandomState or None
-        Without effect: nothing is drawn.
+        Power to which the weights are raised; 0 makes them uniform.
 
     Attributes
     ----------
@@ -181,8 +178,6 @@ class DiscrepancyWeights(WeightEstimator):
         max_time: float | None = None,
         callback: Any = None,
         exponent: float = 1.0,
-        force: bool = False,
-        random_state: Any = None,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
@@ -198,8 +193,6 @@ class DiscrepancyWeights(WeightEstimator):
         self.max_time = max_time
         self.callback = callback
         self.exponent = exponent
-        self.force = force
-        self.random_state = random_state
 
     def _check_parameters(self) -> None:
         check_hypotheses(self.kernel, self.gamma, self.degree, self.coef0)

@@ -76,7 +76,8 @@ class KMM(WeightEstimator):
         for many rows with a kernel of full rank. The Frank-Wolfe variants converge
         slowly and are here for comparison.
     standardize : bool
-        Divide columns by their pooled scale.
+        Whether columns are divided by their pooled scale, the root of the mean of the
+        two variances.
     tol : float
         Gap to reach, relative to the squared MMD of weights of one (or, if larger, to
         the squared MMD that two such samples show by chance).
@@ -87,9 +88,9 @@ class KMM(WeightEstimator):
     callback : callable or None
         Called with the progress after every step; True ends the search.
     exponent : float
-        Power that the weights are raised to, in [0, 1].
+        Power to which the weights are raised; 0 makes them uniform.
     force : bool
-        Go on without overlap.
+        Whether to go on where most of the target has no source rows near.
     random_state : int, RandomState or None
         Seed of the folds of `score`.
 
