@@ -17,7 +17,8 @@ from counterpoise.convex import (
     solve,
 )
 from counterpoise.datasets import make_gaussian_shift
-from counterpoise.numerics.kernels import median_distance, rbf
+from counterpoise.numerics.distances import median_distance
+from counterpoise.numerics.kernel import Kernel
 
 mpl.rcParams.update({"svg.hashsalt": "0", "svg.fonttype": "none"})
 SOLVERS = {
@@ -29,8 +30,9 @@ SOLVERS = {
 }
 shift = make_gaussian_shift(10, n=1000, m=1000, random_state=0)
 gamma = 0.5 / (0.3 * median_distance(shift.X_target)) ** 2
-scale = rbf(shift.X, shift.X_target, gamma).mean(axis=0)
-problem = MixtureLikelihood(rbf(shift.X_target, shift.X_target, gamma) / scale)
+kernel = Kernel("rbf", gamma)
+scale = kernel.matrix(shift.X, shift.X_target).mean(axis=0)
+problem = MixtureLikelihood(kernel.matrix(shift.X_target, shift.X_target) / scale)
 solve(problem)  # compile first
 
 figure, ax = plt.subplots(figsize=(7.0, 3.6), layout="constrained")

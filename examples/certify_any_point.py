@@ -9,12 +9,13 @@ from scipy.optimize import minimize
 
 from counterpoise.convex import MixtureLikelihood, solve
 from counterpoise.datasets import make_sinc_shift
-from counterpoise.numerics.kernels import rbf
+from counterpoise.numerics.kernel import Kernel
 
 shift = make_sinc_shift(random_state=0)
 gamma = 0.5 / 0.2**2
-source_mean = rbf(shift.X, shift.X_target, gamma).mean(axis=0)
-problem = MixtureLikelihood(rbf(shift.X_target, shift.X_target, gamma) / source_mean)
+kernel = Kernel("rbf", gamma)
+source_mean = kernel.matrix(shift.X, shift.X_target).mean(axis=0)
+problem = MixtureLikelihood(kernel.matrix(shift.X_target, shift.X_target) / source_mean)
 
 
 def softmax(v):

@@ -14,12 +14,14 @@ from counterpoise.convex import (
     solve,
 )
 from counterpoise.datasets import make_gaussian_shift
-from counterpoise.numerics.kernels import median_distance, rbf
+from counterpoise.numerics.distances import median_distance
+from counterpoise.numerics.kernel import Kernel
 
 shift = make_gaussian_shift(10, n=300, m=300, random_state=0)
 gamma = 0.5 / (0.3 * median_distance(shift.X_target)) ** 2
-source_mean = rbf(shift.X, shift.X_target, gamma).mean(axis=0)
-problem = MixtureLikelihood(rbf(shift.X_target, shift.X_target, gamma) / source_mean)
+kernel = Kernel("rbf", gamma)
+source_mean = kernel.matrix(shift.X, shift.X_target).mean(axis=0)
+problem = MixtureLikelihood(kernel.matrix(shift.X_target, shift.X_target) / source_mean)
 
 solvers = {
     "Frank-Wolfe": FrankWolfe("plain"),

@@ -20,8 +20,8 @@ from domains import artificial_domains, response
 from reporting import bar, table
 
 from counterpoise.convex import solve
-from counterpoise.convex.problems import Discrepancy
-from counterpoise.convex.solvers.discrepancy import Smoothing
+from counterpoise.convex.spectral import Discrepancy
+from counterpoise.convex.spectral.solvers import Smoothing
 from counterpoise.learners import WeightedKernelRidge
 from counterpoise.weights import DiscrepancyWeights
 

@@ -44,21 +44,25 @@ def gaussian(q, N, tol):
     from domains import artificial_domains
 
     from counterpoise.convex import KernelDiscrepancy
-    from counterpoise.numerics.kernel_products import GaussianEntries, kept_kernel
-    from counterpoise.numerics.kernels import median_distance
+    from counterpoise.numerics.distances import median_distance
+    from counterpoise.numerics.kernel import Kernel
+    from counterpoise.numerics.kernel_matrices import kept_matrix
 
     m, n = int(q) // 2, int(q) - int(q) // 2
     both = np.vstack(artificial_domains(m, n, int(N)))
     gamma = 1.0 / median_distance(both) ** 2
     share = np.full(n, 1.0 / n)
     return _timed(
-        lambda: KernelDiscrepancy(kept_kernel(GaussianEntries(both, gamma)), share), tol
+        lambda: KernelDiscrepancy(
+            kept_matrix(Kernel("rbf", gamma).entries(both)), share
+        ),
+        tol,
     )
 
 
 def _timed(pose, tol):
     from counterpoise.convex import solve
-    from counterpoise.convex.solvers.discrepancy import best_solver
+    from counterpoise.convex.spectral.solvers import best_solver
 
     began = time.process_time()
     reached = {}

@@ -101,7 +101,7 @@ def ours(name, problem, seconds):
 
 
 def _solver(name, problem):
-    from counterpoise.convex.solvers import discrepancy as of
+    from counterpoise.convex.spectral import solvers as of
 
     if name == "auto":
         return of.best_solver(problem)
@@ -161,7 +161,7 @@ def main(name, m, n, N, seconds, gigabytes):
     from domains import artificial_domains
 
     from counterpoise.convex import solve
-    from counterpoise.convex.problems import Discrepancy
+    from counterpoise.convex.spectral import Discrepancy
 
     most = int(gigabytes * 2**30)
     resource.setrlimit(resource.RLIMIT_AS, (most, most))

@@ -15,8 +15,8 @@ from reporting import bar, table
 
 ROOT = Path(__file__).parents[2]
 STEPS = "reference/test_every_step.py::test_"
-SQUARES = "weights/test_least_squares.py::test_"
-MEANS = "weights/test_mean_matching.py::test_"
+SQUARES = "weights/least_squares/test_least_squares.py::test_"
+MEANS = "weights/mean_matching/test_mean_matching.py::test_"
 ALL = "weights/test_all_weighters.py::test_"
 MIXTURE = "convex/test_problems_log_linear.py::test_"
 CHECKS = {
@@ -57,7 +57,7 @@ CHECKS = {
     ),
     "8 low-rank certificate >= true gap, 200 problems, capped": (
         "reference/test_low_rank_certificate.py",
-        "weights/test_kliep.py::test_the_low_rank_certificate_is_never_below_the_"
+        "weights/kliep/test_kliep.py::test_the_low_rank_certificate_is_never_below_the_"
         "true_gap",
     ),
     "9 one component equals scipy to 1e-6; EM never rises": (
@@ -65,13 +65,13 @@ CHECKS = {
         MIXTURE + "em_never_goes_up_and_ends_where_nothing_small_helps",
     ),
     "10 uniform scores 0, the true ratio its divergence": (
-        "weights/test_kliep.py::test_uniform_weights_score_zero_and_the_true_ratio_"
+        "weights/kliep/test_kliep.py::test_uniform_weights_score_zero_and_the_true_ratio_"
         "scores_the_divergence",
     ),
     "11 permutation, units, a row twice": (
         ALL + "permuted_rows_get_permuted_weights",
         ALL + "the_unit_of_a_column_changes_nothing",
-        "weights/test_kliep.py::test_weights_follow_the_same_centres_when_rows_are_"
+        "weights/kliep/test_kliep.py::test_weights_follow_the_same_centres_when_rows_are_"
         "repeated",
         SQUARES + "a_row_twice_is_a_row_of_weight_two",
         MEANS + "a_row_of_weight_two_is_the_row_twice",

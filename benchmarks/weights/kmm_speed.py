@@ -11,7 +11,7 @@ from problems import SIGMA, gamma_of, gaussian_pair, nmse
 from reporting import bar, table, timed
 
 from counterpoise import KMM
-from counterpoise.numerics.kernels import rbf
+from counterpoise.numerics.kernel import Kernel
 
 BOUND = 1000.0
 
@@ -82,9 +82,9 @@ def _adapt(d: int, n: int) -> list:
 
 def _row(who, d, n, seconds, weights, shift) -> list:
     gamma, w = gamma_of(SIGMA[d]), weights / len(weights)
-    squared = w @ rbf(shift.X, shift.X, gamma) @ w
-    squared -= 2.0 * (w @ rbf(shift.X, shift.X_target, gamma)).mean()
-    squared += rbf(shift.X_target, shift.X_target, gamma).mean()
+    squared = w @ Kernel("rbf", gamma).matrix(shift.X, shift.X) @ w
+    squared -= 2.0 * (w @ Kernel("rbf", gamma).matrix(shift.X, shift.X_target)).mean()
+    squared += Kernel("rbf", gamma).matrix(shift.X_target, shift.X_target).mean()
     mean, largest = float(weights.mean()), float(weights.max())
     return [who, d, n, seconds, float(squared), mean, largest]
 
@@ -106,9 +106,9 @@ def _against_cvxpy() -> float | None:
     gamma = gamma_of(SIGMA[1])
     kmm = KMM(gamma=gamma, bound=3.0, ridge=ridge, standardize=False, tol=1e-9)
     kmm.fit(shift.X, X_target=shift.X_target)
-    K = rbf(shift.X, shift.X, gamma) + 1e-13 * np.eye(n)
-    cross = rbf(shift.X, shift.X_target, gamma).mean(axis=1)
-    constant = rbf(shift.X_target, shift.X_target, gamma).mean()
+    K = Kernel("rbf", gamma).matrix(shift.X, shift.X) + 1e-13 * np.eye(n)
+    cross = Kernel("rbf", gamma).matrix(shift.X, shift.X_target).mean(axis=1)
+    constant = Kernel("rbf", gamma).matrix(shift.X_target, shift.X_target).mean()
     v = cvxpy.Variable(n)
     value = cvxpy.quad_form(v, cvxpy.psd_wrap(K)) - 2 * cross @ v
     value += ridge * cvxpy.sum_squares(v)

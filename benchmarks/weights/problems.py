@@ -4,9 +4,9 @@ import numpy as np
 
 from counterpoise.convex import Corrective, MixtureLikelihood, Solution, solve
 from counterpoise.datasets import Shift, make_gaussian_shift, make_sinc_shift
-from counterpoise.numerics.kernels import rbf_push
+from counterpoise.numerics.kernel import Kernel
 from counterpoise.samples.two_samples import TwoSamples
-from counterpoise.weights.kernel_designs import StoredKernel, source_means
+from counterpoise.weights.kliep.designs import StoredDesign, source_means
 
 # Width of the Gaussian kernel in each dimension, on raw columns.
 SIGMA = {1: 0.2, 5: 1.0, 10: 1.5, 50: 3.0}
@@ -38,8 +38,9 @@ def gamma_of(sigma: float) -> float:
 def mixture_problem(X, X_target, centers, sigma: float) -> MixtureLikelihood:
     """Return KLIEP's problem on given centres, its kernel stored."""
     samples = TwoSamples.of(X, X_target, None, None)
-    scale = source_means(samples, centers, gamma_of(sigma))
-    design = StoredKernel.of(X_target, centers, gamma_of(sigma), scale)
+    kernel = Kernel("rbf", gamma_of(sigma))
+    scale = source_means(samples, centers, kernel)
+    design = StoredDesign.of(X_target, centers, kernel, scale)
     return MixtureLikelihood(design, samples.target_share)
 
 
@@ -54,7 +55,7 @@ def fit_on_centers(X, X_target, centers, sigma, *, tol=1e-6, callback=None):
     found: Solution = solve(problem, corrective(X.shape[1]), tol=tol, callback=callback)
     used = np.flatnonzero(found.x)
     coef = found.x[used] / problem.A.scale[used]
-    return found, rbf_push(X, centers[used], gamma_of(sigma), coef)
+    return found, Kernel("rbf", gamma_of(sigma)).push(X, centers[used], coef)
 
 
 def judge(X, X_target, centers, sigma, coef):

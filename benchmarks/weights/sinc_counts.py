@@ -12,7 +12,7 @@ from reporting import bar, table
 
 from counterpoise import KLIEP
 from counterpoise.convex import FrankWolfe, ProjectedGradient, solve
-from counterpoise.weights.kliep_original import OriginalKLIEP
+from counterpoise.weights.kliep.original import OriginalKLIEP
 
 PUBLISHED = {
     "original": 180,

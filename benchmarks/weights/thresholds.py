@@ -22,7 +22,7 @@ from counterpoise import AutoWeights
 from counterpoise.samples import overlap
 from counterpoise.samples.scaling import pooled_scale, scale_columns
 from counterpoise.samples.two_samples import TwoSamples
-from counterpoise.weights.base import LONELY
+from counterpoise.weights.base import LONELY_BY_CHANCE
 from counterpoise.weights.kernel_widths import lonely_share
 
 FIRST_SEED = 70_000
@@ -81,7 +81,11 @@ def looked_at(X, X_target, seed):
         scale = pooled_scale(samples)
     kept = auto.weighter_._samples_.target.shape[0]
     scaled = samples.with_rows(scale_columns(X, scale), scale_columns(X_target, scale))
-    return 1 - kept / len(X_target), lonely_share(scaled) > LONELY, auto.weights_
+    return (
+        1 - kept / len(X_target),
+        lonely_share(scaled) > LONELY_BY_CHANCE,
+        auto.weights_,
+    )
 
 
 def holes(seeds, n):

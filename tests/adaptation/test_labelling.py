@@ -101,7 +101,7 @@ def test_mixed_tables_and_tuples_are_taken():
 
 
 def test_many_rows_are_chosen_in_rounds_that_fit_into_memory(monkeypatch):
-    monkeypatch.setattr(labelling, "MOST_CANDIDATES", 50)
+    monkeypatch.setattr(labelling, "CANDIDATES_AT_ONCE", 50)
     seen = []
     greedy = labelling._greedy
     monkeypatch.setattr(

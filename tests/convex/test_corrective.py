@@ -12,7 +12,8 @@ from counterpoise.convex import (
     solve,
 )
 from counterpoise.datasets import make_gaussian_shift
-from counterpoise.numerics.kernels import median_distance, rbf
+from counterpoise.numerics.distances import median_distance
+from counterpoise.numerics.kernel import Kernel
 
 
 def sinc_design(sigma, seed=0):
@@ -79,8 +80,9 @@ def test_narrow_kernels_with_few_centres_are_solved_too(d, width):
         shift = make_gaussian_shift(d, n=500, m=200, random_state=seed)
         centers = shift.X_target[: 20 + 50 * seed]
         gamma = 0.5 / (width * median_distance(shift.X_target)) ** 2
-        scale = np.maximum(rbf(shift.X, centers, gamma).mean(axis=0), 1e-300)
-        A = rbf(shift.X_target, centers, gamma) / scale
+        kernel = Kernel("rbf", gamma)
+        scale = np.maximum(kernel.matrix(shift.X, centers).mean(axis=0), 1e-300)
+        A = kernel.matrix(shift.X_target, centers) / scale
         A = A[A.max(axis=1) > 0]
         assert solve(MixtureLikelihood(A), Corrective()).converged
 
@@ -88,8 +90,8 @@ def test_narrow_kernels_with_few_centres_are_solved_too(d, width):
 def test_an_optimum_of_many_atoms_takes_few_steps():
     shift = make_gaussian_shift(10, n=500, m=500, random_state=0)
     gamma = 0.5 / (0.2 * median_distance(shift.X_target)) ** 2
-    scale = rbf(shift.X, shift.X_target, gamma).mean(axis=0)
-    A = rbf(shift.X_target, shift.X_target, gamma) / scale
+    scale = Kernel("rbf", gamma).matrix(shift.X, shift.X_target).mean(axis=0)
+    A = Kernel("rbf", gamma).matrix(shift.X_target, shift.X_target) / scale
     solution = solve(MixtureLikelihood(A), Corrective())
     assert solution.converged
     assert solution.history[-1].support > 200

@@ -14,15 +14,15 @@ from counterpoise.convex import (
     SolverMismatchError,
     solve,
 )
-from counterpoise.convex.problems import Constrained
-from counterpoise.convex.problems.mean_matching import (
+from counterpoise.convex.objectives.mean_distance import (
     FactoredDistance,
     KernelDistance,
-    MeanMatching,
 )
+from counterpoise.convex.problems import Constrained
+from counterpoise.convex.problems.mean_matching import MeanMatching
 from counterpoise.convex.solvers.interior_point import InteriorPoint
-from counterpoise.numerics.kernels import rbf
-from counterpoise.numerics.low_rank import pivoted_cholesky
+from counterpoise.numerics.kernel import Kernel
+from counterpoise.numerics.pivoted_cholesky import pivoted_cholesky
 from counterpoise.testing import check_objective, check_problem, check_solver
 
 CASES = [
@@ -48,8 +48,12 @@ def both(case, seed=0, max_rank=500):
     share = np.random.default_rng(seed).dirichlet(np.full(n, 5.0))
     ridge = rho / (n * share)
     domain = CappedSimplex(n, bound * share, 1.0, slack)
+    kernel = Kernel("rbf", 0.5)
     whole = KernelDistance(
-        rbf(X, X, 0.5), rbf(X, T, 0.5).mean(axis=1), rbf(T, T, 0.5).mean(), ridge
+        kernel.matrix(X, X),
+        kernel.matrix(X, T).mean(axis=1),
+        kernel.matrix(T, T).mean(),
+        ridge,
     )
     factor, _, residual = pivoted_cholesky(np.concatenate([X, T]), 0.5, 1e-12, max_rank)
     within = FactoredDistance(factor[:, :n], factor[:, n:].mean(axis=1), ridge)

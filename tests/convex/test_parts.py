@@ -13,11 +13,20 @@ from counterpoise.convex import (
     RowNorms,
     Simplex,
 )
+from counterpoise.convex.objectives import (
+    FactoredDistance,
+    KernelDistance,
+    LogisticLoss,
+    SoftmaxLine,
+    TiltedLikelihood,
+)
 from counterpoise.testing import check_domain, check_objective, check_penalty
 
 rng = np.random.default_rng(0)
 POSITIVE = rng.random((9, 5)) + 0.1
 GRAM = POSITIVE.T @ POSITIVE
+SHARES = rng.dirichlet(np.ones(9))
+LABELS = (np.arange(9) % 2).astype(float)
 
 OBJECTIVES = {
     "quadratic": Quadratic(GRAM, rng.standard_normal(5), 3.0),
@@ -26,6 +35,13 @@ OBJECTIVES = {
     "negative mean log": NegativeMeanLog(POSITIVE),
     "weighted mean log": NegativeMeanLog(POSITIVE, np.arange(9.0)),
     "extreme mean log": NegativeMeanLog(POSITIVE * np.logspace(-200, 200, 9)[:, None]),
+    "logistic": LogisticLoss(POSITIVE - 0.6, LABELS, SHARES, 0.1),
+    "softmax line": SoftmaxLine(
+        rng.standard_normal((9, 5)), np.eye(5)[np.arange(9) % 5], 9.0 * SHARES, 0.1
+    ),
+    "tilted": TiltedLikelihood(POSITIVE, POSITIVE[0], SHARES, 0.1),
+    "factored distance": FactoredDistance(POSITIVE, SHARES, np.arange(5.0)),
+    "kernel distance": KernelDistance(GRAM, np.ones(5), 9.0, np.arange(5.0)),
 }
 DOMAINS = {
     "simplex": Simplex(7),

@@ -5,7 +5,17 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from counterpoise.convex import Breakpoint, Certificate, PathError, follow
+from counterpoise import WeightedSVC
+from counterpoise.convex import (
+    Breakpoint,
+    Certificate,
+    Path,
+    PathError,
+    SolutionPath,
+    follow,
+)
+from counterpoise.convex.quadratic_path import DenseRows, Follower, from_zero
+from counterpoise.weights.least_squares.penalty_path import PenaltyPath
 
 
 @dataclass(frozen=True)
@@ -90,3 +100,37 @@ def test_a_rising_path_is_read_in_its_own_direction():
     path = follow(Line())
     assert path.at(0.6)[0] == pytest.approx(1.2)
     assert path.certify(0.6).holds(1e-12)
+
+
+def penalty_path():
+    A = np.random.default_rng(0).random((8, 5))
+    return follow(PenaltyPath(A.T @ A, A.mean(axis=0)))
+
+
+def box_path():
+    x, y = np.array([2.0, 1.0, 0.5, -1.0]), np.array([1.0, 1.0, -1.0, -1.0])
+    one = np.ones(4)
+    follower = Follower(DenseRows(np.outer(x, x)), y)
+    return from_zero(follower, one, 0 * one, 5 * one, taped=True)
+
+
+def machine_path():
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    y = np.where(X[:, 0] + 0.5 * X[:, 1] > 0, 1, -1)
+    return WeightedSVC(kernel="linear").fit(X, y).path(C=(1.0, 5.0))
+
+
+@pytest.mark.parametrize("made", [penalty_path, box_path, machine_path])
+def test_all_paths_have_one_protocol_and_proofs_along_it(made):
+    path = made()
+    assert isinstance(path, Path)
+    assert path.n_events >= 1
+    for theta in np.linspace(path.thetas[0], path.thetas[-1], 5).tolist():
+        assert path.at(theta) is not None
+        assert path.certify(theta).holds(1e-8)
+    with pytest.raises(ValueError, match="theta must be between"):
+        path.at(1e9)
+
+
+def test_the_path_of_least_squares_is_a_solution_path():
+    assert isinstance(penalty_path(), SolutionPath)

@@ -7,11 +7,8 @@ from scipy import sparse
 from scipy.optimize import minimize
 
 from counterpoise.convex import SolverMismatchError, solve
-from counterpoise.convex.problems.log_linear import (
-    LogLinearMixture,
-    LogLinearRatio,
-    TiltedLikelihood,
-)
+from counterpoise.convex.objectives.tilted_likelihood import TiltedLikelihood
+from counterpoise.convex.problems.log_linear import LogLinearMixture, LogLinearRatio
 from counterpoise.convex.solvers.newton import ExpectationMaximization, Newton
 from counterpoise.testing import check_objective, check_problem, check_solver
 

@@ -18,7 +18,7 @@ from counterpoise.convex import (
     solve,
 )
 from counterpoise.testing import feasible_points
-from counterpoise.weights.kliep_original import OriginalKLIEP
+from counterpoise.weights.kliep.original import OriginalKLIEP
 
 VARIANTS = [
     FrankWolfe(variant, search)

@@ -5,8 +5,9 @@ import pytest
 from sklearn.metrics.pairwise import rbf_kernel
 
 from counterpoise.convex import Corrective, MixtureLikelihood, solve
+from counterpoise.numerics.kernel import Kernel
 from counterpoise.samples import TwoSamples
-from counterpoise.weights.low_rank_design import LowRankKernel
+from counterpoise.weights.kliep.low_rank_design import LowRankDesign
 
 
 def two_problems(seed):
@@ -18,7 +19,9 @@ def two_problems(seed):
     samples = TwoSamples.of(X, T, p, q)
     gamma = 0.5 / 10.0 ** rng.uniform(-0.8, 1.2)
     relative = float(rng.choice([0.0, 0.1]))
-    capped = LowRankKernel.of_rank(samples, gamma, relative, int(rng.integers(1, 30)))
+    capped = LowRankDesign.of_rank(
+        samples, Kernel("rbf", gamma), relative, int(rng.integers(1, 30))
+    )
     b = samples.source_share @ rbf_kernel(X, T, gamma=gamma)
     K = rbf_kernel(T, gamma=gamma)
     b = (1.0 - relative) * b + relative * (samples.target_share @ K)

@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from counterpoise.convex.problems import Discrepancy, KernelDiscrepancy
+from counterpoise.convex.spectral import Discrepancy, KernelDiscrepancy
+from counterpoise.numerics.kernel import Kernel
 from counterpoise.samples import TwoSamples, discrepancy
 from counterpoise.samples.discrepancy_problem import pose_discrepancy
-from counterpoise.samples.hypotheses import Hypotheses, pooled_gamma
+from counterpoise.samples.hypotheses import kernel_matrix, pooled_gamma
 from counterpoise.samples.measures import mmd
 from counterpoise.samples.ordering import canonical_order
 
-LINEAR = Hypotheses("linear")
+LINEAR = Kernel("linear")
 
 
 def samples(X, T, w=None, v=None):
@@ -31,7 +32,7 @@ def two():
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "poly"])
 @pytest.mark.parametrize("constant", [True, False])
 def test_the_problem_at_equal_weights_is_the_measure(two, kernel, constant):
-    hypotheses = Hypotheses(kernel, 0.3, 2, 1.0, constant)
+    hypotheses = Kernel(kernel, 0.3, 2, 1.0, constant)
     posed = pose_discrepancy(samples(*two), hypotheses)
     expected = discrepancy(
         *two, kernel=kernel, gamma=0.3, degree=2, add_constant=constant
@@ -45,7 +46,7 @@ def test_the_problem_at_equal_weights_is_the_measure(two, kernel, constant):
 def test_copies_are_one_row_with_all_their_mass(two, kernel):
     X, T = two
     more = np.vstack([X, X[:4], X[:2]]), np.vstack([T, T[:3]])
-    posed = pose_discrepancy(samples(*more), Hypotheses(kernel, 0.3))
+    posed = pose_discrepancy(samples(*more), Kernel(kernel, 0.3, coef0=1.0))
     assert posed.problem.size == 12
     assert np.bincount(posed.groups).max() == 3
     expected = discrepancy(*more, kernel=kernel, gamma=0.3)
@@ -112,9 +113,9 @@ def test_text_is_posed_through_its_gram_matrix(monkeypatch):
 def test_blocks_of_sparse_rows_are_those_of_the_kernel(kernel):
     rng = np.random.default_rng(0)
     X = sparse.random_array((15, 700), density=0.05, rng=rng).tocsr()
-    hypotheses = Hypotheses(kernel, 0.3, 2, 0.5, constant=True)
-    found = hypotheses.matrix(X)
-    expected = hypotheses.gram(X.toarray(), X.toarray())
+    hypotheses = Kernel(kernel, 0.3, 2, 0.5, constant=1.0)
+    found = kernel_matrix(hypotheses, X)
+    expected = hypotheses.matrix(X.toarray(), X.toarray())
     np.testing.assert_allclose(found.block(slice(None), slice(None)), expected)
     np.testing.assert_allclose(found.diagonal(), expected.diagonal())
     np.testing.assert_allclose(found.product(np.eye(15)), expected)

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from scipy.spatial.distance import pdist
 
-from counterpoise.samples.median_width import MOST_ROWS, median_gamma
+from counterpoise.samples.median_width import ROWS_MEASURED, median_gamma
 
 
 @pytest.mark.parametrize("n", [3, 8, 9, 50])
@@ -23,7 +23,7 @@ def test_a_row_of_weight_two_is_the_row_twice(n):
     repeated = median_gamma(np.repeat(rows, counts, axis=0))
     weighted = median_gamma(rows, counts / counts.sum())
     # Up to a thousand rows alike to rounding; beyond, two samples of a thousand rows.
-    both_small = counts.sum() <= MOST_ROWS or n > MOST_ROWS
+    both_small = counts.sum() <= ROWS_MEASURED or n > ROWS_MEASURED
     assert weighted == pytest.approx(repeated, rel=1e-9 if both_small else 0.02)
     assert abs(median_gamma(rows) - repeated) > 1e-9
 

@@ -64,7 +64,7 @@ def test_a_classifier_of_a_part_of_many_rows_weighs_the_others(monkeypatch):
     X, X_target = rng.uniform(-1, 1, size=(2, 1500, 6))
     X = X[:900]
     X_target = X_target[(np.abs(X_target[:, 0]) < 0.3) | (rng.random(1500) < 0.2)]
-    monkeypatch.setattr(auto, "MOST_TAUGHT", 400)
+    monkeypatch.setattr(auto, "ROWS_TAUGHT", 400)
     fitted = AutoWeights(random_state=0).fit(X, X_target=X_target)
     assert isinstance(fitted.weighter_, DiscriminatorWeights)
     assert len(fitted.weighter_.weights_) == 400

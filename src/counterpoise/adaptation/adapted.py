@@ -40,7 +40,7 @@ from counterpoise.adaptation.routing import (
 from counterpoise.adaptation.steps import CHOOSING, DIAGNOSING, FITTING, WEIGHING
 from counterpoise.adaptation.target_rows import reference_rows
 from counterpoise.adaptation.weighing import fit_weighter
-from counterpoise.diagnosis.diagnose import Diagnosis, diagnose_samples
+from counterpoise.diagnosis.diagnosis import Diagnosis, diagnose_samples
 from counterpoise.engine.progress import announce
 from counterpoise.evaluation.conformal import Calibration
 from counterpoise.evaluation.metrics import as_metric, is_classifier
@@ -48,7 +48,7 @@ from counterpoise.evaluation.splits import alike_rows, folds_of, folds_within
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.as_read import SamplesAsRead
 from counterpoise.samples.effective_size import effective_sample_size, flatten
-from counterpoise.samples.overlap import NO_OVERLAP
+from counterpoise.samples.overlap_verdict import NO_OVERLAP
 from counterpoise.tables.encoding import TableEncoder
 from counterpoise.validation import (
     NoOverlapError,

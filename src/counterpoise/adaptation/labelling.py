@@ -11,14 +11,15 @@ from sklearn.utils import check_random_state
 from counterpoise.evaluation.answers import Answers
 from counterpoise.evaluation.metrics import is_classifier
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.numerics.kernels import median_distance, rbf
+from counterpoise.numerics.distances import median_distance
+from counterpoise.numerics.kernel import Kernel
 from counterpoise.samples.as_read import SamplesAsRead
 from counterpoise.samples.scaling import pooled_scale, scale_columns
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import check_integer, target_pieces
 
 # Source rows that are taken into account, and target rows that are candidates together.
-MOST_SOURCE, MOST_CANDIDATES = 1_000, 2_000
+SOURCE_ROWS_SEEN, CANDIDATES_AT_ONCE = 1_000, 2_000
 # Variance of a label around its mean, in units of that of the mean over the rows.
 NOISE = 0.5
 # A row that the model is sure of still counts so much.
@@ -92,10 +93,10 @@ def which_rows_to_label(
     m = target.shape[0]
     check_integer("k", k, low=1, high=m)
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
-    n_rounds = -(-k // MOST_CANDIDATES)
-    candidates = _some(m, n_rounds * MOST_CANDIDATES, rng)
+    n_rounds = -(-k // CANDIDATES_AT_ONCE)
+    candidates = _some(m, n_rounds * CANDIDATES_AT_ONCE, rng)
     unsure = _unsure(model, pieces)[candidates]
-    rows = _some(source.shape[0], MOST_SOURCE, rng)
+    rows = _some(source.shape[0], SOURCE_ROWS_SEEN, rng)
     seen, open_rows = _scaled(source[rows], target[candidates])
     gamma = 0.5 / max(median_distance(open_rows), 1e-12) ** 2
     # What a source row tells stands for all that were left out.
@@ -113,10 +114,10 @@ def which_rows_to_label(
 
 def _left(seen: Array, open_rows: Array, gamma: float, noise: float) -> Array:
     """Return the covariance of the candidates, given labels of the source rows."""
-    across = rbf(seen, open_rows, gamma)
-    within = rbf(seen, seen, gamma)
+    kernel = Kernel("rbf", gamma)
+    across, within = kernel.matrix(seen, open_rows), kernel.matrix(seen, seen)
     within[np.diag_indices_from(within)] += noise
-    return rbf(open_rows, open_rows, gamma) - across.T @ cho_solve(
+    return kernel.matrix(open_rows, open_rows) - across.T @ cho_solve(
         cho_factor(within), across
     )
 

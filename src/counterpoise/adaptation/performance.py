@@ -39,9 +39,14 @@ from counterpoise.evaluation.reliability import reliability_of
 from counterpoise.evaluation.slices import MovedColumn, loss_by_slice
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.as_read import SamplesAsRead
-from counterpoise.samples.domain_score import score_domains
+from counterpoise.samples.domain_scores import score_domains
 from counterpoise.samples.effective_size import effective_sample_size
-from counterpoise.samples.overlap import NO_OVERLAP, SMALL, Overlap, overlap_of
+from counterpoise.samples.overlap_verdict import (
+    NO_OVERLAP,
+    THIN_ABOVE,
+    Overlap,
+    overlap_of,
+)
 from counterpoise.tables.encoding import encoded
 from counterpoise.validation import (
     Matrix,
@@ -490,6 +495,6 @@ def _statement(n: int, m: int, effective: float, thin: float) -> str:
     if effective < _FEW_EFFECTIVE:
         told += ": few, so that the intervals are wide"
     told += f"; {thin:.1%} of the target is thinly covered by the source"
-    if thin > SMALL:
+    if thin > THIN_ABOVE:
         told += ": the estimates for the whole target extrapolate there"
     return told

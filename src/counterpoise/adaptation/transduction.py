@@ -8,8 +8,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from counterpoise.convex.solvers.parametric import Follower, centre_bias, crossover
+from counterpoise.convex.quadratic_path import Follower, centre_bias, crossover
 from counterpoise.learners import WeightedSVC
+from counterpoise.learners.svm.gram import gram_rows
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.validation import (
     NoTargetWarning,
@@ -198,7 +199,7 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
             [np.where(labelled.codes_ == 1, 1.0, -1.0), np.ones(m), -np.ones(m)]
         )
         row = np.concatenate([np.arange(n), target, target])
-        rows = self.kernel_.rows(self.X_fit_, 1e6 * float(self.cache_size))
+        rows = gram_rows(self.kernel_, self.X_fit_, 1e6 * float(self.cache_size))
         follower = Follower(rows, sign, row)
         one, none = np.ones(sign.size), np.zeros(2 * m)
         upper = np.concatenate([c, none])

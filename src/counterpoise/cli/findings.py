@@ -10,7 +10,7 @@ from counterpoise.report.metric_names import metric_in_words
 from counterpoise.report.record import Record
 from counterpoise.report.verdict import verdict_of
 from counterpoise.report.wording import for_a_person, told
-from counterpoise.samples.overlap import THIN_IN_PART
+from counterpoise.samples.overlap_verdict import THIN_IN_PART
 
 # Features that are listed, those that moved most.
 _COLUMNS_LISTED = 5

@@ -12,6 +12,15 @@ any point, whoever found it, is from optimal:
 
 from counterpoise.convex.certificate import Certificate
 from counterpoise.convex.domains import Box, CappedSimplex, Domain, Simplex
+from counterpoise.convex.loop import (
+    Progress,
+    Solution,
+    Solver,
+    State,
+    attested,
+    certified,
+    solve,
+)
 from counterpoise.convex.objectives import (
     ConicForm,
     LeastSquares,
@@ -21,6 +30,7 @@ from counterpoise.convex.objectives import (
 )
 from counterpoise.convex.path import (
     Breakpoint,
+    Path,
     PathError,
     Programme,
     SolutionPath,
@@ -28,11 +38,7 @@ from counterpoise.convex.path import (
 )
 from counterpoise.convex.penalties import L1, Penalty, RowNorms
 from counterpoise.convex.problems import (
-    BoxQuadratic,
     Constrained,
-    Discrepancy,
-    DualMatrix,
-    KernelDiscrepancy,
     LogLinearMixture,
     LogLinearRatio,
     MeanMatching,
@@ -42,15 +48,8 @@ from counterpoise.convex.problems import (
     Problem,
     RidgeQuadratic,
 )
+from counterpoise.convex.quadratic_path.problem import BoxQuadratic
 from counterpoise.convex.requirements import Requirements, SolverMismatchError
-from counterpoise.convex.solve import (
-    Progress,
-    Solution,
-    Solver,
-    State,
-    certified,
-    solve,
-)
 from counterpoise.convex.solvers import (
     ADMM,
     Conic,
@@ -64,6 +63,7 @@ from counterpoise.convex.solvers import (
     ProximalGradient,
     default_solver,
 )
+from counterpoise.convex.spectral import Discrepancy, DualMatrix, KernelDiscrepancy
 
 __all__ = [
     "ADMM",
@@ -94,6 +94,7 @@ __all__ = [
     "NonnegativeQuadratic",
     "Objective",
     "PartialPricing",
+    "Path",
     "PathError",
     "Penalized",
     "Penalty",
@@ -112,6 +113,7 @@ __all__ = [
     "Solver",
     "SolverMismatchError",
     "State",
+    "attested",
     "certified",
     "default_solver",
     "follow",

@@ -15,7 +15,13 @@ DIRECT = 500
 def newton_direction(
     objective: Any, x: Array, gradient: Array, rtol: float, direct: int = DIRECT
 ) -> Array:
-    """Return :math:`-H^{-1} g`, to a relative residual where H is not written out."""
+    """Return :math:`-H^{-1} g`, to a relative residual where H is not written out.
+
+    An objective may have a `direction` of its own.
+    """
+    if hasattr(objective, "direction"):
+        own: Array = objective.direction(x, gradient)
+        return own
     if gradient.size <= direct or not hasattr(objective, "hessian_operator"):
         factor = cho_factor(objective.hessian(x), lower=True)
         return -cho_solve(factor, gradient)

@@ -1,6 +1,6 @@
 """What has shifted between two samples, and what is still covered."""
 
-from counterpoise.diagnosis.diagnose import Diagnosis, diagnose
+from counterpoise.diagnosis.diagnosis import Diagnosis, diagnose
 from counterpoise.diagnosis.features import FeatureShift
 from counterpoise.diagnosis.thin_rows import ThinColumn, ThinRows
 

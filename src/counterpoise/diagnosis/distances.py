@@ -10,6 +10,23 @@ from counterpoise.numerics.arrays import Array
 _LEAST_EXPECTED, _ENOUGH = 1.0, 5.0
 
 
+def distances_of_numbers(
+    values: Array,
+    target: Array,
+    share: Array,
+    target_share: Array,
+    n: float,
+    m: float,
+) -> tuple[float | None, float, float]:
+    """Return `standardized_difference`, `ks_distance` and its p-value.
+
+    `n` and `m` are the effective sizes of the samples.
+    """
+    ks = ks_distance(values, target, share, target_share)
+    smd = standardized_difference(values, target, share, target_share)
+    return smd, ks, ks_p_value(ks, n, m)
+
+
 def standardized_difference(
     values: Array, target: Array, share: Array, target_share: Array
 ) -> float | None:

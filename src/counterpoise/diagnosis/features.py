@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -9,20 +10,18 @@ from numpy.typing import NDArray
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from counterpoise.diagnosis.distances import (
+    distances_of_numbers,
     holm,
-    ks_distance,
-    ks_p_value,
     means_p_value,
     shares_p_value,
     standardized,
-    standardized_difference,
 )
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples import effective_sample_size
-from counterpoise.tables.columns import Table, TableColumn
-from counterpoise.tables.kinds import CATEGORIES, NOTHING, NUMBERS
+from counterpoise.tables.columns import Table
+from counterpoise.tables.kinds import CATEGORIES, NUMBERS
 from counterpoise.tables.privacy import FEWEST_ROWS_TOLD
-from counterpoise.tables.table_column import joined, of_kind, places_in
+from counterpoise.tables.table_column import TableColumn, joined, of_one_kind, places_in
 
 # Two normal distributions a little apart, by d standard deviations, have the distance
 # d over this (Kolmogorov's, and the total variation).
@@ -122,18 +121,53 @@ def table_shifts(
     share, target_share : array of shape (n,), (m,)
         What a row counts in a mean over its sample; they sum to one.
     """
+    return _corrected(column_shifts(source, target, share, target_share))
+
+
+def column_shifts(
+    source: Table, target: Table, share: Array, target_share: Array
+) -> list[FeatureShift]:
+    """Return how every column differs; the p-values are not corrected."""
+    shares = _Shares(share), _Shares(target_share)
     pairs = zip(source.columns, target.columns, strict=True)
-    return _corrected([column_shift(x, t, share, target_share) for x, t in pairs])
+    return [_column_shift(x, t, *shares) for x, t in pairs]
 
 
-def column_shift(
-    source: TableColumn, target: TableColumn, share: Array, target_share: Array
+@dataclass(frozen=True, eq=False)
+class _Shares:
+    """What the rows of a sample count in a mean over it."""
+
+    share: Array
+
+    @cached_property
+    def size(self) -> float:
+        """The effective size of the sample."""
+        return effective_sample_size(self.share)
+
+    def there(self, absent: NDArray[np.bool_]) -> tuple[Array, float]:
+        """Return shares of the rows that have a value, and their effective size."""
+        return self._of_some(~absent) if absent.any() else self._of_all
+
+    @cached_property
+    def _of_all(self) -> tuple[Array, float]:
+        return self._of_some(np.ones(self.share.size, dtype=bool))
+
+    def _of_some(self, rows: NDArray[np.bool_]) -> tuple[Array, float]:
+        some = self.share[rows]
+        some = some / some.sum()
+        return some, effective_sample_size(some)
+
+
+def _column_shift(
+    source: TableColumn, target: TableColumn, share: _Shares, target_share: _Shares
 ) -> FeatureShift:
     """Return how one column differs; its p-value is not corrected."""
-    kind = target.kind if source.kind == NOTHING else source.kind
-    source, target = of_kind(source, kind), of_kind(target, kind)
-    absent = source.missing, target.missing
-    missing = _share_of(absent[0], share), _share_of(absent[1], target_share)
+    source, target, absent = of_one_kind(source, target)
+    kind = source.kind
+    missing = (
+        _share_of(absent[0], share.share),
+        _share_of(absent[1], target_share.share),
+    )
     blank = FeatureShift(
         name=source.name,
         kind=kind,
@@ -142,19 +176,23 @@ def column_shift(
         target_missing=missing[1],
     )
     if kind == CATEGORIES:
-        blank = replace(blank, **_new(source, target, target_share))
+        blank = replace(blank, **_new(source, target, target_share.share))
     p_missing = _missing_p_value(missing, share, target_share)
     if absent[0].all() or absent[1].all():
         return replace(blank, p_value=p_missing)
-    shares = _normed(share[~absent[0]]), _normed(target_share[~absent[1]])
+    (p_share, size), (q_share, target_size) = (
+        share.there(absent[0]),
+        target_share.there(absent[1]),
+    )
+    shares, sizes = (p_share, q_share), (size, target_size)
     if kind == CATEGORIES:
         both = joined([source, target])
-        places = np.split(both.values, [len(share)])
+        places = np.split(both.values, [share.share.size])
         there = places[0][~absent[0]], places[1][~absent[1]]
-        found, p = _of_categories(blank, both.categories, there, shares)
+        found, p = _of_categories(blank, both.categories, there, shares, sizes)
     else:
         values = source.values[~absent[0]], target.values[~absent[1]]
-        found, p = _of_numbers(blank, values, shares)
+        found, p = _of_numbers(blank, values, shares, sizes)
     if p_missing is not None:
         p = min(1.0, 2 * min(p, p_missing))
     return replace(found, p_value=p)
@@ -208,10 +246,12 @@ def sparse_shifts(
 
 
 def _of_numbers(
-    found: FeatureShift, values: tuple[Array, Array], shares: tuple[Array, Array]
+    found: FeatureShift,
+    values: tuple[Array, Array],
+    shares: tuple[Array, Array],
+    sizes: tuple[float, float],
 ) -> tuple[FeatureShift, float]:
-    smd = standardized_difference(*values, *shares)
-    ks = ks_distance(*values, *shares)
+    smd, ks, p = distances_of_numbers(*values, *shares, *sizes)
     means = [
         float(share @ rows) if rows.size >= FEWEST_ROWS_TOLD else None
         for rows, share in zip(values, shares, strict=True)
@@ -224,7 +264,7 @@ def _of_numbers(
         source_mean=means[0],
         target_mean=means[1],
     )
-    return found, ks_p_value(ks, *map(effective_sample_size, shares))
+    return found, p
 
 
 def _of_categories(
@@ -232,6 +272,7 @@ def _of_categories(
     categories: tuple[str, ...],
     places: tuple[Indices, Indices],
     shares: tuple[Array, Array],
+    sizes: tuple[float, float],
 ) -> tuple[FeatureShift, float]:
     k = len(categories)
     p, q = (
@@ -257,7 +298,7 @@ def _of_categories(
         category=categories[top] if named and defined.all() else None,
         total_variation=distance,
     )
-    return found, shares_p_value(p, q, *map(effective_sample_size, shares))
+    return found, shares_p_value(p, q, *sizes)
 
 
 def _new(
@@ -285,18 +326,19 @@ def _new(
 
 
 def _missing_effect(source: float, target: float) -> float:
+    if source == target == 0.0:
+        return 0.0
     smd = standardized(source, target, source * (1 - source), target * (1 - target))
     return max(abs(smd or 0.0), NORMAL * abs(target - source))
 
 
 def _missing_p_value(
-    missing: tuple[float, float], share: Array, target_share: Array
+    missing: tuple[float, float], share: _Shares, target_share: _Shares
 ) -> float | None:
     if missing == (0.0, 0.0):
         return None
-    sizes = effective_sample_size(share), effective_sample_size(target_share)
     p, q = (np.array([part, 1.0 - part]) for part in missing)
-    return shares_p_value(p, q, *sizes)
+    return shares_p_value(p, q, share.size, target_share.size)
 
 
 def _corrected(shifts: Sequence[FeatureShift]) -> tuple[FeatureShift, ...]:
@@ -307,10 +349,6 @@ def _corrected(shifts: Sequence[FeatureShift]) -> tuple[FeatureShift, ...]:
         for shift in shifts
         for p in ([None] if shift.p_value is None else [next(adjusted)])
     )
-
-
-def _normed(share: Array) -> Array:
-    return share / share.sum()
 
 
 def _share_of(rows: NDArray[np.bool_], share: Array) -> float:

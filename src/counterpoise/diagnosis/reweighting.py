@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from counterpoise.convex import solve
-from counterpoise.convex.solvers.discrepancy import best_solver
+from counterpoise.convex.spectral.solvers import best_solver
 from counterpoise.numerics.arrays import Array
+from counterpoise.numerics.kernel import Kernel
 from counterpoise.samples.discrepancy_problem import pose_discrepancy
-from counterpoise.samples.hypotheses import Hypotheses
 from counterpoise.samples.moment_pair import CONSTANT, DiscrepancySpectrum, MomentPair
 from counterpoise.samples.scaling import pooled_scale, scale_columns
 from counterpoise.samples.two_samples import TwoSamples
@@ -20,9 +20,9 @@ from counterpoise.tables.quantiles import column_limits
 # Columns up to which the spectrum is computed, and the least discrepancy looked for.
 COLUMNS_LOOKED_AT, COLUMNS_WEIGHED = 1_000, 100
 # The gap that is enough for a sentence, and steps after which the search ends.
-TOL, MAX_STEPS = 0.02, 60
+REWEIGHTING_TOL, REWEIGHTING_STEPS = 0.02, 60
 # Eigenvalues that are kept of each end, and columns that a direction is told by.
-KEPT, TOLD = 50, 5
+EIGENVALUES_KEPT, COLUMNS_TOLD = 50, 5
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def reweighting_of(samples: TwoSamples, names: Sequence[str]) -> Reweighting | N
     if n_columns > COLUMNS_LOOKED_AT:
         return None
     samples = _standardized(samples)
-    hypotheses = Hypotheses("linear", constant=True)
+    hypotheses = Kernel("linear", constant=1.0)
     pair = MomentPair.of(hypotheses, samples.source, samples.target, tuple(names))
 
     def spectrum(ratio: Array) -> DiscrepancySpectrum:
@@ -118,7 +118,9 @@ def reweighting_of(samples: TwoSamples, names: Sequence[str]) -> Reweighting | N
     if n_columns <= COLUMNS_WEIGHED and first.value > 0.0:
         posed = pose_discrepancy(samples, hypotheses)
         solver = best_solver(posed.problem)
-        found = solve(posed.problem, solver, tol=TOL, max_iter=MAX_STEPS)
+        found = solve(
+            posed.problem, solver, tol=REWEIGHTING_TOL, max_iter=REWEIGHTING_STEPS
+        )
         last = spectrum(posed.ratio(posed.problem.inside(found.x)))
         after, bound = last.value, found.certificate.bound
     return Reweighting(
@@ -156,10 +158,14 @@ def _told(spectrum: DiscrepancySpectrum) -> tuple[tuple[str, float], ...]:
     total = sum(share for _, share in named)
     if total <= 0.0:
         return ()
-    return tuple((name, share / total) for name, share in named[:TOLD])
+    return tuple((name, share / total) for name, share in named[:COLUMNS_TOLD])
 
 
 def _by_size(values: Array) -> tuple[float, ...]:
-    kept = values if values.size <= 2 * KEPT else np.r_[values[:KEPT], values[-KEPT:]]
+    kept = (
+        values
+        if values.size <= 2 * EIGENVALUES_KEPT
+        else np.r_[values[:EIGENVALUES_KEPT], values[-EIGENVALUES_KEPT:]]
+    )
     order = np.argsort(-np.abs(kept), kind="stable")
     return tuple(kept[order].tolist())

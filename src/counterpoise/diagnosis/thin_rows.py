@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from counterpoise.diagnosis.features import FeatureShift, column_shift
+from counterpoise.diagnosis.features import FeatureShift, column_shifts
 from counterpoise.numerics.arrays import Array
 from counterpoise.tables.columns import Table, TableColumn
 from counterpoise.tables.kinds import CATEGORIES
@@ -122,8 +122,7 @@ def describe_thin_rows(
             "recognised."
         )
         return ThinRows(k, n_scored, note=note)
-    pairs = zip(source.columns, thin.columns, strict=True)
-    shifts = [column_shift(x, t, share, thin_share) for x, t in pairs]
+    shifts = column_shifts(source, thin, share, thin_share)
     order = np.argsort([-shift.effect for shift in shifts], kind="stable")
     apart = [j for j in order[:_COLUMNS] if shifts[j].effect >= _APART]
     columns = tuple(
@@ -177,8 +176,10 @@ def _shares(
 
 def _range(column: TableColumn, share: Array) -> tuple[float | None, float | None]:
     """Return quantiles, interpolated between rows: ends that are hardly any row's."""
-    there = np.flatnonzero(~column.missing)
-    if column.kind == CATEGORIES or there.size < FEWEST_ROWS_TOLD:
+    if column.kind == CATEGORIES:
+        return None, None
+    there = np.flatnonzero(~np.isnan(column.values))
+    if there.size < FEWEST_ROWS_TOLD:
         return None, None
     order = there[np.argsort(column.values[there], kind="stable")]
     values, share = column.values[order], share[order]

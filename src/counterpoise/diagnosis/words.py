@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from counterpoise.diagnosis.features import FeatureShift
 from counterpoise.diagnosis.thin_rows import ThinColumn
-from counterpoise.samples.overlap import (
+from counterpoise.samples.overlap_verdict import (
     COVERED,
     NO_OVERLAP,
     NO_SHIFT,
@@ -19,7 +19,7 @@ from counterpoise.samples.overlap import (
 from counterpoise.tables.kinds import CATEGORIES, DATES, ZONED_DATES
 
 if TYPE_CHECKING:
-    from counterpoise.diagnosis.diagnose import Diagnosis
+    from counterpoise.diagnosis.diagnosis import Diagnosis
 
 # Features that are printed; the others are counted.
 SHOWN = 20

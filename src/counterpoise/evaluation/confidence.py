@@ -5,8 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import log_softmax, softmax
+from scipy.special import softmax
 
+from counterpoise.convex import Newton, solve
+from counterpoise.convex.objectives import SoftmaxLine
+from counterpoise.convex.problems import Smooth
 from counterpoise.evaluation.answers import Answers
 from counterpoise.evaluation.metrics import SMALLEST_PROBABILITY, Metric
 from counterpoise.numerics.arrays import Array, Indices
@@ -80,28 +83,12 @@ def fit_line(
     weights = weights * (n / weights.sum())
     hit = np.zeros((n, k))
     hit[np.arange(n), places] = 1.0
-    identity = np.concatenate([[1.0], np.zeros(k - 1)])
-    at = (
-        identity
-        if start is None
-        else np.concatenate([[start.slope], start.offsets[1:]])
-    )
-    value = _objective(at, logs, hit, weights, identity)
-    for _ in range(steps):
-        gradient, hessian = _derivatives(at, logs, hit, weights, identity)
-        step = np.linalg.solve(hessian, gradient)
-        if gradient @ step < _SMALLEST_DECREMENT * n:
-            break
-        size = 1.0
-        # Far from the optimum a full step may overshoot.
-        while size > 1e-6:
-            new = _objective(at - size * step, logs, hit, weights, identity)
-            if new <= value:
-                break
-            size /= 2
-        else:
-            break
-        at, value = at - size * step, new
+    line = SoftmaxLine(logs, hit, weights, _RIDGE)
+    first = line.identity
+    if start is not None:
+        first = np.concatenate([[start.slope], start.offsets[1:]])
+    problem = Smooth(line, first, scale=n)
+    at = solve(problem, Newton(), tol=_SMALLEST_DECREMENT, max_iter=steps).x
     return ProbabilityLine(float(at[0]), np.concatenate([[0.0], at[1:]]))
 
 
@@ -195,33 +182,3 @@ def promised_again(
 
 def _logs(probabilities: Any) -> Array:
     return np.log(np.clip(probabilities, SMALLEST_PROBABILITY, 1.0))
-
-
-def _objective(
-    at: Array, logs: Array, hit: Array, weights: Array, identity: Array
-) -> float:
-    z = at[0] * logs
-    z[:, 1:] += at[1:]
-    fit = -(weights @ (hit * log_softmax(z, axis=1)).sum(axis=1))
-    return float(fit + 0.5 * _RIDGE * ((at - identity) ** 2).sum())
-
-
-def _derivatives(
-    at: Array, logs: Array, hit: Array, weights: Array, identity: Array
-) -> tuple[Array, Array]:
-    z = at[0] * logs
-    z[:, 1:] += at[1:]
-    q = softmax(z, axis=1)
-    wrong = weights[:, None] * (q - hit)
-    k = q.shape[1]
-    gradient = np.concatenate([[(wrong * logs).sum()], wrong[:, 1:].sum(axis=0)])
-    mean = (q * logs).sum(axis=1)
-    hessian = np.empty((k, k))
-    hessian[0, 0] = weights @ ((q * logs**2).sum(axis=1) - mean**2)
-    hessian[0, 1:] = hessian[1:, 0] = weights @ (q * (logs - mean[:, None]))[:, 1:]
-    hessian[1:, 1:] = -(q[:, 1:] * weights[:, None]).T @ q[:, 1:]
-    hessian[1:, 1:] += np.diag(weights @ q[:, 1:])
-    return (
-        gradient + _RIDGE * (at - identity),
-        hessian + _RIDGE * np.eye(k),
-    )

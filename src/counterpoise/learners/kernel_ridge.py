@@ -12,9 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.convex import certified
 from counterpoise.convex.problems.kernel_ridge import KernelRidge
-from counterpoise.numerics.arrays import Array, Indices, finite_array
-from counterpoise.numerics.low_rank import pivoted_cholesky
-from counterpoise.samples.hypotheses import Hypotheses, check_hypotheses
+from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.numerics.kernel import Kernel, auto_gamma
+from counterpoise.numerics.pivoted_cholesky import (
+    ROUNDED_AWAY,
+    column_cholesky,
+    pivoted_cholesky,
+)
+from counterpoise.samples.hypotheses import check_hypotheses
 from counterpoise.validation import (
     Matrix,
     as_responses,
@@ -26,11 +31,9 @@ from counterpoise.validation import (
 )
 
 # Rows of new points predicted at once.
-BLOCK = 4096
+PREDICTED_ROWS = 4096
 # The gap that the closed form must reach, in units of the responses' mean square.
 TOL = 1e-9
-# What a factor may leave of a row's kernel before more rank is useless.
-NEGLIGIBLE = 1e-12
 
 
 class WeightedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
@@ -136,7 +139,7 @@ class WeightedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
             )
         y = as_responses(y, X.shape[0], multi_output=True)
         weights = as_weights(sample_weight, X.shape[0])
-        self.gamma_ = 1.0 / X.shape[1] if self.gamma is None else float(self.gamma)
+        self.gamma_ = auto_gamma(X) if self.gamma is None else float(self.gamma)
         counted = np.flatnonzero(weights)
         share = weights[counted] / weights.sum()
         responses = y.reshape(len(y), -1)[counted]
@@ -175,14 +178,15 @@ class WeightedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """
         check_is_fitted(self, "dual_coef_")
         X = estimator_matrix(self, X, reset=False, accept_sparse=True)
+        kernel = self._kernel
         out = np.empty((X.shape[0], *self.dual_coef_.shape[1:]))
-        for first in range(0, X.shape[0], BLOCK):
-            rows = X[first : first + BLOCK]
+        for first in range(0, X.shape[0], PREDICTED_ROWS):
+            rows = X[first : first + PREDICTED_ROWS]
             if self.kernel == "precomputed":
                 K = rows[:, self.support_]
             else:
-                K = self._kernel(rows, self.X_fit_)
-            out[first : first + BLOCK] = K @ self.dual_coef_
+                K = kernel.matrix(rows, self.X_fit_)
+            out[first : first + PREDICTED_ROWS] = K @ self.dual_coef_
         return out + self.intercept_
 
     def _check(self) -> None:
@@ -192,27 +196,19 @@ class WeightedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         if not callable(self.kernel):
             check_hypotheses(self.kernel, 1.0, self.degree, self.coef0)
 
-    def _kernel(self, A: Matrix, B: Matrix) -> Array:
-        """Return the kernel of rows with rows, not precomputed."""
-        if not isinstance(self.kernel, str):
-            K = finite_array("kernel(X, Z)", self.kernel(A, B), 2)
-            if K.shape != (A.shape[0], B.shape[0]):
-                raise ValueError(
-                    f"kernel(X, Z) must have shape {(A.shape[0], B.shape[0])}, got "
-                    f"{K.shape}"
-                )
-            return K
-        kind = Hypotheses(self.kernel, self.gamma_, self.degree, float(self.coef0))
-        return kind.gram(A, B)
+    @property
+    def _kernel(self) -> Kernel:
+        """The kernel with its numbers."""
+        if callable(self.kernel):
+            return Kernel(self.kernel)
+        return Kernel(self.kernel, self.gamma_, self.degree, float(self.coef0))
 
     def _exact(
         self, X: Matrix, rows: Indices, y: Array, share: Array
     ) -> tuple[Array, KernelRidge]:
         """Return the dual variables, and the problem that they solve."""
-        if self.kernel == "precomputed":
-            K = X[np.ix_(rows, rows)]
-        else:
-            K = self._kernel(X[rows], X[rows])
+        own = self._kernel.part(X, rows)
+        K = own if self.kernel == "precomputed" else self._kernel.matrix(own, own)
         problem = KernelRidge(K.dot, y, share, self.alpha, self.fit_intercept)
         s = problem.roots
         system = s * K * s.T
@@ -271,7 +267,7 @@ class WeightedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         assert self.rank is not None
         if self.kernel == "rbf" and not sparse.issparse(X):
             found, pivots, left = pivoted_cholesky(
-                X[rows], self.gamma_, NEGLIGIBLE, int(self.rank)
+                X[rows], self.gamma_, ROUNDED_AWAY, int(self.rank)
             )
             return found.T, pivots, float(left.max())
         return self._greedy_factor(X, rows)
@@ -282,21 +278,10 @@ class WeightedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         def column(i: int) -> Array:
             if self.kernel == "precomputed":
                 return X[rows, rows[i]]
-            return self._kernel(X[rows], X[rows[i : i + 1]])[:, 0]
+            return self._kernel.matrix(X[rows], X[rows[i : i + 1]])[:, 0]
 
-        left = self._diagonal(X, rows)
-        least = NEGLIGIBLE * float(left.max())
-        rank = min(int(self.rank or 1), rows.size)
-        F = np.zeros((rows.size, rank))
-        pivots: list[int] = []
-        while len(pivots) < rank and left.max() > least:
-            i, k = int(np.argmax(left)), len(pivots)
-            F[:, k] = (column(i) - F[:, :k] @ F[i, :k]) / np.sqrt(left[i])
-            F[pivots, k] = 0.0
-            left = np.maximum(left - F[:, k] ** 2, 0.0)
-            left[i] = 0.0
-            pivots.append(i)
-        return F[:, : len(pivots)], np.array(pivots, np.intp), float(left.max())
+        found = column_cholesky(column, self._diagonal(X, rows), int(self.rank or 1))
+        return found.factor, found.pivots, float(found.residual.max())
 
     def _diagonal(self, X: Matrix, rows: Indices) -> Array:
         if self.kernel == "precomputed":
@@ -307,13 +292,7 @@ class WeightedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
                     f"to {least:g}"
                 )
             return X[rows, rows]
-        if self.kernel == "rbf":
-            return np.ones(rows.size)
-        out = np.empty(rows.size)
-        for first in range(0, rows.size, 64):
-            some = rows[first : first + 64]
-            out[first : first + 64] = self._kernel(X[some], X[some]).diagonal()
-        return np.maximum(out, 0.0)
+        return np.maximum(self._kernel.matrix_diagonal(X[rows]), 0.0)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

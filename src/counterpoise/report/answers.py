@@ -13,7 +13,7 @@ from counterpoise.evaluation.change_of_score import (
 from counterpoise.report.metric_names import metric_in_words, source_rows
 from counterpoise.report.record import Record
 from counterpoise.report.wording import Sentence, count, figures, sentence, share
-from counterpoise.samples.overlap import (
+from counterpoise.samples.overlap_verdict import (
     NO_OVERLAP,
     NO_SHIFT,
     SMALL_SHIFT,

@@ -20,7 +20,7 @@ from counterpoise.report.key_numbers import KeyNumber, key_numbers_of
 from counterpoise.report.metric_names import metric_in_words, source_rows
 from counterpoise.report.record import Record
 from counterpoise.report.wording import Name, Sentence, figures, joined, sentence
-from counterpoise.samples.overlap import (
+from counterpoise.samples.overlap_verdict import (
     COVERED,
     NO_OVERLAP,
     NO_SHIFT,

@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from counterpoise.convex.problems.discrepancy import Discrepancy
-from counterpoise.convex.problems.kernel_discrepancy import KernelDiscrepancy
+from counterpoise.convex.spectral.discrepancy import Discrepancy
+from counterpoise.convex.spectral.kernel_discrepancy import KernelDiscrepancy
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.samples.hypotheses import Hypotheses
+from counterpoise.numerics.kernel import Kernel
+from counterpoise.samples.hypotheses import by_columns, features, kernel_matrix
 from counterpoise.samples.two_samples import TwoSamples
 
 # Counts are written out as rows up to so many times the rows that there are.
@@ -60,7 +61,7 @@ class PosedDiscrepancy:
 
 def pose_discrepancy(
     samples: TwoSamples,
-    hypotheses: Hypotheses,
+    hypotheses: Kernel,
     *,
     gram: Array | None = None,
     cap: float | None = None,
@@ -82,7 +83,8 @@ def pose_discrepancy(
     ----------
     samples : TwoSamples
         Rows on scaled columns in canonical order, so that equal rows are neighbours.
-    hypotheses : Hypotheses
+    hypotheses : Kernel
+        Of the functions that are to see no difference.
     gram : array of shape (n + m, n + m) or None
         A precomputed kernel of the source rows and then the target rows, as they stand
         in `samples`.
@@ -103,10 +105,10 @@ def pose_discrepancy(
     bound = None if cap is None else cap / rows.size
     chosen, aimed = first[rows], first_aim
     problem: Any
-    if hypotheses.by_columns(samples):
+    if by_columns(hypotheses, samples):
         problem = Discrepancy.of(
-            hypotheses.features(source[chosen]),
-            hypotheses.features(target[aimed]),
+            features(hypotheses, source[chosen]),
+            features(hypotheses, target[aimed]),
             aim_share,
             bound,
             spread,
@@ -115,7 +117,7 @@ def pose_discrepancy(
         kernel = _kernel(hypotheses, source[chosen], target[aimed])
         if gram is not None:
             places = np.concatenate([chosen, n + aimed])
-            kernel = hypotheses.matrix(None, gram[np.ix_(places, places)])
+            kernel = kernel_matrix(hypotheses, None, gram[np.ix_(places, places)])
         problem = KernelDiscrepancy(kernel, aim_share, bound, spread)
     posed = PosedDiscrepancy(problem, groups, rows, share)
     start = posed.start
@@ -126,12 +128,12 @@ def pose_discrepancy(
     return posed
 
 
-def _kernel(hypotheses: Hypotheses, source: Any, target: Any) -> Any:
-    if hypotheses.kernel == "precomputed":
+def _kernel(hypotheses: Kernel, source: Any, target: Any) -> Any:
+    if hypotheses.kind == "precomputed":
         return None
     both = [source, target]
     rows = sparse.vstack(both) if sparse.issparse(source) else np.vstack(both)
-    return hypotheses.matrix(rows)
+    return kernel_matrix(hypotheses, rows)
 
 
 def _equal_neighbours(rows: Any) -> tuple[Indices, Indices]:

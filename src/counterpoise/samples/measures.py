@@ -9,8 +9,8 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from counterpoise.numerics.arrays import Array
-from counterpoise.numerics.kernels import rbf
-from counterpoise.samples.domain_score import domain_score
+from counterpoise.numerics.kernel import Kernel
+from counterpoise.samples.domain_scores import domain_score
 from counterpoise.samples.median_width import median_gamma
 from counterpoise.samples.ordering import canonical_order
 from counterpoise.samples.scaling import pooled_scale, scale_columns
@@ -252,7 +252,7 @@ def _kernel_blocks(rows: Array, gamma: float) -> Iterator[tuple[slice, Array]]:
     size = max(1, ENTRIES_AT_ONCE // rows.shape[0])
     for first in range(0, rows.shape[0], size):
         block = slice(first, first + size)
-        yield block, rbf(rows[block], rows, gamma)
+        yield block, Kernel("rbf", gamma).matrix(rows[block], rows)
 
 
 def _unbiased(sums: Array, shares: Array) -> float | None:

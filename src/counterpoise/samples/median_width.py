@@ -8,7 +8,7 @@ from scipy import sparse
 from counterpoise.numerics.arrays import Array
 
 # Distances are measured between at most so many rows to find their median.
-MOST_ROWS = 1000
+ROWS_MEASURED = 1000
 
 
 def median_gamma(rows: Any, share: Array | None = None) -> float:
@@ -30,12 +30,12 @@ def median_gamma(rows: Any, share: Array | None = None) -> float:
     0.125
     """
     share = np.ones(rows.shape[0]) if share is None else share
-    if share.size > MOST_ROWS:
+    if share.size > ROWS_MEASURED:
         # One of weight two is taken twice as often.
-        steps = (np.arange(MOST_ROWS) + 0.5) / MOST_ROWS
+        steps = (np.arange(ROWS_MEASURED) + 0.5) / ROWS_MEASURED
         ends = np.cumsum(share)
         places = np.searchsorted(ends, steps * ends[-1])
-        rows, share = rows[np.minimum(places, share.size - 1)], np.ones(MOST_ROWS)
+        rows, share = rows[np.minimum(places, share.size - 1)], np.ones(ROWS_MEASURED)
     squares, pairs = _pairs(rows, share)
     if squares.size == 0:
         return 1.0

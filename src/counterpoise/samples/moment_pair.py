@@ -8,9 +8,10 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import eigh, eigvalsh
 
+from counterpoise.convex.spectral.steps.lanczos import RitzPairs, kernel_ritz
 from counterpoise.numerics.arrays import Array
-from counterpoise.numerics.kernel_lanczos import RitzPairs, kernel_ritz
-from counterpoise.samples.hypotheses import FEW_COLUMNS, Hypotheses
+from counterpoise.numerics.kernel import Kernel
+from counterpoise.samples.hypotheses import FEW_COLUMNS, kernel_matrix
 
 # Eigenvalues below this share of the largest are rounding.
 NEGLIGIBLE = 1e-11
@@ -91,7 +92,7 @@ class MomentPair:
 
     Attributes
     ----------
-    hypotheses : Hypotheses
+    hypotheses : Kernel
     rows : matrix of shape (q, d)
         Of the linear kernel with its column of ones.
     names : tuple
@@ -100,7 +101,7 @@ class MomentPair:
         A precomputed kernel.
     """
 
-    hypotheses: Hypotheses
+    hypotheses: Kernel
     rows: Any
     names: tuple[str, ...]
     gram: Array | None = None
@@ -108,7 +109,7 @@ class MomentPair:
     @classmethod
     def of(
         cls,
-        hypotheses: Hypotheses,
+        hypotheses: Kernel,
         source: Any,
         target: Any,
         names: tuple[str, ...],
@@ -119,7 +120,7 @@ class MomentPair:
             rows: Any = sparse.vstack([source, target]).tocsr()
         else:
             rows = np.vstack([source, target])
-        if hypotheses.kernel == "linear" and hypotheses.constant:
+        if hypotheses.kind == "linear" and hypotheses.constant:
             ones = np.ones((rows.shape[0], 1))
             if sparse.issparse(rows):
                 rows = sparse.hstack([rows, ones]).tocsr()
@@ -131,7 +132,7 @@ class MomentPair:
     @property
     def by_columns(self) -> bool:
         """Whether the operator is a matrix of the columns."""
-        if self.hypotheses.kernel != "linear":
+        if self.hypotheses.kind != "linear":
             return False
         most = FEW_COLUMNS if sparse.issparse(self.rows) else MOST
         return bool(self.rows.shape[1] <= min(self.rows.shape[0], most))
@@ -140,9 +141,9 @@ class MomentPair:
     def kernel(self) -> Any:
         """The kernel of all rows."""
         # A linear kernel has its constant in the rows already.
-        linear = self.hypotheses.kernel == "linear"
-        kind = Hypotheses("linear") if linear else self.hypotheses
-        return kind.matrix(self.rows, self.gram)
+        linear = self.hypotheses.kind == "linear"
+        kind = Kernel("linear") if linear else self.hypotheses
+        return kernel_matrix(kind, self.rows, self.gram)
 
     @cached_property
     def factor(self) -> Array:
@@ -181,7 +182,7 @@ class MomentPair:
             values = ritz.values
             worst = int(np.argmax(np.abs(values)))
             direction = ritz.images[:, worst]
-            if self.hypotheses.kernel == "linear":
+            if self.hypotheses.kind == "linear":
                 direction = self.rows.T @ ritz.coefficients[:, worst]
         signed = max(float(values[-1]), 0.0), min(float(values[0]), 0.0)
         if not self.by_columns:
@@ -193,7 +194,7 @@ class MomentPair:
             direction=sign * direction,
             ranking=self._ranking(direction),
             p_value=None,
-            kernel=self.hypotheses.kernel,
+            kernel=str(self.hypotheses.kind),
             gamma=self.hypotheses.gamma,
         )
 
@@ -222,7 +223,7 @@ class MomentPair:
         """Return a direction by columns, or its values at all rows."""
         if self.by_columns:
             return vector
-        if self.hypotheses.kernel != "linear":
+        if self.hypotheses.kind != "linear":
             return self.factor @ vector
         # The coefficients a with u = sum a_i x_i: F'a is the vector, FF' the kernel.
         lengths = np.einsum("ij,ij->j", self.factor, self.factor)
@@ -232,7 +233,7 @@ class MomentPair:
     def _ranking(self, direction: Array) -> tuple[tuple[Any, float], ...]:
         squares = direction**2
         total = max(float(squares.sum()), float(np.finfo(float).tiny))
-        by_name = self.hypotheses.kernel == "linear"
+        by_name = self.hypotheses.kind == "linear"
         names = self.names if by_name else range(squares.size)
         found: dict[Any, float] = {}
         for name, square in zip(names, squares.tolist(), strict=True):

@@ -13,7 +13,7 @@ from counterpoise.tables.column_readers import (
     polars_column,
 )
 from counterpoise.tables.kinds import NOTHING, NUMBERS
-from counterpoise.tables.table_column import TableColumn, joined
+from counterpoise.tables.table_column import TableColumn, joined, take_rows
 from counterpoise.validation import check_same_columns, target_pieces
 from counterpoise.validation.frames import (
     check_labels,
@@ -105,7 +105,7 @@ class Table:
         rows = np.asarray(rows)
         if rows.dtype != bool:
             rows = rows.astype(np.intp, casting="same_kind" if rows.size else "unsafe")
-        return Table(tuple(column.take(rows) for column in self.columns), self.named)
+        return Table(take_rows(self.columns, rows), self.named)
 
 
 def read_columns(X: Any, name: str = "X") -> list[TableColumn]:
@@ -161,7 +161,7 @@ def two_tables(X: Any, X_target: Any) -> tuple[Table, Table]:
     stacked = []
     for columns in zip(source.columns, *(t.columns for t in targets), strict=True):
         _check_same_kind(columns, ["X", *pieces])
-        stacked.append(joined(columns[1:]))
+        stacked.append(columns[1] if len(columns) == 2 else joined(columns[1:]))
     return source, Table(tuple(stacked), all(t.named for t in targets))
 
 

@@ -64,6 +64,25 @@ class TableColumn:
         return TableColumn(self.label, self.kind, place[values], kept)
 
 
+def take_rows(columns: Sequence[TableColumn], rows: Any) -> tuple[TableColumn, ...]:
+    """Return some rows of all columns, with the categories that they have."""
+    return tuple(column.take(rows) for column in columns)
+
+
+def names_of(columns: Sequence[TableColumn]) -> list[str]:
+    """Return the names of columns, as text."""
+    return [column.name for column in columns]
+
+
+def of_one_kind(
+    source: TableColumn, target: TableColumn
+) -> tuple[TableColumn, TableColumn, tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
+    """Return both in the form of the kind that one of them has, and what they miss."""
+    kind = target.kind if source.kind == NOTHING else source.kind
+    source, target = of_kind(source, kind), of_kind(target, kind)
+    return source, target, (source.missing, target.missing)
+
+
 def joined(pieces: Sequence[TableColumn]) -> TableColumn:
     """Return one column with the rows of all, which hold the same or nothing."""
     if len(pieces) == 1:

@@ -3,8 +3,8 @@
 import math
 from typing import Any
 
+from counterpoise.convex.loop import Solution, solve
 from counterpoise.convex.requirements import SolverMismatchError
-from counterpoise.convex.solve import Solution, solve
 from counterpoise.numerics.arrays import Array
 
 

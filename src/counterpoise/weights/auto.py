@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.samples.overlap import NONE, thin_share
+from counterpoise.samples.overlap_verdict import NO_OVERLAP_ABOVE, thin_share
 from counterpoise.samples.scaling import far_rows
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import Matrix, NoOverlapError
@@ -18,8 +18,8 @@ from counterpoise.weights.base import Fitted, WeightEstimator
 from counterpoise.weights.candidates import Candidate, Trials, candidates
 from counterpoise.weights.deadline import Deadline
 from counterpoise.weights.discriminator import DiscriminatorWeights
-from counterpoise.weights.kernel_widths import FEWEST_ROWS, thinned, untried
-from counterpoise.weights.search import choose
+from counterpoise.weights.kernel_widths import FEWEST_TO_CHOOSE, thinned
+from counterpoise.weights.search import choose, untried
 
 # Target rows that score above every source row are left out if they are more than this
 # share: no weight makes the source stand for them.
@@ -170,7 +170,7 @@ class AutoWeights(WeightEstimator):
             some.source_share,
             some.target_share,
         )
-        if uncovered > NONE and not self.force:
+        if uncovered > NO_OVERLAP_ABOVE and not self.force:
             raise NoOverlapError(uncovered, "thin")
         beyond = told.target > told.source.max()
         if float(some.target_share[beyond].sum()) > HOLE:
@@ -180,7 +180,7 @@ class AutoWeights(WeightEstimator):
             target = _with_others(guard, told.target, aims, samples.target)
             beyond = target > source.max()
             hole = float(samples.target_share[beyond].sum()) > HOLE
-            if hole and np.count_nonzero(~beyond[aims]) >= FEWEST_ROWS:
+            if hole and np.count_nonzero(~beyond[aims]) >= FEWEST_TO_CHOOSE:
                 reached = ~beyond
         return uncovered, reached
 

@@ -13,7 +13,11 @@ from counterpoise.convex import Problem, Solution, Solver, solve
 from counterpoise.numerics.arrays import Array
 from counterpoise.samples.as_read import SamplesAsRead
 from counterpoise.samples.effective_size import effective_sample_size
-from counterpoise.samples.overlap import NONE, RELATIVE_FROM, SMALL
+from counterpoise.samples.overlap_verdict import (
+    NO_OVERLAP_ABOVE,
+    RELATIVE_FROM,
+    THIN_ABOVE,
+)
 from counterpoise.samples.scaling import rows_scaled
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import (
@@ -33,9 +37,9 @@ from counterpoise.weights.fitted_weighter import FittedWeighter
 from counterpoise.weights.kernel_widths import lonely_share
 
 # Shares of the target that the source does not reach are said from these on.
-SAID = {"uncovered": RELATIVE_FROM, "thin": SMALL}
+SHARE_SAID = {"uncovered": RELATIVE_FROM, "thin": THIN_ABOVE}
 # In small samples this share of the target may be far from all source rows by chance.
-LONELY = 0.1
+LONELY_BY_CHANCE = 0.1
 TAKE_SPARSE = (
     "AutoWeights, KLIEP, MixtureKLIEP, DiscriminatorWeights, DiscrepancyWeights and "
     "UniformWeights"
@@ -187,7 +191,9 @@ class WeightEstimator(FittedWeighter):
         if found.uncovered is not None and found.measure == "uncovered":
             # A wide kernel reaches across a hole that the source's spacing shows.
             lonely = lonely_share(scaled)
-            if lonely > NONE or (lonely > LONELY and found.uncovered <= LONELY):
+            if lonely > NO_OVERLAP_ABOVE or (
+                lonely > LONELY_BY_CHANCE and found.uncovered <= LONELY_BY_CHANCE
+            ):
                 found = replace(found, uncovered=max(found.uncovered, lonely))
         self._set(found, samples)
         return self
@@ -267,9 +273,9 @@ class WeightEstimator(FittedWeighter):
 
     def _judge_overlap(self, found: Fitted) -> None:
         share = found.uncovered
-        if share is None or share <= SAID[found.measure]:
+        if share is None or share <= SHARE_SAID[found.measure]:
             return
-        if share > NONE and not self.force:
+        if share > NO_OVERLAP_ABOVE and not self.force:
             raise NoOverlapError(share, found.measure)  # type: ignore[arg-type]
         warn_user(
             f"{share:.1%} of the target rows have hardly any source rows near them: "

@@ -13,7 +13,7 @@ from counterpoise.numerics.arrays import Indices
 from counterpoise.samples.as_read import SamplesAsRead
 from counterpoise.samples.classifiers import boosted, logistic, squared_logistic
 from counterpoise.samples.median_width import median_gamma
-from counterpoise.samples.overlap import RELATIVE_FROM
+from counterpoise.samples.overlap_verdict import RELATIVE_FROM
 from counterpoise.samples.scaling import pooled_scale, rows_scaled
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import warn_user
@@ -25,13 +25,13 @@ from counterpoise.weights.discriminator import (
     HeldOutOdds,
 )
 from counterpoise.weights.kernel_widths import (
-    FACTORS,
-    FEWEST_ROWS,
-    MOST_UNCOVERED_RELATIVE,
-    held_out_kliep,
+    FEWEST_TO_CHOOSE,
+    LARGEST_UNCOVERED_RELATIVE,
+    WIDTH_FACTORS,
     uncovered_share,
 )
 from counterpoise.weights.kliep import KLIEP
+from counterpoise.weights.kliep.widths import held_out_kliep
 from counterpoise.weights.mixture import MixtureKLIEP
 from counterpoise.weights.search import HeldOut, choose, folds_of_both
 from counterpoise.weights.uniform import UniformWeights
@@ -73,7 +73,7 @@ class Trials:
     def are_enough(self) -> bool:
         """Whether there are rows enough to hold some out."""
         sizes = self.samples.source.shape[0], self.samples.target.shape[0]
-        return min(sizes) >= FEWEST_ROWS
+        return min(sizes) >= FEWEST_TO_CHOOSE
 
     def told(self, classifiers: dict[str, Any]) -> HeldOut:
         """Return the density ratios of all rows, out of fold, by the best of some.
@@ -161,12 +161,12 @@ def _kernels(trials: Trials, common: dict[str, Any]) -> Iterator[Candidate]:
     scaled = rows_scaled(trials.samples, pooled_scale(trials.samples))
     parts, tried = folds_of_both(scaled, trials.seed), list[HeldOut]()
     middle = median_gamma(scaled.target, scaled.target_share)
-    for factor in FACTORS:
+    for factor in WIDTH_FACTORS:
         gamma = middle / factor**2
         lonely = uncovered_share(scaled, gamma)
         relative = TARGET_SHARE if lonely > RELATIVE_FROM else 0.0
         weighter = KLIEP(gamma=gamma, relative=relative, **common)
-        able = lonely <= MOST_UNCOVERED_RELATIVE
+        able = lonely <= LARGEST_UNCOVERED_RELATIVE
         yield Candidate(
             f"kernel {factor:g} median",
             weighter,

@@ -9,7 +9,7 @@ from counterpoise.engine import current_budget
 from counterpoise.samples.two_samples import TwoSamples
 
 # Centres where all target rows are too many, and rows that k-means looks at for each.
-FEW, ROWS_A_CENTER = 2000, 10
+CENTERS_AT_MOST, ROWS_A_CENTER = 2000, 10
 
 
 def all_or_few(samples: TwoSamples, n_centers: int | str | None, seed: int) -> Any:
@@ -19,7 +19,7 @@ def all_or_few(samples: TwoSamples, n_centers: int | str | None, seed: int) -> A
     """
     m = samples.target.shape[0]
     if n_centers == "auto":
-        n_centers = None if 8 * m * m <= current_budget() else FEW
+        n_centers = None if 8 * m * m <= current_budget() else CENTERS_AT_MOST
     if n_centers is None or int(n_centers) >= m:
         return samples.target
     return k_means_centers(samples, int(n_centers), seed)

@@ -12,7 +12,7 @@ from scipy.special import expit
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 
-from counterpoise.convex import Certificate, Solution
+from counterpoise.convex import Certificate, attested
 from counterpoise.numerics.arrays import Array
 from counterpoise.samples.as_read import SamplesAsRead
 from counterpoise.samples.classifiers import (
@@ -23,7 +23,7 @@ from counterpoise.samples.classifiers import (
     logistic,
     weight_names,
 )
-from counterpoise.samples.overlap import thin_share
+from counterpoise.samples.overlap_verdict import thin_share
 from counterpoise.samples.pool import Pool
 from counterpoise.samples.scaling import far_rows
 from counterpoise.samples.two_samples import TwoSamples
@@ -212,7 +212,7 @@ class DiscriminatorWeights(WeightEstimator):
         self.held_out_ = HeldOut(self._odds_.ratio(logs_target), ratio)
         proof = Certificate("none", objective=self.log_loss_)
         return Fitted(
-            Solution(self.line_, proof, self.tol),
+            attested(self.line_, proof, self.tol),
             ratio,
             thin_share(logs, logs_target, samples.source_share, samples.target_share),
             "thin",

@@ -27,7 +27,7 @@ from counterpoise.validation import (
 )
 from counterpoise.weights.deadline import Deadline
 from counterpoise.weights.search import (
-    SMALLEST,
+    SMALLEST_LOGGED,
     HeldOut,
     out_of_fold,
     two_sided_score,
@@ -44,7 +44,7 @@ class FittedWeighter(BaseEstimator):
 
     _accepts_sparse = False
     # What a target row of no weight counts in the score.
-    _least_scored = SMALLEST
+    _least_scored = SMALLEST_LOGGED
 
     def weigh(self, X: Any) -> Array:
         """Return the weights of rows, on the scale of `weights_`.

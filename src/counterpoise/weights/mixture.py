@@ -9,15 +9,12 @@ from scipy import sparse
 from scipy.special import logsumexp
 
 from counterpoise.convex import Solution
-from counterpoise.convex.problems.log_linear import (
-    LogLinearMixture,
-    LogLinearRatio,
-    log_mean,
-)
+from counterpoise.convex.objectives.tilted_likelihood import log_mean
+from counterpoise.convex.problems.log_linear import LogLinearMixture, LogLinearRatio
 from counterpoise.convex.solvers.newton import ExpectationMaximization, Newton
 from counterpoise.numerics.arrays import Array
 from counterpoise.samples.folds import N_FOLDS, folds
-from counterpoise.samples.overlap import thin_share
+from counterpoise.samples.overlap_verdict import thin_share
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.tables.quantiles import column_limits
 from counterpoise.validation import Matrix, check_choice, check_integer, check_number
@@ -28,8 +25,8 @@ from counterpoise.weights.deadline import Deadline
 LARGEST_LOG = 50.0
 # With more statistics than this share of the rows, the fit's own log ratios of its rows
 # tell the samples apart where nothing has shifted.
-FEW = 0.1
-FAMILIES = ("full", "diag", "linear")
+FEW_STATISTICS = 0.1
+STATISTICS = ("full", "diag", "linear")
 
 
 class MixtureKLIEP(WeightEstimator):
@@ -164,7 +161,7 @@ class MixtureKLIEP(WeightEstimator):
 
     def _check_parameters(self) -> None:
         check_integer("n_components", self.n_components, low=1)
-        check_choice("statistics", self.statistics, ("auto", *FAMILIES))
+        check_choice("statistics", self.statistics, ("auto", *STATISTICS))
         check_number("ridge", self.ridge, low=0.0, closed="neither")
 
     def _chosen(self) -> dict[str, Any]:
@@ -188,7 +185,7 @@ class MixtureKLIEP(WeightEstimator):
         self.coef_, self.proportions_ = self._ratio_.slopes, self._ratio_.proportions
         self.statistic_names_ = self._names(samples.source.shape[1])
         logs, logs_target = self._own_logs(samples)
-        few = FEW * min(samples.source.shape[0], samples.target.shape[0])
+        few = FEW_STATISTICS * min(samples.source.shape[0], samples.target.shape[0])
         ratio = np.exp(np.minimum(logs, LARGEST_LOG))
         if _is_one_row(samples.target):
             # Nothing can be held out; the base looks how far the row is from others.

@@ -12,7 +12,7 @@ from counterpoise.samples.folds import N_FOLDS, folds
 from counterpoise.samples.two_samples import TwoSamples
 
 # The logarithm of a weight that underflows is taken here.
-SMALLEST = 1e-300
+SMALLEST_LOGGED = 1e-300
 
 
 def two_sided_score(
@@ -20,7 +20,7 @@ def two_sided_score(
     weights_source: Array,
     target_share: Array,
     source_share: Array,
-    least: float = SMALLEST,
+    least: float = SMALLEST_LOGGED,
 ) -> float:
     r"""Return :math:`\mathrm{mean}_j \log w(t_j) - \log \mathrm{mean}_i w(x_i)`.
 
@@ -36,7 +36,7 @@ def two_sided_score(
     0.0
     """
     logs = np.log(np.maximum(weights_target, least))
-    mean = max(float(source_share @ weights_source), SMALLEST)
+    mean = max(float(source_share @ weights_source), SMALLEST_LOGGED)
     return float(target_share @ logs) - math.log(mean)
 
 
@@ -90,6 +90,12 @@ def choose(candidates: Sequence[HeldOut], samples: TwoSamples) -> Choice:
     return Choice(int(np.argmax(within)), best, scores, allowed)
 
 
+def untried(samples: TwoSamples) -> HeldOut:
+    """Return what stands for a candidate that was not tried: it is never taken."""
+    n, m = samples.source.shape[0], samples.target.shape[0]
+    return HeldOut(np.ones(m), np.ones(n), np.nan, admissible=False)
+
+
 def falls_short(candidate: HeldOut, rival: HeldOut, samples: TwoSamples) -> bool:
     """Return whether a candidate is behind a rival by three standard errors."""
     behind = _score(rival, samples) - _score(candidate, samples)
@@ -110,7 +116,7 @@ def out_of_fold(
     source: Any,
     source_share: Array,
     seed: int,
-    least: float = SMALLEST,
+    least: float = SMALLEST_LOGGED,
 ) -> float:
     """Return the two-sided score with every target row left out of its own fit.
 
@@ -154,8 +160,10 @@ def _error(one: HeldOut, other: HeldOut | None, samples: TwoSamples) -> float:
 
 
 def _logs_and_shape(candidate: HeldOut, source_share: Array) -> tuple[Array, Array]:
-    mean = max(float(source_share @ candidate.source), SMALLEST)
-    return np.log(np.maximum(candidate.target, SMALLEST)), candidate.source / mean
+    mean = max(float(source_share @ candidate.source), SMALLEST_LOGGED)
+    return np.log(
+        np.maximum(candidate.target, SMALLEST_LOGGED)
+    ), candidate.source / mean
 
 
 def _variance(values: Array, share: Array) -> float:

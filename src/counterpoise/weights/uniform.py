@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from counterpoise.convex import Certificate, Solution
+from counterpoise.convex import Certificate, attested
 from counterpoise.numerics.arrays import Array
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import Matrix
@@ -52,7 +52,7 @@ class UniformWeights(WeightEstimator):
     def _fit(self, samples: TwoSamples, deadline: Deadline) -> Fitted:
         ones = np.ones(samples.source.shape[0])
         proof = Certificate("none", objective=0.0)
-        return Fitted(Solution(ones[:1], proof, self.tol), ones, None)
+        return Fitted(attested(ones[:1], proof, self.tol), ones, None)
 
     def _weigh(self, X: Matrix) -> Array:
         return np.ones(X.shape[0])

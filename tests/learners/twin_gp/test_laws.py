@@ -10,11 +10,14 @@ from counterpoise.learners import TwinGP
 from counterpoise.learners.twin_gp.models import building, landmarks, modes
 from counterpoise.learners.twin_gp.models.divergence import divergences
 from counterpoise.learners.twin_gp.models.exact import ExactModel
-from counterpoise.learners.twin_gp.models.landmarks import LandmarkModel, Landmarks
+from counterpoise.learners.twin_gp.models.landmarks import (
+    LandmarkModel,
+    OutputLandmarks,
+)
 from counterpoise.learners.twin_gp.models.local import LocalModel
 from counterpoise.learners.twin_gp.models.losses import of_order
-from counterpoise.learners.twin_gp.models.rows import Rows, Settings, width_rule
-from counterpoise.numerics.kernels import rbf
+from counterpoise.learners.twin_gp.models.rows import Settings, TwinRows, width_rule
+from counterpoise.numerics.kernel import Kernel
 
 DIVERGENCES = ["kl", "inverse-kl", "sharma-mittal"]
 SETTINGS = Settings("kl", 0.7, 0.22, 0.35, 1e-2, 2e-2)
@@ -31,7 +34,7 @@ def data(seed=0):
 
 def rows_of(X, Y, w):
     """The rows as they come: nothing merged, dropped or sorted."""
-    return Rows(X, Y, np.asarray(w, dtype=float), np.arange(len(X)))
+    return TwinRows(X, Y, np.asarray(w, dtype=float), np.arange(len(X)))
 
 
 def exact(divergence, rows, **changes):
@@ -40,7 +43,7 @@ def exact(divergence, rows, **changes):
 
 def through_landmarks(divergence, rows, count=25):
     settings = replace(SETTINGS, divergence=divergence)
-    return LandmarkModel.of(rows, settings, Landmarks.of(rows, settings, count))
+    return LandmarkModel.of(rows, settings, OutputLandmarks.of(rows, settings, count))
 
 
 def through_neighbors(divergence, rows):
@@ -255,7 +258,10 @@ def schur(K, k):
 
 def test_the_printed_weighting_cancels_and_ours_does_not():
     X, Y, w, X_test, _ = data()
-    K, k = rbf(X, X, 0.2), rbf(X, X_test[:1], 0.2)[:, 0]
+    K, k = (
+        Kernel("rbf", 0.2).matrix(X, X),
+        Kernel("rbf", 0.2).matrix(X, X_test[:1])[:, 0],
+    )
     D, ridge = np.sqrt(w), 0.01 * np.eye(N)
     plain = schur(K + ridge, k)
     printed = schur(D[:, None] * (K + ridge) * D, D * k)
@@ -316,8 +322,8 @@ def test_schur_complements_keep_their_digits_at_a_ridge_of_one_millionth():
     e_y = model.pose(Y[:1]).outputs(y, np.array([0])).e_y
     truth = long_schur(Y, y, 0.1, 1e-6)
     assert abs(e_y[0] / truth - 1) <= 1e-6
-    S = rbf(Y, Y, 0.1) + 1e-6 * np.eye(80)
-    s = rbf(Y, y, 0.1)[:, 0]
+    S = Kernel("rbf", 0.1).matrix(Y, Y) + 1e-6 * np.eye(80)
+    s = Kernel("rbf", 0.1).matrix(Y, y)[:, 0]
     stored = 1 + 1e-6 - s @ np.linalg.inv(S) @ s
     assert abs(stored / truth - 1) > 1e-6
 
@@ -372,10 +378,10 @@ def test_lost_are_the_inputs_of_which_less_than_half_is_explained(mean, make):
     X_test = 4.0 * np.random.default_rng(4).normal(size=(200, 3))
     lost = make("kl", rows_of(X, Y, w)).pose(X_test).lost
     root = np.sqrt(w)
-    S = root[:, None] * rbf(X, X, SETTINGS.gamma_x) * root + SETTINGS.ridge_x * np.eye(
-        N
-    )
-    s = root * rbf(X_test, X, SETTINGS.gamma_x)
+    S = root[:, None] * Kernel("rbf", SETTINGS.gamma_x).matrix(
+        X, X
+    ) * root + SETTINGS.ridge_x * np.eye(N)
+    s = root * Kernel("rbf", SETTINGS.gamma_x).matrix(X_test, X)
     explained = np.einsum("ij,ij->i", s, np.linalg.solve(S, s.T).T)
     assert np.array_equal(lost, explained < 0.5)
     assert 0.1 < lost.mean() < 0.9
@@ -391,7 +397,7 @@ def test_neighbors_lose_the_rows_that_all_rows_lose():
     whole = exact("kl", rows_of(X, Y, w)).pose(X_test)
     assert np.array_equal(near.lost, whole.lost)
     assert np.array_equal(near.likest(), whole.likest())
-    first = rbf(X_test, X, SETTINGS.gamma_x).argmax(axis=1)
+    first = Kernel("rbf", SETTINGS.gamma_x).matrix(X_test, X).argmax(axis=1)
     assert np.array_equal(whole.likest(), Y[first])
 
 
@@ -434,7 +440,7 @@ def test_modes_are_sought_from_outputs_of_like_rows_far_from_one_another():
     model = exact("kl", rows_of(X, Y, w))
     chosen = modes.starts(model, X_test[0], 5)
     assert chosen.shape == (5, 4)
-    similar = np.sqrt(w) * rbf(X_test[:1], X, SETTINGS.gamma_x)[0]
+    similar = np.sqrt(w) * Kernel("rbf", SETTINGS.gamma_x).matrix(X_test[:1], X)[0]
     assert np.array_equal(chosen[0], Y[similar.argmax()])
 
     def nearest_pair(A):
@@ -451,5 +457,5 @@ def test_a_search_takes_all_rows_where_few_landmarks_do_not_stand_for_them():
     assert isinstance(building.build_rough(rows, wide, None), LandmarkModel)
     narrow = replace(SETTINGS, gamma_y=1.0)
     assert isinstance(building.build_rough(rows, narrow, None), ExactModel)
-    marks = Landmarks.of(rows, narrow, building.MOST_IN_SEARCH)
+    marks = OutputLandmarks.of(rows, narrow, building.MOST_IN_SEARCH)
     assert 0.1 < marks.residual / SETTINGS.ridge_y < 10

@@ -13,7 +13,7 @@ from counterpoise.engine import memory_budget
 from counterpoise.learners.twin_gp.models.local import LocalModel
 from counterpoise.learners.twin_gp.models.losses import DIVERGENCES
 from counterpoise.learners.twin_gp.models.nearest import Neighbors, first_ones
-from counterpoise.learners.twin_gp.models.rows import Rows, Settings
+from counterpoise.learners.twin_gp.models.rows import Settings, TwinRows
 
 SETTINGS = Settings("kl", 0.3, 0.22, 0.35, 1e-2, 2e-2)
 
@@ -26,7 +26,7 @@ def data(seed=0, n=60, m=8):
 
 
 def rows_of(X, Y, w):
-    return Rows(X, Y, np.asarray(w, dtype=float), np.arange(len(X)))
+    return TwinRows(X, Y, np.asarray(w, dtype=float), np.arange(len(X)))
 
 
 def by_hand(x, X, w, count):

@@ -9,7 +9,7 @@ from counterpoise import DirectTwinGP, TwinGP, WeightedGPR, WeightedKNN
 from counterpoise.datasets import make_articulated_pose
 from counterpoise.engine import memory_budget
 from counterpoise.learners.twin_gp import base
-from counterpoise.learners.twin_gp.models.rows import Rows
+from counterpoise.learners.twin_gp.models.rows import TwinRows
 from counterpoise.learners.twin_gp.search import Axis, search, splits
 
 
@@ -19,7 +19,7 @@ def chain(n=150, m=30, scenario="none", seed=0, **more):
 
 def rows(n, group=None):
     group = np.arange(n) if group is None else group
-    return Rows(np.zeros((n, 1)), np.zeros((n, 1)), np.ones(n), group)
+    return TwinRows(np.zeros((n, 1)), np.zeros((n, 1)), np.ones(n), group)
 
 
 def quietly(model, *args, **more):
@@ -112,7 +112,7 @@ def test_scores_are_held_out_distances_by_weight_where_asked(by_weight):
     weights = np.random.default_rng(0).gamma(1.0, 1.0, 120)
     model = WeightedGPR(search="kfold", search_weights=by_weight, random_state=7)
     quietly(model, shift.X, shift.y, weights)
-    merged = Rows.merged(shift.X, shift.y, weights)
+    merged = TwinRows.merged(shift.X, shift.y, weights)
     seed = int(np.random.RandomState(7).randint(2**31 - 1))
     total = count = 0.0
     for fit, held in splits(merged, "kfold", seed, False):

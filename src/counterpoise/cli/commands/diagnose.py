@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
     from counterpoise.cli.record import data_of, reproduced_by
     from counterpoise.diagnosis import diagnose
     from counterpoise.report.record import Record
-    from counterpoise.samples.overlap import NO_OVERLAP
+    from counterpoise.samples.overlap_verdict import NO_OVERLAP
 
     conditions = ending.prepare(options, SHIFT_NUMBERS)
     with followed(_PLAN, quiet=options.quiet) as steps, ending.memory_limit(options):

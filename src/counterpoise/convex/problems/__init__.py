@@ -8,8 +8,6 @@ loop lets a solver go on by it, and never takes it for the last word.
 """
 
 from counterpoise.convex.problems.constrained import Constrained
-from counterpoise.convex.problems.discrepancy import Discrepancy, DualMatrix
-from counterpoise.convex.problems.kernel_discrepancy import KernelDiscrepancy
 from counterpoise.convex.problems.kernel_ridge import KernelRidge
 from counterpoise.convex.problems.least_squares import (
     NonnegativeQuadratic,
@@ -18,16 +16,12 @@ from counterpoise.convex.problems.least_squares import (
 from counterpoise.convex.problems.log_linear import LogLinearMixture, LogLinearRatio
 from counterpoise.convex.problems.mean_matching import MeanMatching
 from counterpoise.convex.problems.mixture_likelihood import MixtureLikelihood
-from counterpoise.convex.problems.parametric_quadratic import BoxQuadratic
 from counterpoise.convex.problems.penalized import Penalized
 from counterpoise.convex.problems.problem import Problem
+from counterpoise.convex.problems.smooth import Smooth
 
 __all__ = [
-    "BoxQuadratic",
     "Constrained",
-    "Discrepancy",
-    "DualMatrix",
-    "KernelDiscrepancy",
     "KernelRidge",
     "LogLinearMixture",
     "LogLinearRatio",
@@ -37,4 +31,5 @@ __all__ = [
     "Penalized",
     "Problem",
     "RidgeQuadratic",
+    "Smooth",
 ]

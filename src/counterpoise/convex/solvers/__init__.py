@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from counterpoise.convex.loop import Solver
 from counterpoise.convex.requirements import SolverMismatchError
-from counterpoise.convex.solve import Solver
 from counterpoise.convex.solvers.admm import ADMM
 from counterpoise.convex.solvers.conic import Conic
 from counterpoise.convex.solvers.corrective import Corrective

@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 
+from counterpoise.convex.loop import State
 from counterpoise.convex.requirements import Requirements
-from counterpoise.convex.solve import State
 from counterpoise.convex.solvers.point import claimed, near_point
 from counterpoise.numerics.arrays import Array
 
 
 @dataclass(frozen=True)
-class _Memory:
+class _ADMMMemory:
     z: Array
     u: Array
     step: float
@@ -76,7 +76,7 @@ class ADMM:
 
     def step(self, problem: Any, state: State) -> State:
         """Return the state after one round."""
-        memory: _Memory = state.memory
+        memory: _ADMMMemory = state.memory
         z, u, step = memory.z, memory.u, memory.step
         x = problem.objective.prox(z - u, step)
         mixed = self.relaxation * x + (1.0 - self.relaxation) * z
@@ -98,4 +98,4 @@ class ADMM:
     @staticmethod
     def _state(problem: Any, z: Array, u: Array, step: float, rounds: int) -> State:
         _, _, claim = claimed(problem, z)
-        return State(z, claim, _Memory(z, u, step), counts={"rounds": rounds})
+        return State(z, claim, _ADMMMemory(z, u, step), counts={"rounds": rounds})

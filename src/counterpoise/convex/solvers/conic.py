@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from counterpoise.convex.loop import State
 from counterpoise.convex.objectives import ConicForm
 from counterpoise.convex.requirements import Requirements
-from counterpoise.convex.solve import State
 from counterpoise.convex.solvers.point import claimed
 from counterpoise.numerics.arrays import Array
 

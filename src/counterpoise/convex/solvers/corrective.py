@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from counterpoise.convex.loop import State
 from counterpoise.convex.requirements import Requirements
-from counterpoise.convex.solve import State
 from counterpoise.convex.solvers.point import few_atoms
+from counterpoise.convex.solvers.simplex_quadratic import simplex_quadratic
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.numerics.simplex_quadratic import simplex_quadratic
 
 # Coordinates among which those that join are looked for.
 MOST_CANDIDATES = 20_000
@@ -20,7 +20,7 @@ FAR = 1e3
 
 
 @dataclass(frozen=True)
-class _Memory:
+class _CorrectiveMemory:
     active: Indices
     shares: Array
     columns: Array
@@ -88,7 +88,7 @@ class Corrective:
 
     def step(self, problem: Any, state: State) -> State:
         """Return the state after one join and its Newton steps."""
-        memory: _Memory = state.memory
+        memory: _CorrectiveMemory = state.memory
         objective = problem.objective
         joining = self._joining(objective, memory, state.claim.gap)
         active = np.concatenate([memory.active, joining])
@@ -159,13 +159,15 @@ class Corrective:
         image = columns @ shares
         gradient = objective.gradient_at(x, image)
         claim = problem.judge(x, objective.value_at(x, image), gradient)
-        memory = _Memory(active, shares, columns, image, gradient, n_join, counts)
+        memory = _CorrectiveMemory(
+            active, shares, columns, image, gradient, n_join, counts
+        )
         return State(x, claim, memory, counts=dict(counts))
 
     def _mixed_in(
         self,
         problem: Any,
-        memory: _Memory,
+        memory: _CorrectiveMemory,
         active: Indices,
         shares: Array,
         columns: Array,
@@ -197,7 +199,9 @@ class Corrective:
             image = columns @ shares
         return shares
 
-    def _joining(self, objective: Any, memory: _Memory, gap: float) -> Indices:
+    def _joining(
+        self, objective: Any, memory: _CorrectiveMemory, gap: float
+    ) -> Indices:
         """Return the inactive coordinates that promise most, no two of them alike."""
         level = float(memory.shares @ memory.gradient[memory.active])
         promise = level - memory.gradient

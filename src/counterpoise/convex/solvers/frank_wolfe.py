@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from counterpoise.convex.loop import State
 from counterpoise.convex.requirements import Requirements
-from counterpoise.convex.solve import State
 from counterpoise.convex.solvers.active_set import ActiveSet, atoms_of
 from counterpoise.convex.solvers.point import (
     Point,
@@ -30,7 +30,7 @@ CANCELLED = 1e3
 
 
 @dataclass(frozen=True)
-class _Move:
+class _FrankWolfeMove:
     """A direction with its longest step and what it does to the atoms."""
 
     kind: str
@@ -43,7 +43,7 @@ class _Move:
 
 
 @dataclass(frozen=True)
-class _Memory:
+class _FrankWolfeMemory:
     point: Point
     gradient: Array
     atoms: ActiveSet
@@ -123,7 +123,7 @@ class FrankWolfe:
 
     def step(self, problem: Any, state: State) -> State:
         """Return the state after one step."""
-        memory: _Memory = state.memory
+        memory: _FrankWolfeMemory = state.memory
         move = self._move(problem, memory)
         if move.slope <= 0.0:
             return State(
@@ -157,10 +157,13 @@ class FrankWolfe:
         gradient = gradient_of(problem.objective, point)
         claim = problem.judge(point.x, point.value, gradient)
         return State(
-            point.x, claim, _Memory(point, gradient, atoms, counts), counts=dict(counts)
+            point.x,
+            claim,
+            _FrankWolfeMemory(point, gradient, atoms, counts),
+            counts=dict(counts),
         )
 
-    def _move(self, problem: Any, memory: _Memory) -> _Move:
+    def _move(self, problem: Any, memory: _FrankWolfeMemory) -> _FrankWolfeMove:
         objective, atoms = problem.objective, memory.atoms
         gradient, point = memory.gradient, memory.point
         vertex = problem.domain.vertex(gradient)
@@ -171,16 +174,22 @@ class FrankWolfe:
             image = _difference(image_of(objective, vertex), image_of(objective, bad))
             direction = vertex - bad
             slope = 0.0 if best == worst else -float(gradient @ direction)
-            return _Move("pairwise", direction, image, share, slope, best, worst)
+            return _FrankWolfeMove(
+                "pairwise", direction, image, share, slope, best, worst
+            )
         away = float(gradient @ (bad - point.x))
         if self.variant == "plain" or towards >= away or share >= 1.0:
             image = _difference(image_of(objective, vertex), point.image)
-            return _Move("towards", vertex - point.x, image, 1.0, towards, best, worst)
+            return _FrankWolfeMove(
+                "towards", vertex - point.x, image, 1.0, towards, best, worst
+            )
         image = _difference(point.image, image_of(objective, bad))
         limit = share / (1.0 - share)
-        return _Move("away", point.x - bad, image, limit, away, best, worst)
+        return _FrankWolfeMove("away", point.x - bad, image, limit, away, best, worst)
 
-    def _length(self, objective: Any, memory: _Memory, move: _Move) -> float:
+    def _length(
+        self, objective: Any, memory: _FrankWolfeMemory, move: _FrankWolfeMove
+    ) -> float:
         if self.line_search == "exact":
             return exact_step(
                 objective, memory.point, move.direction, move.image, move.limit
@@ -192,7 +201,9 @@ class FrankWolfe:
         )
 
     @staticmethod
-    def _update(atoms: ActiveSet, move: _Move, length: float, full: bool) -> None:
+    def _update(
+        atoms: ActiveSet, move: _FrankWolfeMove, length: float, full: bool
+    ) -> None:
         if move.kind == "towards":
             atoms.move(0.0 if full else 1.0 - length, {move.best: length}, None)
         elif move.kind == "away":

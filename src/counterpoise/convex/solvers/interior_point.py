@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from counterpoise.convex.certificate import Certificate
+from counterpoise.convex.loop import State
 from counterpoise.convex.requirements import Requirements
-from counterpoise.convex.solve import State
 from counterpoise.convex.solvers.point import evaluate, gradient_of
 from counterpoise.numerics.arrays import Array
 
@@ -34,7 +34,7 @@ class _Inside:
 
 
 @dataclass(frozen=True, eq=False)
-class _Move:
+class _InteriorMove:
     x: Array
     low: Array
     high: Array
@@ -179,7 +179,7 @@ def _advance(objective: Any, bounds: _Bounds, here: _Inside) -> _Inside:
     ones = solver(np.ones(n))
     give = 1.0 / barrier[-1] if bounds.slack else 0.0
 
-    def towards(low: Array, high: Array) -> _Move:
+    def towards(low: Array, high: Array) -> _InteriorMove:
         right = low / below - high / above - slope
         free = solver(right[:n])
         lacking = bounds.lacking(x) - float(free.sum())
@@ -189,7 +189,7 @@ def _advance(objective: Any, bounds: _Bounds, here: _Inside) -> _Inside:
         move = free + level * ones
         if bounds.slack:
             move = np.append(move, give * (right[-1] - level))
-        return _Move(
+        return _InteriorMove(
             move,
             (low - here.low * move) / below,
             (high + here.high * move) / above,
@@ -223,7 +223,7 @@ def _slopes(objective: Any, bounds: _Bounds, here: _Inside) -> Array:
     return out
 
 
-def _length(bounds: _Bounds, here: _Inside, move: _Move, share: float) -> float:
+def _length(bounds: _Bounds, here: _Inside, move: _InteriorMove, share: float) -> float:
     """Return the longest step, at most 1, that keeps everything positive."""
     pairs = (
         (here.x - bounds.low, move.x),

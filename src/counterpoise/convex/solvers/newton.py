@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from counterpoise.convex.loop import State
 from counterpoise.convex.newton_direction import DIRECT, newton_direction
 from counterpoise.convex.requirements import Requirements
-from counterpoise.convex.solve import State
 from counterpoise.convex.solvers.point import (
     Point,
     armijo_step,
@@ -19,7 +19,7 @@ from counterpoise.numerics.arrays import Array
 
 
 @dataclass(frozen=True)
-class _Memory:
+class _NewtonMemory:
     point: Point
     gradient: Array
 
@@ -58,7 +58,7 @@ class Newton:
 
     def step(self, problem: Any, state: State) -> State:
         """Return the state after one step."""
-        memory: _Memory = state.memory
+        memory: _NewtonMemory = state.memory
         there = descend(problem.objective, memory.point, memory.gradient, self.direct)
         gradient = gradient_of(problem.objective, there)
         steepness, before = np.linalg.norm(gradient), np.linalg.norm(memory.gradient)
@@ -70,7 +70,7 @@ class Newton:
     @staticmethod
     def _state(problem: Any, point: Point, gradient: Array) -> State:
         claim = problem.judge(point.x, point.value, gradient)
-        return State(point.x, claim, _Memory(point, gradient))
+        return State(point.x, claim, _NewtonMemory(point, gradient))
 
 
 @dataclass(frozen=True)

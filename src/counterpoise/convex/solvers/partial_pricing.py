@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from counterpoise.convex.loop import State
 from counterpoise.convex.requirements import Requirements
-from counterpoise.convex.solve import State
 from counterpoise.convex.solvers.corrective import Corrective
 from counterpoise.convex.solvers.point import few_atoms
 from counterpoise.numerics.arrays import Array, Indices
 
 
 @dataclass(frozen=True)
-class _Memory:
+class _PartialPricingMemory:
     pool: Indices
     gradient: Array
     counts: Counter[str] = field(default_factory=Counter)
@@ -55,7 +55,7 @@ class PartialPricing:
 
     def step(self, problem: Any, state: State) -> State:
         """Return the state after one pool and one full gradient."""
-        memory: _Memory = state.memory
+        memory: _PartialPricingMemory = state.memory
         part = problem.restricted(memory.pool)
         inside = self.inner.begin(part, state.x[memory.pool])
         steps = 0
@@ -87,7 +87,9 @@ class PartialPricing:
         best = _smallest(gradient, self.refill)
         kept = old[_smallest(gradient[old], self.pool)]
         pool = np.unique(np.concatenate([np.flatnonzero(x), kept, best]))
-        return State(x, claim, _Memory(pool, gradient, counts), counts=dict(counts))
+        return State(
+            x, claim, _PartialPricingMemory(pool, gradient, counts), counts=dict(counts)
+        )
 
 
 def _smallest(values: Array, count: int) -> Indices:

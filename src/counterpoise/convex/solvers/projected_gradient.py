@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from counterpoise.convex.loop import State
 from counterpoise.convex.requirements import Requirements
-from counterpoise.convex.solve import State
 from counterpoise.convex.solvers.point import (
     Point,
     armijo_step,
@@ -19,7 +19,7 @@ from counterpoise.numerics.arrays import Array
 
 
 @dataclass(frozen=True)
-class _Memory:
+class _ProjectedGradientMemory:
     point: Point
     gradient: Array
     length: float
@@ -61,7 +61,7 @@ class ProjectedGradient:
 
     def step(self, problem: Any, state: State) -> State:
         """Return the state after one step."""
-        memory: _Memory = state.memory
+        memory: _ProjectedGradientMemory = state.memory
         objective, here = problem.objective, memory.point
         direction = problem.domain.project(here.x - memory.length * memory.gradient)
         direction -= here.x
@@ -97,4 +97,6 @@ class ProjectedGradient:
         values: tuple[float, ...],
     ) -> State:
         claim = problem.judge(point.x, point.value, gradient)
-        return State(point.x, claim, _Memory(point, gradient, length, values))
+        return State(
+            point.x, claim, _ProjectedGradientMemory(point, gradient, length, values)
+        )

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from counterpoise.convex.loop import State
 from counterpoise.convex.requirements import Requirements
-from counterpoise.convex.solve import State
 from counterpoise.convex.solvers.point import Point, evaluate, gradient_of, near_point
 from counterpoise.numerics.arrays import Array
 
 
 @dataclass(frozen=True)
-class _Memory:
+class _ProximalGradientMemory:
     point: Point
     ahead: Point
     momentum: float
@@ -61,7 +61,7 @@ class ProximalGradient:
 
     def step(self, problem: Any, state: State) -> State:
         """Return the state after one step."""
-        memory: _Memory = state.memory
+        memory: _ProximalGradientMemory = state.memory
         objective = problem.objective
         ahead, momentum = memory.ahead, memory.momentum
         if not math.isfinite(ahead.value):
@@ -99,4 +99,6 @@ class ProximalGradient:
     ) -> State:
         gradient = gradient_of(problem.objective, point)
         claim = problem.judge(point.x, point.value, gradient)
-        return State(point.x, claim, _Memory(point, ahead, momentum, length))
+        return State(
+            point.x, claim, _ProximalGradientMemory(point, ahead, momentum, length)
+        )

@@ -10,8 +10,8 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.convex import Certificate
-from counterpoise.convex.solvers.parametric import centre_bias, crossover
-from counterpoise.learners.svm.gram import Kernel
+from counterpoise.convex.quadratic_path import centre_bias, crossover
+from counterpoise.learners.svm.gram import named_kernel
 from counterpoise.learners.svm.machine import Machine
 from counterpoise.learners.svm.path import Segment, SVMPath
 from counterpoise.numerics.arrays import Array, Indices
@@ -73,7 +73,7 @@ class PathSVM(BaseEstimator):
             # What is kept must not change with what becomes of the user's arrays.
             X = X.copy()
         weights = as_weights(sample_weight, len(X)).copy()
-        self.kernel_ = Kernel.of(
+        self.kernel_ = named_kernel(
             self.kernel, self.gamma, self.degree, self.coef0, X, weights
         )
         self.X_fit_ = X

@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import accuracy_score
 
-from counterpoise.convex.solvers.parametric import Follower, centre_bias
+from counterpoise.convex.quadratic_path import Follower, centre_bias
 from counterpoise.learners.svm.base import one_moves, rows_for_curves
 from counterpoise.learners.svm.error_curve import ClassifierCurves
+from counterpoise.learners.svm.gram import gram_rows
 from counterpoise.learners.svm.labels import ClassifierSVM
 from counterpoise.learners.svm.leave_one_out import LeaveOneOut
 from counterpoise.learners.svm.machine import Machine, sensitivity
@@ -283,7 +284,9 @@ class WeightedSVC(ClassifierSVM):
     def _pose(self) -> list[tuple[Machine, Array]]:
         posed = []
         for rows, sign, _ in self._places():
-            gram = self.kernel_.rows(self.kernel_.part(self.X_fit_, rows), self._bytes)
+            gram = gram_rows(
+                self.kernel_, self.kernel_.part(self.X_fit_, rows), self._bytes
+            )
             machine = Machine(rows, Follower(gram, sign))
             posed.append((machine, np.ones(rows.size)))
         return posed

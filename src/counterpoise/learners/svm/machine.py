@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from counterpoise.convex.solvers.parametric import (
+from counterpoise.convex.quadratic_path import (
     DenseRows,
     Follower,
     KernelRows,
@@ -13,8 +13,9 @@ from counterpoise.convex.solvers.parametric import (
     carried_over,
     centre_bias,
 )
-from counterpoise.learners.svm.gram import Kernel
+from counterpoise.learners.svm.gram import gram_rows
 from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.numerics.kernel import Kernel
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +126,7 @@ class Machine:
         mine = self.follower.rows
         fits = 8.0 * old.size**2 <= n_bytes
         if kernel.kind == "precomputed" or not (fits and isinstance(mine, DenseRows)):
-            return kernel.rows(X, n_bytes)
+            return gram_rows(kernel, X, n_bytes)
         if known.all():
             return DenseRows(mine.block(old, old))
         K = np.empty((old.size, old.size))

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import OutlierMixin
 
-from counterpoise.convex.solvers.parametric import Follower, centre_bias, from_prices
+from counterpoise.convex.quadratic_path import Follower, centre_bias, from_prices
 from counterpoise.learners.svm.base import PathSVM, two_numbers
+from counterpoise.learners.svm.gram import gram_rows
 from counterpoise.learners.svm.machine import Machine
 from counterpoise.learners.svm.path import Segment
 from counterpoise.numerics.arrays import Array, Indices
@@ -146,7 +147,7 @@ class OneClassSVMPath(OutlierMixin, PathSVM):
 
     def _pose(self) -> list[tuple[Machine, Array]]:
         n = len(self.X_fit_)
-        gram = self.kernel_.rows(self.X_fit_, self._bytes)
+        gram = gram_rows(self.kernel_, self.X_fit_, self._bytes)
         machine = Machine(np.arange(n), Follower(gram, np.ones(n)))
         return [(machine, np.zeros(n))]
 

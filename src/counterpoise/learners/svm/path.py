@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from counterpoise.convex import Certificate
-from counterpoise.convex.solvers.parametric import ParametricPath
+from counterpoise.convex.quadratic_path import ParametricPath
 from counterpoise.learners.svm.curves import ValidationCurve
 from counterpoise.learners.svm.flips import flips
 from counterpoise.learners.svm.tracing import Trace, rescaled, trace

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from counterpoise.convex.solvers.parametric import Follower, centre_bias, from_zero
+from counterpoise.convex.quadratic_path import Follower, centre_bias, from_zero
 from counterpoise.learners.svm.base import (
     PathSVM,
     one_moves,
@@ -15,6 +15,7 @@ from counterpoise.learners.svm.base import (
     two_numbers,
 )
 from counterpoise.learners.svm.curves import RegressorCurves
+from counterpoise.learners.svm.gram import gram_rows
 from counterpoise.learners.svm.machine import Machine
 from counterpoise.learners.svm.path import Segment, SVMPath
 from counterpoise.numerics.arrays import Array, Indices
@@ -212,7 +213,7 @@ class KernelQuantileRegressor(RegressorMixin, PathSVM):
 
     def _pose(self) -> list[tuple[Machine, Array]]:
         n = len(self.X_fit_)
-        gram = self.kernel_.rows(self.X_fit_, self._bytes)
+        gram = gram_rows(self.kernel_, self.X_fit_, self._bytes)
         follower = Follower(gram, np.ones(n))
         machine = Machine(
             np.arange(n), follower, low=self.tau - 1.0, high=float(self.tau)

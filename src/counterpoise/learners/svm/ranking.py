@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from counterpoise.convex.solvers.parametric import (
+from counterpoise.convex.quadratic_path import (
     DenseRows,
     Follower,
     KernelRows,
@@ -16,7 +16,7 @@ from counterpoise.convex.solvers.parametric import (
     from_zero,
 )
 from counterpoise.learners.svm.curves import ValidationCurve
-from counterpoise.learners.svm.gram import Kernel
+from counterpoise.learners.svm.gram import named_kernel
 from counterpoise.learners.svm.ndcg import ndcg_curve
 from counterpoise.learners.svm.tracing import trace
 from counterpoise.numerics.arrays import Array, Indices
@@ -116,7 +116,7 @@ class RankingSVM(BaseEstimator):
         grades, queries = _grades_and_queries(
             y, query, len(X), weighted=self.weighting is not None
         )
-        self.kernel_ = Kernel.of(
+        self.kernel_ = named_kernel(
             self.kernel, self.gamma, self.degree, self.coef0, X, np.ones(len(X))
         )
         self.X_fit_ = X.copy()

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from counterpoise.convex.solvers.parametric import Follower, centre_bias
+from counterpoise.convex.quadratic_path import Follower, centre_bias
 from counterpoise.learners.svm.base import (
     PathSVM,
     one_moves,
@@ -14,6 +14,7 @@ from counterpoise.learners.svm.base import (
     two_numbers,
 )
 from counterpoise.learners.svm.curves import RegressorCurves
+from counterpoise.learners.svm.gram import gram_rows
 from counterpoise.learners.svm.leave_one_out import LeaveOneOut
 from counterpoise.learners.svm.machine import Machine, sensitivity
 from counterpoise.learners.svm.path import Segment, SVMPath
@@ -268,7 +269,7 @@ class WeightedSVR(RegressorMixin, PathSVM):
 
     def _pose(self) -> list[tuple[Machine, Array]]:
         n = len(self.X_fit_)
-        gram = self.kernel_.rows(self.X_fit_, self._bytes)
+        gram = gram_rows(self.kernel_, self.X_fit_, self._bytes)
         rows = np.arange(n)
         p = self._p(self.y_fit_, self.epsilon)
         if self.epsilon == 0.0:

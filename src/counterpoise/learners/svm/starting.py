@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, SVR
 
-from counterpoise.convex.solvers.parametric import (
+from counterpoise.convex.quadratic_path import (
     DenseRows,
     Follower,
     WorkSpentError,
@@ -15,9 +15,9 @@ from counterpoise.convex.solvers.parametric import (
     crossover,
     from_zero,
 )
-from counterpoise.learners.svm.gram import Kernel
 from counterpoise.learners.svm.machine import Machine
 from counterpoise.numerics.arrays import Array
+from counterpoise.numerics.kernel import Kernel
 
 # From this bound on, and up to this number of rows, opening the boxes from nothing is
 # quicker than LIBSVM and a crossover.

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from counterpoise.convex.solvers.parametric import ParametricPath
+from counterpoise.convex.quadratic_path import ParametricPath
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.numerics.reordered import add_multiple, reordered
 

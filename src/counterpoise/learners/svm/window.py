@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from counterpoise.convex.solvers.parametric import (
+from counterpoise.convex.quadratic_path import (
     DenseRows,
     Follower,
     KernelRows,
@@ -14,7 +14,7 @@ from counterpoise.convex.solvers.parametric import (
     centre_bias,
     crossover,
 )
-from counterpoise.learners.svm.gram import Kernel
+from counterpoise.learners.svm.gram import gram_rows, named_kernel
 from counterpoise.learners.svm.labels import ClassifierSVM
 from counterpoise.learners.svm.machine import Machine
 from counterpoise.learners.svm.starting import start
@@ -204,7 +204,7 @@ class SlidingWindowSVC(ClassifierSVM):
         self._know_classes(labels if classes is None else np.asarray(classes))
         codes = self._codes(labels, len(X))[-self.window :]
         X = X[-self.window :]
-        self.kernel_ = Kernel.of(
+        self.kernel_ = named_kernel(
             self.kernel, self.gamma, self.degree, self.coef0, X, self._by_age(len(X))
         )
         self._fill(X, codes)
@@ -304,7 +304,7 @@ class SlidingWindowSVC(ClassifierSVM):
         for machine, (_, sign, _), own in zip(
             machines, self._places(), self._takers(), strict=True
         ):
-            rows = self.kernel_.rows(X, self._bytes) if gram is None else gram
+            rows = gram_rows(self.kernel_, X, self._bytes) if gram is None else gram
             follower = carried_over(
                 machine.follower, rows, sign, None, np.ones(size), old, old
             )
@@ -369,7 +369,7 @@ class SlidingWindowSVC(ClassifierSVM):
         for (rows, sign, _), own in zip(self._places(), self._takers(), strict=True):
             # Rows on demand are those of one margin: no other machine may share them.
             if not isinstance(shared, DenseRows):
-                shared = self.kernel_.rows(self.X_fit_, self._bytes)
+                shared = gram_rows(self.kernel_, self.X_fit_, self._bytes)
             machine = Machine(rows, Follower(shared, sign), takes_part=own)
             posed.append((machine, np.ones(size)))
         return posed

@@ -8,9 +8,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from counterpoise.learners.twin_gp.models.building import Model
 from counterpoise.learners.twin_gp.models.problems import UNEXPLAINED
-from counterpoise.learners.twin_gp.models.rows import Rows, column_variances
+from counterpoise.learners.twin_gp.models.rows import TwinRows, column_variances
 from counterpoise.numerics.arrays import Array
-from counterpoise.numerics.kernels import nearest_distance
+from counterpoise.numerics.distances import nearest_distance
 from counterpoise.validation import warn_user
 
 # An answer further than this from all training outputs, in widths of the output kernel,
@@ -18,7 +18,7 @@ from counterpoise.validation import warn_user
 FAR = 3.0
 
 
-class Answers(NamedTuple):
+class TwinAnswers(NamedTuple):
     """Answers to test rows, an entry each.
 
     Attributes
@@ -41,16 +41,18 @@ class Answers(NamedTuple):
     lost: NDArray[np.bool_]
 
 
-def solve(model: Model, X: Array, tol: float, proved: bool) -> Answers:
+def solve(model: Model, X: Array, tol: float, proved: bool) -> TwinAnswers:
     """Answer test rows that fit in memory together."""
     problems = model.pose(X)
     found = problems.answers(tol)
     nats = problems.prove(found.x).gap if proved else np.zeros(len(X))
     moved = np.linalg.norm(found.x - problems.mean(), axis=1)
-    return Answers(found.x, nats, found.residual, moved, problems.lost)
+    return TwinAnswers(found.x, nats, found.residual, moved, problems.lost)
 
 
-def warn_of_answers(answers: Answers, rows: Rows, gamma_y: float, tol: float) -> None:
+def warn_of_answers(
+    answers: TwinAnswers, rows: TwinRows, gamma_y: float, tol: float
+) -> None:
     """Say which answers did not settle, have left the outputs, or know no input."""
     count = len(answers.outputs)
     if answers.lost.any():

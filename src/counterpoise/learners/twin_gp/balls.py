@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from counterpoise.learners.twin_gp.models.rows import Rows
+from counterpoise.learners.twin_gp.models.rows import TwinRows
 from counterpoise.learners.twin_gp.search import distances
 from counterpoise.numerics.arrays import Array
 from counterpoise.numerics.quantiles import quantiles_below_infinity
@@ -96,7 +96,9 @@ class ConformalBalls(ABC):
             "calibration, or lower the level"
         )
 
-    def _kept_apart(self, rows: Rows, seed: int) -> tuple[Rows, Rows | None]:
+    def _kept_apart(
+        self, rows: TwinRows, seed: int
+    ) -> tuple[TwinRows, TwinRows | None]:
         """Return the rows to fit to, and those to calibrate on."""
         if self.calibration == 0.0:
             return rows, None
@@ -112,7 +114,7 @@ class ConformalBalls(ABC):
         held = np.isin(group, chance[:n_held])
         return rows.take(np.flatnonzero(~held)), rows.take(np.flatnonzero(held))
 
-    def _calibrate(self, held: Rows | None) -> None:
+    def _calibrate(self, held: TwinRows | None) -> None:
         self.calibration_scores_ = self.calibration_weights_ = np.empty(0)
         if held is None:
             return

@@ -12,11 +12,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.learners.twin_gp.balls import ConformalBalls
-from counterpoise.learners.twin_gp.models.rows import Rows, column_variances
+from counterpoise.learners.twin_gp.models.rows import TwinRows, column_variances
 from counterpoise.learners.twin_gp.search import (
     KINDS,
     Axis,
-    Found,
+    SearchOutcome,
     held_out_score,
     search,
     splits,
@@ -62,11 +62,11 @@ class StructuredRegressor(
         """Refuse parameters that make no sense."""
 
     @abstractmethod
-    def _axes(self, rows: Rows) -> tuple[dict[str, Axis], dict[str, str]]:
+    def _axes(self, rows: TwinRows) -> tuple[dict[str, Axis], dict[str, str]]:
         """Return what is searched, and which axes follow another at first."""
 
     @abstractmethod
-    def _given(self, rows: Rows) -> dict[str, float]:
+    def _given(self, rows: TwinRows) -> dict[str, float]:
         """Return the numbers that the parameters say, rules applied."""
 
     @abstractmethod
@@ -74,7 +74,7 @@ class StructuredRegressor(
         """Return what the numbers of a model are called."""
 
     @abstractmethod
-    def _build(self, rows: Rows, numbers: Mapping[str, float], final: bool) -> Any:
+    def _build(self, rows: TwinRows, numbers: Mapping[str, float], final: bool) -> Any:
         """Return a model of the rows; a rough one will do unless it is the final."""
 
     @abstractmethod
@@ -115,7 +115,7 @@ class StructuredRegressor(
         Y = Y.reshape(len(X), -1)
         places = None if groups is None else _places(groups, len(X))
         self._judge_weights(weights[weights > 0.0], Y.shape[1])
-        whole = Rows.merged(X, Y, weights, places)
+        whole = TwinRows.merged(X, Y, weights, places)
         rows, held = self._kept_apart(whole, self._seed())
         rows = self._in_units(rows)
         if self.search is not None:
@@ -129,7 +129,7 @@ class StructuredRegressor(
         self._calibrate(held)
         return self
 
-    def _in_units(self, rows: Rows) -> Rows:
+    def _in_units(self, rows: TwinRows) -> TwinRows:
         """Return the rows with outputs around zero, of unit variance where asked."""
         self.n_outputs_ = rows.Y.shape[1]
         self.y_scale_ = _scales(rows, self.standardize_y)
@@ -155,9 +155,9 @@ class StructuredRegressor(
             self.model_ = then._build(self._rows(), self._numbers(), True)
         return self.model_
 
-    def _rows(self) -> Rows:
+    def _rows(self) -> TwinRows:
         n = len(self.X_fit_)
-        return Rows(self.X_fit_, self.y_fit_, self.sample_weight_, np.arange(n))
+        return TwinRows(self.X_fit_, self.y_fit_, self.sample_weight_, np.arange(n))
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())
@@ -179,7 +179,7 @@ class StructuredRegressor(
         Y = self._answers(self.model_, X, True)
         return (Y + self.y_center_) * self.y_scale_
 
-    def _search(self, rows: Rows, grouped: bool) -> None:
+    def _search(self, rows: TwinRows, grouped: bool) -> None:
         assert self.search is not None
         given = self._given(rows)
         if self.constant_:
@@ -201,7 +201,7 @@ class StructuredRegressor(
         self._warn_of_search(found)
         self._compare(rows, parts, found.score)
 
-    def _warn_of_search(self, found: Found) -> None:
+    def _warn_of_search(self, found: SearchOutcome) -> None:
         if found.edges:
             chosen = ", ".join(
                 f"{name} = {found.best[name]:.3g}" for name in found.edges
@@ -222,17 +222,17 @@ class StructuredRegressor(
         return ""
 
     def _compare(
-        self, rows: Rows, parts: list[tuple[Indices, Indices]], score: float
+        self, rows: TwinRows, parts: list[tuple[Indices, Indices]], score: float
     ) -> None:
         """Set a simpler method beside the best candidate, where there is one."""
 
     def _held_out(
         self,
-        rows: Rows,
+        rows: TwinRows,
         parts: list[tuple[Indices, Indices]],
         numbers: Mapping[str, float],
     ) -> float:
-        def answers(fit: Rows, X: Array) -> Array:
+        def answers(fit: TwinRows, X: Array) -> Array:
             return self._answers(self._build(fit, numbers, False), X, False)
 
         try:
@@ -292,7 +292,7 @@ def _places(groups: Any, n: int) -> Indices:
         raise ValueError(f"groups must be of one type, got {kinds}") from None
 
 
-def _scales(rows: Rows, standardize: bool) -> Array:
+def _scales(rows: TwinRows, standardize: bool) -> Array:
     """Return what to divide every output by; one for constant ones."""
     if not standardize:
         return np.ones(rows.Y.shape[1])
@@ -300,6 +300,6 @@ def _scales(rows: Rows, standardize: bool) -> Array:
     return np.where(scale > 1e-12 * np.abs(rows.Y).max(axis=0), scale, 1.0)
 
 
-def _is_constant(rows: Rows) -> bool:
+def _is_constant(rows: TwinRows) -> bool:
     total = float(column_variances(rows.Y, rows.weight).sum())
     return not total > (1e-12 * float(np.abs(rows.Y).max(initial=1e-300))) ** 2

@@ -18,7 +18,7 @@ from counterpoise.learners.twin_gp.models.inputs import (
     output_kernel,
 )
 from counterpoise.learners.twin_gp.models.nearest import first_ones, lightest, too_light
-from counterpoise.learners.twin_gp.models.rows import Rows, Settings
+from counterpoise.learners.twin_gp.models.rows import Settings, TwinRows
 from counterpoise.learners.twin_gp.search import Axis
 from counterpoise.learners.twin_gp.widths import check_widths, given_widths, twin_axes
 from counterpoise.numerics.arrays import Array
@@ -35,7 +35,7 @@ class _Direct:
     n_rows: int
 
     @property
-    def rows(self) -> Rows:
+    def rows(self) -> TwinRows:
         return self.inputs.rows
 
     @cached_property
@@ -150,13 +150,13 @@ class DirectTwinGP(StructuredRegressor):
     def _number_names(self) -> tuple[str, ...]:
         return "gamma_x", "gamma_y", "ridge_x", "ridge_y"
 
-    def _given(self, rows: Rows) -> dict[str, float]:
+    def _given(self, rows: TwinRows) -> dict[str, float]:
         return given_widths(self, rows)
 
-    def _axes(self, rows: Rows) -> tuple[dict[str, Axis], dict[str, str]]:
+    def _axes(self, rows: TwinRows) -> tuple[dict[str, Axis], dict[str, str]]:
         return twin_axes(self, rows)
 
-    def _build(self, rows: Rows, numbers: Mapping[str, float], final: bool) -> Any:
+    def _build(self, rows: TwinRows, numbers: Mapping[str, float], final: bool) -> Any:
         settings = Settings("kl", 0.0, **numbers)
         rows = rows.heard(min(settings.ridge_x, settings.ridge_y))
         # The certificate makes the kernel of the inputs a second time.

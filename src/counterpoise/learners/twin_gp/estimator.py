@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from counterpoise.convex import attested
 from counterpoise.convex.certificate import Certificate
-from counterpoise.convex.solve import Solution
-from counterpoise.learners.twin_gp.answers import Answers, solve, warn_of_answers
+from counterpoise.learners.twin_gp.answers import TwinAnswers, solve, warn_of_answers
 from counterpoise.learners.twin_gp.base import StructuredRegressor
 from counterpoise.learners.twin_gp.gpr import build_gpr, gpr_answers
 from counterpoise.learners.twin_gp.models.blocks import blocks, in_blocks
@@ -18,7 +18,11 @@ from counterpoise.learners.twin_gp.models.divergence import divergences
 from counterpoise.learners.twin_gp.models.local import LocalModel
 from counterpoise.learners.twin_gp.models.losses import DIVERGENCES, of_order
 from counterpoise.learners.twin_gp.models.modes import Modes, minima
-from counterpoise.learners.twin_gp.models.rows import Rows, Settings, column_variances
+from counterpoise.learners.twin_gp.models.rows import (
+    Settings,
+    TwinRows,
+    column_variances,
+)
 from counterpoise.learners.twin_gp.search import Axis, held_out_score, search
 from counterpoise.learners.twin_gp.widths import (
     check_widths,
@@ -219,7 +223,7 @@ class TwinGP(StructuredRegressor):
             solve(model, part, self.tol, return_uncertainty)
             for part in blocks(X, model.row_bytes())
         ]
-        answers = Answers(
+        answers = TwinAnswers(
             *(np.concatenate(parts) for parts in zip(*found, strict=True))
         )
         warn_of_answers(answers, self._rows(), self.gamma_y_, self.tol)
@@ -313,10 +317,10 @@ class TwinGP(StructuredRegressor):
     def _number_names(self) -> tuple[str, ...]:
         return "gamma_x", "gamma_y", "ridge_x", "ridge_y", "theta"
 
-    def _given(self, rows: Rows) -> dict[str, float]:
+    def _given(self, rows: TwinRows) -> dict[str, float]:
         return given_widths(self, rows) | {"theta": float(self.theta)}
 
-    def _axes(self, rows: Rows) -> tuple[dict[str, Axis], dict[str, str]]:
+    def _axes(self, rows: TwinRows) -> tuple[dict[str, Axis], dict[str, str]]:
         axes, tied = twin_axes(self, rows)
         if self.divergence == "sharma-mittal":
             axes["theta"] = Axis(THETAS, (0.3,))
@@ -327,7 +331,7 @@ class TwinGP(StructuredRegressor):
         return ', at theta = 0 those of divergence="kl"' if low else ""
 
     def _compare(
-        self, rows: Rows, parts: list[tuple[Indices, Indices]], score: float
+        self, rows: TwinRows, parts: list[tuple[Indices, Indices]], score: float
     ) -> None:
         given = self._given(rows)
 
@@ -335,7 +339,7 @@ class TwinGP(StructuredRegressor):
             numbers = given | candidate
             settings = replace(self._settings(numbers), divergence="kl")
 
-            def answers(fit: Rows, X: Array) -> Array:
+            def answers(fit: TwinRows, X: Array) -> Array:
                 if self.n_neighbors is None:
                     return gpr_answers(build_gpr(fit, numbers), X)
                 near = LocalModel(fit, settings, self.n_neighbors)
@@ -357,7 +361,7 @@ class TwinGP(StructuredRegressor):
     def _settings(self, numbers: Mapping[str, float]) -> Settings:
         return Settings(self.divergence, **numbers)
 
-    def _build(self, rows: Rows, numbers: Mapping[str, float], final: bool) -> Any:
+    def _build(self, rows: TwinRows, numbers: Mapping[str, float], final: bool) -> Any:
         if self.constant_:
             return None
         settings = self._settings(numbers)
@@ -369,7 +373,7 @@ class TwinGP(StructuredRegressor):
         rows = self._rows()
         if self.constant_:
             self.landmark_error_: float | None = 0.0
-            self.solution_ = Solution(rows.mean, Certificate("none", 0.0), self.tol)
+            self.solution_ = attested(rows.mean, Certificate("none", 0.0), self.tol)
             return
         self.solution_, self.landmark_error_ = judge(model, self.tol, self.y_scale_)
         complaint = model.complaint() if isinstance(model, LocalModel) else None

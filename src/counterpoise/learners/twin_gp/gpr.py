@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from counterpoise.convex import Solution, certified
 from counterpoise.convex.certificate import Certificate
-from counterpoise.convex.solve import Solution
 from counterpoise.learners.twin_gp.base import StructuredRegressor
 from counterpoise.learners.twin_gp.models.blocks import check_factors_fit, in_blocks
 from counterpoise.learners.twin_gp.models.inputs import InputPart, input_kernel
-from counterpoise.learners.twin_gp.models.rows import Rows, Settings, width_rule
+from counterpoise.learners.twin_gp.models.rows import Settings, TwinRows, width_rule
 from counterpoise.learners.twin_gp.search import Axis
 from counterpoise.learners.twin_gp.widths import check_widths, gpr_axes
 from counterpoise.numerics.arrays import Array
@@ -54,8 +54,7 @@ def certified_dual(inputs: InputPart, tol: float = 1e-9) -> Solution:
     rows, settings = inputs.rows, inputs.settings
     right = rows.root[:, None] * (rows.Y - rows.mean)
     S = input_kernel(rows, settings)
-    proof = RidgeSystem(S, right, settings.ridge_x).certify(inputs.dual)
-    return Solution(inputs.dual, proof, tol)
+    return certified(RidgeSystem(S, right, settings.ridge_x), inputs.dual, tol)
 
 
 def warn_unproved(name: str, solution: Solution, inputs: InputPart) -> None:
@@ -159,16 +158,16 @@ class WeightedGPR(StructuredRegressor):
     def _number_names(self) -> tuple[str, ...]:
         return "gamma_x", "ridge_x"
 
-    def _given(self, rows: Rows) -> dict[str, float]:
+    def _given(self, rows: TwinRows) -> dict[str, float]:
         gamma = self.gamma_x
         if gamma is None:
             gamma = width_rule(rows.X, rows.weight)
         return {"gamma_x": float(gamma), "ridge_x": float(self.ridge_x)}
 
-    def _axes(self, rows: Rows) -> tuple[dict[str, Axis], dict[str, str]]:
+    def _axes(self, rows: TwinRows) -> tuple[dict[str, Axis], dict[str, str]]:
         return gpr_axes(self.gamma_x, rows), {}
 
-    def _build(self, rows: Rows, numbers: Mapping[str, float], final: bool) -> Any:
+    def _build(self, rows: TwinRows, numbers: Mapping[str, float], final: bool) -> Any:
         # The certificate makes the kernel a second time.
         check_factors_fit(len(rows), 2 if final else 1, INSTEAD)
         return build_gpr(rows, numbers)
@@ -181,7 +180,7 @@ class WeightedGPR(StructuredRegressor):
         return gpr_answers(model, X)
 
 
-def build_gpr(rows: Rows, numbers: Mapping[str, float]) -> InputPart:
+def build_gpr(rows: TwinRows, numbers: Mapping[str, float]) -> InputPart:
     """Return the weighted GPR of rows."""
     ridge = numbers["ridge_x"]
     rows = rows.heard(ridge)

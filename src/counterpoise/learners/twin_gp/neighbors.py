@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from counterpoise.convex import attested
 from counterpoise.convex.certificate import Certificate
-from counterpoise.convex.solve import Solution
 from counterpoise.learners.twin_gp.base import StructuredRegressor
 from counterpoise.learners.twin_gp.models.blocks import in_blocks
 from counterpoise.learners.twin_gp.models.nearest import Neighbors
-from counterpoise.learners.twin_gp.models.rows import Rows
+from counterpoise.learners.twin_gp.models.rows import TwinRows
 from counterpoise.learners.twin_gp.search import Axis
 from counterpoise.numerics.arrays import Array
 from counterpoise.validation import check_integer, estimator_matrix, warn_user
@@ -97,17 +97,17 @@ class WeightedKNN(StructuredRegressor):
     def _number_names(self) -> tuple[str, ...]:
         return ("n_neighbors",)
 
-    def _given(self, rows: Rows) -> dict[str, float]:
+    def _given(self, rows: TwinRows) -> dict[str, float]:
         return {"n_neighbors": float(self.n_neighbors)}
 
-    def _axes(self, rows: Rows) -> tuple[dict[str, Axis], dict[str, str]]:
+    def _axes(self, rows: TwinRows) -> tuple[dict[str, Axis], dict[str, str]]:
         return {"n_neighbors": Axis(COUNTS, COUNTS)}, {}
 
-    def _build(self, rows: Rows, numbers: Mapping[str, float], final: bool) -> Any:
+    def _build(self, rows: TwinRows, numbers: Mapping[str, float], final: bool) -> Any:
         return Neighbors(rows, numbers["n_neighbors"])
 
     def _judge(self, model: Any) -> None:
-        self.solution_ = Solution(np.empty(0), Certificate("none", 0.0), 1.0)
+        self.solution_ = attested(np.empty(0), Certificate("none", 0.0), 1.0)
         complaint = model.complaint()
         if complaint is not None:
             warn_user(complaint)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from counterpoise.learners.twin_gp.models.rows import Rows
+from counterpoise.learners.twin_gp.models.rows import TwinRows
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.validation import check_choice
 
@@ -30,7 +30,7 @@ class Axis:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class SearchOutcome:
     """The best candidate, all others, and what may be wrong with it.
 
     Attributes
@@ -56,7 +56,7 @@ class Found:
 
 
 def splits(
-    rows: Rows, kind: str, seed: int, grouped: bool
+    rows: TwinRows, kind: str, seed: int, grouped: bool
 ) -> list[tuple[Indices, Indices]]:
     """Return rows to fit to and rows to score, by chance, groups never cut.
 
@@ -87,9 +87,9 @@ def distances(Y: Array, predicted: Array) -> Array:
 
 
 def held_out_score(
-    rows: Rows,
+    rows: TwinRows,
     parts: list[tuple[Indices, Indices]],
-    answers: Callable[[Rows, Array], Array],
+    answers: Callable[[TwinRows, Array], Array],
     weighted: bool,
 ) -> float:
     """Return the mean distance of held-out answers, by weight or each row once."""
@@ -108,7 +108,7 @@ def search(
     score: Callable[[dict[str, float]], float],
     tied: Mapping[str, str] | None = None,
     budget: int = 120,
-) -> Found:
+) -> SearchOutcome:
     """Return the best of a third of a grid and of what lies around its best points.
 
     The first round takes every third point of the grid of first values, so that each
@@ -156,7 +156,7 @@ def search(
             if wide > 1:
                 break
     best = min(tried, key=lambda point: (tried[point], point))
-    return Found(
+    return SearchOutcome(
         _named(axes, best),
         tried[best],
         _results(axes, tried),

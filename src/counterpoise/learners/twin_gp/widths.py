@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from counterpoise.learners.twin_gp.models.rows import Rows, width_rule
+from counterpoise.learners.twin_gp.models.rows import TwinRows, width_rule
 from counterpoise.learners.twin_gp.search import Axis
 from counterpoise.numerics.arrays import Array
 from counterpoise.validation import check_number, warn_user
@@ -33,7 +33,7 @@ def check_widths(model: Any, names: Iterable[str]) -> None:
             )
 
 
-def given_widths(model: Any, rows: Rows) -> dict[str, float]:
+def given_widths(model: Any, rows: TwinRows) -> dict[str, float]:
     """Return widths and ridges that the parameters say, rules applied."""
     gamma_x, gamma_y = model.gamma_x, model.gamma_y
     if gamma_x is None:
@@ -48,7 +48,7 @@ def given_widths(model: Any, rows: Rows) -> dict[str, float]:
     }
 
 
-def gpr_axes(gamma_x: float | None, rows: Rows) -> dict[str, Axis]:
+def gpr_axes(gamma_x: float | None, rows: TwinRows) -> dict[str, Axis]:
     """Return widths, where none is given, and ridges to choose from."""
     axes = {"ridge_x": Axis(RIDGE, (1e-4, 1e-3, 1e-2, 1e-1))}
     if gamma_x is None:
@@ -56,7 +56,7 @@ def gpr_axes(gamma_x: float | None, rows: Rows) -> dict[str, Axis]:
     return axes
 
 
-def twin_axes(model: Any, rows: Rows) -> tuple[dict[str, Axis], dict[str, str]]:
+def twin_axes(model: Any, rows: TwinRows) -> tuple[dict[str, Axis], dict[str, str]]:
     """Return widths, where none are given, and ridges to choose from."""
     axes: dict[str, Axis] = {}
     if model.gamma_x is None:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from counterpoise.numerics.arrays import Array
-from counterpoise.samples.overlap import Overlap
+from counterpoise.samples.overlap_verdict import Overlap
 
 _SCORE_BINS, _SCORE_POINTS = 30, 100
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from counterpoise.numerics.arrays import Array
-from counterpoise.samples.overlap import Overlap, overlap
+from counterpoise.samples.overlap_verdict import Overlap, overlap
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.tables.encoding import TableEncoder
 from counterpoise.tables.kinds import NUMBERS

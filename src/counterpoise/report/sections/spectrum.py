@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from counterpoise.diagnosis.reweighting import KEPT, TOLD
+from counterpoise.diagnosis.reweighting import COLUMNS_TOLD, EIGENVALUES_KEPT
 
 
 def spectrum_section(weighter: Any) -> dict[str, Any] | None:
@@ -18,7 +18,7 @@ def spectrum_section(weighter: Any) -> dict[str, Any] | None:
     ):
         return None
     before, after = weighter.spectrum_uniform_, weighter.spectrum_
-    named = after.ranking[:TOLD] if after.kernel == "linear" else ()
+    named = after.ranking[:COLUMNS_TOLD] if after.kernel == "linear" else ()
     return {
         "before": _by_size(before.eigenvalues),
         "after": _by_size(after.eigenvalues),
@@ -38,5 +38,9 @@ def _removed(before: float, after: float) -> float | None:
 
 
 def _by_size(values: Any) -> list[float]:
-    ends = values if values.size <= 2 * KEPT else np.r_[values[:KEPT], values[-KEPT:]]
+    ends = (
+        values
+        if values.size <= 2 * EIGENVALUES_KEPT
+        else np.r_[values[:EIGENVALUES_KEPT], values[-EIGENVALUES_KEPT:]]
+    )
     return ends[np.argsort(-np.abs(ends), kind="stable")].tolist()

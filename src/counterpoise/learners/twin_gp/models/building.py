@@ -5,13 +5,16 @@ from typing import TypeAlias
 
 import numpy as np
 
-from counterpoise.convex.solve import Solution
+from counterpoise.convex import Solution, attested
 from counterpoise.learners.twin_gp.models.blocks import blocks, check_factors_fit
 from counterpoise.learners.twin_gp.models.exact import ExactModel
-from counterpoise.learners.twin_gp.models.landmarks import LandmarkModel, Landmarks
+from counterpoise.learners.twin_gp.models.landmarks import (
+    LandmarkModel,
+    OutputLandmarks,
+)
 from counterpoise.learners.twin_gp.models.local import LocalModel
 from counterpoise.learners.twin_gp.models.problems import together
-from counterpoise.learners.twin_gp.models.rows import Rows, Settings
+from counterpoise.learners.twin_gp.models.rows import Settings, TwinRows
 from counterpoise.numerics.arrays import Array
 
 Model: TypeAlias = ExactModel | LandmarkModel | LocalModel
@@ -28,7 +31,7 @@ JUDGED = 20
 
 
 def build(
-    rows: Rows,
+    rows: TwinRows,
     settings: Settings,
     n_landmarks: int | str | None,
     n_neighbors: int | None,
@@ -49,7 +52,7 @@ def build(
     return _through_landmarks(rows, settings, n_landmarks, 0)
 
 
-def build_rough(rows: Rows, settings: Settings, n_neighbors: int | None) -> Model:
+def build_rough(rows: TwinRows, settings: Settings, n_neighbors: int | None) -> Model:
     """Return a model for a search: through landmarks, where few stand for all rows."""
     rows = rows.heard(min(settings.ridge_x, settings.ridge_y))
     if n_neighbors is not None:
@@ -60,15 +63,15 @@ def build_rough(rows: Rows, settings: Settings, n_neighbors: int | None) -> Mode
     return _through_landmarks(rows, settings, MOST_IN_SEARCH, SOME_IN_SEARCH)
 
 
-def _check_memory(rows: Rows, settings: Settings) -> None:
+def _check_memory(rows: TwinRows, settings: Settings) -> None:
     check_factors_fit(len(rows), 3 if settings.loss.mixed == "mixture" else 2)
 
 
 def _through_landmarks(
-    rows: Rows, settings: Settings, most: int, affordable: int
+    rows: TwinRows, settings: Settings, most: int, affordable: int
 ) -> Model:
     """Return a model of landmarks, or of all rows where they are few and those poor."""
-    landmarks = Landmarks.of(rows, settings, most)
+    landmarks = OutputLandmarks.of(rows, settings, most)
     poor = landmarks.residual > POOR * settings.ridge_y
     if poor and len(rows) <= affordable:
         return ExactModel.of(rows, settings)
@@ -97,7 +100,9 @@ def judge(model: Model, tol: float, scale: Array) -> tuple[Solution, float | Non
     n_iter = max(int(one.n_iter.max()) for one in found)
     ended = "proved" if proof.holds(tol) else "no step improves the point"
     seconds = time.perf_counter() - began
-    solution = Solution(answers, proof, tol, n_iter, seconds, ended=ended)
+    solution = attested(
+        answers, proof, tol, n_iter=n_iter, seconds=seconds, ended=ended
+    )
     if isinstance(model, LocalModel):
         return solution, None
     if isinstance(model, ExactModel):

@@ -7,7 +7,7 @@ from counterpoise.learners.twin_gp.models.building import Model
 from counterpoise.learners.twin_gp.models.exact import ExactModel
 from counterpoise.learners.twin_gp.models.landmarks import LandmarkModel
 from counterpoise.learners.twin_gp.models.local import LocalModel
-from counterpoise.learners.twin_gp.models.rows import Rows
+from counterpoise.learners.twin_gp.models.rows import TwinRows
 from counterpoise.numerics.arrays import Array
 
 
@@ -52,7 +52,7 @@ def _around(model: LocalModel, x: Array) -> ExactModel:
     near, root = model.neighbors(x[None])
     used = root[0] > 0.0
     some = model.rows.take(near[0][used])
-    counted = Rows(some.X, some.Y, root[0][used] ** 2, some.group)
+    counted = TwinRows(some.X, some.Y, root[0][used] ** 2, some.group)
     return ExactModel.of(counted, model.settings)
 
 

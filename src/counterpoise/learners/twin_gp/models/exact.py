@@ -14,29 +14,29 @@ from counterpoise.learners.twin_gp.models.inputs import (
     output_kernel,
 )
 from counterpoise.learners.twin_gp.models.problems import Outputs
-from counterpoise.learners.twin_gp.models.rows import Rows, Settings
+from counterpoise.learners.twin_gp.models.rows import Settings, TwinRows
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.numerics.kernels import rbf
+from counterpoise.numerics.kernel import Kernel
 
 
 @dataclass(frozen=True, eq=False)
 class ExactModel:
     """All factors: two of N^3 / 3 flops, three for Sharma-Mittal."""
 
-    rows: Rows
+    rows: TwinRows
     settings: Settings
     inputs: InputPart
     outputs: Factor
     mixture: Factor | None
 
     @classmethod
-    def of(cls, rows: Rows, settings: Settings) -> "ExactModel":
+    def of(cls, rows: TwinRows, settings: Settings) -> "ExactModel":
         """Fit to rows."""
         inputs, mixture = factored(rows, settings, often=True)
         return cls(rows, settings, inputs, cls.factor_outputs(rows, settings), mixture)
 
     @staticmethod
-    def factor_outputs(rows: Rows, settings: Settings) -> Factor:
+    def factor_outputs(rows: TwinRows, settings: Settings) -> Factor:
         """Return the factor of S_y."""
         return Factor.of(output_kernel(rows, settings), often=True)
 
@@ -69,7 +69,7 @@ class ExactProblems(SeenByInputs):
     def outputs(self, Y: Array, which: Indices) -> Outputs:
         """Return outputs by their similarities to all rows."""
         model, ridge = self.model, self.settings.ridge_y
-        s_y = rbf(Y, model.rows.Y, self.settings.gamma_y)
+        s_y = Kernel("rbf", self.settings.gamma_y).matrix(Y, model.rows.Y)
         s_y *= model.rows.root
         h = model.outputs.forward(s_y)
         e_y = np.maximum(1.0 + ridge - squares(h), ridge)

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import blas, lapack
 
 from counterpoise.numerics.arrays import Array
-from counterpoise.numerics.kernels import rbf
+from counterpoise.numerics.kernel import Kernel
 
 # Triangles of up to so many rows are inverted.
 SMALL = 1000
@@ -18,7 +18,7 @@ def weighted_kernel(rows: Array, gamma: float, root: Array, ridge: float) -> Arr
     The ridge comes after the weights: a row of weight w has noise ridge / w. Before
     them it would cancel out of every Schur complement.
     """
-    out = rbf(rows, rows, gamma)
+    out = Kernel("rbf", gamma).matrix(rows, rows)
     out *= root[:, None]
     out *= root
     out[np.diag_indices_from(out)] = root * root + ridge

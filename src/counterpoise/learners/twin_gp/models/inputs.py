@@ -13,9 +13,9 @@ from counterpoise.learners.twin_gp.models.factors import (
     weighted_kernel,
 )
 from counterpoise.learners.twin_gp.models.problems import UNEXPLAINED, TwinProblems
-from counterpoise.learners.twin_gp.models.rows import Rows, Settings
+from counterpoise.learners.twin_gp.models.rows import Settings, TwinRows
 from counterpoise.numerics.arrays import Array
-from counterpoise.numerics.kernels import rbf
+from counterpoise.numerics.kernel import Kernel
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +24,7 @@ class InputPart:
 
     Attributes
     ----------
-    rows : Rows
+    rows : TwinRows
     settings : Settings
     factor : Factor
         Of S_x.
@@ -32,13 +32,13 @@ class InputPart:
         :math:`S_x^{-1} D (Y - m)`, m the weighted mean of Y.
     """
 
-    rows: Rows
+    rows: TwinRows
     settings: Settings
     factor: Factor
     dual: Array
 
     @classmethod
-    def of(cls, rows: Rows, settings: Settings, S: Array) -> "InputPart":
+    def of(cls, rows: TwinRows, settings: Settings, S: Array) -> "InputPart":
         """Factorise S_x, whose memory is used."""
         factor = Factor.of(S)
         right = rows.root[:, None] * (rows.Y - rows.mean)
@@ -46,7 +46,7 @@ class InputPart:
 
     def similarities(self, X: Array) -> Array:
         """Return s_x of test rows, (m, N)."""
-        s = rbf(X, self.rows.X, self.settings.gamma_x)
+        s = Kernel("rbf", self.settings.gamma_x).matrix(X, self.rows.X)
         s *= self.rows.root
         return s
 
@@ -61,18 +61,18 @@ class InputPart:
         return np.maximum(1.0 + ridge - squares(h), ridge)
 
 
-def input_kernel(rows: Rows, settings: Settings) -> Array:
+def input_kernel(rows: TwinRows, settings: Settings) -> Array:
     """Return S_x."""
     return weighted_kernel(rows.X, settings.gamma_x, rows.root, settings.ridge_x)
 
 
-def output_kernel(rows: Rows, settings: Settings) -> Array:
+def output_kernel(rows: TwinRows, settings: Settings) -> Array:
     """Return S_y."""
     return weighted_kernel(rows.Y, settings.gamma_y, rows.root, settings.ridge_y)
 
 
 def factored(
-    rows: Rows, settings: Settings, often: bool
+    rows: TwinRows, settings: Settings, often: bool
 ) -> tuple[InputPart, Factor | None]:
     """Return the inputs' Gaussian and, where the loss mixes the two, the factor of S_t.
 

@@ -26,17 +26,17 @@ from counterpoise.learners.twin_gp.models.inputs import (
     output_gradient,
 )
 from counterpoise.learners.twin_gp.models.problems import Outputs
-from counterpoise.learners.twin_gp.models.rows import Rows, Settings
+from counterpoise.learners.twin_gp.models.rows import Settings, TwinRows
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.numerics.kernels import rbf
-from counterpoise.numerics.low_rank import pivoted_cholesky
+from counterpoise.numerics.kernel import Kernel
+from counterpoise.numerics.pivoted_cholesky import pivoted_cholesky
 
 # Pivoting stops when no row's kernel is off by more than this share of the ridge.
 SHARE_OF_RIDGE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class Landmarks:
+class OutputLandmarks:
     """Rows that stand for the output kernel.
 
     Attributes
@@ -59,7 +59,7 @@ class Landmarks:
     residual: float
 
     @classmethod
-    def of(cls, rows: Rows, settings: Settings, most: int) -> "Landmarks":
+    def of(cls, rows: TwinRows, settings: Settings, most: int) -> "OutputLandmarks":
         """Choose at most so many: time O(N r (r + d_y))."""
         tol = SHARE_OF_RIDGE * settings.ridge_y
         factor, pivots, residual = pivoted_cholesky(rows.Y, settings.gamma_y, tol, most)
@@ -87,9 +87,9 @@ class LandmarkModel:
         for KL `basis` is :math:`S_x^{-1} P`.
     """
 
-    rows: Rows
+    rows: TwinRows
     settings: Settings
-    landmarks: Landmarks
+    landmarks: OutputLandmarks
     inputs: InputPart
     mixture: Factor | None
     basis: Array
@@ -97,7 +97,7 @@ class LandmarkModel:
 
     @classmethod
     def of(
-        cls, rows: Rows, settings: Settings, landmarks: Landmarks
+        cls, rows: TwinRows, settings: Settings, landmarks: OutputLandmarks
     ) -> "LandmarkModel":
         """Fit to rows: N^3 / 3 flops, twice that for Sharma-Mittal, and N^2 r."""
         inputs, mixture = factored(rows, settings, often=False)
@@ -159,7 +159,7 @@ class LandmarkProblems(SeenByInputs):
     def outputs(self, Y: Array, which: Indices) -> Outputs:
         """Return outputs by their coordinates among the landmarks."""
         marks, ridge = self.model.landmarks, self.settings.ridge_y
-        kernel = rbf(Y, marks.Y, self.settings.gamma_y)
+        kernel = Kernel("rbf", self.settings.gamma_y).matrix(Y, marks.Y)
         c = marks.triangle.forward(kernel)
         v = marks.inner.forward(c)
         e_y = np.maximum(1.0 - squares(c), 0.0) + ridge * (1.0 + squares(v))

@@ -8,7 +8,7 @@ from scipy.linalg import lapack
 
 from counterpoise.learners.twin_gp.models.nearest import Neighbors
 from counterpoise.learners.twin_gp.models.problems import Outputs, TwinProblems
-from counterpoise.learners.twin_gp.models.rows import Rows, Settings
+from counterpoise.learners.twin_gp.models.rows import Settings, TwinRows
 from counterpoise.numerics.arrays import Array, Indices
 
 # Rows of less weight than this share of the largest that counts are passed over.
@@ -28,7 +28,7 @@ class LocalModel:
     O(K^3) for its factors and O(K^2) an evaluation.
     """
 
-    rows: Rows
+    rows: TwinRows
     settings: Settings
     n_neighbors: float
 

@@ -7,7 +7,7 @@ import numpy as np
 from counterpoise.learners.twin_gp.models.building import Model
 from counterpoise.learners.twin_gp.models.problems import PUSH
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.numerics.kernels import rbf
+from counterpoise.numerics.kernel import Kernel
 
 # Minima nearer to one another than this, in widths of the output kernel, are one.
 SAME = 0.05
@@ -37,7 +37,7 @@ class Modes(NamedTuple):
 def starts(model: Model, x: Array, n_starts: int) -> Array:
     """Return outputs to start from: of rows like x, far from one another."""
     rows, settings = model.rows, model.settings
-    similar = rbf(x[None], rows.X, settings.gamma_x)[0] * rows.root
+    similar = Kernel("rbf", settings.gamma_x).matrix(x[None], rows.X)[0] * rows.root
     near = np.argsort(-similar, kind="stable")[:NEAR]
     chosen = [near[0]]
     away = np.linalg.norm(rows.Y[near] - rows.Y[near[0]], axis=1)

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from counterpoise.learners.twin_gp.models.blocks import in_blocks
-from counterpoise.learners.twin_gp.models.rows import Rows
+from counterpoise.learners.twin_gp.models.rows import TwinRows
 from counterpoise.numerics.arrays import Array, Indices
 
 # What adds up to the count exactly may miss it by this share of it, which is rounding.
@@ -24,13 +24,13 @@ class Neighbors:
 
     Attributes
     ----------
-    rows : Rows
+    rows : TwinRows
     count : float
     cap : int or None
         Most rows in a list, whatever they weigh.
     """
 
-    rows: Rows
+    rows: TwinRows
     count: float
     cap: int | None = None
 

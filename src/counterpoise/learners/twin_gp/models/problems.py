@@ -77,7 +77,7 @@ class Proof:
         )
 
 
-class Found(NamedTuple):
+class FoundAnswers(NamedTuple):
     """Answers to test rows, the steps they took, and what is left of their slopes.
 
     `residual` is as in `Proof`, and zero for rows that are like no training input,
@@ -208,7 +208,7 @@ class TwinProblems(ABC):
         push *= (most / np.maximum(length, most))[:, None]
         return mean + push
 
-    def answers(self, tol: float, max_iter: int = 200) -> Found:
+    def answers(self, tol: float, max_iter: int = 200) -> FoundAnswers:
         """Return a minimum of every test row, found from the start.
 
         Rows that are like no training input keep the GPR mean: there all losses ask for
@@ -223,7 +223,7 @@ class TwinProblems(ABC):
             found.residual / self.settings.loss.scale,
             found.n_iter,
         )
-        return Found(answers, residual, n_iter)
+        return FoundAnswers(answers, residual, n_iter)
 
     def solve(
         self, start: Array, rows: Indices, tol: float, max_iter: int = 200

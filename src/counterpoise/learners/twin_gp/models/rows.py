@@ -43,10 +43,10 @@ class Settings:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class TwinRows:
     """Different rows of positive weight, in an order of their own.
 
-    Permuted rows, repeated rows and rows of weight zero give the same `Rows`, to the
+    Permuted rows, repeated rows and rows of weight zero give the same ones, to the
     bit: weight k is the row k times because copies are merged and their weights added.
 
     Attributes
@@ -65,7 +65,7 @@ class Rows:
     @classmethod
     def merged(
         cls, X: Array, Y: Array, weight: Array, group: Indices | None = None
-    ) -> "Rows":
+    ) -> "TwinRows":
         """Take rows in any order; O(n (d_x + d_y)) beside the sort."""
         used = np.flatnonzero(weight > 0.0)
         table = [X[used], Y[used]]
@@ -93,15 +93,17 @@ class Rows:
     def __len__(self) -> int:
         return len(self.weight)
 
-    def take(self, which: Indices) -> "Rows":
+    def take(self, which: Indices) -> "TwinRows":
         """Return some of the rows."""
-        return Rows(self.X[which], self.Y[which], self.weight[which], self.group[which])
+        return TwinRows(
+            self.X[which], self.Y[which], self.weight[which], self.group[which]
+        )
 
-    def with_outputs(self, Y: Array) -> "Rows":
+    def with_outputs(self, Y: Array) -> "TwinRows":
         """Return the rows with other outputs."""
-        return Rows(self.X, Y, self.weight, self.group)
+        return TwinRows(self.X, Y, self.weight, self.group)
 
-    def heard(self, ridge: float) -> "Rows":
+    def heard(self, ridge: float) -> "TwinRows":
         """Return the rows whose noise does not drown them."""
         loud = np.flatnonzero(self.weight * SILENT > ridge)
         return self if loud.size in (0, len(self)) else self.take(loud)

@@ -1,0 +1,368 @@
+"""The one loop: budgets, clock, progress, history and the last proof."""
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from counterpoise.convex.certificate import FEASIBLE, Certificate
+from counterpoise.convex.problems.problem import Problem
+from counterpoise.convex.requirements import Requirements, SolverMismatchError
+from counterpoise.numerics.arrays import Array, finite_array
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Where a solver is.
+
+    `claim` is what its own running sums say about `x`; the loop goes on by it and
+    believes only `certify`. `memory` is the solver's own; `hint` goes to `certify`.
+    A solver that cannot improve `x` any more says so by `stalled`.
+    """
+
+    x: Array
+    claim: Certificate
+    memory: Any = None
+    hint: object = None
+    counts: Mapping[str, int] = field(default_factory=dict)
+    stalled: bool = False
+
+
+class Solver(Protocol):
+    """Hyper-parameters and a step; it neither loops nor stops."""
+
+    @property
+    def accepts(self) -> Requirements:
+        """What a problem must be and have."""
+        ...
+
+    def begin(self, problem: Any, x: Array | None) -> State:
+        """Return the first state, at x or at a start of the solver's choice."""
+        ...
+
+    def step(self, problem: Any, state: State) -> State:
+        """Return the next state."""
+        ...
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What was known after `n_iter` steps.
+
+    `support` counts the non-zero entries of the point, `counts` the kinds of steps so
+    far. `x` is the point itself; callbacks see it, a history does not keep it.
+    """
+
+    n_iter: int
+    seconds: float
+    objective: float
+    gap: float
+    support: int
+    counts: Mapping[str, int]
+    x: Array | None = field(default=None, repr=False, compare=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """A point, what the problem proves about it, and how it was found.
+
+    Made by `solve`, by `certified` and by `attested`, and by nobody else.
+
+    `ended` says in words what ended the search.
+    """
+
+    x: Array
+    certificate: Certificate
+    tol: float
+    n_iter: int = 0
+    seconds: float = 0.0
+    history: tuple[Progress, ...] = ()
+    ended: str = "proved"
+
+    @property
+    def converged(self) -> bool:
+        """Whether the certificate holds at the tolerance that was asked for."""
+        return self.certificate.holds(self.tol)
+
+    def __str__(self) -> str:
+        verdict = "converged" if self.converged else f"NOT converged ({self.ended})"
+        steps = "1 step" if self.n_iter == 1 else f"{self.n_iter} steps"
+        return (
+            f"{verdict} at tol {self.tol:g} after {steps}, {self.seconds:.2g} s; "
+            f"{self.certificate}"
+        )
+
+
+class Provable(Protocol):
+    """The half of a problem that proves."""
+
+    def certify(self, x: Array) -> Certificate:
+        """Bound how far x is from optimal, whoever found it."""
+        ...
+
+
+def certified(
+    problem: Provable,
+    x: Array,
+    tol: float = 1e-9,
+    *,
+    n_iter: int = 0,
+    seconds: float = 0.0,
+    ended: str = "proved",
+) -> Solution:
+    """Return the solution that a closed form or a path gave: same proof, no loop."""
+    return Solution(x, problem.certify(x), tol, n_iter, seconds, ended=ended)
+
+
+def attested(
+    x: Array,
+    certificate: Certificate,
+    tol: float,
+    *,
+    n_iter: int = 0,
+    seconds: float = 0.0,
+    ended: str = "proved",
+) -> Solution:
+    """Return the solution of a point that comes with its certificate.
+
+    For answers of many small problems that were proved together, and for points of
+    which nothing is to be proved (kind "none").
+    """
+    return Solution(x, certificate, tol, n_iter, seconds, ended=ended)
+
+
+def solve(
+    problem: Problem,
+    solver: Solver | None = None,
+    x: Array | None = None,
+    *,
+    tol: float = 1e-6,
+    max_iter: int = 10_000,
+    max_time: float | None = None,
+    callback: Callable[[Progress], object] | None = None,
+) -> Solution:
+    """Return a point of the problem with a proof of how far it is from optimal.
+
+    Parameters
+    ----------
+    problem : Problem
+    solver : Solver, optional
+        By default `default_solver(problem)`.
+    x : array, optional
+        Where to begin; a point of the domain.
+    tol : float
+        The gap to reach, in units of the certificate's scale.
+    max_iter : int
+        Largest number of steps.
+    max_time : float, optional
+        Seconds after which no further step begins.
+    callback : callable, optional
+        Called with the `Progress` at the start and after every step; True ends the
+        search.
+
+    Returns
+    -------
+    Solution
+        Its `certificate` is computed by the problem from `x` alone, after the last
+        step. Where the search ended early, `x` is the best point it has seen and
+        `converged` is false.
+
+    Raises
+    ------
+    SolverMismatchError
+        If the solver does not accept the problem; the message names what is missing.
+    BaseException
+        Whatever interrupts the search is raised again with the best certified point
+        attached as `.solution`.
+
+    Notes
+    -----
+    A proof is as true as the objective is convex; `testing.check_objective` looks.
+    Compiled parts are made at their first use, which takes some seconds once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from counterpoise.convex import Constrained, Quadratic, Simplex
+    >>> problem = Constrained(Quadratic(np.eye(3), np.zeros(3)), Simplex(3))
+    >>> solve(problem).x.round(3)
+    array([0.333, 0.333, 0.333])
+    """
+    if not tol > 0.0:
+        raise ValueError(f"tol must be positive, got {tol}")
+    if max_iter < 0 or (max_time is not None and max_time < 0):
+        raise ValueError(
+            f"max_iter and max_time must not be negative, got {max_iter} and {max_time}"
+        )
+    if solver is None:
+        from counterpoise.convex.solvers import default_solver
+
+        solver = default_solver(problem)
+    if isinstance(solver, type) or not hasattr(solver, "accepts"):
+        raise TypeError(
+            f"solver must be an instance such as FrankWolfe('away'), got {solver!r}"
+        )
+    lacking = solver.accepts.lacking(problem)
+    if lacking:
+        raise SolverMismatchError(type(solver).__name__, problem, lacking)
+    if x is not None:
+        x = _checked_start(problem, x)
+    search = _Bookkeeping(problem, solver, tol, time.perf_counter())
+    try:
+        search.begin(x)
+        while not (_told(callback, search) or search.finished(max_iter, max_time)):
+            search.advance()
+    except BaseException as error:
+        search.attach_to(error)
+        raise
+    return search.solution()
+
+
+class _Bookkeeping:
+    """The bookkeeping of one call of `solve`."""
+
+    def __init__(
+        self, problem: Problem, solver: Solver, tol: float, started: float
+    ) -> None:
+        self.problem, self.solver, self.tol = problem, solver, tol
+        self.started = started
+        self.history: list[Progress] = []
+        self.state: State | None = None
+        self.best: State | None = None
+        self.proof: Certificate | None = None
+        self.n_iter = 0
+        self.ended = "interrupted"
+        self._restarted_at = -1
+
+    def begin(self, x: Array | None) -> None:
+        """Take the first state and write it down."""
+        self._enter(self.solver.begin(self.problem, x))
+        self._record()
+
+    def advance(self) -> None:
+        """Take one step and write it down."""
+        assert self.state is not None
+        state = self.solver.step(self.problem, self.state)
+        self.n_iter += 1
+        self._enter(state)
+        self._record()
+
+    def finished(self, max_iter: int, max_time: float | None) -> bool:
+        """Tell whether a proof is there or a budget used up."""
+        assert self.state is not None
+        if self.state.claim.holds(self.tol):
+            proof = self.problem.certify(self.state.x, self.state.hint)
+            if proof.holds(self.tol) or self._restarted_at == self.n_iter:
+                self.best, self.proof = self.state, proof
+                self.ended = "proved"
+                return True
+            # The solver's running sums have drifted from its point: begin there anew.
+            self._restarted_at = self.n_iter
+            self._enter(self.solver.begin(self.problem, self.state.x))
+            return self.finished(max_iter, max_time)
+        if self.state.stalled:
+            self.ended = "stalled: no step improves the point"
+        elif self.n_iter >= max_iter:
+            self.ended = f"max_iter = {max_iter} reached"
+        elif max_time is not None and self._clock() >= max_time:
+            self.ended = f"max_time = {max_time:g} s reached"
+        else:
+            return False
+        return True
+
+    def attach_to(self, error: BaseException) -> None:
+        """Give an exception the best point with its proof, if that can be had."""
+        if self.best is None:
+            return
+        try:
+            error.solution = self.solution()  # type: ignore[attr-defined]
+        except BaseException:  # what broke the search may break the proof as well
+            return
+        error.add_note("the best point so far, with its proof, is in error.solution")
+
+    def progress(self) -> Progress:
+        """Return the last line of the history with its point."""
+        assert self.state is not None
+        return replace(self.history[-1], x=self.state.x)
+
+    def solution(self) -> Solution:
+        """Return the best point with the problem's own proof."""
+        assert self.best is not None
+        proof = self.proof or self.problem.certify(self.best.x, self.best.hint)
+        return Solution(
+            self.best.x,
+            proof,
+            self.tol,
+            self.n_iter,
+            self._clock(),
+            tuple(self.history),
+            self.ended,
+        )
+
+    def _enter(self, state: State) -> None:
+        self.state = state
+        if self.best is None or _better(state.claim, self.best.claim):
+            self.best = state
+
+    def _record(self) -> None:
+        assert self.state is not None
+        claim = self.state.claim
+        gap = claim.gap
+        if not math.isfinite(gap) and claim.residual is not None:
+            gap = claim.residual
+        self.history.append(
+            Progress(
+                self.n_iter,
+                self._clock(),
+                claim.objective,
+                gap,
+                int(np.count_nonzero(self.state.x)),
+                self.state.counts,
+            )
+        )
+
+    def _clock(self) -> float:
+        return time.perf_counter() - self.started
+
+
+def _told(callback: Callable[[Progress], object] | None, search: _Bookkeeping) -> bool:
+    """Tell the callback how far the search is, and whether it says to end it."""
+    if callback is None:
+        return False
+    answer = callback(search.progress())
+    if isinstance(answer, bool | np.bool_) and answer:
+        search.ended = "ended by the callback"
+        return True
+    return False
+
+
+def _checked_start(problem: Any, x: Array) -> Array:
+    """Return a copy of a start that lies in the problem's set and has a value."""
+    x = finite_array("x", x, 1).copy()
+    part = getattr(problem, "domain", None) or getattr(problem, "penalty", None)
+    if part is not None and x.shape != (part.size,):
+        raise ValueError(f"x must have shape ({part.size},), got {x.shape}")
+    domain = getattr(problem, "domain", None)
+    if domain is not None and domain.infeasibility(x) > 0.0:
+        outside = domain.infeasibility(x)
+        if outside > FEASIBLE:
+            raise ValueError(f"x is outside the domain by {outside:.2g}")
+        x = domain.project(x)
+    objective = getattr(problem, "objective", None)
+    if objective is not None and not math.isfinite(objective.value(x)):
+        raise ValueError("the objective has no finite value at x")
+    return x
+
+
+def _better(new: Certificate, old: Certificate) -> bool:
+    """Tell whether a claim is better: inside, lower, or as low with a smaller gap."""
+    inside, was_inside = new.infeasibility <= FEASIBLE, old.infeasibility <= FEASIBLE
+    if inside != was_inside:
+        return inside
+    noise = 1e-14 * max(1.0, abs(old.objective))
+    if abs(new.objective - old.objective) <= noise:
+        return new.gap <= old.gap
+    return new.objective < old.objective

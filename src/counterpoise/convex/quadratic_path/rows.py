@@ -1,0 +1,204 @@
+"""Kernel rows: all of them in memory, or computed when they are needed."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+
+from counterpoise.convex.quadratic_path.layout import Stored
+from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.numerics.reordered import add_rows
+
+# Rows that are computed, or added up, at once in a product.
+BLOCK = 128
+
+
+class KernelRows(Protocol):
+    """A symmetric positive semidefinite matrix K, row by row."""
+
+    @property
+    def stored(self) -> Stored:
+        """The rows at hand."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """The number of rows."""
+        ...
+
+    def bring(self, row: int, margin: Indices) -> None:
+        """Have a row at hand; the rows of `margin` stay."""
+        ...
+
+    @property
+    def refresh_every(self) -> int:
+        """After how many events running sums are worth computing from scratch."""
+        ...
+
+    def product(self, beta: Array) -> Array:
+        """Return K beta; beta may have several columns."""
+        ...
+
+    def block(self, rows: Indices, columns: Indices) -> Array:
+        """Return K[rows][:, columns] as an array of its own."""
+        ...
+
+
+class DenseRows:
+    """A matrix in memory.
+
+    Parameters
+    ----------
+    K : array of shape (n, n)
+        Symmetric, positive semidefinite.
+    """
+
+    def __init__(self, K: Array) -> None:
+        self.K = np.ascontiguousarray(K, dtype=float)
+        if self.K.ndim != 2 or self.K.shape[0] != self.K.shape[1]:
+            raise ValueError(f"K must be square, got shape {self.K.shape}")
+        self._stored = Stored(
+            self.K, np.arange(len(self.K)), np.ascontiguousarray(self.K.diagonal())
+        )
+
+    @property
+    def stored(self) -> Stored:
+        """All rows."""
+        return self._stored
+
+    @property
+    def size(self) -> int:
+        """The number of rows."""
+        return len(self.K)
+
+    def bring(self, row: int, margin: Indices) -> None:
+        """Do nothing: every row is at hand."""
+
+    @property
+    def refresh_every(self) -> int:
+        """After how many events running sums are worth computing from scratch."""
+        return 1000
+
+    def product(self, beta: Array) -> Array:
+        """Return K beta; rows of zero entries are not read."""
+        if beta.ndim > 1:
+            full: Array = self.K @ beta
+            return full
+        # Faster than the product of a library even where no entry is zero; sums of some
+        # rows each lose fewer digits than one of all.
+        entries = np.flatnonzero(beta)
+        out, part = np.zeros(self.size), np.empty(self.size)
+        for first in range(0, entries.size, BLOCK):
+            some = entries[first : first + BLOCK]
+            part[:] = 0.0
+            add_rows(part, self.K, some, beta[some], some.size)
+            out += part
+        return out
+
+    def block(self, rows: Indices, columns: Indices) -> Array:
+        """Return K[rows][:, columns] as an array of its own."""
+        out: Array = self.K[np.ix_(rows, columns)]
+        return out
+
+    def write(self, places: Indices, block: Array) -> None:
+        """Put other rows, and their columns, in the place of some.
+
+        Nobody who follows a solution may have them in it: see `carried_over`.
+        """
+        inner = block[:, places]
+        block[:, places] = 0.5 * (inner + inner.T)
+        self.K[places] = block
+        self.K[:, places] = block.T
+        self._stored.diagonal[places] = block[np.arange(places.size), places]
+
+
+class RowsOnDemand:
+    """A matrix of which only the margin's rows, and some that left it, are kept.
+
+    Parameters
+    ----------
+    block : callable
+        `block(rows, columns)` returns K[rows][:, columns]; None stands for all columns.
+    diagonal : array of shape (n,)
+    n_bytes : int
+        How much may be kept. More is taken if the margin needs it.
+    """
+
+    def __init__(
+        self,
+        block: Callable[[Indices, Indices | None], Array],
+        diagonal: Array,
+        n_bytes: int,
+    ) -> None:
+        self._block = block
+        n = diagonal.size
+        capacity = int(np.clip(n_bytes // (8 * n), 8, n))
+        self._stored = Stored(
+            np.empty((min(capacity, 64), n)), np.full(n, -1), diagonal.astype(float)
+        )
+        self._capacity = capacity
+        self._owner = np.full(self._stored.rows.shape[0], -1)
+        self._used = np.zeros(self._stored.rows.shape[0], dtype=np.intp)
+        self._clock = 0
+        self.n_computed = 0
+
+    @property
+    def stored(self) -> Stored:
+        """The rows at hand."""
+        return self._stored
+
+    @property
+    def size(self) -> int:
+        """The number of rows."""
+        return self._stored.slot.size
+
+    def bring(self, row: int, margin: Indices) -> None:
+        """Have a row at hand; of those outside `margin` the longest unused goes."""
+        slot = self._stored.slot
+        self._clock += 1
+        kept = slot[margin]
+        self._used[kept[kept >= 0]] = self._clock
+        if slot[row] < 0:
+            place = self._place()
+            if self._owner[place] >= 0:
+                slot[self._owner[place]] = -1
+            self._stored.rows[place] = self._block(np.array([row]), None)[0]
+            self._owner[place], slot[row] = row, place
+            self.n_computed += 1
+        self._used[slot[row]] = self._clock
+
+    @property
+    def refresh_every(self) -> int:
+        """After how many events running sums are worth a pass over all rows."""
+        return 5000
+
+    def product(self, beta: Array) -> Array:
+        """Return K beta, some rows at a time, nothing kept."""
+        out = np.zeros(beta.shape)
+        entries = np.flatnonzero(beta if beta.ndim == 1 else beta.any(axis=1))
+        for first in range(0, entries.size, BLOCK):
+            some = entries[first : first + BLOCK]
+            block = self._block(some, None)
+            out += beta[some] @ block if beta.ndim == 1 else block.T @ beta[some]
+        return out
+
+    def block(self, rows: Indices, columns: Indices) -> Array:
+        """Return K[rows][:, columns]."""
+        return self._block(rows, columns)
+
+    def _place(self) -> int:
+        """Return a slot: an empty one, one that may go, or a new one."""
+        empty = np.flatnonzero(self._owner < 0)
+        if empty.size:
+            return int(empty[0])
+        n_slots = self._owner.size
+        oldest = int(np.argmin(self._used))
+        if n_slots >= self._capacity and self._used[oldest] < self._clock:
+            return oldest
+        more = min(2 * n_slots, max(self._capacity, n_slots + 64), self.size) - n_slots
+        rows = np.empty((n_slots + more, self.size))
+        rows[:n_slots] = self._stored.rows
+        self._stored = self._stored._replace(rows=rows)
+        self._owner = np.append(self._owner, np.full(more, -1))
+        self._used = np.append(self._used, np.zeros(more, dtype=np.intp))
+        return n_slots

@@ -1,0 +1,1 @@
+"""What one step over a spectral norm computes: arrays in, arrays out."""

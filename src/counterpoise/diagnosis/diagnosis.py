@@ -1,0 +1,372 @@
+"""Whether and where two samples differ: all in one, with a verdict."""
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from counterpoise.diagnosis import words
+from counterpoise.diagnosis.features import FeatureShift, sparse_shifts, table_shifts
+from counterpoise.diagnosis.reweighting import Reweighting, reweighting_of
+from counterpoise.diagnosis.thin_rows import ThinRows, describe_thin_rows
+from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.samples.as_read import SamplesAsRead
+from counterpoise.samples.domain_scores import score_domains
+from counterpoise.samples.effective_size import effective_sample_size
+from counterpoise.samples.measures import measure_mmd
+from counterpoise.samples.ordering import canonical_order
+from counterpoise.samples.overlap_verdict import Overlap, overlap_of, thin_by_chance
+from counterpoise.samples.two_samples import TwoSamples
+from counterpoise.tables.columns import Table
+from counterpoise.tables.duplicates import duplicate_rows
+from counterpoise.tables.encoding import TableEncoder, encoded_rows, encoder_of
+from counterpoise.tables.table_column import names_of
+from counterpoise.validation import Matrix, check_integer
+
+# Rows of each sample between which the maximum mean discrepancy is measured, and by
+# which weights of least discrepancy are looked for.
+MMD_ROWS, WEIGHED_ROWS = 2_000, 1_000
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnosis:
+    """What has shifted between two samples, and what is still covered.
+
+    Attributes
+    ----------
+    verdict : str
+        "no shift found", "small shift", "shift, covered", "shift, thin in part",
+        "no overlap" or "too few rows to tell", by the table of `overlap`.
+    explanation : str
+        What it means and what to do next, in sentences.
+    auc, auc_low, auc_high : float
+        How well a classifier tells the samples apart, with its interval of level 0.95.
+    thin : float
+        Share of the target that lies where only the outermost 0.5 % of the source
+        rows are.
+    thin_rows : ThinRows
+        A description of that part: columns and ranges, never a row.
+    mmd, mmd_p_value : float or None
+        The maximum mean discrepancy of standardised columns, and the chance of one as
+        large if nothing had shifted; None for sparse matrices, the second also where
+        no permutation was asked for.
+    discrepancy : float or None
+        Of standardised columns with a constant: what linear models can see of the
+        shift. None for sparse matrices and more than 1,000 columns.
+    features : tuple of FeatureShift
+        Every feature by itself, in the order of the columns.
+    n_source, n_target : int
+        Rows that count, of a weight above zero.
+    dropped : dict
+        Columns that were left out, each with the reason.
+    unseen : dict
+        For each column of categories the share of the target rows whose category the
+        source does not have.
+    note : str
+        What could not be computed; empty if nothing.
+    reweighting : Reweighting or None
+        How much of the discrepancy weights of the source rows can remove, and the
+        direction that cannot be matched; the same is None for the same.
+    overlap : Overlap or None
+        The scores of the rows behind `auc` and `thin`; not part of `to_dict`.
+    source_duplicates, target_duplicates : int or None
+        Rows that equal one before them in every column that counts; not part of
+        `to_dict`.
+    """
+
+    verdict: str
+    explanation: str
+    auc: float
+    auc_low: float
+    auc_high: float
+    thin: float
+    thin_rows: ThinRows
+    mmd: float | None
+    mmd_p_value: float | None
+    discrepancy: float | None
+    features: tuple[FeatureShift, ...] = field(repr=False)
+    n_source: int
+    n_target: int
+    dropped: Mapping[str, str]
+    unseen: Mapping[str, float]
+    note: str = ""
+    reweighting: Reweighting | None = field(default=None, repr=False)
+    overlap: Overlap | None = field(default=None, repr=False)
+    source_duplicates: int | None = None
+    target_duplicates: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers, strings, lists and dictionaries."""
+        return {
+            "verdict": self.verdict,
+            "explanation": self.explanation,
+            "auc": self.auc,
+            "auc_low": self.auc_low,
+            "auc_high": self.auc_high,
+            "thin": self.thin,
+            "thin_rows": self.thin_rows.to_dict(),
+            "mmd": self.mmd,
+            "mmd_p_value": self.mmd_p_value,
+            "discrepancy": self.discrepancy,
+            "correction": "Holm",
+            "features": [feature.to_dict() for feature in self.features],
+            "n_source": self.n_source,
+            "n_target": self.n_target,
+            "dropped": dict(self.dropped),
+            "unseen": dict(self.unseen),
+            "note": self.note,
+            "spectrum": (
+                None if self.reweighting is None else self.reweighting.to_dict()
+            ),
+        }
+
+    def __str__(self) -> str:
+        return words.as_text(self)
+
+    def _repr_html_(self) -> str:
+        return words.as_html(self)
+
+
+def diagnose(
+    X: Any,
+    X_target: Any,
+    *,
+    sample_weight: Any = None,
+    target_weight: Any = None,
+    n_permutations: int = 200,
+    random_state: Any = None,
+) -> Diagnosis:
+    r"""Return what has shifted between source and target, with a verdict.
+
+    Feature by feature, effect sizes first: the standardised difference of the means,
+    the Kolmogorov-Smirnov distance (categories: total variation), missing values, new
+    categories, and p-values corrected for the number of features by Holm's method.
+    Then all features together: how well a classifier tells the samples apart, the
+    share of the target that the source hardly covers (`overlap`) with a description of
+    these rows, the maximum mean discrepancy (`mmd`), and how much of the discrepancy
+    (`discrepancy`) weights of the source rows can remove.
+
+    Parameters
+    ----------
+    X : array-like, pandas or polars frame, sparse matrix, or Table, of shape (n, d)
+        The source rows.
+    X_target : the same of shape (m, d), or a tuple of such
+        The target rows.
+    sample_weight, target_weight : array of shape (n,), (m,)
+        What the rows count in every mean; only their ratios within a sample matter.
+    n_permutations : int
+        How often the rows are divided anew, by chance, for the p-value of the maximum
+        mean discrepancy; 0: none.
+    random_state : int, RandomState or None
+        Where the folds, permutations and rows of a sample that has many come from.
+
+    Returns
+    -------
+    Diagnosis
+
+    Notes
+    -----
+    The features are compared on all rows; classifiers see at most 5,000 of each sample,
+    the maximum mean discrepancy 2,000 and the discrepancy 1,000, on columns encoded by
+    `TableEncoder` where they are not finite numbers.
+
+    With weights a row's share takes the place of 1/n in means, variances and
+    distribution functions, so that a row of weight two is the row twice in every effect
+    size; p-values count :math:`(\sum w)^2 / \sum w^2` rows, fewer than the rows written
+    out would be: weights need not be counts.
+
+    Of a group of fewer than 5 rows nothing is told: no mean, no range, no category.
+
+    Sparse matrices: means alone are compared, and memory grows with their entries; no
+    Kolmogorov-Smirnov distance, no discrepancies, and thinly covered rows are counted
+    but not described.
+
+    It never raises `NoOverlapError`: the verdict says it.
+
+    Examples
+    --------
+    >>> from counterpoise.datasets import make_uncovered_cluster
+    >>> shift = make_uncovered_cluster(q=0.3, n=500, m=500, shift=0, random_state=0)
+    >>> found = diagnose(shift.X, shift.X_target, random_state=0)
+    >>> found.verdict, found.thin_rows.columns[0].name
+    ('shift, thin in part', 'x0')
+    """
+    check_integer("n_permutations", n_permutations, low=0)
+    random = random_state
+    if not isinstance(random, int | np.integer):
+        random = check_random_state(random_state)
+    samples = SamplesAsRead.read(X, X_target, sample_weight, target_weight)
+    return diagnose_samples(samples, n_permutations, random)
+
+
+def diagnose_samples(
+    samples: SamplesAsRead, n_permutations: int, random: Any
+) -> Diagnosis:
+    """Return what `diagnose` does, of samples as read.
+
+    `random`: an integer, the same for every draw, or a RandomState.
+    """
+    samples = samples.without_zeros()
+    if samples.tables is None:
+        return _of_matrices(samples, random)
+    source, target = samples.tables
+    w, v = samples.source_weight, samples.target_weight
+    numbers, encoder = _as_numbers(samples)
+    numbers.refuse_huge()
+    names = column_names = names_of(source.columns)
+    labels = dict(zip((c.label for c in source.columns), names, strict=True))
+    dropped: dict[str, str] = {}
+    unseen: dict[str, float] = {}
+    if encoder is not None:
+        names = [labels[k] for k in encoder.columns_]
+        dropped = {labels[k]: reason for k, reason in encoder.dropped_.items()}
+        unseen = {labels[k]: share for k, share in encoder.unseen_.items()}
+    covered = overlap_of(score_domains(numbers, _drawn(random)))
+    seed = _drawn(random)
+    looked_at = _looked_at(numbers, covered, seed)
+    with warnings.catch_warnings():
+        # The features say what varies in one sample alone.
+        warnings.filterwarnings("ignore", "hardly varies", UserWarning)
+        distance = measure_mmd(
+            looked_at(MMD_ROWS), None, n_permutations, random, standardize=True
+        )
+    weighed = reweighting_of(looked_at(WEIGHED_ROWS), names)
+    kept = [j for j, name in enumerate(column_names) if name not in dropped]
+    source, target = _with_columns(source, kept), _with_columns(target, kept)
+    return _explained(
+        replace(
+            _of_overlap(covered, len(source), len(target)),
+            thin_rows=_thin_rows(source, target, w, v, covered),
+            mmd=distance.value,
+            mmd_p_value=distance.p_value,
+            discrepancy=None if weighed is None else weighed.before,
+            reweighting=weighed,
+            features=table_shifts(source, target, w / w.sum(), v / v.sum()),
+            dropped=dropped,
+            unseen=unseen,
+            source_duplicates=duplicate_rows(source),
+            target_duplicates=duplicate_rows(target),
+        )
+    )
+
+
+def _as_numbers(samples: SamplesAsRead) -> tuple[SamplesAsRead, TableEncoder | None]:
+    """Return both samples as numbers, and how they were encoded.
+
+    The encoder counts rows as the user does; where all count once it is the samples'.
+    """
+    w, v = samples.source_weight, samples.target_weight
+    if samples.is_plain or ((w == 1.0).all() and (v == 1.0).all()):
+        return samples, samples.encoder
+    assert samples.tables is not None
+    source, target = samples.tables
+    encoder = encoder_of(source, target, w, v)
+    rows = encoded_rows(encoder, source), encoded_rows(encoder, target)
+    return SamplesAsRead.of_matrices(*rows, w, v), encoder
+
+
+def _of_matrices(samples: SamplesAsRead, random: Any) -> Diagnosis:
+    source, target = samples.source, samples.target
+    w, v = samples.source_weight, samples.target_weight
+    covered = overlap_of(score_domains(samples, _drawn(random)))
+    labels = samples.labels or range(source.shape[1])
+    names = [k if isinstance(k, str) else f"x{k}" for k in labels]
+    note = "Sparse matrices are not described."
+    thin = ThinRows(covered.thin_rows.size, covered.rows_target.size, note=note)
+    return _explained(
+        replace(
+            _of_overlap(covered, source.shape[0], target.shape[0]),
+            thin_rows=thin,
+            features=sparse_shifts(source, target, names, w / w.sum(), v / v.sum()),
+            note="Of sparse matrices means alone are compared: there is no "
+            "Kolmogorov-Smirnov distance, no maximum mean discrepancy and no "
+            "discrepancy.",
+            source_duplicates=duplicate_rows(source),
+            target_duplicates=duplicate_rows(target),
+        )
+    )
+
+
+def _of_overlap(covered: Overlap, n: int, m: int) -> Diagnosis:
+    """Return a diagnosis with nothing in it but the overlap."""
+    return Diagnosis(
+        verdict=covered.verdict,
+        explanation="",
+        auc=covered.auc,
+        auc_low=covered.auc_low,
+        auc_high=covered.auc_high,
+        thin=covered.thin,
+        thin_rows=ThinRows(0, 0),
+        mmd=None,
+        mmd_p_value=None,
+        discrepancy=None,
+        features=(),
+        n_source=n,
+        n_target=m,
+        dropped={},
+        unseen={},
+        overlap=covered,
+    )
+
+
+def _explained(found: Diagnosis) -> Diagnosis:
+    return replace(found, explanation=words.explanation(found))
+
+
+def _looked_at(
+    samples: SamplesAsRead, covered: Overlap, seed: int
+) -> Callable[[int], TwoSamples]:
+    """Return what gives at most so many rows of each sample that were scored.
+
+    They stand in their canonical order, and are the same whatever order they came in.
+    """
+    found: dict[tuple[int, int], TwoSamples] = {}
+
+    def at_most(most: int) -> TwoSamples:
+        sizes = min(covered.rows.size, most), min(covered.rows_target.size, most)
+        if sizes not in found:
+            w, v = samples.source_weight, samples.target_weight
+            some = _some(samples.source, w, covered.rows, seed, most)
+            aims = _some(samples.target, v, covered.rows_target, seed, most)
+            found[sizes] = TwoSamples.of(
+                samples.source[some], samples.target[aims], w[some], v[aims]
+            ).ordered()
+        return found[sizes]
+
+    return at_most
+
+
+def _drawn(random: Any) -> int:
+    return int(check_random_state(random).randint(2**31 - 1))
+
+
+def _some(rows: Matrix, weight: Array, among: Indices, seed: int, most: int) -> Indices:
+    """Return at most so many rows, the same whatever order they came in."""
+    if among.size <= most:
+        return among
+    ordered = among[canonical_order(rows[among], weight[among])]
+    picked = np.random.default_rng(seed).permutation(ordered.size)[:most]
+    return ordered[np.sort(picked)]
+
+
+def _thin_rows(
+    source: Table, target: Table, w: Array, v: Array, covered: Overlap
+) -> ThinRows:
+    p, q = w[covered.rows], v[covered.rows_target]
+    chance = thin_by_chance(effective_sample_size(p), effective_sample_size(q))
+    thin = covered.thin_rows
+    return describe_thin_rows(
+        source.take(covered.rows),
+        target.take(thin),
+        p / p.sum(),
+        v[thin] / max(v[thin].sum(), np.finfo(float).tiny),
+        n_scored=covered.rows_target.size,
+        by_chance=covered.thin <= chance,
+    )
+
+
+def _with_columns(table: Table, kept: list[int]) -> Table:
+    return Table(tuple(table.columns[j] for j in kept), table.named)

@@ -1,0 +1,397 @@
+"""Positive semidefinite kernels: one object for all that is asked of them.
+
+A kernel is a rule with its numbers; it knows no rows. From rows come its matrix, its
+diagonal, products that store nothing, and its entries block by block.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import LinAlgError, cholesky, eigvalsh
+
+from counterpoise.numerics.arrays import Array, Indices, finite_array
+
+KERNELS = ("linear", "rbf", "poly", "precomputed")
+# Rows and columns at a time: a piece of this size stays in the processor's cache.
+BLOCK_ROWS, BLOCK_COLUMNS = 256, 2048
+# Rows whose kernel with one another is made for its diagonal.
+DIAGONAL_ROWS = 64
+
+
+@dataclass(frozen=True)
+class Kernel:
+    r"""A positive semidefinite kernel with its numbers.
+
+    Parameters
+    ----------
+    kind : {"linear", "rbf", "poly", "precomputed"} or callable
+        :math:`x'z`, :math:`\exp(-\gamma |x - z|^2)`,
+        :math:`(\gamma x'z + c_0)^{degree}`, rows of a Gram matrix, or a function of two
+        matrices of rows.
+    gamma : float
+        Of the Gaussian and of the polynomial kernel, positive.
+    degree, coef0 : int, float
+        Of the polynomial kernel; `coef0` is not negative.
+    constant : float
+        Added to every entry, not negative: it adds a constant to the functions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = np.array([[0.0], [2.0]])
+    >>> Kernel("rbf", 0.25).matrix(rows[:1], rows).round(4)
+    array([[1.    , 0.3679]])
+    >>> Kernel("poly", 1.0, 2, 1.0, constant=1.0).diagonal(rows)
+    array([ 2., 26.])
+    """
+
+    kind: str | Callable[[Any, Any], Any]
+    gamma: float = 1.0
+    degree: int = 3
+    coef0: float = 0.0
+    constant: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.kind == "poly" and self.coef0 < 0.0:
+            raise ValueError(
+                "kernel 'poly' with a negative coef0 is not positive semidefinite, "
+                f"got coef0 = {self.coef0:g}"
+            )
+
+    def matrix(self, X: Any, Z: Any) -> Array:
+        """Return the kernel of every row of X with every row of Z, not precomputed.
+
+        Sparse rows stay sparse.
+        """
+        if callable(self.kind):
+            out = finite_array("kernel(X, Z)", self.kind(X, Z), 2)
+            if out.shape != (X.shape[0], Z.shape[0]):
+                raise ValueError(
+                    f"kernel(X, Z) must have shape {(X.shape[0], Z.shape[0])}, got "
+                    f"{out.shape}"
+                )
+        elif self.kind == "rbf":
+            out = _gaussian(X, Z, self.gamma)
+        else:
+            out = dense(X @ Z.T)
+            if self.kind == "poly":
+                out *= self.gamma
+                out += self.coef0
+                out = out**self.degree
+        if self.constant:
+            out += self.constant
+        return out
+
+    def diagonal(self, X: Any) -> Array:
+        """Return the kernel of every row with itself, from the row alone."""
+        out: Array
+        if callable(self.kind):
+            return self.matrix_diagonal(X)
+        if self.kind == "rbf":
+            out = np.ones(X.shape[0])
+        else:
+            out = squared_norms(X)
+            if self.kind == "poly":
+                out = (self.gamma * out + self.coef0) ** self.degree
+        return out + self.constant if self.constant else out
+
+    def matrix_diagonal(self, X: Any) -> Array:
+        """Return the diagonal to the bit as `matrix` has it, a few rows at a time."""
+        if self.kind == "rbf" and not self.constant:
+            return np.ones(X.shape[0])
+        out = np.empty(X.shape[0])
+        for first in range(0, out.size, DIAGONAL_ROWS):
+            some = X[first : first + DIAGONAL_ROWS]
+            out[first : first + DIAGONAL_ROWS] = self.matrix(some, some).diagonal()
+        return out
+
+    def pull(self, v: Array, X: Any, Z: Any) -> Array:
+        """Return v'k(X, Z); a Gaussian is computed by pieces and never stored.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> rows = np.array([[0.0], [2.0]])
+        >>> Kernel("rbf", 0.25).pull(np.array([0.5, 0.5]), rows, rows).round(4)
+        array([0.6839, 0.6839])
+        """
+        if self.kind != "rbf":
+            return v @ self.matrix(X, Z)
+        out = _gaussian_pull(v, X, Z, self.gamma)
+        return out + self.constant * v.sum() if self.constant else out
+
+    def push(self, X: Any, Z: Any, v: Array) -> Array:
+        """Return k(X, Z) v, computed the same way."""
+        return self.pull(v, Z, X)
+
+    def entries(self, X: Any) -> "KernelEntries":
+        """Return the matrix of rows with themselves by its blocks, not precomputed."""
+        return KernelEntries(self, X.tocsr() if sparse.issparse(X) else X)
+
+    def rows_of(self, X: Array) -> Callable[[Indices, Indices | None], Array]:
+        """Return a reader of the matrix of rows with themselves, a few rows at a time.
+
+        It is asked for rows and columns; None are all columns. What single rows of a
+        Gaussian have in common is done once, before.
+        """
+        if self.kind == "rbf" and not self.constant:
+            return _gaussian_rows(X, self.gamma)
+
+        def read(rows: Indices, columns: Indices | None) -> Array:
+            return self.matrix(X[rows], X if columns is None else X[columns])
+
+        return read
+
+    def cross(self, X: Any, fitted: Any, rows: Indices) -> Array:
+        """Return the kernel of new rows with some of the rows it was fitted to."""
+        if self.kind == "precomputed":
+            out: Array = X[:, rows]
+            return out
+        return self.matrix(X, fitted[rows])
+
+    def part(self, X: Any, rows: Indices) -> Any:
+        """Return what is left of the fitted rows where only some of them count."""
+        return X[np.ix_(rows, rows)] if self.kind == "precomputed" else X[rows]
+
+
+@dataclass(frozen=True, eq=False)
+class KernelEntries:
+    r"""The kernel of rows with themselves, known by its blocks.
+
+    Blocks are made in double or in single precision; what all of them need of the rows
+    is done once.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        With a name, not precomputed.
+    points : matrix of shape (q, N)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = np.array([[0.0], [2.0]])
+    >>> Kernel("rbf", 0.25).entries(rows).block([0], [0, 1]).round(4)
+    array([[1.    , 0.3679]])
+    """
+
+    kernel: Kernel
+    points: Any
+
+    @property
+    def size(self) -> int:
+        """The number of rows."""
+        return int(self.points.shape[0])
+
+    def diagonal(self) -> Array:
+        """Return the diagonal."""
+        return self.kernel.diagonal(self.points)
+
+    def block(self, rows: Any, columns: Any, dtype: Any = np.float64) -> Array:
+        """Return the entries of some rows and columns; O(N) an entry."""
+        if sparse.issparse(self.points):
+            out = self.kernel.matrix(self.points[rows], self.points[columns])
+            return out.astype(dtype, copy=False)
+        if self.kernel.kind == "rbf":
+            out = self._gaussian(rows, columns, np.dtype(dtype))
+        else:
+            points = self.points if dtype == np.float64 else self._single_points
+            out = points[rows] @ points[columns].T
+            if self.kernel.kind == "poly":
+                out *= out.dtype.type(self.kernel.gamma)
+                out += out.dtype.type(self.kernel.coef0)
+                out **= self.kernel.degree
+        if self.kernel.constant:
+            out += out.dtype.type(self.kernel.constant)
+        return out
+
+    def _gaussian(self, rows: Any, columns: Any, dtype: Any) -> Array:
+        points, squares = self._double if dtype == np.float64 else self._single
+        out: Array = points[rows] @ points[columns].T
+        out *= 2.0
+        out -= squares[rows][:, None]
+        out -= squares[columns]
+        np.minimum(out, 0.0, out=out)
+        return np.exp(out, out=out)
+
+    @cached_property
+    def _single_points(self) -> Any:
+        return self.points.astype(np.float32)
+
+    @cached_property
+    def _double(self) -> tuple[Array, Array]:
+        # Distances do not see the origin; near the mean they keep more digits.
+        points = self.points - self.points.mean(axis=0)
+        points = points * np.sqrt(self.kernel.gamma)
+        return points, np.einsum("ij,ij->i", points, points)
+
+    @cached_property
+    def _single(self) -> tuple[Any, Any]:
+        points, squares = self._double
+        return points.astype(np.float32), squares.astype(np.float32)
+
+
+def check_definite(gram: Array, slack: float) -> None:
+    """Refuse a symmetric matrix with an eigenvalue below minus `slack`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> check_definite(-np.eye(2), 1e-9)
+    Traceback (most recent call last):
+    ValueError: a precomputed kernel must be positive semidefinite, its smallest \
+eigenvalue is -1
+    """
+    raised = gram.copy()
+    raised.flat[:: gram.shape[0] + 1] += slack
+    try:
+        cholesky(raised, lower=True, overwrite_a=True, check_finite=False)
+    except LinAlgError:
+        least = float(eigvalsh(gram, subset_by_index=(0, 0), check_finite=False)[0])
+        raise ValueError(
+            "a precomputed kernel must be positive semidefinite, its smallest "
+            f"eigenvalue is {least:g}"
+        ) from None
+
+
+def auto_gamma(X: Any) -> float:
+    """Return the width of the rule "auto": one over the number of columns."""
+    return 1.0 / float(X.shape[1])
+
+
+def scale_gamma(X: Array, weights: Array) -> float:
+    """Return the width of the rule "scale".
+
+    One over the number of columns times the weighted variance of all entries of X, so
+    that a weight of two is the row twice. One, where all entries are equal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scale_gamma(np.array([[0.0], [2.0]]), np.ones(2))
+    1.0
+    """
+    seen = X[weights > 0.0]
+    if seen.min() == seen.max():
+        # Rounding would make a variance of it.
+        return 1.0
+    share = weights / weights.sum()
+    mean = float(share @ X.mean(axis=1))
+    variance = float(share @ ((X - mean) ** 2).mean(axis=1))
+    return 1.0 / (X.shape[1] * variance) if variance > 0.0 else 1.0
+
+
+def _gaussian(X: Any, C: Any, gamma: float) -> Array:
+    """Return the Gaussian kernel by blocks of rows: no second array of its size."""
+    exponents = _Exponents.of(X, C, gamma)
+    out = np.empty((X.shape[0], C.shape[0]))
+    for first in range(0, out.shape[0], BLOCK_ROWS):
+        rows = slice(first, first + BLOCK_ROWS)
+        exponents.fill(out[rows], rows)
+        np.exp(out[rows], out=out[rows])
+    return out
+
+
+def _gaussian_pull(v: Array, X: Any, C: Any, gamma: float) -> Array:
+    """Return v'k(X, C), the kernel computed piece by piece."""
+    exponents = _Exponents.of(X, C, gamma)
+    out = np.zeros(C.shape[0])
+    room = np.empty((BLOCK_ROWS, min(BLOCK_COLUMNS, out.size)))
+    for start in range(0, out.size, BLOCK_COLUMNS):
+        columns = slice(start, start + BLOCK_COLUMNS)
+        part = exponents.narrowed(columns)
+        width = part.right.shape[1]
+        for first in range(0, X.shape[0], BLOCK_ROWS):
+            rows = slice(first, first + BLOCK_ROWS)
+            share = v[rows]
+            block = room[: share.size, :width]
+            part.fill(block, rows)
+            np.exp(block, out=block)
+            out[columns] += share @ block
+    return out
+
+
+def _gaussian_rows(
+    X: Array, gamma: float
+) -> Callable[[Indices, Indices | None], Array]:
+    """Return the reader of rows, all that single rows have in common done before."""
+    Z = X - X.mean(axis=0)
+    squares = gamma * np.einsum("ij,ij->i", Z, Z)
+    right = np.ascontiguousarray(2.0 * gamma * Z.T)
+
+    def read(rows: Indices, columns: Indices | None) -> Array:
+        some = slice(None) if columns is None else columns
+        out: Array = Z[rows] @ right[:, some]
+        out -= squares[some]
+        out -= squares[rows, None]
+        np.minimum(out, 0.0, out=out)
+        return np.exp(out, out=out)
+
+    return read
+
+
+@dataclass(frozen=True, eq=False)
+class _Exponents:
+    r"""The numbers :math:`-\gamma |x_i - c_l|^2`, some rows at a time.
+
+    Dense rows carry their squared norms along as two columns more, so that one product
+    does it all; sparse ones do not, as every entry of such a product would be stored.
+    """
+
+    left: Any
+    right: Any
+    rows: Array | None = None
+    columns: Array | None = None
+
+    @classmethod
+    def of(cls, X: Any, C: Any, gamma: float) -> "_Exponents":
+        X, C = moved_to_mean(X, C)
+        rows, columns = -gamma * squared_norms(X), -gamma * squared_norms(C)
+        if sparse.issparse(X) or sparse.issparse(C):
+            return cls(X, (2.0 * gamma) * C.T, rows, columns)
+        d = X.shape[1]
+        left, right = np.empty((len(X), d + 2)), np.empty((d + 2, len(C)))
+        left[:, :d], left[:, d], left[:, d + 1] = X, 1.0, rows
+        np.multiply(C.T, 2.0 * gamma, out=right[:d])
+        right[d], right[d + 1] = columns, 1.0
+        return cls(left, right)
+
+    def narrowed(self, some: slice) -> "_Exponents":
+        """Return some of the columns."""
+        if self.columns is None:
+            return _Exponents(self.left, self.right[:, some].copy())
+        return _Exponents(self.left, self.right[:, some], self.rows, self.columns[some])
+
+    def fill(self, block: Array, some: slice) -> None:
+        """Write some of the rows, nothing above zero."""
+        if self.rows is None or self.columns is None:
+            np.matmul(self.left[some], self.right, out=block)
+        else:
+            block[...] = dense(self.left[some] @ self.right)
+            block += self.columns
+            block += self.rows[some, None]
+        np.minimum(block, 0.0, out=block)
+
+
+def moved_to_mean(X: Any, C: Any) -> tuple[Any, Any]:
+    """Return both with the mean of C taken off, which keeps digits far from zero."""
+    if sparse.issparse(X) or sparse.issparse(C):
+        return X, C
+    middle = C.mean(axis=0)
+    return X - middle, C - middle
+
+
+def squared_norms(X: Any) -> Array:
+    """Return the squared norm of every row."""
+    if sparse.issparse(X):
+        return np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    return np.einsum("ij,ij->i", X, X)
+
+
+def dense(product: Any) -> Array:
+    """Return a product of matrices, one or both of which may be sparse, as an array."""
+    return product.toarray() if sparse.issparse(product) else product

@@ -1,0 +1,252 @@
+"""Whether the target lies where the source has rows: one rule for the library."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.samples.domain_scores import DomainScore, domain_score
+from counterpoise.samples.effective_size import effective_sample_size
+from counterpoise.tables.quantiles import weighted_quantile
+
+# A target row is thinly covered where only the outermost 0.5 % of the source rows are.
+THIN_QUANTILE = 0.995
+# Shares of the target: above the first the samples overlap in part, above the second
+# they do not; a ratio is made relative, and the user told, from the third.
+THIN_ABOVE, NO_OVERLAP_ABOVE, RELATIVE_FROM = 0.05, 0.5, 0.02
+# A shift that a classifier sees less well than this is small.
+SMALL_AUC = 0.6
+# With fewer rows of worth in a sample only a glaring shift can be told.
+ROWS_OF_WORTH_TO_TELL = 20
+
+NO_SHIFT = "no shift found"
+SMALL_SHIFT = "small shift"
+COVERED = "shift, covered"
+THIN_IN_PART = "shift, thin in part"
+NO_OVERLAP = "no overlap"
+TOO_FEW = "too few rows to tell"
+
+_VERDICT_MEANING = {
+    NO_SHIFT: "a classifier cannot tell target rows from source rows",
+    SMALL_SHIFT: "the two samples differ little",
+    COVERED: "the target lies where the source has rows",
+    THIN_IN_PART: "weights and estimates speak for the covered part of the target",
+    NO_OVERLAP: "no weights make the source stand for the target",
+    TOO_FEW: "chance alone could make these numbers with or without a shift",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Overlap:
+    """Which part of the target the source covers.
+
+    Attributes
+    ----------
+    thin : float
+        Share of the target whose domain score exceeds `threshold`: it lives where only
+        the outermost 0.5 % of the source rows are. Under no shift 0.005.
+    verdict : str
+        "no shift found", "small shift", "shift, covered", "shift, thin in part",
+        "no overlap" or "too few rows to tell".
+    auc, auc_low, auc_high : float
+        How well a classifier tells the samples apart, with its interval of level 0.95.
+    threshold : float
+        The 99.5 % quantile of the source scores.
+    scores, scores_target : array of shape (k,), (l,)
+        P(target | x) of source and of target rows, out of fold.
+    rows, rows_target : array of shape (k,), (l,)
+        Which rows were scored: all that count, or some drawn by chance.
+    """
+
+    thin: float
+    verdict: str
+    auc: float
+    auc_low: float
+    auc_high: float
+    threshold: float
+    scores: Array = field(repr=False)
+    scores_target: Array = field(repr=False)
+    rows: Indices = field(repr=False)
+    rows_target: Indices = field(repr=False)
+
+    @property
+    def thin_rows(self) -> NDArray[np.intp]:
+        """Target rows that are thinly covered, among those scored."""
+        return self.rows_target[self.scores_target > self.threshold]
+
+    def __str__(self) -> str:
+        return (
+            f"{self.verdict}: {_VERDICT_MEANING[self.verdict]}.\n"
+            f"{self.thin:.1%} of the target rows lie where only the outermost 0.5 % of "
+            f"the source rows are; AUC of source against target {self.auc:.3f} "
+            f"({self.auc_low:.3f} to {self.auc_high:.3f})."
+        )
+
+
+def overlap(
+    X: Any,
+    X_target: Any,
+    *,
+    sample_weight: Any = None,
+    target_weight: Any = None,
+    random_state: Any = None,
+) -> Overlap:
+    """Return the share of the target that the source hardly covers, with a verdict.
+
+    .. math::
+
+        \\text{thin} = \\text{share of target rows with } s(t_j) > Q_{0.995}(s(x_i)),
+        \\quad s(x) = P(\\text{target} \\mid x)
+
+    with the scores of `domain_score`. It measures thin coverage, not an empty region:
+    N(0, 1) against N(2, 1) has 0.28 although no region is empty.
+
+    ==================== =========================================================
+    verdict              when
+    ==================== =========================================================
+    no shift found       the AUC is not beyond one half by its interval, and `thin`
+                         not beyond what chance does
+    small shift          `thin` <= 0.05 and AUC < 0.6
+    shift, covered       `thin` <= 0.05
+    shift, thin in part  `thin` <= 0.5
+    no overlap           `thin` > 0.5
+    too few rows to tell a sample has less than 20 rows of worth (its effective size),
+                         and not both the AUC is beyond one half and `thin` beyond
+                         chance
+    ==================== =========================================================
+
+    Parameters
+    ----------
+    X : array-like, frame or sparse matrix of shape (n, d)
+        The source rows. A table with categories, dates or missing values is read by
+        `TableEncoder`.
+    X_target : the same of shape (m, d), or a tuple of such
+        The target rows.
+    sample_weight, target_weight : array of shape (n,), (m,)
+        What the rows count in every mean; only their ratios within a sample matter.
+    random_state : int, RandomState or None
+        Where the folds come from, and the 5,000 rows of a sample that has more.
+
+    Returns
+    -------
+    Overlap
+
+    Notes
+    -----
+    Overlap is a property of target rows. The effective size of weights does not tell:
+    disjoint samples can show n of n.
+
+    Examples
+    --------
+    >>> from counterpoise.datasets import make_uncovered_cluster
+    >>> shift = make_uncovered_cluster(q=0.3, n=500, m=500, shift=0, random_state=0)
+    >>> found = overlap(shift.X, shift.X_target, random_state=0)
+    >>> found.verdict, bool(0.25 < found.thin < 0.35)
+    ('shift, thin in part', True)
+    """
+    return overlap_of(
+        domain_score(
+            X,
+            X_target,
+            sample_weight=sample_weight,
+            target_weight=target_weight,
+            random_state=random_state,
+        )
+    )
+
+
+def overlap_of(score: DomainScore) -> Overlap:
+    """Return how much of the target is thinly covered, by scores of the rows."""
+    thin = thin_share(
+        score.scores, score.scores_target, score.share, score.share_target
+    )
+    sizes = [effective_sample_size(s) for s in (score.share, score.share_target)]
+    chance = thin_by_chance(*sizes)
+    return Overlap(
+        thin=thin,
+        verdict=verdict(score.auc, score.auc_low, thin, chance, min(sizes)),
+        auc=score.auc,
+        auc_low=score.auc_low,
+        auc_high=score.auc_high,
+        threshold=weighted_quantile(score.scores, score.share, THIN_QUANTILE),
+        scores=score.scores,
+        scores_target=score.scores_target,
+        rows=score.rows,
+        rows_target=score.rows_target,
+    )
+
+
+def thin_share(
+    scores: Array, scores_target: Array, source_share: Array, target_share: Array
+) -> float:
+    """Return the share of the target that scores above 99.5 % of the source.
+
+    Parameters
+    ----------
+    scores, scores_target : array of shape (n,), (m,)
+        A domain score of source and target rows, or anything that rises with it: a
+        density ratio target/source or its logarithm.
+    source_share, target_share : array of shape (n,), (m,)
+        What a row counts in a mean over its sample; they sum to one.
+
+    Examples
+    --------
+    >>> half = np.full(2, 0.5)
+    >>> thin_share(np.array([0.1, 0.4]), np.array([0.3, 0.9]), half, half)
+    0.5
+    """
+    threshold = weighted_quantile(scores, source_share, THIN_QUANTILE)
+    return float(target_share[scores_target > threshold].sum())
+
+
+def thin_by_chance(n: float, m: float) -> float:
+    """Return a share that `thin` hardly exceeds if n and m rows are drawn alike.
+
+    Above the threshold lie k of n source rows, k at most 0.5 %, so about (k + 1) / n of
+    either distribution; the limit is three standard errors above that, one from each
+    sample.
+
+    Examples
+    --------
+    >>> round(thin_by_chance(1000, 1000), 3), round(thin_by_chance(20, 20), 3)
+    (0.016, 0.25)
+    """
+    outermost = np.floor((1 - THIN_QUANTILE) * n + 1e-9) + 1
+    expected = outermost / (n + 1)
+    error = np.sqrt(outermost / (n + 1) ** 2 + expected * (1 - expected) / m)
+    return float(expected + 3 * error)
+
+
+def verdict(
+    auc: float, auc_low: float, thin: float, chance: float, n_rows: float = np.inf
+) -> str:
+    """Return what the numbers mean, in the words of `overlap`'s table.
+
+    Parameters
+    ----------
+    auc, auc_low : float
+        How well the samples can be told apart, and the lower end of its interval.
+    thin : float
+        Share of the target that is thinly covered.
+    chance : float
+        What `thin` can be by chance.
+    n_rows : float
+        Effective size of the smaller sample.
+
+    Examples
+    --------
+    >>> verdict(0.66, 0.63, 0.31, 0.02)
+    'shift, thin in part'
+    """
+    if n_rows < ROWS_OF_WORTH_TO_TELL - 1e-9 and not (auc_low > 0.5 and thin > chance):
+        return TOO_FEW
+    # An AUC below one half tells nothing apart either: rows were left out of the fit.
+    if auc_low <= 0.5 and thin <= max(THIN_ABOVE, chance):
+        return NO_SHIFT
+    if thin > NO_OVERLAP_ABOVE:
+        return NO_OVERLAP
+    if thin > THIN_ABOVE:
+        return THIN_IN_PART
+    return SMALL_SHIFT if auc < SMALL_AUC else COVERED

@@ -1,0 +1,367 @@
+"""Weights of least discrepancy: what hypotheses of a class see of the two samples."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from counterpoise.convex import Solution, Solver, certified
+from counterpoise.convex.spectral import solvers
+from counterpoise.convex.spectral.discrepancy import Discrepancy
+from counterpoise.numerics.arrays import Array
+from counterpoise.numerics.row_keys import row_keys
+from counterpoise.samples.as_read import SamplesAsRead
+from counterpoise.samples.discrepancy_problem import PosedDiscrepancy, pose_discrepancy
+from counterpoise.samples.hypotheses import (
+    check_hypotheses,
+    hypotheses,
+    precomputed_gram,
+)
+from counterpoise.samples.moment_pair import DiscrepancySpectrum, MomentPair
+from counterpoise.samples.two_samples import TwoSamples
+from counterpoise.validation import Matrix, check_choice, check_number
+from counterpoise.weights.base import Fitted, WeightEstimator
+from counterpoise.weights.deadline import Deadline
+from counterpoise.weights.discrepancy.lopsided import warn_of_one_row, warn_of_scales
+
+DISCREPANCY_SOLVERS: dict[str, Callable[[Any, float], Solver]] = {
+    "auto": lambda problem, tol: solvers.best_solver(problem, tol),
+    "interior-point": lambda problem, tol: solvers.RankOneInteriorPoint(),
+    "column-generation": lambda problem, tol: solvers.ColumnGeneration(),
+    "subspace": lambda problem, tol: (
+        solvers.FeatureSubspace()
+        if isinstance(problem, Discrepancy)
+        else solvers.KernelSubspace()
+    ),
+    "smoothing": lambda problem, tol: solvers.Smoothing(),
+    "multiplicative-weights": lambda problem, tol: solvers.MultiplicativeWeights(),
+    "sdp": lambda problem, tol: solvers.DiscrepancySDP(),
+    "subgradient": lambda problem, tol: solvers.SpectralSubgradient(),
+    "frobenius": lambda problem, tol: solvers.Frobenius(),
+}
+# Solvers that take a kernel as it is; the others get its factor.
+OF_KERNELS = ("auto", "subspace", "smoothing", "frobenius")
+
+
+class DiscrepancyWeights(WeightEstimator):
+    r"""Weights of least discrepancy to the target, for the squared loss.
+
+    Over distinct source rows with the features :math:`\phi` of a kernel and shares
+    :math:`q_j` of the target rows (1/m unless weights are given)
+
+    .. math::
+
+        \min_z \Bigl\| \sum_j q_j \phi(t_j) \phi(t_j)' - \sum_i z_i \phi(x_i)
+        \phi(x_i)' \Bigr\|_2 + s f_0 \Bigl(\sum_i \frac{z_i^2}{p_i} - 1\Bigr),
+        \qquad z \ge 0, \quad \sum_i z_i = 1,
+
+    with :math:`p_i` the shares of the source rows, :math:`f_0` the norm at z = p and s
+    the `spread`; `weights_` are :math:`z_i / p_i`, equal for equal rows. The norm times
+    :math:`4 \Lambda^2` is the discrepancy: the largest difference, over two hypotheses
+    of norm at most :math:`\Lambda`, between their mean squared disagreements on target
+    and weighted source. The factor is in none of the attributes;
+    `counterpoise.evaluation.bounds` puts it in.
+
+    Parameters
+    ----------
+    kernel : {"linear", "rbf", "poly", "precomputed"}
+        :math:`x'y`, :math:`\exp(-\gamma |x - y|^2)` or
+        :math:`(\gamma x'y + c_0)^{degree}` on scaled columns. Precomputed: X are the
+        rows of the Gram matrix of all source and then all target rows that belong to
+        the source, (n, n + m), and X_target the others.
+    gamma : float or "median"
+        Of the kernel. "median": one half over the squared median of the distances
+        between different rows of both samples together, each of which counts half.
+    degree, coef0 : int, float
+        Of the polynomial kernel.
+    add_constant : bool
+        Whether hypotheses have a constant: the kernel plus one. Without it a shift of
+        the mean is seen through second moments alone.
+    standardize : bool
+        Divide columns by their pooled scale. Without it the column with the largest
+        numbers decides. A precomputed kernel is taken as it is.
+    cap : float or None
+        Largest weight of a row, at least one.
+    spread : float
+        s: how much an effective sample size counts against the norm.
+    solver : str
+        "auto": the fastest that has a proof. Or "interior-point", "column-generation",
+        "subspace", "sdp" (Clarabel, up to 120 columns), "smoothing" (Cortes and Mohri),
+        "multiplicative-weights" (Alvarez Melis), "subgradient", or "frobenius", which
+        minimises the Frobenius norm in place of the spectral one.
+    tol : float
+        Gap to reach, relative to the larger of the lower bound and a hundredth of the
+        norm at weights of one: the least discrepancy may be zero.
+    max_iter : int
+        Largest number of steps.
+    max_time : float or None
+        Seconds after which no further step begins.
+    callback : callable or None
+        Called with the progress after every step; True ends the search.
+    exponent : float
+        Power that the weights are raised to, in [0, 1].
+    force : bool
+        Without effect: the method does not look at overlap.
+    random_state : int, RandomState or None
+        Without effect: nothing is drawn.
+
+    Attributes
+    ----------
+    weights_ : array of shape (n,)
+        z over the shares of the source rows, to the power of `exponent`; mean one. No
+        density ratio: zero at most rows, as a rule. Rows of weight zero in
+        `sample_weight` have that of an equal row, or zero.
+    solution_ : Solution
+        z over distinct source rows, with its certificate: an upper bound by the norm
+        itself, a lower bound by a dual matrix.
+    discrepancy_, discrepancy_uniform_ : float
+        The norm at the weights, as proved, and at weights of one.
+    lower_bound_ : float
+        What no weights go below: of the norm, or with a `spread` of the objective.
+    spectrum_, spectrum_uniform_ : DiscrepancySpectrum
+        The signed eigenvalues and the worst direction at the weights and at weights of
+        one: what is left is the direction that no weights match. Values at rows that do
+        not count are zero. Computed when first asked for.
+    hypotheses_ : Kernel
+        The kernel with the numbers used.
+    effective_sample_size_ : float
+        Of the weights; often small. A `spread` or an `exponent` below one raises it, at
+        the price of a larger discrepancy.
+    uncovered_ : None
+        The method cannot tell.
+
+    Notes
+    -----
+    Where the target's moments are a mixture of those of source rows, the least
+    discrepancy is zero and many weights have it; those found are near the analytic
+    centre of all (interior point), and a small `spread` picks those of the largest
+    effective sample size.
+
+    `weigh` knows the source rows of `fit` alone and refuses others: the method defines
+    no weights there. So `score` and what holds rows out (`target_scorer`, prediction
+    sets of new rows) need another weighter.
+
+    A learner profits if it uses the same kernel on the same columns, the constant
+    included: `WeightedKernelRidge`, whose `alpha` is the :math:`\lambda` of the bounds.
+
+    References
+    ----------
+    Y. Mansour, M. Mohri and A. Rostamizadeh, 2009. C. Cortes and M. Mohri, 2011.
+    D. Alvarez Melis, 2013.
+
+    Examples
+    --------
+    >>> from counterpoise.datasets import make_gaussian_shift
+    >>> shift = make_gaussian_shift(n=300, m=300, d=2, random_state=0)
+    >>> fitted = DiscrepancyWeights(spread=0.01).fit(shift.X, X_target=shift.X_target)
+    >>> fitted.discrepancy_ < 0.2 * fitted.discrepancy_uniform_
+    True
+    """
+
+    _accepts_sparse = True
+    _least_rows = 1
+    weights_are_a_ratio = False
+
+    def __init__(
+        self,
+        *,
+        kernel: str = "linear",
+        gamma: float | str = "median",
+        degree: int = 3,
+        coef0: float = 1.0,
+        add_constant: bool = True,
+        standardize: bool = True,
+        cap: float | None = None,
+        spread: float = 0.0,
+        solver: str = "auto",
+        tol: float = 1e-3,
+        max_iter: int = 10_000,
+        max_time: float | None = None,
+        callback: Any = None,
+        exponent: float = 1.0,
+        force: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.add_constant = add_constant
+        self.standardize = standardize
+        self.cap = cap
+        self.spread = spread
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.callback = callback
+        self.exponent = exponent
+        self.force = force
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        check_hypotheses(self.kernel, self.gamma, self.degree, self.coef0)
+        check_number("cap", self.cap, low=1.0, options=(None,))
+        check_number("spread", self.spread, low=0.0)
+        check_choice("solver", self.solver, tuple(DISCREPANCY_SOLVERS))
+
+    def _check_samples(self, samples: SamplesAsRead) -> None:
+        if self.kernel == "precomputed":
+            precomputed_gram(samples.source, samples.target, self.add_constant)
+        n, m = samples.source.shape[0], samples.target.shape[0]
+        self._sizes_ = n, m
+        rows, aims = samples.places
+        # Places among all rows, source rows first: the columns of a Gram matrix.
+        self._among_all_ = np.concatenate([rows, n + aims])
+
+    def _scales_columns(self) -> bool:
+        return self.standardize and self.kernel != "precomputed"
+
+    def _fit(self, samples: TwoSamples, deadline: Deadline) -> Fitted:
+        self.hypotheses_ = hypotheses(
+            samples,
+            self.kernel,
+            self.gamma,
+            self.degree,
+            self.coef0,
+            self.add_constant,
+        )
+        if self.kernel != "precomputed":
+            warn_of_scales(samples, self.standardize, self.kernel)
+        gram = self._gram(samples)
+        posed = pose_discrepancy(
+            samples,
+            self.hypotheses_,
+            gram=gram,
+            cap=self.cap,
+            spread=self.spread,
+        )
+        problem = posed.problem
+        self.discrepancy_uniform_ = float(problem.uniform_value)
+        warn_of_one_row(
+            samples.target_share * self._target_squares(samples, gram),
+            self.discrepancy_uniform_,
+            self._among_all_[-samples.target_share.size :] - self._sizes_[0],
+        )
+        solution = self._least(posed, deadline)
+        z = problem.inside(solution.x)
+        proof = solution.certificate
+        self.lower_bound_ = proof.bound
+        self._found_ = posed.ratio(z)
+        if self.exponent < 1.0:
+            z = posed.flattened(z, self.exponent)
+            proof = certified(problem, z, self.tol).certificate
+        self.discrepancy_ = max(proof.objective - problem.spread_term(z), 0.0)
+        self._spectra_: dict[str, DiscrepancySpectrum] = {}
+        return Fitted(solution, self._found_, None)
+
+    def _target_squares(self, samples: TwoSamples, gram: Array | None) -> Array:
+        """Return the squared norm of every target row, the constant left out."""
+        if gram is not None:
+            return gram.diagonal()[-samples.target_share.size :]
+        kind = replace(self.hypotheses_, constant=0.0)
+        return kind.diagonal(samples.target)
+
+    def _least(self, posed: PosedDiscrepancy, deadline: Deadline) -> Solution:
+        """Return the weights of least discrepancy of the distinct source rows."""
+        problem, floor = posed.problem, _rounding(posed.problem)
+        if problem.uniform_value <= problem.floor:
+            # What is left is rounding, and no scale.
+            problem = replace(problem, reference=0.0)
+        if problem.size == 1 or problem.uniform_value == 0.0:
+            # One row has all weight; without a discrepancy there is nothing to do.
+            return certified(problem, posed.start, self.tol)
+        if self.tol * problem.uniform_value < floor:
+            raise ValueError(
+                f"tol = {self.tol:g} is below what double precision can prove here: "
+                f"at least {floor / problem.uniform_value:.1e} is needed"
+            )
+        if self.solver not in OF_KERNELS and not isinstance(problem, Discrepancy):
+            problem = problem.features()
+        solver = DISCREPANCY_SOLVERS[self.solver](problem, self.tol)
+        return self._solve(problem, solver, deadline=deadline)
+
+    def _gram(self, samples: TwoSamples) -> Array | None:
+        """Return a precomputed kernel of the rows that count, in their order."""
+        if self.kernel != "precomputed":
+            return None
+        both = np.vstack([samples.source, samples.target])[:, self._among_all_]
+        return 0.5 * (both + both.T) + (1.0 if self.add_constant else 0.0)
+
+    def _weigh(self, X: Matrix) -> Array:
+        known = self._known()
+        found = np.empty(X.shape[0])
+        for i, key in enumerate(row_keys(X)):
+            if key not in known:
+                raise ValueError(
+                    "DiscrepancyWeights knows the weights of the source rows of fit "
+                    f"alone, and row {i} of X is none of them: what needs weights of "
+                    "other rows (score, target_scorer, prediction sets) needs another "
+                    "weighter, such as KLIEP or KMM"
+                )
+            found[i] = known[key]
+        return found
+
+    def _weigh_absent(self, X: Matrix) -> Array:
+        known = self._known()
+        return np.array([known.get(key, 0.0) for key in row_keys(X)])
+
+    def _known(self) -> dict[bytes, float]:
+        rows = self._scaled(self._kept_rows("weigh").source)
+        return dict(zip(row_keys(rows), self._found_.tolist(), strict=True))
+
+    @property
+    def spectrum_(self) -> DiscrepancySpectrum | None:
+        """The spectrum at the weights; None without a target."""
+        return self._spectrum("after")
+
+    @property
+    def spectrum_uniform_(self) -> DiscrepancySpectrum | None:
+        """The spectrum at weights of one; None without a target."""
+        return self._spectrum("before")
+
+    def _spectrum(self, when: str) -> DiscrepancySpectrum | None:
+        check_is_fitted(self, "weights_")
+        if not self.has_target_:
+            return None
+        if when not in self._spectra_:
+            samples = self._kept_rows("the spectrum")
+            pair = MomentPair.of(
+                self.hypotheses_,
+                self._scaled(samples.source),
+                self._scaled(samples.target),
+                self._names(),
+                self._gram(samples),
+            )
+            share = samples.source_share
+            if when == "after":
+                share = share * self._found_**self.exponent
+            shares = np.concatenate([-share / share.sum(), samples.target_share])
+            found = pair.spectrum(shares)
+            if self.kernel != "linear":
+                found = self._by_place(found)
+            self._spectra_[when] = found
+        return self._spectra_[when]
+
+    def _by_place(self, found: DiscrepancySpectrum) -> DiscrepancySpectrum:
+        """Return a spectrum whose rows have the order in which they came."""
+        places = self._among_all_
+        direction = np.zeros(sum(self._sizes_))
+        direction[places] = found.direction
+        ranking = tuple((int(places[k]), share) for k, share in found.ranking)
+        return replace(found, direction=direction, ranking=ranking)
+
+    def _names(self) -> tuple[str, ...]:
+        names = getattr(self, "feature_names_in_", None)
+        if names is not None:
+            return tuple(names)
+        return tuple(f"x{j}" for j in range(self.n_features_in_))
+
+
+def _rounding(problem: Any) -> float:
+    """Return the absolute error that rounding alone may leave in a norm."""
+    if isinstance(problem, Discrepancy):
+        return problem.floor
+    return 1e-14 * float(problem.kernel.diagonal().max())

@@ -1,0 +1,370 @@
+r"""Choosing the width and the penalty of least-squares ratio fits by held-out rows.
+
+The score is the two-sided one that all methods are chosen by. The textbook criterion,
+the held-out least-squares loss :math:`E_{source} w^2 / 2 - E_{target} w`, is kept
+beside it and not used: it has no lower bound, and a fit with a huge bump where no
+held-out source row happens to lie wins by millions.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import eigh
+
+from counterpoise.convex import PathError, follow
+from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.numerics.kernel import Kernel
+from counterpoise.samples.folds import N_FOLDS, folds
+from counterpoise.samples.two_samples import TwoSamples
+from counterpoise.weights.deadline import Deadline
+from counterpoise.weights.kernel_widths import LARGEST_UNCOVERED, uncovered_share
+from counterpoise.weights.least_squares.penalty_path import PenaltyPath
+from counterpoise.weights.search import HeldOut, choose
+
+# Entries of a kernel block, and rows at a time that stay in the processor's cache.
+MOMENT_ENTRIES, ROWS_LEFT_OUT = 2**22, 512
+# Rows of each sample that a choice is made by.
+ROWS_SCORED = 5000
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Second moments of the basis over both samples, and its mean over the target."""
+
+    source: Array
+    target: Array
+    mean: Array
+
+    @classmethod
+    def of(cls, samples: TwoSamples, centers: Array, gamma: float) -> "Moments":
+        """Return the moments of Gaussians at the centres."""
+        source, _ = _moments(samples.source, samples.source_share, centers, gamma)
+        target, mean = _moments(samples.target, samples.target_share, centers, gamma)
+        return cls(source, target, mean)
+
+    def mixed(self, relative: float) -> Array:
+        """Return the second moment over the mixture of both samples."""
+        return (1.0 - relative) * self.source + relative * self.target
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """The fits of all penalties at one width, seen at rows they were not fitted to."""
+
+    penalties: Array
+    ratio_source: Array
+    ratio_target: Array
+
+
+def search(
+    curve_at: Callable[[float], Curve],
+    samples: TwoSamples,
+    relative: float,
+    gammas: Array,
+    n_admissible: int,
+    deadline: Deadline | None = None,
+    n_covering: int = 0,
+) -> tuple[float, float, dict[str, Array]]:
+    """Return the chosen gamma and penalty, and all that the choice was made from.
+
+    `gammas` come with the widest kernel first, penalties with the largest first, and
+    the first within one standard error of the best is taken, or, if that is better, the
+    best of the first `n_covering` widths. Widths beyond the first
+    `n_admissible` are shown and not taken, except the widest where none is admissible.
+    After half of the time until the deadline no further width is tried.
+    """
+    deadline = deadline or Deadline()
+    curves: list[Curve] = []
+    for gamma in gammas:
+        if curves and deadline.choose_no_more():
+            break
+        curves.append(curve_at(float(gamma)))
+    deadline.say_untried(len(curves), len(gammas), "widths")
+    gammas = gammas[: len(curves)]
+    sizes = [len(curve.penalties) for curve in curves]
+    penalties = np.concatenate([curve.penalties for curve in curves])
+    each = np.repeat(gammas, sizes)
+    number = np.repeat(np.arange(len(gammas)), sizes)
+    ratio_target = np.concatenate([curve.ratio_target for curve in curves])
+    ratio_source = np.concatenate([curve.ratio_source for curve in curves])
+    if relative > 0.0:
+        # A relative ratio has mean one over the mixture of both samples.
+        samples = _with_mixture(samples, relative)
+        ratio_source = np.hstack([ratio_source, ratio_target])
+    able = number < max(n_admissible, 1)
+    choice = choose(
+        [
+            HeldOut(target, source, admissible=bool(one))
+            for target, source, one in zip(
+                ratio_target, ratio_source, able, strict=True
+            )
+        ],
+        samples,
+    )
+    taken = choice.chosen
+    covering = np.flatnonzero(able & (number < n_covering))
+    if covering.size and choice.scores[covering].max() > choice.scores[taken]:
+        taken = int(covering[np.argmax(choice.scores[covering])])
+    squares = 0.5 * ratio_source**2 @ samples.source_share
+    return (
+        float(each[taken]),
+        float(penalties[taken]),
+        {
+            "gamma": each,
+            "width": 1.0 / np.sqrt(2.0 * each),
+            "regularization": penalties,
+            "score": choice.scores,
+            "standard_error": choice.allowed,
+            "least_squares_score": ratio_target @ samples.target_share - squares,
+            "admissible": number < n_admissible,
+            "chosen": np.arange(len(each)) == taken,
+        },
+    )
+
+
+def spread_rows(samples: TwoSamples) -> tuple[Indices, Indices]:
+    """Return at most 5000 rows of each sample, at equal intervals."""
+    n, m = samples.source.shape[0], samples.target.shape[0]
+    return (
+        np.linspace(0, n - 1, min(n, ROWS_SCORED)).astype(np.intp),
+        np.linspace(0, m - 1, min(m, ROWS_SCORED)).astype(np.intp),
+    )
+
+
+def count_admissible(
+    samples: TwoSamples, gammas: Array, most: float = LARGEST_UNCOVERED
+) -> int:
+    """Return how many widths, the widest first, reach all but a share of the target.
+
+    The share of target rows without a source neighbour grows as the width falls, so
+    halving finds it.
+    """
+    low, high = 0, len(gammas)
+    while low < high:
+        middle = (low + high) // 2
+        if uncovered_share(samples, float(gammas[middle])) <= most:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def leave_one_out(
+    samples: TwoSamples,
+    rows: tuple[Indices, Indices],
+    centers: Array,
+    gamma: float,
+    penalties: Array,
+    relative: float,
+) -> Curve:
+    """Return the ratios of ridge fits at rows of both samples, each left out once.
+
+    A row is left out of its own sample while the other sample stays whole, so that
+    the ratios do not depend on which source row stands beside which target row. Of a
+    row of weight above one, one copy is left out.
+    """
+    moments = Moments.of(samples, centers, gamma)
+    source, target = rows
+    of_source = left_out_ratios(
+        Kernel("rbf", gamma).matrix(samples.source[source], centers),
+        np.minimum(samples.source_share[source], 1.0 / samples.source_mass),
+        moments.source,
+        1.0 - relative,
+        relative * moments.target,
+        moments.mean,
+        penalties,
+        in_mean=False,
+    )
+    of_target = left_out_ratios(
+        Kernel("rbf", gamma).matrix(samples.target[target], centers),
+        np.minimum(samples.target_share[target], 1.0 / samples.target_mass),
+        moments.target,
+        relative,
+        (1.0 - relative) * moments.source,
+        moments.mean,
+        penalties,
+        in_mean=True,
+    )
+    return Curve(penalties, of_source, of_target)
+
+
+def left_out_ratios(
+    kernel: Array,
+    removed: Array,
+    moment: Array,
+    part: float,
+    rest: Array,
+    mean: Array,
+    penalties: Array,
+    *,
+    in_mean: bool,
+) -> Array:
+    r"""Return the clipped ratio at every row from the ridge fit without that row.
+
+    With row i, of which a share :math:`e_i` of its sample's mass is removed, the fit is
+
+    .. math::
+        \left(p \frac{M - e_i k_i k_i'}{1 - e_i} + R + \lambda I\right) \alpha_i = h_i,
+        \quad h_i = h \;\text{ or }\; \frac{h - e_i k_i}{1 - e_i},
+
+    a matrix known in its eigenbasis less a matrix of rank one: one product of the rows
+    with the basis a penalty gives all :math:`\alpha_i`, whose negative entries then
+    become zero.
+
+    Parameters
+    ----------
+    kernel : array of shape (k, b)
+        The basis at the rows, :math:`k_i`.
+    removed : array of shape (k,)
+        :math:`e_i`, below one.
+    moment : array of shape (b, b)
+        M, the second moment of the basis over the rows' own sample.
+    part : float
+        p, what it counts.
+    rest : array of shape (b, b)
+        R, what the other sample adds.
+    mean : array of shape (b,)
+        h, the mean of the basis over the target.
+    penalties : array of shape (l,)
+    in_mean : bool
+        Whether the rows are target rows, which h is a mean of.
+
+    Returns
+    -------
+    array of shape (l, k)
+    """
+    raised = 1.0 / (1.0 - removed)
+    rank_one = part * removed * raised
+    lift = raised if in_mean else np.ones_like(raised)
+    own = -removed * raised if in_mean else np.zeros_like(raised)
+    out = np.empty((len(penalties), len(kernel)))
+    basis: Array | None = None
+    for number, (now, inverse) in enumerate(
+        _inverses(part * moment, rest, raised, penalties)
+    ):
+        if now is not basis:
+            basis = now
+            inside, mean_inside = kernel @ basis, mean @ basis
+        for first in range(0, len(kernel), ROWS_LEFT_OUT):
+            rows = slice(first, first + ROWS_LEFT_OUT)
+            scale = inverse[rows] if inverse.ndim == 2 else inverse
+            coef = inside[rows] * scale
+            square = np.einsum("ij,ij->i", coef, inside[rows])
+            slope = lift[rows] * (coef @ mean_inside) + own[rows] * square
+            bend = 1.0 - rank_one[rows] * square
+            coef *= (own[rows] + rank_one[rows] * slope / bend)[:, None]
+            coef += lift[rows, None] * (mean_inside * scale)
+            alpha = coef @ now.T
+            np.maximum(alpha, 0.0, out=alpha)
+            out[number, rows] = np.einsum("ij,ij->i", alpha, kernel[rows])
+    return out
+
+
+def _inverses(
+    own: Array, rest: Array, raised: Array, penalties: Array
+) -> Iterator[tuple[Array, Array]]:
+    r"""Yield W and d for every penalty: the inverse for row i is W diag(d_i) W'.
+
+    What is inverted is :math:`r_i M + R + \lambda I`. Where all r are one number (no
+    weights, or none below one) or one of the matrices is zero, a single
+    eigendecomposition serves all penalties; else it takes a generalised one each.
+    """
+    even = np.ptp(raised) <= 1e-9 * (raised.max() - 1.0)
+    if even or not own.any():
+        values, basis = eigh(raised.mean() * own + rest)
+        for penalty in penalties:
+            yield basis, 1.0 / (np.maximum(values, 0.0) + penalty)
+    elif not rest.any():
+        values, basis = eigh(own)
+        spread = np.outer(raised, np.maximum(values, 0.0))
+        for penalty in penalties:
+            yield basis, 1.0 / (spread + penalty)
+    else:
+        for penalty in penalties:
+            values, basis = eigh(own, rest + penalty * np.eye(len(own)))
+            yield basis, 1.0 / (np.outer(raised, np.maximum(values, 0.0)) + 1.0)
+
+
+def held_out_folds(
+    samples: TwoSamples,
+    centers: Array,
+    gamma: float,
+    penalties: Array,
+    *,
+    fractions: bool,
+    seed: int,
+) -> Curve:
+    """Return the ratios of LSIF along its path at rows held out, in five folds.
+
+    With `fractions` the penalties are in units of the one from which on the solution
+    is zero.
+    """
+    of_source = folds(samples.source, N_FOLDS, seed)
+    of_target = folds(samples.target, N_FOLDS, seed + 1)
+    phi = Kernel("rbf", gamma).matrix(samples.source, centers)
+    psi = Kernel("rbf", gamma).matrix(samples.target, centers)
+    p, q = samples.source_share, samples.target_share
+    if fractions:
+        penalties = penalties * float((q @ psi).max())
+    ratio_source = np.empty((len(penalties), len(p)))
+    ratio_target = np.empty((len(penalties), len(q)))
+    for k in range(N_FOLDS):
+        kept, left = of_source != k, of_target != k
+        scaled = phi[kept] * np.sqrt(p[kept] / p[kept].sum())[:, None]
+        path = PenaltyPath(
+            scaled.T @ scaled,
+            (q[left] / q[left].sum()) @ psi[left],
+            stop=float(penalties.min()),
+        )
+        coefs = _along(path, penalties)
+        ratio_source[:, ~kept] = coefs @ phi[~kept].T
+        ratio_target[:, ~left] = coefs @ psi[~left].T
+        # Where nothing is fitted, nothing at the target makes it the worst candidate.
+        ratio_source[np.ix_(~coefs.any(axis=1), ~kept)] = 1.0
+    return Curve(penalties, ratio_source, ratio_target)
+
+
+def _along(path: PenaltyPath, penalties: Array) -> Array:
+    """Return the solutions at some penalties; zero where the path has none."""
+    out = np.zeros((len(penalties), len(path.h)))
+    inside = np.flatnonzero(penalties < path.start)
+    if not len(inside):
+        return out
+    try:
+        solutions = follow(path)
+    except PathError:
+        return out
+    for k in inside:
+        out[k] = solutions.at(float(penalties[k]))
+    return out
+
+
+def _moments(
+    rows: Array, share: Array, centers: Array, gamma: float
+) -> tuple[Array, Array]:
+    """Return the weighted second moment and mean of the basis, by blocks of rows."""
+    size = len(centers)
+    moment, mean = np.zeros((size, size)), np.zeros(size)
+    step = min(max(MOMENT_ENTRIES // size, 1), 4096)
+    for first in range(0, len(rows), step):
+        part = share[first : first + step]
+        kernel = Kernel("rbf", gamma).matrix(rows[first : first + step], centers)
+        mean += part @ kernel
+        kernel *= np.sqrt(part)[:, None]
+        moment += kernel.T @ kernel
+    return moment, mean
+
+
+def _with_mixture(samples: TwoSamples, relative: float) -> TwoSamples:
+    """Return the samples with the mixture of both in place of the source."""
+    return TwoSamples(
+        np.concatenate([samples.source, samples.target]),
+        samples.target,
+        np.concatenate(
+            [(1.0 - relative) * samples.source_share, relative * samples.target_share]
+        ),
+        samples.target_share,
+        samples.source_mass,
+        samples.target_mass,
+    )

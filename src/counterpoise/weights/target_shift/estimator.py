@@ -1,0 +1,380 @@
+"""Weights as a function of the label, from target rows without labels."""
+
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from counterpoise.convex import Corrective, MixtureLikelihood, Solution, solve
+from counterpoise.numerics.arrays import Array
+from counterpoise.numerics.kernel import Kernel
+from counterpoise.samples.effective_size import effective_sample_size
+from counterpoise.samples.folds import folds
+from counterpoise.samples.median_width import median_gamma
+from counterpoise.samples.ordering import canonical_order
+from counterpoise.samples.overlap_verdict import NO_OVERLAP_ABOVE, RELATIVE_FROM
+from counterpoise.samples.scaling import pooled_scale, scale_columns
+from counterpoise.samples.two_samples import TwoSamples
+from counterpoise.validation import (
+    NoOverlapError,
+    NoTargetWarning,
+    PartialOverlapWarning,
+    as_responses,
+    as_weights,
+    check_integer,
+    check_number,
+    column_names,
+    estimator_matrix,
+    estimator_samples,
+    warn_user,
+)
+from counterpoise.weights.kernel_widths import lonely_share
+from counterpoise.weights.target_shift.label_densities import (
+    LIKELIHOOD_FOLDS,
+    LabelledRows,
+    densities,
+    held_out_likelihood,
+    offered,
+)
+
+# Widths to choose from, in units of the median distance between rows.
+WIDTHS_X = (0.05, 0.07, 0.1, 0.15, 0.2, 0.3)
+WIDTHS_Y = (0.1, 0.2, 0.35, 0.6, 1.0)
+# Fewer target rows than this leave nothing to hold out.
+FEWEST_HELD_OUT = 10
+
+
+class TargetShiftWeights(BaseEstimator):
+    r"""Density ratio of labels, where p(y) has moved and p(x given y) has not.
+
+    Target inputs are a mixture of the inputs that go with bumps over the labels,
+
+    .. math:: \max_\mu \frac1m \sum_j \log \sum_l \mu_l \sum_i Q_{il}
+        N(t_j; x_i, h^2 I), \quad
+        Q_{il} = \frac{s_i k(y_i, c_l)}{\sum_i s_i k(y_i, c_l)}
+
+    over the simplex, with sample weights s: the likelihood of `KLIEP`, its solver and
+    its certificate. The weights are :math:`w(y) = \sum_i s_i \sum_l \mu_l k(y, c_l) /
+    \sum_i s_i k(y_i, c_l)`, of mean one. Time O(m N (d + L)) a width of x, and a
+    product of m L an iteration.
+
+    Where labels decide the inputs (an illness its symptoms, a pose its silhouette) and
+    their shares have moved, the ratio of inputs is the wrong one.
+
+    The weights are a function of y, so those of target rows, whose labels nobody
+    knows, are unknown: `weigh` takes labels, and `score` refuses. A weighted conformal
+    set needs the weight of the row it is made for, hence **no conformal guarantee**
+    holds at target rows; the weight of a predicted label in its place gives none.
+
+    Parameters
+    ----------
+    gamma : "cv", float
+        Width of the density of inputs: exp(-gamma * dist**2). "cv": of 0.05 to 0.3
+        median distances, by the likelihood of held-out target rows.
+    gamma_y : "cv", float
+        Width of the bumps over the labels. "cv": of 0.1 to 1 median distances.
+    n_centers : int
+        Number of bumps.
+    standardize : bool
+        Whether columns are divided by their pooled scale, the root of the mean of the
+        two variances.
+    tol : float
+        Gap to reach, in units of max(|f|, 0.1) nats.
+    max_iter : int
+        Largest number of steps.
+    max_time : float or None
+        Seconds after which no further step begins.
+    callback : callable or None
+        Called with the progress after every step; True ends the search.
+    exponent : float
+        Power to which the weights are raised; 0 makes them uniform. One half is the
+        advice for twin Gaussian processes.
+    force : bool
+        Whether to go on where most of the target has no source rows near.
+    random_state : int, RandomState or None
+        Seed of folds and bumps.
+
+    Attributes
+    ----------
+    weights_ : array of shape (n,)
+        Estimated ratio of label densities target/source, of mean one.
+    solution_ : Solution
+        The mixture proportions with their certificate and history.
+    centers_, coef_ : arrays of shape (L, k), (L,)
+        Bumps and what each counts in the weights.
+    gamma_, gamma_y_ : float
+        Widths in use.
+    cv_results_ : dict of arrays
+        Held-out likelihoods of all widths.
+    uncovered_ : float
+        Share of target rows further from all source rows than those are from one
+        another.
+    effective_sample_size_ : float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> y, y_target = rng.normal(size=300), rng.normal(0.8, 0.6, size=200)
+    >>> X, X_target = (v[:, None] + 0.1 * rng.normal(size=(len(v), 1))
+    ...                for v in (y, y_target))
+    >>> model = TargetShiftWeights(random_state=0).fit(X, y, X_target=X_target)
+    >>> round(float(np.average(y, weights=model.weights_)), 1)
+    0.8
+    """
+
+    def __init__(
+        self,
+        *,
+        gamma: float | str = "cv",
+        gamma_y: float | str = "cv",
+        n_centers: int = 200,
+        standardize: bool = True,
+        tol: float = 1e-6,
+        max_iter: int = 10_000,
+        max_time: float | None = None,
+        callback: Callable[..., Any] | None = None,
+        exponent: float = 1.0,
+        force: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.gamma = gamma
+        self.gamma_y = gamma_y
+        self.n_centers = n_centers
+        self.standardize = standardize
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.callback = callback
+        self.exponent = exponent
+        self.force = force
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        X_target: Any = None,
+        sample_weight: Any = None,
+        target_weight: Any = None,
+    ) -> "TargetShiftWeights":
+        """Weigh the source rows so that their labels stand for the target's.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n, d)
+            The source rows.
+        y : array-like of shape (n,) or (n, k)
+            Their labels, numbers of one unit.
+        X_target : the same of shape (m, d), or a tuple of such
+            The target rows. None: weights of one and a `NoTargetWarning`.
+        sample_weight, target_weight : array of shape (n,), (m,)
+            What the rows count in every mean.
+
+        Returns
+        -------
+        self
+        """
+        self._check()
+        names = column_names(X)
+        X, X_target = estimator_samples(self, X, X_target, reset=True, min_rows=2)
+        labels = as_responses(y, len(X), multi_output=True).reshape(len(X), -1)
+        weight = as_weights(sample_weight, len(X))
+        self.n_outputs_ = labels.shape[1]
+        self.has_target_ = X_target is not None
+        if X_target is None:
+            self._set_uniform(len(X))
+            return self
+        aims = as_weights(
+            target_weight, len(X_target), name="target_weight", of="X_target"
+        )
+        rows = self._ordered(X, labels, weight, X_target, aims, names)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self._pose(rows, seed)
+        solution = self._solution(rows)
+        self.solution_: Solution | None = solution
+        if not solution.converged:
+            warn_user(
+                f"TargetShiftWeights: {solution}; raise max_iter or max_time, or "
+                "accept a larger tol",
+                ConvergenceWarning,
+            )
+        ratio = self._ratio(labels)
+        used = weight > 0
+        share = weight[used] / weight[used].sum()
+        self.mean_ratio_ = float(share @ ratio[used] ** self.exponent)
+        self.weights_ = ratio**self.exponent / self.mean_ratio_
+        self.effective_sample_size_ = effective_sample_size(self.weights_ * weight)
+        return self
+
+    def weigh(self, y: Any) -> Array:
+        """Return the weights of labels, on the scale of `weights_`.
+
+        Parameters
+        ----------
+        y : array-like of shape (k,) or (k, n_outputs)
+
+        Returns
+        -------
+        array of shape (k,)
+        """
+        check_is_fitted(self, "weights_")
+        labels = as_responses(y, len(y), multi_output=True).reshape(len(y), -1)
+        if labels.shape[1] != self.n_outputs_:
+            raise ValueError(
+                f"y has {labels.shape[1]} columns, fit had {self.n_outputs_}"
+            )
+        if not self.has_target_:
+            return np.ones(len(labels))
+        out: Array = self._ratio(labels) ** self.exponent / self.mean_ratio_
+        return out
+
+    def score(self, X: Any, y: Any = None, *, X_target: Any = None) -> float:
+        """Refuse: weights of target rows need their labels, which nobody knows.
+
+        Without a target all weights are one, and score zero.
+        """
+        check_is_fitted(self, "weights_")
+        estimator_matrix(self, X, reset=False)
+        if not self.has_target_:
+            return 0.0
+        raise ValueError(
+            "TargetShiftWeights has no score: its weights are a function of y, which "
+            "target rows do not have; cv_results_ holds the likelihoods of held-out "
+            "target rows"
+        )
+
+    def _check(self) -> None:
+        for name in ("gamma", "gamma_y"):
+            value = getattr(self, name)
+            check_number(name, value, low=0.0, closed="neither", options=["cv"])
+        check_integer("n_centers", self.n_centers, low=1)
+        check_number("tol", self.tol, low=0.0, closed="neither")
+        check_integer("max_iter", self.max_iter, low=1)
+        check_number("max_time", self.max_time, low=0.0, options=[None])
+        check_number("exponent", self.exponent, low=0.0, high=1.0)
+
+    def _set_uniform(self, n: int) -> None:
+        warn_user(
+            "no X_target was given: all weights are one and nothing is adapted",
+            NoTargetWarning,
+        )
+        self.weights_ = np.ones(n)
+        self.solution_ = None
+        self.uncovered_: float | None = None
+        self.effective_sample_size_ = float(n)
+
+    def _ordered(
+        self,
+        X: Array,
+        labels: Array,
+        weight: Array,
+        target: Array,
+        aims: Array,
+        names: tuple[str, ...] | None,
+    ) -> LabelledRows:
+        """Return the rows that count, scaled, in an order of their own."""
+        used = np.flatnonzero(weight)
+        whole = np.hstack([X[used], labels[used]])
+        used = used[canonical_order(whole, weight[used])]
+        counted = np.flatnonzero(aims)
+        counted = counted[canonical_order(target[counted], aims[counted])]
+        samples = TwoSamples.of(X[used], target[counted], weight[used], aims[counted])
+        if self.standardize:
+            scale = pooled_scale(samples, names)
+            samples = samples.with_rows(
+                scale_columns(samples.source, scale),
+                scale_columns(samples.target, scale),
+            )
+        self._judge_overlap(lonely_share(samples))
+        return LabelledRows(
+            samples.source,
+            labels[used],
+            weight[used],
+            samples.target,
+            samples.target_share,
+        )
+
+    def _judge_overlap(self, share: float) -> None:
+        self.uncovered_ = share
+        if share > NO_OVERLAP_ABOVE and not self.force:
+            raise NoOverlapError(share, "uncovered")
+        if share > RELATIVE_FROM:
+            warn_user(
+                f"{share:.1%} of the target rows have hardly any source rows near "
+                "them: the weights speak for the others",
+                PartialOverlapWarning,
+            )
+
+    def _pose(self, rows: LabelledRows, seed: int) -> None:
+        """Choose bumps and widths."""
+        rng = np.random.default_rng(seed)
+        different = np.unique(rows.y, axis=0)
+        count = min(self.n_centers, len(different))
+        self.centers_ = different[np.sort(rng.permutation(len(different))[:count])]
+        middle_x = median_gamma(rows.X, rows.weight)
+        middle_y = median_gamma(rows.y, rows.weight)
+        gammas = offered(self.gamma, middle_x, WIDTHS_X)
+        bumps = offered(self.gamma_y, middle_y, WIDTHS_Y)
+        if len(gammas) * len(bumps) == 1:
+            self.gamma_, self.gamma_y_ = gammas[0], bumps[0]
+            return
+        if len(rows.target) < FEWEST_HELD_OUT:
+            self.gamma_, self.gamma_y_ = gammas[-1], bumps[-1]
+            return
+        part = folds(rows.target, LIKELIHOOD_FOLDS, seed)
+        tried = list(product(gammas, bumps))
+        shares = [self._shares(rows, one) for one in bumps]
+        scores = []
+        for gamma in gammas:
+            for A, logs in densities(rows, gamma, shares):
+                scores.append(held_out_likelihood(A, logs, rows.share, part))
+        best = int(np.argmax(scores))
+        self.gamma_, self.gamma_y_ = tried[best]
+        self.cv_results_ = {
+            "gamma": np.array([one for one, _ in tried]),
+            "gamma_y": np.array([one for _, one in tried]),
+            "score": np.array(scores),
+        }
+
+    def _shares(self, rows: LabelledRows, gamma_y: float) -> Array:
+        """Return Q, the shares of the rows in every bump."""
+        Q = Kernel("rbf", gamma_y).matrix(rows.y, self.centers_)
+        Q *= rows.weight[:, None]
+        Q /= Q.sum(axis=0)
+        return Q
+
+    def _solution(self, rows: LabelledRows) -> Solution:
+        Q = self._shares(rows, self.gamma_y_)
+        ((A, _),) = densities(rows, self.gamma_, [Q])
+        solution = solve(
+            MixtureLikelihood(A, rows.share),
+            Corrective(),
+            tol=self.tol,
+            max_iter=self.max_iter,
+            max_time=self.max_time,
+            callback=self.callback,
+        )
+        total = (
+            Kernel("rbf", self.gamma_y_).matrix(rows.y, self.centers_).T @ rows.weight
+        )
+        self.coef_ = solution.x / total * rows.weight.sum()
+        return solution
+
+    def _ratio(self, labels: Array) -> Array:
+        used = np.flatnonzero(self.coef_)
+        kernel = Kernel("rbf", self.gamma_y_).matrix(labels, self.centers_[used])
+        out: Array = kernel @ self.coef_[used]
+        return out
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        return tags
