@@ -51,6 +51,7 @@ from counterpoise.evaluation.guarantee import (
     positive,
 )
 from counterpoise.validation import (
+    InvalidInput,
     as_responses,
     as_weights,
     check_choice,
@@ -271,7 +272,7 @@ def ridge_norm(y: Any, alpha: float, sample_weight: Any = None) -> float:
     alpha = positive(alpha=alpha)
     values = as_responses(y, np.shape(y)[0] if np.ndim(y) else 0)
     if not values.size:
-        raise ValueError("y is empty: at least one response is needed")
+        raise InvalidInput("y is empty: at least one response is needed")
     weights = as_weights(sample_weight, len(values))
     return sqrt(float(weights @ values**2) / float(weights.sum()) / alpha)
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from counterpoise.numerics.arrays import Array, finite_array
 from counterpoise.numerics.quantiles import quantiles_below_infinity
-from counterpoise.validation import as_weights, check_number
+from counterpoise.validation import InvalidInput, as_weights, check_number
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,7 @@ class Calibration:
         check_number("level", level, low=0.0, high=1.0, closed="neither")
         atoms = np.atleast_1d(np.asarray(test_weight, dtype=float))
         if not (np.isfinite(atoms) & (atoms >= 0)).all():
-            raise ValueError("test_weight must be finite and not negative")
+            raise InvalidInput("test_weight must be finite and not negative")
         return quantiles_below_infinity(self.scores, self.weights, atoms, level)
 
 

@@ -12,7 +12,12 @@ from counterpoise.evaluation.guarantee import (
     positive,
 )
 from counterpoise.numerics.arrays import finite_array
-from counterpoise.validation import check_choice, check_integer, check_number
+from counterpoise.validation import (
+    InvalidInput,
+    check_choice,
+    check_integer,
+    check_number,
+)
 
 _SAMPLE = "the target rows are an i.i.d. sample, without weights"
 
@@ -79,7 +84,7 @@ def discrepancy_deviation(
         # The square of a root may be smaller than the number, by rounding.
         most = squared * (1.0 + 1e-12)
         if diagonal.size != n or diagonal.min() < 0 or diagonal.max() > most:
-            raise ValueError(
+            raise InvalidInput(
                 f"kernel_diagonal must have {n} entries between 0 and radius**2 = "
                 f"{squared:g}, got {diagonal.size} from {diagonal.min():g} to "
                 f"{diagonal.max():g}"
@@ -112,7 +117,7 @@ def rademacher_complexity(kernel_diagonal: Any, norm_bound: float) -> float:
     """
     diagonal = finite_array("kernel_diagonal", kernel_diagonal, 1)
     if diagonal.min() < 0:
-        raise ValueError(
+        raise InvalidInput(
             f"kernel_diagonal must not be negative, got {diagonal.min():g}"
         )
     bound = at_least_zero(norm_bound=norm_bound)

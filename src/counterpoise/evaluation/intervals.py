@@ -1,6 +1,6 @@
 """Intervals: by standard errors, by resampling, and what several of them span."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -256,16 +256,29 @@ def resampled(
     groups : array of shape (n,) or None
         Numbers of groups, which are then drawn as a whole.
     """
-    rng = np.random.default_rng(seed)
-    n = weights.size if groups is None else int(groups.max()) + 1
     found = []
-    for _ in range(n_resamples):
-        drawn = np.bincount(rng.integers(0, n, n), minlength=n)
-        drawn = drawn if groups is None else drawn[groups]
+    for drawn in _draws(weights, n_resamples, seed, groups):
         try:
-            value = float(value_of(weights * drawn))
+            value = float(value_of(drawn))
         except (ValueError, ZeroDivisionError):  # a class was not drawn
             continue
         if np.isfinite(value):
             found.append(value)
     return np.array(found)
+
+
+def drawn_again(
+    weights: Array, n_resamples: int, seed: int, groups: Indices | None = None
+) -> list[Array]:
+    """Return the weights of all rows in every resample that `resampled` makes."""
+    return list(_draws(weights, n_resamples, seed, groups))
+
+
+def _draws(
+    weights: Array, n_resamples: int, seed: int, groups: Indices | None
+) -> Iterator[Array]:
+    rng = np.random.default_rng(seed)
+    n = weights.size if groups is None else int(groups.max()) + 1
+    for _ in range(n_resamples):
+        drawn = np.bincount(rng.integers(0, n, n), minlength=n)
+        yield weights * (drawn if groups is None else drawn[groups])

@@ -15,7 +15,13 @@ from sklearn.utils import get_tags
 from sklearn.utils.multiclass import type_of_target
 
 from counterpoise.numerics.arrays import Array
-from counterpoise.validation import as_weights, check_choice, refusals_of_estimators
+from counterpoise.validation import (
+    InvalidInput,
+    InvalidType,
+    as_weights,
+    check_choice,
+    refusals_of_estimators,
+)
 
 # No probability is taken for smaller than this: a row costs at most 13.8 nats.
 SMALLEST_PROBABILITY = 1e-6
@@ -72,7 +78,7 @@ class Metric:
         array of shape (k,)
         """
         if self.by_row is None:
-            raise ValueError(
+            raise InvalidInput(
                 f"{self.name!r} is no mean over rows: it has no value a row"
             )
         return self.by_row(model, X, np.asarray(y))
@@ -144,7 +150,7 @@ def as_metric(scoring: Any, model: Any, y: Any) -> Metric:
     if isinstance(scoring, str):
         return _named(scoring)
     if not callable(scoring):
-        raise TypeError(
+        raise InvalidType(
             "scoring must be the name of a scorer, a callable or None, got "
             f"{type(scoring).__name__}"
         )
@@ -175,7 +181,7 @@ def class_probabilities(model: Any, X: Any) -> Array:
     """Return `predict_proba` as one array, or an error for several outputs."""
     found = model.predict_proba(X)
     if isinstance(found, list):
-        raise ValueError(
+        raise InvalidInput(
             "a classifier with several outputs has no single table of probabilities: "
             "evaluate its outputs one by one"
         )
@@ -230,7 +236,7 @@ def _check_takes_weights(scorer: Callable[..., float], name: str) -> None:
         p.name == "sample_weight" or p.kind is p.VAR_KEYWORD
         for p in parameters.values()
     ):
-        raise TypeError(refusal)
+        raise InvalidType(refusal)
     if type(scorer).__module__.startswith("sklearn."):
         # Its signature has sample_weight even where the function behind has not.
         try:
@@ -239,7 +245,7 @@ def _check_takes_weights(scorer: Callable[..., float], name: str) -> None:
                 scorer(_Knowing(), np.arange(2), np.arange(2), sample_weight=np.ones(2))
         except TypeError as error:
             if "sample_weight" in str(error):
-                raise TypeError(refusal) from None
+                raise InvalidType(refusal) from None
         except Exception:  # what two rows are too few for is no matter here
             return
 
@@ -342,7 +348,7 @@ def _check_above(
     for name, right in (("y", y_fits), ("the prediction", fits)):
         if not right.all():
             row = int(np.argwhere(~right)[0][0])
-            raise ValueError(
+            raise InvalidInput(
                 f"the {what} needs numbers {bound}: {name} is not in row {row} "
                 "(counted from 0)"
             )

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.validation import InvalidInput
 from counterpoise.validation.frames import (
     Column,
     NotNumbers,
@@ -56,7 +57,7 @@ class Ratings:
         table, columns = _read(annotations)
         item, annotator = np.nonzero(~np.isnan(table))
         if not item.size:
-            raise ValueError("annotations hold no rating: every entry is missing")
+            raise InvalidInput("annotations hold no rating: every entry is missing")
         value = table[item, annotator]
         centre = float(value.mean())
         spread = float(value.std())
@@ -170,7 +171,7 @@ def _read(annotations: Any) -> tuple[Array, tuple[Any, ...]]:
     """Return the table, NaN where nothing is, and what its columns are called."""
     check_readable(annotations, "annotations")
     if issparse(annotations):
-        raise ValueError(
+        raise InvalidInput(
             "annotations is a sparse matrix, in which a zero could be a rating or "
             "none: pass an array with NaN where there is no rating"
         )
@@ -182,14 +183,14 @@ def _read(annotations: Any) -> tuple[Array, tuple[Any, ...]]:
         shape = values.shape
         columns = _columns(values) if values.ndim == 2 else []
     if len(shape) != 2 or 0 in shape:
-        raise ValueError(
+        raise InvalidInput(
             f"annotations must be a matrix of items and annotators, got shape {shape}"
         )
     labels = column_labels(annotations) or tuple(range(shape[1]))
     table = np.empty(shape)
     for j, (label, column) in enumerate(columns):
         if isinstance(column, NotNumbers):
-            raise ValueError(
+            raise InvalidInput(
                 f"column {label!r} of annotations {column.reason}: ratings are numbers,"
                 " and NaN, None or NA where there is none"
             )
@@ -212,7 +213,7 @@ def _check_moderate(table: Array, labels: tuple[Any, ...]) -> None:
     wrong = np.argwhere(np.abs(table) > LARGEST)
     if wrong.size:
         row, column = wrong[0]
-        raise ValueError(
+        raise InvalidInput(
             f"annotations must be missing or of at most {LARGEST:g}, got "
             f"{table[row, column]} in row {row}, column {labels[column]!r}"
         )

@@ -1,16 +1,15 @@
 """Estimates of metrics whose error only rows drawn again can tell."""
 
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from counterpoise.evaluation.answers import Answers
 from counterpoise.evaluation.confidence import (
-    expected_value,
     fit_line,
-    rows_by_class,
+    promised,
+    promised_again,
 )
 from counterpoise.evaluation.estimates import (
     SHARPER,
@@ -19,6 +18,7 @@ from counterpoise.evaluation.estimates import (
     has_ends,
 )
 from counterpoise.evaluation.intervals import (
+    drawn_again,
     effective_rows,
     hull,
     least_error,
@@ -33,8 +33,6 @@ from counterpoise.numerics.arrays import Array, Indices
 N_RESAMPLES = 100
 # Rows of either sample that are drawn again to see how much the confidence moves.
 MOST_RESAMPLED = 10_000
-# A line through probabilities needs few Newton steps from where it was.
-_STEPS_AGAIN = 2
 
 
 def scored_estimate(
@@ -121,7 +119,7 @@ def confidence_estimate(
     """
     p, p_target = answers.said["predict_proba"], answers_target.said["predict_proba"]
     line = fit_line(p, places, weights)
-    value = _promised(metric, answers_target)(line.of(p_target), None)
+    value = promised(metric, answers_target)(line.of(p_target), None)
     rng = np.random.default_rng(seed)
     some, aims = (_drawn(len(q), rng) for q in (p, p_target))
     # The sample of which the larger share was drawn rules, to be on the safe side.
@@ -130,33 +128,20 @@ def confidence_estimate(
     p, places, weights = p[some], places[some], weights[some]
     if groups is not None:
         groups = np.unique(groups[some], return_inverse=True)[1]
-    promised, p_target = _promised(metric, answers_target.take(aims)), p_target[aims]
-    m = aims.size
-
-    def again(weights: Array) -> float:
-        kept = weights > 0
-        near = fit_line(p[kept], places[kept], weights[kept], line, _STEPS_AGAIN)
-        drawn = np.bincount(rng.integers(0, m, m), minlength=m).astype(float)
-        return promised(near.of(p_target), drawn)
-
-    moved = resampled(again, weights, N_RESAMPLES, seed, groups)
+    moved = promised_again(
+        promised(metric, answers_target.take(aims)),
+        p_target[aims],
+        p,
+        places,
+        drawn_again(weights, N_RESAMPLES, seed, groups),
+        line,
+        rng,
+    )
     error = scale * float(moved.std())
     if has_ends(metric):
         error = max(error, least_error(effective, metric.lowest, metric.highest))
     found = student_interval(value, error, effective, level)
     return as_estimate(metric, "confidence", found)
-
-
-def _promised(
-    metric: Metric, answers: Answers
-) -> Callable[[Array, Array | None], float]:
-    """Return the metric as a function of probabilities and of what the rows count."""
-    if metric.by_row is None:
-        return lambda q, counts: expected_value(metric, answers, q, counts)
-    by_class = rows_by_class(metric, answers)
-    return lambda q, counts: float(
-        np.average(np.einsum("ij,ij->i", q, by_class), weights=counts)
-    )
 
 
 def _drawn(n: int, rng: np.random.Generator) -> Indices:

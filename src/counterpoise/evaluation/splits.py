@@ -13,7 +13,12 @@ from sklearn.model_selection import (
 )
 
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.validation import check_integer, refusals_of_estimators
+from counterpoise.validation import (
+    InvalidInput,
+    InvalidType,
+    check_integer,
+    refusals_of_estimators,
+)
 
 USUAL_FOLDS = 5
 # Rows in the order of time err together in so many runs of neighbours.
@@ -58,14 +63,14 @@ def folds_of(
     """
     n = _length(X)
     if isinstance(cv, str) and cv != "blocks":
-        raise ValueError(
+        raise InvalidInput(
             f'cv must be a number, "blocks", a splitter or pairs, got {cv!r}'
         )
     # Our own splitters look at no entry of X, and some would refuse a frame of strings.
     seen: Any = np.arange(n)[:, None]
     if isinstance(cv, str):
         if groups is not None:
-            raise ValueError('cv="blocks" cuts through groups: give one or the other')
+            raise InvalidInput('cv="blocks" cuts through groups: give one or the other')
         splitter: Any = KFold(min(USUAL_FOLDS, n))
     elif cv is None or (isinstance(cv, int | np.integer) and not isinstance(cv, bool)):
         n_folds = USUAL_FOLDS if cv is None else int(cv)
@@ -74,7 +79,7 @@ def folds_of(
     elif hasattr(cv, "split") or isinstance(cv, Iterable):
         splitter, seen = check_cv(cv, y, classifier=is_classifier), X
     else:
-        raise TypeError(
+        raise InvalidType(
             f'cv must be a number, "blocks", a splitter or pairs, got {cv!r}'
         )
     with refusals_of_estimators():
@@ -110,7 +115,7 @@ def folds_within(
         if pair[0].size and pair[1].size:
             inside.append((pair[0], pair[1]))
     if not inside:
-        raise ValueError("cv leaves no fold with rows to fit to and rows to hold out")
+        raise InvalidInput("cv leaves no fold with rows to fit to and rows to hold out")
     return inside
 
 

@@ -4,6 +4,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from counterpoise.validation import InvalidType
+
 _NOT_A_NUMBER, _INFINITE = "not a number", "infinite"
 
 
@@ -37,7 +39,7 @@ def _plain(value: Any, path: tuple[str, ...], reasons: dict[str, str]) -> Any:
             return value
         reasons[".".join(path)] = _NOT_A_NUMBER if math.isnan(value) else _INFINITE
         return None
-    raise TypeError(
+    raise InvalidType(
         f"a record holds numbers, strings, lists and dictionaries; "
         f"{'.'.join(path)} is a {type(value).__name__}"
     )

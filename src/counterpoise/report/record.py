@@ -10,13 +10,14 @@ from typing import Any
 from counterpoise.report.plain import plain
 from counterpoise.report.sections import sections_of
 from counterpoise.report.upgrades import upgraded
+from counterpoise.validation import InvalidInput, InvalidType
 
 SCHEMA_VERSION = 1
 _VERSION = "schema_version"
 _UNDEFINED = "undefined"
 
 
-class NewerRecordError(ValueError):
+class NewerRecordError(InvalidInput):
     """A record was written by a later version of the library."""
 
 
@@ -80,10 +81,10 @@ class Record:
     def from_dict(cls, document: Mapping[str, Any]) -> "Record":
         """Return the record of a document: of `to_dict`, of any version so far."""
         if not isinstance(document, Mapping):
-            raise TypeError(f"a record is an object, got {type(document).__name__}")
+            raise InvalidType(f"a record is an object, got {type(document).__name__}")
         version = document.get(_VERSION, SCHEMA_VERSION)
         if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-            raise ValueError(f"{_VERSION} must be a whole number, got {version!r}")
+            raise InvalidInput(f"{_VERSION} must be a whole number, got {version!r}")
         if version > SCHEMA_VERSION:
             raise NewerRecordError(
                 f"the record has {_VERSION} {version}, and this version of "
@@ -101,9 +102,9 @@ class Record:
         try:
             document = json.loads(text)
         except json.JSONDecodeError as error:
-            raise ValueError(f"this is no record: {error}") from error
+            raise InvalidInput(f"this is no record: {error}") from error
         if not isinstance(document, dict) or _VERSION not in document:
-            raise ValueError(f"this is no record: it has no {_VERSION}")
+            raise InvalidInput(f"this is no record: it has no {_VERSION}")
         return cls.from_dict(document)
 
     @classmethod

@@ -6,6 +6,7 @@ from typing import Any
 
 from counterpoise.report.record import Record
 from counterpoise.report.wording import Cell, Sentence
+from counterpoise.validation import InvalidInput
 
 # Lines of a table of data that a curve is shown by.
 _MOST_LINES = 26
@@ -73,7 +74,7 @@ def section_of(fitted: Any, name: str) -> Any:
     """
     record = record_of(fitted)
     if name not in record:
-        raise ValueError(f"there is no section {name!r} to draw from")
+        raise InvalidInput(f"there is no section {name!r} to draw from")
     return record[name]
 
 

@@ -18,6 +18,7 @@ from counterpoise.report.metric_names import metric_in_words
 from counterpoise.report.record import Record
 from counterpoise.report.sections.path import curve_section
 from counterpoise.report.wording import figures, sentence
+from counterpoise.validation import InvalidInput
 
 # What stands below the picture for what moves along a path.
 _MOVED = {
@@ -68,10 +69,10 @@ def plot_path(fitted: Any, *, ax: Any = None) -> Any:
     curve = record.at("path.curve") or record.at("guard.curve")
     if curve is None:
         if "path" in record:
-            raise ValueError(
+            raise InvalidInput(
                 "path was made without X_val and y_val: there is no curve to draw"
             )
-        raise ValueError(
+        raise InvalidInput(
             "there is no section 'path' to draw from: plot_path takes a path made with "
             "X_val and y_val, or an Adapted whose guard followed one"
         )

@@ -16,6 +16,7 @@ from counterpoise.report.figures.drawing import DataTable, Drawing, section_of
 from counterpoise.report.metric_names import metric_in_words, source_rows
 from counterpoise.report.record import Record
 from counterpoise.report.wording import figures, for_a_person, lines, sentence, share
+from counterpoise.validation import InvalidInput
 
 ESTIMATE_NAMES = {
     "source": "training data",
@@ -50,7 +51,7 @@ def plot_performance(fitted: Any, *, metric: str | None = None, ax: Any = None) 
     names = list(section["metrics"])
     name = names[0] if metric is None else metric
     if name not in names:
-        raise ValueError(f"metric must be one of {', '.join(names)}, got {metric!r}")
+        raise InvalidInput(f"metric must be one of {', '.join(names)}, got {metric!r}")
     return draw_estimates(axes(ax), section["metrics"][name])
 
 

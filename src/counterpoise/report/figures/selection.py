@@ -18,6 +18,7 @@ from counterpoise.report.figures.canvas import (
 from counterpoise.report.figures.drawing import DataTable, Drawing
 from counterpoise.report.record import Record
 from counterpoise.report.wording import Cell, Name, Sentence, brief, figures, sentence
+from counterpoise.validation import InvalidInput
 
 
 def plot_selection(fitted: Any, *, ax: Any = None) -> Any:
@@ -39,11 +40,11 @@ def plot_selection(fitted: Any, *, ax: Any = None) -> Any:
         if getattr(fitted, "cv_results_", None) is None and not hasattr(
             fitted, "weighter_"
         ):
-            raise ValueError(f"{type(fitted).__name__} has selected nothing")
+            raise InvalidInput(f"{type(fitted).__name__} has selected nothing")
         record = Record.of(fitted)
     candidates, widths = _choices(record)
     if not candidates and not widths:
-        raise ValueError(f"{type(fitted).__name__} has selected nothing")
+        raise InvalidInput(f"{type(fitted).__name__} has selected nothing")
     ax = axes(ax)
     return draw_candidates(ax, candidates) if candidates else draw_widths(ax, widths)
 

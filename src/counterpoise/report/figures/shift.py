@@ -24,6 +24,7 @@ from counterpoise.report.wording import (
     sentence,
     share,
 )
+from counterpoise.validation import InvalidInput
 
 
 def draw_roc(ax: Any, overlap: dict[str, Any]) -> Any:
@@ -81,7 +82,7 @@ def plot_spectrum(fitted: Any, *, ax: Any = None) -> Any:
     """
     spectrum = record_of(fitted).at("shift.spectrum")
     if not spectrum or not spectrum.get("before"):
-        raise ValueError("there is no section 'shift.spectrum' to draw from")
+        raise InvalidInput("there is no section 'shift.spectrum' to draw from")
     return draw_spectrum(axes(ax), spectrum)
 
 

@@ -14,6 +14,7 @@ from counterpoise.report.figures.canvas import (
 from counterpoise.report.figures.drawing import DataTable, Drawing, section_of, thinned
 from counterpoise.report.record import Record
 from counterpoise.report.wording import Number, figures, sentence, whole
+from counterpoise.validation import InvalidInput
 
 
 def plot_convergence(*fitted: Any, by: str = "seconds", ax: Any = None) -> Any:
@@ -29,7 +30,7 @@ def plot_convergence(*fitted: Any, by: str = "seconds", ax: Any = None) -> Any:
         Where to draw; a new one by default.
     """
     if by not in ("seconds", "steps"):
-        raise ValueError(f"by must be 'seconds' or 'steps', got {by!r}")
+        raise InvalidInput(f"by must be 'seconds' or 'steps', got {by!r}")
     if any(isinstance(one, Record) for one in fitted):
         by = "steps"
     ax = axes(ax)
@@ -51,7 +52,7 @@ def _line(one: Any, by: str) -> tuple[list[float], list[float], float, str]:
         section = section_of(one, "solver")
         history = section.get("history")
         if not history:
-            raise ValueError("the record has no history to draw")
+            raise InvalidInput("the record has no history to draw")
         steps = [step + 1 for step in history["step"]]
         told = str(one.at("weights.chosen", "record"))
         return steps, _positive(history["gap"]), section["goal"], told
@@ -59,7 +60,7 @@ def _line(one: Any, by: str) -> tuple[list[float], list[float], float, str]:
     solution = getattr(fitted, "solution_", fitted)
     lines = getattr(solution, "history", ())
     if not lines:
-        raise ValueError(f"{type(one).__name__} has no history to draw")
+        raise InvalidInput(f"{type(one).__name__} has no history to draw")
     x = [line.seconds if by == "seconds" else line.n_iter + 1 for line in lines]
     told = str(getattr(one, "solver", None) or type(one).__name__)
     goal = solution.tol * solution.certificate.scale

@@ -19,6 +19,7 @@ from counterpoise.report.figures.canvas import (
 from counterpoise.report.figures.drawing import DataTable, Drawing, section_of, thinned
 from counterpoise.report.record import Record
 from counterpoise.report.wording import count, figures, lines, sentence, share
+from counterpoise.validation import InvalidInput
 
 WEIGHT_PICTURES = ("sorted", "histogram", "lorenz", "clipping")
 
@@ -37,7 +38,7 @@ def plot_weights(fitted: Any, *, kind: str = "sorted", ax: Any = None) -> Any:
         Where to draw; a new one by default.
     """
     if kind not in WEIGHT_PICTURES:
-        raise ValueError(
+        raise InvalidInput(
             f"kind must be one of {', '.join(WEIGHT_PICTURES)}, got {kind!r}"
         )
     if not isinstance(fitted, Record):
@@ -119,7 +120,7 @@ def draw_clipping(ax: Any, section: dict[str, Any]) -> Any:
     """Draw the effective size against a bound of the weights."""
     found = section["clipping"]
     if not found:
-        raise ValueError("all weights are equal: there is nothing to clip")
+        raise InvalidInput("all weights are equal: there is nothing to clip")
     bounds = [one["bound"] for one in found]
     ax.plot(
         bounds,

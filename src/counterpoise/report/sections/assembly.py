@@ -21,6 +21,7 @@ from counterpoise.report.sections.rows import SeenRows
 from counterpoise.report.sections.solver import solver_section
 from counterpoise.report.sections.spectrum import spectrum_section
 from counterpoise.report.sections.weights import weights_section
+from counterpoise.validation import InvalidType
 
 
 def sections_of(
@@ -43,7 +44,7 @@ def sections_of(
         check_is_fitted(fitted, "weights_")
         found = _of_weighter(fitted)
     else:
-        raise TypeError(
+        raise InvalidType(
             "a record is of an Adapted, a weighter, a Diagnosis or an SVMPath, got "
             f"{type(fitted).__name__}"
         )
