@@ -9,6 +9,7 @@ in a copy of a process that has the other libraries in memory: on Linux and macO
 """
 
 import argparse
+import compileall
 import importlib
 import multiprocessing
 import os
@@ -34,6 +35,17 @@ LONGEST_SECONDS = 180
 MOST_SURVIVORS = 0.05
 # Compiled code is kept by file; what it inlines from elsewhere it does not see.
 _COMPILES = ("numerics.compiled", "numerics.reordered")
+# pytest without what these tests do not need: plugins, doctests, words for asserts.
+_BARE = (
+    "-x",
+    "-q",
+    "--no-header",
+    "--assert=plain",
+    "--import-mode=importlib",
+    "--override-ini=addopts=",
+    "-p",
+    "no:cacheprovider",
+)
 # What a worker imports once, so that a test costs little more than itself.
 _PREPARED = (
     "pytest",
@@ -140,13 +152,16 @@ def copied(worker: int) -> Path:
     wanted = {path.relative_to(src) for path in src.rglob("*") if path.is_file()}
     kept = {path for path in wanted if path.suffix != ".pyc"}
     for path in copy.rglob("*") if copy.exists() else ():
-        if path.is_file() and path.relative_to(copy) not in kept:
+        known = path.relative_to(copy) in kept or path.parent.name == "__pycache__"
+        if path.is_file() and not known:
             path.unlink()
     for path in kept:
         new, old = src / path, copy / path
         if not old.exists() or _differs(new, old):
             old.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(new, old)
+    # A file with a fault in it has another time, and is compiled for itself.
+    compileall.compile_dir(copy, quiet=1)
     return copy
 
 
@@ -165,6 +180,7 @@ def prepare() -> None:
     """
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = "1"
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     sys.dont_write_bytecode = True
     for name in _PREPARED:
         importlib.import_module(name)
@@ -198,8 +214,7 @@ def _run_here(src: Path, nodes: list[str], cache: str | None, output: int) -> No
         if cache is not None:
             importlib.import_module("numba").config.CACHE_DIR = cache
         pytest = importlib.import_module("pytest")
-        quiet = ["-x", "-q", "--no-header", "-p", "no:cacheprovider", "-p", "no:xdist"]
-        code = int(pytest.main([*quiet, *nodes]))
+        code = int(pytest.main([*_BARE, *nodes]))
     except BaseException:
         traceback.print_exc()
     finally:

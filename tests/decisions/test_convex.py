@@ -26,7 +26,6 @@ from counterpoise.convex import (
     solve,
 )
 from counterpoise.convex.path import Breakpoint
-
 from counterpoise.convex.requirements import Requirements
 from counterpoise.convex.solve import Solution, State
 from counterpoise.convex.solvers.discrepancy import best_solver

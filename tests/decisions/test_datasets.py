@@ -35,7 +35,9 @@ def test_parameters_are_numbers_within_their_bounds():
 
 
 def test_the_same_integer_draws_the_same_rows_and_a_state_moves_on():
-    assert (make_sinc_shift(random_state=0).X == make_sinc_shift(random_state=0).X).all()
+    assert (
+        make_sinc_shift(random_state=0).X == make_sinc_shift(random_state=0).X
+    ).all()
     state = np.random.RandomState(0)
     assert generator(state).random() != generator(state).random()
     with pytest.raises(ValueError, match="random_state must be"):
@@ -49,4 +51,6 @@ def test_a_row_goes_to_one_sample_with_its_known_chance():
     assert shift.X[:, 0].mean() < shift.X_target[:, 0].mean()
     chance = 0.1 + 0.8 / (1 + np.exp((shift.X[:, 0] - 15) / 2))
     odds = (1 - chance) / chance
-    assert shift.ratio / odds == pytest.approx(np.full(len(odds), shift.ratio[0] / odds[0]))
+    assert shift.ratio / odds == pytest.approx(
+        np.full(len(odds), shift.ratio[0] / odds[0])
+    )

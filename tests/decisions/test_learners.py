@@ -128,9 +128,9 @@ def test_a_table_of_numbers_goes_to_the_estimator_itself():
 def test_only_crowded_columns_share_places():
     kinds = {"town": "categories", "colour": "categories"}
     both = boosting_of(kinds, classes=True, seed=0, crowded=["town"])
-    columns = dict(
-        (name, one) for name, one, _ in both["columns"].transformers[0][1].transformers
-    )
+    columns = {
+        name: one for name, one, _ in both["columns"].transformers[0][1].transformers
+    }
     assert columns["many"].max_categories == 254
     assert columns["few"].max_categories is None
     none = boosting_of(kinds, classes=True, seed=0)
@@ -139,7 +139,10 @@ def test_only_crowded_columns_share_places():
 
 def test_an_end_of_a_bin_belongs_to_the_bin_below_it():
     bins = QuantileBins().fit([[1.0], [2.0], [4.0]])
-    assert bins.transform([[1.5], [1.5 + 1e-9], [np.nan]])[:2].ravel().tolist() == [0, 1]
+    assert bins.transform([[1.5], [1.5 + 1e-9], [np.nan]])[:2].ravel().tolist() == [
+        0,
+        1,
+    ]
     assert np.isnan(bins.transform([[np.nan]])[0, 0])
     many = QuantileBins().fit(np.arange(256.0)[:, None]).edges_[0]
     assert many.size <= 254

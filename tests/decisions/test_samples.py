@@ -488,7 +488,9 @@ def test_what_nobody_had_at_fit_goes_to_unseen_then_rare_then_nowhere():
     for pool, pair in pools.items():
         encoder = encoder_of(*pair)
         encoded = encoder.transform([["never seen"]])[0]
-        places = [name for name, one in zip(encoder.names_, encoded, strict=True) if one]
+        places = [
+            name for name, one in zip(encoder.names_, encoded, strict=True) if one
+        ]
         assert places == ([] if pool == "nowhere" else [f"x0: {pool}"])
 
 

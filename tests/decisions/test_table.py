@@ -29,9 +29,7 @@ def test_no_two_rules_have_one_name():
 
 
 def test_every_rule_is_stated_where_a_user_or_a_reader_can_find_it(written):
-    unstated = [
-        rule["id"] for _, rule in TABLE if plain(rule["stated"]) not in written
-    ]
+    unstated = [rule["id"] for _, rule in TABLE if plain(rule["stated"]) not in written]
     assert unstated == []
 
 

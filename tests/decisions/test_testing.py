@@ -61,7 +61,7 @@ class Corner(Simplex):
 def test_a_vertex_that_is_beaten_is_noticed():
     check_domain(Simplex(3))
     check_domain(Box(np.zeros(2), np.ones(2)))
-    with pytest.raises(AssertionError, match="beats the vertex|linear programme"):
+    with pytest.raises(AssertionError, match=r"beats the vertex|linear programme"):
         check_domain(Corner(3))
 
 
@@ -70,12 +70,16 @@ class Claims(Constrained):
 
     def certify(self, x, hint=None):
         proof = super().certify(x, hint)
-        return replace(proof, gap=0.1 * proof.gap, bound=proof.objective - 0.1 * proof.gap)
+        return replace(
+            proof, gap=0.1 * proof.gap, bound=proof.objective - 0.1 * proof.gap
+        )
 
 
 def test_a_gap_smaller_than_the_excess_is_noticed():
     check_problem(PROBLEM, OPTIMUM, POINTS)
-    with pytest.raises(AssertionError, match=r"above the optimum|smaller than the excess"):
+    with pytest.raises(
+        AssertionError, match=r"above the optimum|smaller than the excess"
+    ):
         check_problem(Claims(PROBLEM.objective, PROBLEM.domain), OPTIMUM, POINTS)
 
 
