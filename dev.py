@@ -33,8 +33,38 @@ CONSTRAINTS = ROOT / "constraints.txt"
 OLDEST = (3, 11)
 # Processes that run tests side by side, at most.
 MOST_PROCESSES = 4
-# Laws and decisions: what the inner loop needs to hear.
-QUICK = "quick and not slow"
+# Laws and decisions that take seconds: no browser, no examples, no other solvers.
+QUICK = (
+    "cli/test_fail_if.py",
+    "cli/test_findings.py",
+    "cli/test_writing.py",
+    "convex/test_parts.py",
+    "convex/test_path.py",
+    "convex/test_problems.py",
+    "convex/test_solve.py",
+    "datasets",
+    "decisions",
+    "diagnosis/test_distances.py",
+    "evaluation/test_intervals.py",
+    "evaluation/test_metrics.py",
+    "evaluation/test_splits.py",
+    "learners/test_bins.py",
+    "learners/test_dates.py",
+    "numerics",
+    "report/test_verdict.py",
+    "samples/test_columns.py",
+    "samples/test_duplicates.py",
+    "samples/test_effective_size.py",
+    "samples/test_encoding.py",
+    "samples/test_folds.py",
+    "samples/test_median_width.py",
+    "samples/test_ordering.py",
+    "samples/test_parts.py",
+    "samples/test_scaling.py",
+    "samples/test_two_samples.py",
+    "testing",
+    "validation",
+)
 
 
 def say(message: str) -> None:
@@ -125,7 +155,8 @@ def test(arguments: list[str]) -> int:
     install("test")
     pytest = [PYTHON, "-m", "pytest"]
     if arguments and arguments[0] == "--quick":
-        quick = [*side_by_side(), "-m", QUICK, *arguments[1:]]
+        paths = [ROOT / "tests" / path for path in QUICK]
+        quick = [*side_by_side(), *paths, *arguments[1:]]
         return subprocess.run([*pytest, *quick], cwd=ROOT, env=one_thread()).returncode
     if arguments:
         command = [*pytest, *arguments]

@@ -238,7 +238,7 @@ def test_the_default_estimator_goes_by_the_labels():
 def test_a_bare_target_of_as_many_rows_as_the_source_is_warned_of():
     target = np.zeros((3, 1))
     assert warned(warn_if_cut, target, 3) == [CutTargetWarning]
-    assert warned(warn_if_cut, (target,), 3) == []
+    assert warned(warn_if_cut, (target, target, target), 3) == []
     assert warned(warn_if_cut, target, 4) == []
 
 
