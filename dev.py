@@ -2,7 +2,12 @@
 
     python3 dev.py demo [arguments]   install, run the main job on bundled data
     python3 dev.py test [arguments]   install, run every check (arguments: pytest alone)
+    python3 dev.py test --quick       install, run laws and decisions: the inner loop
+    python3 dev.py mutants [words]    install, plant faults that tests must notice
     python3 dev.py lock               install the newest versions, write constraints.txt
+
+Tests run in as many processes as there are processors, four at most. `mutants` takes
+parts of ids or rooms, and `--check`, which only looks whether all can be planted.
 
 The environment is `.venv` beside this file. It is made again only when
 `pyproject.toml`, `constraints.txt` or the interpreter has changed.
@@ -16,6 +21,7 @@ import shutil
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
@@ -25,6 +31,40 @@ PYTHON = BIN / ("python.exe" if os.name == "nt" else "python")
 STAMP = VENV / "installed.txt"
 CONSTRAINTS = ROOT / "constraints.txt"
 OLDEST = (3, 11)
+# Processes that run tests side by side, at most.
+MOST_PROCESSES = 4
+# Laws and decisions that take seconds: no browser, no examples, no other solvers.
+QUICK = (
+    "cli/test_fail_if.py",
+    "cli/test_findings.py",
+    "cli/test_writing.py",
+    "convex/test_parts.py",
+    "convex/test_path.py",
+    "convex/test_problems.py",
+    "convex/test_solve.py",
+    "datasets",
+    "decisions",
+    "diagnosis/test_distances.py",
+    "evaluation/test_intervals.py",
+    "evaluation/test_metrics.py",
+    "evaluation/test_splits.py",
+    "learners/test_bins.py",
+    "learners/test_dates.py",
+    "numerics",
+    "report/test_verdict.py",
+    "samples/test_columns.py",
+    "samples/test_duplicates.py",
+    "samples/test_effective_size.py",
+    "samples/test_encoding.py",
+    "samples/test_folds.py",
+    "samples/test_median_width.py",
+    "samples/test_ordering.py",
+    "samples/test_parts.py",
+    "samples/test_scaling.py",
+    "samples/test_two_samples.py",
+    "testing",
+    "validation",
+)
 
 
 def say(message: str) -> None:
@@ -104,30 +144,71 @@ def one_thread() -> dict[str, str]:
     return {**dict.fromkeys(names, "1"), **os.environ}
 
 
+def side_by_side() -> list[str]:
+    """Return what makes pytest use the processors; a test waits for no other's file."""
+    count = min(os.cpu_count() or 1, MOST_PROCESSES)
+    return ["-n", str(count), "--dist", "worksteal"] if count > 1 else []
+
+
 def test(arguments: list[str]) -> int:
-    """Run every check, or pytest alone with the given arguments."""
+    """Run every check, the quick ones, or pytest alone with the given arguments."""
     install("test")
-    pytest = [PYTHON, "-m", "pytest", *arguments]
+    pytest = [PYTHON, "-m", "pytest"]
+    if arguments and arguments[0] == "--quick":
+        paths = [ROOT / "tests" / path for path in QUICK]
+        quick = [*side_by_side(), *paths, *arguments[1:]]
+        return subprocess.run([*pytest, *quick], cwd=ROOT, env=one_thread()).returncode
     if arguments:
-        return subprocess.run(pytest, cwd=ROOT, env=one_thread()).returncode
-    parts: dict[str, list[object]] = {
+        command = [*pytest, *arguments]
+        return subprocess.run(command, cwd=ROOT, env=one_thread()).returncode
+    beside: dict[str, list[object]] = {
         "lint": [BIN / "ruff", "check", "."],
         "format": [BIN / "ruff", "format", "--check", "."],
         "types": [BIN / "mypy"],
         "imports": [BIN / "lint-imports"],
-        "tests": [*pytest, "--durations=5"],
     }
+    command = [*pytest, *side_by_side(), "--durations=5"]
     report = []
-    for part, command in parts.items():
-        say(f"{part}: {' '.join(Path(str(word)).name for word in command)}")
+    with ThreadPoolExecutor(1) as others:
+        # One after another, beside the tests; what they say comes when those are done.
+        said = [others.submit(checked, name, words) for name, words in beside.items()]
+        say(f"tests: {spelled(command)} (beside: {', '.join(beside)})")
         started = time.perf_counter()
-        words = [str(word) for word in command]
-        code = subprocess.run(words, cwd=ROOT, env=one_thread()).returncode
-        report.append((part, code, time.perf_counter() - started))
+        code = subprocess.run(list(map(str, command)), cwd=ROOT, env=one_thread())
+        report.append(("tests", code.returncode, time.perf_counter() - started))
+        for one in said:
+            name, done, seconds = one.result()
+            say(f"{name}: {spelled(beside[name])}")
+            print(done.stdout + done.stderr, end="", flush=True)
+            report.append((name, done.returncode, seconds))
     say("time by part:")
-    for part, code, seconds in report:
-        say(f"  {part:<8} {seconds:7.1f} s  {'ok' if code == 0 else 'FAILED'}")
-    return int(any(code for _, code, _ in report))
+    for part, status, seconds in report:
+        say(f"  {part:<8} {seconds:7.1f} s  {'ok' if status == 0 else 'FAILED'}")
+    return int(any(status for _, status, _ in report))
+
+
+def checked(
+    name: str, command: list[object]
+) -> tuple[str, subprocess.CompletedProcess[str], float]:
+    """Run a check and keep what it says."""
+    started = time.perf_counter()
+    words = [str(word) for word in command]
+    done = subprocess.run(
+        words, cwd=ROOT, env=one_thread(), capture_output=True, text=True
+    )
+    return name, done, time.perf_counter() - started
+
+
+def spelled(command: list[object]) -> str:
+    """Return a command as it is told: files by their names."""
+    return " ".join(Path(str(word)).name for word in command)
+
+
+def mutants(arguments: list[str]) -> int:
+    """Plant faults one at a time and tell which nobody noticed."""
+    install("test")
+    command = [PYTHON, ROOT / "tests" / "decisions" / "mutants.py", *arguments]
+    return subprocess.run(list(map(str, command)), cwd=ROOT).returncode
 
 
 def demo(arguments: list[str]) -> int:
@@ -151,7 +232,7 @@ def lock(arguments: list[str]) -> int:
 
 def main() -> int:
     """Do what the first argument says."""
-    commands = {"demo": demo, "test": test, "lock": lock}
+    commands = {"demo": demo, "test": test, "mutants": mutants, "lock": lock}
     if sys.version_info < OLDEST:
         say(f"Python {'.'.join(map(str, OLDEST))} or later is needed")
         return 1

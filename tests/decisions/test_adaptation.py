@@ -73,10 +73,10 @@ def chosen(means, errors, effective=1000.0):
 
 
 def test_the_smallest_exponent_within_one_standard_error_is_chosen():
-    means = [1.0, 0.8, 0.5, 0.4, 0.6]
-    assert chosen(means, [0.1, 0.1, 0.1, 0.0, 0.1])[0] == 2
-    assert chosen(means, [0.1, 0.1, 0.0999, 0.0, 0.1])[0] == 3
-    place, why = chosen(means, [0.6, 0.1, 0.1, 0.0, 0.1])
+    means = [1.0, 0.75, 0.5, 0.375, 0.625]
+    assert chosen(means, [0.1, 0.1, 0.125, 0.0, 0.1])[0] == 2
+    assert chosen(means, [0.1, 0.1, 0.1249, 0.0, 0.1])[0] == 3
+    place, why = chosen(means, [0.625, 0.1, 0.1, 0.0, 0.1])
     assert place == 0
     assert "within one standard error: rows stay unweighted" in why
 
@@ -90,9 +90,9 @@ def test_no_weights_are_used_where_none_is_better():
 
 
 def test_with_fewer_than_fifty_effective_rows_a_gain_needs_two_standard_errors():
-    means = [1.0, 0.9, 0.9, 0.9, 0.8]
-    twice = [0.1, 0.0, 0.0, 0.0, 0.0]
-    more = [0.0999, 0.0, 0.0, 0.0, 0.0]
+    means = [1.0, 0.9, 0.9, 0.9, 0.75]
+    twice = [0.125, 0.0, 0.0, 0.0, 0.0]
+    more = [0.1249, 0.0, 0.0, 0.0, 0.0]
     assert chosen(means, twice, effective=50.0)[0] == 4
     assert chosen(means, twice, effective=49.9)[0] == 0
     assert chosen(means, more, effective=49.9)[0] == 4
@@ -238,7 +238,7 @@ def test_the_default_estimator_goes_by_the_labels():
 def test_a_bare_target_of_as_many_rows_as_the_source_is_warned_of():
     target = np.zeros((3, 1))
     assert warned(warn_if_cut, target, 3) == [CutTargetWarning]
-    assert warned(warn_if_cut, (target,), 3) == []
+    assert warned(warn_if_cut, (target, target, target), 3) == []
     assert warned(warn_if_cut, target, 4) == []
 
 
