@@ -123,9 +123,6 @@ class AutoWeights(WeightEstimator):
         self.force = force
         self.random_state = random_state
 
-    def _check_parameters(self) -> None:
-        pass
-
     def _fit(self, samples: TwoSamples, deadline: Deadline) -> Fitted:
         seed = self._seed()
         rows, aims = thinned(samples, seed)

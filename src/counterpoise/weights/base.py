@@ -1,9 +1,9 @@
 """What every weighter does: the door, the fit, the proof, the mean of one."""
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -26,10 +26,14 @@ from counterpoise.validation import (
     NoTargetWarning,
     PartialOverlapWarning,
     as_weights,
-    check_integer,
-    check_number,
     estimator_matrix,
     warn_user,
+)
+from counterpoise.validation.parameters import (
+    Integer,
+    Number,
+    Rule,
+    check_parameters,
 )
 from counterpoise.validation.tables import check_enough_rows
 from counterpoise.weights.deadline import Deadline
@@ -41,6 +45,15 @@ from counterpoise.weights.registry import take_sparse
 SHARE_SAID = {"uncovered": RELATIVE_FROM, "thin": THIN_ABOVE}
 # In small samples this share of the target may be far from all source rows by chance.
 LONELY_BY_CHANCE = 0.1
+
+
+# What the parameters that most methods have may be.
+COMMON_RULES: Mapping[str, Rule] = {
+    "tol": Number(0.0, closed="neither"),
+    "max_iter": Integer(1),
+    "max_time": Number(0.0, options=(None,)),
+    "exponent": Number(0.0, 1.0),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +95,8 @@ class WeightEstimator(FittedWeighter):
     """
 
     _least_rows = 2
+    # What the method's own parameters may be.
+    _rules: ClassVar[Mapping[str, Rule]] = {}
     # Whether `weights_` estimate the density ratio of inputs, at any row.
     weights_are_a_ratio = True
     # Whether `fit` and `weigh` go by labels.
@@ -102,15 +117,17 @@ class WeightEstimator(FittedWeighter):
     def _fit(self, samples: TwoSamples, deadline: Deadline) -> Fitted:
         """Fit to two samples on scaled columns, and return what was found."""
 
-    @abstractmethod
     def _check_parameters(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Refuse parameters that make no sense and break none of the `_rules`."""
 
     def _fit_ratio(
         self, samples: TwoSamples, deadline: Deadline
     ) -> tuple[Array, float]:
         found = self._fit(samples, deadline)
         return found.ratio, found.mean
+
+    def _check_samples(self, samples: SamplesAsRead) -> None:
+        """Refuse samples that a method cannot take, before rows are left out."""
 
     def _weigh_absent(self, X: Matrix) -> Array:
         """Return the ratio at source rows that do not count, as `_weigh`."""
@@ -241,7 +258,7 @@ class WeightEstimator(FittedWeighter):
 
     def _remember_columns(self, samples: SamplesAsRead) -> None:
         """Set what scikit-learn calls the columns seen in `fit`."""
-        self.n_features_in_ = samples.source.shape[1]
+        self.n_features_in_ = samples.counted.source.shape[1]
         names = samples.matrix_names
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
@@ -272,9 +289,8 @@ class WeightEstimator(FittedWeighter):
         self._judge_overlap(found.uncovered, found.measure)
         self._set_solution(found.solution)
         share = samples.counted.source_share
-        self._set_mean_ratio(found.ratio, found.mean, share)
-        weights = np.empty(samples.source.shape[0])
-        weights[samples.places[0]] = self._normalized(found.ratio)
+        weights = np.empty(samples.source_weight.size)
+        weights[samples.places[0]] = self._as_weights(found.ratio, found.mean, share)
         count = samples.counts[0]
         absent = count == 0
         if absent.any():
@@ -307,10 +323,7 @@ class WeightEstimator(FittedWeighter):
         )
 
     def _check_common(self) -> None:
-        check_number("tol", self.tol, low=0.0, closed="neither")
-        check_integer("max_iter", self.max_iter, low=1)
-        check_number("max_time", self.max_time, low=0.0, options=(None,))
-        check_number("exponent", self.exponent, low=0.0, high=1.0)
+        check_parameters(self, {**COMMON_RULES, **self._rules})
         if self.callback is not None and not callable(self.callback):
             raise TypeError(f"callback must be callable or None, got {self.callback!r}")
 

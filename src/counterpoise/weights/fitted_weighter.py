@@ -15,7 +15,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.samples.as_read import SamplesAsRead
 from counterpoise.samples.folds import N_FOLDS
 from counterpoise.samples.scaling import scale_columns, scaled_like
 from counterpoise.samples.two_samples import TwoSamples
@@ -242,9 +241,6 @@ class FittedWeighter(BaseEstimator):
     def _scales_columns(self) -> bool:
         return bool(getattr(self, "standardize", False))
 
-    def _check_samples(self, samples: SamplesAsRead) -> None:
-        """Refuse samples that a method cannot take, before rows are left out."""
-
     def _forced(self) -> dict[str, Any]:
         """Return the parameter that makes a fit go on without overlap, if any."""
         return {"force": True} if "force" in self.get_params(deep=False) else {}
@@ -332,6 +328,11 @@ class FittedWeighter(BaseEstimator):
         if not 1e-100 < self.mean_ratio_ < np.inf:
             # Without overlap the ratio underflows at every source row.
             self.mean_ratio_ = np.nan
+
+    def _as_weights(self, ratio: Array, mean: float, share: Array) -> Array:
+        """Return the ratio at the source rows as weights, and set what divides it."""
+        self._set_mean_ratio(ratio, mean, share)
+        return self._normalized(ratio)
 
     def _normalized(self, ratio: Array) -> Array:
         if np.isnan(self.mean_ratio_):

@@ -1,8 +1,8 @@
 """Density ratios whose logarithm is linear in simple statistics, and their mixtures."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -17,7 +17,8 @@ from counterpoise.samples.folds import N_FOLDS, folds
 from counterpoise.samples.overlap_verdict import thin_share
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.tables.quantiles import column_limits
-from counterpoise.validation import Matrix, check_choice, check_integer, check_number
+from counterpoise.validation import Matrix
+from counterpoise.validation.parameters import Choice, Integer, Number, Rule
 from counterpoise.weights.base import Fitted, WeightEstimator
 from counterpoise.weights.deadline import Deadline
 
@@ -133,6 +134,11 @@ class MixtureKLIEP(WeightEstimator):
     # Read by the base: columns come divided by their pooled scale.
     standardize = True
     _accepts_sparse = True
+    _rules: ClassVar[Mapping[str, Rule]] = {
+        "n_components": Integer(1),
+        "statistics": Choice(("auto", *STATISTICS)),
+        "ridge": Number(0.0, closed="neither"),
+    }
 
     def __init__(
         self,
@@ -158,11 +164,6 @@ class MixtureKLIEP(WeightEstimator):
         self.exponent = exponent
         self.force = force
         self.random_state = random_state
-
-    def _check_parameters(self) -> None:
-        check_integer("n_components", self.n_components, low=1)
-        check_choice("statistics", self.statistics, ("auto", *STATISTICS))
-        check_number("ridge", self.ridge, low=0.0, closed="neither")
 
     def _chosen(self) -> dict[str, Any]:
         return {"statistics": self.statistics_}

@@ -25,9 +25,6 @@ class UniformWeights(WeightEstimator):
     _accepts_sparse = True
     gives_ones = True
 
-    def _check_parameters(self) -> None:
-        pass
-
     def _fit(self, samples: TwoSamples, deadline: Deadline) -> Fitted:
         ones = np.ones(samples.source.shape[0])
         proof = Certificate("none", objective=0.0)

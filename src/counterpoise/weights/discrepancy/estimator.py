@@ -1,8 +1,8 @@
 """Weights of least discrepancy: what hypotheses of a class see of the two samples."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -21,7 +21,8 @@ from counterpoise.samples.hypotheses import (
 )
 from counterpoise.samples.moment_pair import DiscrepancySpectrum, MomentPair
 from counterpoise.samples.two_samples import TwoSamples
-from counterpoise.validation import Matrix, check_choice, check_number
+from counterpoise.validation import Matrix
+from counterpoise.validation.parameters import Choice, Number, Rule
 from counterpoise.weights.base import Fitted, WeightEstimator
 from counterpoise.weights.deadline import Deadline
 from counterpoise.weights.discrepancy.lopsided import warn_of_one_row, warn_of_scales
@@ -160,6 +161,11 @@ class DiscrepancyWeights(WeightEstimator):
     _accepts_sparse = True
     _least_rows = 1
     weights_are_a_ratio = False
+    _rules: ClassVar[Mapping[str, Rule]] = {
+        "cap": Number(1.0, options=(None,)),
+        "spread": Number(0.0),
+        "solver": Choice(tuple(DISCREPANCY_SOLVERS)),
+    }
 
     def __init__(
         self,
@@ -196,9 +202,6 @@ class DiscrepancyWeights(WeightEstimator):
 
     def _check_parameters(self) -> None:
         check_hypotheses(self.kernel, self.gamma, self.degree, self.coef0)
-        check_number("cap", self.cap, low=1.0, options=(None,))
-        check_number("spread", self.spread, low=0.0)
-        check_choice("solver", self.solver, tuple(DISCREPANCY_SOLVERS))
 
     def _check_samples(self, samples: SamplesAsRead) -> None:
         if self.kernel == "precomputed":

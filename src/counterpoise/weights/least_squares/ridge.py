@@ -1,6 +1,7 @@
 """uLSIF and RuLSIF: density ratios as sums of Gaussians, by least squares."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -9,6 +10,7 @@ from counterpoise.convex import Solution, certified
 from counterpoise.convex.problems.least_squares import RidgeQuadratic
 from counterpoise.numerics.arrays import Array
 from counterpoise.samples.two_samples import TwoSamples
+from counterpoise.validation.parameters import Number, Rule
 from counterpoise.weights.deadline import Deadline
 from counterpoise.weights.least_squares.base import LeastSquaresWeights, Rows
 from counterpoise.weights.least_squares.search import Curve, Moments, leave_one_out
@@ -262,6 +264,11 @@ class RULSIF(_Ridge):
     >>> bool((weighter.weights_ * weighter.mean_ratio_).max() < 1 / 0.1)
     True
     """
+
+    _rules: ClassVar[Mapping[str, Rule]] = {
+        **_Ridge._rules,
+        "relative": Number(0.0, 1.0, closed="left"),
+    }
 
     def __init__(
         self,

@@ -1,8 +1,8 @@
 """Weights as a function of the label, from target rows without labels."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import product
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -19,10 +19,9 @@ from counterpoise.samples.scaling import pooled_scale, rows_scaled
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import (
     as_responses,
-    check_integer,
-    check_number,
     estimator_matrix,
 )
+from counterpoise.validation.parameters import Integer, Number, Rule
 from counterpoise.weights.base import WeightEstimator
 from counterpoise.weights.deadline import Deadline
 from counterpoise.weights.kernel_widths import lonely_share
@@ -121,6 +120,11 @@ class TargetShiftWeights(WeightEstimator):
     """
 
     needs_labels = True
+    _rules: ClassVar[Mapping[str, Rule]] = {
+        "gamma": Number(0.0, closed="neither", options=("cv",)),
+        "gamma_y": Number(0.0, closed="neither", options=("cv",)),
+        "n_centers": Integer(1),
+    }
 
     def __init__(
         self,
@@ -243,12 +247,6 @@ class TargetShiftWeights(WeightEstimator):
             "target rows do not have; cv_results_ holds the likelihoods of held-out "
             "target rows"
         )
-
-    def _check_parameters(self) -> None:
-        for name in ("gamma", "gamma_y"):
-            value = getattr(self, name)
-            check_number(name, value, low=0.0, closed="neither", options=["cv"])
-        check_integer("n_centers", self.n_centers, low=1)
 
     def _ordered(self, samples: SamplesAsRead, labels: Array) -> LabelledRows:
         """Return the rows that count, scaled, in an order by inputs and labels."""
