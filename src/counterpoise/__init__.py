@@ -6,6 +6,8 @@ Public names are imported when they are first used, room by room.
 from importlib import import_module
 from typing import Any
 
+from counterpoise.weights.registry import WEIGHTERS as _WEIGHTERS
+
 __version__ = "0.1.0"
 
 # Room -> the names that it offers at the top.
@@ -56,19 +58,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "plot_weights",
         "render",
     ),
-    "weights": (
-        "KLIEP",
-        "KMM",
-        "LSIF",
-        "RULSIF",
-        "ULSIF",
-        "AutoWeights",
-        "DiscrepancyWeights",
-        "DiscriminatorWeights",
-        "MixtureKLIEP",
-        "TargetShiftWeights",
-        "UniformWeights",
-    ),
+    "weights": tuple(entry.name for entry in _WEIGHTERS),
     "samples": (
         "clip",
         "discrepancy",

@@ -16,11 +16,13 @@ from counterpoise.convex import (
     Corrective,
     FrankWolfe,
     LeastSquares,
+    LogLinearRatio,
     MixtureLikelihood,
     NegativeMeanLog,
     PartialPricing,
     Penalized,
     ProjectedGradient,
+    ProximalGradient,
     Quadratic,
     Requirements,
     Simplex,
@@ -334,3 +336,11 @@ def test_solutions_are_made_by_three_functions_of_one_module_alone():
     # `solution` is what `solve` returns.
     names = ["certified", "attested", "solution"]
     assert makers == [("convex/loop.py", name) for name in names]
+
+
+def test_a_problem_without_a_set_is_refused_by_solvers_that_need_one():
+    ratio = LogLinearRatio(np.eye(2), np.ones(2), np.full(2, 0.5), 0.1)
+    with pytest.raises(SolverMismatchError, match="has no domain"):
+        solve(ratio, ProjectedGradient())
+    with pytest.raises(SolverMismatchError, match="has no domain and no penalty"):
+        solve(ratio, ProximalGradient())

@@ -9,7 +9,7 @@ from sklearn.metrics import pairwise_distances_argmin
 from sklearn.metrics.pairwise import rbf_kernel
 
 from counterpoise.numerics.distances import nearest_row
-from counterpoise.numerics.kernel import Kernel, check_definite
+from counterpoise.numerics.kernel import Kernel, check_definite, refuse_indefinite
 
 SHAPES = [(1, 1, 1), (300, 5, 2), (3, 2500, 10), (520, 2100, 3)]
 
@@ -91,7 +91,7 @@ def test_everything_asked_of_a_kernel_agrees_with_its_matrix(name):
 
 def test_a_kernel_that_is_not_positive_semidefinite_is_refused():
     with pytest.raises(ValueError, match="negative coef0"):
-        Kernel("poly", coef0=-1.0)
+        refuse_indefinite("poly", -1.0)
     with pytest.raises(ValueError, match="smallest eigenvalue is -1"):
         check_definite(np.diag([1.0, -1.0]), 1e-9)
     check_definite(np.diag([1.0, 0.0]), 1e-9)

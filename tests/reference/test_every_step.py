@@ -7,16 +7,13 @@ from reference.random_problems import feasible_optimum, random_mixture, random_p
 from reference.step_checks import broken, lines_of
 
 from counterpoise.convex import (
-    ADMM,
-    Conic,
     Corrective,
     FrankWolfe,
     MixtureLikelihood,
     PartialPricing,
-    ProjectedGradient,
-    ProximalGradient,
     solve,
 )
+from counterpoise.convex.registry import solver_settings
 from counterpoise.testing import feasible_points
 from counterpoise.weights.kliep.original import OriginalKLIEP
 
@@ -25,24 +22,20 @@ VARIANTS = [
     for variant in ("plain", "away", "pairwise")
     for search in ("exact", "armijo")
 ]
-# A solver and the number of its steps that are looked at.
+# Settings whose steps are looked at, and how many; few where a step is a whole solve.
+FEW_STEPS = {"conic": 2}
+WITHOUT_A_SET = ("newton", "expectation maximization", "interior point")
 SOLVERS = {
-    "frank-wolfe": (FrankWolfe("plain"), 30),
-    "frank-wolfe armijo": (FrankWolfe("plain", "armijo"), 30),
-    "frank-wolfe open": (FrankWolfe("plain", "open"), 30),
-    "away": (FrankWolfe("away"), 30),
-    "away armijo": (FrankWolfe("away", "armijo"), 30),
-    "pairwise": (FrankWolfe("pairwise"), 30),
-    "pairwise armijo": (FrankWolfe("pairwise", "armijo"), 30),
+    **{
+        name: (setting.make(None), FEW_STEPS.get(name, 40))
+        for name, setting in solver_settings("general").items()
+        if name not in WITHOUT_A_SET
+    },
     "corrective": (Corrective(n_join=3), 40),
     "partial pricing": (
         PartialPricing(pool=3, refill=2, inner=Corrective(n_join=2)),
         40,
     ),
-    "projected gradient": (ProjectedGradient(), 40),
-    "proximal gradient": (ProximalGradient(), 40),
-    "admm": (ADMM(), 40),
-    "conic": (Conic(), 2),
     "original": (None, 40),
 }
 

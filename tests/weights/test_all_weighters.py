@@ -15,40 +15,50 @@ import counterpoise
 from counterpoise import (
     KLIEP,
     KMM,
-    LSIF,
-    RULSIF,
     ULSIF,
     AutoWeights,
     DiscrepancyWeights,
     DiscriminatorWeights,
-    MixtureKLIEP,
     NoOverlapError,
     NoTargetWarning,
-    UniformWeights,
 )
 from counterpoise.datasets import make_gaussian_shift, make_uncovered_cluster
-from counterpoise.weights.base import TAKE_SPARSE, WeightEstimator
+from counterpoise.weights.registry import WEIGHTERS, take_sparse, with_parameters
 
-FAMILIES = [
-    KLIEP(random_state=0),
-    KLIEP(gamma="median", solver="pairwise", tol=1e-3),
-    LSIF(random_state=0),
-    ULSIF(random_state=0),
-    RULSIF(random_state=0),
-    KMM(random_state=0),
-    MixtureKLIEP(random_state=0),
-    MixtureKLIEP(statistics="linear", random_state=0),
-    DiscriminatorWeights(random_state=0),
-    AutoWeights(random_state=0),
-    DiscrepancyWeights(),
-    DiscrepancyWeights(kernel="rbf"),
+ALL = [
+    with_parameters(entry.load(), random_state=0, **parameters)
+    for entry in WEIGHTERS
+    for parameters in entry.laws
 ]
-# Weights of least discrepancy are no density ratio, and known at the rows of fit alone.
-RATIOS = [w for w in FAMILIES if w.weights_are_a_ratio]
+# Laws of weights that follow the target; ones do not.
+FAMILIES = [w for w in ALL if not w.gives_ones]
+# Laws of a density ratio of inputs at any row: weights of least discrepancy are none,
+# and known at the rows of fit alone; weights by label are functions of labels.
+RATIOS = [w for w in FAMILIES if w.weights_are_a_ratio and not w.needs_labels]
 
 
 def named(weighter):
     return str(weighter).replace(" ", "").replace("random_state=0", "")
+
+
+def fitted_to(weighter, X, X_target=None, labels=None, **given):
+    """Return a clone fitted to the samples; labels are the first column if needed."""
+    again = clone(weighter)
+    if not again.needs_labels:
+        return again.fit(X, X_target=X_target, **given)
+    y = np.asarray(X)[:, 0] if labels is None else labels
+    return again.fit(X, y, X_target=X_target, **given)
+
+
+def forced(weighter):
+    """Return a clone that goes on without overlap."""
+    again = clone(weighter)
+    return again.set_params(force=True) if "force" in again.get_params() else again
+
+
+def at(weighter, X):
+    """Return what `weigh` takes: rows, or their labels."""
+    return np.asarray(X)[:, 0] if weighter.needs_labels else X
 
 
 def one_dimension(seed, n=1000, move=1.0):
@@ -63,7 +73,7 @@ def test_the_weights_point_the_right_way(weighter):
         with warnings.catch_warnings():
             # A shift of one standard deviation leaves 6 % of the target thinly covered.
             warnings.simplefilter("ignore", counterpoise.PartialOverlapWarning)
-            weights = clone(weighter).fit(X, X_target=X_target).weights_
+            weights = fitted_to(weighter, X, X_target).weights_
         before = X_target.mean() - X.mean()
         after = X_target.mean() - np.average(X[:, 0], weights=weights)
         # RULSIF aims at the relative ratio, which closes 83 % in expectation.
@@ -75,8 +85,9 @@ def test_the_weights_point_the_right_way(weighter):
 def test_nothing_shifted_leaves_most_rows_their_worth(weighter):
     X, X_target = one_dimension(7, n=2000, move=0.0)
     fitted = clone(weighter).fit(X, X_target=X_target)
-    assert fitted.effective_sample_size_ >= 0.8 * 2000
-    assert fitted.weights_.max() <= 5.0
+    kept = 0.5 if weighter.has_high_variance else 0.8
+    assert fitted.effective_sample_size_ >= kept * 2000
+    assert fitted.weights_.max() <= (20.0 if weighter.has_high_variance else 5.0)
     if (
         isinstance(weighter, AutoWeights | KLIEP)
         and weighter.get_params().get("gamma", "cv") == "cv"
@@ -95,25 +106,26 @@ def test_swapped_samples_give_the_reciprocal_direction(weighter):
     assert np.corrcoef(X_target[:, 0], back.weights_)[0, 1] < -0.3
 
 
-@pytest.mark.parametrize("weighter", FAMILIES, ids=named)
+@pytest.mark.parametrize("weighter", ALL, ids=named)
 def test_permuted_rows_get_permuted_weights(weighter):
     shift = make_gaussian_shift(3, n=250, m=200, random_state=0)
     rng = np.random.default_rng(1)
     order, aims = rng.permutation(250), rng.permutation(200)
-    weights = clone(weighter).fit(shift.X, X_target=shift.X_target).weights_
-    mixed = clone(weighter).fit(shift.X[order], X_target=shift.X_target[aims]).weights_
+    weights = fitted_to(weighter, shift.X, shift.X_target).weights_
+    mixed = fitted_to(weighter, shift.X[order], shift.X_target[aims]).weights_
     np.testing.assert_allclose(mixed, weights[order], atol=1e-9)
 
 
-@pytest.mark.parametrize("weighter", FAMILIES, ids=named)
+@pytest.mark.parametrize("weighter", ALL, ids=named)
 def test_the_unit_of_a_column_changes_nothing(weighter):
     shift = make_gaussian_shift(3, n=250, m=200, random_state=0)
     units = np.array([1e8, 1.0, 1e-8])
     fine = clone(weighter)
     if "tol" in fine.get_params() and fine.get_params().get("solver") != "pairwise":
         fine.set_params(tol=1e-6 if isinstance(fine, DiscrepancyWeights) else 1e-9)
-    weights = fine.fit(shift.X, X_target=shift.X_target).weights_
-    other = clone(fine).fit(shift.X * units, X_target=shift.X_target * units).weights_
+    y = shift.X[:, 0]
+    weights = fitted_to(fine, shift.X, shift.X_target, y).weights_
+    other = fitted_to(fine, shift.X * units, shift.X_target * units, y).weights_
     bar = 1e-9 if not isinstance(weighter, DiscriminatorWeights | AutoWeights) else 1e-6
     # Pairwise steps end at a gap of 1e-3, where rounding decides which.
     bar = 2e-2 if weighter.get_params().get("solver") == "pairwise" else bar
@@ -121,52 +133,54 @@ def test_the_unit_of_a_column_changes_nothing(weighter):
     np.testing.assert_allclose(other, weights, rtol=bar, atol=bar)
 
 
-@pytest.mark.parametrize("weighter", FAMILIES, ids=named)
+@pytest.mark.parametrize("weighter", ALL, ids=named)
 def test_frames_and_arrays_give_the_same_bytes(weighter):
     shift = make_gaussian_shift(2, n=120, m=100, random_state=0)
     names = ["a", "b"]
-    plain = clone(weighter).fit(shift.X, X_target=shift.X_target)
+    plain = fitted_to(weighter, shift.X, shift.X_target)
     for frame in (
         lambda X: pd.DataFrame(X, columns=names),
         lambda X: pl.DataFrame(X, schema=names),
     ):
-        fitted = clone(weighter).fit(frame(shift.X), X_target=frame(shift.X_target))
+        fitted = fitted_to(weighter, frame(shift.X), frame(shift.X_target))
         assert fitted.weights_.tobytes() == plain.weights_.tobytes()
         assert list(fitted.feature_names_in_) == names
-        assert fitted.weigh(frame(shift.X)).shape == (120,)
+        assert fitted.weigh(at(weighter, frame(shift.X))).shape == (120,)
 
 
-@pytest.mark.parametrize("weighter", FAMILIES, ids=named)
+@pytest.mark.parametrize("weighter", ALL, ids=named)
 def test_the_same_seed_gives_the_same_bytes_and_fit_writes_no_parameter(weighter):
     shift = make_gaussian_shift(2, n=120, m=100, random_state=0)
     twice = clone(weighter)
     before = dict(twice.get_params())
-    first = twice.fit(shift.X, X_target=shift.X_target).weights_.tobytes()
-    assert twice.fit(shift.X, X_target=shift.X_target).weights_.tobytes() == first
+    labels = {"y": shift.X[:, 0]} if weighter.needs_labels else {}
+    twice.fit(shift.X, X_target=shift.X_target, **labels)
+    first = twice.weights_.tobytes()
+    twice.fit(shift.X, X_target=shift.X_target, **labels)
+    assert twice.weights_.tobytes() == first
     assert {k: v for k, v in twice.get_params().items() if v is not before[k]} == {}
 
 
-@pytest.mark.parametrize("weighter", FAMILIES, ids=named)
+@pytest.mark.parametrize("weighter", ALL, ids=named)
 def test_without_a_target_all_weights_are_one(weighter):
     X = np.random.default_rng(0).standard_normal((30, 2))
-    fitted = clone(weighter)
     with pytest.warns(NoTargetWarning):
-        fitted.fit(X)
+        fitted = fitted_to(weighter, X)
     assert (fitted.weights_ == 1.0).all()
-    assert (fitted.weigh(X) == 1.0).all()
+    assert (fitted.weigh(at(weighter, X)) == 1.0).all()
     assert fitted.score(X) == 0.0
 
 
-@pytest.mark.parametrize("weighter", FAMILIES, ids=named)
+@pytest.mark.parametrize("weighter", ALL, ids=named)
 def test_a_tuple_of_targets_is_stacked(weighter):
     shift = make_gaussian_shift(2, n=120, m=100, random_state=0)
-    whole = clone(weighter).fit(shift.X, X_target=shift.X_target).weights_
+    whole = fitted_to(weighter, shift.X, shift.X_target).weights_
     pieces = (shift.X_target[:40], shift.X_target[40:])
-    parts = clone(weighter).fit(shift.X, X_target=pieces).weights_
+    parts = fitted_to(weighter, shift.X, pieces).weights_
     np.testing.assert_array_equal(whole, parts)
 
 
-@pytest.mark.parametrize("weighter", FAMILIES, ids=named)
+@pytest.mark.parametrize("weighter", ALL, ids=named)
 def test_no_nan_comes_out_of_odd_but_possible_samples(weighter):
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.integers(0, 2, 60), np.ones(60), rng.standard_normal(60)])
@@ -175,12 +189,13 @@ def test_no_nan_comes_out_of_odd_but_possible_samples(weighter):
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fitted = clone(weighter).set_params(force=True)
-        fitted.fit(np.vstack([X, X[:5]]), X_target=np.vstack([X_target, X_target]))
+        fitted = fitted_to(
+            forced(weighter), np.vstack([X, X[:5]]), np.vstack([X_target, X_target])
+        )
     assert np.isfinite(fitted.weights_).all()
     assert (fitted.weights_ >= 0).all()
     if fitted.weights_are_a_ratio:
-        assert np.isfinite(fitted.weigh(100 * X)).all()
+        assert np.isfinite(fitted.weigh(at(weighter, 100 * X))).all()
 
 
 @pytest.mark.parametrize("far", [np.array([6.0, 0.0]), 30.0, 1000.0])
@@ -239,28 +254,28 @@ def test_auto_takes_the_right_family_for_gaussian_pairs():
     assert len(results["candidate"]) == 15
 
 
-@pytest.mark.parametrize("weighter", FAMILIES, ids=named)
+@pytest.mark.parametrize("weighter", ALL, ids=named)
 def test_sparse_rows_are_taken_or_those_are_named_that_take_them(weighter):
     X = sparse.random_array((60, 8), density=0.3, rng=np.random.default_rng(0)).tocsr()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        if type(weighter).__name__ in TAKE_SPARSE:
-            fitted = clone(weighter).set_params(force=True)
+        if type(weighter).__name__ in take_sparse():
+            fitted = forced(weighter)
             if "statistics" in fitted.get_params():
                 fitted.set_params(statistics="linear")
             assert np.isfinite(fitted.fit(X, X_target=X[:40]).weights_).all()
         else:
-            with pytest.raises(TypeError, match=f"dense .* required. {TAKE_SPARSE}"):
-                clone(weighter).fit(X, X_target=X)
+            with pytest.raises(TypeError, match=f"dense .* required. {take_sparse()}"):
+                clone(weighter).fit(X, np.ones(60), X_target=X)
 
 
-@pytest.mark.parametrize("weighter", FAMILIES, ids=named)
+@pytest.mark.parametrize("weighter", ALL, ids=named)
 def test_mixed_tables_are_refused_with_the_name_of_the_encoder(weighter):
     good, text = pd.DataFrame({"a": [1.0, 2.0, 3.0]}), pd.DataFrame({"a": list("xyz")})
     missing = pd.DataFrame({"a": [1.0, None, 3.0]})
     for X, X_target in ((text, text), (good, text), (missing, good)):
         with pytest.raises(ValueError, match=r"counterpoise\.samples\.TableEncoder"):
-            clone(weighter).fit(X, X_target=X_target)
+            clone(weighter).fit(X, np.ones(3), X_target=X_target)
 
 
 def test_grid_search_compares_widths_by_the_two_sided_score():
@@ -283,20 +298,19 @@ def test_the_rows_and_columns_behind_the_weights_can_be_asked_for():
     assert kliep.weights_[most].min() > kliep.weights_[least].max()
 
 
-@pytest.mark.parametrize("weighter", FAMILIES, ids=named)
+@pytest.mark.parametrize("weighter", ALL, ids=named)
 def test_the_scale_of_weights_that_are_no_counts_does_not_matter(weighter):
     shift = make_gaussian_shift(2, n=150, m=120, random_state=0)
     rng = np.random.default_rng(0)
     own, aims = rng.random(150) + 0.2, rng.random(120) + 0.2
     results = [
-        clone(weighter)
-        .fit(
+        fitted_to(
+            weighter,
             shift.X,
-            X_target=shift.X_target,
+            shift.X_target,
             sample_weight=scale * own,
             target_weight=scale * aims,
-        )
-        .weights_
+        ).weights_
         for scale in (1.0, 1 / own.sum())
     ]
     # These end at a gap of 1e-3, where rounding decides which.
@@ -317,23 +331,8 @@ def test_the_exponent_flattens_the_weights():
     assert none.weights_ == pytest.approx(1.0, abs=1e-12)
 
 
-def test_every_weighter_of_the_room_is_tested_here():
-    tested = {type(weighter) for weighter in FAMILIES} | {UniformWeights}
-    room = {
-        part
-        for name in counterpoise.weights.__all__
-        if issubclass(part := getattr(counterpoise, name), WeightEstimator)
-    }
-    assert room == tested
-
-
-CHECKED = [KLIEP(), LSIF(), ULSIF(), RULSIF(), KMM(), MixtureKLIEP()]
-CHECKED += [DiscriminatorWeights(), AutoWeights(), UniformWeights()]
-CHECKED += [DiscrepancyWeights()]
-
-
-@pytest.mark.parametrize("weighter", CHECKED, ids=named)
-def test_scikit_learn_s_common_checks_pass(weighter):
+@pytest.mark.parametrize("entry", WEIGHTERS, ids=lambda entry: entry.name)
+def test_scikit_learn_s_common_checks_pass(entry):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        check_estimator(weighter)
+        check_estimator(entry.load()())

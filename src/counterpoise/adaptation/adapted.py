@@ -61,7 +61,7 @@ from counterpoise.validation import (
 )
 from counterpoise.validation.rows import readable
 from counterpoise.validation.warning import warn_user
-from counterpoise.weights import AutoWeights
+from counterpoise.weights.auto import AutoWeights
 
 # Draws of a permutation test of the diagnosis, and target rows that are kept, to
 # compare next week's with.

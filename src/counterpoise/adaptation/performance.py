@@ -61,7 +61,7 @@ from counterpoise.validation import (
     target_pieces,
     two_samples,
 )
-from counterpoise.weights import AutoWeights
+from counterpoise.weights.auto import AutoWeights
 
 # Rows of either sample that are weighed and that teach the model of the loss.
 ROWS_WEIGHED = 5_000

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 from counterpoise.cli.config import read_config
 from counterpoise.cli.exits import WRONG_USE, WrongUse
 from counterpoise.cli.fail_if import example
+from counterpoise.weights.registry import COMMANDS
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
@@ -48,19 +49,6 @@ ESTIMATORS = (
     "svm",
     "bayes",
 )
-WEIGHTERS = (
-    "auto",
-    "uniform",
-    "kliep",
-    "lsif",
-    "ulsif",
-    "rulsif",
-    "kmm",
-    "log-linear",
-    "log-quadratic",
-    "discriminator",
-    "discrepancy",
-)
 
 OPTIONS: dict[str, Option] = {
     "source": Option("table of labelled rows (CSV or Parquet)", "path", shown="FILE"),
@@ -83,7 +71,7 @@ OPTIONS: dict[str, Option] = {
     "weighter": Option(
         "how rows are weighed: %(choices)s (default: auto)",
         default="auto",
-        choices=WEIGHTERS,
+        choices=tuple(COMMANDS),
     ),
     "metric": Option(
         "a scikit-learn scorer's name, such as accuracy or neg_log_loss; default: "

@@ -49,40 +49,35 @@ from counterpoise.convex.problems import (
     RidgeQuadratic,
 )
 from counterpoise.convex.quadratic_path.problem import BoxQuadratic
+from counterpoise.convex.registry import solver_names
 from counterpoise.convex.requirements import Requirements, SolverMismatchError
+from counterpoise.convex.solvers import ADMM as ADMM
+from counterpoise.convex.solvers import Conic as Conic
+from counterpoise.convex.solvers import Corrective as Corrective
 from counterpoise.convex.solvers import (
-    ADMM,
-    Conic,
-    Corrective,
-    ExpectationMaximization,
-    FrankWolfe,
-    InteriorPoint,
-    Newton,
-    PartialPricing,
-    ProjectedGradient,
-    ProximalGradient,
-    default_solver,
+    ExpectationMaximization as ExpectationMaximization,
 )
+from counterpoise.convex.solvers import FrankWolfe as FrankWolfe
+from counterpoise.convex.solvers import InteriorPoint as InteriorPoint
+from counterpoise.convex.solvers import Newton as Newton
+from counterpoise.convex.solvers import PartialPricing as PartialPricing
+from counterpoise.convex.solvers import ProjectedGradient as ProjectedGradient
+from counterpoise.convex.solvers import ProximalGradient as ProximalGradient
+from counterpoise.convex.solvers import default_solver
 from counterpoise.convex.spectral import Discrepancy, DualMatrix, KernelDiscrepancy
 
 __all__ = [
-    "ADMM",
     "L1",
     "Box",
     "BoxQuadratic",
     "Breakpoint",
     "CappedSimplex",
     "Certificate",
-    "Conic",
     "ConicForm",
     "Constrained",
-    "Corrective",
     "Discrepancy",
     "Domain",
     "DualMatrix",
-    "ExpectationMaximization",
-    "FrankWolfe",
-    "InteriorPoint",
     "KernelDiscrepancy",
     "LeastSquares",
     "LogLinearMixture",
@@ -90,10 +85,8 @@ __all__ = [
     "MeanMatching",
     "MixtureLikelihood",
     "NegativeMeanLog",
-    "Newton",
     "NonnegativeQuadratic",
     "Objective",
-    "PartialPricing",
     "Path",
     "PathError",
     "Penalized",
@@ -101,8 +94,6 @@ __all__ = [
     "Problem",
     "Programme",
     "Progress",
-    "ProjectedGradient",
-    "ProximalGradient",
     "Quadratic",
     "Requirements",
     "RidgeQuadratic",
@@ -119,3 +110,5 @@ __all__ = [
     "follow",
     "solve",
 ]
+# The solvers are public as they are registered.
+__all__ += solver_names("general")

@@ -52,6 +52,9 @@ class Requirements:
                     for name in wanted
                     if getattr(owner, name, False) is False
                 ]
+        bounded = [part for part in PARTS[1:] if getattr(self, part) is not None]
+        if bounded and all(getattr(problem, part, None) is None for part in bounded):
+            out.append(f"a {type(problem).__name__} has no {' and no '.join(bounded)}")
         out += [
             f"a {type(problem).__name__} has no `{name}`"
             for name in self.problem

@@ -52,12 +52,14 @@ def nearest_distance(X: Array, C: Array, own: bool = False) -> Array:
     >>> nearest_distance(np.array([[0.0], [5.0]]), np.array([[1.0], [3.0]]))
     array([1., 2.])
     """
-    X, C = moved_to_mean(X, C)
-    norms = squared_norms(C)
+    middle = C.mean(axis=0)
+    X, C = X - middle, C - middle
+    norms = np.einsum("ij,ij->i", C, C)
     out = np.empty(X.shape[0])
     for first in range(0, X.shape[0], BLOCK_ROWS):
         rows = X[first : first + BLOCK_ROWS]
-        squares = norms - 2.0 * (rows @ C.T) + squared_norms(rows)[:, None]
+        own_norms = np.einsum("ij,ij->i", rows, rows)
+        squares = norms - 2.0 * (rows @ C.T) + own_norms[:, None]
         place = 1 if own else 0
         out[first : first + BLOCK_ROWS] = np.partition(squares, place, axis=1)[:, place]
     return np.sqrt(np.maximum(out, 0.0))
@@ -72,8 +74,9 @@ def nearest_row(X: Array, C: Array) -> Indices:
     >>> nearest_row(np.array([[0.0], [5.0]]), np.array([[1.0], [3.0]]))
     array([0, 1])
     """
-    X, C = moved_to_mean(X, C)
-    half = 0.5 * squared_norms(C)
+    middle = C.mean(axis=0)
+    X, C = X - middle, C - middle
+    half = 0.5 * np.einsum("ij,ij->i", C, C)
     out = np.empty(X.shape[0], dtype=np.intp)
     for first in range(0, X.shape[0], SEARCHED_ROWS):
         rows = X[first : first + SEARCHED_ROWS]

@@ -55,13 +55,6 @@ class Kernel:
     coef0: float = 0.0
     constant: float = 0.0
 
-    def __post_init__(self) -> None:
-        if self.kind == "poly" and self.coef0 < 0.0:
-            raise ValueError(
-                "kernel 'poly' with a negative coef0 is not positive semidefinite, "
-                f"got coef0 = {self.coef0:g}"
-            )
-
     def matrix(self, X: Any, Z: Any) -> Array:
         """Return the kernel of every row of X with every row of Z, not precomputed.
 
@@ -233,6 +226,23 @@ class KernelEntries:
     def _single(self) -> tuple[Any, Any]:
         points, squares = self._double
         return points.astype(np.float32), squares.astype(np.float32)
+
+
+def refuse_indefinite(kind: object, coef0: float) -> None:
+    """Refuse numbers with which a kernel is not positive semidefinite.
+
+    Examples
+    --------
+    >>> refuse_indefinite("poly", -1.0)
+    Traceback (most recent call last):
+    ValueError: kernel 'poly' with a negative coef0 is not positive semidefinite, got \
+coef0 = -1
+    """
+    if kind == "poly" and coef0 < 0.0:
+        raise ValueError(
+            "kernel 'poly' with a negative coef0 is not positive semidefinite, "
+            f"got coef0 = {coef0:g}"
+        )
 
 
 def check_definite(gram: Array, slack: float) -> None:

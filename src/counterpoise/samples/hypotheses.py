@@ -6,7 +6,12 @@ import numpy as np
 from scipy import sparse
 
 from counterpoise.numerics.arrays import Array
-from counterpoise.numerics.kernel import KERNELS, Kernel, check_definite
+from counterpoise.numerics.kernel import (
+    KERNELS,
+    Kernel,
+    check_definite,
+    refuse_indefinite,
+)
 from counterpoise.numerics.kernel_matrices import (
     KernelMatrix,
     StoredMatrix,
@@ -73,7 +78,7 @@ def check_hypotheses(kernel: Any, gamma: Any, degree: Any, coef0: Any) -> None:
     check_number("gamma", gamma, low=0.0, closed="neither", options=("median",))
     check_integer("degree", degree, low=1)
     check_number("coef0", coef0)
-    Kernel(kernel, degree=degree, coef0=coef0)
+    refuse_indefinite(kernel, coef0)
 
 
 def pooled_gamma(samples: TwoSamples) -> float:

@@ -76,6 +76,12 @@ def rows_scaled(samples: TwoSamples, scale: Array) -> TwoSamples:
     )
 
 
+def scaled_like(part: TwoSamples, samples: TwoSamples) -> tuple[Array, TwoSamples]:
+    """Return the pooled scale of a part, and all rows with columns divided by it."""
+    scale = pooled_scale(part)
+    return scale, rows_scaled(samples, scale)
+
+
 def scale_columns(X: Matrix, scale: Array) -> Matrix:
     """Return the columns divided by their scale; constant ones become zero."""
     factor = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)

@@ -3,7 +3,8 @@
 import difflib
 import math
 import numbers
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, overload
 
 Closed: TypeAlias = Literal["both", "left", "right", "neither"]
@@ -160,6 +161,64 @@ def check_choice(name: str, value: Any, options: Sequence[str]) -> str:
     raise error(
         f"{name} must be one of {words}, got {_came(value)}{_guess(value, options)}"
     )
+
+
+@dataclass(frozen=True)
+class Number:
+    """What a parameter may be: a number within bounds, as `check_number` takes them."""
+
+    low: float | None = None
+    high: float | None = None
+    closed: Closed = "both"
+    options: Sequence[str | None] = ()
+
+
+@dataclass(frozen=True)
+class Integer:
+    """What a parameter may be: a whole number within bounds."""
+
+    low: int | None = None
+    high: int | None = None
+    options: Sequence[str | None] = ()
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a parameter may be: one of some words."""
+
+    options: Sequence[str]
+
+
+Rule: TypeAlias = Number | Integer | Choice
+
+
+def check_parameters(estimator: Any, rules: Mapping[str, Rule]) -> None:
+    """Refuse parameters of an estimator that break a rule, the first that does.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> check_parameters(SimpleNamespace(tol=0.0), {"tol": Number(0.0, closed="right")})
+    Traceback (most recent call last):
+    ValueError: tol must be a number above 0, got 0.0
+    """
+    for name, rule in rules.items():
+        value = getattr(estimator, name)
+        if isinstance(rule, Choice):
+            check_choice(name, value, rule.options)
+        elif isinstance(rule, Integer):
+            check_integer(
+                name, value, low=rule.low, high=rule.high, options=rule.options
+            )
+        else:
+            check_number(
+                name,
+                value,
+                low=rule.low,
+                high=rule.high,
+                closed=rule.closed,
+                options=rule.options,
+            )
 
 
 def _is_option(value: Any, options: Sequence[str | None]) -> bool:

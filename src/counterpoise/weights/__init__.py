@@ -1,25 +1,23 @@
-"""Two samples in, a weight a source row out."""
+"""Two samples in, a weight a source row out.
 
-from counterpoise.weights.auto import AutoWeights
-from counterpoise.weights.discrepancy import DiscrepancyWeights
-from counterpoise.weights.discriminator import DiscriminatorWeights
-from counterpoise.weights.kliep import KLIEP
-from counterpoise.weights.least_squares import LSIF, RULSIF, ULSIF
-from counterpoise.weights.mean_matching import KMM
-from counterpoise.weights.mixture import MixtureKLIEP
-from counterpoise.weights.target_shift import TargetShiftWeights
-from counterpoise.weights.uniform import UniformWeights
+The weighters of the registry are imported when they are first used.
+"""
 
-__all__ = [
-    "KLIEP",
-    "KMM",
-    "LSIF",
-    "RULSIF",
-    "ULSIF",
-    "AutoWeights",
-    "DiscrepancyWeights",
-    "DiscriminatorWeights",
-    "MixtureKLIEP",
-    "TargetShiftWeights",
-    "UniformWeights",
-]
+from typing import Any
+
+from counterpoise.weights.registry import WEIGHTERS as _WEIGHTERS
+
+_REGISTERED = {entry.name: entry for entry in _WEIGHTERS}
+
+__all__ = list(_REGISTERED)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _REGISTERED:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = _REGISTERED[name].load()
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

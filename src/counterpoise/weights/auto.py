@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -122,9 +123,6 @@ class AutoWeights(WeightEstimator):
         self.force = force
         self.random_state = random_state
 
-    def _check_parameters(self) -> None:
-        pass
-
     def _fit(self, samples: TwoSamples, deadline: Deadline) -> Fitted:
         seed = self._seed()
         rows, aims = thinned(samples, seed)
@@ -145,7 +143,7 @@ class AutoWeights(WeightEstimator):
         self.largest_weight_ = max(float(at_target.max()), 1.0)
         assert self.weighter_.solution_ is not None
         return Fitted(
-            self.weighter_.solution_,
+            replace(self.weighter_.solution_, tol=self.tol),
             self._bounded(weights),
             uncovered,
             "thin",
@@ -199,7 +197,9 @@ class AutoWeights(WeightEstimator):
         self, chosen: Candidate, samples: TwoSamples, trials: Trials
     ) -> Array:
         """Set `weighter_`, and return its weights at the source rows."""
-        again = clone(chosen.weighter).set_params(max_time=trials.deadline.left())
+        again = clone(chosen.weighter)
+        if "max_time" in again.get_params(deep=False):
+            again.set_params(max_time=trials.deadline.left())
         if not isinstance(again, DiscriminatorWeights):
             with warnings.catch_warnings(action="ignore"):
                 self.weighter_ = again._fit_counted(samples)

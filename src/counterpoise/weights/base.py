@@ -1,9 +1,9 @@
 """What every weighter does: the door, the fit, the proof, the mean of one."""
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -26,24 +26,34 @@ from counterpoise.validation import (
     NoTargetWarning,
     PartialOverlapWarning,
     as_weights,
-    check_integer,
-    check_number,
     estimator_matrix,
     warn_user,
+)
+from counterpoise.validation.parameters import (
+    Integer,
+    Number,
+    Rule,
+    check_parameters,
 )
 from counterpoise.validation.tables import check_enough_rows
 from counterpoise.weights.deadline import Deadline
 from counterpoise.weights.fitted_weighter import FittedWeighter
 from counterpoise.weights.kernel_widths import lonely_share
+from counterpoise.weights.registry import take_sparse
 
 # Shares of the target that the source does not reach are said from these on.
 SHARE_SAID = {"uncovered": RELATIVE_FROM, "thin": THIN_ABOVE}
 # In small samples this share of the target may be far from all source rows by chance.
 LONELY_BY_CHANCE = 0.1
-TAKE_SPARSE = (
-    "AutoWeights, KLIEP, MixtureKLIEP, DiscriminatorWeights, DiscrepancyWeights and "
-    "UniformWeights"
-)
+
+
+# What the parameters that most methods have may be.
+COMMON_RULES: Mapping[str, Rule] = {
+    "tol": Number(0.0, closed="neither"),
+    "max_iter": Integer(1),
+    "max_time": Number(0.0, options=(None,)),
+    "exponent": Number(0.0, 1.0),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,27 +89,45 @@ class WeightEstimator(FittedWeighter):
     here and in `FittedWeighter`. `weights_` estimate the density ratio target/source at
     the source rows and have mean one, weighted by `sample_weight` if given.
 
-    Subclasses have the parameters `tol`, `max_iter`, `max_time`, `callback`,
-    `exponent`, `force` and `random_state`; kernel methods also `standardize`.
+    Subclasses have those of the parameters `tol`, `max_iter`, `max_time`, `callback`,
+    `exponent`, `force` and `random_state` that they use; kernel methods also
+    `standardize`. The tags below say what kind of weights a method makes.
     """
 
     _least_rows = 2
-    # Whether `weights_` estimate the density ratio, at any row.
+    # What the method's own parameters may be.
+    _rules: ClassVar[Mapping[str, Rule]] = {}
+    # Whether `weights_` estimate the density ratio of inputs, at any row.
     weights_are_a_ratio = True
+    # Whether `fit` and `weigh` go by labels.
+    needs_labels = False
+    # Whether all weights are one, whatever the samples.
+    gives_ones = False
+    # Whether the ratio varies much from sample to sample: where nothing has shifted,
+    # fewer rows keep their worth.
+    has_high_variance = False
+    # What holds where a method has no such parameter.
+    tol: float = 1e-6
+    max_iter: int = 10_000
+    max_time: float | None = None
+    callback: Callable[..., Any] | None = None
+    force: bool = False
 
     @abstractmethod
     def _fit(self, samples: TwoSamples, deadline: Deadline) -> Fitted:
         """Fit to two samples on scaled columns, and return what was found."""
 
-    @abstractmethod
     def _check_parameters(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Refuse parameters that make no sense and break none of the `_rules`."""
 
     def _fit_ratio(
         self, samples: TwoSamples, deadline: Deadline
     ) -> tuple[Array, float]:
         found = self._fit(samples, deadline)
         return found.ratio, found.mean
+
+    def _check_samples(self, samples: SamplesAsRead) -> None:
+        """Refuse samples that a method cannot take, before rows are left out."""
 
     def _weigh_absent(self, X: Matrix) -> Array:
         """Return the ratio at source rows that do not count, as `_weigh`."""
@@ -138,7 +166,7 @@ class WeightEstimator(FittedWeighter):
         self._check_parameters()
         self._check_dense(X, X_target)
         if X_target is None:
-            return self._fit_without_target(X, sample_weight)
+            return self._fit_without_target(X, y, sample_weight)
         samples = SamplesAsRead.read_numbers(
             X,
             X_target,
@@ -147,7 +175,14 @@ class WeightEstimator(FittedWeighter):
             min_rows=self._least_rows,
             accept_sparse=self._accepts_sparse,
         )
+        return self._fit_labelled(samples, y)
+
+    def _fit_labelled(self, samples: SamplesAsRead, y: Any) -> Self:
+        """Fit to samples as read, by the labels where a method needs them."""
         return self._fit_read(samples)
+
+    def _check_labels(self, y: Any, n: int) -> Any:
+        """Return the labels where a method needs them, else None."""
 
     def _fit_samples(self, samples: SamplesAsRead) -> Self:
         """Fit to samples that have passed another door: no reading, no ordering."""
@@ -198,7 +233,7 @@ class WeightEstimator(FittedWeighter):
         self._set(found, samples)
         return self
 
-    def _fit_without_target(self, X: Any, sample_weight: Any) -> Self:
+    def _fit_without_target(self, X: Any, y: Any, sample_weight: Any) -> Self:
         X = estimator_matrix(
             self,
             X,
@@ -206,6 +241,7 @@ class WeightEstimator(FittedWeighter):
             min_rows=self._least_rows,
             accept_sparse=self._accepts_sparse,
         )
+        self._check_labels(y, X.shape[0])
         as_weights(sample_weight, X.shape[0])
         self.has_target_ = False
         self._samples_ = None
@@ -222,7 +258,7 @@ class WeightEstimator(FittedWeighter):
 
     def _remember_columns(self, samples: SamplesAsRead) -> None:
         """Set what scikit-learn calls the columns seen in `fit`."""
-        self.n_features_in_ = samples.source.shape[1]
+        self.n_features_in_ = samples.counted.source.shape[1]
         names = samples.matrix_names
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
@@ -245,24 +281,16 @@ class WeightEstimator(FittedWeighter):
             x,
             tol=self.tol if tol is None else tol,
             max_iter=self.max_iter,
-            max_time=deadline.left(),
+            max_time=None if deadline.seconds is None else deadline.left(),
             callback=self.callback,
         )
 
     def _set(self, found: Fitted, samples: SamplesAsRead) -> None:
-        self._judge_overlap(found)
-        self.solution_ = found.solution
-        self.uncovered_ = found.uncovered
-        if not found.solution.converged:
-            warn_user(
-                f"{type(self).__name__}: {found.solution}; raise max_iter or max_time, "
-                "or accept a larger tol",
-                ConvergenceWarning,
-            )
+        self._judge_overlap(found.uncovered, found.measure)
+        self._set_solution(found.solution)
         share = samples.counted.source_share
-        self._set_mean_ratio(found.ratio, found.mean, share)
-        weights = np.empty(samples.source.shape[0])
-        weights[samples.places[0]] = self._normalized(found.ratio)
+        weights = np.empty(samples.source_weight.size)
+        weights[samples.places[0]] = self._as_weights(found.ratio, found.mean, share)
         count = samples.counts[0]
         absent = count == 0
         if absent.any():
@@ -271,12 +299,23 @@ class WeightEstimator(FittedWeighter):
         self.weights_ = weights
         self.effective_sample_size_ = effective_sample_size(weights * count)
 
-    def _judge_overlap(self, found: Fitted) -> None:
-        share = found.uncovered
-        if share is None or share <= SHARE_SAID[found.measure]:
+    def _set_solution(self, solution: Solution) -> None:
+        """Set the solution, and say so if it is not proved."""
+        self.solution_ = solution
+        if not solution.converged:
+            warn_user(
+                f"{type(self).__name__}: {solution}; raise max_iter or max_time, or "
+                "accept a larger tol",
+                ConvergenceWarning,
+            )
+
+    def _judge_overlap(self, share: float | None, measure: str = "uncovered") -> None:
+        """Set which share of the target is uncovered; refuse or warn if it is large."""
+        self.uncovered_ = share
+        if share is None or share <= SHARE_SAID[measure]:
             return
         if share > NO_OVERLAP_ABOVE and not self.force:
-            raise NoOverlapError(share, found.measure)  # type: ignore[arg-type]
+            raise NoOverlapError(share, measure)  # type: ignore[arg-type]
         warn_user(
             f"{share:.1%} of the target rows have hardly any source rows near them: "
             "the weights speak for the others",
@@ -284,10 +323,7 @@ class WeightEstimator(FittedWeighter):
         )
 
     def _check_common(self) -> None:
-        check_number("tol", self.tol, low=0.0, closed="neither")
-        check_integer("max_iter", self.max_iter, low=1)
-        check_number("max_time", self.max_time, low=0.0, options=(None,))
-        check_number("exponent", self.exponent, low=0.0, high=1.0)
+        check_parameters(self, {**COMMON_RULES, **self._rules})
         if self.callback is not None and not callable(self.callback):
             raise TypeError(f"callback must be callable or None, got {self.callback!r}")
 
@@ -297,7 +333,7 @@ class WeightEstimator(FittedWeighter):
             # The middle is what scikit-learn's estimator checks look for.
             raise TypeError(
                 f"{type(self).__name__} takes no sparse rows: dense data is required. "
-                f"{TAKE_SPARSE} take sparse rows"
+                f"{take_sparse()} take sparse rows"
             )
 
     def __sklearn_tags__(self) -> Any:

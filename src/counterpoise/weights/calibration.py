@@ -6,7 +6,7 @@ from scipy.special import xlogy
 from counterpoise.convex import Newton, solve
 from counterpoise.convex.objectives import LogisticLoss
 from counterpoise.convex.problems import Smooth
-from counterpoise.numerics.arrays import Array
+from counterpoise.numerics.arrays import Array, Indices
 
 # Separable scores have no best slope; so small a ridge changes no other.
 SEPARABLE_RIDGE = 1e-9
@@ -39,6 +39,18 @@ def calibration_line(scores: Array, labels: Array, weights: Array) -> Array:
     theta = found + problem.objective.direction(found, gradient)
     slope = theta[0] / spread
     return flat if slope <= 0.0 else np.array([slope, theta[1] - slope * center])
+
+
+def calibrated_by_others(
+    scores: Array, labels: Array, weights: Array, fold: Indices, n_folds: int
+) -> tuple[Array, Array]:
+    """Return the line of all rows, and every score by the line of the other folds."""
+    out = np.empty_like(scores)
+    for k in range(n_folds):
+        rest, left = fold != k, fold == k
+        slope, intercept = calibration_line(scores[rest], labels[rest], weights[rest])
+        out[left] = slope * scores[left] + intercept
+    return calibration_line(scores, labels, weights), out
 
 
 def calibration_error(

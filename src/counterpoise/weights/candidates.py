@@ -33,6 +33,7 @@ from counterpoise.weights.kernel_widths import (
 from counterpoise.weights.kliep import KLIEP
 from counterpoise.weights.kliep.widths import held_out_kliep
 from counterpoise.weights.mixture import MixtureKLIEP
+from counterpoise.weights.registry import with_parameters
 from counterpoise.weights.search import HeldOut, choose, folds_of_both
 from counterpoise.weights.uniform import UniformWeights
 
@@ -127,7 +128,7 @@ def _candidates(trials: Trials, common: dict[str, Any]) -> Iterator[Candidate]:
     n, d = trials.samples.source.shape
     m = trials.samples.target.shape[0]
     ones = HeldOut(np.ones(m), np.ones(n), 0.0)
-    yield Candidate("uniform", UniformWeights(**common), lambda: ones)
+    yield Candidate("uniform", UniformWeights(), lambda: ones)
     if not trials.are_enough:
         warn_user(
             f"{n} source and {m} target rows are too few to choose weights by "
@@ -144,7 +145,7 @@ def _candidates(trials: Trials, common: dict[str, Any]) -> Iterator[Candidate]:
     if not is_sparse:
         yield from _kernels(trials, common)
     for name, classifier in _classifiers(is_sparse, d).items():
-        by_odds = DiscriminatorWeights(estimator=classifier, **common)
+        by_odds = with_parameters(DiscriminatorWeights, estimator=classifier, **common)
         yield Candidate(name, by_odds, _classifier({name: classifier}, trials))
 
 

@@ -1,6 +1,5 @@
 """Density ratios from a classifier that tells the two samples apart."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
@@ -30,8 +29,8 @@ from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import Matrix
 from counterpoise.weights.base import Fitted, WeightEstimator
 from counterpoise.weights.calibration import (
+    calibrated_by_others,
     calibration_error,
-    calibration_line,
     log_loss,
 )
 from counterpoise.weights.deadline import Deadline
@@ -62,15 +61,13 @@ class DiscriminatorWeights(WeightEstimator):
     tol : float
         Tolerance of the logistic regression that None stands for.
     max_iter : int
-        Largest number of its steps.
-    max_time, callback
-        Not used: there is nothing to wait for between two classifiers.
+        Largest number of steps of that regression.
     exponent : float
-        Power of the weights, from 0 (uniform) to 1.
+        Power to which the weights are raised; 0 makes them uniform.
     force : bool
-        Go on where the samples do not overlap.
+        Whether to go on where most of the target has no source rows near.
     random_state : int, RandomState or None
-        Draws the folds.
+        Seed of the folds.
 
     Attributes
     ----------
@@ -135,8 +132,6 @@ class DiscriminatorWeights(WeightEstimator):
         calibrate: bool = True,
         tol: float = 1e-6,
         max_iter: int = 10_000,
-        max_time: float | None = None,
-        callback: Callable[..., object] | None = None,
         exponent: float = 1.0,
         force: bool = False,
         random_state: Any = None,
@@ -145,8 +140,6 @@ class DiscriminatorWeights(WeightEstimator):
         self.calibrate = calibrate
         self.tol = tol
         self.max_iter = max_iter
-        self.max_time = max_time
-        self.callback = callback
         self.exponent = exponent
         self.force = force
         self.random_state = random_state
@@ -327,13 +320,9 @@ class ClassifierTrials:
         scores = pool.out_of_fold(estimator)
         line, logs = np.array([1.0, 0.0]), scores.copy()
         if self.calibrate:
-            line = calibration_line(scores, pool.labels, pool.weights)
-            for k in range(pool.n_folds):
-                rest, left = pool.fold != k, pool.fold == k
-                slope, intercept = calibration_line(
-                    scores[rest], pool.labels[rest], pool.weights[rest]
-                )
-                logs[left] = slope * scores[left] + intercept
+            line, logs = calibrated_by_others(
+                scores, pool.labels, pool.weights, pool.fold, pool.n_folds
+            )
         logs = bounded(logs)
         loss = log_loss(expit(logs), pool.labels, pool.weights)
         return HeldOutOdds(estimator, scores, logs, line, loss)

@@ -15,9 +15,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.samples.as_read import SamplesAsRead
 from counterpoise.samples.folds import N_FOLDS
-from counterpoise.samples.scaling import pooled_scale, rows_scaled, scale_columns
+from counterpoise.samples.scaling import scale_columns, scaled_like
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import (
     Matrix,
@@ -43,6 +42,9 @@ class FittedWeighter(BaseEstimator):
     """
 
     _accepts_sparse = False
+    # What holds where a method has no such parameter.
+    exponent: float = 1.0
+    random_state: Any = None
     # What a target row of no weight counts in the score.
     _least_scored = SMALLEST_LOGGED
 
@@ -239,9 +241,6 @@ class FittedWeighter(BaseEstimator):
     def _scales_columns(self) -> bool:
         return bool(getattr(self, "standardize", False))
 
-    def _check_samples(self, samples: SamplesAsRead) -> None:
-        """Refuse samples that a method cannot take, before rows are left out."""
-
     def _forced(self) -> dict[str, Any]:
         """Return the parameter that makes a fit go on without overlap, if any."""
         return {"force": True} if "force" in self.get_params(deep=False) else {}
@@ -302,8 +301,7 @@ class FittedWeighter(BaseEstimator):
         self.column_scale_: Array | None = None
         scaled = counted
         if self._scales_columns():
-            self.column_scale_ = pooled_scale(counted)
-            samples = rows_scaled(samples, self.column_scale_)
+            self.column_scale_, samples = scaled_like(counted, samples)
             scaled = replace(
                 counted, source=samples.source[rows], target=samples.target[aims]
             )
@@ -330,6 +328,11 @@ class FittedWeighter(BaseEstimator):
         if not 1e-100 < self.mean_ratio_ < np.inf:
             # Without overlap the ratio underflows at every source row.
             self.mean_ratio_ = np.nan
+
+    def _as_weights(self, ratio: Array, mean: float, share: Array) -> Array:
+        """Return the ratio at the source rows as weights, and set what divides it."""
+        self._set_mean_ratio(ratio, mean, share)
+        return self._normalized(ratio)
 
     def _normalized(self, ratio: Array) -> Array:
         if np.isnan(self.mean_ratio_):

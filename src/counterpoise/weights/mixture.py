@@ -1,8 +1,8 @@
 """Density ratios whose logarithm is linear in simple statistics, and their mixtures."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -17,7 +17,8 @@ from counterpoise.samples.folds import N_FOLDS, folds
 from counterpoise.samples.overlap_verdict import thin_share
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.tables.quantiles import column_limits
-from counterpoise.validation import Matrix, check_choice, check_integer, check_number
+from counterpoise.validation import Matrix
+from counterpoise.validation.parameters import Choice, Integer, Number, Rule
 from counterpoise.weights.base import Fitted, WeightEstimator
 from counterpoise.weights.deadline import Deadline
 
@@ -61,7 +62,7 @@ class MixtureKLIEP(WeightEstimator):
         Weight of the squared slopes. Where there are more statistics than rows, as in
         text, 1e-2 fits them closely; `score` chooses.
     tol : float
-        Largest gap, in units of max(|objective|, 0.1) nats.
+        Gap to reach, in units of max(|f|, 0.1) nats.
     max_iter : int
         Largest number of steps.
     max_time : float or None
@@ -69,11 +70,11 @@ class MixtureKLIEP(WeightEstimator):
     callback : callable or None
         Called with the progress after every step; True ends the search.
     exponent : float
-        Power of the weights, from 0 (uniform) to 1.
+        Power to which the weights are raised; 0 makes them uniform.
     force : bool
-        Go on where the samples do not overlap.
+        Whether to go on where most of the target has no source rows near.
     random_state : int, RandomState or None
-        Draws the folds of `score` and of `uncovered_`; the weights need no chance.
+        Seed of the folds of `score` and of `uncovered_`; the weights need no chance.
 
     Attributes
     ----------
@@ -133,6 +134,11 @@ class MixtureKLIEP(WeightEstimator):
     # Read by the base: columns come divided by their pooled scale.
     standardize = True
     _accepts_sparse = True
+    _rules: ClassVar[Mapping[str, Rule]] = {
+        "n_components": Integer(1),
+        "statistics": Choice(("auto", *STATISTICS)),
+        "ridge": Number(0.0, closed="neither"),
+    }
 
     def __init__(
         self,
@@ -158,11 +164,6 @@ class MixtureKLIEP(WeightEstimator):
         self.exponent = exponent
         self.force = force
         self.random_state = random_state
-
-    def _check_parameters(self) -> None:
-        check_integer("n_components", self.n_components, low=1)
-        check_choice("statistics", self.statistics, ("auto", *STATISTICS))
-        check_number("ridge", self.ridge, low=0.0, closed="neither")
 
     def _chosen(self) -> dict[str, Any]:
         return {"statistics": self.statistics_}

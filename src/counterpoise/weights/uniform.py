@@ -1,8 +1,5 @@
 """No weights at all, as a weighter."""
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
 from counterpoise.convex import Certificate, attested
@@ -26,28 +23,7 @@ class UniformWeights(WeightEstimator):
     """
 
     _accepts_sparse = True
-
-    def __init__(
-        self,
-        *,
-        tol: float = 1e-6,
-        max_iter: int = 10_000,
-        max_time: float | None = None,
-        callback: Callable[..., Any] | None = None,
-        exponent: float = 1.0,
-        force: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.callback = callback
-        self.exponent = exponent
-        self.force = force
-        self.random_state = random_state
-
-    def _check_parameters(self) -> None:
-        pass
+    gives_ones = True
 
     def _fit(self, samples: TwoSamples, deadline: Deadline) -> Fitted:
         ones = np.ones(samples.source.shape[0])

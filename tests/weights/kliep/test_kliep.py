@@ -17,7 +17,7 @@ from counterpoise.engine import memory_budget
 from counterpoise.numerics.kernel import Kernel
 from counterpoise.samples import TwoSamples
 from counterpoise.samples.median_width import median_gamma
-from counterpoise.weights import low_rank_design
+from counterpoise.weights.kliep import low_rank_design
 from counterpoise.weights.kliep.designs import (
     ComputedDesign,
     StoredDesign,
@@ -214,7 +214,7 @@ def test_a_start_covers_every_row_with_few_centres():
         start = covering(rows, rows, Kernel("rbf", gamma))
         assert start.sum() == pytest.approx(1.0)
         assert (Kernel("rbf", gamma).matrix(rows, rows) @ start > 0).all()
-    assert np.count_nonzero(covering(rows, rows, 0.01)) == 1
+    assert np.count_nonzero(covering(rows, rows, Kernel("rbf", 0.01))) == 1
 
 
 def test_a_cluster_without_source_rows_is_said_and_guarded_against():

@@ -18,8 +18,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import counterpoise.weights.mean_matching.kernel_means as module
 from counterpoise.datasets import make_gaussian_shift, make_uncovered_cluster
 from counterpoise.validation import NoOverlapError, PartialOverlapWarning
-from counterpoise.weights import mean_matching
-from counterpoise.weights.mean_matching import KMM
+from counterpoise.weights.mean_matching import KMM, estimator
 from counterpoise.weights.mean_matching.estimator import MATCHING_RIDGES
 
 
@@ -82,7 +81,7 @@ def test_the_value_is_that_of_clarabel_and_bounds_and_sum_hold(
 @pytest.mark.parametrize("ridge", [0.0, 1.0])
 def test_gradient_steps_on_a_stored_kernel_agree_with_clarabel(ridge, monkeypatch):
     monkeypatch.setattr(module, "LARGEST_FACTOR_RANK", 5)
-    for part in (module, mean_matching):
+    for part in (module, estimator):
         monkeypatch.setattr(part, "LARGEST_ARRAY", 120 * 120)
     X, T = shifted()
     kmm = KMM(gamma=1.0, ridge=ridge, standardize=False).fit(X, X_target=T)

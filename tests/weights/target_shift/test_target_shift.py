@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from counterpoise import (
     KLIEP,
@@ -247,10 +246,3 @@ def test_labels_of_another_shape_are_refused():
         model = TargetShiftWeights().fit(X, y)
     with pytest.raises(ValueError, match="y has 2 columns, fit had 1"):
         model.weigh(np.zeros((3, 2)))
-
-
-@pytest.mark.filterwarnings("ignore::counterpoise.NoTargetWarning")
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@parametrize_with_checks([TargetShiftWeights()])
-def test_scikit_learn_is_content(estimator, check):
-    check(estimator)

@@ -19,8 +19,8 @@ class LogisticLoss:
 
     Parameters
     ----------
-    columns : array of shape (n, k)
-        Rows z.
+    rows : array of shape (n, k)
+        z.
     labels : array of shape (n,)
         y, zero or one.
     shares : array of shape (n,)
@@ -35,7 +35,7 @@ class LogisticLoss:
     (array([0.]), array([[0.25]]))
     """
 
-    columns: Array
+    rows: Array
     labels: Array
     shares: Array
     ridge: float
@@ -51,7 +51,7 @@ class LogisticLoss:
 
     def image(self, x: Array) -> Array:
         """Return the margins z'x."""
-        return self.columns @ x
+        return self.rows @ x
 
     def value_at(self, x: Array, image: Array) -> float:
         """Return the function at x, given the margins."""
@@ -61,13 +61,13 @@ class LogisticLoss:
     def gradient_at(self, x: Array, image: Array) -> Array:
         """Return the gradient at x, given the margins."""
         wrong = self.shares * (expit(image) - self.labels)
-        return wrong @ self.columns + self.ridge * x
+        return wrong @ self.rows + self.ridge * x
 
     def hessian(self, x: Array) -> Array:
         """Return the matrix of second derivatives at x."""
-        p = expit(self.columns @ x)
+        p = expit(self.rows @ x)
         bend = (self.shares * p * (1.0 - p))[:, None]
-        out: Array = self.columns.T @ (self.columns * bend)
+        out: Array = self.rows.T @ (self.rows * bend)
         return out + self.ridge * np.eye(x.size)
 
     def direction(self, x: Array, gradient: Array) -> Array:

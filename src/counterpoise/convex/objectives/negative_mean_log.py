@@ -8,14 +8,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from counterpoise.convex.objectives.columns import slices
+from counterpoise.convex.objectives.columns import distinct_columns, product, slices
 from counterpoise.convex.objectives.conic_form import ConicForm
-from counterpoise.convex.objectives.design import (
-    columns_of,
-    distinct_of,
-    image_under,
-    pulled,
-)
 from counterpoise.numerics.arrays import Array, Indices, finite_array
 from counterpoise.numerics.line_search import log_line
 
@@ -86,7 +80,11 @@ class NegativeMeanLog:
 
     def image(self, x: Array) -> Array:
         """Return Ax, rows of extreme size divided by their largest entry."""
-        return image_under(self.A, x)
+        if isinstance(self.A, np.ndarray):
+            return product(self.A, x)
+        support = np.flatnonzero(x)
+        out: Array = self.A.columns(support) @ x[support]
+        return out
 
     def value_at(self, x: Array, image: Array) -> float:
         """Return the function at x, given Ax."""
@@ -97,7 +95,8 @@ class NegativeMeanLog:
 
     def gradient_at(self, x: Array, image: Array) -> Array:
         """Return the gradient at x, given Ax."""
-        return -pulled(self.A, self._pull(image))
+        v = self._pull(image)
+        return -(v @ self.A if isinstance(self.A, np.ndarray) else self.A.pull(v))
 
     def along(
         self,
@@ -112,7 +111,10 @@ class NegativeMeanLog:
 
     def columns(self, i: Indices) -> Array:
         """Return the columns i of A."""
-        return columns_of(self.A, i)
+        if isinstance(self.A, np.ndarray):
+            return self.A[:, i]
+        out: Array = self.A.columns(i)
+        return out
 
     def model(self, i: Indices, columns: Array, image: Array) -> tuple[Array, Array]:
         """Return gradient and Hessian in the coordinates i."""
@@ -129,7 +131,10 @@ class NegativeMeanLog:
 
     def distinct(self, i: Indices, count: int, alike: float) -> Indices:
         """Return the first `count` of the coordinates i that differ."""
-        return distinct_of(self.A, i, count, alike)
+        if isinstance(self.A, np.ndarray):
+            return distinct_columns(self.A, i, count, alike)
+        out: Indices = self.A.distinct(i, count, alike)
+        return out
 
     def blocks(self, size: int) -> Iterator[tuple[float, "NegativeMeanLog"]]:
         """Yield pieces of `size` rows with their shares."""

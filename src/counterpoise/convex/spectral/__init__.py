@@ -1,7 +1,6 @@
 """Spectral norms over weights: problem, proof, steps and solvers, to be read alone.
 
-spectral_norm.py       the objective: the largest modulus of eigenvalues
-discrepancy.py         the problem where rows have columns, and its dual matrix
+discrepancy.py         the norm over weights; the problem where rows have columns
 kernel_discrepancy.py  the problem where rows are seen through a kernel
 kernel_proofs.py       bounds of a norm by two Cholesky factors
 steps/                 arrays in, arrays out: what one step of a solver computes

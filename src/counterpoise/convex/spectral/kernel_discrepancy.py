@@ -14,13 +14,13 @@ from counterpoise.convex.spectral.discrepancy import (
     TRUNCATIONS,
     Discrepancy,
     DualMatrix,
+    SpectralNorm,
 )
 from counterpoise.convex.spectral.kernel_proofs import (
     exact_images,
     norm_is_below,
     orthonormal_features,
 )
-from counterpoise.convex.spectral.spectral_norm import SpectralNorm
 from counterpoise.convex.spectral.steps.lanczos import RitzPairs, kernel_ritz
 from counterpoise.numerics.arrays import Array, finite_array
 from counterpoise.numerics.kernel_matrices import EXACT_CUT, StoredMatrix

@@ -1,6 +1,7 @@
 """What all support vector machines with a path share."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from copy import copy
 from itertools import pairwise
 from typing import Any
@@ -23,7 +24,7 @@ from counterpoise.validation import (
 )
 
 # Rows of new points predicted at once.
-BLOCK = 4096
+PREDICTED_ROWS = 4096
 # A kernel matrix may differ from its transpose by this share of its largest entry.
 ASYMMETRY = 1e-8
 
@@ -52,6 +53,15 @@ class PathSVM(BaseEstimator):
     @abstractmethod
     def _report(self) -> None:
         """Set the public attributes from `coefficients` and biases."""
+
+    def _report_support(self) -> Array:
+        """Set what all machines tell of their rows, and return the biases."""
+        support, betas, biases = self._coefficients()
+        self.support_ = support
+        if self.kernel != "precomputed":
+            self.support_vectors_ = self.X_fit_[support]
+        self.dual_coef_ = betas.T.copy()
+        return biases
 
     def _check(self) -> None:
         check_number("C", self.C, low=0, closed="neither")
@@ -160,8 +170,8 @@ class PathSVM(BaseEstimator):
         out = np.tile(biases, (len(X), 1))
         if not support.size:
             return out
-        for first in range(0, len(X), BLOCK):
-            some = slice(first, first + BLOCK)
+        for first in range(0, len(X), PREDICTED_ROWS):
+            some = slice(first, first + PREDICTED_ROWS)
             K = self.kernel_.cross(X[some], self.X_fit_, support)
             out[some] += K @ betas
         return out
@@ -289,6 +299,29 @@ class PathSVM(BaseEstimator):
             stays[rows_to_remove(remove, n)] = False
         weights[~stays] = 0.0
         return X, weights, np.flatnonzero(stays)
+
+    def _settle(self, machines: list[Machine], X: Array, weights: Array) -> None:
+        """Take machines that were moved to other rows or weights for the solution."""
+        for machine in machines:
+            centre_bias(machine.follower)
+        self.X_fit_, self.sample_weight_ = X, weights
+        if self.kernel == "precomputed":
+            self.n_features_in_ = len(X)
+        self._keep(machines)
+
+    def _followed(
+        self,
+        given: dict[str, Any],
+        own: dict[str, Callable[[Any], tuple[Segment, ...]]] | None = None,
+    ) -> tuple[str, tuple[Segment, ...]]:
+        """Return what moves, the one that was given, and its path.
+
+        `own` are the ways that only this machine knows.
+        """
+        moved = one_moves(**given)
+        self._live()
+        ways = {"sample_weight": self._weight_path, "C": self._c_path, **(own or {})}
+        return moved, ways[moved](given[moved])
 
     def _path(self, parameter: str, segments: Any, curves: Any) -> SVMPath:
         # The model may be moved or fitted again; the path stays what it is.

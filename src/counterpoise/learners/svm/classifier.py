@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import accuracy_score
 
-from counterpoise.convex.quadratic_path import Follower, centre_bias
-from counterpoise.learners.svm.base import one_moves, rows_for_curves
+from counterpoise.convex.quadratic_path import Follower
+from counterpoise.learners.svm.base import rows_for_curves
 from counterpoise.learners.svm.error_curve import ClassifierCurves
 from counterpoise.learners.svm.gram import gram_rows
 from counterpoise.learners.svm.labels import ClassifierSVM
@@ -169,12 +169,9 @@ class WeightedSVC(ClassifierSVM):
         PathError
             If the path cannot be followed to its end, with the theta reached.
         """
-        moved = one_moves(sample_weight=sample_weight, C=C)
-        self._live()
-        segments = self._c_path(C) if moved == "C" else self._weight_path(sample_weight)
-        return self._path(
-            moved, segments, self._curves(X_val, y_val, sample_weight_val)
-        )
+        moved, segments = self._followed({"sample_weight": sample_weight, "C": C})
+        curves = self._curves(X_val, y_val, sample_weight_val)
+        return self._path(moved, segments, curves)
 
     def update(
         self,
@@ -219,14 +216,11 @@ class WeightedSVC(ClassifierSVM):
         for machine in grown:
             machine.reweigh(c)
         if stays.size < len(X):
-            X, codes, weights = self._kept(X, stays), codes[stays], weights[stays]
+            X, codes = self.kernel_.part(X, stays), codes[stays]
+            weights = weights[stays]
             grown = self._with_rows(grown, X, codes, stays, n_old=None)
-        for machine in grown:
-            centre_bias(machine.follower)
-        self.X_fit_, self.codes_, self.sample_weight_ = X, codes, weights
-        if self.kernel == "precomputed":
-            self.n_features_in_ = len(X)
-        self._keep(grown)
+        self.codes_ = codes
+        self._settle(grown, X, weights)
         return self
 
     def leave_one_out(self) -> LeaveOneOut:
@@ -315,12 +309,6 @@ class WeightedSVC(ClassifierSVM):
             out.append(
                 machine.carried(self.kernel_, X, self._bytes, rows, old, sign, p)
             )
-        return out
-
-    def _kept(self, X: Array, stays: Indices) -> Array:
-        out: Array = (
-            X[np.ix_(stays, stays)] if self.kernel == "precomputed" else X[stays]
-        )
         return out
 
     def _curves(self, X_val: Any, y_val: Any, sample_weight_val: Any) -> Any:

@@ -1,11 +1,15 @@
 """The kernel that a machine's parameters name, and the rows of its Gram matrix."""
 
-from dataclasses import replace
 from typing import Any
 
 from counterpoise.convex.quadratic_path import DenseRows, KernelRows, RowsOnDemand
 from counterpoise.numerics.arrays import Array
-from counterpoise.numerics.kernel import Kernel, auto_gamma, scale_gamma
+from counterpoise.numerics.kernel import (
+    Kernel,
+    auto_gamma,
+    refuse_indefinite,
+    scale_gamma,
+)
 from counterpoise.validation import check_integer, check_number
 
 NAMES = ("linear", "poly", "rbf", "precomputed")
@@ -26,9 +30,8 @@ def named_kernel(
         raise ValueError(f"kernel must be one of {words} or a callable, got {kind}")
     degree = check_integer("degree", degree, low=0)
     number = check_number("coef0", coef0)
-    # A kernel that is not positive semidefinite is refused before its width is read.
-    found = Kernel(kind, 1.0, degree, number)
-    return replace(found, gamma=_width(gamma, X, weights))
+    refuse_indefinite(kind, number)
+    return Kernel(kind, _width(gamma, X, weights), degree, number)
 
 
 def _width(gamma: Any, X: Array, weights: Array) -> float:

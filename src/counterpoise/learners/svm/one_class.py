@@ -152,10 +152,5 @@ class OneClassSVMPath(OutlierMixin, PathSVM):
         return [(machine, np.zeros(n))]
 
     def _report(self) -> None:
-        support, betas, biases = self._coefficients()
-        self.support_ = support
-        if self.kernel != "precomputed":
-            self.support_vectors_ = self.X_fit_[support]
-        self.dual_coef_ = betas.T.copy()
-        self.intercept_ = biases
-        self.offset_ = -float(biases[0])
+        self.intercept_ = self._report_support()
+        self.offset_ = -float(self.intercept_[0])

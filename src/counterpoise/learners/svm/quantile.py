@@ -5,23 +5,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import RegressorMixin
 
 from counterpoise.convex.quadratic_path import Follower, centre_bias, from_zero
-from counterpoise.learners.svm.base import (
-    PathSVM,
-    one_moves,
-    rows_for_curves,
-    two_numbers,
-)
-from counterpoise.learners.svm.curves import RegressorCurves
+from counterpoise.learners.svm.base import two_numbers
 from counterpoise.learners.svm.gram import gram_rows
 from counterpoise.learners.svm.machine import Machine
 from counterpoise.learners.svm.path import Segment, SVMPath
+from counterpoise.learners.svm.responses import ResponseSVM
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.validation import (
-    as_responses,
-    as_weights,
     check_number,
 )
 
@@ -53,7 +45,7 @@ class Crossing:
         }
 
 
-class KernelQuantileRegressor(RegressorMixin, PathSVM):
+class KernelQuantileRegressor(ResponseSVM):
     r"""Kernel regression of a conditional quantile, with exact paths.
 
     .. math:: \min_{f, b} \|f\|^2 / 2 + C \sum_i w_i \rho_\tau(y_i - f(x_i) - b),
@@ -76,7 +68,7 @@ class KernelQuantileRegressor(RegressorMixin, PathSVM):
 
     Attributes
     ----------
-    support_, dual_coef_, intercept_ : arrays
+    support_, n_support_, dual_coef_, intercept_ : arrays
         As in `sklearn.svm.SVR`.
 
     Notes
@@ -134,18 +126,12 @@ class KernelQuantileRegressor(RegressorMixin, PathSVM):
             Factors of C, not negative.
         """
         check_number("tau", self.tau, low=0, high=1, closed="neither")
-        X, weights = self._remember(X, sample_weight)
-        self.y_fit_ = as_responses(y, len(X)).copy()
-        self.center_ = float(weights @ self.y_fit_ / weights.sum())
+        X, weights = self._remember_responses(X, y, sample_weight)
         ((machine, p),) = self._pose()
         from_zero(machine.follower, p, *machine.box(self.C * weights))
         centre_bias(machine.follower)
         self._keep([machine])
         return self
-
-    def predict(self, X: Any) -> Array:
-        """Return the predicted quantiles."""
-        return self._answers(self._functions(X))
 
     def path(
         self,
@@ -171,17 +157,13 @@ class KernelQuantileRegressor(RegressorMixin, PathSVM):
             Validation rows, for exact curves of the absolute loss, or of the pinball
             loss (of `tau`) where tau does not move.
         """
-        moved = one_moves(taus=taus, sample_weight=sample_weight, C=C)
-        self._live()
-        if moved == "C":
-            segments = self._c_path(C)
-        elif moved == "taus":
-            moved = "tau"
-            segments = self._tau_path(taus)
-        else:
-            segments = self._weight_path(sample_weight)
-        curves = self._curves(X_val, y_val, sample_weight_val, moved)
-        return self._path(moved, segments, curves)
+        given = {"taus": taus, "sample_weight": sample_weight, "C": C}
+        moved, segments = self._followed(given, {"taus": self._tau_path})
+        losses = {"absolute": (1.0, 1.0, 0.0)}
+        if moved != "taus":
+            losses = {"pinball": (float(self.tau), 1.0 - self.tau, 0.0), **losses}
+        curves = self._curves(X_val, y_val, sample_weight_val, losses)
+        return self._path("tau" if moved == "taus" else moved, segments, curves)
 
     def crossing(self, path: SVMPath, X: Any) -> Crossing:
         """Return whether the quantiles of a tau path cross at some rows, exactly."""
@@ -202,10 +184,6 @@ class KernelQuantileRegressor(RegressorMixin, PathSVM):
             float(drops.max()) if drops.max() > noise else 0.0,
             (low, high),
         )
-
-    def _answers(self, functions: Array) -> Array:
-        out: Array = functions[:, 0] + self.center_
-        return out
 
     def _places(self) -> list[tuple[Indices, Array, bool]]:
         n = len(self.X_fit_)
@@ -231,25 +209,3 @@ class KernelQuantileRegressor(RegressorMixin, PathSVM):
         path = machine.follower.move(lower=(last - 1.0) * c, upper=last * c)
         assert path is not None
         return (Segment(first, last, (path,)),)
-
-    def _report(self) -> None:
-        support, betas, biases = self._coefficients()
-        self.support_ = support
-        if self.kernel != "precomputed":
-            self.support_vectors_ = self.X_fit_[support]
-        self.dual_coef_ = betas.T.copy()
-        self.intercept_ = biases + self.center_
-
-    def _curves(
-        self, X_val: Any, y_val: Any, sample_weight_val: Any, moved: str
-    ) -> Any:
-        if not rows_for_curves(X_val, y_val, sample_weight_val):
-            return None
-        (cross,) = self._cross(X_val)
-        y = as_responses(y_val, cross.shape[1], name="y_val") - self.center_
-        weights = as_weights(sample_weight_val, y.size, name="sample_weight_val")
-        losses = {"absolute": (1.0, 1.0, 0.0)}
-        if moved != "tau":
-            pinball = {"pinball": (float(self.tau), 1.0 - self.tau, 0.0)}
-            losses = pinball | losses
-        return RegressorCurves(cross, y, weights, losses)

@@ -4,31 +4,24 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.base import RegressorMixin
 
 from counterpoise.convex.quadratic_path import Follower, centre_bias
-from counterpoise.learners.svm.base import (
-    PathSVM,
-    one_moves,
-    rows_for_curves,
-    two_numbers,
-)
-from counterpoise.learners.svm.curves import RegressorCurves
+from counterpoise.learners.svm.base import two_numbers
 from counterpoise.learners.svm.gram import gram_rows
 from counterpoise.learners.svm.leave_one_out import LeaveOneOut
 from counterpoise.learners.svm.machine import Machine, sensitivity
 from counterpoise.learners.svm.path import Segment, SVMPath
+from counterpoise.learners.svm.responses import ResponseSVM
 from counterpoise.learners.svm.starting import start
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.validation import (
     as_responses,
-    as_weights,
     check_number,
     estimator_matrix,
 )
 
 
-class WeightedSVR(RegressorMixin, PathSVM):
+class WeightedSVR(ResponseSVM):
     r"""Support vector regressor with exact solutions and paths in its weights.
 
     .. math:: \min_{f, b} \|f\|^2 / 2
@@ -116,10 +109,7 @@ class WeightedSVR(RegressorMixin, PathSVM):
             Factors of C, not negative.
         """
         check_number("epsilon", self.epsilon, low=0)
-        X, weights = self._remember(X, sample_weight)
-        self.y_fit_ = as_responses(y, len(X)).copy()
-        # The bias takes any constant up; without it digits are lost far from zero.
-        self.center_ = float(weights @ self.y_fit_ / weights.sum())
+        X, weights = self._remember_responses(X, y, sample_weight)
         ((machine, p),) = self._posed()
         target = self.y_fit_ - self.center_
         start(
@@ -134,10 +124,6 @@ class WeightedSVR(RegressorMixin, PathSVM):
         )
         self._keep([machine])
         return self
-
-    def predict(self, X: Any) -> Array:
-        """Return the predicted values."""
-        return self._answers(self._functions(X))
 
     def path(
         self,
@@ -167,17 +153,14 @@ class WeightedSVR(RegressorMixin, PathSVM):
         PathError
             If the path cannot be followed to its end, with the theta reached.
         """
-        moved = one_moves(sample_weight=sample_weight, C=C, epsilon=epsilon)
-        self._live()
-        if moved == "C":
-            segments = self._c_path(C)
-        elif moved == "epsilon":
-            segments = self._epsilon_path(epsilon)
-        else:
-            segments = self._weight_path(sample_weight)
-        return self._path(
-            moved, segments, self._curves(X_val, y_val, sample_weight_val)
-        )
+        given = {"sample_weight": sample_weight, "C": C, "epsilon": epsilon}
+        moved, segments = self._followed(given, {"epsilon": self._epsilon_path})
+        losses = {
+            "absolute": (1.0, 1.0, 0.0),
+            "epsilon": (1.0, 1.0, float(self.epsilon)),
+        }
+        curves = self._curves(X_val, y_val, sample_weight_val, losses)
+        return self._path(moved, segments, curves)
 
     def update(
         self,
@@ -218,14 +201,10 @@ class WeightedSVR(RegressorMixin, PathSVM):
             machine = self._on_rows(machine, X, y, old)
         machine.reweigh(self.C * weights)
         if stays.size < len(X):
-            kept = X[np.ix_(stays, stays)] if self.kernel == "precomputed" else X[stays]
-            X, y, weights = kept, y[stays], weights[stays]
+            X, y, weights = self.kernel_.part(X, stays), y[stays], weights[stays]
             machine = self._on_rows(machine, X, y, stays)
-        centre_bias(machine.follower)
-        self.X_fit_, self.y_fit_, self.sample_weight_ = X, y, weights
-        if self.kernel == "precomputed":
-            self.n_features_in_ = len(X)
-        self._keep([machine])
+        self.y_fit_ = y
+        self._settle([machine], X, weights)
         return self
 
     def leave_one_out(self) -> LeaveOneOut:
@@ -248,10 +227,6 @@ class WeightedSVR(RegressorMixin, PathSVM):
         X = self.X_fit_ if X is None else estimator_matrix(self, X, reset=False)
         cross = self.kernel_.cross(X, self.X_fit_, machine.rows)
         out: Array = self.C * sensitivity(machine, cross)
-        return out
-
-    def _answers(self, functions: Array) -> Array:
-        out: Array = functions[:, 0] + self.center_
         return out
 
     def _p(self, y: Array, epsilon: float) -> Array:
@@ -309,25 +284,3 @@ class WeightedSVR(RegressorMixin, PathSVM):
         path = machine.follower.move(p=self._p(self.y_fit_, last))
         assert path is not None
         return (Segment(first, last, (path,)),)
-
-    def _report(self) -> None:
-        support, betas, biases = self._coefficients()
-        self.support_ = support
-        self.n_support_ = np.array([support.size])
-        if self.kernel != "precomputed":
-            self.support_vectors_ = self.X_fit_[support]
-        self.dual_coef_ = betas.T.copy()
-        self.intercept_ = biases + self.center_
-
-    def _curves(self, X_val: Any, y_val: Any, sample_weight_val: Any) -> Any:
-        if not rows_for_curves(X_val, y_val, sample_weight_val):
-            return None
-        (cross,) = self._cross(X_val)
-        y = as_responses(y_val, cross.shape[1], name="y_val") - self.center_
-        weights = as_weights(sample_weight_val, y.size, name="sample_weight_val")
-        tube = float(self.epsilon)
-        losses = {
-            "absolute": (1.0, 1.0, 0.0),
-            "epsilon": (1.0, 1.0, tube),
-        }
-        return RegressorCurves(cross, y, weights, losses)

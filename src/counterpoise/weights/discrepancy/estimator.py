@@ -1,8 +1,8 @@
 """Weights of least discrepancy: what hypotheses of a class see of the two samples."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -21,7 +21,8 @@ from counterpoise.samples.hypotheses import (
 )
 from counterpoise.samples.moment_pair import DiscrepancySpectrum, MomentPair
 from counterpoise.samples.two_samples import TwoSamples
-from counterpoise.validation import Matrix, check_choice, check_number
+from counterpoise.validation import Matrix
+from counterpoise.validation.parameters import Choice, Number, Rule
 from counterpoise.weights.base import Fitted, WeightEstimator
 from counterpoise.weights.deadline import Deadline
 from counterpoise.weights.discrepancy.lopsided import warn_of_one_row, warn_of_scales
@@ -80,8 +81,9 @@ class DiscrepancyWeights(WeightEstimator):
         Whether hypotheses have a constant: the kernel plus one. Without it a shift of
         the mean is seen through second moments alone.
     standardize : bool
-        Divide columns by their pooled scale. Without it the column with the largest
-        numbers decides. A precomputed kernel is taken as it is.
+        Whether columns are divided by their pooled scale, the root of the mean of the
+        two variances. Without it the column with the largest numbers decides. A
+        precomputed kernel is taken as it is.
     cap : float or None
         Largest weight of a row, at least one.
     spread : float
@@ -101,11 +103,7 @@ class DiscrepancyWeights(WeightEstimator):
     callback : callable or None
         Called with the progress after every step; True ends the search.
     exponent : float
-        Power that the weights are raised to, in [0, 1].
-    force : bool
-        Without effect: the method does not look at overlap.
-    random_state : int, RandomState or None
-        Without effect: nothing is drawn.
+        Power to which the weights are raised; 0 makes them uniform.
 
     Attributes
     ----------
@@ -163,6 +161,11 @@ class DiscrepancyWeights(WeightEstimator):
     _accepts_sparse = True
     _least_rows = 1
     weights_are_a_ratio = False
+    _rules: ClassVar[Mapping[str, Rule]] = {
+        "cap": Number(1.0, options=(None,)),
+        "spread": Number(0.0),
+        "solver": Choice(tuple(DISCREPANCY_SOLVERS)),
+    }
 
     def __init__(
         self,
@@ -181,8 +184,6 @@ class DiscrepancyWeights(WeightEstimator):
         max_time: float | None = None,
         callback: Any = None,
         exponent: float = 1.0,
-        force: bool = False,
-        random_state: Any = None,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
@@ -198,14 +199,9 @@ class DiscrepancyWeights(WeightEstimator):
         self.max_time = max_time
         self.callback = callback
         self.exponent = exponent
-        self.force = force
-        self.random_state = random_state
 
     def _check_parameters(self) -> None:
         check_hypotheses(self.kernel, self.gamma, self.degree, self.coef0)
-        check_number("cap", self.cap, low=1.0, options=(None,))
-        check_number("spread", self.spread, low=0.0)
-        check_choice("solver", self.solver, tuple(DISCREPANCY_SOLVERS))
 
     def _check_samples(self, samples: SamplesAsRead) -> None:
         if self.kernel == "precomputed":

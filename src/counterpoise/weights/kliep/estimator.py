@@ -1,7 +1,7 @@
 """KLIEP: density ratios as mixtures of Gaussians, by maximum likelihood."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -21,7 +21,8 @@ from counterpoise.numerics.distances import nearest_row
 from counterpoise.numerics.kernel import Kernel
 from counterpoise.samples.median_width import median_gamma
 from counterpoise.samples.two_samples import TwoSamples
-from counterpoise.validation import Matrix, check_choice, check_integer, check_number
+from counterpoise.validation import Matrix
+from counterpoise.validation.parameters import Choice, Integer, Number, Rule
 from counterpoise.weights.base import Fitted, WeightEstimator
 from counterpoise.weights.centers import CENTERS_AT_MOST, all_or_few, k_means_centers
 from counterpoise.weights.deadline import Deadline
@@ -149,6 +150,13 @@ class KLIEP(WeightEstimator):
     """
 
     _accepts_sparse = True
+    _rules: ClassVar[Mapping[str, Rule]] = {
+        "gamma": Number(0.0, closed="neither", options=WIDTH_RULES),
+        "n_centers": Integer(1, options=("auto", None)),
+        "relative": Number(0.0, 1.0, closed="left"),
+        "solver": Choice(KLIEP_SOLVERS),
+        "line_search": Choice(FRANK_WOLFE_SEARCHES),
+    }
 
     def __init__(
         self,
@@ -180,15 +188,6 @@ class KLIEP(WeightEstimator):
         self.exponent = exponent
         self.force = force
         self.random_state = random_state
-
-    def _check_parameters(self) -> None:
-        check_number(
-            "gamma", self.gamma, low=0.0, closed="neither", options=WIDTH_RULES
-        )
-        check_integer("n_centers", self.n_centers, low=1, options=("auto", None))
-        check_number("relative", self.relative, low=0.0, high=1.0, closed="left")
-        check_choice("solver", self.solver, KLIEP_SOLVERS)
-        check_choice("line_search", self.line_search, FRANK_WOLFE_SEARCHES)
 
     def _chosen(self) -> dict[str, Any]:
         return {"gamma": self.gamma_}

@@ -1,7 +1,8 @@
 """What LSIF, uLSIF and RuLSIF share: centres, width, penalty, a sum of Gaussians."""
 
 from abc import abstractmethod
-from typing import Any, TypeAlias
+from collections.abc import Mapping
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -11,7 +12,8 @@ from counterpoise.numerics.kernel import Kernel
 from counterpoise.samples.median_width import median_gamma
 from counterpoise.samples.overlap_verdict import RELATIVE_FROM
 from counterpoise.samples.two_samples import TwoSamples
-from counterpoise.validation import Matrix, check_integer, check_number, warn_user
+from counterpoise.validation import Matrix, warn_user
+from counterpoise.validation.parameters import Integer, Number, Rule
 from counterpoise.weights.base import Fitted, WeightEstimator
 from counterpoise.weights.centers import all_or_few
 from counterpoise.weights.deadline import Deadline
@@ -40,6 +42,12 @@ class LeastSquaresWeights(WeightEstimator):
     held-out rows (`_curve`), and what it takes where there are too few (`_fallback`).
     """
 
+    _rules: ClassVar[Mapping[str, Rule]] = {
+        "gamma": Number(0.0, closed="neither", options=("cv", "median")),
+        "regularization": Number(0.0, closed="neither", options=("cv",)),
+        "n_centers": Integer(1, options=(None,)),
+    }
+
     @abstractmethod
     def _solve_at(
         self, samples: TwoSamples, deadline: Deadline
@@ -53,22 +61,6 @@ class LeastSquaresWeights(WeightEstimator):
     @abstractmethod
     def _fallback(self, samples: TwoSamples, gamma: float) -> float:
         """Return a penalty for samples too small to hold anything out."""
-
-    def _check_parameters(self) -> None:
-        check_number(
-            "gamma", self.gamma, low=0.0, closed="neither", options=("cv", "median")
-        )
-        check_number(
-            "regularization",
-            self.regularization,
-            low=0.0,
-            closed="neither",
-            options=("cv",),
-        )
-        check_integer("n_centers", self.n_centers, low=1, options=(None,))
-        check_number(
-            "relative", self._share_of_target(), low=0.0, high=1.0, closed="left"
-        )
 
     def _fit(self, samples: TwoSamples, deadline: Deadline) -> Fitted:
         self.__dict__.pop("cv_results_", None)

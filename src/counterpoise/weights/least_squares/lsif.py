@@ -57,22 +57,23 @@ class LSIF(LeastSquaresWeights):
         Number of k-means centres of the target; None, or no fewer than there are
         distinct target rows: all of them.
     standardize : bool
-        Divide every column by its pooled scale.
+        Whether columns are divided by their pooled scale, the root of the mean of the
+        two variances.
     tol : float
-        The gap that the certificate must show.
+        Gap to reach, in units of one: weights of one have the value -1/2.
     max_iter : int
-        Largest number of linear pieces of the path.
+        Largest number of steps: of linear pieces of the path.
     max_time : float or None
-        Seconds after which the path is not followed further; after half of them no
-        further width is tried, and a warning says how many were.
+        Seconds after which no further step begins; after half of them no further width
+        is tried, and a warning says how many were.
     callback : callable or None
         Called with every breakpoint of the path; True ends it.
     exponent : float
-        The power that the weights are taken to; 0 makes them uniform.
+        Power to which the weights are raised; 0 makes them uniform.
     force : bool
-        Go on where more than half of the target rows have no source row near.
+        Whether to go on where most of the target has no source rows near.
     random_state : int, RandomState or None
-        Of the k-means centres and the folds.
+        Seed of the k-means centres and the folds.
 
     Attributes
     ----------

@@ -1,7 +1,7 @@
 """uLSIF and RuLSIF: density ratios as sums of Gaussians, by least squares."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -10,6 +10,7 @@ from counterpoise.convex import Solution, certified
 from counterpoise.convex.problems.least_squares import RidgeQuadratic
 from counterpoise.numerics.arrays import Array
 from counterpoise.samples.two_samples import TwoSamples
+from counterpoise.validation.parameters import Number, Rule
 from counterpoise.weights.deadline import Deadline
 from counterpoise.weights.least_squares.base import LeastSquaresWeights, Rows
 from counterpoise.weights.least_squares.search import Curve, Moments, leave_one_out
@@ -75,22 +76,19 @@ class ULSIF(_Ridge):
         Number of k-means centres of the target; None, or no fewer than there are
         distinct target rows: all of them.
     standardize : bool
-        Divide every column by its pooled scale.
+        Whether columns are divided by their pooled scale, the root of the mean of the
+        two variances.
     tol : float
-        The gap that the certificate must show.
-    max_iter : int
-        Not used: the solution is a closed form.
+        Gap to reach, in units of one: weights of one have the value -1/2.
     max_time : float or None
-        Seconds for the whole fit: after half of them no further width is tried, and a
-        warning says how many were.
-    callback : callable or None
-        Not used.
+        Seconds after which no further step begins; after half of them no further width
+        is tried, and a warning says how many were.
     exponent : float
-        The power that the weights are taken to; 0 makes them uniform.
+        Power to which the weights are raised; 0 makes them uniform.
     force : bool
-        Go on where more than half of the target rows have no source row near.
+        Whether to go on where most of the target has no source rows near.
     random_state : int, RandomState or None
-        Of the k-means centres.
+        Seed of the k-means centres.
 
     Attributes
     ----------
@@ -156,9 +154,7 @@ class ULSIF(_Ridge):
         n_centers: int | None = 100,
         standardize: bool = True,
         tol: float = 1e-6,
-        max_iter: int = 10_000,
         max_time: float | None = None,
-        callback: Callable[[Any], object] | None = None,
         exponent: float = 1.0,
         force: bool = False,
         random_state: Any = None,
@@ -168,9 +164,7 @@ class ULSIF(_Ridge):
         self.n_centers = n_centers
         self.standardize = standardize
         self.tol = tol
-        self.max_iter = max_iter
         self.max_time = max_time
-        self.callback = callback
         self.exponent = exponent
         self.force = force
         self.random_state = random_state
@@ -192,7 +186,8 @@ class RULSIF(_Ridge):
     Parameters
     ----------
     relative : float
-        Share a of the target in the denominator, in [0, 1); 0 is `ULSIF`.
+        Share of the target in the denominator of the ratio: a, in [0, 1); 0 is
+        `ULSIF`.
     gamma : float, "cv" or "median"
         Width of the kernel, on scaled columns. "cv": that of eight widths (2 to 0.18
         times the median distance between target rows) with the best two-sided score on
@@ -205,22 +200,19 @@ class RULSIF(_Ridge):
         Number of k-means centres of the target; None, or no fewer than there are
         distinct target rows: all of them.
     standardize : bool
-        Divide every column by its pooled scale.
+        Whether columns are divided by their pooled scale, the root of the mean of the
+        two variances.
     tol : float
-        The gap that the certificate must show.
-    max_iter : int
-        Not used: the solution is a closed form.
+        Gap to reach, in units of one: weights of one have the value -1/2.
     max_time : float or None
-        Seconds for the whole fit: after half of them no further width is tried, and a
-        warning says how many were.
-    callback : callable or None
-        Not used.
+        Seconds after which no further step begins; after half of them no further width
+        is tried, and a warning says how many were.
     exponent : float
-        The power that the weights are taken to; 0 makes them uniform.
+        Power to which the weights are raised; 0 makes them uniform.
     force : bool
-        Go on where more than half of the target rows have no source row near.
+        Whether to go on where most of the target has no source rows near.
     random_state : int, RandomState or None
-        Of the k-means centres.
+        Seed of the k-means centres.
 
     Attributes
     ----------
@@ -273,6 +265,11 @@ class RULSIF(_Ridge):
     True
     """
 
+    _rules: ClassVar[Mapping[str, Rule]] = {
+        **_Ridge._rules,
+        "relative": Number(0.0, 1.0, closed="left"),
+    }
+
     def __init__(
         self,
         *,
@@ -282,9 +279,7 @@ class RULSIF(_Ridge):
         n_centers: int | None = 100,
         standardize: bool = True,
         tol: float = 1e-6,
-        max_iter: int = 10_000,
         max_time: float | None = None,
-        callback: Callable[[Any], object] | None = None,
         exponent: float = 1.0,
         force: bool = False,
         random_state: Any = None,
@@ -295,9 +290,7 @@ class RULSIF(_Ridge):
         self.n_centers = n_centers
         self.standardize = standardize
         self.tol = tol
-        self.max_iter = max_iter
         self.max_time = max_time
-        self.callback = callback
         self.exponent = exponent
         self.force = force
         self.random_state = random_state

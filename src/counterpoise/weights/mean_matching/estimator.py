@@ -1,8 +1,8 @@
 """Kernel mean matching: weights that bring the source's kernel mean to the target's."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,7 +19,8 @@ from counterpoise.convex.solvers.interior_point import InteriorPoint
 from counterpoise.numerics.arrays import Array
 from counterpoise.samples.median_width import median_gamma
 from counterpoise.samples.two_samples import TwoSamples
-from counterpoise.validation import Matrix, check_choice, check_number
+from counterpoise.validation import Matrix
+from counterpoise.validation.parameters import Choice, Number, Rule
 from counterpoise.weights.base import Fitted, WeightEstimator
 from counterpoise.weights.deadline import Deadline
 from counterpoise.weights.mean_matching.kernel_means import (
@@ -76,7 +77,8 @@ class KMM(WeightEstimator):
         for many rows with a kernel of full rank. The Frank-Wolfe variants converge
         slowly and are here for comparison.
     standardize : bool
-        Divide columns by their pooled scale.
+        Whether columns are divided by their pooled scale, the root of the mean of the
+        two variances.
     tol : float
         Gap to reach, relative to the squared MMD of weights of one (or, if larger, to
         the squared MMD that two such samples show by chance).
@@ -87,9 +89,9 @@ class KMM(WeightEstimator):
     callback : callable or None
         Called with the progress after every step; True ends the search.
     exponent : float
-        Power that the weights are raised to, in [0, 1].
+        Power to which the weights are raised; 0 makes them uniform.
     force : bool
-        Go on without overlap.
+        Whether to go on where most of the target has no source rows near.
     random_state : int, RandomState or None
         Seed of the folds of `score`.
 
@@ -156,6 +158,13 @@ class KMM(WeightEstimator):
 
     # Weights of exactly zero are no accident here, and have no logarithm.
     _least_scored = 1e-4
+    _rules: ClassVar[Mapping[str, Rule]] = {
+        "gamma": Number(0.0, closed="neither", options=("median",)),
+        "bound": Number(1.0),
+        "slack": Number(0.0, 1.0, closed="left", options=(None,)),
+        "ridge": Number(0.0, options=("auto",)),
+        "solver": Choice(MATCHING_SOLVERS),
+    }
 
     def __init__(
         self,
@@ -187,17 +196,6 @@ class KMM(WeightEstimator):
         self.exponent = exponent
         self.force = force
         self.random_state = random_state
-
-    def _check_parameters(self) -> None:
-        check_number(
-            "gamma", self.gamma, low=0.0, closed="neither", options=("median",)
-        )
-        check_number("bound", self.bound, low=1.0)
-        check_number(
-            "slack", self.slack, low=0.0, high=1.0, closed="left", options=(None,)
-        )
-        check_number("ridge", self.ridge, low=0.0, options=("auto",))
-        check_choice("solver", self.solver, MATCHING_SOLVERS)
 
     def _chosen(self) -> dict[str, Any]:
         return {"gamma": self.gamma_, "ridge": self.ridge_}

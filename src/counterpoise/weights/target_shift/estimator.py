@@ -1,38 +1,29 @@
 """Weights as a function of the label, from target rows without labels."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from counterpoise.convex import Corrective, MixtureLikelihood, Solution, solve
+from counterpoise.convex import Corrective, MixtureLikelihood, Solution
 from counterpoise.numerics.arrays import Array
 from counterpoise.numerics.kernel import Kernel
+from counterpoise.samples.as_read import SamplesAsRead, counted_places
 from counterpoise.samples.effective_size import effective_sample_size
 from counterpoise.samples.folds import folds
 from counterpoise.samples.median_width import median_gamma
 from counterpoise.samples.ordering import canonical_order
-from counterpoise.samples.overlap_verdict import NO_OVERLAP_ABOVE, RELATIVE_FROM
-from counterpoise.samples.scaling import pooled_scale, scale_columns
+from counterpoise.samples.scaling import pooled_scale, rows_scaled
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import (
-    NoOverlapError,
-    NoTargetWarning,
-    PartialOverlapWarning,
     as_responses,
-    as_weights,
-    check_integer,
-    check_number,
-    column_names,
     estimator_matrix,
-    estimator_samples,
-    warn_user,
 )
+from counterpoise.validation.parameters import Integer, Number, Rule
+from counterpoise.weights.base import WeightEstimator
+from counterpoise.weights.deadline import Deadline
 from counterpoise.weights.kernel_widths import lonely_share
 from counterpoise.weights.target_shift.label_densities import (
     LIKELIHOOD_FOLDS,
@@ -49,7 +40,7 @@ WIDTHS_Y = (0.1, 0.2, 0.35, 0.6, 1.0)
 FEWEST_HELD_OUT = 10
 
 
-class TargetShiftWeights(BaseEstimator):
+class TargetShiftWeights(WeightEstimator):
     r"""Density ratio of labels, where p(y) has moved and p(x given y) has not.
 
     Target inputs are a mixture of the inputs that go with bumps over the labels,
@@ -128,6 +119,13 @@ class TargetShiftWeights(BaseEstimator):
     0.8
     """
 
+    needs_labels = True
+    _rules: ClassVar[Mapping[str, Rule]] = {
+        "gamma": Number(0.0, closed="neither", options=("cv",)),
+        "gamma_y": Number(0.0, closed="neither", options=("cv",)),
+        "n_centers": Integer(1),
+    }
+
     def __init__(
         self,
         *,
@@ -155,7 +153,7 @@ class TargetShiftWeights(BaseEstimator):
         self.force = force
         self.random_state = random_state
 
-    def fit(
+    def fit(  # type: ignore[override]
         self,
         X: Any,
         y: Any,
@@ -163,7 +161,7 @@ class TargetShiftWeights(BaseEstimator):
         X_target: Any = None,
         sample_weight: Any = None,
         target_weight: Any = None,
-    ) -> "TargetShiftWeights":
+    ) -> Self:
         """Weigh the source rows so that their labels stand for the target's.
 
         Parameters
@@ -181,37 +179,36 @@ class TargetShiftWeights(BaseEstimator):
         -------
         self
         """
-        self._check()
-        names = column_names(X)
-        X, X_target = estimator_samples(self, X, X_target, reset=True, min_rows=2)
-        labels = as_responses(y, len(X), multi_output=True).reshape(len(X), -1)
-        weight = as_weights(sample_weight, len(X))
-        self.n_outputs_ = labels.shape[1]
-        self.has_target_ = X_target is not None
-        if X_target is None:
-            self._set_uniform(len(X))
-            return self
-        aims = as_weights(
-            target_weight, len(X_target), name="target_weight", of="X_target"
+        return super().fit(
+            X,
+            y,
+            X_target=X_target,
+            sample_weight=sample_weight,
+            target_weight=target_weight,
         )
-        rows = self._ordered(X, labels, weight, X_target, aims, names)
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        self._pose(rows, seed)
-        solution = self._solution(rows)
-        self.solution_: Solution | None = solution
-        if not solution.converged:
-            warn_user(
-                f"TargetShiftWeights: {solution}; raise max_iter or max_time, or "
-                "accept a larger tol",
-                ConvergenceWarning,
-            )
-        ratio = self._ratio(labels)
+
+    def _fit_labelled(self, samples: SamplesAsRead, y: Any) -> Self:
+        labels = self._check_labels(y, samples.source.shape[0])
+        weight = samples.source_weight
+        self._remember_columns(samples)
+        self.has_target_ = True
+        # Rows of inputs say nothing here: `weigh` takes labels.
+        self._samples_ = self._range_ = None
+        rows = self._ordered(samples, labels)
+        self._pose(rows, self._seed())
+        self._set_solution(self._solution(rows))
+        ratio = self._weigh(labels)
         used = weight > 0
         share = weight[used] / weight[used].sum()
-        self.mean_ratio_ = float(share @ ratio[used] ** self.exponent)
-        self.weights_ = ratio**self.exponent / self.mean_ratio_
+        self._set_mean_ratio(ratio[used], 1.0, share)
+        self.weights_ = self._normalized(ratio)
         self.effective_sample_size_ = effective_sample_size(self.weights_ * weight)
         return self
+
+    def _check_labels(self, y: Any, n: int) -> Array:
+        labels = as_responses(y, n, multi_output=True).reshape(n, -1)
+        self.n_outputs_ = labels.shape[1]
+        return labels
 
     def weigh(self, y: Any) -> Array:
         """Return the weights of labels, on the scale of `weights_`.
@@ -232,10 +229,11 @@ class TargetShiftWeights(BaseEstimator):
             )
         if not self.has_target_:
             return np.ones(len(labels))
-        out: Array = self._ratio(labels) ** self.exponent / self.mean_ratio_
-        return out
+        return self._normalized(self._weigh(labels))
 
-    def score(self, X: Any, y: Any = None, *, X_target: Any = None) -> float:
+    def score(
+        self, X: Any, y: Any = None, *, X_target: Any = None, sample_weight: Any = None
+    ) -> float:
         """Refuse: weights of target rows need their labels, which nobody knows.
 
         Without a target all weights are one, and score zero.
@@ -250,67 +248,24 @@ class TargetShiftWeights(BaseEstimator):
             "target rows"
         )
 
-    def _check(self) -> None:
-        for name in ("gamma", "gamma_y"):
-            value = getattr(self, name)
-            check_number(name, value, low=0.0, closed="neither", options=["cv"])
-        check_integer("n_centers", self.n_centers, low=1)
-        check_number("tol", self.tol, low=0.0, closed="neither")
-        check_integer("max_iter", self.max_iter, low=1)
-        check_number("max_time", self.max_time, low=0.0, options=[None])
-        check_number("exponent", self.exponent, low=0.0, high=1.0)
-
-    def _set_uniform(self, n: int) -> None:
-        warn_user(
-            "no X_target was given: all weights are one and nothing is adapted",
-            NoTargetWarning,
-        )
-        self.weights_ = np.ones(n)
-        self.solution_ = None
-        self.uncovered_: float | None = None
-        self.effective_sample_size_ = float(n)
-
-    def _ordered(
-        self,
-        X: Array,
-        labels: Array,
-        weight: Array,
-        target: Array,
-        aims: Array,
-        names: tuple[str, ...] | None,
-    ) -> LabelledRows:
-        """Return the rows that count, scaled, in an order of their own."""
+    def _ordered(self, samples: SamplesAsRead, labels: Array) -> LabelledRows:
+        """Return the rows that count, scaled, in an order by inputs and labels."""
+        weight, aims = samples.source_weight, samples.target_weight
         used = np.flatnonzero(weight)
-        whole = np.hstack([X[used], labels[used]])
+        whole = np.hstack([samples.source[used], labels[used]])
         used = used[canonical_order(whole, weight[used])]
-        counted = np.flatnonzero(aims)
-        counted = counted[canonical_order(target[counted], aims[counted])]
-        samples = TwoSamples.of(X[used], target[counted], weight[used], aims[counted])
-        if self.standardize:
-            scale = pooled_scale(samples, names)
-            samples = samples.with_rows(
-                scale_columns(samples.source, scale),
-                scale_columns(samples.target, scale),
-            )
-        self._judge_overlap(lonely_share(samples))
-        return LabelledRows(
-            samples.source,
-            labels[used],
-            weight[used],
-            samples.target,
-            samples.target_share,
+        counted = counted_places(samples.target, aims)
+        two = TwoSamples.of(
+            samples.source[used], samples.target[counted], weight[used], aims[counted]
         )
-
-    def _judge_overlap(self, share: float) -> None:
-        self.uncovered_ = share
-        if share > NO_OVERLAP_ABOVE and not self.force:
-            raise NoOverlapError(share, "uncovered")
-        if share > RELATIVE_FROM:
-            warn_user(
-                f"{share:.1%} of the target rows have hardly any source rows near "
-                "them: the weights speak for the others",
-                PartialOverlapWarning,
-            )
+        self.column_scale_ = None
+        if self.standardize:
+            self.column_scale_ = pooled_scale(two, samples.matrix_names)
+            two = rows_scaled(two, self.column_scale_)
+        self._judge_overlap(lonely_share(two))
+        return LabelledRows(
+            two.source, labels[used], weight[used], two.target, two.target_share
+        )
 
     def _pose(self, rows: LabelledRows, seed: int) -> None:
         """Choose bumps and widths."""
@@ -353,13 +308,10 @@ class TargetShiftWeights(BaseEstimator):
     def _solution(self, rows: LabelledRows) -> Solution:
         Q = self._shares(rows, self.gamma_y_)
         ((A, _),) = densities(rows, self.gamma_, [Q])
-        solution = solve(
+        solution = self._solve(
             MixtureLikelihood(A, rows.share),
             Corrective(),
-            tol=self.tol,
-            max_iter=self.max_iter,
-            max_time=self.max_time,
-            callback=self.callback,
+            deadline=Deadline(self.max_time),
         )
         total = (
             Kernel("rbf", self.gamma_y_).matrix(rows.y, self.centers_).T @ rows.weight
@@ -367,9 +319,10 @@ class TargetShiftWeights(BaseEstimator):
         self.coef_ = solution.x / total * rows.weight.sum()
         return solution
 
-    def _ratio(self, labels: Array) -> Array:
+    def _weigh(self, X: Any) -> Array:
+        """Return the ratio at labels, up to a factor."""
         used = np.flatnonzero(self.coef_)
-        kernel = Kernel("rbf", self.gamma_y_).matrix(labels, self.centers_[used])
+        kernel = Kernel("rbf", self.gamma_y_).matrix(X, self.centers_[used])
         out: Array = kernel @ self.coef_[used]
         return out
 

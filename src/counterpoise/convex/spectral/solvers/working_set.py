@@ -132,7 +132,7 @@ class WorkingSet:
     @property
     def whole(self) -> bool:
         """Whether all rows are in use."""
-        return self.columns.size == self.problem.size
+        return self.columns.size == self.pulls.size
 
     @property
     def point(self) -> Array:

@@ -1,0 +1,184 @@
+"""The list of all solvers, from which public names and the tests' lists are derived.
+
+A solver that is not here is an error in `tests/convex/test_registry.py`. A line says
+what class it is, in which settings it is tried on random problems, and what it shows
+there.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from counterpoise.convex.loop import Solver
+from counterpoise.convex.solvers import (
+    ADMM,
+    Conic,
+    Corrective,
+    ExpectationMaximization,
+    FrankWolfe,
+    InteriorPoint,
+    Newton,
+    PartialPricing,
+    ProjectedGradient,
+    ProximalGradient,
+)
+from counterpoise.convex.spectral.solvers import (
+    ColumnGeneration,
+    DiscrepancySDP,
+    FeatureSubspace,
+    Frobenius,
+    KernelFactor,
+    KernelSubspace,
+    MultiplicativeWeights,
+    RankOneInteriorPoint,
+    Smoothing,
+    SpectralSubgradient,
+)
+from counterpoise.numerics.pivoted_cholesky import small_rank_factor
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A solver with its numbers, as random problems see it.
+
+    Attributes
+    ----------
+    name : str
+    make : callable
+        The solver for a problem.
+    steps : int
+        Steps within which it shows what it can.
+    sure : bool
+        Whether these bring it to a gap of 1e-6 on every problem that it accepts.
+    """
+
+    name: str
+    make: Callable[[Any], Solver]
+    steps: int
+    sure: bool = False
+
+
+@dataclass(frozen=True)
+class RegisteredSolver:
+    """A solver's class and its settings.
+
+    Attributes
+    ----------
+    kind : type
+    family : {"general", "spectral"}
+        General ones are public in `counterpoise.convex`, those of spectral norms in
+        `counterpoise.convex.spectral.solvers`.
+    settings : tuple of Setting
+    """
+
+    kind: type
+    family: str
+    settings: tuple[Setting, ...]
+
+    @property
+    def name(self) -> str:
+        """The name of the class."""
+        return self.kind.__name__
+
+
+def _general(kind: type, *settings: tuple[str, Solver, int, bool]) -> RegisteredSolver:
+    return RegisteredSolver(kind, "general", tuple(_given(*one) for one in settings))
+
+
+def _spectral(kind: type, *settings: tuple[str, Solver, int, bool]) -> RegisteredSolver:
+    return RegisteredSolver(kind, "spectral", tuple(_given(*one) for one in settings))
+
+
+def _given(name: str, solver: Solver, steps: int, sure: bool) -> Setting:
+    return Setting(name, lambda problem: solver, steps, sure)
+
+
+def _kernel_factor(problem: Any) -> Solver:
+    """Return the solver with the factor of the problem's kernel."""
+    factor = small_rank_factor(problem.kernel, problem.kernel.size)
+    assert factor is not None
+    return KernelFactor(factor, RankOneInteriorPoint())
+
+
+SOLVERS = (
+    _general(ADMM, ("admm", ADMM(), 2000, False)),
+    _general(Conic, ("conic", Conic(), 10, False)),
+    _general(Corrective, ("corrective", Corrective(), 200, True)),
+    _general(
+        ExpectationMaximization,
+        ("expectation maximization", ExpectationMaximization(), 300, True),
+    ),
+    _general(
+        FrankWolfe,
+        ("frank-wolfe", FrankWolfe("plain"), 100, False),
+        ("frank-wolfe armijo", FrankWolfe("plain", "armijo"), 100, False),
+        ("frank-wolfe open", FrankWolfe("plain", "open"), 100, False),
+        ("away", FrankWolfe("away"), 200, False),
+        ("away armijo", FrankWolfe("away", "armijo"), 200, False),
+        ("pairwise", FrankWolfe("pairwise"), 200, False),
+        ("pairwise armijo", FrankWolfe("pairwise", "armijo"), 200, False),
+    ),
+    _general(InteriorPoint, ("interior point", InteriorPoint(), 100, True)),
+    _general(Newton, ("newton", Newton(), 100, True)),
+    _general(
+        PartialPricing,
+        ("partial pricing", PartialPricing(pool=3, refill=2), 200, True),
+    ),
+    _general(
+        ProjectedGradient, ("projected gradient", ProjectedGradient(), 2000, True)
+    ),
+    _general(ProximalGradient, ("proximal gradient", ProximalGradient(), 2000, True)),
+    _spectral(
+        ColumnGeneration, ("column generation", ColumnGeneration(first=10), 300, True)
+    ),
+    _spectral(DiscrepancySDP, ("sdp", DiscrepancySDP(), 1, False)),
+    _spectral(FeatureSubspace, ("subspace", FeatureSubspace(joining=2), 300, True)),
+    _spectral(Frobenius, ("frobenius", Frobenius(), 1, False)),
+    RegisteredSolver(
+        KernelFactor,
+        "spectral",
+        (Setting("kernel factor", _kernel_factor, 300, True),),
+    ),
+    _spectral(KernelSubspace, ("kernel subspace", KernelSubspace(), 300, False)),
+    _spectral(
+        MultiplicativeWeights,
+        ("multiplicative weights", MultiplicativeWeights(), 30, False),
+        ("list", MultiplicativeWeights("list"), 30, False),
+        ("powering", MultiplicativeWeights(update="powering"), 5, False),
+    ),
+    _spectral(
+        RankOneInteriorPoint,
+        ("rank-one interior point", RankOneInteriorPoint(), 300, True),
+    ),
+    _spectral(
+        Smoothing,
+        ("smoothing", Smoothing(accuracy=0.02), 40, False),
+        ("smoothing 16", Smoothing(power=16), 20, False),
+    ),
+    _spectral(
+        SpectralSubgradient,
+        ("entropic", SpectralSubgradient(), 40, False),
+        ("polyak", SpectralSubgradient("polyak"), 40, False),
+    ),
+)
+
+
+def solver_names(family: str) -> list[str]:
+    """Return the names of a family's classes, in order.
+
+    Examples
+    --------
+    >>> solver_names("general")[:2]
+    ['ADMM', 'Conic']
+    """
+    return sorted(one.name for one in SOLVERS if one.family == family)
+
+
+def solver_settings(family: str) -> dict[str, Setting]:
+    """Return all settings of a family's solvers by name."""
+    return {
+        setting.name: setting
+        for one in SOLVERS
+        if one.family == family
+        for setting in one.settings
+    }

@@ -1,0 +1,409 @@
+"""How much of the weights is used, what counts as classes, what is warned of."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from counterpoise import Adapted, WeightedSVC, WeightedSVR
+from counterpoise.adaptation.conformal import divided
+from counterpoise.adaptation.guard import (
+    Guard,
+    choose_exponent,
+    paired_error,
+    smallest_as_good,
+)
+from counterpoise.adaptation.inputs import (
+    CutTargetWarning,
+    FarTargetWarning,
+    TimeOrderWarning,
+    TrainingRowsWarning,
+    are_classes,
+    default_estimator,
+    row_marks,
+    warn_if_cut,
+    warn_if_far,
+    warn_if_fitted_to,
+    warn_if_in_time_order,
+)
+from counterpoise.adaptation.labelling import _greedy as greedy
+from counterpoise.adaptation.labelling import _unsure as unsure
+from counterpoise.adaptation.mixing import follows_path, mixed
+from counterpoise.adaptation.out_of_fold import check_is_ratio
+from counterpoise.adaptation.performance import _asked as asked
+from counterpoise.adaptation.performance import _some as some_rows
+from counterpoise.adaptation.performance import _statement as statement
+from counterpoise.adaptation.performance import estimate_performance
+from counterpoise.adaptation.routing import (
+    check_takes_weights,
+    drawn_rows,
+    fit_weighted,
+    weight_keyword,
+)
+from counterpoise.adaptation.sets import target_sets
+from counterpoise.adaptation.slicing import moved_columns
+from counterpoise.adaptation.transduction import _worst_pair as worst_pair
+from counterpoise.evaluation.metrics import as_metric
+from counterpoise.samples.effective_size import flatten
+from counterpoise.weights import DiscrepancyWeights, UniformWeights
+
+TRIED = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+
+def warned(function, *given):
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        function(*given)
+    return [one.category for one in seen]
+
+
+# -- the guard -------------------------------------------------------------------------
+
+
+def chosen(means, errors, effective=1000.0):
+    means, errors = np.array(means), np.array(errors)
+    return smallest_as_good(
+        means, errors, int(np.argmin(means)), effective, 1.0, TRIED, "exponent"
+    )
+
+
+def test_the_smallest_exponent_within_one_standard_error_is_chosen():
+    means = [1.0, 0.8, 0.5, 0.4, 0.6]
+    assert chosen(means, [0.1, 0.1, 0.1, 0.0, 0.1])[0] == 2
+    assert chosen(means, [0.1, 0.1, 0.0999, 0.0, 0.1])[0] == 3
+    place, why = chosen(means, [0.6, 0.1, 0.1, 0.0, 0.1])
+    assert place == 0
+    assert "within one standard error: rows stay unweighted" in why
+
+
+def test_no_weights_are_used_where_none_is_better():
+    place, why = chosen([0.4, 0.5, 0.6, 0.7, 0.8], [0.0] * 5)
+    assert (place, why.split(":")[0]) == (0, "no amount of weights is better than none")
+    assert smallest_as_good(
+        np.array([1.0]), np.zeros(1), 0, 99.0, 1.0, (0.0,), "exponent"
+    )[1].startswith("all weights are equal")
+
+
+def test_with_fewer_than_fifty_effective_rows_a_gain_needs_two_standard_errors():
+    means = [1.0, 0.9, 0.9, 0.9, 0.8]
+    twice = [0.1, 0.0, 0.0, 0.0, 0.0]
+    more = [0.0999, 0.0, 0.0, 0.0, 0.0]
+    assert chosen(means, twice, effective=50.0)[0] == 4
+    assert chosen(means, twice, effective=49.9)[0] == 0
+    assert chosen(means, more, effective=49.9)[0] == 4
+    assert "too few to tell" in chosen(means, twice, effective=49.9)[1]
+
+
+def test_rows_of_a_group_are_summed_before_they_are_squared():
+    d, share = np.array([1.0, 1.0, -1.0, -1.0]), np.full(4, 0.25)
+    assert paired_error(d, share, None) == pytest.approx(0.5)
+    assert paired_error(d, share, np.array([0, 0, 1, 1])) == pytest.approx(np.sqrt(0.5))
+
+
+class Constant:
+    """A model that says how it was weighted."""
+
+    def __init__(self, weight):
+        self.weight = weight
+
+    def predict(self, X):
+        uneven = self.weight is not None and np.ptp(self.weight) > 0
+        return np.full(len(X), 0.0 if uneven else 1.0)
+
+
+def guard_of(weights, **more):
+    n = len(weights)
+    X, y = np.arange(float(n))[:, None], np.tile([0.0, 0.1], n // 2)
+    folds = [(np.arange(n // 2), np.arange(n // 2, n))]
+    metric = as_metric(None, LinearRegression(), y)
+    seen = []
+
+    def fit(X, y, weight, seed):
+        seen.append(weight)
+        return Constant(weight)
+
+    weights = np.asarray(weights, dtype=float)
+    return choose_exponent(fit, metric, X, y, weights, np.ones(n), folds, **more), seen
+
+
+def test_equal_weights_leave_nothing_to_choose():
+    found, seen = guard_of(np.ones(4))
+    assert found.exponents == (0.0,)
+    assert seen == [None]
+
+
+def test_five_powers_are_tried_and_no_weights_are_none_at_all():
+    found, seen = guard_of(np.tile([0.5, 1.5], 100))
+    assert found.exponents == TRIED
+    assert seen[0] is None
+    assert seen[-1] == pytest.approx(np.tile([0.5, 1.5], 50))
+    # All powers but none do as well: the smallest of them is taken.
+    assert found.chosen == 0.25
+    assert found.gain == pytest.approx(found.values[0] - found.values[1])
+
+
+def guard(kind, chosen):
+    return Guard((), (), (), "m", False, 1.0, chosen, 0, 0, 1, 1.0, "", kind)
+
+
+def test_the_weights_of_a_model_are_a_power_or_a_share_of_the_ratio():
+    ratio = np.array([0.5, 1.5])
+    model = Adapted(LinearRegression())
+    model.weighter_ = object()
+    model.guard_ = None
+    model._set_weights(ratio, None)
+    assert (model.exponent_, model.adapted_, model.weights_ is ratio) == (1, True, True)
+    model.guard_ = guard("exponent", 0.5)
+    model._set_weights(ratio, None)
+    assert model.weights_ == pytest.approx(flatten(ratio, 0.5))
+    model.guard_ = guard("mixing", 0.5)
+    model._set_weights(ratio, None)
+    assert model.weights_ == pytest.approx([0.75, 1.25])
+    assert (model.exponent_, model.mixing_) == (1.0, 0.5)
+    model.guard_ = guard("mixing", 0.0)
+    model._set_weights(ratio, None)
+    assert not model.adapted_
+    model.guard_ = None
+    model.weighter_ = None
+    model._set_weights(np.ones(2), None)
+    assert not model.adapted_
+
+
+def test_the_guard_is_asked_with_the_automatic_weighter_alone_unless_told():
+    assert Adapted(guard="auto", weighter="auto")._is_guarded()
+    assert not Adapted(guard="auto", weighter=UniformWeights())._is_guarded()
+    assert Adapted(guard=True, weighter=UniformWeights())._is_guarded()
+    assert not Adapted(guard=False, weighter="auto")._is_guarded()
+
+
+# -- exact paths -----------------------------------------------------------------------
+
+
+def test_exact_paths_serve_errors_of_classes_without_ties_and_means_of_responses():
+    error = as_metric("error_rate", WeightedSVC(), [0, 1])
+    accuracy = as_metric("accuracy", WeightedSVC(), [0, 1])
+    auc = as_metric("roc_auc", WeightedSVC(), [0, 1])
+    squared = as_metric(None, WeightedSVR(), [0.5])
+    assert follows_path(WeightedSVC(), error)
+    assert follows_path(make_pipeline(StandardScaler(), WeightedSVC()), accuracy)
+    assert not follows_path(WeightedSVC(), auc)
+    assert not follows_path(WeightedSVC(break_ties=True), error)
+    assert not follows_path(WeightedSVC(kernel="precomputed"), error)
+    assert follows_path(WeightedSVR(), squared)
+    assert not follows_path(WeightedSVR(), as_metric("r2", WeightedSVR(), [0.5]))
+    assert not follows_path(Ridge(), squared)
+
+
+def test_a_share_of_the_weights_has_mean_one_over_rows_as_often_as_they_count():
+    ratio, counts = np.array([1.0, 4.0]), np.array([3.0, 1.0])
+    full = mixed(ratio, 1.0, counts)
+    assert full @ counts == pytest.approx(4.0)
+    assert mixed(ratio, 0.0, counts).tolist() == [1.0, 1.0]
+    assert mixed(ratio, 0.5, counts) == pytest.approx(0.5 + 0.5 * full)
+
+
+# -- what comes in ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes"),
+    [
+        (["a", "b"], True),
+        ([True, False], True),
+        ([3, 900], True),
+        ([0.5, 1.5], False),
+        (np.arange(20).repeat(10), True),
+        (np.arange(20).repeat(10)[1:], False),
+        (np.arange(21).repeat(10), False),
+        (np.arange(3).repeat(10), True),
+        (np.arange(3).repeat(10)[1:], False),
+        (np.zeros((3, 2)), False),
+        ([], False),
+    ],
+)
+def test_whole_numbers_are_classes_up_to_twenty_of_ten_rows_each(labels, classes):
+    assert are_classes(np.asarray(labels)) == classes
+
+
+def test_the_default_estimator_goes_by_the_labels():
+    classes = default_estimator([[1.0], [2.0]], [0, 1], 0)
+    assert isinstance(classes, HistGradientBoostingClassifier)
+
+
+def test_a_bare_target_of_as_many_rows_as_the_source_is_warned_of():
+    target = np.zeros((3, 1))
+    assert warned(warn_if_cut, target, 3) == [CutTargetWarning]
+    assert warned(warn_if_cut, (target,), 3) == []
+    assert warned(warn_if_cut, target, 4) == []
+
+
+def test_a_target_is_far_where_every_column_is_beyond_twenty_quartile_distances():
+    source = np.column_stack([np.arange(5.0), np.arange(5.0)])
+    # Quartiles are two apart: the room is forty.
+    inside, outside = [44.0, 44.1], [44.1, -40.1]
+    assert warned(warn_if_far, source, np.array([inside])) == []
+    assert warned(warn_if_far, source, np.array([outside])) == [FarTargetWarning]
+    both = np.array([outside, [0.0, -40.1]])
+    assert warned(warn_if_far, source, both) == []
+
+
+def test_rows_of_the_fit_are_warned_of_above_half_unless_twins_are_common():
+    fitted = row_marks(np.arange(10.0)[:, None])
+    known = row_marks(np.r_[np.arange(5.0), 95.0, 96, 97, 98, 99][:, None])
+    more = row_marks(np.r_[np.arange(6.0), 96.0, 97, 98, 99][:, None])
+    assert warned(warn_if_fitted_to, known, fitted) == []
+    assert warned(warn_if_fitted_to, more, fitted) == [TrainingRowsWarning]
+    twins = row_marks(np.r_[np.arange(8.0), 0.0, 1.0][:, None])
+    assert warned(warn_if_fitted_to, more, twins) == []
+
+
+def test_marks_of_rows_know_no_minus_zero():
+    marks = row_marks(np.array([[0.0], [-0.0], [1.0]]))
+    assert marks[0] == marks[1] != marks[2]
+
+
+def test_rows_in_the_order_of_time_are_warned_of():
+    walk = np.random.default_rng(0).normal(size=(200, 2)).cumsum(axis=0)
+    assert warned(warn_if_in_time_order, walk) == [TimeOrderWarning]
+    shuffled = np.random.default_rng(1).permutation(walk)
+    assert warned(warn_if_in_time_order, shuffled) == []
+
+
+def test_a_target_that_is_missing_is_warned_of_ignored_or_refused():
+    for how, expected in (("ignore", 0), ("warn", 1)):
+        model = Adapted(LinearRegression(), missing_target=how)
+        seen = warned(model.fit, [[0.0], [1.0]], [0.0, 1.0])
+        assert len(seen) == expected
+        assert model.weights_.tolist() == [1.0, 1.0]
+    with pytest.raises(ValueError, match="no X_target was given"):
+        Adapted(LinearRegression(), missing_target="raise").fit([[0.0]], [0.0])
+
+
+# -- how weights reach an estimator ----------------------------------------------------
+
+
+def test_weights_go_to_the_last_step_and_to_nobody_who_takes_none():
+    pipeline = make_pipeline(StandardScaler(), Ridge())
+    assert weight_keyword(pipeline) == "ridge__sample_weight"
+    assert weight_keyword(Ridge()) == "sample_weight"
+    assert weight_keyword(KNeighborsRegressor()) is None
+    with pytest.raises(TypeError, match="KNeighborsRegressor takes no sample_weight"):
+        check_takes_weights(KNeighborsRegressor())
+
+
+def test_rows_are_drawn_with_replacement_or_a_budget_of_different_ones():
+    weights = np.array([0.0, 1.0, 1.0, 0.0])
+    assert set(drawn_rows(weights, 0).tolist()) <= {1, 2}
+    assert drawn_rows(weights, 0).size == 4
+    assert drawn_rows(weights, 0, n_rows=2).tolist() == [1, 2]
+    assert drawn_rows(weights, 0, n_rows=1).size == 1
+    heavy = np.r_[1e9, np.ones(9)]
+    assert 0 in drawn_rows(heavy, 0, n_rows=3)
+
+
+def test_equal_weights_are_not_drawn_by():
+    X, y = np.arange(8.0)[:, None], np.arange(8.0)
+    model = Adapted(KNeighborsRegressor(1), resample=True)
+    plain = model._fit_rows(KNeighborsRegressor(1), X, y, np.ones(8), 0, None)
+    assert plain.predict(X).tolist() == y.tolist()
+    drawn = fit_weighted(
+        KNeighborsRegressor(1), X, y, np.r_[np.ones(7), 0.0], resample_seed=0
+    )
+    assert drawn.predict([[7.0]])[0] < 7.0
+
+
+# -- calibration, labelling, transduction ----------------------------------------------
+
+
+def test_as_many_groups_are_held_out_as_come_nearest_to_the_share():
+    groups = np.repeat(np.arange(4), 5)
+    for share, held in ((0.3, 5), (0.4, 10), (0.9, 15), (0.01, 5)):
+        kept, out = divided(20, share, groups, 0)
+        assert out.size == held
+        assert not set(groups[kept]) & set(groups[out])
+    assert divided(20, 0.0, None, 0)[1].size == 0
+    with pytest.raises(ValueError, match="two groups or more"):
+        divided(4, 0.5, [1, 1, 1, 1], 0)
+
+
+def test_the_row_that_leaves_the_least_variance_is_asked_first_and_no_twin_of_it():
+    # The first two tell the same; the third stands alone.
+    left = np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    assert greedy(left.copy(), np.ones(3), 2).tolist() == [0, 2]
+    assert greedy(left.copy(), np.array([0.1, 0.1, 1.0]), 1).tolist() == [2]
+
+
+def test_a_row_that_the_model_is_sure_of_counts_a_tenth():
+    model = LogisticRegression(C=1e6).fit([[-9.0], [9.0]], ["a", "b"])
+    found = unsure(model, (np.array([[0.0], [9.0]]),))
+    assert found == pytest.approx([1.0, 0.1])
+    regressor = LinearRegression().fit([[0.0], [1.0]], [0.0, 1.0])
+    assert unsure(regressor, (np.zeros((2, 1)),)).tolist() == [1.0, 1.0]
+
+
+def test_two_labels_are_exchanged_where_slacks_add_up_to_more_than_two():
+    z = np.array([1.0, 1.0, -1.0, -1.0])
+    assert worst_pair(z, np.array([0.5, 1.0, 0.2, 1.0])) is None
+    assert worst_pair(z, np.array([0.5, 1.1, 0.2, 1.0])).tolist() == [1, 3]
+    assert worst_pair(z, np.array([3.0, 0.0, 0.0, 0.0])) is None
+
+
+# -- the estimate of performance -------------------------------------------------------
+
+
+def test_the_statement_says_few_rows_and_thin_cover_at_their_thresholds():
+    assert "few" not in statement(100, 9, 50.0, 0.05)
+    assert "few, so that the intervals are wide" in statement(100, 9, 49.9, 0.0)
+    assert "extrapolate" not in statement(100, 9, 50.0, 0.05)
+    assert "extrapolate there" in statement(100, 9, 50.0, 0.051)
+
+
+def test_a_model_is_asked_for_no_more_than_its_metrics_need():
+    model = LogisticRegression()
+    of = {name: as_metric(name, model, [0, 1]) for name in ("neg_log_loss", "accuracy")}
+    assert asked([of["neg_log_loss"]], model, True) == ("predict_proba",)
+    assert asked(list(of.values()), model, True) == ("predict", "predict_proba")
+    auc = as_metric("roc_auc", model, [0, 1])
+    assert asked([of["neg_log_loss"], auc], model, True) is None
+
+
+def test_weights_and_losses_are_learned_from_five_thousand_rows_at_most():
+    assert some_rows(5000, 0).size == 5000
+    some = some_rows(5001, 0)
+    assert some.size == 5000
+    assert (np.diff(some) > 0).all()
+
+
+def test_one_labelled_row_is_too_few():
+    model = LinearRegression().fit([[0.0], [1.0]], [0.0, 1.0])
+    X, y = np.arange(30.0)[:, None], np.arange(30.0)
+    with pytest.raises(ValueError, match="X_lab has 1 row, at least 2"):
+        estimate_performance(model, X, y, X, X_lab=X[:1], y_lab=y[:1])
+    with pytest.raises(ValueError, match="y_lab is missing"):
+        estimate_performance(model, X, y, X, X_lab=X[:2])
+
+
+def test_weights_that_are_no_ratio_estimate_nothing():
+    check_is_ratio(UniformWeights())
+    with pytest.raises(TypeError, match="DiscrepancyWeights are no density ratio"):
+        check_is_ratio(DiscrepancyWeights())
+
+
+def test_a_model_without_a_calibration_has_no_sets():
+    model = LinearRegression().fit([[0.0], [1.0]], [0.0, 1.0])
+    assert target_sets(model, [np.zeros((2, 1))], [0.0, 1.0]) is None
+
+
+def test_the_target_is_sliced_by_the_three_columns_that_moved_most():
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(60, 5)), rng.normal(size=(60, 5))
+    T += [0.0, 3.0, 1.0, 2.0, 0.1]
+    rows = np.arange(60)
+    found = moved_columns(X, {"X_target": T}, np.ones(60), rows, rows)
+    assert [one.name for one in found] == ["x1", "x3", "x2"]
+    assert moved_columns(X, {"X_target": T}, np.zeros(60), rows, rows) == []

@@ -1,0 +1,331 @@
+"""Which exit code wins, what a column holds, what is refused and what is told."""
+
+import sys
+from argparse import Namespace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from counterpoise.cli import main as main_module
+from counterpoise.cli.config import read_config
+from counterpoise.cli.ending import judged
+from counterpoise.cli.exits import BadData, WrongUse, listed, one_line
+from counterpoise.cli.fail_if import Condition, holding, read_conditions
+from counterpoise.cli.labels import task_of
+from counterpoise.cli.notices import Cell, Notice
+from counterpoise.cli.pair import read_pair
+from counterpoise.cli.performance import check_metric_of
+from counterpoise.cli.record import command_line
+from counterpoise.cli.writing import check_file, check_folder, check_table, write_folder
+from counterpoise.report import Record
+from counterpoise.validation import NoOverlapError, check_integer
+
+# -- how a command ends ----------------------------------------------------------------
+
+HELD = [Condition("ess", "<", 0.2)]
+
+
+def record(ess=0.1, holds=True):
+    weights = {"effective_share": ess, "certificate": {"holds": holds}}
+    return Record.from_dict({"weights": weights})
+
+
+@pytest.mark.parametrize(
+    ("sections", "conditions", "refused", "code"),
+    [
+        (record(), [], False, 0),
+        (record(), HELD, False, 3),
+        (record(ess=0.2), HELD, False, 0),
+        (record(holds=False), [], False, 5),
+        (record(holds=False), HELD, False, 5),
+        (record(), HELD, True, 4),
+        (record(holds=False), HELD, True, 4),
+        (Record.from_dict({"shift": {}}), [], False, 0),
+    ],
+)
+def test_no_overlap_counts_before_a_proof_and_that_before_a_condition(
+    sections, conditions, refused, code
+):
+    assert judged(sections, conditions, refused=refused)[0] == code
+
+
+def test_every_reason_is_told_the_proof_first():
+    _, reasons = judged(record(holds=False), HELD)
+    assert reasons[0] == "the certificate of the weights does not hold"
+    assert reasons[1].startswith("--fail-if ess<0.2 holds: it is 0.1")
+
+
+def raising(error):
+    def run(options):
+        raise error
+
+    return run
+
+
+def refusing(options):
+    check_integer("n", -1, low=0)
+
+
+def faulty(options):
+    int("x")
+
+
+@pytest.mark.parametrize(
+    ("run", "code"),
+    [
+        (lambda options: 3, 3),
+        (raising(WrongUse("so")), 1),
+        (raising(BadData("so")), 2),
+        (raising(KeyboardInterrupt()), 130),
+        (raising(ImportError("so")), 1),
+        (raising(OSError("so")), 1),
+        (raising(MemoryError("so")), 1),
+        (raising(NoOverlapError(0.9, "thin")), 4),
+        (raising(RuntimeError("so")), 70),
+        (refusing, 2),
+        (faulty, 70),
+    ],
+)
+def test_every_error_has_its_exit_code(run, code, monkeypatch, capsys):
+    given = Namespace(run=run, complete=lambda given: given, traceback=False)
+    parser = Namespace(parse_args=lambda arguments: given)
+    monkeypatch.setattr(main_module, "_parser", lambda: parser)
+    assert main_module.main([]) == code
+
+
+def test_nobody_who_reads_is_wrong_use_and_is_told_nothing(monkeypatch, capsys):
+    given = Namespace(
+        run=raising(BrokenPipeError()), complete=lambda given: given, traceback=False
+    )
+    parser = Namespace(parse_args=lambda arguments: given)
+    monkeypatch.setattr(main_module, "_parser", lambda: parser)
+    before = sys.stdout
+    try:
+        assert main_module.main([]) == 1
+    finally:
+        sys.stdout = before
+    assert capsys.readouterr().err == ""
+
+
+def test_a_condition_on_what_is_not_defined_counts_as_holding():
+    one = Condition("ess", "<", 0.2)
+    assert one.holds({"ess": None})
+    assert not one.holds({"ess": 0.2})
+    assert "not defined here" in holding([one], {"ess": None})[0]
+
+
+def test_conditions_are_a_name_a_comparison_and_a_number():
+    both = read_conditions(["ess<=.2, auc>0.9"], ["ess", "auc"])
+    assert [str(one) for one in both] == ["ess<=0.2", "auc>0.9"]
+    with pytest.raises(WrongUse, match="takes a name"):
+        read_conditions(["ess=0.2"], ["ess"])
+    with pytest.raises(WrongUse, match="knows no"):
+        read_conditions(["size<1"], ["ess"])
+
+
+# -- two files -------------------------------------------------------------------------
+
+
+def pair_of(tmp_path, source, target, **options):
+    paths = {}
+    for name, columns in (("source", source), ("target", target)):
+        rows = zip(*columns.values(), strict=True)
+        lines = [",".join(columns), *(",".join(map(str, row)) for row in rows)]
+        paths[name] = tmp_path / f"{name}.csv"
+        paths[name].write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return read_pair(Namespace(**paths, **options))
+
+
+def told(pair):
+    return " ".join(notice.told for notice in pair.notices)
+
+
+def plain(n, **more):
+    return {"x": list(range(n)), **more}
+
+
+def test_a_sample_needs_ten_rows(tmp_path):
+    pair_of(tmp_path, plain(10), plain(10))
+    with pytest.raises(BadData, match="has 9 rows: a target needs at least 10"):
+        pair_of(tmp_path, plain(10), plain(9))
+    y = [1.5, 2.5] * 5
+    with pytest.raises(BadData, match="9 rows with a 'y' only"):
+        pair_of(tmp_path, plain(10, y=["", *y[1:]]), plain(10), label="y")
+
+
+def test_strings_that_differ_in_nearly_every_row_are_left_out(tmp_path):
+    def kinds(different, n=20, **options):
+        texts = [f"t{k % different}" for k in range(n)]
+        table = plain(n, name=texts)
+        return pair_of(tmp_path, table, table, **options).kinds
+
+    # Of 20 rows 18 are nine in ten.
+    assert "name" in kinds(18)
+    assert "name" not in kinds(19)
+    assert "name" in kinds(19, n=19)
+    assert kinds(20, categorical=("name",))["name"] == "categories"
+    table = plain(20, name=[f"t{k}" for k in range(20)])
+    twins = plain(20, name=["t1", "t2"] * 10)
+    assert "name" in pair_of(tmp_path, table, twins).kinds
+
+
+def test_strings_of_which_half_are_numbers_are_told(tmp_path):
+    def said(n_numbers):
+        texts = [str(k % 3) for k in range(n_numbers)] + ["low"] * (20 - n_numbers)
+        table = plain(20, size=texts)
+        return told(pair_of(tmp_path, table, table))
+
+    assert "is read as categories, because 'low' in line 12 is no number" in said(10)
+    assert "is read as categories" not in said(9)
+
+
+def test_a_column_that_holds_something_else_in_the_target_is_refused(tmp_path):
+    words = ["a", "b"] * 5
+    with pytest.raises(BadData, match="holds numbers in .* and categories in"):
+        pair_of(tmp_path, plain(10), {"x": words})
+    pair_of(tmp_path, plain(10), {"x": words}, categorical=("x",))
+    with pytest.raises(BadData, match="has no value in any row"):
+        pair_of(tmp_path, plain(10, z=[""] * 10), plain(10, z=[""] * 10))
+
+
+def test_columns_that_the_target_lacks_are_refused_and_those_it_has_more_are_told(
+    tmp_path,
+):
+    with pytest.raises(BadData, match="lacks the column 'z'.*if it is the label"):
+        pair_of(tmp_path, plain(10, z=range(10)), plain(10))
+    found = pair_of(tmp_path, plain(10), plain(10, more=range(10)))
+    assert "which are not used: 'more'" in told(found)
+    assert list(found.kinds) == ["x"]
+
+
+def test_a_label_in_the_target_is_used_only_where_that_is_asked_for(tmp_path):
+    table = plain(10, y=["a", "b"] * 5)
+    unused = pair_of(tmp_path, table, table, label="y", target_labels=False)
+    assert unused.y_target is None
+    assert "which is not used; --target-labels uses it" in told(unused)
+    used = pair_of(tmp_path, table, table, label="y", target_labels=True)
+    assert used.y_target.tolist() == ["a", "b"] * 5
+    other = plain(10, y=["a", "c"] * 5)
+    with pytest.raises(BadData, match="the source has no class c"):
+        pair_of(tmp_path, table, other, label="y", target_labels=True)
+
+
+def test_rows_without_a_label_are_left_out_and_counted(tmp_path):
+    y = ["", *(["a", "b"] * 6)][:12]
+    found = pair_of(tmp_path, plain(12, y=y), plain(12), label="y")
+    assert found.rows.tolist() == list(range(1, 12))
+    assert "1 rows of" in told(found)
+    with pytest.raises(BadData, match="has one value only, a"):
+        pair_of(tmp_path, plain(10, y=["a"] * 10), plain(10), label="y")
+
+
+def test_rows_come_in_the_order_of_time(tmp_path):
+    days = [f"2024-01-{30 - k:02d}" for k in range(10)]
+    found = pair_of(tmp_path, plain(10, when=days), plain(10), time="when")
+    assert found.rows.tolist() == list(range(9, -1, -1))
+    with pytest.raises(BadData, match="it must hold dates"):
+        pair_of(tmp_path, plain(10, when=["a"] * 10), plain(10), time="when")
+    with pytest.raises(BadData, match="line 2: no 'when'"):
+        pair_of(tmp_path, plain(10, when=["", *days[1:]]), plain(10), time="when")
+
+
+def test_labels_are_told_where_they_could_be_taken_otherwise(tmp_path):
+    assert task_of(np.arange(20).repeat(10)) == "classification"
+    assert task_of(np.arange(21).repeat(10)) == "regression"
+    three = pair_of(tmp_path, plain(30, y=[1, 2, 3] * 10), plain(30), label="y")
+    assert three.task == "classification"
+    assert "3 different whole numbers, taken as classes" in told(three)
+    two = pair_of(tmp_path, plain(30, y=[1, 2] * 15), plain(30), label="y")
+    assert "different whole numbers" not in told(two)
+    table = plain(30, y=[0.5, 1.0] * 15)
+    with pytest.raises(BadData, match="numbers with fractions: no classes"):
+        pair_of(tmp_path, table, plain(30), label="y", task="classification")
+    words = plain(30, y=["a", "b"] * 15)
+    with pytest.raises(BadData, match="no numbers to predict"):
+        pair_of(tmp_path, words, plain(30), label="y", task="regression")
+
+
+def test_a_column_is_not_both_categorical_and_numeric(tmp_path):
+    with pytest.raises(WrongUse, match="in --categorical and in --numeric"):
+        pair_of(tmp_path, plain(10), plain(10), categorical=("x",), numeric=("x",))
+
+
+# -- words -----------------------------------------------------------------------------
+
+
+def test_a_score_must_be_of_what_the_label_holds():
+    check_metric_of("accuracy", "classification", "y")
+    check_metric_of("r2", "regression", "y")
+    for metric, task in (("r2", "classification"), ("roc_auc", "regression")):
+        with pytest.raises(WrongUse, match="is a score of"):
+            check_metric_of(metric, task, "y")
+
+
+def test_a_notice_keeps_values_and_folders_out_of_the_record():
+    notice = Notice(Path("in/live.csv"), ": ", Cell("x"), " is odd")
+    assert notice.recorded == "live.csv: a value is odd"
+    assert notice.told == f"{Path('in/live.csv')}: 'x' is odd"
+
+
+def test_five_names_are_listed_and_the_others_counted():
+    assert listed("abcde") == "'a', 'b', 'c', 'd', 'e'"
+    assert listed("abcdef").endswith("'e' and 1 more")
+    assert one_line("a\n\x07 b") == "a ? b"
+
+
+def test_a_config_knows_the_options_and_their_types(tmp_path):
+    path = tmp_path / "run.toml"
+    kinds = {"seed": "whole", "max-memory": "size", "quiet": "flag", "config": "path"}
+
+    def read(text):
+        path.write_text(text, encoding="utf-8")
+        return read_config(path, kinds)
+
+    assert read("seed = 3\nmax_memory = '2G'") == {"seed": 3, "max-memory": "2G"}
+    for wrong in ("seed = true", "seed = 1.5", "quiet = 1", "sed = 3", "config = 'x'"):
+        with pytest.raises(WrongUse):
+            read(wrong)
+
+
+def test_the_command_line_is_repeated_without_folders_and_defaults():
+    options = Namespace(command="weigh", source=Path("a/b.csv"), seed=0, id=None)
+    assert command_line(options) == [
+        "counterpoise", "weigh", "--source", "b.csv", "--seed", "0",
+    ]  # fmt: skip
+    again = Namespace(command="weigh", out=Path("x/w.csv"), id="-1", seed=0)
+    words = command_line(again)
+    assert "again.csv" in words
+    assert "--id=-1" in words
+
+
+# -- files -----------------------------------------------------------------------------
+
+
+def test_files_that_are_there_are_overwritten_by_force_alone(tmp_path):
+    (tmp_path / "a").write_text("old")
+    with pytest.raises(WrongUse, match="already has 'a'"):
+        check_folder(tmp_path, ["a", "b"], force=False)
+    check_folder(tmp_path, ["a"], force=True)
+    check_folder(tmp_path, ["b"], force=False)
+    with pytest.raises(WrongUse, match="is already there"):
+        check_file(tmp_path / "a", force=False)
+    with pytest.raises(WrongUse, match=r"must end in .csv or .parquet"):
+        check_table(tmp_path / "a.txt", force=True)
+
+
+def test_a_folder_never_shows_two_runs_and_keeps_the_old_if_a_file_fails(tmp_path):
+    folder = tmp_path / "out"
+
+    def write(text):
+        return lambda path: path.write_text(text)
+
+    def fail(path):
+        raise OSError("full")
+
+    write_folder(folder, {"a": write("1"), "b": write("1")}, force=False)
+    with pytest.raises(OSError, match="full"):
+        write_folder(folder, {"a": write("2"), "b": fail}, force=True)
+    assert (folder / "a").read_text() == "1"
+    write_folder(folder, {"a": write("3")}, ["a", "b"], force=True)
+    assert sorted(path.name for path in folder.iterdir()) == ["a"]

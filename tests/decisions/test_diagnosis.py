@@ -1,0 +1,258 @@
+"""What is told of a feature, of thin rows, and in which words."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from counterpoise.diagnosis import diagnose
+from counterpoise.diagnosis.distances import (
+    holm,
+    ks_distance,
+    ks_p_value,
+    shares_p_value,
+    standardized_difference,
+)
+from counterpoise.diagnosis.features import FeatureShift, column_shift, table_shifts
+from counterpoise.diagnosis.reweighting import Reweighting, reweighting_of
+from counterpoise.diagnosis.thin_rows import describe_thin_rows
+from counterpoise.diagnosis.words import explanation
+from counterpoise.samples.columns import Table
+from counterpoise.samples.table_column import TableColumn
+
+
+def even(n):
+    return np.full(n, 1.0 / n)
+
+
+def numbers(values):
+    return TableColumn("x", "numbers", np.array(values, dtype=float))
+
+
+def categories(values):
+    names = tuple(sorted({one for one in values if one is not None}))
+    places = [-1 if one is None else names.index(one) for one in values]
+    return TableColumn("x", "categories", np.array(places), names)
+
+
+def shift_of(source, target, make=numbers):
+    source, target = make(source), make(target)
+    return column_shift(
+        source, target, even(len(source.values)), even(len(target.values))
+    )
+
+
+# -- distances and p-values ------------------------------------------------------------
+
+
+def test_p_values_are_multiplied_in_order_and_none_falls_below_one_before_it():
+    assert holm(np.array([0.01, 0.04, 0.03])).tolist() == pytest.approx(
+        [0.03, 0.06, 0.06]
+    )
+    assert holm(np.array([0.5, 0.9])).tolist() == [1.0, 1.0]
+
+
+def test_features_without_a_p_value_are_not_counted_in_the_correction():
+    table = Table((numbers([1.0, 2.0]), numbers([np.nan, np.nan])), True)
+    other = Table((numbers([1.0, 9.0]), numbers([np.nan, np.nan])), True)
+    first, second = table_shifts(table, other, even(2), even(2))
+    assert first.adjusted_p_value == first.p_value
+    assert second.adjusted_p_value is None or second.p_value is not None
+
+
+def test_equal_values_are_no_place_to_look_between():
+    tied = ks_distance(np.array([1.0, 1.0]), np.array([1.0, 2.0]), even(2), even(2))
+    assert tied == 0.5
+    uneven = np.array([0.9, 0.1])
+    assert ks_distance(
+        np.array([1.0, 2.0]), np.array([1.0, 2.0]), uneven, even(2)
+    ) == pytest.approx(0.4)
+
+
+def test_the_chance_of_a_distance_is_that_of_the_harmonic_number_of_rows():
+    expected = stats.kstwo.sf(0.3, 20)
+    assert ks_p_value(0.3, 40.0, 40.0) == pytest.approx(expected)
+
+
+def test_two_categories_are_tested_exactly_below_five_expected_rows():
+    def p(first, second, n=20):
+        shares = np.array([first, n - first]) / n, np.array([second, n - second]) / n
+        return shares_p_value(*shares, n, n)
+
+    exact = stats.fisher_exact([[8, 12], [1, 19]]).pvalue
+    assert p(8, 1) == pytest.approx(exact)
+    pearson = stats.chi2_contingency([[9, 11], [1, 19]], correction=False).pvalue
+    assert p(9, 1) == pytest.approx(pearson)
+
+
+def test_categories_of_less_than_one_expected_row_are_pooled():
+    n = 100.0
+    shares = np.array([0.5, 0.49, 0.01, 0.0]), np.array([0.5, 0.49, 0.0, 0.01])
+    # One row is expected of the last two together.
+    together = np.array([0.5, 0.49, 0.01]), np.array([0.5, 0.49, 0.01])
+    assert shares_p_value(*shares, n, n) == pytest.approx(
+        shares_p_value(*together, n, n)
+    )
+    assert shares_p_value(np.array([1.0]), np.array([1.0]), n, n) == 1.0
+
+
+def test_two_constants_that_differ_have_no_standardised_difference():
+    values = np.array([2.0, 2.0])
+    assert standardized_difference(values, values, even(2), even(2)) == 0.0
+    assert standardized_difference(values, values + 1, even(2), even(2)) is None
+
+
+# -- one feature -----------------------------------------------------------------------
+
+
+def test_a_mean_of_fewer_than_five_values_is_not_told():
+    found = shift_of([1.0] * 4 + [np.nan], [1.0] * 5)
+    assert (found.source_mean, found.target_mean) == (None, 1.0)
+
+
+def test_a_category_is_named_if_five_rows_have_it():
+    four = shift_of(["a"] * 6 + ["b"] * 2, ["a"] * 6 + ["c"] * 2, categories)
+    assert four.category is None
+    five = shift_of(["a"] * 6 + ["b"] * 5, ["a"] * 11, categories)
+    assert five.category == "a"
+
+
+def test_new_categories_are_counted_and_named_from_five_rows_on():
+    target = ["a"] * 5 + ["b"] * 5 + ["c"] * 4
+    found = shift_of(["a"] * 10, target, categories)
+    assert found.n_new == 2
+    assert found.new_share == pytest.approx(9 / 14)
+    assert [name for name, _ in found.new_categories] == ["b"]
+
+
+def test_where_values_are_missing_the_smaller_p_value_counts_twice():
+    found = shift_of([1.0, 2.0, 3.0, np.nan], [1.0, 2.0, np.nan, np.nan])
+    values = shift_of([1.0, 2.0, 3.0], [1.0, 2.0]).p_value
+    missing = shares_p_value(np.array([0.25, 0.75]), np.array([0.5, 0.5]), 4.0, 4.0)
+    assert found.p_value == pytest.approx(min(1.0, 2 * min(values, missing)))
+
+
+def test_the_effect_is_the_largest_of_mean_distance_and_missing_values():
+    root = np.sqrt(2 * np.pi)
+    spread = shift_of([-1.0, 1.0] * 10, [-9.0, 9.0] * 10)
+    assert spread.smd == pytest.approx(0.0)
+    assert spread.effect == pytest.approx(root * spread.ks)
+    absent = shift_of([1.0, 2.0, 3.0, 4.0], [1.0, 4.0, np.nan, np.nan])
+    assert absent.effect >= root * 0.5
+
+
+# -- thinly covered rows ---------------------------------------------------------------
+
+
+def thin_of(target, source=None, by_chance=False):
+    source = [[0.0]] * 20 if source is None else source
+    table, thin = Table.of(source), Table.of(target)
+    return describe_thin_rows(
+        table, thin, even(len(table)), even(len(thin)), 50, by_chance
+    )
+
+
+def test_of_fewer_than_five_thin_rows_nothing_is_told():
+    assert thin_of([[9.0]] * 4).columns == ()
+    assert "nobody is recognised" in thin_of([[9.0]] * 4).note
+    assert [one.name for one in thin_of([[9.0]] * 5).columns] == ["x0"]
+
+
+def test_thin_rows_that_chance_explains_are_not_described():
+    assert "chance explains" in thin_of([[9.0]] * 9, by_chance=True).note
+
+
+def test_a_column_sets_rows_apart_from_an_effect_of_one_half_on():
+    rng = np.random.default_rng(0)
+    source = rng.normal(size=(400, 1))
+    target = rng.permutation(source)
+
+    def columns(away):
+        return thin_of((target + away).tolist(), source.tolist()).columns
+
+    assert len(columns(0.55)) == 1
+    assert columns(0.45) == ()
+    assert "combination" in thin_of((target + 0.45).tolist(), source.tolist()).note
+
+
+def test_at_most_five_columns_are_described_those_with_the_largest_effect():
+    source = np.random.default_rng(0).normal(size=(50, 7))
+    target = source + np.arange(7.0) + 1.0
+    found = thin_of(target.tolist(), source.tolist())
+    assert [one.name for one in found.columns] == ["x6", "x5", "x4", "x3", "x2"]
+
+
+# -- words -----------------------------------------------------------------------------
+
+
+def told(verdict="shift, covered", features=(), reweighting=None, thin=0.0):
+    return explanation(
+        SimpleNamespace(
+            verdict=verdict,
+            thin=thin,
+            auc=0.7,
+            features=features,
+            reweighting=reweighting,
+        )
+    )
+
+
+FEATURE = FeatureShift("age", "numbers", 0.1, smd=0.1, adjusted_p_value=0.0099)
+
+
+def test_a_feature_is_worth_a_word_from_an_effect_of_a_tenth_and_p_below_one_percent():
+    assert "What differs most by itself: 'age'" in told(features=(FEATURE,))
+    for less in ({"effect": 0.099}, {"adjusted_p_value": 0.01}):
+        said = told(features=(replace(FEATURE, **less),))
+        assert "it is how they go together" in said
+
+
+def test_new_categories_are_told_from_one_in_a_hundred_on():
+    many = replace(FEATURE, new_share=0.01)
+    few = replace(FEATURE, new_share=0.0099)
+    assert "categories that the source has not" in told(features=(many,))
+    assert "categories that the source has not" not in told(features=(few,))
+
+
+def test_a_column_that_separates_the_samples_is_told_where_there_is_no_overlap():
+    apart = replace(FEATURE, ks=0.991)
+    assert "leave it out" in told("no overlap", (apart,))
+    assert "leave it out" not in told("no overlap", (replace(apart, ks=0.99),))
+    assert "leave it out" not in told("shift, covered", (apart,))
+
+
+def removing(after, share=0.2):
+    direction = (("a", 0.8), ("b", share))
+    return Reweighting(1.0, after, 0.0, direction, True, (), (), 9, 9)
+
+
+def test_the_direction_that_cannot_be_matched_is_named_below_95_per_cent():
+    assert "direction" not in told(reweighting=removing(0.05))
+    assert "mostly 'a', 'b'" in told(reweighting=removing(0.051))
+    assert "mostly 'a', along" in told(reweighting=removing(0.051, share=0.19))
+    assert "Reweighting" not in told("no shift found", reweighting=removing(0.5))
+
+
+def test_the_best_weights_are_looked_for_up_to_a_hundred_columns():
+    rng = np.random.default_rng(0)
+
+    def found(d):
+        X, T = rng.normal(size=(12, d)), rng.normal(size=(12, d)) + 0.1
+        names = [f"x{j}" for j in range(d)]
+        return reweighting_of(X, T, np.ones(12), np.ones(12), names)
+
+    assert found(100).after is not None
+    assert found(101).after is None
+    assert found(1000) is not None
+    assert found(1001) is None
+
+
+def test_rows_of_weight_zero_are_not_counted():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 1))
+    weight = np.r_[np.zeros(5), np.ones(25)]
+    found = diagnose(X, X + 0.1, sample_weight=weight, n_permutations=0, random_state=0)
+    assert (found.n_source, found.n_target) == (25, 30)
+    assert found.mmd_p_value is None

@@ -1,0 +1,441 @@
+"""Which estimate leads, how wide its interval is, when rows contradict it."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
+
+from counterpoise.evaluation import consensus
+from counterpoise.evaluation.bounds import any_hypothesis, model_distance
+from counterpoise.evaluation.conformal import (
+    Calibration,
+    adaptive_scores,
+    class_scores,
+    interval_sizes,
+    set_sizes,
+    sets_of,
+)
+from counterpoise.evaluation.estimates import (
+    Estimate,
+    Evidence,
+    labelled_error,
+    labelled_estimate,
+    mean_intervals,
+)
+from counterpoise.evaluation.intervals import (
+    Interval,
+    combined,
+    effective_rows,
+    least_error,
+    rows_worth,
+    student_quantile,
+    weighted_mean_error,
+    wilson_interval,
+)
+from counterpoise.evaluation.judging import _together as together
+from counterpoise.evaluation.judging import label_check
+from counterpoise.evaluation.loss_model import fit_loss_model
+from counterpoise.evaluation.metrics import as_metric, is_classifier
+from counterpoise.evaluation.performance import MetricPerformance
+from counterpoise.evaluation.reliability import reliability
+from counterpoise.evaluation.slices import MovedColumn, loss_by_slice
+from counterpoise.evaluation.splits import (
+    alike_rows,
+    folds_of,
+    folds_within,
+    neighbors_alike,
+)
+from counterpoise.samples.parts import Part, Parts
+
+ERROR_RATE = as_metric("error_rate", RidgeClassifier(), [0, 1])
+SQUARED = as_metric(None, Ridge(), [0.5, 1.5])
+
+
+def estimate(value=0.0):
+    return Estimate(value, value - 1.0, value + 1.0, "")
+
+
+# -- which estimate leads --------------------------------------------------------------
+
+
+def test_labelled_rows_lead_then_both_robust_then_the_weights():
+    labelled, robust, weighted = estimate(1.0), estimate(2.0), estimate(3.0)
+    every = {"labelled": labelled, "doubly_robust": robust, "weighted": weighted}
+    for name in list(every):
+        found = MetricPerformance("m", False, estimate(), **every)
+        assert found.best is every[name]
+        del every[name]
+    assert MetricPerformance("m", False, estimate()).best is None
+
+
+def evidence(losses, ratio=None, counts=None, modelled=None, groups=None):
+    losses = np.asarray(losses, dtype=float)
+    one = np.ones(losses.size)
+    return Evidence(
+        losses,
+        one if ratio is None else np.asarray(ratio, dtype=float),
+        one if counts is None else np.asarray(counts, dtype=float),
+        np.zeros(losses.size) if modelled is None else np.asarray(modelled, float),
+        np.zeros(4),
+        groups,
+    )
+
+
+def test_the_weights_of_the_correction_are_cut_at_their_99_per_cent_quantile():
+    ratio = np.ones(200)
+    ratio[:2], ratio[2] = 50.0, 10.0
+    share = evidence(np.zeros(200), ratio).cut_share
+    # 198 of 200 rows are 99 %: the largest two are cut to the third.
+    assert share[0] == share[2] == pytest.approx(10 * share[3])
+    # Rows that count nothing have no part in the quantile.
+    counts = np.r_[0.0, 0.0, np.ones(198)]
+    assert evidence(np.zeros(200), ratio, counts).cut_share[2] == pytest.approx(1 / 198)
+
+
+def test_labelled_rows_contradict_below_a_p_value_of_one_in_twenty():
+    rng = np.random.default_rng(0)
+    source = evidence(rng.normal(size=400))
+    losses = rng.normal(size=50)
+    base = label_check(source, losses - losses.mean(), np.zeros(50))
+    error, middle = base.error, source.cut_share @ source.losses
+    quantile = stats.t.isf(0.025, 49)
+    for times, said in ((0.999, "no change of p(y | x) is seen"), (1.001, "has changed")):
+        moved = losses - losses.mean() + middle + times * quantile * error
+        check = label_check(source, moved, np.zeros(50))
+        assert said in check.words
+        assert (check.p_value < 0.05) == (times > 1)
+
+
+def test_equal_losses_that_differ_are_no_less_surprising_for_lack_of_spread():
+    alike = evidence(np.zeros(10))
+    assert label_check(alike, np.zeros(5), np.zeros(5)).p_value == 1.0
+    assert label_check(alike, np.ones(5), np.zeros(5)).p_value < 1e-6
+
+
+def test_labelled_rows_are_blended_with_the_robust_estimate_unless_contradicted():
+    losses, modelled = np.array([0.9, 1.1, 1.0, 1.0]), np.zeros(4)
+    alone = labelled_estimate(SQUARED, losses, modelled, np.zeros(9), 0.95)
+    assert alone.value == pytest.approx(1.0)
+    assert "do not contradict" not in alone.assumption
+    robust = Interval(1.05, 1.0, 1.1)
+    both = labelled_estimate(SQUARED, losses, modelled, np.zeros(9), 0.95, robust, 1.0)
+    assert 1.0 < both.value < 1.05
+    assert "do not contradict" in both.assumption
+    # Four rows are close by chance: their spread is taken to be the source's.
+    assert both.value > 1.04
+
+
+def test_a_metric_that_is_no_mean_is_blended_where_the_intervals_can_meet():
+    weighted = Estimate(0.0, -3.0, 3.0, "")
+    near, far = (Estimate(v, v - 4.0, v + 4.0, "own") for v in (5.0, 5.001))
+    assert together(weighted, far, 1.0, 0.95) is far
+    assert together(weighted, near, 1.0, 0.95).value < 5.0
+    assert together(None, near, 1.0, 0.95) is near
+
+
+def test_a_bias_that_is_seen_takes_its_share_from_the_sharper_estimate():
+    sharp, honest = Interval(0.0, -0.1, 0.1), Interval(1.0, 0.0, 2.0)
+    z = stats.norm.ppf(0.975)
+    s, h = 0.1 / z, 1.0 / z
+    bias = 1.0 - s**2 - h**2
+    share = h**2 / (h**2 + s**2 + bias)
+    assert combined(sharp, honest, 0.95).value == pytest.approx(1.0 - share)
+    # What chance explains is no bias.
+    close = Interval(0.1, -0.9, 1.1)
+    share = h**2 / (h**2 + s**2)
+    assert combined(sharp, close, 0.95).value == pytest.approx(0.1 * (1 - share))
+
+
+def test_no_error_among_few_rows_is_no_proof_of_none():
+    found = mean_intervals(ERROR_RATE, evidence(np.zeros(20)), 0.95)
+    assert all(one.high > 0.1 for one in found.values())
+    assert labelled_error(ERROR_RATE, np.zeros(6)) == pytest.approx(np.sqrt(2) / 8)
+    assert labelled_error(SQUARED, np.zeros(6)) == 0.0
+    assert least_error(6, 0.0, np.inf) == 0.0
+    wilson = wilson_interval(0.0, 60, 1.96, 0.0, 1.0)
+    assert wilson.high == pytest.approx(1.96**2 / (60 + 1.96**2))
+
+
+def test_the_interval_spans_the_ratio_to_the_power_of_five_quarters():
+    losses = np.r_[np.zeros(50), np.ones(50)] + np.tile([0.0, 1e-6], 50)
+    ratio = np.r_[np.ones(50), np.full(50, 3.0)]
+    plain = evidence(losses, ratio)
+    sharp = float((ratio**1.25) @ losses / (ratio**1.25).sum())
+    found = mean_intervals(SQUARED, plain, 0.5)["weighted"]
+    error = weighted_mean_error(losses, ratio / ratio.sum())
+    kept = effective_rows(ratio) / 100
+    quantile = student_quantile(effective_rows(ratio), 0.5)
+    reach = error * (1.1 + 0.3 * (1 - kept)) * quantile
+    away = 0.5 * (1 - kept) * (found.value - losses.mean())
+    skew = max(found.high - (sharp + reach + away), 0.0)
+    assert found.high >= sharp + reach + away - 1e-12
+    assert skew <= error * (2 * quantile**2 + 1) / 6 + 1e-12
+
+
+def test_student_s_quantile_counts_no_fewer_than_three_rows():
+    assert student_quantile(1.0, 0.95) == student_quantile(3.0, 0.95)
+    assert student_quantile(3.5, 0.95) < student_quantile(3.0, 0.95)
+    assert student_quantile(11.0, 0.95) == pytest.approx(stats.t.ppf(0.975, 10))
+
+
+def test_rows_of_a_group_err_together():
+    values, share = np.array([1.0, 1.0, -1.0, -1.0]), np.full(4, 0.25)
+    groups = np.array([0, 0, 1, 1])
+    assert weighted_mean_error(values, share) == pytest.approx(0.5)
+    assert weighted_mean_error(values, share, groups) == pytest.approx(1.0)
+    assert effective_rows(share, groups) == 2.0
+    # Four rows with a variance four times as large are worth one; two groups at least.
+    assert rows_worth(values, share, groups) == 2.0
+    assert rows_worth(np.ones(4), share, groups) == 2.0
+    assert rows_worth(np.array([1.0, -1.0, 1.0, -1.0]), share, groups) == 4.0
+
+
+# -- conformal -------------------------------------------------------------------------
+
+
+def test_a_radius_is_the_smallest_score_that_reaches_the_level():
+    calibration = Calibration.of([0.3, 0.1, 0.2, 0.4], [1.0, 1.0, 1.0, 1.0])
+    # Of weight five in all, four fifths are four rows.
+    assert calibration.radius(1.0, 0.8)[0] == 0.4
+    assert calibration.radius(1.0, 0.8 + 1e-9)[0] == np.inf
+    assert calibration.radius(1.0, 0.6)[0] == 0.3
+    assert calibration.radius(0.0, 0.5)[0] == 0.2
+
+
+def test_classes_of_one_probability_have_the_score_of_the_first():
+    scores = class_scores([[0.4, 0.4, 0.2], [0.2, 0.3, 0.5]])
+    assert scores[0] == pytest.approx([0.0, 0.0, 0.8])
+    assert scores[1] == pytest.approx([0.8, 0.5, 0.0])
+
+
+def test_a_class_that_the_model_does_not_know_scores_beyond_all():
+    assert adaptive_scores([[0.7, 0.3]], [-1]).tolist() == [2.0]
+
+
+def test_a_set_holds_the_classes_up_to_the_radius_and_always_the_likeliest():
+    held = sets_of([[0.5, 0.25, 0.25]] * 3, np.array([0.0, 0.5, np.inf]))
+    assert held.tolist() == [[True, False, False], [True] * 3, [True] * 3]
+
+
+def test_infinite_intervals_are_counted_and_not_averaged():
+    sizes = interval_sizes([[0.0, 1.0], [0.0, 3.0], [-np.inf, np.inf]], [0.0, 1.0], 0.5)
+    assert sizes["infinite"] == pytest.approx(1 / 3)
+    assert sizes["mean_width"] == 2.0
+    assert set_sizes([[True, True], [True, False]], 0.9)["infinite"] == 0.5
+
+
+# -- calibration and slices ------------------------------------------------------------
+
+
+def test_a_bin_of_fewer_than_five_rows_is_not_told():
+    def bins(n):
+        p = np.linspace(0.0, 1.0, n)
+        found = reliability(p, p > 0.5, np.ones(n))
+        return 0 if found is None else len(found["bins"])
+
+    assert (bins(4), bins(50), bins(49)) == (0, 10, 9)
+
+
+def slices_of(n_source, n_target, ratio=1.0):
+    n, m = n_source + 30, n_target + 30
+    parts = Parts(
+        (Part("value", value=0.0), Part("value", value=1.0)),
+        np.r_[np.zeros(30, int), np.ones(n_source, int)],
+        np.r_[np.zeros(30, int), np.ones(n_target, int)],
+    )
+    rng = np.random.default_rng(0)
+    weights = np.r_[np.ones(30), np.broadcast_to(ratio, n_source)]
+    known = Evidence(
+        rng.random(n), weights, np.ones(n), np.full(n, 0.5), np.full(m, 0.5)
+    )
+    column = MovedColumn("x", "numbers", 1.0, parts)
+    found = loss_by_slice(SQUARED, known, [column], 0.95)
+    return found["columns"][0]["parts"][1]["estimate"] is not None
+
+
+def test_a_slice_needs_five_rows_of_each_sample_and_ten_effective_ones():
+    assert slices_of(10, 5)
+    assert not slices_of(10, 4)
+    assert not slices_of(9, 9)
+    assert not slices_of(12, 9, np.r_[5.0, 5.0, np.ones(10)])
+
+
+# -- folds -----------------------------------------------------------------------------
+
+
+def test_folds_are_stratified_while_every_class_has_a_row_for_each():
+    y = np.r_[np.zeros(45), np.ones(5)]
+    for _, out in folds_of(None, y, y, is_classifier=True):
+        assert y[out].sum() == 1.0
+    rare = np.r_[np.zeros(46), np.ones(4)]
+    sizes = [rare[out].sum() for _, out in folds_of(5, rare, rare, is_classifier=True)]
+    assert sum(sizes) == 4.0
+    assert len(sizes) == 5
+
+
+def test_rows_of_a_group_are_held_out_together():
+    groups = np.repeat(np.arange(10), 3)
+    y = np.arange(30.0)
+    for kept, out in folds_of(None, y, y, groups, is_classifier=False):
+        assert not set(groups[kept]) & set(groups[out])
+
+
+def test_blocks_are_runs_of_neighbouring_rows():
+    y = np.arange(10.0)
+    outs = [out.tolist() for _, out in folds_of("blocks", y, y, is_classifier=False)]
+    assert outs == [[0, 1], [2, 3], [4, 5], [6, 7], [8, 9]]
+    with pytest.raises(ValueError, match="cuts through groups"):
+        folds_of("blocks", y, y, y, is_classifier=False)
+
+
+def test_blocks_err_together_in_thirty_runs_and_groups_by_themselves():
+    assert np.unique(alike_rows("blocks", None, np.arange(90))).size == 30
+    assert np.unique(alike_rows("blocks", None, np.arange(20))).size == 20
+    assert alike_rows(5, None, np.arange(9)) is None
+    assert alike_rows("blocks", list("aab"), np.array([0, 2])).tolist() == [0, 1]
+
+
+def test_a_fold_without_rows_on_both_sides_is_left_out():
+    both = (np.array([0, 1]), np.array([2, 3]))
+    one = (np.array([2, 3]), np.array([0, 1]))
+    assert len(folds_within([both, one], np.array([1, 2, 3]))) == 2
+    assert len(folds_within([both, (np.array([0]), np.array([3]))], np.array([1, 3]))) == 1
+    with pytest.raises(ValueError, match="leaves no fold"):
+        folds_within([both], np.array([0, 1]))
+
+
+def test_neighbours_are_alike_below_a_tenth_of_the_usual_distance():
+    rng = np.random.default_rng(0)
+    steps = rng.normal(size=(400, 3))
+
+    def series(rho):
+        x = np.zeros_like(steps)
+        for k in range(1, len(x)):
+            x[k] = rho * x[k - 1] + np.sqrt(1 - rho**2) * steps[k]
+        return x
+
+    assert neighbors_alike(series(0.95))
+    assert not neighbors_alike(series(0.8))
+    assert not neighbors_alike(series(0.95)[:49])
+    assert neighbors_alike(series(0.99)[:50])
+    # A table may be sorted.
+    assert not neighbors_alike(np.arange(100.0)[:, None])
+
+
+# -- metrics ---------------------------------------------------------------------------
+
+
+def test_the_usual_metric_goes_by_what_the_model_can_say():
+    labels = [0, 1]
+    assert as_metric(None, LogisticRegression(), labels).name == "neg_log_loss"
+    assert as_metric(None, RidgeClassifier(), labels).name == "error_rate"
+    assert as_metric(None, Ridge(), [0.5]).name == "neg_mean_squared_error"
+    assert is_classifier(object(), ["a", "b"])
+
+
+def test_a_name_without_neg_is_the_same_loss():
+    found = as_metric("mean_absolute_error", Ridge(), [0.5])
+    assert (found.name, found.higher_is_better) == ("neg_mean_absolute_error", False)
+    assert as_metric("accuracy", Ridge(), [0]).higher_is_better
+
+
+class Sure:
+    classes_ = np.array(["a", "b"])
+
+    def __init__(self, p):
+        self.p = p
+
+    def predict_proba(self, X):
+        return np.tile(self.p, (len(X), 1))
+
+
+def test_no_probability_is_taken_for_smaller_than_a_millionth():
+    loss = as_metric("neg_log_loss", LogisticRegression(), ["a"])
+    rows = loss.rows(Sure([1.0, 0.0]), [[0], [0], [0]], np.array(["a", "b", "c"]))
+    assert rows == pytest.approx([0.0, -np.log(1e-6), -np.log(1e-6)])
+    brier = as_metric("neg_brier_score", LogisticRegression(), ["a"])
+    # Of two classes the second alone counts.
+    assert brier.rows(Sure([0.25, 0.75]), [[0]], np.array(["a"])) == pytest.approx(0.5625)
+
+
+def test_a_scorer_that_takes_no_weights_is_refused():
+    with pytest.raises(TypeError, match="takes no sample_weight"):
+        as_metric(lambda model, X, y: 0.0, Ridge(), [0.5])
+
+
+def test_fewer_than_forty_rows_tell_only_their_mean_loss():
+    rng = np.random.default_rng(0)
+    x = np.linspace(0, 1, 40)[:, None]
+    losses = (x[:, 0] > 0.5).astype(float)
+    flat = fit_loss_model(x[1:], losses[1:], np.ones(39), x, 0)
+    assert np.ptp(flat.target) == 0.0
+    assert flat.target[0] == pytest.approx(losses[1:].mean())
+    assert len(fit_loss_model(x, losses, rng.random(40), x, 0).models) == 4
+
+
+# -- guarantees ------------------------------------------------------------------------
+
+
+def test_the_smaller_of_two_bounds_is_given_by_its_name():
+    # The linear one is smaller below a norm of about four times alpha.
+    assert model_distance(0.1, norm_bound=1, alpha=0.5).form.startswith("linear")
+    assert model_distance(9.0, norm_bound=1, alpha=0.5).form.startswith("root")
+    assert model_distance(2.0, norm_bound=1, alpha=0.5).form.startswith("linear")
+    assert model_distance(2.0, norm_bound=1, alpha=0.5).value == pytest.approx(4.0)
+    # Where delta is not zero the reference may be as far as the ball is wide.
+    assert model_distance(0.1, norm_bound=1, alpha=1.0, delta=1.0).value == pytest.approx(
+        1.2
+    )
+
+
+def test_the_squared_loss_has_no_triangle_inequality_but_of_roots():
+    assert any_hypothesis(1.0, 0.0, 1.0, 0.0).value == pytest.approx(4.0)
+    assert any_hypothesis(1.0, 0.0, 1.0, 0.0, loss="absolute").value == 2.0
+
+
+# -- consensus -------------------------------------------------------------------------
+
+
+def rated(n_second, n=12):
+    rng = np.random.default_rng(0)
+    table = np.full((n, 2), np.nan)
+    table[:, 0] = rng.normal(size=n)
+    table[:n_second, 1] = table[:n_second, 0] + 0.1 * rng.normal(size=n_second)
+    return table
+
+
+def test_without_a_second_rating_labels_are_the_ratings_and_noise_unknown():
+    table = rated(0)
+    with pytest.warns(UserWarning, match="none of the 12 rated items has two"):
+        found = consensus(table)
+    assert (found.labels == table[:, 0]).all()
+    assert np.isinf(found.noise).all()
+
+
+def test_with_fewer_than_ten_second_ratings_labels_are_not_drawn_to_the_mean():
+    with pytest.warns(UserWarning, match="only 9 ratings beyond their first"):
+        assert np.isinf(consensus(rated(9)).spread)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert np.isfinite(consensus(rated(10)).spread)
+
+
+def test_an_annotator_who_never_varies_is_left_out_where_chance_does_not_explain_it():
+    rng = np.random.default_rng(0)
+    truth = rng.normal(size=30)
+    others = truth[:, None] + 0.1 * rng.normal(size=(30, 2))
+    stuck = np.column_stack([others, np.full(30, 3.0)])
+    with pytest.warns(UserWarning, match="never vary"):
+        assert np.isinf(consensus(stuck).noise[2])
+    # Two ratings alike have the chance of one rating alike: 1 / 61 is not rare.
+    twice = stuck.copy()
+    twice[2:, 2] = np.nan
+    assert np.isfinite(consensus(twice).noise[2])
+
+
+def test_unanimous_ratings_are_certain():
+    found = consensus(np.full((3, 2), 4.0))
+    assert found.labels.tolist() == [4.0] * 3
+    assert found.deviations.tolist() == [0.0] * 3

@@ -1,0 +1,291 @@
+"""What the first screen says, at the numbers where it says something else."""
+
+import pytest
+
+from counterpoise.report import Record
+from counterpoise.report.answers import (
+    has_labels,
+    is_about_the_same,
+    is_contradicted,
+    is_within,
+)
+from counterpoise.report.data_card import data_card
+from counterpoise.report.parts import part_in_words
+from counterpoise.report.record import NewerRecordError
+from counterpoise.report.sections.balance import balance_section
+from counterpoise.report.sections.performance import headline_section
+from counterpoise.report.verdict import verdict_of
+from counterpoise.report.wording import chance, figures, share, told
+
+NO_SHIFT, SMALL, COVERED = "no shift found", "small shift", "shift, covered"
+THIN, NO_OVERLAP = "shift, thin in part", "no overlap"
+TOO_FEW = "too few rows to tell"
+
+
+def shift(verdict, **more):
+    numbers = {"auc": 0.7, "auc_low": 0.65, "auc_high": 0.75, "thin": 0.1}
+    return {"shift": {"verdict": verdict, "covered": 0.9, "n_target": 99, **numbers, **more}}
+
+
+def model(adapted):
+    return {"model": {"adapted": adapted, "type": "Ridge", "exponent": float(adapted)}}
+
+
+def headline(**more):
+    found = {
+        "metric": "neg_log_loss",
+        "higher_is_better": False,
+        "estimate": "doubly_robust",
+        "value": 1.0,
+        "low": 0.9,
+        "high": 1.1,
+        "level": 0.95,
+        "source": 1.0,
+    }
+    return {"headline": found | more}
+
+
+def check(p_value):
+    one = {"check": {"p_value": p_value, "n_labelled": 20, "words": ""}}
+    return {"performance": {"metrics": {"neg_log_loss": one}}}
+
+
+def record(*sections):
+    found = {}
+    for section in sections:
+        found |= section
+    return Record.from_dict(found)
+
+
+def screen(*sections):
+    return verdict_of(record(*sections))
+
+
+@pytest.mark.parametrize(
+    ("verdict", "adapted", "tone", "begins"),
+    [
+        (NO_SHIFT, None, "good", "No shift found"),
+        (NO_SHIFT, False, "good", "Use your model as it is: the new data look like"),
+        (SMALL, None, "good", "The new data differ only a little"),
+        (SMALL, False, "good", "Use your model as it is: the new data differ only"),
+        (SMALL, True, "good", "Use the adapted model: it does better"),
+        (COVERED, None, "care", "The new data differ from the training data, but"),
+        (COVERED, True, "good", "Use the adapted model: it does better"),
+        (COVERED, False, "care", "Use your model as it is, but expect the score"),
+        (THIN, None, "care", "The new data differ, and part of them"),
+        (THIN, True, "care", "Use the adapted model with care"),
+        (THIN, False, "care", "Use the model with care"),
+        (NO_OVERLAP, True, "stop", "Do not deploy yet"),
+        (TOO_FEW, True, "care", "There are too few rows to tell"),
+    ],
+)
+def test_every_verdict_has_its_title_and_its_tone(verdict, adapted, tone, begins):
+    sections = [shift(verdict)] + ([] if adapted is None else [model(adapted)])
+    found = screen(*sections)
+    assert found.tone == tone
+    assert found.title.startswith(begins)
+
+
+def test_labels_that_contradict_lead_unless_there_is_no_overlap():
+    contradicted = (headline(), check(0.01))
+    assert screen(shift(COVERED), *contradicted).title.startswith("The labelled new rows")
+    assert screen(shift(NO_OVERLAP), *contradicted).title.startswith("Do not deploy")
+
+
+def test_labels_contradict_below_a_p_value_of_one_in_twenty():
+    assert is_contradicted(record(headline(), check(0.0499)))
+    assert not is_contradicted(record(headline(), check(0.05)))
+    assert not is_contradicted(record(headline()))
+
+
+def test_without_overlap_nothing_is_promised_and_a_column_that_separates_is_named():
+    features = [
+        {"name": "day", "effect": 9.0, "ks": 0.991},
+        {"name": "age", "effect": 9.5, "ks": 0.99},
+    ]
+    steps = [told(s) for s in screen(shift(NO_OVERLAP, features=features)).steps]
+    assert "Do not rely" in steps[0]
+    assert "Look at the column day" in steps[2]
+    assert len(steps) == 3
+
+
+def test_too_few_rows_ask_for_more_and_for_nothing_else():
+    (step,) = screen(shift(TOO_FEW), model(False)).steps
+    assert "more rows, 100 of each" in told(step)
+
+
+def test_labels_are_asked_for_where_there_are_none():
+    last = [told(s) for s in screen(shift(COVERED)).steps][-1]
+    assert "label a few new rows" in last
+    some = screen(shift(COVERED), headline(), check(0.5)).steps
+    assert "label a few new rows" not in told(some[-1])
+    assert has_labels(record(check(0.5)))
+    assert not has_labels(record({"performance": {"metrics": {"m": {"check": None}}}}))
+
+
+def test_the_source_s_score_is_within_the_interval_up_to_its_ends():
+    ends = {"low": 1.0, "high": 2.0}
+    assert is_within({**ends, "source": 1.0})
+    assert is_within({**ends, "source": 2.0})
+    assert not is_within({**ends, "source": 2.01})
+    assert not is_within({"low": None, "high": None, "source": 1.0})
+
+
+def test_about_the_same_is_a_narrow_interval_or_a_close_value_in_a_fair_one():
+    def same(value, low, high, source=1.0):
+        return is_about_the_same(
+            {"value": value, "low": low, "high": high, "source": source}
+        )
+
+    assert same(1.2, 0.96, 1.25)
+    assert not same(1.2, 0.94, 1.25)
+    assert same(1.09, 0.9, 1.4)
+    assert not same(1.1, 0.9, 1.4)
+    assert not same(1.05, 0.8, 1.4)
+    assert not same(1.2, 1.1, 1.2)
+
+
+def score_answer(*sections, **more):
+    return screen(headline(**more), *sections).answers[-1]
+
+
+def test_the_score_is_better_or_worse_by_the_metric_s_own_direction():
+    away = {"low": 1.4, "high": 1.6, "value": 1.5}
+    assert score_answer(**away).short == "Worse"
+    assert score_answer(**away, higher_is_better=True).short == "Better"
+    wide = score_answer(low=0.1, high=9.0, value=5.0)
+    assert wide.short.startswith("Cannot be told well")
+    assert score_answer().short == "About the same"
+
+
+def test_an_estimate_that_labels_contradict_is_doubtful_unless_it_is_theirs():
+    assert score_answer(check(0.01)).short == "Doubtful"
+    own = score_answer(check(0.01), estimate="labelled")
+    assert own.short == "About the same"
+    assert "the number is theirs" in told(own.sure)
+
+
+def test_a_thin_part_makes_every_score_one_to_take_care_of():
+    assert score_answer(shift(THIN)).tone == "care"
+    assert score_answer(shift(COVERED)).tone == "good"
+
+
+def guard(chosen, gain, error, effective=100.0):
+    found = {
+        "metric": "neg_log_loss",
+        "exponents": [0.0, 0.5, 1.0],
+        "values": [1.0, 0.9, 0.8],
+        "best": 1.0,
+        "chosen": chosen,
+        "gain": gain,
+        "gain_error": error,
+        "effective_rows": effective,
+    }
+    return {"guard": found}
+
+
+def sure(*numbers):
+    return told(screen(model(True), guard(*numbers)).answers[0].sure)
+
+
+def test_a_gain_is_clear_from_two_standard_errors_and_likely_from_one():
+    assert "clear" in sure(1.0, 0.2, 0.1)
+    assert "likely" in sure(1.0, 0.199, 0.1)
+    assert "likely" in sure(1.0, 0.1, 0.1)
+    assert "weak" in sure(1.0, 0.099, 0.1)
+    assert "not very" in sure(1.0, 0.2, 0.1, 49.9)
+    assert "judged on rows worth 100" in sure(0.0, 0.0, 0.0)
+
+
+def test_weights_that_nobody_checked_are_said_to_be_so():
+    assert screen(model(True), {"guard": None}).answers[0].short == "Not checked"
+    assert screen(model(False), {"guard": None}).answers[0].short == "Not asked"
+    assert screen(model(False), guard(0.0, 0.0, 0.0)).answers[0].short == "No"
+    assert screen(model(True), guard(1.0, 0.2, 0.1)).answers[0].short == "Yes"
+
+
+def test_the_plan_is_the_score_or_its_whole_interval():
+    def plan(**more):
+        steps = screen(shift(COVERED), model(False), headline(**more)).steps
+        return next(told(s) for s in steps if "Plan" in told(s))
+
+    assert "within the margin" in plan()
+    assert "not with the" in plan(low=1.4, high=1.6, value=1.5)
+    assert "between" in plan(low=0.1, high=9.0, value=5.0)
+
+
+# -- sections --------------------------------------------------------------------------
+
+
+def test_the_headline_is_that_of_labels_then_both_then_weights():
+    estimates = {
+        "higher_is_better": True,
+        "source": {"value": 0.0},
+        "labelled": {"value": 1.0},
+        "doubly_robust": {"value": 2.0},
+        "weighted": {"value": 3.0},
+    }
+    for kind in ("labelled", "doubly_robust", "weighted"):
+        found = headline_section({"metrics": {"m": estimates}, "level": 0.9})
+        assert found["estimate"] == kind
+        estimates[kind] = None
+    assert headline_section({"metrics": {"m": estimates}}) is None
+
+
+def test_a_difference_above_a_tenth_is_worth_a_look():
+    import numpy as np
+
+    from counterpoise.report.sections.rows import SeenRows
+    from counterpoise.samples.two_samples import TwoSamples
+
+    base = np.tile([-1.0, 1.0], 10)[:, None]
+    for away, above in ((0.1001, 1), (0.0999, 0)):
+        samples = TwoSamples.of(base, base + away)
+        found = balance_section(SeenRows(samples, np.ones(20), ("x",)))
+        assert found["above_before"] == above
+
+
+def test_a_record_of_a_later_version_is_refused_and_an_older_one_read():
+    assert Record.from_dict({"schema_version": 1, "a": 1}).sections == {"a": 1}
+    with pytest.raises(NewerRecordError, match="schema_version 2"):
+        Record.from_dict({"schema_version": 2})
+    for wrong in (0, True, "1"):
+        with pytest.raises(ValueError, match="must be a whole number"):
+            Record.from_dict({"schema_version": wrong})
+    with pytest.raises(ValueError, match="it has no schema_version"):
+        Record.from_json("{}")
+
+
+def test_a_number_that_json_cannot_write_is_none_with_its_reason():
+    found = Record.from_dict({"a": {"b": float("inf"), "c": float("nan")}})
+    assert found.at("a.b") is None
+    assert found["undefined"] == {"a.b": "infinite", "a.c": "not a number"}
+
+
+def test_a_class_of_fewer_than_five_rows_is_not_named():
+    classes = [{"class": "a", "rows": 5}, {"class": "b", "rows": 4}]
+    table = data_card(Record.from_dict({"data": {"classes": classes}}))[1]
+    assert [str(row[0]) for row in table.data.rows] == ["a"]
+    assert table.data.note.startswith("1 classes of fewer than 5 rows")
+
+
+def test_what_is_not_all_or_not_nothing_does_not_look_like_it():
+    def said(value):
+        return str(share(value)).replace("\N{NO-BREAK SPACE}", " ")
+
+    assert [said(v) for v in (0.0, 0.0009, 0.001)] == ["0 %", "< 0.1 %", "0.1 %"]
+    assert [said(v) for v in (0.999, 0.9991, 1.0)] == ["99.9 %", "> 99.9 %", "100 %"]
+    assert str(chance(0.00009)).startswith("<")
+    assert str(chance(0.0001)) == "0.0001"
+    assert str(figures(99.96)) == "100"
+    assert str(figures(100.0)) == "100"
+
+
+def test_a_part_is_told_by_its_open_ends():
+    def said(low, high, kind="numbers"):
+        return part_in_words({"part": "range", "low": low, "high": high}, kind)
+
+    assert said(None, 5.0) == "below 5"
+    assert said(5.0, None) == "5 or more"
+    assert said(0.0, None, "dates") == "since 1970-01-01"
+    assert said(None, None) == "all"

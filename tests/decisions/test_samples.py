@@ -1,0 +1,538 @@
+"""What counts as overlap, as a copy, as rare, as an identifier, as the same row."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from counterpoise.samples import (
+    TableEncoder,
+    clip,
+    domain_score,
+    effective_sample_size,
+    flatten,
+    mmd,
+    overlap,
+)
+from counterpoise.samples.column_readers import array_columns
+from counterpoise.samples.columns import Table, read_columns, two_tables
+from counterpoise.samples.domain_scores import _auc as auc_of
+from counterpoise.samples.domain_scores import _better_model as better_model
+from counterpoise.samples.domain_scores import _interval as auc_interval
+from counterpoise.samples.duplicates import duplicate_rows
+from counterpoise.samples.folds import content, dealt_by_sample, folds
+from counterpoise.samples.median_width import median_gamma
+from counterpoise.samples.ordering import canonical_order
+from counterpoise.samples.overlap_verdict import thin_by_chance, thin_share, verdict
+from counterpoise.samples.parts import cut_column
+from counterpoise.samples.pool import Pool
+from counterpoise.samples.scaling import (
+    column_limits,
+    far_rows,
+    pooled_middle_and_spread,
+    pooled_scale,
+    weighted_quantile,
+)
+from counterpoise.samples.table_column import TableColumn
+from counterpoise.samples.two_samples import TwoSamples
+
+HAIR = 1e-6
+
+
+def even(n):
+    return np.full(n, 1.0 / n)
+
+
+# -- the verdict on overlap ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("auc", "auc_low", "thin", "said"),
+    [
+        (0.55, 0.5, 0.05, "no shift found"),
+        (0.55, 0.5 + HAIR, 0.05, "small shift"),
+        (0.55, 0.5, 0.05 + HAIR, "shift, thin in part"),
+        (0.6 - HAIR, 0.55, 0.05, "small shift"),
+        (0.6, 0.55, 0.05, "shift, covered"),
+        (0.9, 0.8, 0.05 + HAIR, "shift, thin in part"),
+        (0.9, 0.8, 0.5, "shift, thin in part"),
+        (0.9, 0.8, 0.5 + HAIR, "no overlap"),
+        (0.9, 0.5, 0.5 + HAIR, "no overlap"),
+    ],
+)
+def test_the_verdict_follows_its_table_at_every_threshold(auc, auc_low, thin, said):
+    assert verdict(auc, auc_low, thin, chance=0.02) == said
+
+
+def test_thin_rows_that_chance_explains_are_no_shift():
+    assert verdict(0.55, 0.5, 0.2, chance=0.2) == "no shift found"
+    assert verdict(0.55, 0.5, 0.2 + HAIR, chance=0.2) == "shift, thin in part"
+
+
+def test_with_fewer_than_twenty_rows_of_worth_only_a_glaring_shift_is_told():
+    assert verdict(0.7, 0.6, 0.1, 0.2, n_rows=20.0) == "shift, thin in part"
+    assert verdict(0.7, 0.6, 0.1, 0.2, n_rows=19.9) == "too few rows to tell"
+    assert verdict(0.9, 0.6, 0.3, 0.2, n_rows=19.9) == "shift, thin in part"
+    assert verdict(0.9, 0.5, 0.3, 0.2, n_rows=19.9) == "too few rows to tell"
+    assert verdict(0.9, 0.6, 0.2, 0.2, n_rows=19.9) == "too few rows to tell"
+
+
+def test_a_target_row_at_the_threshold_is_covered():
+    scores = np.arange(200.0)
+    # 199 of 200 rows are 99.5 %: the threshold is the last but one.
+    target = np.array([198.0, 198.0 + HAIR, 199.0, 0.0])
+    assert thin_share(scores, target, even(200), even(4)) == 0.5
+
+
+def test_thin_shares_count_target_rows_by_their_weight():
+    scores, target = np.arange(3.0), np.array([0.0, 5.0])
+    found = thin_share(scores, target, even(3), np.array([0.9, 0.1]))
+    assert found == pytest.approx(0.1)
+
+
+def test_chance_leaves_three_standard_errors_above_the_rows_that_lie_outermost():
+    # Of 200 rows one lies above the threshold, of 199 none.
+    outermost = {200: 2, 199: 1}
+    for n, k in outermost.items():
+        expected = k / (n + 1)
+        error = np.sqrt(k / (n + 1) ** 2 + expected * (1 - expected) / 300)
+        assert thin_by_chance(n, 300) == pytest.approx(expected + 3 * error)
+
+
+def test_the_worth_of_the_smaller_sample_decides_whether_there_are_too_few_rows():
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(60, 1)), rng.normal(size=(60, 1)) + 0.1
+    heavy = np.r_[np.full(10, 1e6), np.ones(50)]
+    assert overlap(X, T, random_state=0).verdict != "too few rows to tell"
+    for weights in ({"sample_weight": heavy}, {"target_weight": heavy}):
+        found = overlap(X, T, random_state=0, **weights)
+        assert found.verdict == "too few rows to tell"
+
+
+# -- the domain score ------------------------------------------------------------------
+
+
+def test_the_classifier_with_the_smaller_held_out_loss_is_kept():
+    class Asked:
+        X, labels, weights = np.zeros((4, 1)), np.array([0, 0, 1, 1]), np.ones(4)
+
+        def __init__(self, good):
+            self.good = good
+
+        def out_of_fold(self, model):
+            trees = "histgradientboostingclassifier" in dict(model.steps)
+            right = np.array([-3.0, -3.0, 3.0, 3.0])
+            return right if trees == (self.good == "boosted") else -right
+
+    for good in ("logistic", "boosted"):
+        assert better_model(Asked(good))[0] == good
+
+
+def test_ties_of_scores_count_half_in_the_auc():
+    auc, _ = auc_of(np.array([0.2, 0.5]), np.array([0.5, 0.9]), even(2), even(2))
+    assert auc == pytest.approx((1 + 0.5 + 1 + 1) / 4)
+
+
+def test_the_interval_reaches_one_half_unless_root_two_times_its_reach_clears_it():
+    share = even(10_000)
+    # Mann and Whitney's error is far below this one.
+    error, quantile = 0.05, 1.959963984540054
+    edge = 0.5 + np.sqrt(2) * quantile * error
+    assert auc_interval(edge - HAIR, error, share, share)[0] == 0.5
+    low = auc_interval(edge + HAIR, error, share, share)[0]
+    assert low == pytest.approx(edge - quantile * error, abs=1e-5)
+    # Few rows without a single error still have the error of equal distributions.
+    few = even(4)
+    assert auc_interval(1.0, 0.0, few, few)[0] == 0.5
+
+
+def test_a_row_of_weight_zero_is_not_scored():
+    X = np.arange(12.0)[:, None]
+    weight = np.r_[0.0, np.ones(11)]
+    found = domain_score(X, X + 3.0, sample_weight=weight, random_state=0)
+    assert found.rows.tolist() == list(range(1, 12))
+    assert found.share.sum() == pytest.approx(1.0)
+
+
+# -- copies and folds ------------------------------------------------------------------
+
+
+def test_copies_share_a_fold_from_fifty_different_rows_on():
+    def spread(different):
+        rows = np.repeat(np.arange(float(different)), 4)[:, None]
+        dealt = folds(rows, 5, seed=0).reshape(-1, 4)
+        return (np.ptp(dealt, axis=1) > 0).any()
+
+    assert spread(49)
+    assert not spread(50)
+
+
+def test_copies_share_a_fold_in_sparse_rows_too():
+    rows = np.repeat(np.arange(1.0, 51.0), 2)[:, None]
+    dealt = folds(sparse.csr_array(rows), 5, seed=0).reshape(-1, 2)
+    assert (dealt[:, 0] == dealt[:, 1]).all()
+
+
+def test_every_fold_has_its_part_of_either_sample():
+    labels = np.repeat([0, 1], [10, 5])
+    fold, n_folds = dealt_by_sample(np.arange(15), labels, seed=3)
+    assert n_folds == 5
+    for side, each in ((0, 2), (1, 1)):
+        assert np.bincount(fold[labels == side]).tolist() == [each] * 5
+
+
+def test_there_are_no_more_folds_than_units_of_the_smaller_sample_and_at_least_two():
+    labels = np.repeat([0, 1], [10, 3])
+    assert dealt_by_sample(np.arange(13), labels, seed=0)[1] == 3
+    with pytest.raises(ValueError, match="at least 2 rows of each sample"):
+        dealt_by_sample(np.arange(11), np.repeat([0, 1], [10, 1]), seed=0)
+
+
+def pool_of(source, target):
+    return Pool.of(TwoSamples.of(source[:, None], target[:, None]), seed=0)
+
+
+def test_equal_rows_are_one_row_unless_fifty_differ_or_a_sample_has_fewer_than_five():
+    # 45 + 5 different rows, one of them twice.
+    source = np.r_[np.arange(45.0), 0.0]
+    assert pool_of(source, 100.0 + np.arange(5.0)).X.shape[0] == 50
+    assert pool_of(source[1:], 100.0 + np.arange(5.0)).X.shape[0] == 50
+    # 49 different rows: every copy stands alone.
+    assert pool_of(np.r_[np.arange(44.0), 0.0], 100.0 + np.arange(5.0)).X.shape[0] == 50
+    # The target has four different rows only.
+    found = pool_of(np.r_[np.arange(60.0), 0.0], 100.0 + np.arange(4.0))
+    assert found.X.shape[0] == 65
+
+
+def test_a_row_of_weight_two_is_the_row_twice_in_the_pool():
+    source, target = np.arange(60.0), 100.0 + np.arange(60.0)
+    weight = np.r_[2.0, np.ones(59)]
+    by_weight = Pool.of(TwoSamples.of(source[:, None], target[:, None], weight), seed=0)
+    twice = pool_of(np.r_[0.0, source], target)
+    assert (by_weight.weights == twice.weights).all()
+    assert (by_weight.fold == twice.fold).all()
+
+
+# -- one row key, one order ------------------------------------------------------------
+
+
+def test_minus_zero_is_zero_and_missing_values_are_alike_in_counting_duplicates():
+    assert duplicate_rows(np.array([[0.0, 1.0], [-0.0, 1.0]])) == 1
+    assert duplicate_rows(np.array([[np.nan], [np.nan], [1.0]])) == 1
+    assert duplicate_rows(np.array([[1.0, 2.0], [2.0, 1.0]])) == 0
+    stored_zero = sparse.csr_array(([1.0, 0.0, 1.0], [0, 1, 0], [0, 2, 3]), (2, 2))
+    assert duplicate_rows(stored_zero) == 1
+
+
+def test_equal_rows_have_one_number_by_content_whatever_the_sign_of_zero():
+    numbers = content(np.array([[0.0], [-0.0], [1.0]]))
+    assert numbers[0] == numbers[1] != numbers[2]
+
+
+def test_rows_are_ordered_by_what_they_hold_and_equal_ones_by_weight():
+    X = np.array([[1.0, 2.0], [1.0, 1.0], [0.0, 9.0], [1.0, 1.0]])
+    assert canonical_order(X, np.array([1.0, 5.0, 1.0, 2.0])).tolist() == [2, 3, 1, 0]
+
+
+# -- weights of rows -------------------------------------------------------------------
+
+
+def test_rows_of_weight_zero_are_not_among_two_samples():
+    samples = TwoSamples.of(
+        np.arange(3.0)[:, None], np.arange(2.0)[:, None], np.array([2.0, 0.0, 1.0])
+    )
+    assert samples.source.ravel().tolist() == [0.0, 2.0]
+    assert samples.source_share.tolist() == [2 / 3, 1 / 3]
+    assert (samples.source_mass, samples.target_mass) == (3.0, 2.0)
+
+
+def test_effective_size_is_zero_of_no_weight_and_does_not_overflow():
+    assert effective_sample_size([0.0, 0.0]) == 0.0
+    assert effective_sample_size([1e300, 1e300]) == 2.0
+    assert effective_sample_size([3.0, 1.0]) == pytest.approx(1.6)
+
+
+def test_weights_up_to_the_bound_are_not_clipped_and_none_is_above_it():
+    assert clip([0.5, 1.5], 1.5).tolist() == [0.5, 1.5]
+    assert clip([0.5, 0.5, 2.0], 1.4).max() == pytest.approx(1.4)
+    # One positive weight cannot be below three: the others share what is left.
+    assert clip([3.0, 0.0, 0.0], 1.5).tolist() == [1.5, 0.75, 0.75]
+
+
+def test_the_power_of_weights_is_taken_of_mean_one_and_scaled_to_it():
+    assert flatten([2.0, 2.0], 0.3).tolist() == [1.0, 1.0]
+    assert flatten([1.0, 3.0], 0.0).tolist() == [1.0, 1.0]
+    assert flatten([1.0, 3.0], 1.0).tolist() == [0.5, 1.5]
+
+
+# -- scales ----------------------------------------------------------------------------
+
+
+def test_a_quantile_is_the_smallest_value_up_to_which_the_level_lies():
+    values, equal = np.array([3.0, 1.0, 2.0, 4.0]), even(4)
+    assert weighted_quantile(values, equal, 0.5) == 2.0
+    assert weighted_quantile(values, equal, 0.5 + HAIR) == 3.0
+    uneven = np.array([0.2, 0.3, 0.2, 0.3])
+    assert weighted_quantile(values, uneven, 0.5) == 2.0
+    assert weighted_quantile(values, uneven, 0.5 + HAIR) == 3.0
+    # Ten tenths miss one by rounding.
+    tenths = np.r_[np.full(9, 0.1), 0.1 - 1e-17]
+    assert weighted_quantile(np.arange(10.0), tenths + 0.0, 0.3) == 2.0
+
+
+def test_where_the_quartiles_are_equal_the_values_that_differ_give_the_spread():
+    assert pooled_middle_and_spread(np.array([1.0, 2, 3, 4]), even(4)) == (2.0, 2.0)
+    mostly = np.array([0.0, 0, 0, 0, 0, 0, 0, 3.0])
+    assert pooled_middle_and_spread(mostly, even(8)) == (0.0, 3.0)
+    assert pooled_middle_and_spread(np.full(4, 7.0), even(4)) == (7.0, 1.0)
+
+
+def test_a_row_is_far_out_beyond_five_times_where_nine_tenths_of_the_others_lie():
+    rows = np.append(np.arange(10.0), 1e6)[:, None]
+    low, high = column_limits([(rows, even(11))])
+    # The median is 5, nine tenths of the others lie within 5 of it.
+    assert (low[0], high[0]) == (-20.0, 30.0)
+    samples = TwoSamples.of(
+        np.arange(10.0)[:, None], np.array([[29.0], [30.0], [30.1], [-21.0]])
+    )
+    limits = column_limits(
+        [
+            (samples.source, samples.source_share),
+            (samples.target, samples.target_share),
+        ]
+    )
+    expected = (samples.target < limits[0]) | (samples.target > limits[1])
+    assert (far_rows(samples) == expected[:, 0]).all()
+
+
+def test_two_constants_get_a_thousandth_of_their_distance_and_one_constant_zero():
+    samples = TwoSamples.of(
+        np.tile([[1.0, 5.0]], (3, 1)), np.tile([[3.0, 5.0]], (4, 1))
+    )
+    assert pooled_scale(samples) == pytest.approx([2e-3, 0.0])
+
+
+def test_a_column_that_hardly_varies_in_the_source_alone_is_told_by_name():
+    rng = np.random.default_rng(0)
+    target = rng.uniform(-1, 1, size=(50, 1))
+    spread = float(target.std())
+    base = rng.uniform(-1, 1, size=(50, 1))
+    base = base / base.std()
+    with pytest.warns(UserWarning, match="hardly varies in the source.*age"):
+        pooled_scale(TwoSamples.of(0.9e-3 * spread * base, target), ("age",))
+    pooled_scale(TwoSamples.of(1.1e-3 * spread * base, target), ("age",))
+
+
+def test_the_median_distance_is_of_different_rows_and_counts_them_by_weight():
+    rows = np.array([[0.0], [0.0], [1.0], [3.0]])
+    # Pairs that differ: 1, 3, 1, 3, 2.
+    assert median_gamma(rows) == pytest.approx(1 / (2 * 2.0**2))
+    once = np.array([[0.0], [1.0], [3.0]])
+    assert median_gamma(once, np.array([2.0, 1.0, 1.0])) == median_gamma(rows)
+    assert median_gamma(np.ones((3, 2))) == 1.0
+
+
+# -- distances -------------------------------------------------------------------------
+
+
+def test_a_permutation_as_far_as_the_samples_counts_and_so_do_the_samples_themselves():
+    same = np.zeros((3, 1))
+    assert mmd(same, same, gamma=1.0, n_permutations=9, random_state=0).p_value == 1.0
+    apart = mmd(
+        np.zeros((8, 1)),
+        np.ones((8, 1)),
+        gamma=1.0,
+        n_permutations=9,
+        random_state=0,
+    )
+    assert apart.p_value == 0.1
+    assert mmd(same, same, gamma=1.0).p_value is None
+
+
+def test_a_sample_of_one_row_has_no_unbiased_square():
+    assert mmd([[0.0]], [[1.0], [2.0]], gamma=1.0).unbiased_square is None
+    assert mmd([[0.0], [1.0]], [[1.0], [2.0]], gamma=1.0).unbiased_square is not None
+
+
+# -- tables ----------------------------------------------------------------------------
+
+
+def test_strings_are_categories_even_where_they_look_like_numbers():
+    columns = read_columns([["1", True, 2], ["2", False, None]])
+    assert [column.kind for column in columns] == ["categories", "numbers", "numbers"]
+    assert read_columns([[None], [None]])[0].kind == "no value at all"
+
+
+def test_dates_with_and_without_a_zone_are_not_mixed():
+    import datetime
+
+    with_zone = datetime.datetime(2024, 1, 1, tzinfo=datetime.UTC)
+    without = datetime.datetime(2024, 1, 1)
+    assert read_columns([[with_zone]])[0].kind == "dates with a time zone"
+    with pytest.raises(TypeError, match="with and without a time zone"):
+        read_columns([[with_zone], [without]])
+
+
+def test_a_column_must_hold_the_same_in_both_samples_or_nothing():
+    two_tables([["a"]], [[None]])
+    with pytest.raises(TypeError, match="holds categories in X and numbers in"):
+        two_tables([["a"]], [[1.0]])
+
+
+def test_a_table_is_plain_if_all_its_columns_are_finite_numbers():
+    assert Table.of([[1.0], [2.0]]).is_plain
+    assert not Table.of([[1.0], [None]]).is_plain
+    assert not Table.of([["a"], ["b"]]).is_plain
+
+
+def test_array_columns_are_named_by_their_place():
+    assert [c.name for c in array_columns(np.zeros((2, 2)), "X")] == ["x0", "x1"]
+
+
+def encoder_of(source, target, **weights):
+    rows = [[one] for one in source], [[one] for one in target]
+    return TableEncoder().fit(*rows, **weights)
+
+
+def test_a_category_is_rare_below_one_in_a_hundred_of_both_samples():
+    # 11 rows of 1,000 and of 1,000; 10 and 10 are exactly one in a hundred.
+    for count, name in ((10, "x0=b"), (9, "x0: rare")):
+        rows = ["a"] * (1000 - count) + ["b"] * count
+        assert encoder_of(rows, rows).names_ == ("x0=a", name)
+
+
+def test_a_category_is_rare_with_fewer_than_ten_rows():
+    # Five in a hundred of both samples are more than one in a hundred.
+    for count, name in ((5, "x0=b"), (4, "x0: rare")):
+        rows = ["a"] * (100 - count) + ["b"] * count
+        assert encoder_of(rows, rows).names_ == ("x0=a", name)
+
+
+def test_in_small_tables_a_category_is_rare_below_one_row_in_twenty():
+    # Of 40 rows two are one in twenty.
+    for count, name in ((1, "x0=b"), (0, "x0: rare")):
+        source = ["a"] * 19 + ["b"]
+        target = ["a"] * (20 - count) + ["b"] * count
+        assert encoder_of(source, target).names_ == ("x0=a", name)
+
+
+def test_new_categories_have_a_place_of_their_own_if_chance_does_not_explain_them():
+    # Nobody is seen once in the source: chance explains 3 sqrt(1/n^2 + 1/(n m)).
+    source = ["a"] * 400
+    chance = 3 * np.sqrt(1 / 400**2 + 1 / 400**2)
+    for count in (4, 5):
+        target = ["a"] * (400 - count) + [f"new{k}" for k in range(count)]
+        pooled = "unseen" if count / 400 > chance else "rare"
+        assert encoder_of(source, target).names_ == ("x0=a", f"x0: {pooled}")
+
+
+def test_the_share_of_unseen_categories_is_that_of_the_target():
+    assert encoder_of(["a"] * 30, ["a"] * 20 + ["b"] * 10).unseen_ == {0: 1 / 3}
+
+
+def labels(n, different, length=4):
+    return [f"{k % different:0{length}d}" for k in range(n)]
+
+
+def test_strings_of_which_more_than_nine_in_ten_differ_are_an_identifier():
+    kept = [["a"] * 20, ["a"] * 20]
+    # Of 20 rows 18 are nine in ten, 19 are more.
+    for different, dropped in ((19, True), (18, False)):
+        rows = labels(20, different)
+        encoder = TableEncoder().fit(
+            [*zip(rows, kept[0], strict=True)], [*zip(rows, kept[1], strict=True)]
+        )
+        assert (0 in encoder.dropped_) == dropped
+
+
+def test_fewer_than_twenty_rows_do_not_tell_an_identifier():
+    rows = labels(19, 19)
+    plain = ["a"] * 19
+    pair = [*zip(rows, plain, strict=True)]
+    assert 0 not in TableEncoder().fit(pair, pair).dropped_ or (
+        "identifier" not in TableEncoder().fit(pair, pair).dropped_[0]
+    )
+    rows = labels(20, 20)
+    pair = [*zip(rows, ["a"] * 20, strict=True)]
+    assert "identifier" in TableEncoder().fit(pair, pair).dropped_[0]
+
+
+def test_an_identifier_is_one_in_both_samples():
+    source = [*zip(labels(20, 20), ["a"] * 20, strict=True)]
+    target = [*zip(labels(20, 2), ["a"] * 20, strict=True)]
+    assert 0 not in TableEncoder().fit(source, target).dropped_
+
+
+def test_strings_that_differ_and_are_thirty_characters_long_are_free_text():
+    for length, refused in ((30, True), (29, False)):
+        rows = [*zip(labels(20, 20, length), ["a"] * 20, strict=True)]
+        if refused:
+            with pytest.raises(ValueError, match="looks like free text"):
+                TableEncoder().fit(rows, rows)
+        else:
+            assert "identifier" in TableEncoder().fit(rows, rows).dropped_[0]
+
+
+def test_a_missing_value_has_a_column_of_its_own_only_where_one_was_missing():
+    assert encoder_of([1.0, 2.0], [3.0, None]).names_ == ("x0", "x0: missing")
+    assert encoder_of([1.0, 2.0], [3.0, 4.0, 5.0]).names_ == ("x0",)
+    absent = encoder_of([1.0, 2.0], [3.0, None], target_weight=[1.0, 0.0])
+    assert absent.names_ == ("x0",)
+
+
+def test_what_nobody_had_at_fit_goes_to_unseen_then_rare_then_nowhere():
+    pools = {
+        "unseen": (
+            ["a"] * 199 + ["b"],
+            ["a"] * 100 + [f"n{k}" for k in range(100)],
+        ),
+        "rare": (["a"] * 190 + list("bcdefghijk"), ["a"] * 200),
+        "nowhere": (["a"] * 20, ["a"] * 20),
+    }
+    for pool, pair in pools.items():
+        encoder = encoder_of(*pair)
+        encoded = encoder.transform([["never seen"]])[0]
+        places = [name for name, one in zip(encoder.names_, encoded, strict=True) if one]
+        assert places == ([] if pool == "nowhere" else [f"x0: {pool}"])
+
+
+# -- parts of a column -----------------------------------------------------------------
+
+
+def column(values, kind="numbers"):
+    if kind == "numbers":
+        return TableColumn("x", kind, np.array(values, dtype=float))
+    names = tuple(sorted(set(values)))
+    places = np.array([names.index(one) for one in values])
+    return TableColumn("x", "categories", places, names)
+
+
+def parts_of(source, target, kind="numbers", most=4):
+    pair = column(source, kind), column(target, kind)
+    cut = cut_column(*pair, even(len(source)), even(len(target)), most=most)
+    return [part.to_dict() for part in cut.parts]
+
+
+def test_a_category_of_fewer_than_five_rows_is_among_the_others():
+    named = parts_of(["a"] * 10 + ["b"] * 3, ["a"] * 10 + ["b"] * 2, "categories")
+    assert [part.get("category") for part in named] == ["a", "b"]
+    pooled = parts_of(["a"] * 10 + ["b"] * 2, ["a"] * 10 + ["b"] * 2, "categories")
+    assert [part["part"] for part in pooled] == ["category", "others"]
+
+
+def test_a_value_of_fewer_than_five_rows_is_among_the_others():
+    found = parts_of([0.0] * 20 + [1.0] * 4, [0.0] * 20)
+    assert [part["part"] for part in found] == ["value", "others"]
+    found = parts_of([0.0] * 20 + [1.0] * 4, [0.0] * 20 + [1.0])
+    assert [part["part"] for part in found] == ["value", "value"]
+
+
+def test_numbers_are_cut_by_value_up_to_as_many_as_there_may_be_parts():
+    three = [0.0, 1.0, 2.0] * 20
+    assert {part["part"] for part in parts_of(three, three, most=3)} == {"value"}
+    assert {part["part"] for part in parts_of(three, three, most=2)} == {"range"}
+
+
+def test_a_range_needs_ten_rows_of_the_smaller_sample():
+    many = list(np.arange(100.0))
+    assert len(parts_of(many, list(np.arange(40.0)), most=4)) == 4
+    assert len(parts_of(many, list(np.arange(39.0)), most=4)) == 3

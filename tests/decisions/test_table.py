@@ -1,0 +1,71 @@
+"""The table of rules is complete: stated, tested, and each with its fault."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+from decisions.mutants import HERE, ROOT, faults, place_of, rules, source_texts
+
+TABLE = list(rules())
+
+
+def plain(text: str) -> str:
+    """Return words alone: no comment signs, quotes, line ends or runs of spaces."""
+    text = re.sub(r'["`]|\\\\|^\s*#', " ", text, flags=re.MULTILINE)
+    return " ".join(text.split())
+
+
+@pytest.fixture(scope="module")
+def written() -> str:
+    files = [*sorted((ROOT / "src").rglob("*.py")), ROOT / "README.md"]
+    files += sorted((ROOT / "docs").glob("*.md"))
+    return plain("\n".join(path.read_text(encoding="utf-8") for path in files))
+
+
+def test_no_two_rules_have_one_name():
+    names = [rule["id"] for _, rule in TABLE]
+    assert len(set(names)) == len(names)
+
+
+def test_every_rule_is_stated_where_a_user_or_a_reader_can_find_it(written):
+    unstated = [
+        rule["id"] for _, rule in TABLE if plain(rule["stated"]) not in written
+    ]
+    assert unstated == []
+
+
+def test_every_rule_has_a_test_and_every_test_a_rule():
+    for path in sorted(HERE.glob("test_*.py")):
+        room = path.stem.removeprefix("test_")
+        if room == "table":
+            continue
+        named = {name for own, rule in TABLE if own == room for name in rule["tests"]}
+        named |= {name for one in faults() if one.room == room for name in one.tests}
+        assert named == functions_of(path), room
+
+
+def test_every_fault_can_be_planted():
+    texts = source_texts(ROOT / "src")
+    for fault in faults():
+        place_of(fault, texts)
+        assert fault.find != fault.put, fault.id
+
+
+def test_at_least_150_faults_are_in_all_rooms():
+    assert len(faults()) >= 150
+    rooms = {room for room, _ in TABLE}
+    assert rooms == {path.stem.removeprefix("test_") for path in tests_of_rooms()}
+
+
+def tests_of_rooms() -> list[Path]:
+    return [path for path in HERE.glob("test_*.py") if path.stem != "test_table"]
+
+
+def functions_of(path: Path) -> set[str]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return {
+        node.name
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+    }

@@ -1,0 +1,501 @@
+"""Which candidate wins, how rows count, when a weighter warns or refuses."""
+
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+from counterpoise import (
+    KLIEP,
+    AutoWeights,
+    DiscrepancyWeights,
+    MixtureKLIEP,
+    UniformWeights,
+)
+from counterpoise.convex import Certificate, Corrective
+from counterpoise.convex.solve import Solution
+from counterpoise.samples.two_samples import TwoSamples
+from counterpoise.validation import (
+    NoOverlapError,
+    NoTargetWarning,
+    PartialOverlapWarning,
+)
+from counterpoise.weights.base import Fitted, WeightEstimator
+from counterpoise.weights.base import _counts as counts
+from counterpoise.weights.calibration import calibration_error, calibration_line
+from counterpoise.weights.deadline import Deadline
+from counterpoise.weights.kernel_widths import (
+    lonely_share,
+    select_gamma,
+    uncovered_share,
+)
+from counterpoise.weights.least_squares_search import Curve, count_admissible, search
+from counterpoise.weights.lopsided import warn_of_one_row, warn_of_scales
+from counterpoise.weights.row_keys import row_keys
+from counterpoise.weights.search import HeldOut, choose, falls_short, two_sided_score
+
+HAIR = 1e-9
+
+
+def samples_of(n, m):
+    return TwoSamples.of(np.zeros((n, 1)), np.zeros((m, 1)))
+
+
+def log_weights(logs, n=2, **more):
+    """Return a candidate with these log weights at the target, and ones elsewhere."""
+    return HeldOut(np.exp(np.array(logs, dtype=float)), np.ones(n), **more)
+
+
+# -- the choice ------------------------------------------------------------------------
+
+
+def test_the_first_within_one_standard_error_of_the_best_is_taken():
+    samples = samples_of(2, 4)
+    best = log_weights([1.0, 1.0, 0.0, 0.0])
+    # Differences to the best of mean 0.25 and standard error sqrt(0.1875 / 4): 0.2165.
+    out = log_weights([1.0, 0.0, 0.0, 0.0])
+    # Of mean 0.25 / 2 and standard error 0.108.
+    near = log_weights([0.5, 1.0, 0.0, 0.0])
+    # Of mean 0.1 and standard error 0.5.
+    within = log_weights([0.9, 0.9, -0.5, 0.3])
+    assert choose([out, best], samples).chosen == 1
+    assert choose([near, best], samples).chosen == 1
+    found = choose([out, within, best], samples)
+    assert (found.chosen, found.best) == (1, 2)
+
+
+def test_a_candidate_exactly_one_standard_error_behind_is_within_it():
+    samples = samples_of(2, 2)
+    best = log_weights([2.0, 0.0])
+    # The difference is 1 and -3/... of mean d and deviation d: se = d / sqrt(2).
+    behind = log_weights([2.0 - 1.0, 0.0])
+    # mean 0.5, standard deviation 0.5, error 0.5 / sqrt(2): not within.
+    assert choose([behind, best], samples).chosen == 1
+    level = log_weights([2.0 - 1.0, 0.0 + (np.sqrt(2) - 1) ** 2])
+    # mean a, deviation b with a = b / sqrt(2) exactly.
+    d = np.array([1.0, -((np.sqrt(2) - 1) ** 2)])
+    assert d.mean() == pytest.approx(d.std() / np.sqrt(2))
+    assert choose([level, best], samples).chosen == 0
+    below = log_weights([2.0 - 1.0, (np.sqrt(2) - 1) ** 2 - 1e-6])
+    assert choose([below, best], samples).chosen == 1
+
+
+def test_a_wild_candidate_is_not_excused_by_its_own_noise():
+    samples = samples_of(2, 4)
+    best = log_weights([1.0, 0.9, 1.1, 1.0])
+    wild = log_weights([9.0, -9.0, 9.0, -9.0])
+    found = choose([wild, best], samples)
+    # The best's own error, against uniform weights, is what may be missing.
+    assert found.chosen == 1
+    own = np.std([1.0, 0.9, 1.1, 1.0]) / 2
+    assert found.allowed[0] == pytest.approx(own)
+
+
+def test_the_error_counts_the_weights_at_source_rows_too():
+    samples = samples_of(2, 2)
+    calm = HeldOut(np.exp([1.0, 1.0]), np.array([1.0, 1.0]))
+    rough = HeldOut(np.exp([1.2, 1.2]), np.array([0.5, 1.5]))
+    found = choose([calm, rough], samples)
+    # Shapes at the source differ by 0.5: an error of 0.5 / sqrt(2).
+    assert found.allowed[0] == pytest.approx(0.5 / np.sqrt(2))
+    assert found.chosen == 0
+
+
+def test_an_inadmissible_candidate_is_taken_only_where_all_are():
+    samples = samples_of(2, 2)
+    bad = log_weights([5.0, 5.0], admissible=False)
+    good = log_weights([0.1, 0.1])
+    assert choose([bad, good], samples).chosen == 1
+    assert choose([bad], samples).chosen == 0
+
+
+def test_a_candidate_falls_short_by_more_than_three_standard_errors():
+    samples = samples_of(2, 2)
+    rival = log_weights([0.0, 0.0])
+
+    def behind(times):
+        # Mean -1 and standard error 1 / times.
+        b = np.sqrt(2) / times
+        return log_weights([-1.0 - b, -1.0 + b])
+
+    assert not falls_short(behind(2.999), rival, samples)
+    assert falls_short(behind(3.001), rival, samples)
+
+
+def test_the_score_is_two_sided_and_a_vanished_weight_counts_as_the_least():
+    half = np.full(2, 0.5)
+    doubled = two_sided_score(np.full(2, 2.0), np.full(2, 2.0), half, half)
+    assert doubled == pytest.approx(0.0)
+    lost = two_sided_score(np.array([0.0, 1.0]), np.ones(2), half, half, least=1e-4)
+    assert lost == pytest.approx(0.5 * np.log(1e-4))
+
+
+# -- the deadline ----------------------------------------------------------------------
+
+
+def test_after_half_of_max_time_no_further_candidate_is_tried():
+    now = time.perf_counter()
+    assert not Deadline(100.0, began=now - 49.0).choose_no_more()
+    assert Deadline(100.0, began=now - 51.0).choose_no_more()
+    assert Deadline(0.0).choose_no_more()
+    assert not Deadline(None).choose_no_more()
+    assert Deadline(1.0, began=now - 5.0).left() == 0.0
+
+
+def test_a_choice_among_fewer_than_were_asked_is_told():
+    with pytest.warns(UserWarning, match=r"max_time = 3 s: 2 of 8 widths were tried"):
+        Deadline(3.0).say_untried(2, 8, "widths")
+    Deadline(3.0).say_untried(8, 8, "widths")
+
+
+# -- how rows count --------------------------------------------------------------------
+
+
+def test_whole_weights_are_counts_and_others_count_by_what_they_are_worth():
+    assert counts(np.array([2.0, 1.0, 0.0])).tolist() == [2.0, 1.0, 0.0]
+    almost = np.array([2.0 + 1e-10, 1.0])
+    assert counts(almost) is almost
+    # (1.5)^2 / 1.25 = 1.8 rows in all, in the proportions of the weights.
+    assert counts(np.array([1.0, 0.5])) == pytest.approx([1.2, 0.6])
+    assert counts(np.full(4, 0.3)).tolist() == [1.0] * 4
+
+
+class Given(WeightEstimator):
+    """A weighter that has found what it was given."""
+
+    def __init__(
+        self,
+        found=None,
+        tol=1e-6,
+        max_iter=10,
+        max_time=None,
+        callback=None,
+        exponent=1.0,
+        force=False,
+        random_state=None,
+    ):
+        self.found = found
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.callback = callback
+        self.exponent = exponent
+        self.force = force
+        self.random_state = random_state
+
+    def _check_parameters(self):
+        pass
+
+    def _fit(self, samples):
+        return self.found
+
+    def _weigh(self, X):
+        return np.full(X.shape[0], 7.0)
+
+
+def found(uncovered=None, measure="thin", gap=0.0, ratio=(1.0, 3.0), **more):
+    proof = Certificate("gap", 0.0, -gap, gap)
+    solution = Solution(np.zeros(1), proof, 1e-6)
+    return Fitted(solution, np.array(ratio), uncovered, measure, **more)
+
+
+def fit_given(**how):
+    estimator = {k: how.pop(k) for k in ("force", "exponent") if k in how}
+    weights = {k: how.pop(k) for k in ("sample_weight",) if k in how}
+    X = np.arange(2.0 + ("sample_weight" in weights))[:, None]
+    return Given(found(**how), **estimator).fit(X, X_target=np.zeros((2, 1)), **weights)
+
+
+def test_weights_have_mean_one_over_rows_as_often_as_they_count():
+    assert fit_given().weights_.tolist() == [0.5, 1.5]
+    weighted = fit_given(sample_weight=[3.0, 1.0, 0.0])
+    assert weighted.weights_[:2] @ [3.0, 1.0] == pytest.approx(4.0)
+    # A row that does not count is weighed all the same.
+    assert weighted.weights_[2] == pytest.approx(7.0 / 1.5)
+
+
+def test_the_exponent_is_taken_before_the_mean():
+    assert fit_given(exponent=0.5, ratio=(1.0, 9.0)).weights_.tolist() == [0.5, 1.5]
+
+
+def test_a_ratio_that_vanishes_everywhere_makes_weights_of_one():
+    vanished = fit_given(ratio=(0.0, 0.0))
+    assert vanished.weights_.tolist() == [1.0, 1.0]
+    assert vanished.weigh([[0.0]]).tolist() == [1.0]
+
+
+def test_missing_overlap_is_told_above_five_in_a_hundred_and_refused_above_half():
+    fit_given(uncovered=0.05)
+    with pytest.warns(PartialOverlapWarning, match=r"5.1% of the target rows"):
+        fit_given(uncovered=0.051)
+    with pytest.warns(PartialOverlapWarning):
+        fit_given(uncovered=0.5)
+    with pytest.raises(NoOverlapError):
+        fit_given(uncovered=0.5 + HAIR)
+    with pytest.warns(PartialOverlapWarning):
+        fit_given(uncovered=0.9, force=True)
+
+
+def test_target_rows_beyond_a_kernel_are_told_above_two_in_a_hundred():
+    fit_given(uncovered=0.02, measure="uncovered")
+    with pytest.warns(PartialOverlapWarning):
+        fit_given(uncovered=0.021, measure="uncovered")
+
+
+def test_a_proof_that_does_not_hold_is_told_with_its_numbers():
+    fit_given(gap=1e-6)
+    with pytest.warns(UserWarning, match="NOT converged.*raise max_iter or max_time"):
+        fit_given(gap=1.1e-6)
+
+
+def test_without_a_target_all_weights_are_one_and_that_is_said():
+    with pytest.warns(NoTargetWarning):
+        alone = UniformWeights().fit(np.zeros((3, 1)))
+    assert alone.weights_.tolist() == [1.0] * 3
+    assert alone.score(np.zeros((3, 1))) == 0.0
+
+
+def test_a_row_is_beyond_a_tenth_of_the_range_outside_both_samples():
+    X, T = np.array([[0.0], [5.0]]), np.array([[2.0], [10.0]])
+    fitted = UniformWeights(force=True).fit(X, X_target=T)
+    rows = np.array([[-1.0], [-1.01], [11.0], [11.01]])
+    assert fitted.beyond(rows).tolist() == [False, True, False, True]
+
+
+# -- kernels ---------------------------------------------------------------------------
+
+
+def test_a_target_row_is_uncovered_with_less_than_one_expected_source_neighbour():
+    # Two source rows at distance sqrt(log 2): each counts one half.
+    far = np.sqrt(np.log(2.0))
+    source = np.array([[0.0], [0.0]])
+    for away, share in ((far * (1 - 1e-9), 0.0), (far * (1 + 1e-9), 1.0)):
+        samples = TwoSamples.of(source, np.array([[away]]))
+        assert uncovered_share(samples, 1.0) == share
+
+
+def test_a_target_row_is_lonely_beyond_the_last_but_one_spacing_of_the_source():
+    # Spacings of one, but for two rows that are three and nine away.
+    source = np.r_[np.arange(20.0), 22.0, 31.0][:, None]
+    target = np.array([[-3.0], [-3.1]])
+    assert lonely_share(TwoSamples.of(source, target)) == 0.5
+    few = np.arange(19.0)[:, None]
+    assert lonely_share(TwoSamples.of(few, np.array([[99.0], [100.0]]))) == 0.0
+
+
+def test_with_fewer_than_twenty_rows_the_width_is_the_median_distance():
+    rows = np.arange(19.0)[:, None]
+    with pytest.warns(UserWarning, match="too few to choose a width"):
+        gamma, curve = select_gamma(TwoSamples.of(rows, rows), 0.0, False, 0)
+    assert curve is None
+    assert gamma == pytest.approx(1 / (2 * 6.0**2), rel=0.2)
+    rows = np.arange(20.0)[:, None]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert select_gamma(TwoSamples.of(rows, rows), 0.0, False, 0)[1] is not None
+
+
+def test_many_columns_let_more_centres_join():
+    def n_join(d):
+        kliep = KLIEP(gamma=0.5)
+        kliep.n_features_in_ = d
+        method = kliep._method(object())
+        assert isinstance(method, Corrective)
+        return method.n_join
+
+    assert (n_join(9), n_join(10)) == (10, 30)
+
+
+# -- the search of least squares -------------------------------------------------------
+
+
+def curves_by(tables):
+    """Return curves of one penalty each, with log ratios at two target rows."""
+
+    def curve_at(gamma):
+        logs = np.array([tables[gamma]])
+        return Curve(np.array([1.0]), np.ones((1, 2)), np.exp(logs))
+
+    return curve_at
+
+
+def test_widths_that_reach_too_little_of_the_target_are_shown_and_not_taken():
+    tables = {1.0: [0.1, 0.1], 2.0: [5.0, 5.0]}
+    samples = samples_of(2, 2)
+    gamma, _, shown = search(
+        curves_by(tables), samples, 0.0, np.array([1.0, 2.0]), n_admissible=1
+    )
+    assert gamma == 1.0
+    assert shown["admissible"].tolist() == [True, False]
+    # The widest is taken where none is admissible.
+    none, _, _ = search(
+        curves_by(tables), samples, 0.0, np.array([1.0, 2.0]), n_admissible=0
+    )
+    assert none == 1.0
+
+
+def test_the_best_of_the_covering_widths_is_taken_where_it_beats_the_simplest():
+    # Scores of 1.45, 1.475 and 1.5, all within one error of the best.
+    tables = {1.0: [2.0, 0.9], 2.0: [2.4, 0.55], 3.0: [3.0, 0.0]}
+    samples, gammas = samples_of(2, 2), np.array([1.0, 2.0, 3.0])
+
+    def taken(n_covering):
+        return search(
+            curves_by(tables), samples, 0.0, gammas, 3, n_covering=n_covering
+        )[0]
+
+    assert [taken(n) for n in (0, 1, 2, 3)] == [1.0, 1.0, 2.0, 3.0]
+
+
+def test_the_widths_that_reach_all_but_a_tenth_of_the_target_are_admissible():
+    source = np.zeros((2, 1))
+    target = np.r_[np.zeros(9), 1.0][:, None]
+    # The one row far out is a tenth of the target.
+    gammas = np.array([1.0, 10.0, 100.0])
+    assert count_admissible(TwoSamples.of(source, target), gammas) == 3
+    target = np.r_[np.zeros(8), 1.0, 1.0][:, None]
+    # It has two expected neighbours times exp(-gamma).
+    assert count_admissible(TwoSamples.of(source, target), gammas) == 0
+    assert count_admissible(TwoSamples.of(source, target), np.array([0.5, 1.0])) == 1
+
+
+# -- the classifier's line -------------------------------------------------------------
+
+
+def test_a_line_that_falls_is_flat():
+    labels = np.array([0.0, 0.0, 1.0, 1.0, 1.0])
+    rising = np.array([-1.0, 0.2, 0.1, 1.0, 2.0])
+    assert calibration_line(rising, labels, np.ones(5))[0] > 0.0
+    slope, intercept = calibration_line(-rising, labels, np.ones(5))
+    assert slope == 0.0
+    assert intercept == pytest.approx(np.log(3 / 2))
+    assert calibration_line(np.ones(5), labels, np.ones(5))[0] == 0.0
+
+
+def test_rows_of_one_probability_are_in_one_bin():
+    p, labels = np.full(10, 0.5), np.repeat([0.0, 1.0], 5)
+    assert calibration_error(p, labels, np.ones(10)) == pytest.approx(0.0)
+
+
+# -- discrepancy -----------------------------------------------------------------------
+
+
+def test_row_keys_know_no_minus_zero():
+    a, b, c = row_keys(np.array([[0.0], [-0.0], [1.0]]))
+    assert a == b != c
+
+
+def test_discrepancy_weights_know_the_rows_of_the_fit_alone():
+    X, T = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([[1.0], [2.0], [2.5]])
+    weight = [1.0, 1.0, 1.0, 0.0]
+    fitted = DiscrepancyWeights().fit(X, X_target=T, sample_weight=weight)
+    # What did not count and equals no row that did has no weight.
+    assert fitted.weights_[3] == 0.0
+    assert fitted.weigh(X[:3]) == pytest.approx(fitted.weights_[:3])
+    with pytest.raises(ValueError, match="row 1 of X is none of them"):
+        fitted.weigh([[0.0], [0.5]])
+
+
+def test_one_column_decides_from_a_hundred_times_the_scale_on():
+    rng = np.random.default_rng(0)
+    base = rng.normal(size=(50, 1))
+    base = base / base.std()
+    for factor, told in ((99.9, False), (100.1, True)):
+        rows = np.hstack([base, factor * base])
+        samples = TwoSamples.of(rows, rows)
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            warn_of_scales(samples, False, "linear")
+        assert bool(seen) == told
+
+
+def test_the_level_of_a_column_is_told_unless_the_kernel_is_gaussian():
+    rng = np.random.default_rng(0)
+    base = rng.normal(size=(50, 1))
+    base = (base - base.mean()) / base.std()
+    samples = TwoSamples.of(base + 100.1, base + 100.1)
+    with pytest.warns(UserWarning, match="its level decides"):
+        warn_of_scales(samples, True, "linear")
+    warn_of_scales(samples, True, "rbf")
+    near = TwoSamples.of(base + 99.9, base + 99.9)
+    warn_of_scales(near, True, "linear")
+
+
+def test_one_of_five_target_rows_may_not_have_most_of_the_squared_norm():
+    places = np.arange(10, 15)
+    with pytest.warns(UserWarning, match="row 11 of X_target has 51%"):
+        warn_of_one_row(np.array([12.0, 51, 12, 12, 13]), 1.0, places)
+    warn_of_one_row(np.array([12.0, 50, 12, 13, 13]), 1.0, places)
+    warn_of_one_row(np.array([10.0, 80, 5, 5]), 1.0, places[:4])
+    # The discrepancy is larger than what the row can explain.
+    warn_of_one_row(np.array([12.0, 51, 12, 12, 13]), 110.0, places)
+
+
+# -- statistics of the log-linear ratio ------------------------------------------------
+
+
+def test_all_products_are_taken_with_ten_source_rows_for_each_statistic():
+    # Two columns have five statistics.
+    for n, family in ((50, "full"), (49, "diag")):
+        samples = TwoSamples.of(np.zeros((n, 2)), np.zeros((5, 2)))
+        assert MixtureKLIEP()._family(samples) == family
+
+
+# -- the automatic choice --------------------------------------------------------------
+
+
+def test_no_automatic_weight_is_below_a_ten_thousandth_or_above_the_largest():
+    auto = AutoWeights()
+    auto.largest_weight_ = 3.0
+    weights = np.array([0.0, 0.5e-4, 0.5, 3.0, 9.0])
+    assert auto._bounded(weights).tolist() == [1e-4, 1e-4, 0.5, 3.0, 3.0]
+
+
+def test_with_too_few_rows_all_weights_are_one():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(19, 1))
+    with pytest.warns(UserWarning, match="too few to choose weights"):
+        auto = AutoWeights(random_state=0).fit(X, X_target=rng.normal(size=(40, 1)))
+    assert isinstance(auto.weighter_, UniformWeights)
+
+
+def test_candidates_come_in_order_of_simplicity():
+    rng = np.random.default_rng(0)
+
+    def names(n, d):
+        samples = TwoSamples.of(rng.normal(size=(n, d)), rng.normal(size=(30, d)))
+        return [one.name for one in AutoWeights()._candidates(samples, 0)]
+
+    assert names(50, 2)[:4] == [
+        "uniform",
+        "log-ratio linear",
+        "log-ratio diag",
+        "log-ratio full",
+    ]
+    assert names(50, 2)[4] == "kernel 2 median"
+    assert names(50, 2)[-3:] == ["logistic", "logistic on squares", "boosted"]
+    assert "log-ratio full" not in names(49, 2)
+
+
+class OnlyUniform(AutoWeights):
+    """The automatic choice where there is nothing to choose from."""
+
+    def _candidates(self, samples, seed):
+        yield next(super()._candidates(samples, seed))
+
+
+def test_target_rows_beyond_every_source_row_are_left_out_above_five_in_a_hundred():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 1))
+    inside = rng.normal(size=(200, 1)) * 0.5
+
+    def fitted(n_out):
+        T = np.vstack([inside, 40.0 + 0.01 * rng.normal(size=(n_out, 1))])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return OnlyUniform(random_state=0).fit(X, X_target=T)
+
+    # The weighter that was chosen has seen the other target rows alone.
+    assert fitted(30).weighter_.rows_of_fit.target.shape[0] < 210
+    assert fitted(5).weighter_.rows_of_fit.target.shape[0] == 205

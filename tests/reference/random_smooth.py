@@ -1,0 +1,101 @@
+"""Random problems for the solvers that take no simple set, with optima of others."""
+
+import cvxpy as cp
+import numpy as np
+from convex.spectral.random_moments import optimum as least_norm
+from convex.spectral.random_moments import random_problem as random_moments
+from convex.test_mean_matching import CASES, both
+from convex.test_mean_matching import optimum as least_distance
+from reference.random_problems import optimum as least_value
+from reference.random_problems import random_mixture, to_eleven_digits
+
+from counterpoise.convex import KernelDiscrepancy, LogLinearMixture, LogLinearRatio
+from counterpoise.convex.objectives import LogisticLoss
+from counterpoise.convex.problems import Smooth
+
+
+def tilted(seed):
+    """Return a log-linear ratio and its least value, by cvxpy."""
+    S, T, ridge = statistics(seed)
+    shares = np.random.default_rng(seed).dirichlet(np.full(len(S), 3.0))
+    x = cp.Variable(S.shape[1])
+    value = cp.log_sum_exp(S @ x + np.log(shares)) - T.mean(axis=0) @ x
+    programme = cp.Problem(cp.Minimize(value + 0.5 * ridge * cp.sum_squares(x)))
+    to_eleven_digits(programme)
+    return LogLinearRatio(S, T.mean(axis=0), shares, ridge), float(programme.value)
+
+
+def one_component(seed):
+    """Return a mixture of one component, which is the ratio itself."""
+    S, T, ridge = statistics(seed)
+    shares = np.random.default_rng(seed).dirichlet(np.full(len(S), 3.0))
+    _, best = tilted(seed)
+    return LogLinearMixture(S, T, shares, np.full(len(T), 1 / len(T)), 1, ridge), best
+
+
+def logistic(seed):
+    """Return a logistic regression and its least value, by cvxpy."""
+    S, _, ridge = statistics(seed)
+    rng = np.random.default_rng(seed)
+    labels = (rng.random(len(S)) < 0.5).astype(float)
+    shares = rng.dirichlet(np.full(len(S), 3.0))
+    x = cp.Variable(S.shape[1])
+    each = cp.logistic(S @ x) - cp.multiply(labels, S @ x)
+    value = shares @ each + 0.5 * ridge * cp.sum_squares(x)
+    programme = cp.Problem(cp.Minimize(value))
+    to_eleven_digits(programme)
+    loss = LogisticLoss(S, labels, shares, ridge)
+    return Smooth(loss, np.zeros(S.shape[1])), float(programme.value)
+
+
+def statistics(seed):
+    rng = np.random.default_rng(seed)
+    n, m, p = (
+        int(rng.integers(5, 60)),
+        int(rng.integers(5, 60)),
+        int(rng.integers(1, 8)),
+    )
+    S = rng.standard_normal((n, p))
+    T = rng.uniform(0.0, 0.7) + rng.uniform(0.5, 1.2) * rng.standard_normal((m, p))
+    return S, T, 10.0 ** rng.uniform(-2, 0)
+
+
+def mean_matching(seed):
+    """Return weights of means brought together, with the whole kernel."""
+    problem, _ = both(CASES[seed % len(CASES)], seed)
+    return problem, least_distance(problem)
+
+
+def mixture(seed):
+    """Return a mixture likelihood, from which columns can be left out."""
+    problem = random_mixture(seed)
+    return problem, least_value(problem)
+
+
+def moments(seed):
+    """Return a discrepancy by columns."""
+    problem = random_moments(seed)
+    return problem, least_norm(problem)
+
+
+def kernel_moments(seed):
+    """Return the same problem seen through the linear kernel of its rows."""
+    rng = np.random.default_rng(seed)
+    m, n = int(rng.integers(3, 25)), int(rng.integers(3, 25))
+    X = rng.standard_normal((m, 4)) + rng.uniform(-1, 1, 4)
+    T = rng.standard_normal((n, 4)) * rng.uniform(0.5, 1.5)
+    both_samples = np.vstack([X, T])
+    K = both_samples @ both_samples.T
+    problem = KernelDiscrepancy(K, np.full(n, 1.0 / n))
+    return problem, least_norm(problem.features())
+
+
+FAMILIES = {
+    "tilted": tilted,
+    "one component": one_component,
+    "logistic": logistic,
+    "mean matching": mean_matching,
+    "mixture": mixture,
+    "moments": moments,
+    "kernel moments": kernel_moments,
+}

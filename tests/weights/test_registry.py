@@ -1,0 +1,97 @@
+"""The lists of weighters cannot be forgotten: all are made from one registry."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import counterpoise
+from counterpoise import weights
+from counterpoise.cli import weighters as of_the_command_line
+from counterpoise.cli.options import OPTIONS
+from counterpoise.weights import registry
+from counterpoise.weights.base import WeightEstimator
+from counterpoise.weights.fitted_weighter import FittedWeighter
+
+ROOT = Path(__file__).resolve().parents[2]
+ROOM = ROOT / "src" / "counterpoise" / "weights"
+NAMES = [entry.name for entry in registry.WEIGHTERS]
+# Classes that several methods share, and no methods themselves.
+SHARED = {"FittedWeighter", "WeightEstimator", "LeastSquaresWeights", "_Ridge"}
+
+
+def classes_in_the_source():
+    """Return every class of the room with its bases, by name."""
+    found = {}
+    for path in sorted(ROOM.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                found[node.name] = [ast.unparse(base) for base in node.bases]
+    return found
+
+
+def test_every_weighter_in_the_source_is_registered():
+    classes = classes_in_the_source()
+    weighters = {"FittedWeighter"}
+    while True:
+        more = {n for n, bases in classes.items() if weighters & set(bases)}
+        if more <= weighters:
+            break
+        weighters |= more
+    assert weighters - SHARED == set(NAMES)
+
+
+@pytest.mark.parametrize("entry", registry.WEIGHTERS, ids=lambda entry: entry.name)
+def test_a_registered_weighter_is_public_and_built_on_the_base(entry):
+    weighter = entry.load()
+    assert weighter.__name__ == entry.name
+    assert issubclass(weighter, WeightEstimator)
+    assert issubclass(weighter, FittedWeighter)
+    assert getattr(weights, entry.name) is weighter
+    assert getattr(counterpoise, entry.name) is weighter
+    assert entry.name in weights.__all__
+    assert entry.name in counterpoise.__all__
+    assert entry.laws
+
+
+def test_names_and_commands_are_registered_once():
+    commands = [name for entry in registry.WEIGHTERS for name in entry.commands]
+    assert len(set(NAMES)) == len(NAMES)
+    assert len(set(commands)) == len(commands)
+
+
+def test_the_command_line_offers_every_weighter_that_needs_no_labels():
+    assert OPTIONS["weighter"].choices == tuple(registry.COMMANDS)
+    for entry in registry.WEIGHTERS:
+        assert bool(entry.commands) != entry.load().needs_labels
+
+
+@pytest.mark.parametrize("command", registry.COMMANDS)
+def test_a_command_builds_its_weighter_with_its_parameters(command):
+    entry = registry.COMMANDS[command]
+    built = of_the_command_line.build(command, force=True, seed=3)
+    given = built.get_params()
+    assert type(built) is entry.load()
+    assert {k: given[k] for k in entry.commands[command]} == entry.commands[command]
+    assert given.get("random_state", 3) == 3
+    assert given.get("force", True) is True
+
+
+def test_the_readme_s_table_is_that_of_the_registry():
+    table = registry.readme_table()
+    readme = (ROOT / "README.md").read_text()
+    assert table in readme, f"put this table into README.md:\n\n{table}\n"
+
+
+def test_those_that_take_sparse_rows_are_named_and_ones_come_last():
+    assert registry.take_sparse() == (
+        "AutoWeights, KLIEP, MixtureKLIEP, DiscriminatorWeights, DiscrepancyWeights "
+        "and UniformWeights"
+    )
+
+
+@pytest.mark.parametrize("entry", registry.WEIGHTERS, ids=lambda entry: entry.name)
+def test_no_parameter_is_without_effect(entry):
+    told = (entry.load().__doc__ or "").lower()
+    assert "without effect" not in told
+    assert "not used" not in told.replace("(the textbook criterion, not used)", "")
