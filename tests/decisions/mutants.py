@@ -4,22 +4,26 @@
     python mutants.py --check     only look whether every fault can still be planted
 
 The faults stand beside the rules that they break, in `rules/<room>.toml`. They are
-planted in copies of `src/`, two side by side, never in the working tree.
+planted in copies of `src/`, two side by side, never in the working tree. Each is run
+in a copy of a process that has the other libraries in memory: on Linux and macOS only.
 """
 
 import argparse
+import compileall
+import importlib
+import multiprocessing
 import os
 import shutil
-import subprocess
+import signal
 import sys
 import tempfile
 import time
 import tomllib
+import traceback
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from queue import Queue
+from typing import Any
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -31,6 +35,34 @@ LONGEST_SECONDS = 180
 MOST_SURVIVORS = 0.05
 # Compiled code is kept by file; what it inlines from elsewhere it does not see.
 _COMPILES = ("numerics.compiled", "numerics.reordered")
+# pytest without what these tests do not need: plugins, doctests, words for asserts.
+_BARE = (
+    "-x",
+    "-q",
+    "--no-header",
+    "--assert=plain",
+    "--import-mode=importlib",
+    "--override-ini=addopts=",
+    "-p",
+    "no:cacheprovider",
+)
+# What a worker imports once, so that a test costs little more than itself.
+_PREPARED = (
+    "pytest",
+    "numba",
+    "pandas",
+    "pyarrow.csv",
+    "scipy.optimize",
+    "scipy.stats",
+    "sklearn.compose",
+    "sklearn.ensemble",
+    "sklearn.linear_model",
+    "sklearn.metrics",
+    "sklearn.model_selection",
+    "sklearn.neighbors",
+    "sklearn.pipeline",
+    "sklearn.preprocessing",
+)
 
 
 @dataclass(frozen=True)
@@ -120,13 +152,16 @@ def copied(worker: int) -> Path:
     wanted = {path.relative_to(src) for path in src.rglob("*") if path.is_file()}
     kept = {path for path in wanted if path.suffix != ".pyc"}
     for path in copy.rglob("*") if copy.exists() else ():
-        if path.is_file() and path.relative_to(copy) not in kept:
+        known = path.relative_to(copy) in kept or path.parent.name == "__pycache__"
+        if path.is_file() and not known:
             path.unlink()
     for path in kept:
         new, old = src / path, copy / path
         if not old.exists() or _differs(new, old):
             old.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(new, old)
+    # A file with a fault in it has another time, and is compiled for itself.
+    compileall.compile_dir(copy, quiet=1)
     return copy
 
 
@@ -138,31 +173,54 @@ def _differs(new: Path, old: Path) -> bool:
     return new.suffix == ".py"
 
 
+def prepare() -> None:
+    """Import what every test needs but for the library: a copy of this process has it.
+
+    Threads of linear algebra would only wait for one another.
+    """
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[name] = "1"
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    sys.dont_write_bytecode = True
+    for name in _PREPARED:
+        importlib.import_module(name)
+
+
 def ran(src: Path, nodes: list[str], cache: str | None = None) -> tuple[int, str]:
-    """Return the exit code of pytest and its last words."""
-    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-    environment = {
-        **os.environ,
-        **dict.fromkeys(names, "1"),
-        "PYTHONPATH": str(src),
-        "PYTHONDONTWRITEBYTECODE": "1",
-    }
-    if cache is not None:
-        environment["NUMBA_CACHE_DIR"] = cache
-    quiet = ("-x", "-q", "--no-header", "-p", "no:cacheprovider", "-p", "no:xdist")
-    command = [sys.executable, "-m", "pytest", *quiet, *nodes]
+    """Return the exit code of pytest in a process of its own, and its last words."""
+    with tempfile.TemporaryFile("w+") as output:
+        child = os.fork()
+        if child == 0:
+            _run_here(src, nodes, cache, output.fileno())
+        deadline = time.monotonic() + LONGEST_SECONDS
+        while (ended := os.waitpid(child, os.WNOHANG)) == (0, 0):
+            if time.monotonic() > deadline:
+                os.kill(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+                return 1, "out of time"
+            time.sleep(0.01)
+        output.seek(0)
+        return os.waitstatus_to_exitcode(ended[1]), output.read()[-3000:]
+
+
+def _run_here(src: Path, nodes: list[str], cache: str | None, output: int) -> None:
+    """Run pytest on a copy of src/ and end this process."""
+    code = 70
     try:
-        done = subprocess.run(
-            command,
-            cwd=ROOT,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=LONGEST_SECONDS,
-        )
-    except subprocess.TimeoutExpired:
-        return 1, "out of time"
-    return done.returncode, done.stdout[-2000:] + done.stderr[-1000:]
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        os.chdir(ROOT)
+        sys.path.insert(0, str(src))
+        if cache is not None:
+            importlib.import_module("numba").config.CACHE_DIR = cache
+        pytest = importlib.import_module("pytest")
+        code = int(pytest.main([*_BARE, *nodes]))
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
 
 
 def planted(fault: Fault, src: Path, path: Path) -> tuple[str, str]:
@@ -184,38 +242,30 @@ def planted(fault: Fault, src: Path, path: Path) -> tuple[str, str]:
 def run(chosen: list[Fault], places: dict[str, Path]) -> int:
     """Plant the faults, say what became of them, and return an exit code."""
     started = time.perf_counter()
-    copies: Queue[Path] = Queue()
+    context = multiprocessing.get_context("spawn")
+    copies = context.Queue()
     for worker in range(WORKERS):
         copies.put(copied(worker))
     rooms = sorted({fault.room for fault in chosen})
-    sound = copies.get()
-    code, words = ran(sound, [str(HERE / f"test_{room}.py") for room in rooms])
-    copies.put(sound)
-    if code != 0:
-        print(words)
-        print("the tests fail without any fault: nothing was planted")
-        return 1
-
-    def one(fault: Fault) -> tuple[Fault, str, str]:
-        src = copies.get()
-        try:
-            return fault, *planted(fault, src, places[fault.id])
-        finally:
-            copies.put(src)
-
     ended: dict[str, list[Fault]] = {"killed": [], "survived": [], "broken": []}
-    with ThreadPoolExecutor(WORKERS) as pool:
-        for fault, end, words in pool.map(one, chosen):
+    with context.Pool(WORKERS, _begin, (copies,)) as pool:
+        for room, (code, words) in zip(rooms, pool.imap(_sound, rooms), strict=True):
+            if code != 0:
+                print(words)
+                print(f"{room}: tests fail without a fault, so nothing was planted")
+                return 1
+        jobs = ((fault, places[fault.id]) for fault in chosen)
+        for fault, end, words in pool.imap(_planted, jobs):
             ended[end].append(fault)
             if end == "broken":
                 print(f"BROKEN {fault.id}: {words}", flush=True)
             elif end == "survived":
                 why = fault.survives or "nobody noticed"
                 print(f"SURVIVED {fault.id} ({fault.rule}): {why}", flush=True)
-    wrong = [f for f in ended["killed"] if f.survives]
+    wrong = [fault for fault in ended["killed"] if fault.survives]
     for fault in wrong:
         print(f"{fault.id} is said to survive, and was noticed: correct the table")
-    unexplained = [f for f in ended["survived"] if not f.survives]
+    unexplained = [fault for fault in ended["survived"] if not fault.survives]
     counts = ", ".join(f"{len(some)} {end}" for end, some in ended.items())
     print(
         f"{len(chosen)} faults in {len(rooms)} rooms: {counts} "
@@ -223,6 +273,24 @@ def run(chosen: list[Fault], places: dict[str, Path]) -> int:
     )
     many = len(ended["survived"]) > MOST_SURVIVORS * len(chosen)
     return int(bool(unexplained or ended["broken"] or wrong or many))
+
+
+_own_copy: list[Path] = []
+
+
+def _begin(copies: Any) -> None:
+    """Give a worker its copy of src/ and what tests import."""
+    _own_copy.append(copies.get())
+    prepare()
+
+
+def _sound(room: str) -> tuple[int, str]:
+    return ran(_own_copy[0], [str(HERE / f"test_{room}.py")])
+
+
+def _planted(job: tuple[Fault, Path]) -> tuple[Fault, str, str]:
+    fault, path = job
+    return fault, *planted(fault, _own_copy[0], path)
 
 
 def main() -> int:

@@ -18,22 +18,21 @@ from counterpoise.adaptation.guard import (
     paired_error,
     smallest_as_good,
 )
-from counterpoise.adaptation.inputs import (
+from counterpoise.adaptation.labelling import _greedy as greedy
+from counterpoise.adaptation.labelling import _unsure as unsure
+from counterpoise.adaptation.labels import are_classes, default_estimator
+from counterpoise.adaptation.mixing import follows_path, mixed
+from counterpoise.adaptation.odd_inputs import (
     CutTargetWarning,
     FarTargetWarning,
     TimeOrderWarning,
     TrainingRowsWarning,
-    are_classes,
-    default_estimator,
     row_marks,
     warn_if_cut,
     warn_if_far,
     warn_if_fitted_to,
     warn_if_in_time_order,
 )
-from counterpoise.adaptation.labelling import _greedy as greedy
-from counterpoise.adaptation.labelling import _unsure as unsure
-from counterpoise.adaptation.mixing import follows_path, mixed
 from counterpoise.adaptation.out_of_fold import check_is_ratio
 from counterpoise.adaptation.performance import _asked as asked
 from counterpoise.adaptation.performance import _some as some_rows
@@ -49,6 +48,7 @@ from counterpoise.adaptation.sets import target_sets
 from counterpoise.adaptation.slicing import moved_columns
 from counterpoise.adaptation.transduction import _worst_pair as worst_pair
 from counterpoise.evaluation.metrics import as_metric
+from counterpoise.samples.as_read import SamplesAsRead
 from counterpoise.samples.effective_size import flatten
 from counterpoise.weights import DiscrepancyWeights, UniformWeights
 
@@ -73,10 +73,10 @@ def chosen(means, errors, effective=1000.0):
 
 
 def test_the_smallest_exponent_within_one_standard_error_is_chosen():
-    means = [1.0, 0.8, 0.5, 0.4, 0.6]
-    assert chosen(means, [0.1, 0.1, 0.1, 0.0, 0.1])[0] == 2
-    assert chosen(means, [0.1, 0.1, 0.0999, 0.0, 0.1])[0] == 3
-    place, why = chosen(means, [0.6, 0.1, 0.1, 0.0, 0.1])
+    means = [1.0, 0.75, 0.5, 0.375, 0.625]
+    assert chosen(means, [0.1, 0.1, 0.125, 0.0, 0.1])[0] == 2
+    assert chosen(means, [0.1, 0.1, 0.1249, 0.0, 0.1])[0] == 3
+    place, why = chosen(means, [0.625, 0.1, 0.1, 0.0, 0.1])
     assert place == 0
     assert "within one standard error: rows stay unweighted" in why
 
@@ -90,9 +90,9 @@ def test_no_weights_are_used_where_none_is_better():
 
 
 def test_with_fewer_than_fifty_effective_rows_a_gain_needs_two_standard_errors():
-    means = [1.0, 0.9, 0.9, 0.9, 0.8]
-    twice = [0.1, 0.0, 0.0, 0.0, 0.0]
-    more = [0.0999, 0.0, 0.0, 0.0, 0.0]
+    means = [1.0, 0.9, 0.9, 0.9, 0.75]
+    twice = [0.125, 0.0, 0.0, 0.0, 0.0]
+    more = [0.1249, 0.0, 0.0, 0.0, 0.0]
     assert chosen(means, twice, effective=50.0)[0] == 4
     assert chosen(means, twice, effective=49.9)[0] == 0
     assert chosen(means, more, effective=49.9)[0] == 4
@@ -123,9 +123,9 @@ def guard_of(weights, **more):
     metric = as_metric(None, LinearRegression(), y)
     seen = []
 
-    def fit(X, y, weight, seed):
-        seen.append(weight)
-        return Constant(weight)
+    def fit(X, y, weights, fold):
+        seen.extend(weights)
+        return [Constant(weight) for weight in weights]
 
     weights = np.asarray(weights, dtype=float)
     return choose_exponent(fit, metric, X, y, weights, np.ones(n), folds, **more), seen
@@ -238,7 +238,7 @@ def test_the_default_estimator_goes_by_the_labels():
 def test_a_bare_target_of_as_many_rows_as_the_source_is_warned_of():
     target = np.zeros((3, 1))
     assert warned(warn_if_cut, target, 3) == [CutTargetWarning]
-    assert warned(warn_if_cut, (target,), 3) == []
+    assert warned(warn_if_cut, (target, target, target), 3) == []
     assert warned(warn_if_cut, target, 4) == []
 
 
@@ -404,6 +404,7 @@ def test_the_target_is_sliced_by_the_three_columns_that_moved_most():
     X, T = rng.normal(size=(60, 5)), rng.normal(size=(60, 5))
     T += [0.0, 3.0, 1.0, 2.0, 0.1]
     rows = np.arange(60)
-    found = moved_columns(X, {"X_target": T}, np.ones(60), rows, rows)
+    samples = SamplesAsRead.read(X, T)
+    found = moved_columns(samples, np.ones(60), rows, rows)
     assert [one.name for one in found] == ["x1", "x3", "x2"]
-    assert moved_columns(X, {"X_target": T}, np.zeros(60), rows, rows) == []
+    assert moved_columns(samples, np.zeros(60), rows, rows) == []

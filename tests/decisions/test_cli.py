@@ -182,7 +182,7 @@ def test_strings_of_which_half_are_numbers_are_told(tmp_path):
 
 def test_a_column_that_holds_something_else_in_the_target_is_refused(tmp_path):
     words = ["a", "b"] * 5
-    with pytest.raises(BadData, match="holds numbers in .* and categories in"):
+    with pytest.raises(BadData, match=r"holds numbers in .* and categories in"):
         pair_of(tmp_path, plain(10), {"x": words})
     pair_of(tmp_path, plain(10), {"x": words}, categorical=("x",))
     with pytest.raises(BadData, match="has no value in any row"):
@@ -192,7 +192,7 @@ def test_a_column_that_holds_something_else_in_the_target_is_refused(tmp_path):
 def test_columns_that_the_target_lacks_are_refused_and_those_it_has_more_are_told(
     tmp_path,
 ):
-    with pytest.raises(BadData, match="lacks the column 'z'.*if it is the label"):
+    with pytest.raises(BadData, match=r"lacks the column 'z'.*if it is the label"):
         pair_of(tmp_path, plain(10, z=range(10)), plain(10))
     found = pair_of(tmp_path, plain(10), plain(10, more=range(10)))
     assert "which are not used: 'more'" in told(found)

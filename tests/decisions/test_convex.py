@@ -25,11 +25,10 @@ from counterpoise.convex import (
     follow,
     solve,
 )
+from counterpoise.convex.loop import Solution, State
 from counterpoise.convex.path import Breakpoint
-
 from counterpoise.convex.requirements import Requirements
-from counterpoise.convex.solve import Solution, State
-from counterpoise.convex.solvers.discrepancy import best_solver
+from counterpoise.convex.spectral.solvers import best_solver
 
 
 def proof(gap=0.0, *, objective=0.0, kind="gap", **more):

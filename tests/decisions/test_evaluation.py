@@ -47,7 +47,7 @@ from counterpoise.evaluation.splits import (
     folds_within,
     neighbors_alike,
 )
-from counterpoise.samples.parts import Part, Parts
+from counterpoise.tables.parts import Part, Parts
 
 ERROR_RATE = as_metric("error_rate", RidgeClassifier(), [0, 1])
 SQUARED = as_metric(None, Ridge(), [0.5, 1.5])
@@ -101,7 +101,10 @@ def test_labelled_rows_contradict_below_a_p_value_of_one_in_twenty():
     base = label_check(source, losses - losses.mean(), np.zeros(50))
     error, middle = base.error, source.cut_share @ source.losses
     quantile = stats.t.isf(0.025, 49)
-    for times, said in ((0.999, "no change of p(y | x) is seen"), (1.001, "has changed")):
+    for times, said in (
+        (0.999, "no change of p(y | x) is seen"),
+        (1.001, "has changed"),
+    ):
         moved = losses - losses.mean() + middle + times * quantile * error
         check = label_check(source, moved, np.zeros(50))
         assert said in check.words
@@ -301,7 +304,9 @@ def test_a_fold_without_rows_on_both_sides_is_left_out():
     both = (np.array([0, 1]), np.array([2, 3]))
     one = (np.array([2, 3]), np.array([0, 1]))
     assert len(folds_within([both, one], np.array([1, 2, 3]))) == 2
-    assert len(folds_within([both, (np.array([0]), np.array([3]))], np.array([1, 3]))) == 1
+    assert (
+        len(folds_within([both, (np.array([0]), np.array([3]))], np.array([1, 3]))) == 1
+    )
     with pytest.raises(ValueError, match="leaves no fold"):
         folds_within([both], np.array([0, 1]))
 
@@ -357,7 +362,9 @@ def test_no_probability_is_taken_for_smaller_than_a_millionth():
     assert rows == pytest.approx([0.0, -np.log(1e-6), -np.log(1e-6)])
     brier = as_metric("neg_brier_score", LogisticRegression(), ["a"])
     # Of two classes the second alone counts.
-    assert brier.rows(Sure([0.25, 0.75]), [[0]], np.array(["a"])) == pytest.approx(0.5625)
+    assert brier.rows(Sure([0.25, 0.75]), [[0]], np.array(["a"])) == pytest.approx(
+        0.5625
+    )
 
 
 def test_a_scorer_that_takes_no_weights_is_refused():
@@ -385,9 +392,9 @@ def test_the_smaller_of_two_bounds_is_given_by_its_name():
     assert model_distance(2.0, norm_bound=1, alpha=0.5).form.startswith("linear")
     assert model_distance(2.0, norm_bound=1, alpha=0.5).value == pytest.approx(4.0)
     # Where delta is not zero the reference may be as far as the ball is wide.
-    assert model_distance(0.1, norm_bound=1, alpha=1.0, delta=1.0).value == pytest.approx(
-        1.2
-    )
+    assert model_distance(
+        0.1, norm_bound=1, alpha=1.0, delta=1.0
+    ).value == pytest.approx(1.2)
 
 
 def test_the_squared_loss_has_no_triangle_inequality_but_of_roots():

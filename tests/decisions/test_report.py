@@ -24,7 +24,9 @@ TOO_FEW = "too few rows to tell"
 
 def shift(verdict, **more):
     numbers = {"auc": 0.7, "auc_low": 0.65, "auc_high": 0.75, "thin": 0.1}
-    return {"shift": {"verdict": verdict, "covered": 0.9, "n_target": 99, **numbers, **more}}
+    return {
+        "shift": {"verdict": verdict, "covered": 0.9, "n_target": 99, **numbers, **more}
+    }
 
 
 def model(adapted):
@@ -88,7 +90,9 @@ def test_every_verdict_has_its_title_and_its_tone(verdict, adapted, tone, begins
 
 def test_labels_that_contradict_lead_unless_there_is_no_overlap():
     contradicted = (headline(), check(0.01))
-    assert screen(shift(COVERED), *contradicted).title.startswith("The labelled new rows")
+    assert screen(shift(COVERED), *contradicted).title.startswith(
+        "The labelled new rows"
+    )
     assert screen(shift(NO_OVERLAP), *contradicted).title.startswith("Do not deploy")
 
 

@@ -13,27 +13,26 @@ from counterpoise.samples import (
     mmd,
     overlap,
 )
-from counterpoise.samples.column_readers import array_columns
-from counterpoise.samples.columns import Table, read_columns, two_tables
 from counterpoise.samples.domain_scores import _auc as auc_of
 from counterpoise.samples.domain_scores import _better_model as better_model
 from counterpoise.samples.domain_scores import _interval as auc_interval
-from counterpoise.samples.duplicates import duplicate_rows
 from counterpoise.samples.folds import content, dealt_by_sample, folds
 from counterpoise.samples.median_width import median_gamma
 from counterpoise.samples.ordering import canonical_order
 from counterpoise.samples.overlap_verdict import thin_by_chance, thin_share, verdict
-from counterpoise.samples.parts import cut_column
 from counterpoise.samples.pool import Pool
-from counterpoise.samples.scaling import (
+from counterpoise.samples.scaling import far_rows, pooled_scale
+from counterpoise.samples.two_samples import TwoSamples
+from counterpoise.tables.column_readers import array_columns
+from counterpoise.tables.columns import Table, read_columns, two_tables
+from counterpoise.tables.duplicates import duplicate_rows
+from counterpoise.tables.parts import cut_column
+from counterpoise.tables.quantiles import (
     column_limits,
-    far_rows,
     pooled_middle_and_spread,
-    pooled_scale,
     weighted_quantile,
 )
-from counterpoise.samples.table_column import TableColumn
-from counterpoise.samples.two_samples import TwoSamples
+from counterpoise.tables.table_column import TableColumn
 
 HAIR = 1e-6
 
@@ -254,6 +253,7 @@ def test_effective_size_is_zero_of_no_weight_and_does_not_overflow():
 def test_weights_up_to_the_bound_are_not_clipped_and_none_is_above_it():
     assert clip([0.5, 1.5], 1.5).tolist() == [0.5, 1.5]
     assert clip([0.5, 0.5, 2.0], 1.4).max() == pytest.approx(1.4)
+    assert clip([0.5, 1.0, 1.5], 1.4).max() == pytest.approx(1.4)
     # One positive weight cannot be below three: the others share what is left.
     assert clip([3.0, 0.0, 0.0], 1.5).tolist() == [1.5, 0.75, 0.75]
 
@@ -261,6 +261,7 @@ def test_weights_up_to_the_bound_are_not_clipped_and_none_is_above_it():
 def test_the_power_of_weights_is_taken_of_mean_one_and_scaled_to_it():
     assert flatten([2.0, 2.0], 0.3).tolist() == [1.0, 1.0]
     assert flatten([1.0, 3.0], 0.0).tolist() == [1.0, 1.0]
+    assert flatten([1.0, 9.0], 0.5).tolist() == [0.5, 1.5]
     assert flatten([1.0, 3.0], 1.0).tolist() == [0.5, 1.5]
 
 
@@ -291,17 +292,10 @@ def test_a_row_is_far_out_beyond_five_times_where_nine_tenths_of_the_others_lie(
     low, high = column_limits([(rows, even(11))])
     # The median is 5, nine tenths of the others lie within 5 of it.
     assert (low[0], high[0]) == (-20.0, 30.0)
-    samples = TwoSamples.of(
-        np.arange(10.0)[:, None], np.array([[29.0], [30.0], [30.1], [-21.0]])
-    )
-    limits = column_limits(
-        [
-            (samples.source, samples.source_share),
-            (samples.target, samples.target_share),
-        ]
-    )
-    expected = (samples.target < limits[0]) | (samples.target > limits[1])
-    assert (far_rows(samples) == expected[:, 0]).all()
+    ten = np.arange(10.0)[:, None]
+    for away in (-100.0, 100.0):
+        samples = TwoSamples.of(ten, np.vstack([ten, [[away]]]))
+        assert far_rows(samples).tolist() == [False] * 10 + [True]
 
 
 def test_two_constants_get_a_thousandth_of_their_distance_and_one_constant_zero():
@@ -328,6 +322,8 @@ def test_the_median_distance_is_of_different_rows_and_counts_them_by_weight():
     assert median_gamma(rows) == pytest.approx(1 / (2 * 2.0**2))
     once = np.array([[0.0], [1.0], [3.0]])
     assert median_gamma(once, np.array([2.0, 1.0, 1.0])) == median_gamma(rows)
+    # Sixteen pairs of distance one are more than all others.
+    assert median_gamma(once, np.array([4.0, 4.0, 1.0])) == pytest.approx(1 / 2)
     assert median_gamma(np.ones((3, 2))) == 1.0
 
 
@@ -491,7 +487,9 @@ def test_what_nobody_had_at_fit_goes_to_unseen_then_rare_then_nowhere():
     for pool, pair in pools.items():
         encoder = encoder_of(*pair)
         encoded = encoder.transform([["never seen"]])[0]
-        places = [name for name, one in zip(encoder.names_, encoded, strict=True) if one]
+        places = [
+            name for name, one in zip(encoder.names_, encoded, strict=True) if one
+        ]
         assert places == ([] if pool == "nowhere" else [f"x0: {pool}"])
 
 

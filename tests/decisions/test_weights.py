@@ -14,7 +14,7 @@ from counterpoise import (
     UniformWeights,
 )
 from counterpoise.convex import Certificate, Corrective
-from counterpoise.convex.solve import Solution
+from counterpoise.convex.loop import Solution
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import (
     NoOverlapError,

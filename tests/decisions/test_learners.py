@@ -1,0 +1,318 @@
+"""Votes and ties, the best interval of a curve, what counts as a neighbour."""
+
+import warnings
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from counterpoise import WeightedSVC
+from counterpoise.learners.bins import QuantileBins
+from counterpoise.learners.boosting import boosting_for, boosting_of
+from counterpoise.learners.svm.curves import ValidationCurve, average_curve
+from counterpoise.learners.svm.flips import flips
+from counterpoise.learners.svm.ndcg import ndcg
+from counterpoise.learners.svm.tracing import Trace
+from counterpoise.learners.svm.voting import confidences, votes, winners
+from counterpoise.learners.twin_gp.answers import Answers, warn_of_answers
+from counterpoise.learners.twin_gp.models.building import build, build_rough
+from counterpoise.learners.twin_gp.models.nearest import (
+    first_ones,
+    lightest,
+    too_light,
+)
+from counterpoise.learners.twin_gp.models.rows import Rows, Settings, width_rule
+from counterpoise.learners.twin_gp.search import Axis, held_out_score, search, splits
+from counterpoise.learners.twin_gp.widths import check_widths
+
+# -- support vector machines -----------------------------------------------------------
+
+
+def test_a_value_of_zero_is_for_the_second_of_two_classes_and_no_vote_of_the_first():
+    assert winners(np.array([[0.0], [-1e-9]]), 2).tolist() == [1, 0]
+    assert votes(np.array([[0.0, 1.0, 1.0]]), 3).tolist() == [[1.0, 2.0, 0.0]]
+
+
+def test_of_equal_votes_the_first_class_wins_unless_ties_are_broken_by_values():
+    # Each class wins one duel; the third by far.
+    cycle = np.array([[0.1, -0.1, 2.0]])
+    assert votes(cycle, 3).tolist() == [[1.0, 1.0, 1.0]]
+    assert winners(cycle, 3).tolist() == [0]
+    assert np.argmax(confidences(cycle, 3)) == 1
+
+
+def svc(**how):
+    X = np.array([[0.0], [1.0], [5.0], [6.0], [10.0], [11.0]])
+    return WeightedSVC(kernel="linear", **how).fit(X, [0, 0, 1, 1, 2, 2])
+
+
+def test_ties_are_not_broken_where_values_are_one_against_one():
+    model = svc(break_ties=True, decision_function_shape="ovo")
+    with pytest.raises(ValueError, match="break_ties must be False"):
+        model.predict([[0.0]])
+    with pytest.raises(ValueError, match="break_ties must be False"):
+        svc(break_ties=True).path(C=(1.0, 2.0), X_val=[[0.0]], y_val=[0])
+
+
+def test_a_class_must_have_a_row_of_positive_weight():
+    with pytest.raises(ValueError, match="class 1 has no row of positive weight"):
+        WeightedSVC().fit([[0.0], [1.0]], [0, 1], [1.0, 0.0])
+
+
+def test_balanced_classes_count_by_the_weight_of_their_rows():
+    model = WeightedSVC(class_weight="balanced")
+    model.fit([[0.0], [1.0], [2.0]], [0, 1, 1], [3.0, 1.0, 0.0])
+    assert model.class_weight_ == pytest.approx([4 / (2 * 3.0), 4 / (2 * 1.0)])
+
+
+def curve(thetas, values, slopes=None, stop=1.0):
+    slopes = np.zeros(len(thetas)) if slopes is None else np.array(slopes)
+    return ValidationCurve("error", np.array(thetas), np.array(values), slopes, stop)
+
+
+def test_the_best_theta_is_the_middle_of_the_longest_interval_of_the_least_loss():
+    found = curve([0.0, 0.2, 0.3, 0.7], [0.1, 0.2, 0.1, 0.3])
+    assert found.optimal_intervals == ((0.0, 0.2), (0.3, 0.7))
+    assert found.best_interval == (0.3, 0.7)
+    assert found.best_theta == pytest.approx(0.5)
+    # Neighbouring pieces of the least loss are one interval.
+    assert curve([0.0, 0.5], [0.1, 0.1]).optimal_intervals == ((0.0, 1.0),)
+
+
+def test_where_a_curve_jumps_it_has_the_limit_from_above():
+    found = curve([0.0, 0.5], [0.1, 0.2])
+    assert (found.at(0.5 - 1e-9), found.at(0.5)) == (0.1, 0.2)
+    with pytest.raises(ValueError, match="theta must be between"):
+        found.at(1.0 + 1e-9)
+
+
+def test_curves_of_folds_are_averaged_on_the_union_of_their_breakpoints():
+    a, b = curve([0.0, 0.5], [0.0, 1.0]), curve([0.0, 0.25], [1.0, 0.0])
+    mean = average_curve([a, b])
+    assert mean.thetas.tolist() == [0.0, 0.25, 0.5]
+    assert mean.values.tolist() == [0.5, 0.0, 0.5]
+    assert average_curve([a, b], [3.0, 1.0]).values.tolist() == [0.25, 0.0, 0.75]
+
+
+def test_a_value_of_exactly_zero_keeps_the_side_it_came_from():
+    def crossings(values):
+        # Pieces from 0 to 1, 1 to 2, ..., linear between the values.
+        values = np.array(values, dtype=float)[:, None]
+        starts = np.arange(len(values) - 1.0)
+        trace = Trace(
+            starts, float(starts.size), values[:-1], np.diff(values, axis=0), values[-1]
+        )
+        return flips(trace).thetas.tolist()
+
+    assert crossings([1.0, 0.0, 1.0]) == []
+    assert len(crossings([1.0, 0.0, -1.0])) == 1
+    assert crossings([1.0, -1.0]) == [0.5]
+
+
+def test_rows_of_one_score_stand_in_their_order():
+    grades = np.array([1.0, 0.0])
+    assert ndcg(grades, np.zeros(2)) == 1.0
+    assert ndcg(grades[::-1], np.zeros(2)) == pytest.approx(1 / np.log2(3))
+
+
+# -- boosting --------------------------------------------------------------------------
+
+
+def test_a_table_of_numbers_goes_to_the_estimator_itself():
+    assert type(boosting_for([[1.0]], classes=True, seed=0)).__name__.startswith("Hist")
+    mixed = boosting_for([["a", 1.0], ["b", 2.0]], classes=False, seed=0)
+    assert type(mixed).__name__ == "Pipeline"
+    assert mixed["model"].categorical_features == [1]
+
+
+def test_only_crowded_columns_share_places():
+    kinds = {"town": "categories", "colour": "categories"}
+    both = boosting_of(kinds, classes=True, seed=0, crowded=["town"])
+    columns = {
+        name: one for name, one, _ in both["columns"].transformers[0][1].transformers
+    }
+    assert columns["many"].max_categories == 254
+    assert columns["few"].max_categories is None
+    none = boosting_of(kinds, classes=True, seed=0)
+    assert none["columns"].transformers[0][1].max_categories is None
+
+
+def test_an_end_of_a_bin_belongs_to_the_bin_below_it():
+    bins = QuantileBins().fit([[1.0], [2.0], [4.0]])
+    assert bins.transform([[1.5], [1.5 + 1e-9], [np.nan]])[:2].ravel().tolist() == [
+        0,
+        1,
+    ]
+    assert np.isnan(bins.transform([[np.nan]])[0, 0])
+    many = QuantileBins().fit(np.arange(256.0)[:, None]).edges_[0]
+    assert many.size <= 254
+    assert QuantileBins().fit(np.arange(255.0)[:, None]).edges_[0].size == 254
+
+
+# -- neighbours and rows ---------------------------------------------------------------
+
+
+def test_neighbours_are_counted_by_weight_and_the_last_gives_what_is_left():
+    columns, used = first_ones(
+        np.array([[5.0, 1.0, 3.0]]), np.array([1.0, 2.0, 2.0]), 3.0, 3
+    )
+    assert (columns.tolist(), used.tolist()) == ([[1, 2]], [[2.0, 1.0]])
+    # A count that is reached exactly takes no further row.
+    columns, _ = first_ones(np.array([[1.0, 2.0, 3.0]]), np.full(3, 0.1), 0.2, 3)
+    assert columns.tolist() == [[0, 1]]
+    # Of equal distances the first row comes first.
+    columns, _ = first_ones(np.zeros((1, 3)), np.ones(3), 2.0, 3)
+    assert columns.tolist() == [[0, 1]]
+
+
+def test_as_many_rows_can_be_needed_as_the_lightest_take_to_reach_the_count():
+    assert lightest(np.array([5.0, 1.0, 1.0]), 2.0) == 2
+    assert lightest(np.array([5.0, 1.0, 1.0]), 2.1) == 3
+    assert lightest(np.array([1.0, 1.0]), 9.0) == 2
+
+
+def test_a_count_that_all_weights_together_do_not_reach_is_told():
+    assert too_light("n", np.full(9, 0.1), 5.0) is not None
+    assert too_light("n", np.full(9, 1.0), 5.0) is None
+    # As many rows as the count, or fewer, cannot reach it.
+    assert too_light("n", np.full(5, 0.1), 5.0) is None
+
+
+def test_copies_are_merged_and_their_weights_added_whatever_the_sign_of_zero():
+    rows = Rows.merged(
+        np.array([[0.0], [-0.0], [1.0], [2.0]]),
+        np.zeros((4, 1)),
+        np.array([1.0, 2.0, 1.0, 0.0]),
+    )
+    assert rows.weight.tolist() == [3.0, 1.0]
+    assert width_rule(np.array([[0.0], [2.0]]), np.ones(2)) == 0.25
+    assert width_rule(np.ones((3, 1)), np.ones(3)) == 1.0
+
+
+def rows_of(n, weight=None):
+    x = np.linspace(0.0, 1.0, n)[:, None]
+    return Rows(x, x, np.ones(n) if weight is None else weight, np.arange(n))
+
+
+def settings(gamma_y=1.0, ridge=1e-3):
+    return Settings("sharma-mittal", 0.5, 1.0, gamma_y, ridge, ridge)
+
+
+def test_a_row_whose_noise_drowns_it_is_not_heard():
+    loud = rows_of(3, np.array([1.0, 1e-12, 1.1e-12]))
+    assert loud.heard(1e-3).weight.tolist() == [1.0, 1.1e-12]
+    # Where none is heard, or all are, they stay.
+    assert len(rows_of(3, np.full(3, 1e-20)).heard(1.0)) == 3
+
+
+def model_of(n, build=build, **how):
+    return type(build(rows_of(n), settings(**how), "auto", None)).__name__
+
+
+def test_all_rows_are_used_up_to_five_hundred_and_landmarks_beyond():
+    assert model_of(500) == "ExactModel"
+    assert model_of(501) == "LandmarkModel"
+    # An output kernel so narrow that landmarks do not stand for it.
+    assert model_of(501, gamma_y=1e6) == "ExactModel"
+    neighbours = build(rows_of(9), settings(), "auto", 3)
+    assert type(neighbours).__name__ == "LocalModel"
+    assert type(build(rows_of(9), settings(), 4, None)).__name__ == "LandmarkModel"
+
+
+def test_a_search_uses_all_rows_up_to_two_hundred():
+    def rough(n, **how):
+        return type(build_rough(rows_of(n), settings(**how), None)).__name__
+
+    assert (rough(200), rough(201)) == ("ExactModel", "LandmarkModel")
+    assert rough(201, gamma_y=1e6) == "ExactModel"
+
+
+# -- what is said of answers -----------------------------------------------------------
+
+
+def answers(outputs, moved, lost=False, residual=0.0):
+    outputs = np.array([[outputs]])
+    one = np.ones(1)
+    return Answers(outputs, 0 * one, residual * one, moved * one, np.array([lost]))
+
+
+def said(one, gamma_y=0.5):
+    rows = Rows(np.zeros((2, 1)), np.array([[-9.0], [9.0]]), np.ones(2), np.arange(2))
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        warn_of_answers(one, rows, gamma_y, 1e-6)
+    return [str(warning.message) for warning in seen]
+
+
+def test_an_answer_like_no_training_output_is_told_by_whether_it_has_moved_there():
+    # Three widths of one: outputs further than three from both are like none.
+    assert said(answers(6.01, 0.0)) == []
+    assert "are like no training output" in said(answers(5.99, 3.0))[0]
+    assert "have left the training outputs" in said(answers(5.99, 3.01))[0]
+    assert "GPR mean" in said(answers(9.0, 0.0, lost=True))[0]
+    assert said(answers(9.0, 0.0, residual=1e-6)) == []
+    assert "did not reach tol" in said(answers(9.0, 0.0, residual=1.1e-6))[0]
+
+
+# -- the search ------------------------------------------------------------------------
+
+
+def test_a_quarter_is_held_out_or_every_fifth_part_in_turn():
+    assert [len(out) for _, out in splits(rows_of(8), "holdout", 0, False)] == [2]
+    assert [len(out) for _, out in splits(rows_of(10), "kfold", 0, False)] == [2] * 5
+    with pytest.raises(ValueError, match="needs groups"):
+        splits(rows_of(8), "groups", 0, False)
+    grouped = Rows(np.zeros((8, 1)), np.zeros((8, 1)), np.ones(8), np.repeat([0, 1], 4))
+    (_, out), *_ = splits(grouped, "holdout", 0, True)
+    assert len(set(grouped.group[out])) == 1
+
+
+def test_held_out_rows_count_by_weight_only_where_that_is_asked_for():
+    rows = Rows(
+        np.zeros((2, 1)), np.array([[0.0], [4.0]]), np.array([3.0, 1.0]), np.arange(2)
+    )
+    parts = [(np.array([0, 1]), np.array([0, 1]))]
+
+    def nothing(fit, X):
+        return np.zeros((len(X), 1))
+
+    assert held_out_score(rows, parts, nothing, False) == 2.0
+    assert held_out_score(rows, parts, nothing, True) == 1.0
+
+
+def axes_of(n):
+    values = tuple(float(k) for k in range(n))
+    return {"a": Axis(values, values)}
+
+
+def test_a_grid_of_thirty_points_is_tried_whole_and_a_larger_one_in_part():
+    def first_round(n):
+        asked = []
+        search(axes_of(n), lambda one: asked.append(one) or 0.0, budget=200)
+        return len(asked)
+
+    assert first_round(30) == 30
+    assert first_round(31) < 31
+
+
+def test_the_budget_ends_a_search_and_that_is_told():
+    found = search(axes_of(40), lambda one: abs(one["a"] - 20.0), budget=14)
+    assert found.exhausted
+    found = search(axes_of(40), lambda one: abs(one["a"] - 20.0), budget=60)
+    assert (found.best["a"], found.exhausted) == (20.0, False)
+
+
+def test_an_end_of_an_axis_matters_if_the_next_one_inside_is_clearly_worse():
+    def edges(next_one):
+        scores = {0.0: 1.0, 1.0: next_one, 2.0: 9.0}
+        return search(axes_of(3), lambda one: scores[one["a"]]).edges
+
+    assert edges(1.0051) == ("a",)
+    assert edges(1.0049) == ()
+
+
+def test_a_ridge_below_1e_8_is_warned_of_unless_a_search_chooses_it():
+    with pytest.warns(UserWarning, match="is below 1e-08"):
+        check_widths(SimpleNamespace(ridge_x=0.9e-8, search=None), ["ridge_x"])
+    check_widths(SimpleNamespace(ridge_x=1e-8, search=None), ["ridge_x"])
+    check_widths(SimpleNamespace(ridge_x=0.9e-8, search="kfold"), ["ridge_x"])
