@@ -18,22 +18,21 @@ from counterpoise.adaptation.guard import (
     paired_error,
     smallest_as_good,
 )
-from counterpoise.adaptation.inputs import (
+from counterpoise.adaptation.labelling import _greedy as greedy
+from counterpoise.adaptation.labelling import _unsure as unsure
+from counterpoise.adaptation.labels import are_classes, default_estimator
+from counterpoise.adaptation.mixing import follows_path, mixed
+from counterpoise.adaptation.odd_inputs import (
     CutTargetWarning,
     FarTargetWarning,
     TimeOrderWarning,
     TrainingRowsWarning,
-    are_classes,
-    default_estimator,
     row_marks,
     warn_if_cut,
     warn_if_far,
     warn_if_fitted_to,
     warn_if_in_time_order,
 )
-from counterpoise.adaptation.labelling import _greedy as greedy
-from counterpoise.adaptation.labelling import _unsure as unsure
-from counterpoise.adaptation.mixing import follows_path, mixed
 from counterpoise.adaptation.out_of_fold import check_is_ratio
 from counterpoise.adaptation.performance import _asked as asked
 from counterpoise.adaptation.performance import _some as some_rows
@@ -49,6 +48,7 @@ from counterpoise.adaptation.sets import target_sets
 from counterpoise.adaptation.slicing import moved_columns
 from counterpoise.adaptation.transduction import _worst_pair as worst_pair
 from counterpoise.evaluation.metrics import as_metric
+from counterpoise.samples.as_read import SamplesAsRead
 from counterpoise.samples.effective_size import flatten
 from counterpoise.weights import DiscrepancyWeights, UniformWeights
 
@@ -123,9 +123,9 @@ def guard_of(weights, **more):
     metric = as_metric(None, LinearRegression(), y)
     seen = []
 
-    def fit(X, y, weight, seed):
-        seen.append(weight)
-        return Constant(weight)
+    def fit(X, y, weights, fold):
+        seen.extend(weights)
+        return [Constant(weight) for weight in weights]
 
     weights = np.asarray(weights, dtype=float)
     return choose_exponent(fit, metric, X, y, weights, np.ones(n), folds, **more), seen
@@ -404,6 +404,7 @@ def test_the_target_is_sliced_by_the_three_columns_that_moved_most():
     X, T = rng.normal(size=(60, 5)), rng.normal(size=(60, 5))
     T += [0.0, 3.0, 1.0, 2.0, 0.1]
     rows = np.arange(60)
-    found = moved_columns(X, {"X_target": T}, np.ones(60), rows, rows)
+    samples = SamplesAsRead.read(X, T)
+    found = moved_columns(samples, np.ones(60), rows, rows)
     assert [one.name for one in found] == ["x1", "x3", "x2"]
-    assert moved_columns(X, {"X_target": T}, np.zeros(60), rows, rows) == []
+    assert moved_columns(samples, np.zeros(60), rows, rows) == []

@@ -15,12 +15,13 @@ from counterpoise.diagnosis.distances import (
     shares_p_value,
     standardized_difference,
 )
-from counterpoise.diagnosis.features import FeatureShift, column_shift, table_shifts
+from counterpoise.diagnosis.features import FeatureShift, column_shifts, table_shifts
 from counterpoise.diagnosis.reweighting import Reweighting, reweighting_of
 from counterpoise.diagnosis.thin_rows import describe_thin_rows
 from counterpoise.diagnosis.words import explanation
-from counterpoise.samples.columns import Table
-from counterpoise.samples.table_column import TableColumn
+from counterpoise.samples.two_samples import TwoSamples
+from counterpoise.tables.columns import Table
+from counterpoise.tables.table_column import TableColumn
 
 
 def even(n):
@@ -38,10 +39,9 @@ def categories(values):
 
 
 def shift_of(source, target, make=numbers):
-    source, target = make(source), make(target)
-    return column_shift(
-        source, target, even(len(source.values)), even(len(target.values))
-    )
+    source, target = (Table((make(one),), True) for one in (source, target))
+    (found,) = column_shifts(source, target, even(len(source)), even(len(target)))
+    return found
 
 
 # -- distances and p-values ------------------------------------------------------------
@@ -241,7 +241,7 @@ def test_the_best_weights_are_looked_for_up_to_a_hundred_columns():
     def found(d):
         X, T = rng.normal(size=(12, d)), rng.normal(size=(12, d)) + 0.1
         names = [f"x{j}" for j in range(d)]
-        return reweighting_of(X, T, np.ones(12), np.ones(12), names)
+        return reweighting_of(TwoSamples.of(X, T).ordered(), names)
 
     assert found(100).after is not None
     assert found(101).after is None

@@ -13,27 +13,26 @@ from counterpoise.samples import (
     mmd,
     overlap,
 )
-from counterpoise.samples.column_readers import array_columns
-from counterpoise.samples.columns import Table, read_columns, two_tables
-from counterpoise.samples.domain_score import _auc as auc_of
-from counterpoise.samples.domain_score import _better_model as better_model
-from counterpoise.samples.domain_score import _interval as auc_interval
-from counterpoise.samples.duplicates import duplicate_rows
+from counterpoise.samples.domain_scores import _auc as auc_of
+from counterpoise.samples.domain_scores import _better_model as better_model
+from counterpoise.samples.domain_scores import _interval as auc_interval
 from counterpoise.samples.folds import content, dealt_by_sample, folds
 from counterpoise.samples.median_width import median_gamma
 from counterpoise.samples.ordering import canonical_order
-from counterpoise.samples.overlap import thin_by_chance, thin_share, verdict
-from counterpoise.samples.parts import cut_column
+from counterpoise.samples.overlap_verdict import thin_by_chance, thin_share, verdict
 from counterpoise.samples.pool import Pool
-from counterpoise.samples.scaling import (
+from counterpoise.samples.scaling import far_rows, pooled_scale
+from counterpoise.samples.two_samples import TwoSamples
+from counterpoise.tables.column_readers import array_columns
+from counterpoise.tables.columns import Table, read_columns, two_tables
+from counterpoise.tables.duplicates import duplicate_rows
+from counterpoise.tables.parts import cut_column
+from counterpoise.tables.quantiles import (
     column_limits,
-    far_rows,
     pooled_middle_and_spread,
-    pooled_scale,
     weighted_quantile,
 )
-from counterpoise.samples.table_column import TableColumn
-from counterpoise.samples.two_samples import TwoSamples
+from counterpoise.tables.table_column import TableColumn
 
 HAIR = 1e-6
 

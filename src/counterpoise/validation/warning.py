@@ -3,8 +3,9 @@
 import sys
 import warnings
 
-# Calls pass through these packages on their way here; no line of theirs is the user's.
-_NOT_THE_USER = ("counterpoise", "sklearn", "joblib")
+# Calls pass through these packages on their way here (what is worked out when it is
+# first asked for, through functools); no line of theirs is the user's.
+_NOT_THE_USER = ("counterpoise", "sklearn", "joblib", "functools")
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
