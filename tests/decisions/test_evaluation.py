@@ -47,7 +47,7 @@ from counterpoise.evaluation.splits import (
     folds_within,
     neighbors_alike,
 )
-from counterpoise.samples.parts import Part, Parts
+from counterpoise.tables.parts import Part, Parts
 
 ERROR_RATE = as_metric("error_rate", RidgeClassifier(), [0, 1])
 SQUARED = as_metric(None, Ridge(), [0.5, 1.5])
