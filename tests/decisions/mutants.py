@@ -262,6 +262,9 @@ def run(chosen: list[Fault], places: dict[str, Path]) -> int:
             elif end == "survived":
                 why = fault.survives or "nobody noticed"
                 print(f"SURVIVED {fault.id} ({fault.rule}): {why}", flush=True)
+            done = sum(map(len, ended.values()))
+            if done % 50 == 0:
+                print(f"{done} of {len(chosen)} planted", flush=True)
     wrong = [fault for fault in ended["killed"] if fault.survives]
     for fault in wrong:
         print(f"{fault.id} is said to survive, and was noticed: correct the table")

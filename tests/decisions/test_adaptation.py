@@ -336,6 +336,9 @@ def test_the_row_that_leaves_the_least_variance_is_asked_first_and_no_twin_of_it
     left = np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
     assert greedy(left.copy(), np.ones(3), 2).tolist() == [0, 2]
     assert greedy(left.copy(), np.array([0.1, 0.1, 1.0]), 1).tolist() == [2]
+    # A row that hardly varies tells less than a second label of the first.
+    left[2, 2] = 0.4
+    assert greedy(left, np.ones(3), 2).tolist() == [0, 1]
 
 
 def test_a_row_that_the_model_is_sure_of_counts_a_tenth():

@@ -10,13 +10,14 @@ import pytest
 from counterpoise.cli import main as main_module
 from counterpoise.cli.config import read_config
 from counterpoise.cli.ending import judged
-from counterpoise.cli.exits import BadData, WrongUse, listed, one_line
+from counterpoise.cli.exits import BadData, WrongUse, listed
 from counterpoise.cli.fail_if import Condition, holding, read_conditions
-from counterpoise.cli.labels import task_of
 from counterpoise.cli.notices import Cell, Notice
-from counterpoise.cli.pair import read_pair
 from counterpoise.cli.performance import check_metric_of
+from counterpoise.cli.reading.labels import task_of
+from counterpoise.cli.reading.pair import read_pair
 from counterpoise.cli.record import command_line
+from counterpoise.cli.terminal import one_line
 from counterpoise.cli.writing import check_file, check_folder, check_table, write_folder
 from counterpoise.report import Record
 from counterpoise.validation import NoOverlapError, check_integer

@@ -5,11 +5,11 @@ import pytest
 from counterpoise.report import Record
 from counterpoise.report.answers import (
     has_labels,
-    is_about_the_same,
     is_contradicted,
-    is_within,
+    stays_about_the_same,
+    stays_within,
 )
-from counterpoise.report.data_card import data_card
+from counterpoise.report.data_card import classes_table
 from counterpoise.report.parts import part_in_words
 from counterpoise.report.record import NewerRecordError
 from counterpoise.report.sections.balance import balance_section
@@ -129,15 +129,15 @@ def test_labels_are_asked_for_where_there_are_none():
 
 def test_the_source_s_score_is_within_the_interval_up_to_its_ends():
     ends = {"low": 1.0, "high": 2.0}
-    assert is_within({**ends, "source": 1.0})
-    assert is_within({**ends, "source": 2.0})
-    assert not is_within({**ends, "source": 2.01})
-    assert not is_within({"low": None, "high": None, "source": 1.0})
+    assert stays_within({**ends, "source": 1.0})
+    assert stays_within({**ends, "source": 2.0})
+    assert not stays_within({**ends, "source": 2.01})
+    assert not stays_within({"low": None, "high": None, "source": 1.0})
 
 
 def test_about_the_same_is_a_narrow_interval_or_a_close_value_in_a_fair_one():
     def same(value, low, high, source=1.0):
-        return is_about_the_same(
+        return stays_about_the_same(
             {"value": value, "low": low, "high": high, "source": source}
         )
 
@@ -268,7 +268,7 @@ def test_a_number_that_json_cannot_write_is_none_with_its_reason():
 
 def test_a_class_of_fewer_than_five_rows_is_not_named():
     classes = [{"class": "a", "rows": 5}, {"class": "b", "rows": 4}]
-    table = data_card(Record.from_dict({"data": {"classes": classes}}))[1]
+    table = classes_table(Record.from_dict({"data": {"classes": classes}}))
     assert [str(row[0]) for row in table.data.rows] == ["a"]
     assert table.data.note.startswith("1 classes of fewer than 5 rows")
 

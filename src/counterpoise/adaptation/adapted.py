@@ -37,7 +37,6 @@ from counterpoise.adaptation.routing import (
     part_of,
     rows_of,
 )
-from counterpoise.adaptation.steps import CHOOSING, DIAGNOSING, FITTING, WEIGHING
 from counterpoise.adaptation.target_rows import reference_rows
 from counterpoise.adaptation.weighing import fit_weighter
 from counterpoise.diagnosis.diagnosis import Diagnosis, diagnose_samples
@@ -66,6 +65,12 @@ from counterpoise.weights.auto import AutoWeights
 # Draws of a permutation test of the diagnosis, and target rows that are kept, to
 # compare next week's with.
 PERMUTATIONS, REFERENCE_ROWS = 200, 5_000
+
+# The steps of a fit, as they are announced.
+DIAGNOSING = "diagnosing the shift"
+WEIGHING = "weighing the source rows"
+CHOOSING = "choosing how much of the weights to use"
+FITTING = "fitting the estimator"
 
 
 class Adapted(MetaEstimatorMixin, FittedModel):
@@ -475,6 +480,28 @@ def _as_dense(samples: SamplesAsRead, X: Any) -> Any:
     if samples.is_sparse and not sparse.issparse(X):
         return np.asarray(X, dtype=float)
     return samples.source
+
+
+def steps_of_fit(model: Adapted) -> tuple[str, ...]:
+    """Return what a fit to both samples will announce, in order.
+
+    Parameters
+    ----------
+    model : Adapted
+
+    Examples
+    --------
+    >>> from counterpoise import Adapted
+    >>> steps_of_fit(Adapted(weighter=None))
+    ('diagnosing the shift', 'fitting the estimator')
+    >>> len(steps_of_fit(Adapted()))
+    4
+    """
+    if model.weighter is None:
+        return DIAGNOSING, FITTING
+    if not model._is_guarded():
+        return DIAGNOSING, WEIGHING, FITTING
+    return DIAGNOSING, WEIGHING, CHOOSING, FITTING
 
 
 def adapt(estimator: Any, X: Any, y: Any, X_target: Any, **parameters: Any) -> Adapted:

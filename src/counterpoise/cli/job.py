@@ -42,7 +42,7 @@ def do(options: Namespace, *, estimates: bool) -> int:
     estimates : bool
         Whether the score on the target is estimated too.
     """
-    from counterpoise.adaptation.steps import steps_of_fit
+    from counterpoise.adaptation.adapted import steps_of_fit
 
     names = ALL_NUMBERS if estimates else FIT_NUMBERS
     own = [options.out / name for name in FILES]
