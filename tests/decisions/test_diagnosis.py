@@ -15,7 +15,7 @@ from counterpoise.diagnosis.distances import (
     shares_p_value,
     standardized_difference,
 )
-from counterpoise.diagnosis.features import FeatureShift, column_shifts, table_shifts
+from counterpoise.diagnosis.features import FeatureShift, column_shifts
 from counterpoise.diagnosis.reweighting import Reweighting, reweighting_of
 from counterpoise.diagnosis.thin_rows import describe_thin_rows
 from counterpoise.diagnosis.words import explanation
@@ -52,14 +52,6 @@ def test_p_values_are_multiplied_in_order_and_none_falls_below_one_before_it():
         [0.03, 0.06, 0.06]
     )
     assert holm(np.array([0.5, 0.9])).tolist() == [1.0, 1.0]
-
-
-def test_features_without_a_p_value_are_not_counted_in_the_correction():
-    table = Table((numbers([1.0, 2.0]), numbers([np.nan, np.nan])), True)
-    other = Table((numbers([1.0, 9.0]), numbers([np.nan, np.nan])), True)
-    first, second = table_shifts(table, other, even(2), even(2))
-    assert first.adjusted_p_value == first.p_value
-    assert second.adjusted_p_value is None or second.p_value is not None
 
 
 def test_equal_values_are_no_place_to_look_between():
@@ -128,10 +120,14 @@ def test_new_categories_are_counted_and_named_from_five_rows_on():
 
 
 def test_where_values_are_missing_the_smaller_p_value_counts_twice():
-    found = shift_of([1.0, 2.0, 3.0, np.nan], [1.0, 2.0, np.nan, np.nan])
-    values = shift_of([1.0, 2.0, 3.0], [1.0, 2.0]).p_value
-    missing = shares_p_value(np.array([0.25, 0.75]), np.array([0.5, 0.5]), 4.0, 4.0)
-    assert found.p_value == pytest.approx(min(1.0, 2 * min(values, missing)))
+    gaps = [np.nan] * 4
+    one = [float(k) for k in range(16)]
+    moved = shift_of([*one, *gaps], [k + 8.0 for k in one] + gaps)
+    values = shift_of(one, [k + 8.0 for k in one]).p_value
+    assert moved.p_value == pytest.approx(2 * values)
+    missing = shares_p_value(np.array([0.2, 0.8]), np.array([0.6, 0.4]), 20.0, 20.0)
+    absent = shift_of([*one, *gaps], one[::2] + [np.nan] * 12)
+    assert absent.p_value == pytest.approx(2 * missing)
 
 
 def test_the_effect_is_the_largest_of_mean_distance_and_missing_values():

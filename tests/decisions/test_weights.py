@@ -5,6 +5,9 @@ import warnings
 
 import numpy as np
 import pytest
+from counterpoise.weights.least_squares_search import Curve, count_admissible, search
+from counterpoise.weights.lopsided import warn_of_one_row, warn_of_scales
+from counterpoise.weights.row_keys import row_keys
 
 from counterpoise import (
     KLIEP,
@@ -30,9 +33,6 @@ from counterpoise.weights.kernel_widths import (
     select_gamma,
     uncovered_share,
 )
-from counterpoise.weights.least_squares_search import Curve, count_admissible, search
-from counterpoise.weights.lopsided import warn_of_one_row, warn_of_scales
-from counterpoise.weights.row_keys import row_keys
 from counterpoise.weights.search import HeldOut, choose, falls_short, two_sided_score
 
 HAIR = 1e-9
