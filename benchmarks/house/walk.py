@@ -29,12 +29,12 @@ from pathlib import Path  # noqa: E402
 COUNTED = {
     "as_matrix": ("as_matrix", ""),
     "canonical_order": ("canonical_order", ""),
-    "read_table": ("read_table", "samples/columns.py"),
+    "read_table": ("read_table", "tables/columns.py"),
     "read_table of files": ("read_table", "cli/tables.py"),
-    "encoders made": ("fit", "samples/encoding.py"),
+    "encoders made": ("_fit", "tables/encoding.py"),
 }
 # The loops: whatever they call is inside. Steps are the `n_iter` of what they return.
-LOOPS = (("solve", "convex/solve.py"), ("follow", "convex/path.py"))
+LOOPS = (("solve", "convex/loop.py"), ("follow", "convex/path.py"))
 STEPS = "n_iter"
 # Fits of objects of a class below this one are public fits of weighters.
 WEIGHTER = "WeightEstimator"
