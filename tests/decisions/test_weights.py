@@ -18,21 +18,25 @@ from counterpoise import (
 )
 from counterpoise.convex import Certificate, Corrective
 from counterpoise.convex.loop import Solution
+from counterpoise.numerics.row_keys import row_keys
 from counterpoise.samples.two_samples import TwoSamples
+from counterpoise.samples.two_samples import as_counts as counts
 from counterpoise.validation import (
     NoOverlapError,
     NoTargetWarning,
     PartialOverlapWarning,
 )
 from counterpoise.weights.base import Fitted, WeightEstimator
-from counterpoise.weights.base import _counts as counts
 from counterpoise.weights.calibration import calibration_error, calibration_line
+from counterpoise.weights.candidates import Trials, candidates
 from counterpoise.weights.deadline import Deadline
+from counterpoise.weights.discrepancy.lopsided import warn_of_one_row, warn_of_scales
 from counterpoise.weights.kernel_widths import (
     lonely_share,
-    select_gamma,
     uncovered_share,
 )
+from counterpoise.weights.kliep.widths import select_gamma
+from counterpoise.weights.least_squares.search import Curve, count_admissible, search
 from counterpoise.weights.search import HeldOut, choose, falls_short, two_sided_score
 
 HAIR = 1e-9
@@ -187,7 +191,7 @@ class Given(WeightEstimator):
     def _check_parameters(self):
         pass
 
-    def _fit(self, samples):
+    def _fit(self, samples, deadline):
         return self.found
 
     def _weigh(self, X):
@@ -258,7 +262,7 @@ def test_without_a_target_all_weights_are_one_and_that_is_said():
 
 def test_a_row_is_beyond_a_tenth_of_the_range_outside_both_samples():
     X, T = np.array([[0.0], [5.0]]), np.array([[2.0], [10.0]])
-    fitted = UniformWeights(force=True).fit(X, X_target=T)
+    fitted = UniformWeights().fit(X, X_target=T)
     rows = np.array([[-1.0], [-1.01], [11.0], [11.01]])
     assert fitted.beyond(rows).tolist() == [False, True, False, True]
 
@@ -465,7 +469,7 @@ def test_candidates_come_in_order_of_simplicity():
 
     def names(n, d):
         samples = TwoSamples.of(rng.normal(size=(n, d)), rng.normal(size=(30, d)))
-        return [one.name for one in AutoWeights()._candidates(samples, 0)]
+        return [one.name for one in candidates(Trials(samples, 0, Deadline()), {})]
 
     assert names(50, 2)[:4] == [
         "uniform",

@@ -198,9 +198,9 @@ def check_parameters(estimator: Any, rules: Mapping[str, Rule]) -> None:
     Examples
     --------
     >>> from types import SimpleNamespace
-    >>> check_parameters(SimpleNamespace(tol=0.0), {"tol": Number(0.0, closed="right")})
+    >>> check_parameters(SimpleNamespace(tol=-1.0), {"tol": Number(0.0)})
     Traceback (most recent call last):
-    ValueError: tol must be a number above 0, got 0.0
+    ValueError: tol must be at least 0.0, got -1.0
     """
     for name, rule in rules.items():
         value = getattr(estimator, name)
