@@ -43,6 +43,18 @@ def fit_weighted(
         How many rows are then drawn: as many as there are, with replacement, or this
         many different ones.
     """
+    with refusals_of_estimators():
+        return _fitted(estimator, X, y, sample_weight, resample_seed, n_rows)
+
+
+def _fitted(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Array | None,
+    resample_seed: int | None,
+    n_rows: int | None,
+) -> Any:
     fresh = clone(estimator)
     given = {}
     if sample_weight is not None and resample_seed is not None:
@@ -55,8 +67,7 @@ def fit_weighted(
             _request_weights(fresh)
             keyword = _WEIGHT
         given = {keyword: sample_weight}
-    with refusals_of_estimators():
-        return fresh.fit(X, y, **given)
+    return fresh.fit(X, y, **given)
 
 
 def fit_rows(
@@ -84,15 +95,14 @@ def fit_rows(
         Draw so many different rows.
     """
     fitted = []
-    for one in weights:
-        draws = resample or budget is not None
-        if draws and budget is None and one is not None and np.ptp(one) == 0:
-            # A draw in proportion to equal weights would only lose rows.
-            draws, one = False, None
-        drawn = seed if draws else None
-        fitted.append(
-            fit_weighted(estimator, X, y, one, resample_seed=drawn, n_rows=budget)
-        )
+    with refusals_of_estimators():
+        for one in weights:
+            draws = resample or budget is not None
+            if draws and budget is None and one is not None and np.ptp(one) == 0:
+                # A draw in proportion to equal weights would only lose rows.
+                draws, one = False, None
+            drawn = seed if draws else None
+            fitted.append(_fitted(estimator, X, y, one, drawn, budget))
     return fitted
 
 

@@ -120,10 +120,15 @@ def fitted_classifier(estimator: Any, X: Matrix, labels: Array, weights: Array) 
 
     What it says of its own convergence is kept from the user: held-out rows judge it.
     """
+    with refusals_of_estimators():
+        return _fitted(estimator, X, labels, weights)
+
+
+def _fitted(estimator: Any, X: Matrix, labels: Array, weights: Array) -> Any:
     # Ones change nothing, and weighted quantiles of the columns take their time.
     names = [] if (weights == 1.0).all() else weight_names(estimator)
     given = dict.fromkeys(names, weights)
-    with _threads(X), warnings.catch_warnings(), refusals_of_estimators():
+    with _threads(X), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", LinAlgWarning)
         return clone(estimator).fit(X, labels, **given)
@@ -134,10 +139,11 @@ def out_of_fold_log_odds(
 ) -> Array:
     """Return the log odds of all rows, each by a classifier fitted without its fold."""
     scores = np.empty(labels.size)
-    for k in range(n_folds):
-        rest, left = fold != k, fold == k
-        fitted = fitted_classifier(estimator, X[rest], labels[rest], weights[rest])
-        scores[left] = log_odds(fitted, X[left])
+    with refusals_of_estimators():
+        for k in range(n_folds):
+            rest, left = fold != k, fold == k
+            fitted = _fitted(estimator, X[rest], labels[rest], weights[rest])
+            scores[left] = log_odds(fitted, X[left])
     return scores
 
 

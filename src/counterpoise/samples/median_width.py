@@ -39,14 +39,15 @@ def median_gamma(rows: Any, share: Array | None = None) -> float:
     squares, pairs = _pairs(rows, share)
     if squares.size == 0:
         return 1.0
-    order = np.argsort(squares, kind="stable")
-    counted = np.cumsum(pairs[order])
+    alike = bool((pairs == pairs[0]).all())
+    # Where all pairs count the same there is no need to sort them all.
+    order = None if alike else np.argsort(squares, kind="stable")
+    counted = np.cumsum(pairs if order is None else pairs[order])
     # The mean of the two in the middle, if there are two.
-    middle = [
-        squares[order[min(int(np.searchsorted(counted, level)), order.size - 1)]]
-        for level in 0.5 * counted[-1] * np.array([1 - 1e-12, 1 + 1e-12])
-    ]
-    return 1.0 / float(sum(middle))
+    levels = 0.5 * counted[-1] * np.array([1 - 1e-12, 1 + 1e-12])
+    places = np.minimum(np.searchsorted(counted, levels), squares.size - 1)
+    middle = np.partition(squares, places) if order is None else squares[order]
+    return 1.0 / float(sum(middle[places]))
 
 
 def _pairs(rows: Any, share: Array) -> tuple[Array, Array]:
