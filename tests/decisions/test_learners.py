@@ -300,6 +300,8 @@ def test_a_grid_of_thirty_points_is_tried_whole_and_a_larger_one_in_part():
 def test_the_budget_ends_a_search_and_that_is_told():
     found = search(axes_of(40), lambda one: abs(one["a"] - 20.0), budget=14)
     assert found.exhausted
+    few = search(axes_of(40), lambda one: abs(one["a"] - 20.0), budget=10)
+    assert few.results["score"].size == 10
     found = search(axes_of(40), lambda one: abs(one["a"] - 20.0), budget=60)
     assert (found.best["a"], found.exhausted) == (20.0, False)
 
