@@ -100,6 +100,8 @@ def test_labelled_rows_contradict_below_a_p_value_of_one_in_twenty():
     losses = rng.normal(size=50)
     base = label_check(source, losses - losses.mean(), np.zeros(50))
     error, middle = base.error, source.cut_share @ source.losses
+    of_source = weighted_mean_error(source.losses, np.full(400, 1 / 400))
+    assert error == pytest.approx(np.hypot(losses.std(ddof=1) / 50**0.5, of_source))
     quantile = stats.t.isf(0.025, 49)
     for times, said in (
         (0.999, "no change of p(y | x) is seen"),
@@ -360,6 +362,8 @@ def test_no_probability_is_taken_for_smaller_than_a_millionth():
     loss = as_metric("neg_log_loss", LogisticRegression(), ["a"])
     rows = loss.rows(Sure([1.0, 0.0]), [[0], [0], [0]], np.array(["a", "b", "c"]))
     assert rows == pytest.approx([0.0, -np.log(1e-6), -np.log(1e-6)])
+    unseen = loss.rows(Sure([0.0, 1.0]), [[0]], np.array(["c"]))
+    assert unseen == pytest.approx(-np.log(1e-6))
     brier = as_metric("neg_brier_score", LogisticRegression(), ["a"])
     # Of two classes the second alone counts.
     assert brier.rows(Sure([0.25, 0.75]), [[0]], np.array(["a"])) == pytest.approx(

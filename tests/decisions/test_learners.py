@@ -158,7 +158,9 @@ def test_neighbours_are_counted_by_weight_and_the_last_gives_what_is_left():
     )
     assert (columns.tolist(), used.tolist()) == ([[1, 2]], [[2.0, 1.0]])
     # A count that is reached exactly takes no further row.
-    columns, _ = first_ones(np.array([[1.0, 2.0, 3.0]]), np.full(3, 0.1), 0.2, 3)
+    weight = np.array([0.7, 0.1, 0.5])
+    assert weight[0] + weight[1] < 0.8
+    columns, _ = first_ones(np.array([[1.0, 2.0, 3.0]]), weight, 0.8, 3)
     assert columns.tolist() == [[0, 1]]
     # Of equal distances the first row comes first.
     columns, _ = first_ones(np.zeros((1, 3)), np.ones(3), 2.0, 3)
@@ -298,6 +300,8 @@ def test_a_grid_of_thirty_points_is_tried_whole_and_a_larger_one_in_part():
 def test_the_budget_ends_a_search_and_that_is_told():
     found = search(axes_of(40), lambda one: abs(one["a"] - 20.0), budget=14)
     assert found.exhausted
+    few = search(axes_of(40), lambda one: abs(one["a"] - 20.0), budget=10)
+    assert few.results["score"].size == 10
     found = search(axes_of(40), lambda one: abs(one["a"] - 20.0), budget=60)
     assert (found.best["a"], found.exhausted) == (20.0, False)
 

@@ -111,7 +111,8 @@ def test_an_inadmissible_candidate_is_taken_only_where_all_are():
     bad = log_weights([5.0, 5.0], admissible=False)
     good = log_weights([0.1, 0.1])
     assert choose([bad, good], samples).chosen == 1
-    assert choose([bad], samples).chosen == 0
+    worse = log_weights([0.1, 0.1], admissible=False)
+    assert choose([worse, bad], samples).chosen == 1
 
 
 def test_a_candidate_falls_short_by_more_than_three_standard_errors():
@@ -333,10 +334,11 @@ def test_widths_that_reach_too_little_of_the_target_are_shown_and_not_taken():
     assert gamma == 1.0
     assert shown["admissible"].tolist() == [True, False]
     # The widest is taken where none is admissible.
-    none, _, _ = search(
+    none, _, shown = search(
         curves_by(tables), samples, 0.0, np.array([1.0, 2.0]), n_admissible=0
     )
     assert none == 1.0
+    assert shown["admissible"].tolist() == [False, False]
 
 
 def test_the_best_of_the_covering_widths_is_taken_where_it_beats_the_simplest():
@@ -502,4 +504,4 @@ def test_target_rows_beyond_every_source_row_are_left_out_above_five_in_a_hundre
 
     # The weighter that was chosen has seen the other target rows alone.
     assert fitted(30).weighter_.rows_of_fit.target.shape[0] < 210
-    assert fitted(5).weighter_.rows_of_fit.target.shape[0] == 205
+    assert fitted(8).weighter_.rows_of_fit.target.shape[0] == 208
