@@ -5,9 +5,6 @@ import warnings
 
 import numpy as np
 import pytest
-from counterpoise.weights.least_squares_search import Curve, count_admissible, search
-from counterpoise.weights.lopsided import warn_of_one_row, warn_of_scales
-from counterpoise.weights.row_keys import row_keys
 
 from counterpoise import (
     KLIEP,
