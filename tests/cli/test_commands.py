@@ -11,11 +11,11 @@ from cli.mixed_tables import mixed_columns, write_csv
 
 from counterpoise import AutoWeights
 from counterpoise.cli.fail_if import SHIFT_NUMBERS
-from counterpoise.weights.registry import COMMANDS
 from counterpoise.cli.record import flat_numbers
 from counterpoise.diagnosis import diagnose
 from counterpoise.report import Record
 from counterpoise.tables.encoding import as_numbers
+from counterpoise.weights.registry import COMMANDS
 
 
 @pytest.fixture

@@ -50,6 +50,8 @@ from counterpoise.samples.effective_size import effective_sample_size, flatten
 from counterpoise.samples.overlap_verdict import NO_OVERLAP
 from counterpoise.tables.encoding import TableEncoder
 from counterpoise.validation import (
+    InvalidInput,
+    InvalidType,
     NoOverlapError,
     NoTargetWarning,
     as_weights,
@@ -246,7 +248,7 @@ class Adapted(MetaEstimatorMixin, FittedModel):
             if not self.resample and self.budget is None:
                 check_takes_weights(estimator)
             if n < 2:
-                raise ValueError("n_samples = 1: two source rows or more are needed")
+                raise InvalidInput("n_samples = 1: two source rows or more are needed")
             if is_classifier(estimator, y):
                 y = column_or_1d(y, warn=True)
             check_none_missing(y)
@@ -283,7 +285,7 @@ class Adapted(MetaEstimatorMixin, FittedModel):
     def _without_target(self, n: int) -> Array:
         told = "no X_target was given: all weights are one and nothing is adapted"
         if self.missing_target == "raise":
-            raise ValueError(told)
+            raise InvalidInput(told)
         if self.missing_target == "warn":
             warn_user(told, NoTargetWarning)
         self.encoder_: TableEncoder | None = None
@@ -436,7 +438,7 @@ class Adapted(MetaEstimatorMixin, FittedModel):
         if isinstance(self.weighter, str):
             check_choice("weighter", self.weighter, ("auto",))
         elif self.weighter is not None and not hasattr(self.weighter, "weigh"):
-            raise TypeError(
+            raise InvalidType(
                 'weighter must be "auto", None or an estimator with `weigh`, got '
                 f"{type(self.weighter).__name__}"
             )

@@ -11,6 +11,7 @@ from counterpoise.evaluation.conformal import (
 )
 from counterpoise.evaluation.metrics import is_classifier
 from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.validation import InvalidInput, InvalidType
 
 
 def divided(n: int, share: float, groups: Any, seed: int) -> tuple[Indices, Indices]:
@@ -20,7 +21,7 @@ def divided(n: int, share: float, groups: Any, seed: int) -> tuple[Indices, Indi
     names = np.arange(n) if groups is None else np.asarray(groups)
     different, place = np.unique(names, return_inverse=True)
     if different.size < 2:
-        raise ValueError("calibration needs two groups or more, got one")
+        raise InvalidInput("calibration needs two groups or more, got one")
     order = np.random.default_rng(seed).permutation(different.size)
     sizes = np.cumsum(np.bincount(place)[order])
     # As many groups as bring the held-out rows nearest to their share.
@@ -38,7 +39,7 @@ def calibrated(model: Any, X: Any, y: Any, weights: Array) -> Calibration:
     if not is_classifier(model):
         return Calibration.of(absolute_scores(y, model.predict(X)), weights)
     if not hasattr(model, "predict_proba"):
-        raise TypeError(
+        raise InvalidType(
             f"{type(model).__name__} has no predict_proba: calibration must be 0.0"
         )
     classes, labels = np.asarray(model.classes_), np.asarray(y)

@@ -18,7 +18,7 @@ from counterpoise.evaluation.conformal import Calibration, intervals_of, sets_of
 from counterpoise.evaluation.metrics import is_classifier
 from counterpoise.numerics.arrays import Array
 from counterpoise.tables.encoding import encoded
-from counterpoise.validation import n_rows
+from counterpoise.validation import InvalidInput, n_rows
 
 # A weight that no number of held-out rows outweighs.
 _UNKNOWN = 1e200
@@ -152,7 +152,7 @@ class FittedModel(BaseEstimator):
         """
         check_is_fitted(self)
         if self.reference_ is None:
-            raise ValueError("there was no X_target in fit: nothing to compare with")
+            raise InvalidInput("there was no X_target in fit: nothing to compare with")
         return diagnose(self.reference_, X_target_new, random_state=random_state)
 
     def summary(self) -> str:
@@ -196,13 +196,13 @@ class FittedModel(BaseEstimator):
     def _calibration(self, *, of_classes: bool) -> Calibration:
         check_is_fitted(self)
         if is_classifier(self.estimator_) != of_classes:
-            raise ValueError(
+            raise InvalidInput(
                 "the model predicts numbers: use predict_interval"
                 if of_classes
                 else "the model predicts classes: use predict_set"
             )
         if self.calibration_ is None:
-            raise ValueError(
+            raise InvalidInput(
                 "prediction sets need held-out rows: fit with calibration=0.2, say"
             )
         return self.calibration_

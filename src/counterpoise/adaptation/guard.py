@@ -12,6 +12,7 @@ from counterpoise.adaptation.routing import divided_rows
 from counterpoise.evaluation.metrics import Metric
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.effective_size import effective_sample_size, powers
+from counterpoise.validation import InvalidInput
 
 EXPONENTS = (0.0, 0.25, 0.5, 0.75, 1.0)
 # Differences of this size, relative to the loss, are rounding.
@@ -260,7 +261,9 @@ class _Tried:
         # An area under the curve needs two classes, for one.
         defined = np.isfinite(found).all(axis=0)
         if not defined.any():
-            raise ValueError(f"{metric.name} is not defined on any of the folds of cv")
+            raise InvalidInput(
+                f"{metric.name} is not defined on any of the folds of cv"
+            )
         found = found[:, defined]
         share = np.full(found.shape[1], 1 / found.shape[1])
         return found, share, int(np.count_nonzero(~defined))

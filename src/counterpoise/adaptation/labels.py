@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from counterpoise.learners.boosting import boosting_for
+from counterpoise.validation import InvalidInput
 
 # Whole numbers are classes up to so many different ones, each of ten rows in the mean.
 MOST_CLASSES, ROWS_A_CLASS = 20, 10
@@ -43,7 +44,7 @@ def are_classes(y: Any) -> bool:
 def check_none_missing(y: Any) -> None:
     """Refuse labels with a gap, by its row."""
     if y is None:
-        raise ValueError("Adapted requires y to be passed, but the target y is None")
+        raise InvalidInput("Adapted requires y to be passed, but the target y is None")
     labels = np.asarray(y)
     if labels.dtype.kind == "f":
         gaps = np.isnan(labels)
@@ -54,7 +55,9 @@ def check_none_missing(y: Any) -> None:
         return
     if gaps.any():
         row = int(np.argmax(gaps.reshape(len(labels), -1).any(axis=1)))
-        raise ValueError(f"Input y contains NaN: row {row} has no label; leave it out")
+        raise InvalidInput(
+            f"Input y contains NaN: row {row} has no label; leave it out"
+        )
 
 
 def check_folds_have_classes(y: Any, folds: Any) -> None:
@@ -63,7 +66,7 @@ def check_folds_have_classes(y: Any, folds: Any) -> None:
     if any(np.unique(labels[kept]).size < 2 for kept, _ in folds):
         classes, counts = np.unique(labels, return_counts=True)
         rarest = int(np.argmin(counts))
-        raise ValueError(
+        raise InvalidInput(
             f"class {classes[rarest]!s} has {counts[rarest]} of {labels.size} rows: a "
             "fold of cross-validation has no other class to fit to; collect more such "
             "rows, or fit with weighter=None"

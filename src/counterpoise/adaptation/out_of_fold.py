@@ -13,6 +13,7 @@ from counterpoise.adaptation.routing import fit_weighted, rows_of
 from counterpoise.evaluation.answers import Answers, joined_answers
 from counterpoise.evaluation.splits import folds_of
 from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.validation import InvalidInput, InvalidType
 
 
 def out_of_fold_answers(
@@ -47,7 +48,7 @@ def out_of_fold_answers(
     """
     model, X = adapted_within(model, X)
     if isinstance(model, Adapted) and len(model.weights_) != counts.size:
-        raise ValueError(
+        raise InvalidInput(
             f"X has {counts.size} rows, the model was fitted to "
             f"{len(model.weights_)}: with cv they must be the same rows"
         )
@@ -57,7 +58,7 @@ def out_of_fold_answers(
         parts.append(Answers.of(fitted, [rows_of(X, out)], classifier, methods))
         places.append(out)
     if not np.array_equal(np.sort(np.concatenate(places)), np.arange(counts.size)):
-        raise ValueError("cv must hold out every row exactly once")
+        raise InvalidInput("cv must hold out every row exactly once")
     return joined_answers(parts, places)
 
 
@@ -70,7 +71,7 @@ def adapted_within(model: Any, X: Any) -> tuple[Any, Any]:
     if not ends_in_adapted(model):
         inside: dict[str, Any] = getattr(model, "get_params", dict)()
         if any(isinstance(one, Adapted) for one in inside.values()):
-            raise TypeError(
+            raise InvalidType(
                 f"{type(model).__name__} around an Adapted cannot be fitted again "
                 "without a fold, having no target: leave cv=None and give rows that "
                 "the model was not fitted to"
@@ -98,7 +99,7 @@ def ratio_of_model(model: Any, X: Any, *, refitted: bool) -> Array:
     """
     inner, X = adapted_within(model, X)
     if getattr(inner, "weighter_", None) is None:
-        raise TypeError(
+        raise InvalidType(
             'weighter="model" needs an Adapted that has weights, got '
             f"{type(inner).__name__}"
         )
@@ -110,7 +111,7 @@ def ratio_of_model(model: Any, X: Any, *, refitted: bool) -> Array:
 def check_is_ratio(weighter: Any) -> None:
     """Refuse a weighter whose weights are no density ratio, as estimates need one."""
     if not getattr(weighter, "weights_are_a_ratio", True):
-        raise TypeError(
+        raise InvalidType(
             f"the weights of {type(weighter).__name__} are no density ratio, which "
             'estimates of performance need: take weighter="auto"'
         )

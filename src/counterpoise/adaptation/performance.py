@@ -49,6 +49,8 @@ from counterpoise.samples.overlap_verdict import (
 )
 from counterpoise.tables.encoding import encoded
 from counterpoise.validation import (
+    InvalidInput,
+    InvalidType,
     Matrix,
     NoOverlapError,
     PartialOverlapWarning,
@@ -346,7 +348,7 @@ def _ratio(
         if known is not None:
             return known
     elif not hasattr(weighter, "weigh"):
-        raise TypeError(
+        raise InvalidType(
             f'weighter must be "auto", "model" or a weighter, got {weighter!r}'
         )
     check_is_ratio(weighter)
@@ -425,13 +427,13 @@ def _labelled(
 ) -> tuple[Answers, NDArray[Any]] | None:
     if (X_lab is None) != (y_lab is None):
         missing = "X_lab" if X_lab is None else "y_lab"
-        raise ValueError(f"X_lab and y_lab belong together, {missing} is missing")
+        raise InvalidInput(f"X_lab and y_lab belong together, {missing} is missing")
     if X_lab is None:
         return None
     check_same_columns(X, X_lab, name="X_lab")
     k = n_rows(X_lab)
     if k < _FEWEST_LABELLED:
-        raise ValueError(f"X_lab has {k} row, at least 2 are needed for an interval")
+        raise InvalidInput(f"X_lab has {k} row, at least 2 are needed for an interval")
     return Answers.of(model, [X_lab], classifier, asked), _labels(
         y_lab, k, classifier, "y_lab"
     )
@@ -459,7 +461,7 @@ def _group_numbers(groups: Any, n: int) -> Indices | None:
         return None
     groups = np.asarray(groups)
     if groups.shape != (n,):
-        raise ValueError(
+        raise InvalidInput(
             f"groups must have an entry for each of the {n} rows of X, got shape "
             f"{groups.shape}"
         )
@@ -477,7 +479,7 @@ def _several(metrics: Any) -> list[Any]:
         return [metrics]
     found = list(metrics)
     if not found:
-        raise ValueError("metrics is empty: name one, or None for the usual one")
+        raise InvalidInput("metrics is empty: name one, or None for the usual one")
     return found
 
 

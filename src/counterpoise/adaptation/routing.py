@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.validation import refusals_of_estimators
+from counterpoise.validation import InvalidType, refusals_of_estimators
 
 _WEIGHT = "sample_weight"
 
@@ -109,7 +109,7 @@ def fit_rows(
 def check_takes_weights(estimator: Any) -> None:
     """Refuse, by its name, an estimator whose `fit` takes no weights."""
     if weight_keyword(estimator) is None:
-        raise TypeError(
+        raise InvalidType(
             f"{_named_culprit(estimator)} takes no sample_weight: it cannot be fitted "
             "to weighted rows. resample=True draws rows in proportion to their weights "
             "instead; budget=k draws k different ones"

@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from counterpoise.adaptation.moved_types import is_own_type, read_model_file
+from counterpoise.validation import InvalidInput, InvalidType
 
 # Compiled parts of scikit-learn's trees, which hold numbers alone; the type of an
 # imputer's numbers; and what boosting with categories checks its input by. The function
@@ -75,7 +76,7 @@ def load(path: str | Path, *, trusted: tuple[str, ...] = ()) -> Any:
         model = read_model_file(path)
         found = sio.get_untrusted_types(data=model)
     except Exception as error:
-        raise ValueError(f"{path} is no model file: {error}") from error
+        raise InvalidInput(f"{path} is no model file: {error}") from error
     _check_types(found, trusted, path)
     return sio.loads(model, trusted=found)
 
@@ -92,7 +93,7 @@ def _check_types(found: list[str], trusted: tuple[str, ...], path: Path) -> None
         if name not in TRUSTED and name not in trusted and not _is_ours(name)
     ]
     if refused:
-        raise TypeError(
+        raise InvalidType(
             f"{path.name} needs types that are not known to be harmless: "
             f"{', '.join(refused)}; load(path, trusted=(...)) allows them by name"
         )

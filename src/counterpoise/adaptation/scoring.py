@@ -5,7 +5,7 @@ from typing import Any
 from sklearn.pipeline import Pipeline
 
 from counterpoise.evaluation.metrics import as_metric
-from counterpoise.validation import as_weights
+from counterpoise.validation import InvalidType, as_weights
 
 
 class TargetScorer:
@@ -88,7 +88,7 @@ def _weights(estimator: Any, X: Any) -> Any:
     if hasattr(estimator, "best_estimator_"):
         return _weights(estimator.best_estimator_, X)
     if not hasattr(estimator, "weigh"):
-        raise TypeError(
+        raise InvalidType(
             f"target_scorer needs a fitted Adapted, got {type(estimator).__name__}"
         )
     return estimator.weigh(X)

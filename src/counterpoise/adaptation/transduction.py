@@ -13,6 +13,7 @@ from counterpoise.learners import WeightedSVC
 from counterpoise.learners.svm.gram import gram_rows
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.validation import (
+    InvalidInput,
     NoTargetWarning,
     as_classes,
     as_weights,
@@ -142,12 +143,12 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         check_number("target_share", self.target_share, low=0, high=1, options=[None])
         check_integer("n_steps", self.n_steps, low=1)
         if self.kernel == "precomputed":
-            raise ValueError("kernel must not be precomputed for transduction")
+            raise InvalidInput("kernel must not be precomputed for transduction")
         X, target = estimator_samples(self, X, X_target, reset=True)
         labels = as_classes(y, len(X))
         kind = type_of_target(labels)
         if np.unique(labels).size > 2:
-            raise ValueError(
+            raise InvalidInput(
                 "Only binary classification is supported. The type of the target is "
                 f"{kind}."
             )

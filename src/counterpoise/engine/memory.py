@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from counterpoise.validation import InvalidInput
+
 _BUDGET: ContextVar[int] = ContextVar("memory_budget", default=2**30)
 
 
@@ -23,7 +25,7 @@ def memory_budget(n_bytes: int) -> Iterator[None]:
     10000000
     """
     if not n_bytes > 0:
-        raise ValueError(f"n_bytes must be positive, got {n_bytes}")
+        raise InvalidInput(f"n_bytes must be positive, got {n_bytes}")
     token = _BUDGET.set(int(n_bytes))
     try:
         yield

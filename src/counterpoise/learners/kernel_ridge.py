@@ -21,6 +21,7 @@ from counterpoise.numerics.pivoted_cholesky import (
 )
 from counterpoise.samples.hypotheses import check_hypotheses
 from counterpoise.validation import (
+    InvalidInput,
     Matrix,
     as_responses,
     as_weights,
@@ -134,7 +135,7 @@ class WeightedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         if self.kernel == "precomputed" and (
             sparse.issparse(X) or X.shape[0] != X.shape[1]
         ):
-            raise ValueError(
+            raise InvalidInput(
                 f"Precomputed matrix must be a square matrix, got shape {X.shape}"
             )
         y = as_responses(y, X.shape[0], multi_output=True)
@@ -257,7 +258,7 @@ class WeightedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         try:
             return cho_factor(system, lower=True, overwrite_a=True)
         except LinAlgError:
-            raise ValueError(
+            raise InvalidInput(
                 f"alpha = {self.alpha:g} is too small for this kernel matrix, or the "
                 "kernel is not positive semidefinite: the system cannot be factored"
             ) from None
@@ -287,7 +288,7 @@ class WeightedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         if self.kernel == "precomputed":
             least = float(X[rows, rows].min())
             if least < 0.0:
-                raise ValueError(
+                raise InvalidInput(
                     "the kernel is not positive semidefinite: its diagonal goes down "
                     f"to {least:g}"
                 )

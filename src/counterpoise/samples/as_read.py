@@ -21,6 +21,7 @@ from counterpoise.tables.encoding import (
     encoder_of,
 )
 from counterpoise.validation import (
+    InvalidInput,
     Matrix,
     as_weights,
     column_names,
@@ -86,7 +87,7 @@ class SamplesAsRead:
         if isinstance(X, SamplesAsRead):
             return X
         if X_target is None:
-            raise ValueError("X_target is None: two samples are needed")
+            raise InvalidInput("X_target is None: two samples are needed")
         if has_sparse(X, X_target):
             return cls.read_numbers(
                 X, X_target, sample_weight, target_weight, accept_sparse=True

@@ -20,6 +20,7 @@ from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.tables.columns import two_tables
 from counterpoise.tables.encoding import TableEncoder
 from counterpoise.validation import (
+    InvalidInput,
     Matrix,
     as_matrix,
     as_weights,
@@ -236,7 +237,7 @@ def named_numbers(
     called x0, x1 and so on.
     """
     if X_target is None:
-        raise ValueError("X_target is None: two samples are needed")
+        raise InvalidInput("X_target is None: two samples are needed")
     parts = [X, *target_pieces(X_target).values()]
     if any(sparse.issparse(sparse_part(part)) for part in parts):
         source, target = two_samples(X, X_target, accept_sparse=True)

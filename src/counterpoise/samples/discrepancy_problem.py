@@ -12,6 +12,7 @@ from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.numerics.kernel import Kernel
 from counterpoise.samples.hypotheses import DENSE_COLUMNS, kernel_matrix
 from counterpoise.samples.two_samples import TwoSamples
+from counterpoise.validation import InvalidInput
 
 # Counts are written out as rows up to so many times the rows that there are.
 MOST_COPIES = 10
@@ -174,7 +175,7 @@ def _counts(samples: TwoSamples) -> Indices:
     if np.abs(counts - whole).max() > 1e-9 * counts.max() or not (
         whole.sum() <= MOST_COPIES * counts.size
     ):
-        raise ValueError(
+        raise InvalidInput(
             "cap and spread need source rows that count the same, or small whole "
             f"numbers of times: sample_weight goes from {counts.min():g} to "
             f"{counts.max():g}"

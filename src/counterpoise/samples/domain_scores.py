@@ -15,6 +15,7 @@ from counterpoise.samples.as_read import SamplesAsRead
 from counterpoise.samples.classifiers import boosted, logistic
 from counterpoise.samples.pool import Pool
 from counterpoise.samples.two_samples import TwoSamples
+from counterpoise.validation import InvalidInput
 
 # Rows of each sample that the classifiers see; more would not change the verdict.
 ROWS_OF_DOMAIN_SCORE = 5_000
@@ -159,7 +160,7 @@ def _scored(samples: SamplesAsRead, seed: int) -> DomainScore:
     rows_target, weight_target = _some_rows(order_target, samples.target_weight, seed)
     for name, chosen in (("X", rows), ("X_target", rows_target)):
         if chosen.size < 2:
-            raise ValueError(
+            raise InvalidInput(
                 f"{name} has {chosen.size} row that counts, at least 2 are needed to "
                 "score rows by a fit without them"
             )

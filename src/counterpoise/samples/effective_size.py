@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from counterpoise.numerics.arrays import Array
-from counterpoise.validation import check_number
+from counterpoise.validation import InvalidInput, check_number
 
 
 def effective_sample_size(w: Any) -> float:
@@ -92,7 +92,7 @@ def _level(w: Array, bound: float) -> float:
 def _of_mean_one(w: Array) -> Array:
     peak = float(w.max())
     if peak == 0:
-        raise ValueError(f"all {w.size} weights are zero: they have no mean of one")
+        raise InvalidInput(f"all {w.size} weights are zero: they have no mean of one")
     # The sum of weights near the largest float overflows.
     w = w / peak
     return w / w.mean()
@@ -101,10 +101,10 @@ def _of_mean_one(w: Array) -> Array:
 def _checked(weights: Any) -> Array:
     w = np.asarray(weights, dtype=float)
     if w.ndim != 1 or w.size == 0:
-        raise ValueError(f"weights must be a non-empty vector, got shape {w.shape}")
+        raise InvalidInput(f"weights must be a non-empty vector, got shape {w.shape}")
     if not (np.isfinite(w).all() and (w >= 0).all()):
         row = int(np.argmax(~(np.isfinite(w) & (w >= 0))))
-        raise ValueError(
+        raise InvalidInput(
             f"weights must be finite and at least 0, got {w[row]} in row {row}"
         )
     return w

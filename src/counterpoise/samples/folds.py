@@ -7,6 +7,7 @@ from scipy import sparse
 
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.numerics.row_keys import row_keys
+from counterpoise.validation import InvalidInput
 
 N_FOLDS = 5
 # Fewer different rows than this are dealt out one by one, copies or not.
@@ -61,7 +62,7 @@ def dealt_by_sample(
     has = [np.bincount(unit, labels == side, names.size) > 0 for side in (0, 1)]
     n_folds = min(n_folds, int(has[0].sum()), int(has[1].sum()))
     if n_folds < 2:
-        raise ValueError(
+        raise InvalidInput(
             "at least 2 rows of each sample are needed to hold some out, got "
             f"{int(has[0].sum())} and {int(has[1].sum())}"
         )

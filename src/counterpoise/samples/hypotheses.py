@@ -20,7 +20,12 @@ from counterpoise.numerics.kernel_matrices import (
 from counterpoise.samples.median_width import median_gamma
 from counterpoise.samples.ordering import canonical_order
 from counterpoise.samples.two_samples import TwoSamples
-from counterpoise.validation import check_choice, check_integer, check_number
+from counterpoise.validation import (
+    InvalidInput,
+    check_choice,
+    check_integer,
+    check_number,
+)
 
 # Sparse tables with no more columns than this are made dense: they are no text.
 DENSE_COLUMNS = 500
@@ -83,7 +88,7 @@ def precomputed_gram(source: Array, target: Array, constant: bool) -> Array:
     """Return the Gram matrix of source then target rows, once it is found to be one."""
     q = source.shape[0] + target.shape[0]
     if sparse.issparse(source) or source.shape[1] != q:
-        raise ValueError(
+        raise InvalidInput(
             "kernel 'precomputed' takes rows of the Gram matrix of all "
             f"{source.shape[0]} source and then all {target.shape[0]} target rows: X "
             f"and X_target must be dense and have {q} columns, got {source.shape[1]}"
@@ -93,7 +98,7 @@ def precomputed_gram(source: Array, target: Array, constant: bool) -> Array:
     apart = np.abs(gram - gram.T)
     if apart.max() > KERNEL_ASYMMETRY * size:
         i, j = np.unravel_index(int(np.argmax(apart)), gram.shape)
-        raise ValueError(
+        raise InvalidInput(
             f"a precomputed kernel must be symmetric, got {gram[i, j]:g} in row {i}, "
             f"column {j} and {gram[j, i]:g} in row {j}, column {i}, the target's rows "
             "counted after the source's"

@@ -16,7 +16,7 @@ from counterpoise.samples.ordering import canonical_order
 from counterpoise.samples.scaling import pooled_scale, scale_columns
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.tables.encoding import as_numbers
-from counterpoise.validation import as_weights, check_integer, check_number
+from counterpoise.validation import InvalidType, as_weights, check_integer, check_number
 
 # Numbers in a block of the kernel, and in the block of shares that it meets: 128 MB.
 ENTRIES_AT_ONCE = 2**24
@@ -212,7 +212,7 @@ def _samples(
         X, X_target, sample_weight=sample_weight, target_weight=target_weight
     )
     if sparse.issparse(source):
-        raise TypeError("mmd takes no sparse matrices: X and X_target must be dense")
+        raise InvalidType("mmd takes no sparse matrices: X and X_target must be dense")
     return TwoSamples.of(
         source,
         target,

@@ -11,6 +11,7 @@ from counterpoise.numerics.arrays import Array
 from counterpoise.tables.kinds import CATEGORIES, DATES, NOTHING, NUMBERS, ZONED_DATES
 from counterpoise.tables.quantiles import pooled_middle_and_spread
 from counterpoise.tables.table_column import TableColumn, Times, places_in
+from counterpoise.validation import InvalidInput
 
 # A category is rare below this share of both samples, or below this many rows, which
 # in small tables are at most one in twenty.
@@ -268,7 +269,7 @@ def _identifier(
     seen = source + target > 0
     lengths = np.array([len(category) for category in column.categories])[seen]
     if lengths.mean() >= LONG:
-        raise ValueError(
+        raise InvalidInput(
             f"column {column.label!r} looks like free text ({lengths.size} different "
             f"strings of {lengths.mean():.0f} characters on the average): drop it or "
             "turn it into numbers first"

@@ -20,6 +20,7 @@ from counterpoise.tables.kinds import (
     ZONED_DATES,
 )
 from counterpoise.tables.table_column import TableColumn, Times
+from counterpoise.validation import InvalidType
 from counterpoise.validation.frames import is_missing
 from counterpoise.validation.tables import as_matrix, plain_array
 
@@ -223,8 +224,8 @@ def _seconds(time: datetime.time | None) -> float:
     return (1_000_000 * (60 * minutes + time.second) + time.microsecond) / 1e6
 
 
-def _refused(label: Hashable, name: str, reason: str) -> TypeError:
-    return TypeError(
+def _refused(label: Hashable, name: str, reason: str) -> InvalidType:
+    return InvalidType(
         f"column {label!r} of {name} {reason}: a column must hold numbers, strings, "
         "categories, dates or durations, and nothing else beside missing values"
     )

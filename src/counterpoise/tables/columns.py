@@ -14,7 +14,12 @@ from counterpoise.tables.column_readers import (
 )
 from counterpoise.tables.kinds import NOTHING, NUMBERS
 from counterpoise.tables.table_column import TableColumn, joined, take_rows
-from counterpoise.validation import check_same_columns, target_pieces
+from counterpoise.validation import (
+    InvalidInput,
+    InvalidType,
+    check_same_columns,
+    target_pieces,
+)
 from counterpoise.validation.frames import (
     check_labels,
     check_readable,
@@ -66,7 +71,9 @@ class Table:
         if not isinstance(X, tuple):
             return read_table(X, name)
         if not X:
-            raise ValueError(f"{name} is an empty tuple: at least one table is needed")
+            raise InvalidInput(
+                f"{name} is an empty tuple: at least one table is needed"
+            )
         return two_tables(X[0], X)[1]
 
     @property
@@ -174,11 +181,11 @@ def check_columns(
 ) -> None:
     """Refuse a table with other columns than `of` had; None matches by position."""
     if len(table.columns) != width:
-        raise ValueError(
+        raise InvalidInput(
             f"{name} has {len(table.columns)} columns, in {of} there were {width}"
         )
     if None not in (table.labels, labels) and table.labels != labels:
-        raise ValueError(
+        raise InvalidInput(
             f"{name} must have the columns of {of}, {list(labels or ())}, got "
             f"{list(table.labels or ())}"
         )
@@ -204,7 +211,7 @@ def read_table(X: Any, name: str = "X") -> Table:
     for column in columns:
         if column.kind == NUMBERS and np.isinf(column.values).any():
             row = int(np.argmax(np.isinf(column.values)))
-            raise ValueError(
+            raise InvalidInput(
                 f"column {column.label!r} of {name} is infinite in row {row} (counted "
                 "from 0): numbers must be finite or missing"
             )
@@ -216,7 +223,7 @@ def _check_same_kind(columns: Sequence[TableColumn], names: Sequence[str]) -> No
     for k in full[1:]:
         first, other = columns[full[0]], columns[k]
         if first.kind != other.kind:
-            raise TypeError(
+            raise InvalidType(
                 f"column {columns[0].label!r} holds {first.kind} in {names[full[0]]} "
                 f"and {other.kind} in {names[k]}"
             )

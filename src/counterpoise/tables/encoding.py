@@ -19,7 +19,14 @@ from counterpoise.tables.column_plans import (
 from counterpoise.tables.columns import Table, check_columns, read_table, two_tables
 from counterpoise.tables.kinds import NOTHING
 from counterpoise.tables.table_column import TableColumn, joined, of_kind
-from counterpoise.validation import Matrix, as_weights, target_pieces, two_samples
+from counterpoise.validation import (
+    InvalidInput,
+    InvalidType,
+    Matrix,
+    as_weights,
+    target_pieces,
+    two_samples,
+)
 from counterpoise.validation.frames import sparse_part
 
 
@@ -178,7 +185,7 @@ class TableEncoder(BaseEstimator):
             if plan.label == label and not isinstance(plan, DroppedPlan):
                 return plan.decode(rows[:, first:last])
             first = last
-        raise ValueError(f"there is no column {label!r} among the encoded ones")
+        raise InvalidInput(f"there is no column {label!r} among the encoded ones")
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return `names_` as an array of objects, as scikit-learn has them.
@@ -215,7 +222,7 @@ class TableEncoder(BaseEstimator):
         names = [(name, plan.label) for plan in plans for name in plan.names]
         if not names:
             reasons = "; ".join(f"{k!r}: {v}" for k, v in self.dropped_.items())
-            raise ValueError(f"X has no column that can be used: {reasons}")
+            raise InvalidInput(f"X has no column that can be used: {reasons}")
         self._labels_ = source.labels
         self._plans_ = tuple(plans)
         self.names_ = tuple(name for name, _ in names)
@@ -228,7 +235,7 @@ class TableEncoder(BaseEstimator):
         first = 0
         for column, plan in zip(table.columns, self._plans_, strict=True):
             if column.kind not in (plan.kind, NOTHING) and plan.names:
-                raise TypeError(
+                raise InvalidType(
                     f"column {column.label!r} holds {column.kind}, in fit it held "
                     f"{plan.kind}"
                 )
@@ -281,7 +288,7 @@ def as_numbers(
     array([[0., 1.]])
     """
     if X_target is None:
-        raise ValueError("X_target is None: two samples are needed")
+        raise InvalidInput("X_target is None: two samples are needed")
     parts = [X, *target_pieces(X_target).values()]
     if any(map(_is_sparse, parts)) or all(map(_is_finite_array, parts)):
         source, target = two_samples(X, X_target, accept_sparse=True)

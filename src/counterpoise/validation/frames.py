@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoise.numerics.arrays import Array
+from counterpoise.validation.exceptions import InvalidInput, InvalidType
 
 ENCODE = "encode it as numbers first (two samples: counterpoise.samples.TableEncoder)"
 COMPLEX = "Complex data not supported"
@@ -31,7 +32,7 @@ class NotNumbers:
 
     reason: str
     advice: str = ENCODE
-    error: type[Exception] = ValueError
+    error: type[Exception] = InvalidInput
 
 
 Column: TypeAlias = tuple[Hashable, Array | NotNumbers]
@@ -78,7 +79,7 @@ def check_labels(X: Any, name: str) -> None:
     first: dict[Hashable, int] = {}
     for j, label in enumerate(labels):
         if label in first:
-            raise ValueError(
+            raise InvalidInput(
                 f"{name} has two columns named {label!r} (columns {first[label]} and "
                 f"{j}): column names must be unique"
             )
@@ -86,7 +87,7 @@ def check_labels(X: Any, name: str) -> None:
     strings = [label for label in labels if isinstance(label, str)]
     others = [label for label in labels if not isinstance(label, str)]
     if strings and others:
-        raise TypeError(
+        raise InvalidType(
             f"{name} mixes column names that are strings and names that are not, "
             f"{strings[0]!r} and {others[0]!r} ({type(others[0]).__name__}): make "
             f"them all strings, {name}.columns = {name}.columns.astype(str)"
@@ -96,11 +97,11 @@ def check_labels(X: Any, name: str) -> None:
 def check_readable(X: Any, name: str) -> None:
     """Refuse tables whose column names would be lost without a word."""
     if _made_by("polars", "LazyFrame", X):
-        raise TypeError(f"{name} is a polars LazyFrame: call {name}.collect() first")
+        raise InvalidType(f"{name} is a polars LazyFrame: call {name}.collect() first")
     foreign = hasattr(X, "__dataframe__") or hasattr(X, "__arrow_c_stream__")
     if foreign and not is_frame(X) and not is_series(X):
         kind = f"{type(X).__module__}.{type(X).__qualname__}"
-        raise TypeError(
+        raise InvalidType(
             f"{name} must be an array, a pandas frame or a polars frame, got {kind}"
         )
 
@@ -219,4 +220,4 @@ def _not_a_number(value: object, row: int) -> NotNumbers:
         return NotNumbers(reason)
     # scikit-learn's estimator checks look for Python's own words.
     words = f"float() argument must be a string or a real number, not '{kind.__name__}'"
-    return NotNumbers(reason, f"{ENCODE} ({words})", TypeError)
+    return NotNumbers(reason, f"{ENCODE} ({words})", InvalidType)

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, overload
 
+from counterpoise.validation.exceptions import InvalidInput, InvalidType
+
 Closed: TypeAlias = Literal["both", "left", "right", "neither"]
 
 
@@ -63,17 +65,17 @@ def check_number(
     2.0
     >>> check_number("gamma", -1.0, low=0, closed="neither")
     Traceback (most recent call last):
-    ValueError: gamma must be positive, got -1.0
+    counterpoise.validation.InvalidInput: gamma must be positive, got -1.0
     """
     if _is_option(value, options):
         return value
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
-        raise TypeError(_message(name, "a number", value, options))
+        raise InvalidType(_message(name, "a number", value, options))
     number = float(value)
     if not _inside(number, low, high, closed):
         endless = high is None and not math.isfinite(number)
         wanted = "finite" if endless else _range(low, high, closed)
-        raise ValueError(_message(name, wanted, value, options))
+        raise InvalidInput(_message(name, wanted, value, options))
     return number
 
 
@@ -119,15 +121,16 @@ def check_integer(
     --------
     >>> check_integer("n_centers", 0, low=1, options=["auto", None])
     Traceback (most recent call last):
-    ValueError: n_centers must be at least 1, 'auto' or None, got 0
+    counterpoise.validation.InvalidInput: n_centers must be at least 1, 'auto' or \
+None, got 0
     """
     if _is_option(value, options):
         return value
     if not isinstance(value, numbers.Integral) or isinstance(value, bool):
-        raise TypeError(_message(name, "an integer", value, options))
+        raise InvalidType(_message(name, "an integer", value, options))
     number = int(value)
     if (low is not None and number < low) or (high is not None and number > high):
-        raise ValueError(_message(name, _range(low, high, "both"), value, options))
+        raise InvalidInput(_message(name, _range(low, high, "both"), value, options))
     return number
 
 
@@ -151,12 +154,13 @@ def check_choice(name: str, value: Any, options: Sequence[str]) -> str:
     --------
     >>> check_choice("solver", "pairwize", ["away", "pairwise"])
     Traceback (most recent call last):
-    ValueError: solver must be one of 'away', 'pairwise', got 'pairwize' (did you mean \
+    counterpoise.validation.InvalidInput: solver must be one of 'away', 'pairwise', \
+got 'pairwize' (did you mean \
 'pairwise'?)
     """
     if _is_option(value, options):
         return str(value)
-    error = ValueError if isinstance(value, str) else TypeError
+    error = InvalidInput if isinstance(value, str) else InvalidType
     words = ", ".join(map(repr, options))
     raise error(
         f"{name} must be one of {words}, got {_came(value)}{_guess(value, options)}"
@@ -200,7 +204,7 @@ def check_parameters(estimator: Any, rules: Mapping[str, Rule]) -> None:
     >>> from types import SimpleNamespace
     >>> check_parameters(SimpleNamespace(tol=-1.0), {"tol": Number(0.0)})
     Traceback (most recent call last):
-    ValueError: tol must be at least 0.0, got -1.0
+    counterpoise.validation.InvalidInput: tol must be at least 0.0, got -1.0
     """
     for name, rule in rules.items():
         value = getattr(estimator, name)

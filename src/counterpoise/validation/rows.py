@@ -4,12 +4,14 @@ from typing import Any
 
 import numpy as np
 
+from counterpoise.validation.exceptions import InvalidType
+
 
 def readable(X: Any) -> Any:
     """Return what has rows as it came, and what only turns into an array as one."""
     first = X[0] if isinstance(X, list) and X else None
     if isinstance(first, str):
-        raise TypeError(
+        raise InvalidType(
             "X and X_target must be tables, got a list of texts: turn them into "
             "columns first, as in vectorizer.fit_transform(texts), and give Adapted "
             "what it returns"

@@ -7,6 +7,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
 
 from counterpoise.numerics.arrays import Array
+from counterpoise.validation.exceptions import InvalidInput
 from counterpoise.validation.frames import check_labels, column_labels
 from counterpoise.validation.tables import (
     Matrix,
@@ -138,7 +139,7 @@ def target_pieces(X_target: Any) -> dict[str, Any]:
     if not isinstance(X_target, tuple):
         return {"X_target": X_target}
     if not X_target:
-        raise ValueError("X_target is an empty tuple: at least one target is needed")
+        raise InvalidInput("X_target is an empty tuple: at least one target is needed")
     return {f"X_target[{i}]": piece for i, piece in enumerate(X_target)}
 
 
@@ -191,10 +192,10 @@ def _check_same_names(
         lacks = f"lacks {listed(missing)}" if missing else ""
         adds = f"has {listed(extra)} that X has not" if extra else ""
         both = " and ".join(filter(None, (lacks, adds)))
-        raise ValueError(f"{name} must have the columns of X: it {both}")
+        raise InvalidInput(f"{name} must have the columns of X: it {both}")
     for j, (expected, came) in enumerate(zip(source, target, strict=True)):
         if expected != came:
-            raise ValueError(
+            raise InvalidInput(
                 f"{name} has the columns of X in another order: column {j} is "
                 f"{came!r}, in X it is {expected!r} (counted from 0); put them in "
                 f"order, {name}[list(X.columns)]"
@@ -204,7 +205,7 @@ def _check_same_names(
 def _check_same_width(X: Any, X_target: Any, name: str) -> None:
     source, target = _shape(X)[1], _shape(X_target)[1]
     if source != target:
-        raise ValueError(f"{name} has {target} columns, X has {source}")
+        raise InvalidInput(f"{name} has {target} columns, X has {source}")
 
 
 def _shape(X: Any) -> tuple[int, ...]:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from counterpoise.numerics.arrays import Array
+from counterpoise.validation.exceptions import InvalidInput, InvalidType
 from counterpoise.validation.frames import (
     COMPLEX,
     Column,
@@ -85,7 +86,8 @@ def as_matrix(
            [2., 0.]])
     >>> as_matrix([[1.0, 2.0], [3.0, float("nan")]])
     Traceback (most recent call last):
-    ValueError: X contains 1 NaN, the first in row 1, column 1 (counted from 0): \
+    counterpoise.validation.InvalidInput: X contains 1 NaN, the first in row 1, \
+column 1 (counted from 0): \
 every entry must be a finite number; counterpoise.samples.TableEncoder reads two \
 samples with missing values
     """
@@ -110,7 +112,7 @@ def as_column(x: Any, *, name: str) -> Array:
     else:
         values = plain_array(x, name)
         if values.ndim != 1:
-            raise ValueError(
+            raise InvalidInput(
                 f"{name} should be a 1d array, got an array of shape {values.shape} "
                 "instead"
             )
@@ -130,7 +132,7 @@ def _from_array(X: Any, name: str) -> Array:
     values = plain_array(X, name)
     _check_two_dimensional(values, X, name)
     if values.dtype.kind == "c":
-        raise ValueError(f"{name} has dtype {values.dtype}: {COMPLEX}")
+        raise InvalidInput(f"{name} has dtype {values.dtype}: {COMPLEX}")
     if values.dtype.kind in "fiub":
         return _float64(values)
     return _from_columns(_array_columns(values), len(values), name)
@@ -149,7 +151,7 @@ def plain_array(X: Any, name: str) -> NDArray[Any]:
             # A list with one string in it is all strings to numpy.
             values = np.asarray(X, dtype=object)
     except ValueError as error:
-        raise ValueError(f"{name} cannot be read as an array: {error}") from error
+        raise InvalidInput(f"{name} cannot be read as an array: {error}") from error
     return values
 
 
@@ -212,14 +214,14 @@ def _from_sparse(
     accept_sparse: bool,
 ) -> SparseMatrix:
     if not accept_sparse:
-        raise TypeError(
+        raise InvalidType(
             f"Sparse data was passed for {name}, but dense data is required. Use "
             "'.toarray()' to convert to a dense numpy array."
         )
     _check_two_dimensional(X, X, name)
     if X.dtype.kind not in "fiub":
         words = COMPLEX if X.dtype.kind == "c" else "numbers are needed"
-        raise ValueError(f"{name} has dtype {X.dtype}: {words}")
+        raise InvalidInput(f"{name} has dtype {X.dtype}: {words}")
     matrix: SparseMatrix = csr_array(X).astype(np.float64, copy=False)
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
@@ -235,11 +237,11 @@ def _check_two_dimensional(values: Any, X: Any, name: str) -> None:
         return
     came = f"shape {values.shape}" if values.ndim else type(X).__name__
     if values.ndim > 2:
-        raise ValueError(
+        raise InvalidInput(
             f"{name} must have two dimensions, got {came}: Found array with dim "
             f"{values.ndim}, while dim <= 2 is required."
         )
-    raise ValueError(
+    raise InvalidInput(
         f"{name} must have two dimensions, got {came}. Reshape your data either using "
         "array.reshape(-1, 1) if it has a single column or array.reshape(1, -1) if it "
         "is a single row."
@@ -250,7 +252,7 @@ def _check_size(shape: tuple[int, ...], name: str, min_rows: int) -> None:
     # After the colon stand scikit-learn's words, which its estimator checks read.
     n_rows, n_columns = shape
     if n_columns < 1:
-        raise ValueError(
+        raise InvalidInput(
             f"{name} has no columns: found array with 0 feature(s) (shape={shape}) "
             "while a minimum of 1 is required."
         )
@@ -264,7 +266,7 @@ def check_enough_rows(
     if n_rows < min_rows:
         rows = "row" if n_rows == 1 else "rows"
         are = "is" if min_rows == 1 else "are"
-        raise ValueError(
+        raise InvalidInput(
             f"{name} has {n_rows} {rows}, at least {min_rows} {are} needed: found "
             f"array with {n_rows} sample(s) (shape={shape}) while a minimum of "
             f"{min_rows} is required."
@@ -288,7 +290,7 @@ def _check_finite(matrix: Matrix, name: str, labels: Sequence[Hashable] | None) 
         if counts["NaN"] and not counts["inf"] and "column" in where
         else ""
     )
-    raise ValueError(
+    raise InvalidInput(
         f"{name} contains {what}, the first in {where} (counted from 0): every entry "
         f"must be a finite number{missing}"
     )
@@ -302,7 +304,7 @@ def check_moderate(
     if not values.size or max(values.max(), -values.min()) <= LARGEST:
         return
     wrong = np.abs(values) > LARGEST
-    raise ValueError(
+    raise InvalidInput(
         f"{name} contains numbers beyond {LARGEST:g}, whose squares are not finite, "
         f"the first in {_first(matrix, wrong, labels)} (counted from 0): divide the "
         "column"

@@ -10,6 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from counterpoise.numerics.arrays import Array
+from counterpoise.validation.exceptions import InvalidInput
 from counterpoise.validation.frames import (
     check_readable,
     first_missing,
@@ -116,7 +117,8 @@ def as_weights(
     --------
     >>> as_weights([1.0, -1.0], 2)
     Traceback (most recent call last):
-    ValueError: sample_weight must not be negative, got -1.0 in row 1 (counted from 0)
+    counterpoise.validation.InvalidInput: sample_weight must not be negative, got \
+-1.0 in row 1 (counted from 0)
     """
     if weights is None:
         return np.ones(n_rows)
@@ -128,12 +130,12 @@ def as_weights(
     negative = np.flatnonzero(values < 0)
     if negative.size:
         row = int(negative[0])
-        raise ValueError(
+        raise InvalidInput(
             f"{name} must not be negative, got {float(values[row])} in row {row} "
             "(counted from 0)"
         )
     if not values.any():
-        raise ValueError(f"{name} is zero in every row: a positive weight is needed")
+        raise InvalidInput(f"{name} is zero in every row: a positive weight is needed")
     return values
 
 
@@ -147,7 +149,7 @@ def _joined(weights: Any, name: str) -> Array:
 def _check_given(y: Any, name: str) -> None:
     # scikit-learn's estimator checks look for these words.
     if y is None:
-        raise ValueError(
+        raise InvalidInput(
             f"fit requires {name} to be passed, but the target {name} is None"
         )
 
@@ -159,12 +161,14 @@ def _check_none_missing(y: Any, name: str) -> None:
 
 
 def _refuse_label(what: str, row: int, name: str) -> None:
-    raise ValueError(f"{name} contains {what}, the first in row {row} (counted from 0)")
+    raise InvalidInput(
+        f"{name} contains {what}, the first in row {row} (counted from 0)"
+    )
 
 
 def _check_length(came: int, expected: int, name: str, of: str) -> None:
     if came != expected:
-        raise ValueError(f"{name} has {came} rows, {of} has {expected}")
+        raise InvalidInput(f"{name} has {came} rows, {of} has {expected}")
 
 
 def _check_labels_finite(labels: NDArray[Any], name: str) -> None:
@@ -185,7 +189,7 @@ def _of_one_type(labels: NDArray[Any], name: str) -> NDArray[Any]:
         return labels
     row = int(np.flatnonzero(texts != texts[0])[0]) if texts.any() else 0
     if texts.any():
-        raise ValueError(
+        raise InvalidInput(
             f"{name} mixes strings and other labels: row 0 holds "
             f"{type(labels[0]).__name__}, row {row} {type(labels[row]).__name__}"
         )
@@ -196,7 +200,7 @@ def _of_one_type(labels: NDArray[Any], name: str) -> NDArray[Any]:
 
 def _single_column(y: Array, name: str) -> Array:
     if y.shape[1] != 1:
-        raise ValueError(
+        raise InvalidInput(
             f"{name} should be a 1d array, got an array of shape {y.shape} instead"
         )
     # scikit-learn's category and words, which its estimator checks look for.

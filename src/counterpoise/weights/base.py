@@ -21,6 +21,7 @@ from counterpoise.samples.overlap_verdict import (
 from counterpoise.samples.scaling import rows_scaled
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import (
+    InvalidType,
     Matrix,
     NoOverlapError,
     NoTargetWarning,
@@ -325,13 +326,15 @@ class WeightEstimator(FittedWeighter):
     def _check_common(self) -> None:
         check_parameters(self, {**COMMON_RULES, **self._rules})
         if self.callback is not None and not callable(self.callback):
-            raise TypeError(f"callback must be callable or None, got {self.callback!r}")
+            raise InvalidType(
+                f"callback must be callable or None, got {self.callback!r}"
+            )
 
     def _check_dense(self, X: Any, X_target: Any) -> None:
         pieces = X_target if isinstance(X_target, tuple) else (X_target,)
         if not self._accepts_sparse and any(map(sparse.issparse, (X, *pieces))):
             # The middle is what scikit-learn's estimator checks look for.
-            raise TypeError(
+            raise InvalidType(
                 f"{type(self).__name__} takes no sparse rows: dense data is required. "
                 f"{take_sparse()} take sparse rows"
             )

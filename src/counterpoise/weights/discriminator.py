@@ -26,7 +26,7 @@ from counterpoise.samples.overlap_verdict import thin_share
 from counterpoise.samples.pool import Pool
 from counterpoise.samples.scaling import far_rows
 from counterpoise.samples.two_samples import TwoSamples
-from counterpoise.validation import Matrix
+from counterpoise.validation import InvalidType, Matrix
 from counterpoise.weights.base import Fitted, WeightEstimator
 from counterpoise.weights.calibration import (
     calibrated_by_others,
@@ -146,20 +146,22 @@ class DiscriminatorWeights(WeightEstimator):
 
     def _check_parameters(self) -> None:
         if not isinstance(self.calibrate, bool | np.bool_):
-            raise TypeError(f"calibrate must be True or False, got {self.calibrate!r}")
+            raise InvalidType(
+                f"calibrate must be True or False, got {self.calibrate!r}"
+            )
         if self.estimator is None:
             return
         if not hasattr(self.estimator, "fit"):
-            raise TypeError(f"estimator must be a classifier, got {self.estimator!r}")
+            raise InvalidType(f"estimator must be a classifier, got {self.estimator!r}")
         if not weight_names(self.estimator):
-            raise TypeError(
+            raise InvalidType(
                 f"estimator must take sample_weight in fit, and "
                 f"{type(self.estimator).__name__} does not"
             )
         # A margin becomes log odds by the line alone.
         wanted = ["predict_proba", "decision_function"][: 1 + bool(self.calibrate)]
         if not any(hasattr(self.estimator, name) for name in wanted):
-            raise TypeError(
+            raise InvalidType(
                 f"estimator must have {' or '.join(wanted)} with "
                 f"calibrate={self.calibrate}, and {type(self.estimator).__name__} "
                 "has not"

@@ -19,6 +19,8 @@ from counterpoise.samples.folds import N_FOLDS
 from counterpoise.samples.scaling import scale_columns, scaled_like
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import (
+    InvalidInput,
+    InvalidType,
     Matrix,
     as_weights,
     estimator_matrix,
@@ -182,7 +184,7 @@ class FittedWeighter(BaseEstimator):
         some = np.linspace(0, rows.shape[0] - 1, min(rows.shape[0], max_rows))
         rows = rows[some.astype(int)]
         if sparse.issparse(rows):
-            raise TypeError(
+            raise InvalidType(
                 "driving_columns needs dense rows; MixtureKLIEP's coef_ says it of text"
             )
         out = np.zeros(d)
@@ -251,7 +253,7 @@ class FittedWeighter(BaseEstimator):
 
     def _kept_rows(self, what: str) -> TwoSamples:
         if self._samples_ is None:
-            raise ValueError(f"{what} needs the rows of fit, which were not kept")
+            raise InvalidInput(f"{what} needs the rows of fit, which were not kept")
         return self._samples_
 
     def _refit(self, samples: TwoSamples) -> Callable[[Matrix], Array]:

@@ -17,7 +17,7 @@ from counterpoise.samples.folds import N_FOLDS, folds
 from counterpoise.samples.overlap_verdict import thin_share
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.tables.quantiles import column_limits
-from counterpoise.validation import Matrix
+from counterpoise.validation import InvalidInput, Matrix
 from counterpoise.validation.parameters import Choice, Integer, Number, Rule
 from counterpoise.weights.base import Fitted, WeightEstimator
 from counterpoise.weights.deadline import Deadline
@@ -205,7 +205,7 @@ class MixtureKLIEP(WeightEstimator):
         n, d = samples.source.shape
         if sparse.issparse(samples.source):
             if self.statistics not in ("auto", "linear"):
-                raise ValueError(
+                raise InvalidInput(
                     "sparse rows need statistics='auto' or 'linear', "
                     f"got {self.statistics!r}"
                 )

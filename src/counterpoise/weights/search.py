@@ -10,6 +10,7 @@ import numpy as np
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.folds import N_FOLDS, folds
 from counterpoise.samples.two_samples import TwoSamples
+from counterpoise.validation import InvalidInput
 
 # The logarithm of a weight that underflows is taken here.
 SMALLEST_LOGGED = 1e-300
@@ -126,7 +127,7 @@ def out_of_fold(
     m = samples.target.shape[0]
     n_folds = min(N_FOLDS, m)
     if n_folds < 2:
-        raise ValueError("one target row cannot be scored out of fold: give X_target")
+        raise InvalidInput("one target row cannot be scored out of fold: give X_target")
     fold = folds(samples.target, n_folds, seed)
     everything = np.arange(samples.source.shape[0])
     total = 0.0

@@ -15,6 +15,7 @@ from counterpoise.datasets.parameters import (
 )
 from counterpoise.datasets.shift import Shift
 from counterpoise.numerics.arrays import Array
+from counterpoise.validation import InvalidInput
 
 _LENGTHS = np.array([250.0, 250.0, 200.0, 180.0, 150.0, 100.0])  # millimetres
 _JOINTS = len(_LENGTHS)
@@ -176,7 +177,7 @@ def _parse(scenario: str) -> tuple[str, int]:
     kinds = [*_MOTIONS, *_BODIES]
     kind = str(scenario).removesuffix("3")
     if kind not in kinds:
-        raise ValueError(
+        raise InvalidInput(
             f"scenario must be one of {', '.join(kinds)}, "
             f"or one of these with a trailing 3, got {scenario!r}"
         )

@@ -11,6 +11,7 @@ from counterpoise.datasets.parameters import (
 )
 from counterpoise.datasets.shift import Shift
 from counterpoise.numerics.arrays import Array
+from counterpoise.validation import InvalidInput
 
 
 def make_class_subset(
@@ -77,7 +78,7 @@ def make_class_subset(
     check_count("n_classes", n_classes)
     check_count("n_target_classes", n_target_classes)
     if n_target_classes > n_classes:
-        raise ValueError(
+        raise InvalidInput(
             f"n_target_classes must be at most n_classes, {n_classes}, "
             f"got {n_target_classes}"
         )

@@ -17,6 +17,7 @@ from counterpoise.learners.svm.machine import Machine
 from counterpoise.learners.svm.path import Segment, SVMPath
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.validation import (
+    InvalidInput,
     as_weights,
     check_integer,
     check_number,
@@ -74,7 +75,7 @@ class PathSVM(BaseEstimator):
         self._check()
         X = estimator_matrix(self, X, reset=True)
         if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
-            raise ValueError(
+            raise InvalidInput(
                 f"Precomputed matrix must be a square matrix, got shape {X.shape}"
             )
         if self.kernel == "precomputed":
@@ -215,7 +216,7 @@ class PathSVM(BaseEstimator):
         """Return the regularisation path, a segment a decade: theta is linear in C."""
         low, high = two_numbers("C", ends)
         if low <= 0.0 or high <= 0.0:
-            raise ValueError(f"C must be positive, got ({low:g}, {high:g})")
+            raise InvalidInput(f"C must be positive, got ({low:g}, {high:g})")
         n_decades = max(1, int(np.ceil(abs(np.log10(high / low)) - 1e-9)))
         grid = np.geomspace(low, high, n_decades + 1)
         grid[0], grid[-1] = low, high
@@ -278,14 +279,14 @@ class PathSVM(BaseEstimator):
         """Return the rows after adding, their weights, and which of them stay."""
         n = len(self.X_fit_)
         if X_add is None and not (y_add is None and sample_weight_add is None):
-            raise ValueError("y_add and sample_weight_add need X_add")
+            raise InvalidInput("y_add and sample_weight_add need X_add")
         weights = self.sample_weight_.copy()
         if sample_weight is not None:
             weights = as_weights(sample_weight, n).copy()
         X = self.X_fit_
         if X_add is not None:
             if self.kernel == "precomputed":
-                raise ValueError("rows cannot be added to a precomputed kernel")
+                raise InvalidInput("rows cannot be added to a precomputed kernel")
             more = estimator_matrix(self, X_add, reset=False)
             X = np.vstack([X, more])
             weights = np.concatenate(
@@ -338,7 +339,7 @@ def _check_symmetric(K: Array) -> None:
     off = np.abs(K - K.T)
     if off.max() > GRAM_ASYMMETRY * max(np.abs(K).max(), 1e-300):
         i, j = np.unravel_index(int(np.argmax(off)), K.shape)
-        raise ValueError(
+        raise InvalidInput(
             f"a precomputed kernel must be symmetric, got {K[i, j]:g} in row {i}, "
             f"column {j} and {K[j, i]:g} in row {j}, column {i}"
         )
@@ -349,7 +350,7 @@ def rows_to_remove(remove: Any, n: int) -> Indices:
     gone = np.atleast_1d(np.asarray(remove))
     if gone.dtype == bool:
         if gone.shape != (n,):
-            raise ValueError(f"remove has shape {gone.shape}, there are {n} rows")
+            raise InvalidInput(f"remove has shape {gone.shape}, there are {n} rows")
         return np.flatnonzero(gone)
     for row in gone.ravel().tolist():
         check_integer("remove", row, low=0, high=n - 1)
@@ -361,7 +362,7 @@ def rows_for_curves(X_val: Any, y_val: Any, sample_weight_val: Any) -> bool:
     if X_val is None and y_val is None and sample_weight_val is None:
         return False
     if X_val is None or y_val is None:
-        raise ValueError("X_val and y_val must be given together")
+        raise InvalidInput("X_val and y_val must be given together")
     return True
 
 
@@ -370,7 +371,7 @@ def two_numbers(name: str, ends: Any) -> tuple[float, float]:
     try:
         low, high = ends
     except (TypeError, ValueError):
-        raise ValueError(f"{name} must be two numbers, got {ends!r}") from None
+        raise InvalidInput(f"{name} must be two numbers, got {ends!r}") from None
     return check_number(name, low), check_number(name, high)
 
 
@@ -379,5 +380,7 @@ def one_moves(**given: Any) -> str:
     named = [name for name, value in given.items() if value is not None]
     if len(named) != 1:
         words = ", ".join(given)
-        raise ValueError(f"give exactly one of {words} to path, got {named or 'none'}")
+        raise InvalidInput(
+            f"give exactly one of {words} to path, got {named or 'none'}"
+        )
     return named[0]

@@ -18,6 +18,7 @@ from counterpoise.learners.svm.starting import start
 from counterpoise.learners.svm.voting import pairs_of
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.validation import (
+    InvalidInput,
     as_classes,
     as_weights,
     check_choice,
@@ -133,7 +134,7 @@ class WeightedSVC(ClassifierSVM):
         mass = np.asarray(np.bincount(self.codes_, weights), dtype=float)
         if not mass.all():
             lacking = self.classes_.tolist()[int(np.argmin(mass))]
-            raise ValueError(f"class {lacking!r} has no row of positive weight")
+            raise InvalidInput(f"class {lacking!r} has no row of positive weight")
         self.class_weight_ = self._class_weights(mass)
         machines = []
         c = self._bounds(weights, self.C)
@@ -209,7 +210,9 @@ class WeightedSVC(ClassifierSVM):
         mass = np.bincount(codes, weights=weights, minlength=len(self.classes_))
         if not mass.all():
             lacking = self.classes_.tolist()[int(np.argmin(mass))]
-            raise ValueError(f"class {lacking!r} would have no row of positive weight")
+            raise InvalidInput(
+                f"class {lacking!r} would have no row of positive weight"
+            )
         n_old = len(self.X_fit_)
         grown = self._with_rows(machines, X, codes, np.arange(len(X)), n_old)
         c = self.C * self.class_weight_[codes] * weights
@@ -315,7 +318,7 @@ class WeightedSVC(ClassifierSVM):
         if not rows_for_curves(X_val, y_val, sample_weight_val):
             return None
         if self.break_ties and len(self.classes_) > 2:
-            raise ValueError(
+            raise InvalidInput(
                 "break_ties must be False for the exact curve of more than two classes"
             )
         cross = self._cross(X_val)

@@ -8,7 +8,7 @@ import numpy as np
 
 from counterpoise.learners.svm.tracing import Trace
 from counterpoise.numerics.arrays import Array
-from counterpoise.validation import check_choice
+from counterpoise.validation import InvalidInput, check_choice
 
 # Intervals shorter than this share of the whole are no answers.
 SHORTEST = 1e-12
@@ -40,7 +40,7 @@ class ValidationCurve:
         """Return the loss at theta; where it jumps, the limit from above."""
         low, high = sorted((float(self.thetas[0]), self.stop))
         if not low <= theta <= high:
-            raise ValueError(
+            raise InvalidInput(
                 f"theta must be between {low:g} and {high:g}, got {theta:g}"
             )
         sign = 1.0 if self.stop >= self.thetas[0] else -1.0
@@ -141,7 +141,7 @@ def average_curve(
     start, stop = float(first.thetas[0]), first.stop
     for one in curves:
         if (one.loss, float(one.thetas[0]), one.stop) != (first.loss, start, stop):
-            raise ValueError("the curves are not of one loss over one range of theta")
+            raise InvalidInput("the curves are not of one loss over one range of theta")
     shares = np.ones(len(curves)) if weights is None else np.asarray(weights, float)
     shares = shares / shares.sum()
     sign = 1.0 if stop >= start else -1.0

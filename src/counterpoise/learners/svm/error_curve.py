@@ -14,7 +14,7 @@ from counterpoise.learners.svm.path import SVMPath
 from counterpoise.learners.svm.tracing import Trace
 from counterpoise.learners.svm.voting import winners
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.validation import check_choice
+from counterpoise.validation import InvalidInput, check_choice
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class ClassifierCurves:
         if loss != "hinge":
             return error_curve(path, traces, self.codes, self.weights, self.n_classes)
         if self.n_classes > 2:
-            raise ValueError("the hinge loss is for two classes")
+            raise InvalidInput("the hinge loss is for two classes")
         y = np.where(self.codes == 1, 1.0, -1.0)
         one = np.ones(y.size)
         return hinge_curve("hinge", traces[0], [(one, one, y)], self.weights)

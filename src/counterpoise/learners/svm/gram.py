@@ -10,7 +10,7 @@ from counterpoise.numerics.kernel import (
     refuse_indefinite,
     scale_gamma,
 )
-from counterpoise.validation import check_integer, check_number
+from counterpoise.validation import InvalidInput, check_integer, check_number
 
 NAMES = ("linear", "poly", "rbf", "precomputed")
 
@@ -22,12 +22,12 @@ def named_kernel(
     if callable(kind):
         return Kernel(kind)
     if kind == "sigmoid":
-        raise ValueError(
+        raise InvalidInput(
             "kernel 'sigmoid' is not positive semidefinite: no exact path exists"
         )
     if not isinstance(kind, str) or kind not in NAMES:
         words = ", ".join(map(repr, NAMES))
-        raise ValueError(f"kernel must be one of {words} or a callable, got {kind}")
+        raise InvalidInput(f"kernel must be one of {words} or a callable, got {kind}")
     degree = check_integer("degree", degree, low=0)
     number = check_number("coef0", coef0)
     refuse_indefinite(kind, number)

@@ -8,7 +8,7 @@ from sklearn.base import ClassifierMixin
 from counterpoise.learners.svm.base import PathSVM
 from counterpoise.learners.svm.voting import confidences, pairs_of, winners
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.validation import as_classes, check_choice, check_number
+from counterpoise.validation import InvalidInput, as_classes, check_choice, check_number
 
 
 class ClassifierSVM(ClassifierMixin, PathSVM):
@@ -35,7 +35,7 @@ class ClassifierSVM(ClassifierMixin, PathSVM):
         """Set `classes_`, and `codes_` of the rows that have these labels."""
         self.classes_, self.codes_ = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
-            raise ValueError(
+            raise InvalidInput(
                 "The number of classes has to be greater than one; got "
                 f"{len(self.classes_)} class"
             )
@@ -54,7 +54,7 @@ class ClassifierSVM(ClassifierMixin, PathSVM):
         known = self.classes_.tolist()
         for label, weight in dict(self.class_weight).items():
             if label not in known:
-                raise ValueError(f"class_weight names {label!r}, classes are {known}")
+                raise InvalidInput(f"class_weight names {label!r}, classes are {known}")
             out[known.index(label)] = check_number(
                 f"class_weight[{label!r}]", weight, low=0, closed="neither"
             )
@@ -72,7 +72,7 @@ class ClassifierSVM(ClassifierMixin, PathSVM):
         if wrong.size:
             row = int(wrong[0])
             label = labels[[row]].tolist()[0]
-            raise ValueError(
+            raise InvalidInput(
                 f"{name} has the unknown label {label!r} in row {row} (counted from 0)"
             )
         return codes
@@ -88,7 +88,7 @@ class ClassifierSVM(ClassifierMixin, PathSVM):
         n_classes = len(self.classes_)
         if self.break_ties and n_classes > 2:
             if self.decision_function_shape == "ovo":
-                raise ValueError(
+                raise InvalidInput(
                     "break_ties must be False when decision_function_shape is 'ovo'"
                 )
             return self.classes_[np.argmax(confidences(functions, n_classes), axis=1)]

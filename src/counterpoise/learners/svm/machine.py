@@ -16,6 +16,7 @@ from counterpoise.convex.quadratic_path import (
 from counterpoise.learners.svm.gram import gram_rows
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.numerics.kernel import Kernel
+from counterpoise.validation import InvalidInput
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +164,7 @@ def sensitivity(machine: Machine, cross: Array) -> Array:
     if not pushing.size:
         return out
     if not margin.size:
-        raise ValueError(
+        raise InvalidInput(
             "no row is on the margin: the bias jumps when a weight moves, and the "
             "sensitivity is not defined"
         )

@@ -9,6 +9,7 @@ from counterpoise.learners.svm.curves import ValidationCurve, average_curve
 from counterpoise.learners.svm.flips import flips
 from counterpoise.learners.svm.tracing import Trace
 from counterpoise.numerics.arrays import Array
+from counterpoise.validation import InvalidInput
 
 
 def ndcg(grades: Array, scores: Array) -> float:
@@ -48,7 +49,9 @@ def ndcg_curve(trace: Trace, grades: Array, queries: Any) -> ValidationCurve:
         if grades[rows].max() > 0.0:
             curves.append(_of_query(trace, rows, grades[rows]))
     if not curves:
-        raise ValueError("no query has a row with a grade above zero: no NDCG is there")
+        raise InvalidInput(
+            "no query has a row with a grade above zero: no NDCG is there"
+        )
     return average_curve(curves)
 
 

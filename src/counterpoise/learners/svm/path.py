@@ -13,6 +13,7 @@ from counterpoise.learners.svm.curves import ValidationCurve
 from counterpoise.learners.svm.flips import flips
 from counterpoise.learners.svm.tracing import Trace, rescaled, trace
 from counterpoise.numerics.arrays import Array
+from counterpoise.validation import InvalidInput
 
 # Labels of variables in words.
 PLACES = ("below", "above", "margin")
@@ -195,7 +196,9 @@ class SVMPath:
     def validation_curve(self, loss: str | None = None) -> ValidationCurve:
         """Return the exact curve of another loss ("hinge", "epsilon", ...)."""
         if self.curves is None:
-            raise ValueError("path was made without X_val and y_val: no curve is there")
+            raise InvalidInput(
+                "path was made without X_val and y_val: no curve is there"
+            )
         return self.curves(self, loss)
 
     @property
@@ -249,7 +252,7 @@ class SVMPath:
         first, last = self.segments[0].start, self.segments[-1].stop
         low, high = sorted((first, last))
         if not low <= theta <= high:
-            raise ValueError(
+            raise InvalidInput(
                 f"theta must be between {low:g} and {high:g}, got {theta:g}"
             )
         sign = 1.0 if last >= first else -1.0

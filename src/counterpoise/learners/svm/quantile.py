@@ -14,6 +14,7 @@ from counterpoise.learners.svm.path import Segment, SVMPath
 from counterpoise.learners.svm.responses import ResponseSVM
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.validation import (
+    InvalidInput,
     check_number,
 )
 
@@ -168,7 +169,7 @@ class KernelQuantileRegressor(ResponseSVM):
     def crossing(self, path: SVMPath, X: Any) -> Crossing:
         """Return whether the quantiles of a tau path cross at some rows, exactly."""
         if path.parameter != "tau":
-            raise ValueError("crossing is asked of a path in tau")
+            raise InvalidInput("crossing is asked of a path in tau")
         (cross,) = self._cross(X)
         (trace,) = path.traces([cross])
         ends = trace.values + trace.lengths[:, None] * trace.slopes

@@ -21,6 +21,7 @@ from counterpoise.learners.svm.ndcg import ndcg_curve
 from counterpoise.learners.svm.tracing import trace
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.validation import (
+    InvalidInput,
     as_responses,
     check_choice,
     check_number,
@@ -109,10 +110,12 @@ class RankingSVM(BaseEstimator):
         if self.weighting is not None:
             check_choice("weighting", self.weighting, ["ndcg"])
         if self.kernel == "precomputed":
-            raise ValueError("kernel must not be precomputed for ranking")
+            raise InvalidInput("kernel must not be precomputed for ranking")
         X = estimator_matrix(self, X, reset=True)
         if len(X) < 2:
-            raise ValueError("n_samples = 1: two rows or more are needed for a ranking")
+            raise InvalidInput(
+                "n_samples = 1: two rows or more are needed for a ranking"
+            )
         grades, queries = _grades_and_queries(
             y, query, len(X), weighted=self.weighting is not None
         )
@@ -122,7 +125,7 @@ class RankingSVM(BaseEstimator):
         self.X_fit_ = X.copy()
         self.pairs_, weights = _pairs(grades, queries)
         if not len(self.pairs_):
-            raise ValueError("no query has two grades: there is nothing to rank")
+            raise InvalidInput("no query has two grades: there is nothing to rank")
         self.pair_weights_ = weights if self.weighting else np.ones(len(weights))
         one = np.ones(len(weights))
         follower = self._follower()
@@ -218,13 +221,13 @@ def _grades_and_queries(
     grades = as_responses(y, n_rows)
     queries = np.zeros(n_rows) if query is None else np.asarray(query)
     if queries.shape != (n_rows,):
-        raise ValueError(f"query has shape {queries.shape}, X has {n_rows} rows")
+        raise InvalidInput(f"query has shape {queries.shape}, X has {n_rows} rows")
     lacking = np.flatnonzero(queries != queries)
     if lacking.size:
-        raise ValueError(f"query is NaN in row {lacking[0]} (counted from 0)")
+        raise InvalidInput(f"query is NaN in row {lacking[0]} (counted from 0)")
     if weighted and grades.min() < 0.0:
         row = int(np.argmin(grades))
-        raise ValueError(
+        raise InvalidInput(
             f"y must not be negative, got {grades[row]:g} in row {row} (counted from 0)"
         )
     return grades, queries

@@ -15,6 +15,7 @@ from counterpoise.learners.svm.responses import ResponseSVM
 from counterpoise.learners.svm.starting import start
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.validation import (
+    InvalidInput,
     as_responses,
     check_number,
     estimator_matrix,
@@ -192,7 +193,7 @@ class WeightedSVR(ResponseSVM):
         )
         y = self.y_fit_
         if not weights.any():
-            raise ValueError("no row of positive weight would be left")
+            raise InvalidInput("no row of positive weight would be left")
         if X_add is not None:
             y = np.concatenate([y, as_responses(y_add, len(X) - len(y), name="y_add")])
         self._take_up_epsilon(machine)
@@ -263,7 +264,7 @@ class WeightedSVR(ResponseSVM):
     def _take_up_epsilon(self, machine: Machine) -> None:
         """Move to an epsilon that was set after the fit, as to such a C."""
         if machine.twice != (self.epsilon > 0.0):
-            raise ValueError(
+            raise InvalidInput(
                 f"epsilon was set to {self.epsilon:g} after the fit: to zero or from "
                 "it takes a new fit"
             )
@@ -274,7 +275,7 @@ class WeightedSVR(ResponseSVM):
     def _epsilon_path(self, ends: Any) -> tuple[Segment, ...]:
         first, last = two_numbers("epsilon", ends)
         if first <= 0.0 or last <= 0.0 or self.epsilon == 0.0:
-            raise ValueError(
+            raise InvalidInput(
                 "epsilon must be positive in the model and on its path, got "
                 f"{self.epsilon:g} and ({first:g}, {last:g})"
             )

@@ -21,6 +21,7 @@ from counterpoise.learners.svm.starting import start
 from counterpoise.learners.svm.voting import pairs_of
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.validation import (
+    InvalidInput,
     as_classes,
     check_choice,
     check_integer,
@@ -178,7 +179,7 @@ class SlidingWindowSVC(ClassifierSVM):
             return self._begin(X, y, classes)
         self._check()
         if classes is not None and set(classes) != set(self.classes_.tolist()):
-            raise ValueError(
+            raise InvalidInput(
                 f"classes must be those of the first call, {self.classes_.tolist()}, "
                 f"got {list(classes)}"
             )
@@ -219,7 +220,7 @@ class SlidingWindowSVC(ClassifierSVM):
             "decision_function_shape", self.decision_function_shape, ["ovr", "ovo"]
         )
         if self.kernel == "precomputed":
-            raise ValueError("kernel must not be precomputed for a window that moves")
+            raise InvalidInput("kernel must not be precomputed for a window that moves")
 
     def _fill(self, X: Array, codes: Indices) -> None:
         """Solve a window of these rows from scratch."""

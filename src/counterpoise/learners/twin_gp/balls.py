@@ -11,6 +11,7 @@ from counterpoise.learners.twin_gp.search import distances
 from counterpoise.numerics.arrays import Array
 from counterpoise.numerics.quantiles import quantiles_below_infinity
 from counterpoise.validation import (
+    InvalidInput,
     as_weights,
     check_number,
     estimator_matrix,
@@ -64,12 +65,12 @@ class ConformalBalls(ABC):
         X = estimator_matrix(self, X, reset=False)
         check_number("level", level, low=0.0, high=1.0, closed="neither")
         if not len(self.calibration_scores_):
-            raise ValueError(
+            raise InvalidInput(
                 "predict_set needs rows kept out of the fit: set calibration to their "
                 "share, such as 0.25"
             )
         if sample_weight is None and self.weighted_:
-            raise ValueError(
+            raise InvalidInput(
                 "the model was fitted with weights: predict_set needs sample_weight, "
                 "the weights of the rows of X on the same scale"
             )
@@ -106,7 +107,7 @@ class ConformalBalls(ABC):
         n_held = round(self.calibration * names.size)
         if not 0 < n_held < names.size:
             what = "sample" if names.size == 1 else "different samples or groups"
-            raise ValueError(
+            raise InvalidInput(
                 f"calibration = {self.calibration:g} of {names.size} {what} leaves "
                 f"{n_held} to calibrate on and {names.size - n_held} to fit to"
             )

@@ -24,6 +24,8 @@ from counterpoise.learners.twin_gp.search import (
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.effective_size import effective_sample_size
 from counterpoise.validation import (
+    InvalidInput,
+    InvalidType,
     as_responses,
     as_weights,
     check_choice,
@@ -271,7 +273,7 @@ class StructuredRegressor(
         check_number("calibration", self.calibration, low=0.0, high=1.0, closed="left")
         for name in ("standardize_y", "search_weights"):
             if not isinstance(getattr(self, name), bool | np.bool_):
-                raise TypeError(
+                raise InvalidType(
                     f"{name} must be True or False, got {getattr(self, name)!r}"
                 )
 
@@ -279,17 +281,17 @@ class StructuredRegressor(
 def _places(groups: Any, n: int) -> Indices:
     labels = np.asarray(groups)
     if labels.shape != (n,):
-        raise ValueError(f"groups must have shape ({n},), got {labels.shape}")
+        raise InvalidInput(f"groups must have shape ({n},), got {labels.shape}")
     for row, label in enumerate(labels.tolist()):
         if is_missing(label):
-            raise ValueError(
+            raise InvalidInput(
                 f"groups must name a group in every row, row {row} is {label!r}"
             )
     try:
         return np.unique(labels, return_inverse=True)[1]
     except TypeError:
         kinds = ", ".join(sorted({type(label).__name__ for label in labels}))
-        raise ValueError(f"groups must be of one type, got {kinds}") from None
+        raise InvalidInput(f"groups must be of one type, got {kinds}") from None
 
 
 def _scales(rows: TwinRows, standardize: bool) -> Array:

@@ -32,6 +32,8 @@ from counterpoise.learners.twin_gp.widths import (
 )
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.validation import (
+    InvalidInput,
+    InvalidType,
     as_responses,
     check_choice,
     check_integer,
@@ -296,14 +298,14 @@ class TwinGP(StructuredRegressor):
         X, Y = self._pairs(X, Y)
         check_number("order", order, low=0.0, closed="neither")
         if self.constant_:
-            raise ValueError("the outputs are constant: they have no kernel")
+            raise InvalidInput("the outputs are constant: they have no kernel")
         return of_order(divergences(model, X, Y), float(order))
 
     def _pairs(self, X: Any, Y: Any) -> tuple[Array, Array]:
         X = estimator_matrix(self, X, reset=False)
         Y = as_responses(Y, len(X), multi_output=True, name="Y").reshape(len(X), -1)
         if Y.shape[1] != self.n_outputs_:
-            raise ValueError(f"Y has {Y.shape[1]} outputs, fit had {self.n_outputs_}")
+            raise InvalidInput(f"Y has {Y.shape[1]} outputs, fit had {self.n_outputs_}")
         return X, Y / self.y_scale_ - self.y_center_
 
     def _check_parameters(self) -> None:
@@ -416,7 +418,9 @@ class TwinGP(StructuredRegressor):
 def _check_theta(theta: Any) -> None:
     try:
         check_number("theta", theta, low=0.0, high=1.0, closed="neither")
+    except InvalidType:
+        raise
     except ValueError as error:
-        raise ValueError(
+        raise InvalidInput(
             f'{error}; divergence="kl" is the limit at 0, "inverse-kl" that at 1'
         ) from None

@@ -9,7 +9,7 @@ import numpy as np
 
 from counterpoise.learners.twin_gp.models.rows import TwinRows
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.validation import check_choice
+from counterpoise.validation import InvalidInput, check_choice
 
 SPLIT_KINDS = ("holdout", "kfold", "groups")
 SEARCH_FOLDS = 5
@@ -68,11 +68,11 @@ def splits(
     """
     check_choice("search", kind, SPLIT_KINDS)
     if kind == "groups" and not grouped:
-        raise ValueError('search="groups" needs groups, one a row')
+        raise InvalidInput('search="groups" needs groups, one a row')
     names, group = np.unique(rows.group, return_inverse=True)
     n_parts = min(HOLDOUT if kind == "holdout" else SEARCH_FOLDS, names.size)
     if n_parts < 2:
-        raise ValueError(
+        raise InvalidInput(
             f"search needs at least 2 different rows or groups, got {names.size}"
         )
     part = (np.random.default_rng(seed).permutation(names.size) % n_parts)[group]

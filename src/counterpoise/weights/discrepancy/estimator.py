@@ -21,7 +21,7 @@ from counterpoise.samples.hypotheses import (
 )
 from counterpoise.samples.moment_pair import DiscrepancySpectrum, MomentPair
 from counterpoise.samples.two_samples import TwoSamples
-from counterpoise.validation import Matrix
+from counterpoise.validation import InvalidInput, Matrix
 from counterpoise.validation.parameters import Choice, Number, Rule
 from counterpoise.weights.base import Fitted, WeightEstimator
 from counterpoise.weights.deadline import Deadline
@@ -270,7 +270,7 @@ class DiscrepancyWeights(WeightEstimator):
             # One row has all weight; without a discrepancy there is nothing to do.
             return certified(problem, posed.start, self.tol)
         if self.tol * problem.uniform_value < floor:
-            raise ValueError(
+            raise InvalidInput(
                 f"tol = {self.tol:g} is below what double precision can prove here: "
                 f"at least {floor / problem.uniform_value:.1e} is needed"
             )
@@ -291,7 +291,7 @@ class DiscrepancyWeights(WeightEstimator):
         found = np.empty(X.shape[0])
         for i, key in enumerate(row_keys(X)):
             if key not in known:
-                raise ValueError(
+                raise InvalidInput(
                     "DiscrepancyWeights knows the weights of the source rows of fit "
                     f"alone, and row {i} of X is none of them: what needs weights of "
                     "other rows (score, target_scorer, prediction sets) needs another "

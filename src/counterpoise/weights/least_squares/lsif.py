@@ -17,6 +17,7 @@ from counterpoise.convex import (
 from counterpoise.numerics.arrays import Array
 from counterpoise.numerics.kernel import Kernel
 from counterpoise.samples.two_samples import TwoSamples
+from counterpoise.validation import InvalidInput
 from counterpoise.weights.deadline import Deadline
 from counterpoise.weights.least_squares.base import LeastSquaresWeights, Rows
 from counterpoise.weights.least_squares.penalty_path import PenaltyPath
@@ -165,7 +166,7 @@ class LSIF(LeastSquaresWeights):
         programme = PenaltyPath(moments.source, moments.mean)
         penalty = self.regularization_
         if penalty >= programme.start:
-            raise ValueError(
+            raise InvalidInput(
                 f"regularization must be below {programme.start:.6g}, from which on "
                 f"every coefficient is zero, got {penalty}"
             )

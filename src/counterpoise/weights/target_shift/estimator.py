@@ -18,6 +18,7 @@ from counterpoise.samples.ordering import canonical_order
 from counterpoise.samples.scaling import pooled_scale, rows_scaled
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import (
+    InvalidInput,
     as_responses,
     estimator_matrix,
 )
@@ -224,7 +225,7 @@ class TargetShiftWeights(WeightEstimator):
         check_is_fitted(self, "weights_")
         labels = as_responses(y, len(y), multi_output=True).reshape(len(y), -1)
         if labels.shape[1] != self.n_outputs_:
-            raise ValueError(
+            raise InvalidInput(
                 f"y has {labels.shape[1]} columns, fit had {self.n_outputs_}"
             )
         if not self.has_target_:
@@ -242,7 +243,7 @@ class TargetShiftWeights(WeightEstimator):
         estimator_matrix(self, X, reset=False)
         if not self.has_target_:
             return 0.0
-        raise ValueError(
+        raise InvalidInput(
             "TargetShiftWeights has no score: its weights are a function of y, which "
             "target rows do not have; cv_results_ holds the likelihoods of held-out "
             "target rows"
