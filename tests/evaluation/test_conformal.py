@@ -9,6 +9,7 @@ from counterpoise.evaluation.conformal import (
     absolute_scores,
     adaptive_scores,
     class_scores,
+    interval_sizes,
     intervals_of,
     sets_of,
 )
@@ -31,6 +32,17 @@ def test_without_weights_it_is_split_conformal():
     scores = np.random.default_rng(1).random(99)
     radius = Calibration.of(scores).radius(np.ones(3), 0.9)
     assert radius == pytest.approx(np.full(3, np.sort(scores)[89]))
+
+
+def test_where_every_interval_is_infinite_no_width_is_told():
+    everything = np.tile([-np.inf, np.inf], (3, 1))
+    for intervals, labels in (
+        (everything, [0.0, 1.0]),
+        (everything.reshape(-1, 1, 2), [[0.0], [1.0]]),
+    ):
+        sizes = interval_sizes(intervals, labels, 0.5)
+        assert sizes["infinite"] == 1.0
+        assert sizes["mean_width"] is sizes["median_width"] is None
 
 
 def test_known_ratios_keep_the_promise_under_shift_and_ones_do_not():

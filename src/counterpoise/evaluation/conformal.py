@@ -223,7 +223,7 @@ def interval_sizes(intervals: Any, labels: Any, level: float) -> dict[str, Any]:
     ends = np.asarray(intervals, dtype=float)
     # The ends of an infinite one have no difference.
     known = np.isfinite(ends).reshape(len(ends), -1).all(axis=1)
-    widths = (ends[known][..., 1] - ends[known][..., 0]).reshape(int(known.sum()), -1)
+    widths = ends[known][..., 1] - ends[known][..., 0]
     low, high = np.quantile(
         np.asarray(labels, dtype=float), [(1 - level) / 2, (1 + level) / 2], axis=0
     )

@@ -1,11 +1,15 @@
 """Model files of earlier versions."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.linear_model import Ridge
 
-from counterpoise import load
+from counterpoise import ULSIF, Adapted, load
+from counterpoise.numerics.kernel import Kernel
 
 MODELS = Path(__file__).parent / "models"
 
@@ -29,3 +33,37 @@ def test_a_model_that_was_saved_before_its_types_moved_is_read():
         model.predict_interval(few, 0.8)[0], [-1.7738382234168468, 1.9796554641263162]
     )
     assert model.diagnose(few.loc[[0, 1, 2] * 10]).n_target == 30
+
+
+def test_every_weighter_that_may_be_in_a_file_is_known_to_a_fresh_process(tmp_path):
+    pytest.importorskip("skops")
+    rng = np.random.default_rng(0)
+    X, X_target = rng.normal(size=(40, 2)), rng.normal(0.3, size=(30, 2))
+    model = Adapted(Ridge(), weighter=ULSIF(gamma=0.5, regularization=0.1))
+    model.fit(X, X[:, 0], X_target=X_target).save(tmp_path / "model.skops")
+    told = (
+        "import sys; from counterpoise import load; "
+        "print(load(sys.argv[1]).weigh([[0.0, 0.0]])[0].hex())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", told, str(tmp_path / "model.skops")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.strip() == model.weigh([[0.0, 0.0]])[0].hex(), done.stderr
+
+
+def test_a_discrepancy_whose_kernel_had_another_name_is_read():
+    pytest.importorskip("skops")
+    weighter = load(MODELS / "discrepancy_of_0_1_0.skops").weighter_
+    assert weighter.hypotheses_ == Kernel("linear", coef0=1.0, constant=1.0)
+
+
+def test_a_discriminator_of_an_earlier_version_weighs_as_it_did():
+    pytest.importorskip("skops")
+    weighter = load(MODELS / "discriminator_of_0_1_0.skops").weighter_
+    # What version 0.1.0 said of these rows.
+    np.testing.assert_allclose(
+        weighter.weigh([[0.0], [1.0]]), [0.7752786595785962, 1.236302105239693]
+    )

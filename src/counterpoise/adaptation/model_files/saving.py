@@ -10,6 +10,7 @@ from typing import Any
 
 from counterpoise.adaptation.model_files.moved_types import is_own_type, read_model_file
 from counterpoise.validation import InvalidInput, InvalidType
+from counterpoise.weights.registry import WEIGHTERS
 
 # Compiled parts of scikit-learn's trees, which hold numbers alone; the type of an
 # imputer's numbers; and what boosting with categories checks its input by. The function
@@ -72,6 +73,9 @@ def load(path: str | Path, *, trusted: tuple[str, ...] = ()) -> Any:
     sio = _skops()
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {path}")
+    for entry in WEIGHTERS:
+        # They load when first used, and only what is loaded counts as ours.
+        entry.load()
     try:
         model = read_model_file(path)
         found = sio.get_untrusted_types(data=model)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from counterpoise.numerics.arrays import Array
+from counterpoise.numerics.row_keys import one_zero
 
 
 class Coordinates:
@@ -72,7 +73,7 @@ class Vertices:
 
     def find(self, vertex: Array) -> int:
         """Return the atom that is this vertex, known from now on."""
-        key = (vertex + 0.0).tobytes()  # adding zero makes -0.0 and 0.0 one key
+        key = one_zero(vertex).tobytes()
         if key not in self._index:
             self._index[key] = len(self._atoms)
             self._atoms.append(vertex.copy())
@@ -102,7 +103,7 @@ class Vertices:
         active = np.flatnonzero(self._shares)
         self._atoms = [self._atoms[k] for k in active]
         self._shares = self._shares[active]
-        self._index = {(a + 0.0).tobytes(): k for k, a in enumerate(self._atoms)}
+        self._index = {one_zero(a).tobytes(): k for k, a in enumerate(self._atoms)}
 
 
 ActiveSet = Coordinates | Vertices

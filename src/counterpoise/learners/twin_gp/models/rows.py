@@ -7,6 +7,7 @@ import numpy as np
 
 from counterpoise.learners.twin_gp.models.losses import Loss, loss_of
 from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.numerics.row_keys import one_zero
 from counterpoise.samples.ordering import canonical_order
 
 # Directions in which outputs vary less than this share of the most are rounding.
@@ -71,8 +72,7 @@ class TwinRows:
         table = [X[used], Y[used]]
         if group is not None:
             table.append(group[used, None].astype(float))
-        # Adding zero makes minus zero zero.
-        whole = np.hstack(table) + 0.0
+        whole = one_zero(np.hstack(table))
         order = canonical_order(whole, weight[used])
         whole, weight = whole[order], weight[used][order]
         new = np.ones(len(whole), dtype=bool)
