@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from counterpoise.convex.solvers.simplex_quadratic import simplex_quadratic
+from counterpoise.convex.objectives.negative_mean_log import log_line
+from counterpoise.convex.solvers.simplex_newton import simplex_quadratic
 from counterpoise.numerics import compiled as compiled_module
 from counterpoise.numerics.factors import append_row, remove_row, solve_factored
-from counterpoise.numerics.line_search import log_line
 from counterpoise.numerics.projections import project_capped_simplex, project_simplex
 
 finite = st.floats(-1e6, 1e6, allow_nan=False)
