@@ -35,6 +35,7 @@ OLDEST = (3, 11)
 MOST_PROCESSES = 4
 # Laws and decisions that take seconds: no browser, no examples, no other solvers.
 QUICK = (
+    "architecture/test_names.py",
     "cli/test_fail_if.py",
     "cli/test_findings.py",
     "cli/test_writing.py",
