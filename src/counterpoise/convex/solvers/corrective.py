@@ -9,7 +9,7 @@ import numpy as np
 from counterpoise.convex.loop import State
 from counterpoise.convex.requirements import Requirements
 from counterpoise.convex.solvers.point import few_atoms
-from counterpoise.convex.solvers.simplex_newton import FewAtoms
+from counterpoise.convex.solvers.simplex_newton import ActiveAtoms
 from counterpoise.numerics.arrays import Array, Indices
 
 # Coordinates among which those that join are looked for.
@@ -94,7 +94,7 @@ class Corrective:
         active = np.concatenate([memory.active, joining])
         shares = np.concatenate([memory.shares, np.zeros(joining.size)])
         columns = np.hstack([memory.columns, objective.columns(joining)])
-        atoms = FewAtoms(objective, active, columns, problem.domain.size)
+        atoms = ActiveAtoms(objective, active, columns, problem.domain.size)
         level = memory.shares @ memory.gradient[memory.active]
         steepest = -memory.gradient[joining].min(initial=0.0)
         if steepest > STEEP * abs(level):

@@ -11,7 +11,7 @@ from counterpoise.numerics.factors import append_row, remove_row, solve_factored
 
 
 @dataclass(frozen=True, eq=False)
-class FewAtoms:
+class ActiveAtoms:
     """The columns of the objective's matrix that are in use.
 
     `active` are their places among `size`.
