@@ -73,7 +73,8 @@ class Walk:
         if here is None or name in _SKIPPED:
             return
         self._count(frame, name, here)
-        caller = frame.f_back
+        # A compiled function's frame is made up, without the caller that it has.
+        caller = frame.f_back or sys._getframe(1)
         while caller is not None and self._place(caller) is None:
             caller = caller.f_back
         if caller is None or self._place(caller) != here:

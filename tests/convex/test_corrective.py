@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from reference.random_problems import random_quadratic
 
 from counterpoise.convex import (
@@ -11,6 +13,8 @@ from counterpoise.convex import (
     Simplex,
     solve,
 )
+from counterpoise.convex.objectives.negative_mean_log import log_line
+from counterpoise.convex.solvers.simplex_newton import simplex_quadratic
 from counterpoise.datasets import make_gaussian_shift
 from counterpoise.numerics.distances import median_distance
 from counterpoise.numerics.kernel import Kernel
@@ -96,3 +100,37 @@ def test_an_optimum_of_many_atoms_takes_few_steps():
     assert solution.converged
     assert solution.history[-1].support > 200
     assert solution.n_iter < 20
+
+
+@settings(deadline=None)  # the first call compiles
+@given(st.integers(0, 10_000), st.floats(0.01, 100))
+def test_the_log_line_search_finds_the_maximum(seed, limit):
+    rng = np.random.default_rng(seed)
+    z, q = rng.random(12) + 0.01, rng.standard_normal(12)
+    weights = rng.random(12)
+    step = log_line(z, q, weights, limit)
+    assert 0.0 <= step <= limit
+    assert (z + step * q > 0).all() or step == 0.0
+    slope = float(weights @ (q / (z + step * q)))
+    scale = float(weights @ np.abs(q / (z + step * q)))
+    if step == 0.0:
+        assert slope <= 1e-9 * scale
+    elif step == limit:
+        assert slope >= 0.0
+    else:
+        assert abs(slope) <= 1e-8 * scale
+
+
+def test_the_simplex_quadratic_meets_its_optimality_conditions():
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        k = int(rng.integers(1, 30))
+        root = rng.standard_normal((int(rng.integers(1, 40)), k))
+        G, h = root.T @ root, rng.standard_normal(k)
+        start = np.zeros(k)
+        start[int(rng.integers(k))] = 1.0
+        u = simplex_quadratic(G, h, start, 1e-12, 1000)
+        assert u.min() >= 0.0
+        assert u.sum() == pytest.approx(1.0)
+        slopes = G @ u - h
+        assert slopes @ u - slopes.min() <= 1e-9 * max(1.0, np.abs(slopes).max())

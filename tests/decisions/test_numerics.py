@@ -10,8 +10,8 @@ from counterpoise.numerics.kernels import (
 )
 from counterpoise.numerics.low_rank import pivoted_cholesky
 
+from counterpoise.convex.objectives.negative_mean_log import log_line
 from counterpoise.numerics.arrays import finite_array
-from counterpoise.numerics.line_search import log_line
 from counterpoise.numerics.pivoted_cholesky import small_rank_factor
 from counterpoise.numerics.projections import project_capped_simplex, project_simplex
 from counterpoise.numerics.prox import row_threshold, soft_threshold

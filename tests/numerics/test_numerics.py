@@ -2,14 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from counterpoise.convex.solvers.simplex_quadratic import simplex_quadratic
 from counterpoise.numerics import compiled as compiled_module
 from counterpoise.numerics.factors import append_row, remove_row, solve_factored
-from counterpoise.numerics.line_search import log_line
 from counterpoise.numerics.projections import project_capped_simplex, project_simplex
 
 finite = st.floats(-1e6, 1e6, allow_nan=False)
@@ -45,40 +43,6 @@ def test_a_capped_projection_meets_bounds_and_sum(point, upper, share):
         assert np.abs((point - near)[inside] - level).max() <= 1e-9
         assert (point[near == 0] <= level + 1e-9).all()
         assert ((point - upper)[near == upper] >= level - 1e-9).all()
-
-
-@settings(deadline=None)  # the first call compiles
-@given(st.integers(0, 10_000), st.floats(0.01, 100))
-def test_the_log_line_search_finds_the_maximum(seed, limit):
-    rng = np.random.default_rng(seed)
-    z, q = rng.random(12) + 0.01, rng.standard_normal(12)
-    weights = rng.random(12)
-    step = log_line(z, q, weights, limit)
-    assert 0.0 <= step <= limit
-    assert (z + step * q > 0).all() or step == 0.0
-    slope = float(weights @ (q / (z + step * q)))
-    scale = float(weights @ np.abs(q / (z + step * q)))
-    if step == 0.0:
-        assert slope <= 1e-9 * scale
-    elif step == limit:
-        assert slope >= 0.0
-    else:
-        assert abs(slope) <= 1e-8 * scale
-
-
-def test_the_simplex_quadratic_meets_its_optimality_conditions():
-    for seed in range(200):
-        rng = np.random.default_rng(seed)
-        k = int(rng.integers(1, 30))
-        root = rng.standard_normal((int(rng.integers(1, 40)), k))
-        G, h = root.T @ root, rng.standard_normal(k)
-        start = np.zeros(k)
-        start[int(rng.integers(k))] = 1.0
-        u = simplex_quadratic(G, h, start, 1e-12, 1000)
-        assert u.min() >= 0.0
-        assert u.sum() == pytest.approx(1.0)
-        slopes = G @ u - h
-        assert slopes @ u - slopes.min() <= 1e-9 * max(1.0, np.abs(slopes).max())
 
 
 def test_a_factor_follows_added_and_removed_rows():

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterpoise.convex import Requirements, State
-from counterpoise.numerics.line_search import log_line
+from counterpoise.convex.objectives.negative_mean_log import log_line
 
 
 @dataclass(frozen=True)

@@ -201,11 +201,12 @@ def solve(
         from counterpoise.convex.solvers import default_solver
 
         solver = default_solver(problem)
-    if isinstance(solver, type) or not hasattr(solver, "accepts"):
+    accepts = getattr(solver, "accepts", None)
+    if isinstance(solver, type) or accepts is None:
         raise TypeError(
             f"solver must be an instance such as FrankWolfe('away'), got {solver!r}"
         )
-    lacking = solver.accepts.lacking(problem)
+    lacking = accepts.lacking(problem)
     if lacking:
         raise SolverMismatchError(type(solver).__name__, problem, lacking)
     if x is not None:

@@ -40,8 +40,9 @@ class Requirements:
     def lacking(self, problem: object) -> list[str]:
         """Return what the problem lacks, in words; nothing if it is accepted."""
         out = []
-        for part in PARTS:
-            wanted, owner = getattr(self, part), getattr(problem, part, None)
+        parts = {part: getattr(problem, part, None) for part in PARTS}
+        for part, owner in parts.items():
+            wanted = getattr(self, part)
             if owner is None:
                 continue
             if wanted is None:
@@ -53,7 +54,7 @@ class Requirements:
                     if getattr(owner, name, False) is False
                 ]
         bounded = [part for part in PARTS[1:] if getattr(self, part) is not None]
-        unbounded = all(getattr(problem, part, None) is None for part in bounded)
+        unbounded = all(parts[part] is None for part in bounded)
         if bounded and unbounded and not out:
             out.append(f"a {type(problem).__name__} has no {' and no '.join(bounded)}")
         out += [

@@ -5,9 +5,8 @@ import pytest
 from scipy.linalg import eigh
 
 from counterpoise.convex.spectral.steps import schur_matrix
-from counterpoise.convex.spectral.steps.interior import SpectralInterior
+from counterpoise.convex.spectral.steps.interior import SpectralInterior, spectral_norm
 from counterpoise.convex.spectral.steps.lanczos import kernel_ritz, orthonormal
-from counterpoise.convex.spectral.steps.newton import spectral_norm
 from counterpoise.convex.spectral.steps.panel_cholesky import PanelCholesky
 from counterpoise.convex.spectral.steps.schur_matrix import schur_of
 from counterpoise.convex.spectral.steps.smoothed_weights import smoothed_weights

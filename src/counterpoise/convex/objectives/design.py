@@ -8,7 +8,8 @@ from counterpoise.numerics.arrays import Array, Indices
 class Design(Protocol):
     """A non-negative matrix A of shape (m, n), known by its columns.
 
-    A plain array is one; what else offers these four does too.
+    A plain array is one; what else offers these four does too. One that is in memory
+    may say so: what it has as `matrix` is read in place of columns and products.
     """
 
     @property

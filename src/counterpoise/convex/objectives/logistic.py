@@ -43,29 +43,22 @@ class LogisticLoss:
 
     def value(self, x: Array) -> float:
         """Return the function at x."""
-        return self.value_at(x, self.image(x))
+
+        def value() -> float:
+            margin = self.rows @ x
+            each = np.logaddexp(0.0, margin) - self.labels * margin
+            return float(self.shares @ each) + 0.5 * self.ridge * float(x @ x)
+
+        return float(self._last.get("value", x, value))
 
     def gradient(self, x: Array) -> Array:
         """Return the gradient at x."""
-        return self.gradient_at(x, self.image(x))
-
-    def image(self, x: Array) -> Array:
-        """Return the margins z'x."""
-        return self.rows @ x
-
-    def value_at(self, x: Array, image: Array) -> float:
-        """Return the function at x, given the margins."""
-        each = np.logaddexp(0.0, image) - self.labels * image
-        return float(self.shares @ each) + 0.5 * self.ridge * float(x @ x)
-
-    def gradient_at(self, x: Array, image: Array) -> Array:
-        """Return the gradient at x, given the margins."""
-        wrong = self.shares * (expit(image) - self.labels)
+        wrong = self.shares * (self._chances(x) - self.labels)
         return wrong @ self.rows + self.ridge * x
 
     def hessian(self, x: Array) -> Array:
         """Return the matrix of second derivatives at x."""
-        p = expit(self.rows @ x)
+        p = self._chances(x)
         bend = (self.shares * p * (1.0 - p))[:, None]
         out: Array = self.rows.T @ (self.rows * bend)
         return out + self.ridge * np.eye(x.size)
@@ -77,6 +70,11 @@ class LogisticLoss:
             return np.asarray(-np.linalg.solve(self.hessian(x), gradient), np.float64)
 
         out: Array = self._last.get("direction", x, solved)
+        return out
+
+    def _chances(self, x: Array) -> Array:
+        """Return the probabilities of ones at x; those of the last point are kept."""
+        out: Array = self._last.get("chances", x, lambda: expit(self.rows @ x))
         return out
 
 

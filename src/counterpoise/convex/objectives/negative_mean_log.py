@@ -11,7 +11,7 @@ from scipy import sparse
 from counterpoise.convex.objectives.columns import distinct_columns, product, slices
 from counterpoise.convex.objectives.conic_form import ConicForm
 from counterpoise.numerics.arrays import Array, Indices, finite_array
-from counterpoise.numerics.line_search import log_line
+from counterpoise.numerics.compiled import compiled
 
 # Rows whose largest entry lies beyond this, or below its inverse, are scaled.
 EXTREME_ENTRY = 1e50
@@ -83,8 +83,7 @@ class NegativeMeanLog:
         if isinstance(self.A, np.ndarray):
             return product(self.A, x)
         support = np.flatnonzero(x)
-        out: Array = self.A.columns(support) @ x[support]
-        return out
+        return self.columns(support) @ x[support]
 
     def value_at(self, x: Array, image: Array) -> float:
         """Return the function at x, given Ax."""
@@ -96,7 +95,7 @@ class NegativeMeanLog:
     def gradient_at(self, x: Array, image: Array) -> Array:
         """Return the gradient at x, given Ax."""
         v = self._pull(image)
-        return -(v @ self.A if isinstance(self.A, np.ndarray) else self.A.pull(v))
+        return -(self.A.pull(v) if self._matrix is None else v @ self._matrix)
 
     def along(
         self,
@@ -111,8 +110,8 @@ class NegativeMeanLog:
 
     def columns(self, i: Indices) -> Array:
         """Return the columns i of A."""
-        if isinstance(self.A, np.ndarray):
-            return self.A[:, i]
+        if self._matrix is not None:
+            return self._matrix[:, i]
         out: Array = self.A.columns(i)
         return out
 
@@ -171,6 +170,13 @@ class NegativeMeanLog:
         return -float((self._share * self._logs).sum())
 
     @property
+    def _matrix(self) -> Array | None:
+        """The matrix, if it is in memory."""
+        if isinstance(self.A, np.ndarray):
+            return self.A
+        return getattr(self.A, "matrix", None)
+
+    @property
     def _share(self) -> Array:
         assert self.weights is not None
         return self.weights
@@ -179,3 +185,62 @@ class NegativeMeanLog:
         return np.divide(
             self._share, image, out=np.zeros_like(image), where=self._share > 0.0
         )
+
+
+@compiled
+def log_line(z: Array, q: Array, weights: Array, limit: float) -> float:
+    r"""Return the maximiser of :math:`\sum_j w_j \log(z_j + t q_j)` on [0, limit].
+
+    Safeguarded Newton on the derivative, which falls: a step that leaves the bracket
+    or does not shrink is replaced by bisection. O(m) an iteration, some ten of them.
+    """
+    inside = True
+    slope = 0.0
+    for j in range(z.size):
+        if weights[j] > 0.0:
+            value = z[j] + limit * q[j]
+            if not value > 0.0:
+                inside = False
+                break
+            slope += weights[j] * q[j] / value
+    if inside and slope >= 0.0:
+        return limit
+    low, high, t = 0.0, limit, 0.0
+    last = 0.0
+    for _ in range(300):
+        slope = 0.0
+        bend = 0.0
+        inside = True
+        for j in range(z.size):
+            if weights[j] > 0.0:
+                value = z[j] + t * q[j]
+                if not value > 0.0:
+                    inside = False
+                    break
+                part = q[j] / value
+                slope += weights[j] * part
+                bend += weights[j] * part * part
+        if not inside:
+            high = t
+        elif slope > 0.0:
+            low = t
+        else:
+            high = t
+        if inside and (bend == 0.0 or abs(slope) <= 1e-13 * np.sqrt(bend)):
+            break
+        following = t + slope / bend if inside else -1.0
+        move = abs(following - t)
+        # Far below the root Newton only doubles what is tiny: bisect, over orders of
+        # magnitude first, unless its steps shrink.
+        if not (low < following < high) or 2.0 * move > last:
+            following = 0.5 * (low + high)
+            if low > 0.0 and high > 16.0 * low:
+                following = np.sqrt(low * high)
+        elif move <= 1e-15 * t:
+            break
+        last = abs(following - t)
+        if last <= 1e-15 * high and low > 0.0:
+            break
+        t = following
+    # The lower end of the bracket is inside and no worse than where we began.
+    return t if inside else low

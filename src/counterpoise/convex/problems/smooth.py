@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from counterpoise.convex.certificate import Certificate
-from counterpoise.convex.newton_direction import newton_direction
 from counterpoise.numerics.arrays import Array
 
 
@@ -18,7 +17,7 @@ class Smooth:
     Parameters
     ----------
     objective : Objective
-        With `hessian`, or with a `direction` of its own.
+        With `hessian` and Newton's `direction`, which it keeps.
     first : array
         Where a search begins.
     scale : float
@@ -50,7 +49,7 @@ class Smooth:
 
     def judge(self, x: Array, value: float, gradient: Array) -> Certificate:
         """Say what a value and a gradient at x prove."""
-        direction = newton_direction(self.objective, x, gradient, 1e-3)
+        direction = self.objective.direction(x, gradient)
         return Certificate(
             kind="Newton decrement",
             objective=value,

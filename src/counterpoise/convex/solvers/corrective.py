@@ -9,7 +9,7 @@ import numpy as np
 from counterpoise.convex.loop import State
 from counterpoise.convex.requirements import Requirements
 from counterpoise.convex.solvers.point import few_atoms
-from counterpoise.convex.solvers.simplex_quadratic import simplex_quadratic
+from counterpoise.convex.solvers.simplex_newton import ActiveAtoms
 from counterpoise.numerics.arrays import Array, Indices
 
 # Coordinates among which those that join are looked for.
@@ -94,35 +94,15 @@ class Corrective:
         active = np.concatenate([memory.active, joining])
         shares = np.concatenate([memory.shares, np.zeros(joining.size)])
         columns = np.hstack([memory.columns, objective.columns(joining)])
-        shares = self._mixed_in(problem, memory, active, shares, columns)
-        image = columns @ shares
-        counts = Counter(memory.counts)
-        # Below this the line search would only see rounding; Newton's step is right.
+        atoms = ActiveAtoms(objective, active, columns, problem.domain.size)
+        level = memory.shares @ memory.gradient[memory.active]
+        steepest = -memory.gradient[joining].min(initial=0.0)
+        if steepest > STEEP * abs(level):
+            shares = atoms.mixed_in(shares, memory.image, memory.active.size, STEEP)
         noise = 1e-10 * max(1.0, abs(state.claim.objective))
-        for _ in range(self.n_newton):
-            slopes, curvature = objective.model(active, columns, image)
-            wanted = simplex_quadratic(
-                np.ascontiguousarray(curvature),
-                curvature @ shares - slopes,
-                shares,
-                1e-4 * state.claim.gap,
-                10 * active.size + 20,
-            )
-            direction = wanted - shares
-            fall = -float(slopes @ direction)
-            counts["newton"] += 1
-            length = 1.0
-            if fall > noise:
-                length = objective.along(
-                    _spread(active, shares, problem.domain.size),
-                    _spread(active, direction, problem.domain.size),
-                    1.0,
-                    (image, columns @ direction),
-                )
-            shares = _clean(shares + length * direction)
-            image = columns @ shares
-            if fall < 0.02 * state.claim.gap:
-                break
+        shares, taken = atoms.corrected(shares, state.claim.gap, noise, self.n_newton)
+        counts = Counter(memory.counts)
+        counts["newton"] += taken
         keep = shares > 0.0
         # Where a full group of newcomers hardly helps, the optimum has many atoms.
         slow = joining.size == memory.n_join
@@ -155,7 +135,8 @@ class Corrective:
         counts: Counter[str],
     ) -> State:
         objective = problem.objective
-        x = _spread(active, shares, problem.domain.size)
+        x = np.zeros(problem.domain.size)
+        x[active] = shares
         image = columns @ shares
         gradient = objective.gradient_at(x, image)
         claim = problem.judge(x, objective.value_at(x, image), gradient)
@@ -163,41 +144,6 @@ class Corrective:
             active, shares, columns, image, gradient, n_join, counts
         )
         return State(x, claim, memory, counts=dict(counts))
-
-    def _mixed_in(
-        self,
-        problem: Any,
-        memory: _CorrectiveMemory,
-        active: Indices,
-        shares: Array,
-        columns: Array,
-    ) -> Array:
-        """Return shares with every very promising newcomer mixed in by a line search.
-
-        Far from the optimum a Newton step only doubles what is tiny.
-        """
-        objective, size = problem.objective, problem.domain.size
-        level = memory.shares @ memory.gradient[memory.active]
-        steepest = -memory.gradient[active[memory.active.size :]].min(initial=0.0)
-        if not steepest > STEEP * abs(level):
-            return shares
-        image = memory.image
-        for k in range(memory.active.size, active.size):
-            slopes = objective.model(active[[k]], columns[:, [k]], image)[0]
-            level = shares @ objective.model(active, columns, image)[0]
-            if not -slopes[0] > STEEP * abs(level):
-                break
-            direction = -shares
-            direction[k] += 1.0
-            length = objective.along(
-                _spread(active, shares, size),
-                _spread(active, direction, size),
-                1.0,
-                (image, columns @ direction),
-            )
-            shares = _clean(shares + length * direction)
-            image = columns @ shares
-        return shares
 
     def _joining(
         self, objective: Any, memory: _CorrectiveMemory, gap: float
@@ -214,17 +160,3 @@ class Corrective:
             candidates[order], memory.n_join, self.alike
         )
         return chosen
-
-
-def _clean(shares: Array) -> Array:
-    """Return shares with rounding noise set to zero and sum one."""
-    out = np.where(shares > 1e-15, shares, 0.0)
-    scaled: Array = out / out.sum()
-    return scaled
-
-
-def _spread(active: Indices, entries: Array, size: int) -> Array:
-    """Return a vector of zeros but for the active entries."""
-    out = np.zeros(size)
-    out[active] = entries
-    return out

@@ -6,14 +6,13 @@ from typing import Any
 import numpy as np
 
 from counterpoise.convex.loop import State
-from counterpoise.convex.newton_direction import DIRECT, newton_direction
+from counterpoise.convex.newton_direction import DIRECT
 from counterpoise.convex.requirements import Requirements
 from counterpoise.convex.solvers.point import (
     Point,
-    armijo_step,
+    descend,
     evaluate,
     gradient_of,
-    image_of,
 )
 from counterpoise.numerics.arrays import Array
 
@@ -160,22 +159,3 @@ class ExpectationMaximization:
         np.maximum(proportions, 0.1 * objective.split(z)[0], out=proportions)
         proportions /= proportions.sum()
         return further
-
-
-def descend(
-    objective: Any, point: Point, gradient: Array, direct: int = DIRECT
-) -> Point:
-    """Return the point after one damped Newton step; itself if none goes down."""
-    rtol = min(0.1, float(np.linalg.norm(gradient)))
-    direction = newton_direction(objective, point.x, gradient, rtol, direct)
-    slope = -float(gradient @ direction)
-    if not slope > 0.0:
-        return point
-    length = 1.0
-    # Below this a line search would only see rounding; Newton's step is right.
-    if slope > 1e-10 * max(1.0, abs(point.value)):
-        image = image_of(objective, direction)
-        length = armijo_step(objective, point, direction, image, 1.0, slope)
-    if not length > 0.0:
-        return point
-    return evaluate(objective, point.x + length * direction)

@@ -1,4 +1,4 @@
-"""A point with all that a first-order method knows there."""
+"""A point with all that a method knows there, and the steps that lead from it."""
 
 import math
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from counterpoise.convex.certificate import Certificate
+from counterpoise.convex.newton_direction import DIRECT, newton_direction
 from counterpoise.numerics.arrays import Array
 
 
@@ -91,6 +92,25 @@ def armijo_step(
             return step
         step *= 0.5
     return 0.0
+
+
+def descend(
+    objective: Any, point: Point, gradient: Array, direct: int = DIRECT
+) -> Point:
+    """Return the point after one damped Newton step; itself if none goes down."""
+    rtol = min(0.1, float(np.linalg.norm(gradient)))
+    direction = newton_direction(objective, point.x, gradient, rtol, direct)
+    slope = -float(gradient @ direction)
+    if not slope > 0.0:
+        return point
+    length = 1.0
+    # Below this a line search would only see rounding; Newton's step is right.
+    if slope > 1e-10 * max(1.0, abs(point.value)):
+        image = image_of(objective, direction)
+        length = armijo_step(objective, point, direction, image, 1.0, slope)
+    if not length > 0.0:
+        return point
+    return evaluate(objective, point.x + length * direction)
 
 
 def few_atoms(problem: Any) -> Array:

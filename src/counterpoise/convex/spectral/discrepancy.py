@@ -11,7 +11,7 @@ from scipy.linalg import eigh, eigvalsh, qr
 from counterpoise.convex.certificate import Certificate
 from counterpoise.convex.domains import CappedSimplex, Simplex
 from counterpoise.convex.spectral.steps.interior import SpectralInterior
-from counterpoise.numerics.arrays import Array, finite_array
+from counterpoise.numerics.arrays import Array, Indices, finite_array
 
 # The least scale of the gap, as a share of the value at equal weights: the optimum is
 # zero where the target's moment is a mixture of source rows.
@@ -38,6 +38,23 @@ class DualMatrix:
     def matrix(self) -> Array:
         """Return the matrix, (N, N)."""
         return (self.directions * self.values) @ self.directions.T
+
+
+@dataclass(frozen=True, eq=False)
+class Priced:
+    """What a point and a dual matrix of some rows are worth over all rows.
+
+    `value` is the point's, `bound` the best one of `dual`, a truncation of the matrix;
+    `pulls` are x'Yx of every row. `restricted` is the bound on the rows in use,
+    `missed` how much of it the others take away.
+    """
+
+    value: float
+    bound: float
+    dual: DualMatrix
+    pulls: Array
+    restricted: float
+    missed: float
 
 
 class SpectralNorm(abc.ABC):
@@ -307,6 +324,26 @@ class Discrepancy(SpectralNorm):
                     best = (bound, some / length)
         used = best[1] != 0.0
         return best[0], DualMatrix(vectors[:, used], best[1][used]), pulls
+
+    def priced(
+        self, z: Array, norm: float, Y: Array, used: Indices | None = None
+    ) -> Priced:
+        """Return what z, whose norm is known, and Y are worth.
+
+        `used` are the rows in use, None for all of them.
+        """
+        best, dual, pulls = self.truncated(Y)
+        target = float(np.sum(self.target_moment * Y))
+        bound = self.bound(target, pulls)
+        restricted = bound
+        if used is not None:
+            low = float(pulls.min()) - 10.0 * float(np.ptp(pulls))
+            inside = np.full(self.size, low)
+            inside[used] = pulls[used]
+            restricted = self.bound(target, inside)
+        value = norm + self.spread_term(z)
+        missed = max(restricted - bound, 0.0)
+        return Priced(value, best, dual, pulls, restricted, missed)
 
     def certify(self, z: Array, hint: object = None) -> Certificate:
         """Bound how far z is from optimal, from z alone or with a dual matrix.

@@ -28,7 +28,7 @@ CENTERS_AT_ONCE = 500
 class StoredDesign:
     """The matrix in memory, columns contiguous."""
 
-    A: Array
+    matrix: Array
     rows: Any
     centers: Any
     kernel: Kernel
@@ -46,15 +46,15 @@ class StoredDesign:
     @property
     def shape(self) -> tuple[int, int]:
         """The numbers of rows and columns."""
-        return self.A.shape[0], self.A.shape[1]
+        return self.matrix.shape[0], self.matrix.shape[1]
 
     def columns(self, i: Indices) -> Array:
         """Return the columns i."""
-        return self.A[:, i]
+        return self.matrix[:, i]
 
     def pull(self, v: Array) -> Array:
         """Return v'A."""
-        return v @ self.A
+        return v @ self.matrix
 
     def distinct(self, i: Indices, count: int, alike: float) -> Indices:
         """Return the first `count` of the columns i whose centres lie apart."""
@@ -64,14 +64,14 @@ class StoredDesign:
         """Return few columns that cover all rows, with equal shares."""
         return _few_that_cover(
             self.shape,
-            lambda j: self.A[j] * self.scale,
-            lambda k: self.A[:, k] * self.scale[k],
+            lambda j: self.matrix[j] * self.scale,
+            lambda k: self.matrix[:, k] * self.scale[k],
         )
 
     def stored(self, i: Indices) -> "StoredDesign":
         """Return the columns i as a matrix of their own."""
         return StoredDesign(
-            self.A[:, i], self.rows, self.centers[i], self.kernel, self.scale[i]
+            self.matrix[:, i], self.rows, self.centers[i], self.kernel, self.scale[i]
         )
 
 
@@ -91,7 +91,7 @@ class ComputedDesign:
 
     def columns(self, i: Indices) -> Array:
         """Return the columns i."""
-        return self.stored(i).A
+        return self.stored(i).matrix
 
     def pull(self, v: Array) -> Array:
         """Return v'A."""

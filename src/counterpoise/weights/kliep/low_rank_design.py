@@ -110,7 +110,7 @@ class LowRankDesign:
 
     def columns(self, i: Indices) -> Array:
         """Return the columns i, exactly."""
-        return self.stored(i).A
+        return self.stored(i).matrix
 
     def pull(self, v: Array) -> Array:
         """Return an upper bound of v'A."""

@@ -12,7 +12,7 @@ from counterpoise.convex.objectives.mean_distance import KernelDistance
 from counterpoise.convex.problems.constrained import Constrained
 from counterpoise.convex.requirements import Requirements
 from counterpoise.convex.solvers.interior_point import InteriorPoint
-from counterpoise.convex.solvers.simplex_quadratic import simplex_quadratic
+from counterpoise.convex.solvers.simplex_newton import simplex_quadratic
 from counterpoise.convex.spectral.solvers.incumbent import (
     Incumbent,
     of_moments_or_kernel,

@@ -7,6 +7,7 @@ from typing import Any
 
 from counterpoise.convex.loop import State
 from counterpoise.convex.requirements import Requirements
+from counterpoise.convex.spectral.discrepancy import Priced
 from counterpoise.numerics.arrays import Array
 
 
@@ -50,6 +51,11 @@ class Incumbent:
     def or_bounded(self, Y: Any, bound: float) -> "Incumbent":
         """Return the better of this dual matrix and Y, whose bound is known."""
         return replace(self, dual=Y, bound=bound) if bound > self.bound else self
+
+    def or_priced(self, z: Array, priced: Priced) -> "Incumbent":
+        """Return the better of each, where both are known."""
+        better = self.or_valued(z, priced.value)
+        return better.or_bounded(priced.dual, priced.bound)
 
     def state(
         self,

@@ -6,8 +6,11 @@ import numpy as np
 
 from counterpoise.convex.spectral.discrepancy import Discrepancy, DualMatrix
 from counterpoise.convex.spectral.solvers.incumbent import Incumbent
-from counterpoise.convex.spectral.steps.interior import SpectralInterior
-from counterpoise.convex.spectral.steps.newton import Inside, spectral_norm
+from counterpoise.convex.spectral.steps.interior import (
+    Inside,
+    SpectralInterior,
+    spectral_norm,
+)
 from counterpoise.numerics.arrays import Array, Indices
 
 # Rows are exchanged when the gap on those in use is below this share of what the
@@ -191,25 +194,15 @@ class WorkingSet:
 
     def _priced(self) -> "WorkingSet":
         """Return the same with its proof over all rows."""
-        problem, Y = self.problem, self.inside.Y
-        best, dual, pulls = problem.truncated(Y)
-        target = float(np.sum(problem.target_moment * Y))
-        bound = problem.bound(target, pulls)
-        restricted = bound
-        if not self.whole:
-            low = float(pulls.min()) - 10.0 * float(np.ptp(pulls))
-            inside = np.full(problem.size, low)
-            inside[self.columns] = pulls[self.columns]
-            restricted = problem.bound(target, inside)
-        point = self.point
-        value = self.inside.norm + problem.spread_term(point)
-        incumbent = self.incumbent.or_valued(point, value).or_bounded(dual, best)
+        point, here = self.point, self.inside
+        used = None if self.whole else self.columns
+        priced = self.problem.priced(point, here.norm, here.Y, used)
         return replace(
             self,
-            incumbent=incumbent,
-            pulls=pulls,
-            restricted=restricted,
-            missed=max(restricted - bound, 0.0),
+            incumbent=self.incumbent.or_priced(point, priced),
+            pulls=priced.pulls,
+            restricted=priced.restricted,
+            missed=priced.missed,
         )
 
     def _exchanged(self) -> "WorkingSet":

@@ -7,22 +7,67 @@ The problem is, for rows :math:`x_i` and a symmetric A,
    \sum_i z_i = 1, \; 0 \le z \le cap.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+from scipy.linalg import eigvalsh
+from scipy.linalg.lapack import dpotrf, dtrtri
 
-from counterpoise.convex.spectral.steps.newton import (
-    Inside,
-    Move,
-    SpectralNewton,
-    plus,
-    quadratic_forms,
-    spectral_norm,
-)
+from counterpoise.convex.spectral.steps.schur_matrix import BorderedSystem
 from counterpoise.numerics.arrays import Array
 
 # The aim is never nearer to zero than this share of the present centre.
 LEAST_AIM = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Inside:
+    """A strictly feasible point with its multipliers.
+
+    `above` and `below` are the matrices of :math:`M \\preceq tI` and
+    :math:`-tI \\preceq M`, of joint trace one; `low` and `high` belong to the bounds of
+    z (`high` is None without a cap), `level` to the sum. Y = above - below is the dual
+    matrix; `M`, `norm` and `pulls` (x'Yx of every row) are what they say. `matched`:
+    the multipliers of z are what Y and the level make them; without it Newton's steps
+    mend them.
+    """
+
+    z: Array
+    t: float
+    above: Array
+    below: Array
+    low: Array
+    high: Array | None
+    level: float
+    M: Array
+    norm: float
+    pulls: Array
+    matched: bool = True
+    Y: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "Y", self.above - self.below)
+
+    def centre(self, bounds: int) -> float:
+        """Return the mean of the products of slacks and multipliers."""
+        out = self.t * float(np.trace(self.above) + np.trace(self.below))
+        out -= float(np.vdot(self.M, self.Y)) - float(self.z @ self.low)
+        return out / (2 * len(self.M) + bounds)
+
+
+@dataclass(frozen=True, eq=False)
+class _Move:
+    """A direction: of z, t and the level, of the slacks and of the multipliers."""
+
+    z: Array
+    t: float
+    level: float
+    over: Array
+    under: Array
+    above: Array
+    below: Array
+    low: Array
+    high: Array | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +160,7 @@ class SpectralInterior:
 
         Raises `numpy.linalg.LinAlgError` where rounding leaves no step.
         """
-        step = SpectralNewton(self, here)
+        step = _NewtonAt(self, here)
         first = step.towards(0.0)
         primal, dual = step.lengths(first)
         primal, dual = min(1.0, primal), min(1.0, dual)
@@ -131,7 +176,7 @@ class SpectralInterior:
         share = 0.9 + 0.09 * min(1.0, primal, dual)
         return self._moved(here, move, min(1.0, share * primal), min(1.0, share * dual))
 
-    def _moved(self, here: Inside, move: Move, primal: float, dual: float) -> Inside:
+    def _moved(self, here: Inside, move: _Move, primal: float, dual: float) -> Inside:
         if not max(primal, dual) > 1e-6:
             raise np.linalg.LinAlgError("no step is left")
         z = here.z + primal * move.z
@@ -159,7 +204,7 @@ class SpectralInterior:
         )
         if self.cap is not None or self.bend > 0.0 or not here.matched:
             # The multipliers need not match exactly: proofs do not use them.
-            high = plus(here.high, dual, move.high)
+            high = _plus(here.high, dual, move.high)
             low = here.low + dual * move.low
             return replace(out, low=low, high=high, matched=dual >= 1.0)
         low = level - pulls
@@ -167,3 +212,187 @@ class SpectralInterior:
             level = float(pulls.max()) + 1e-3 * float(np.abs(low).mean())
             low = level - pulls
         return replace(out, level=level, low=low)
+
+
+class _NewtonAt:
+    """The linear systems at one point."""
+
+    def __init__(self, problem: SpectralInterior, here: Inside) -> None:
+        self.problem, self.here = problem, here
+        rows, z = problem.rows, here.z
+        m, N = rows.shape
+        eye = np.eye(N)
+        self.over, self.under = here.t * eye - here.M, here.t * eye + here.M
+        _, self.over_inverse = _factors(self.over)
+        _, self.under_inverse = _factors(self.under)
+        above, self.above_inverse = _factors(here.above)
+        below, self.below_inverse = _factors(here.below)
+        self.room = None
+        if problem.cap is not None:
+            # Rounding may put an entry on its cap.
+            self.room = np.maximum(problem.cap - z, 1e-17 * problem.cap)
+        self.gap = self._products(
+            self.over,
+            here.above,
+            self.under,
+            here.below,
+            z,
+            here.low,
+            self.room,
+            here.high,
+        )
+        bounds = m if self.room is None else 2 * m
+        self.centre = self.gap / (2 * N + bounds)
+        self.P = self.over_inverse.T @ self.over_inverse
+        self.Q = self.under_inverse.T @ self.under_inverse
+        diagonal = here.low / z + 2.0 * problem.bend
+        if self.room is not None and here.high is not None:
+            diagonal = diagonal + here.high / self.room
+        self.system = BorderedSystem.of(
+            rows,
+            ((above, self.over_inverse.T), (below, self.under_inverse.T)),
+            ((here.above, self.P), (here.below, self.Q)),
+            diagonal,
+            quadratic_forms(rows, here.above @ self.P - here.below @ self.Q),
+            float(np.sum(here.above * self.P) + np.sum(here.below * self.Q)),
+        )
+        self.apart = quadratic_forms(rows, self.P - self.Q)
+        self.trace = float(np.trace(self.P) + np.trace(self.Q))
+
+    def towards(self, aim: float, first: _Move | None = None) -> _Move:
+        """Return the direction to `aim` times the centre, corrected by a first one."""
+        problem, here, rows = self.problem, self.here, self.problem.rows
+        goal = aim * self.centre
+        right = goal / here.z - here.level + goal * self.apart
+        right -= 2.0 * problem.bend * here.z
+        if self.room is not None:
+            right -= goal / self.room
+        corner = goal * self.trace - 1.0
+        bent_above = bent_below = np.zeros(0)
+        if first is not None:
+            bent_above = _symmetric(first.above @ first.over @ self.P)
+            bent_below = _symmetric(first.below @ first.under @ self.Q)
+            right -= quadratic_forms(rows, bent_above - bent_below)
+            right -= first.z * first.low / here.z
+            if self.room is not None and first.high is not None:
+                right -= first.z * first.high / self.room
+            corner -= float(np.trace(bent_above) + np.trace(bent_below))
+        # What is left over spoils only how even the products z low are; both sides
+        # stay feasible. So the residual is measured in those products.
+        enough = 0.1 * max(goal, 0.1 * self.centre)
+        lacking = 1.0 - float(here.z.sum())
+        z, t, level = self.system.solve(right, corner, lacking, here.z, enough)
+        moment = (rows * z[:, None]).T @ rows
+        shift = t * np.eye(len(moment))
+        over, under = shift + moment, shift - moment
+        above = goal * self.P - here.above - _symmetric(here.above @ over @ self.P)
+        below = goal * self.Q - here.below - _symmetric(here.below @ under @ self.Q)
+        low = goal / here.z - here.low * (1.0 + z / here.z)
+        high = None
+        if self.room is not None and here.high is not None:
+            high = goal / self.room - here.high * (1.0 - z / self.room)
+        if first is not None:
+            above, below = above - bent_above, below - bent_below
+            low = low - first.z * first.low / here.z
+            if self.room is not None and high is not None and first.high is not None:
+                high = high + first.z * first.high / self.room
+        return _Move(z, t, level, over, under, above, below, low, high)
+
+    def lengths(self, move: _Move) -> tuple[float, float]:
+        """Return the longest steps of z and t, and of the multipliers."""
+        here = self.here
+        primal = min(
+            _reach(here.z, move.z),
+            _matrix_reach(self.over_inverse, move.over),
+            _matrix_reach(self.under_inverse, move.under),
+        )
+        dual = min(
+            _reach(here.low, move.low),
+            _matrix_reach(self.above_inverse, move.above),
+            _matrix_reach(self.below_inverse, move.below),
+        )
+        if self.room is not None and here.high is not None and move.high is not None:
+            primal = min(primal, _reach(self.room, -move.z))
+            dual = min(dual, _reach(here.high, move.high))
+        return primal, dual
+
+    def complementarity(self, move: _Move, primal: float, dual: float) -> float:
+        """Return the sum of all products after a step."""
+        here = self.here
+        room = None if self.room is None else self.room - primal * move.z
+        high = _plus(here.high, dual, move.high)
+        return self._products(
+            self.over + primal * move.over,
+            here.above + dual * move.above,
+            self.under + primal * move.under,
+            here.below + dual * move.below,
+            here.z + primal * move.z,
+            here.low + dual * move.low,
+            room,
+            high,
+        )
+
+    @staticmethod
+    def _products(
+        over: Array,
+        above: Array,
+        under: Array,
+        below: Array,
+        z: Array,
+        low: Array,
+        room: Array | None,
+        high: Array | None,
+    ) -> float:
+        out = float(np.vdot(over, above) + np.vdot(under, below) + z @ low)
+        if room is not None and high is not None:
+            out += float(room @ high)
+        return out
+
+
+def quadratic_forms(rows: Array, Y: Array) -> Array:
+    """Return x'Yx of every row, O(m N^2)."""
+    out: Array = np.einsum("ij,ij->i", rows @ Y, rows)
+    return out
+
+
+def spectral_norm(M: Array) -> float:
+    """Return the largest modulus of an eigenvalue of a symmetric matrix."""
+    ends = eigvalsh(M, check_finite=False)
+    return float(max(ends[-1], -ends[0], 0.0))
+
+
+def _factors(S: Array) -> tuple[Array, Array]:
+    """Return the lower Cholesky factor and its inverse."""
+    factor, failed = dpotrf(S, lower=1, clean=1)
+    if failed:
+        raise np.linalg.LinAlgError("a slack has lost its definiteness")
+    inverse, failed = dtrtri(factor, lower=1)
+    if failed:
+        raise np.linalg.LinAlgError("a slack has lost its definiteness")
+    return factor, inverse
+
+
+def _plus(values: Array | None, length: float, move: Array | None) -> Array | None:
+    """Return the values after a step, None where there are none."""
+    return None if values is None or move is None else values + length * move
+
+
+def _symmetric(A: Array) -> Array:
+    return 0.5 * (A + A.T)
+
+
+def _reach(values: Array, pace: Array) -> float:
+    """Return how far the values stay positive."""
+    falling = pace < 0.0
+    if not falling.any():
+        return np.inf
+    return float(np.min(values[falling] / -pace[falling]))
+
+
+def _matrix_reach(inverse: Array, pace: Array) -> float:
+    """Return how far a matrix stays positive definite, from its inverse factor."""
+    seen = inverse @ pace @ inverse.T
+    lowest = float(
+        eigvalsh(_symmetric(seen), subset_by_index=[0, 0], check_finite=False)[0]
+    )
+    return np.inf if lowest >= 0.0 else -1.0 / lowest

@@ -1,6 +1,6 @@
-r"""The Newton matrix of rank-one interior points, factored.
+r"""The Newton system of rank-one interior points: its matrix factored, and its borders.
 
-It is :math:`\sum (XYX') \circ (XPX') + D`, products entry by entry.
+The matrix is :math:`\sum (XYX') \circ (XPX') + D`, products entry by entry.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,6 +23,8 @@ CHEAP_ROWS = 200
 # is raised until it exists.
 SINGLE_ROWS = 1200
 JITTERS = (1e-6, 1e-5, 1e-4, 1e-3)
+# Conjugate gradient steps that a factor in single precision may need.
+MOST_REFINEMENTS = 25
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +64,101 @@ def schur_of(rows: Array, factors: Pairs, matrices: Pairs, diagonal: Array) -> S
             if N <= PAIRED_COLUMNS:
                 return Schur(_by_pairs(rows, matrices, diagonal), multiply, exact=False)
     return Schur(_single(rows, factors, diagonal), multiply, exact=False)
+
+
+class BorderedSystem:
+    r"""The Newton matrix H with a border for t and one for the sum of the weights.
+
+    .. math:: H dz + c\, dt + 1\, dl = r, \quad c'dz + k\, dt = s, \quad 1'dz = q
+
+    with c the `coupling` and k the `corner`.
+    """
+
+    def __init__(self, schur: Schur, coupling: Array, corner: float) -> None:
+        self.schur, self.coupling, self.corner = schur, coupling, corner
+        self.sides = schur.solve(np.stack([coupling, np.ones(coupling.size)], axis=1))
+
+    @classmethod
+    def of(
+        cls,
+        rows: Array,
+        factors: Pairs,
+        matrices: Pairs,
+        diagonal: Array,
+        coupling: Array,
+        corner: float,
+    ) -> "BorderedSystem":
+        """Return the system whose matrix is that of `schur_of`."""
+        return cls(schur_of(rows, factors, matrices, diagonal), coupling, corner)
+
+    def solve(
+        self,
+        right: Array,
+        corner: float,
+        lacking: float,
+        weights: Array,
+        enough: float,
+    ) -> tuple[Array, float, float]:
+        """Return dz, dt and dl for r, s and q.
+
+        Where H has no exact factor, until the residual of the first equation, in units
+        of the reciprocal `weights`, is at most `enough`.
+        """
+        z, t, level = self._saddle(right, corner, lacking)
+        if self.schur.exact:
+            return z, t, level
+        return self._refined(z, t, level, right, corner, weights, enough)
+
+    def _saddle(
+        self, right: Array, corner: float, lacking: float
+    ) -> tuple[Array, float, float]:
+        """Return dz, dt and dl from the factor that there is."""
+        free = self.schur.solve(right)
+        coupling, sides = self.coupling, self.sides
+        system = np.array(
+            [
+                [self.corner - coupling @ sides[:, 0], -(coupling @ sides[:, 1])],
+                [-sides[:, 0].sum(), -sides[:, 1].sum()],
+            ]
+        )
+        off = np.array([corner - coupling @ free, lacking - free.sum()])
+        t, level = np.linalg.solve(system, off)
+        return free - sides @ np.array([t, level]), float(t), float(level)
+
+    def _refined(
+        self,
+        z: Array,
+        t: float,
+        level: float,
+        right: Array,
+        corner: float,
+        weights: Array,
+        enough: float,
+    ) -> tuple[Array, float, float]:
+        """Return the same by conjugate gradients on dz and dt, the sum of dz fixed."""
+        multiply, coupling = self.schur.multiply, self.coupling
+        off = right - multiply(z) - coupling * t - level
+        corner_off = corner - float(coupling @ z) - self.corner * t
+        y, y_t, y_level = self._saddle(off, corner_off, 0.0)
+        size = float(off @ y) + corner_off * y_t
+        way, way_t = y, y_t
+        for _ in range(MOST_REFINEMENTS):
+            rest = float(np.max(np.abs(off - y_level) * weights))
+            if (rest <= enough and abs(corner_off) <= 0.01) or not size > 0.0:
+                break
+            image = multiply(way) + coupling * way_t
+            image_t = float(coupling @ way) + self.corner * way_t
+            bend = float(way @ image) + way_t * image_t
+            if not bend > 0.0:
+                break
+            length = size / bend
+            z, t = z + length * way, t + length * way_t
+            off, corner_off = off - length * image, corner_off - length * image_t
+            y, y_t, y_level = self._saddle(off, corner_off, 0.0)
+            after = float(off @ y) + corner_off * y_t
+            way, way_t = y + (after / size) * way, y_t + (after / size) * way_t
+            size = after
+        return z, t, level + y_level
 
 
 def _double(rows: Array, factors: Pairs, diagonal: Array) -> Callable[[Array], Array]:

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.linalg import eigh
 
-from counterpoise.convex.spectral.steps.newton import quadratic_forms
+from counterpoise.convex.spectral.steps.interior import quadratic_forms
 from counterpoise.numerics.arrays import Array
 
 

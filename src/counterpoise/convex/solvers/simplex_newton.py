@@ -1,10 +1,102 @@
-"""Small dense quadratic programmes over the simplex."""
+"""Newton steps over the simplex of few atoms, and the quadratic programme of each."""
+
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.numerics.compiled import compiled
 from counterpoise.numerics.factors import append_row, remove_row, solve_factored
+
+
+@dataclass(frozen=True, eq=False)
+class ActiveAtoms:
+    """The columns of the objective's matrix that are in use.
+
+    `active` are their places among `size`.
+    """
+
+    objective: Any
+    active: Indices
+    columns: Array
+    size: int
+
+    def corrected(
+        self, shares: Array, gap: float, noise: float, most: int
+    ) -> tuple[Array, int]:
+        """Return better shares and the number of Newton steps that they took.
+
+        A step solves the second-order model over the simplex and searches the line to
+        its minimiser; `most` of them, or until one promises less than a fiftieth of
+        `gap`. Where a step promises no more than `noise` it is taken in full: a line
+        search would only see rounding.
+        """
+        columns, objective = self.columns, self.objective
+        image, taken = columns @ shares, 0
+        for _ in range(most):
+            slopes, curvature = objective.model(self.active, columns, image)
+            wanted = simplex_quadratic(
+                np.ascontiguousarray(curvature),
+                curvature @ shares - slopes,
+                shares,
+                1e-4 * gap,
+                10 * self.active.size + 20,
+            )
+            direction = wanted - shares
+            fall = -float(slopes @ direction)
+            taken += 1
+            length = self._length(shares, direction, image) if fall > noise else 1.0
+            shares = _clean(shares + length * direction)
+            if fall < 0.02 * gap:
+                break
+            image = columns @ shares
+        return shares, taken
+
+    def mixed_in(self, shares: Array, image: Array, n_old: int, steep: float) -> Array:
+        """Return shares with every very promising newcomer mixed in by a line search.
+
+        Those after the first `n_old` are newcomers, very promising ones have slopes
+        `steep` times the mean one. Far from the optimum a Newton step only doubles
+        what is tiny.
+        """
+        active, columns, objective = self.active, self.columns, self.objective
+        for k in range(n_old, active.size):
+            slopes = objective.model(active[[k]], columns[:, [k]], image)[0]
+            level = shares @ objective.model(active, columns, image)[0]
+            if not -slopes[0] > steep * abs(level):
+                break
+            direction = -shares
+            direction[k] += 1.0
+            length = self._length(shares, direction, image)
+            shares = _clean(shares + length * direction)
+            image = columns @ shares
+        return shares
+
+    def _length(self, shares: Array, direction: Array, image: Array) -> float:
+        """Return the best step in [0, 1] along a direction of the shares."""
+        return float(
+            self.objective.along(
+                _spread(self.active, shares, self.size),
+                _spread(self.active, direction, self.size),
+                1.0,
+                (image, self.columns @ direction),
+            )
+        )
+
+
+def _clean(shares: Array) -> Array:
+    """Return shares with rounding noise set to zero and sum one."""
+    out = np.where(shares > 1e-15, shares, 0.0)
+    scaled: Array = out / out.sum()
+    return scaled
+
+
+def _spread(active: Indices, entries: Array, size: int) -> Array:
+    """Return a vector of zeros but for the active entries."""
+    out = np.zeros(size)
+    out[active] = entries
+    return out
 
 
 def simplex_quadratic(
