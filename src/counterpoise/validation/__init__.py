@@ -2,7 +2,8 @@
 
 Everything a user hands in passes here once and leaves as plain float64 arrays
 and Python numbers, or as an error that names the parameter, the column and the
-row. Rows and unnamed columns are counted from 0.
+row. Rows and unnamed columns are counted from 0. scikit-learn is imported where an
+estimator or its labels pass: rooms that only refuse need none of it.
 """
 
 from counterpoise.validation.estimators import estimator_matrix, estimator_samples

@@ -2,8 +2,6 @@
 
 from typing import Any, Literal, overload
 
-from sklearn.utils.validation import validate_data
-
 from counterpoise.numerics.arrays import Array
 from counterpoise.validation.source_and_target import two_samples
 from counterpoise.validation.tables import Matrix, as_matrix
@@ -50,6 +48,8 @@ def estimator_matrix(
     -------
     ndarray or csr_array of shape (n_rows, n_columns)
     """
+    from sklearn.utils.validation import validate_data
+
     matrix = as_matrix(X, min_rows=min_rows, accept_sparse=accept_sparse)
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     return matrix
@@ -109,6 +109,8 @@ def estimator_samples(
     -------
     X, X_target : matrices, the second None if no target was given
     """
+    from sklearn.utils.validation import validate_data
+
     source, target = two_samples(
         X,
         X_target,

@@ -5,9 +5,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import DataConversionWarning
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
 
 from counterpoise.numerics.arrays import Array
 from counterpoise.validation.exceptions import InvalidInput
@@ -44,6 +41,9 @@ def as_classes(y: Any, n_rows: int, *, name: str = "y") -> NDArray[Any]:
     >>> as_classes(["yes", "no"], 2).tolist()
     ['yes', 'no']
     """
+    from sklearn.utils.multiclass import check_classification_targets
+    from sklearn.utils.validation import column_or_1d
+
     _check_given(y, name)
     check_readable(y, name)
     if is_series(y) or is_frame(y):
@@ -213,6 +213,8 @@ def _single_column(y: Array, name: str) -> Array:
         raise InvalidInput(
             f"{name} should be a 1d array, got an array of shape {y.shape} instead"
         )
+    from sklearn.exceptions import DataConversionWarning
+
     # scikit-learn's category and words, which its estimator checks look for.
     warn_user(
         f"A column-vector {name} was passed when a 1d array was expected. Please "
