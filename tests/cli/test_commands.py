@@ -15,7 +15,7 @@ from counterpoise.cli.record import flat_numbers
 from counterpoise.diagnosis import diagnose
 from counterpoise.report import Record
 from counterpoise.tables.encoding import as_numbers
-from counterpoise.weights.registry import COMMANDS
+from counterpoise.weights.registry import WEIGHTERS_BY_COMMAND
 
 
 @pytest.fixture
@@ -120,7 +120,7 @@ def test_weigh_writes_the_weights_of_the_library(run, tables, tmp_path):
     np.testing.assert_allclose(written["weight"], theirs.weights_, rtol=1e-9)
 
 
-@pytest.mark.parametrize("weighter", [w for w in COMMANDS if w != "auto"])
+@pytest.mark.parametrize("weighter", [w for w in WEIGHTERS_BY_COMMAND if w != "auto"])
 def test_every_weighter_has_a_plain_name(run, tables, tmp_path, weighter):
     out = tmp_path / "w.csv"
     code, text, _ = run(

@@ -9,19 +9,22 @@ import pytest
 from counterpoise import WeightedSVC
 from counterpoise.learners.bins import QuantileBins
 from counterpoise.learners.boosting import boosting_for, boosting_of
-from counterpoise.learners.svm.curves import ValidationCurve, average_curve
-from counterpoise.learners.svm.flips import flips
-from counterpoise.learners.svm.ndcg import ndcg
-from counterpoise.learners.svm.tracing import Trace
+from counterpoise.learners.svm.curves.flips import flips
+from counterpoise.learners.svm.curves.ndcg import ndcg
+from counterpoise.learners.svm.curves.tracing import Trace
+from counterpoise.learners.svm.curves.validation_curve import (
+    ValidationCurve,
+    average_curve,
+)
 from counterpoise.learners.svm.voting import confidences, votes, winners
-from counterpoise.learners.twin_gp.answers import Answers, warn_of_answers
+from counterpoise.learners.twin_gp.answers import TwinAnswers, warn_of_answers
 from counterpoise.learners.twin_gp.models.building import build, build_rough
 from counterpoise.learners.twin_gp.models.nearest import (
     first_ones,
     lightest,
     too_light,
 )
-from counterpoise.learners.twin_gp.models.rows import Rows, Settings, width_rule
+from counterpoise.learners.twin_gp.models.rows import Settings, TwinRows, width_rule
 from counterpoise.learners.twin_gp.search import Axis, held_out_score, search, splits
 from counterpoise.learners.twin_gp.widths import check_widths
 
@@ -181,7 +184,7 @@ def test_a_count_that_all_weights_together_do_not_reach_is_told():
 
 
 def test_copies_are_merged_and_their_weights_added_whatever_the_sign_of_zero():
-    rows = Rows.merged(
+    rows = TwinRows.merged(
         np.array([[0.0], [-0.0], [1.0], [2.0]]),
         np.zeros((4, 1)),
         np.array([1.0, 2.0, 1.0, 0.0]),
@@ -193,7 +196,7 @@ def test_copies_are_merged_and_their_weights_added_whatever_the_sign_of_zero():
 
 def rows_of(n, weight=None):
     x = np.linspace(0.0, 1.0, n)[:, None]
-    return Rows(x, x, np.ones(n) if weight is None else weight, np.arange(n))
+    return TwinRows(x, x, np.ones(n) if weight is None else weight, np.arange(n))
 
 
 def settings(gamma_y=1.0, ridge=1e-3):
@@ -235,11 +238,13 @@ def test_a_search_uses_all_rows_up_to_two_hundred():
 def answers(outputs, moved, lost=False, residual=0.0):
     outputs = np.array([[outputs]])
     one = np.ones(1)
-    return Answers(outputs, 0 * one, residual * one, moved * one, np.array([lost]))
+    return TwinAnswers(outputs, 0 * one, residual * one, moved * one, np.array([lost]))
 
 
 def said(one, gamma_y=0.5):
-    rows = Rows(np.zeros((2, 1)), np.array([[-9.0], [9.0]]), np.ones(2), np.arange(2))
+    rows = TwinRows(
+        np.zeros((2, 1)), np.array([[-9.0], [9.0]]), np.ones(2), np.arange(2)
+    )
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         warn_of_answers(one, rows, gamma_y, 1e-6)
@@ -264,13 +269,15 @@ def test_a_quarter_is_held_out_or_every_fifth_part_in_turn():
     assert [len(out) for _, out in splits(rows_of(10), "kfold", 0, False)] == [2] * 5
     with pytest.raises(ValueError, match="needs groups"):
         splits(rows_of(8), "groups", 0, False)
-    grouped = Rows(np.zeros((8, 1)), np.zeros((8, 1)), np.ones(8), np.repeat([0, 1], 4))
+    grouped = TwinRows(
+        np.zeros((8, 1)), np.zeros((8, 1)), np.ones(8), np.repeat([0, 1], 4)
+    )
     (_, out), *_ = splits(grouped, "holdout", 0, True)
     assert len(set(grouped.group[out])) == 1
 
 
 def test_held_out_rows_count_by_weight_only_where_that_is_asked_for():
-    rows = Rows(
+    rows = TwinRows(
         np.zeros((2, 1)), np.array([[0.0], [4.0]]), np.array([3.0, 1.0]), np.arange(2)
     )
     parts = [(np.array([0, 1]), np.array([0, 1]))]

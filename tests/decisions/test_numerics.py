@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from counterpoise.numerics.kernel_pivots import small_rank_factor
 from counterpoise.numerics.kernel_products import StoredKernel
 from counterpoise.numerics.kernels import (
     median_distance,
@@ -13,6 +12,7 @@ from counterpoise.numerics.low_rank import pivoted_cholesky
 
 from counterpoise.convex.objectives.negative_mean_log import log_line
 from counterpoise.numerics.arrays import finite_array
+from counterpoise.numerics.pivoted_cholesky import small_rank_factor
 from counterpoise.numerics.projections import project_capped_simplex, project_simplex
 from counterpoise.numerics.prox import row_threshold, soft_threshold
 from counterpoise.numerics.quantiles import quantiles_below_infinity

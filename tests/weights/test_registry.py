@@ -61,14 +61,14 @@ def test_names_and_commands_are_registered_once():
 
 
 def test_the_command_line_offers_every_weighter_that_needs_no_labels():
-    assert OPTIONS["weighter"].choices == tuple(registry.COMMANDS)
+    assert OPTIONS["weighter"].choices == tuple(registry.WEIGHTERS_BY_COMMAND)
     for entry in registry.WEIGHTERS:
         assert bool(entry.commands) != entry.load().needs_labels
 
 
-@pytest.mark.parametrize("command", registry.COMMANDS)
+@pytest.mark.parametrize("command", registry.WEIGHTERS_BY_COMMAND)
 def test_a_command_builds_its_weighter_with_its_parameters(command):
-    entry = registry.COMMANDS[command]
+    entry = registry.WEIGHTERS_BY_COMMAND[command]
     built = of_the_command_line.build(command, force=True, seed=3)
     given = built.get_params()
     assert type(built) is entry.load()

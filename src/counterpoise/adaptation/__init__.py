@@ -3,6 +3,7 @@
 from counterpoise.adaptation.adapted import Adapted, adapt
 from counterpoise.adaptation.guard import Guard
 from counterpoise.adaptation.labelling import which_rows_to_label
+from counterpoise.adaptation.model_files.saving import load
 from counterpoise.adaptation.odd_inputs import (
     CutTargetWarning,
     FarTargetWarning,
@@ -10,7 +11,6 @@ from counterpoise.adaptation.odd_inputs import (
     TrainingRowsWarning,
 )
 from counterpoise.adaptation.performance import estimate_performance
-from counterpoise.adaptation.saving import load
 from counterpoise.adaptation.scoring import target_scorer
 from counterpoise.adaptation.transduction import TransductiveSVC
 

@@ -11,7 +11,7 @@ from sklearn.utils import estimator_html_repr
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from counterpoise.adaptation.saving import save
+from counterpoise.adaptation.model_files.saving import save
 from counterpoise.adaptation.summary import html_of, summary_of
 from counterpoise.diagnosis import Diagnosis, diagnose
 from counterpoise.evaluation.conformal import Calibration, intervals_of, sets_of

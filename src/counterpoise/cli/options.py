@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from counterpoise.cli.config import read_config
 from counterpoise.cli.exits import WRONG_USE, WrongUse
 from counterpoise.cli.fail_if import example
-from counterpoise.weights.registry import COMMANDS
+from counterpoise.weights.registry import WEIGHTERS_BY_COMMAND
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
@@ -71,7 +71,7 @@ OPTIONS: dict[str, Option] = {
     "weighter": Option(
         "how rows are weighed: %(choices)s (default: auto)",
         default="auto",
-        choices=tuple(COMMANDS),
+        choices=tuple(WEIGHTERS_BY_COMMAND),
     ),
     "metric": Option(
         "a scikit-learn scorer's name, such as accuracy or neg_log_loss; default: "

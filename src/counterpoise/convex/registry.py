@@ -38,7 +38,7 @@ from counterpoise.numerics.pivoted_cholesky import small_rank_factor
 
 
 @dataclass(frozen=True)
-class Setting:
+class SolverSetting:
     """A solver with its numbers, as random problems see it.
 
     Attributes
@@ -68,12 +68,12 @@ class RegisteredSolver:
     family : {"general", "spectral"}
         General ones are public in `counterpoise.convex`, those of spectral norms in
         `counterpoise.convex.spectral.solvers`.
-    settings : tuple of Setting
+    settings : tuple of SolverSetting
     """
 
     kind: type
     family: str
-    settings: tuple[Setting, ...]
+    settings: tuple[SolverSetting, ...]
 
     @property
     def name(self) -> str:
@@ -89,8 +89,8 @@ def _spectral(kind: type, *settings: tuple[str, Solver, int, bool]) -> Registere
     return RegisteredSolver(kind, "spectral", tuple(_given(*one) for one in settings))
 
 
-def _given(name: str, solver: Solver, steps: int, sure: bool) -> Setting:
-    return Setting(name, lambda problem: solver, steps, sure)
+def _given(name: str, solver: Solver, steps: int, sure: bool) -> SolverSetting:
+    return SolverSetting(name, lambda problem: solver, steps, sure)
 
 
 def _kernel_factor(problem: Any) -> Solver:
@@ -137,7 +137,7 @@ SOLVERS = (
     RegisteredSolver(
         KernelFactor,
         "spectral",
-        (Setting("kernel factor", _kernel_factor, 300, True),),
+        (SolverSetting("kernel factor", _kernel_factor, 300, True),),
     ),
     _spectral(KernelSubspace, ("kernel subspace", KernelSubspace(), 300, False)),
     _spectral(
@@ -174,7 +174,7 @@ def solver_names(family: str) -> list[str]:
     return sorted(one.name for one in SOLVERS if one.family == family)
 
 
-def solver_settings(family: str) -> dict[str, Setting]:
+def solver_settings(family: str) -> dict[str, SolverSetting]:
     """Return all settings of a family's solvers by name."""
     return {
         setting.name: setting

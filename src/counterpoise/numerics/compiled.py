@@ -5,13 +5,13 @@ from typing import ParamSpec, TypeVar, cast
 
 from numba import njit
 
-P = ParamSpec("P")
-R = TypeVar("R")
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 
-def compiled(function: Callable[P, R]) -> Callable[P, R]:
+def compiled(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """Return the function compiled by numba, cached on disk if the disk allows it."""
     try:
-        return cast(Callable[P, R], njit(cache=True)(function))
+        return cast(Callable[_P, _R], njit(cache=True)(function))
     except RuntimeError:  # numba finds no directory that it may write to
-        return cast(Callable[P, R], njit(function))
+        return cast(Callable[_P, _R], njit(function))

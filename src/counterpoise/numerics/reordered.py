@@ -7,29 +7,29 @@ from numba import njit
 
 from counterpoise.numerics.arrays import Array, Indices
 
-P = ParamSpec("P")
-R = TypeVar("R")
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 # Sums may be regrouped; infinities and NaN keep their meaning.
 FREEDOM = {"reassoc", "contract", "nsz", "arcp"}
 
 
-def reordered(function: Callable[P, R]) -> Callable[P, R]:
+def reordered(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """Return the function compiled so that its sums use the processor's vectors."""
     return _with_freedom(function, FREEDOM)
 
 
-def finite_only(function: Callable[P, R]) -> Callable[P, R]:
+def finite_only(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """Return the same for a function in which no infinity and no NaN can arise."""
     return _with_freedom(function, True)
 
 
-def unchecked(function: Callable[P, R]) -> Callable[P, R]:
+def unchecked(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """Return the function compiled, a division by zero giving an infinity."""
     return _with_freedom(function, False)
 
 
-def inlined(function: Callable[P, R]) -> Callable[P, R]:
+def inlined(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """Return the function compiled into its callers, where it costs no call.
 
     Passing a tuple of arrays takes longer than many a function that gets it.
@@ -38,8 +38,8 @@ def inlined(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _with_freedom(
-    function: Callable[P, R], freedom: set[str] | bool, **more: bool
-) -> Callable[P, R]:
+    function: Callable[_P, _R], freedom: set[str] | bool, **more: bool
+) -> Callable[_P, _R]:
     options: dict[str, Any] = {"fastmath": freedom, "error_model": "numpy", **more}
     # Nothing here makes arrays, so numba need not count who holds them: that takes half
     # of the time of an event. A numba that does not know the option goes without it.
@@ -50,7 +50,7 @@ def _with_freedom(
     )
     for extra in extras:
         try:
-            return cast(Callable[P, R], njit(**options, **extra)(function))
+            return cast(Callable[_P, _R], njit(**options, **extra)(function))
         except (RuntimeError, KeyError):  # KeyError: the option; else: no cache
             continue
     return function

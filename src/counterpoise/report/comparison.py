@@ -15,7 +15,7 @@ from counterpoise.report.verdict import Verdict, verdict_of
 from counterpoise.report.wording import (
     Cell,
     Name,
-    Number,
+    ShownNumber,
     count,
     figures,
     readable,
@@ -209,9 +209,9 @@ def _pair(a: float | None, b: float | None, show: object) -> tuple[Cell, ...]:
         return (*cells, None)
     change = b - a
     shown = show(abs(change))
-    assert isinstance(shown, Number)
+    assert isinstance(shown, ShownNumber)
     sign = "+" if change > 0 else "-" if change < 0 else ""
-    return (*cells, Number(change, f"{sign}{shown.text}"))
+    return (*cells, ShownNumber(change, f"{sign}{shown.text}"))
 
 
 def _header(first: str, names: tuple[str, str]) -> tuple[str, ...]:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from counterpoise.report.metric_names import metric_in_words, source_rows
 from counterpoise.report.record import Record
 from counterpoise.report.wording import (
-    Number,
     Sentence,
+    ShownNumber,
     count,
     figures,
     sentence,
@@ -19,7 +19,7 @@ class KeyNumber:
     """One of the three numbers that matter."""
 
     label: str
-    value: Number | None
+    value: ShownNumber | None
     beside: Sentence
     meaning: Sentence
 

@@ -10,7 +10,7 @@ from counterpoise.report.figures.drawing import DataTable
 from counterpoise.report.record import Record
 from counterpoise.report.text import record_text
 from counterpoise.report.verdict import verdict_of
-from counterpoise.report.wording import Command, Link, Name, Number
+from counterpoise.report.wording import Command, Link, Name, ShownNumber
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +126,7 @@ def environment() -> Any:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    found.tests["number"] = lambda part: isinstance(part, Number)
+    found.tests["number"] = lambda part: isinstance(part, ShownNumber)
     found.tests["name"] = lambda part: isinstance(part, Name)
     found.tests["command"] = lambda part: isinstance(part, Command)
     found.tests["link"] = lambda part: isinstance(part, Link)

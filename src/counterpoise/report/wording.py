@@ -33,7 +33,7 @@ _PERCENT = re.compile(r"(?<=\d) (?=%)")
 
 
 @dataclass(frozen=True)
-class Number:
+class ShownNumber:
     """A number as it is shown, with its exact value and its place in the record."""
 
     value: float
@@ -99,10 +99,10 @@ class Link:
         return readable(self.file)
 
 
-Part = str | Number | Name | Command | Link
+Part = str | ShownNumber | Name | Command | Link
 Sentence = tuple[Part, ...]
 Cell = Part | None
-Show = Callable[[float], Number]
+Show = Callable[[float], ShownNumber]
 
 
 def sentence(template: str, *parts: Any) -> Sentence:
@@ -110,7 +110,7 @@ def sentence(template: str, *parts: Any) -> Sentence:
 
     Examples
     --------
-    >>> told(sentence("{} is {}", Name("a"), Number(0.5, "50 %")))
+    >>> told(sentence("{} is {}", Name("a"), ShownNumber(0.5, "50 %")))
     'a is 50 %'
     """
     pieces = _PERCENT.sub(NARROW, template).split("{}")
@@ -188,7 +188,7 @@ def lines(*columns: tuple[Show, Sequence[float | None]]) -> list[tuple[Cell, ...
     return list(zip(*shown, strict=True))
 
 
-def share(value: float, path: str = "") -> Number:
+def share(value: float, path: str = "") -> ShownNumber:
     """Return a share as a percentage.
 
     What is not all, or not nothing, does not look like it.
@@ -208,10 +208,10 @@ def share(value: float, path: str = "") -> Number:
         text = f"{100 * value:.3g} %"
     else:
         text = f"{100 * value:.2g} %"
-    return Number(value, text.replace(" ", NARROW), path)
+    return ShownNumber(value, text.replace(" ", NARROW), path)
 
 
-def count(value: float, path: str = "") -> Number:
+def count(value: float, path: str = "") -> ShownNumber:
     """Return a number of rows.
 
     Examples
@@ -219,10 +219,10 @@ def count(value: float, path: str = "") -> Number:
     >>> str(count(12345.6))
     '12,346'
     """
-    return Number(value, f"{value:,.0f}", path)
+    return ShownNumber(value, f"{value:,.0f}", path)
 
 
-def figures(value: float, path: str = "", digits: int = 3) -> Number:
+def figures(value: float, path: str = "", digits: int = 3) -> ShownNumber:
     """Return a number in so many figures.
 
     Examples
@@ -231,13 +231,13 @@ def figures(value: float, path: str = "", digits: int = 3) -> Number:
     ('0.210', '123,456', '0')
     """
     if value == 0:
-        return Number(value, "0", path)
+        return ShownNumber(value, "0", path)
     if 10 ** (digits - 1) <= abs(value) < 1e9:
-        return Number(value, f"{value:,.0f}", path)
-    return Number(value, f"{value:#.{digits}g}".rstrip("."), path)
+        return ShownNumber(value, f"{value:,.0f}", path)
+    return ShownNumber(value, f"{value:#.{digits}g}".rstrip("."), path)
 
 
-def brief(value: float, path: str = "") -> Number:
+def brief(value: float, path: str = "") -> ShownNumber:
     """Return a number that somebody chose, as short as it is.
 
     Examples
@@ -245,15 +245,15 @@ def brief(value: float, path: str = "") -> Number:
     >>> str(brief(0.75)), str(brief(1.0))
     ('0.75', '1')
     """
-    return Number(value, f"{value:g}", path)
+    return ShownNumber(value, f"{value:g}", path)
 
 
-def whole(value: float, path: str = "") -> Number:
+def whole(value: float, path: str = "") -> ShownNumber:
     """Return a count of things as it is."""
-    return Number(value, f"{value:,.0f}", path)
+    return ShownNumber(value, f"{value:,.0f}", path)
 
 
-def chance(value: float, path: str = "") -> Number:
+def chance(value: float, path: str = "") -> ShownNumber:
     """Return a p-value."""
     text = f"<{NARROW}0.0001" if value < 0.0001 else f"{value:.2g}"
-    return Number(value, text, path)
+    return ShownNumber(value, text, path)

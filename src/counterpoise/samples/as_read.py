@@ -23,12 +23,12 @@ from counterpoise.tables.encoding import (
 from counterpoise.validation import (
     InvalidInput,
     Matrix,
-    as_weights,
     column_names,
     target_pieces,
     two_samples,
+    weights_of_both,
 )
-from counterpoise.validation.frames import column_labels, sparse_part
+from counterpoise.validation.frames import column_labels, names_among, sparse_part
 from counterpoise.validation.tables import check_moderate
 
 # A row is outside both samples from this share of a column's range on.
@@ -94,7 +94,7 @@ class SamplesAsRead:
             )
         tables = two_tables(X, X_target)
         return cls(
-            *_weights(sample_weight, target_weight, *map(len, tables)),
+            *weights_of_both(sample_weight, target_weight, *map(len, tables)),
             names=column_names(X),
             tables=tables,
             given=(X, X_target),
@@ -129,15 +129,16 @@ class SamplesAsRead:
             X, X_target, min_rows=min_rows, accept_sparse=accept_sparse
         )
         assert target is not None
-        weights = _weights(
+        weights = weights_of_both(
             sample_weight, target_weight, source.shape[0], target.shape[0]
         )
+        labels = column_labels(X)
         return cls(
             *weights,
-            names=column_names(X),
+            names=None if labels is None else names_among(labels),
             matrices=(source, target),
             given=(X, X_target),
-            labels=column_labels(X),
+            labels=labels,
         )
 
     @classmethod
@@ -158,7 +159,7 @@ class SamplesAsRead:
         source, target = as_numbers(
             X, X_target, sample_weight=sample_weight, target_weight=target_weight
         )
-        weights = _weights(
+        weights = weights_of_both(
             sample_weight, target_weight, source.shape[0], target.shape[0]
         )
         return cls(*weights, matrices=(source, target))
@@ -373,12 +374,3 @@ def counted_places(X: Matrix, weights: Array) -> Indices:
     """Return the places of rows of positive weight, in their canonical order."""
     rows = np.flatnonzero(weights)
     return rows[canonical_order(X[rows], weights[rows])]
-
-
-def _weights(
-    sample_weight: Any, target_weight: Any, n: int, m: int
-) -> tuple[Array, Array]:
-    return (
-        as_weights(sample_weight, n),
-        as_weights(target_weight, m, name="target_weight", of="X_target"),
-    )

@@ -23,11 +23,11 @@ from counterpoise.validation import (
     InvalidInput,
     Matrix,
     as_matrix,
-    as_weights,
     check_integer,
     column_names,
     target_pieces,
     two_samples,
+    weights_of_both,
 )
 from counterpoise.validation.frames import sparse_part
 
@@ -207,8 +207,7 @@ class _Samples:
             X, X_target, sample_weight=sample_weight, target_weight=target_weight
         )
         n, m = source.shape[0], target.shape[0]
-        w = as_weights(sample_weight, n)
-        v = as_weights(target_weight, m, name="target_weight", of="X_target")
+        w, v = weights_of_both(sample_weight, target_weight, n, m)
         gram = None
         if kernel == "precomputed":
             gram = precomputed_gram(source, target, add_constant)

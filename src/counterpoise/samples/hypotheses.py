@@ -1,5 +1,7 @@
 """The hypotheses that a discrepancy compares two samples by: a kernel, a constant."""
 
+from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,17 +22,26 @@ from counterpoise.numerics.kernel_matrices import (
 from counterpoise.samples.median_width import median_gamma
 from counterpoise.samples.ordering import canonical_order
 from counterpoise.samples.two_samples import TwoSamples
-from counterpoise.validation import (
-    InvalidInput,
-    check_choice,
-    check_integer,
-    check_number,
+from counterpoise.validation import InvalidInput
+from counterpoise.validation.parameters import (
+    Choice,
+    Integer,
+    Number,
+    Rule,
+    check_parameters,
 )
 
 # Sparse tables with no more columns than this are made dense: they are no text.
 DENSE_COLUMNS = 500
 # A kernel may differ from its transpose, and be indefinite, by this share of its size.
 KERNEL_ASYMMETRY, KERNEL_INDEFINITE = 1e-8, 1e-9
+# What the parameters of a kernel may be; `refuse_indefinite` looks at them together.
+HYPOTHESES_RULES: Mapping[str, Rule] = {
+    "kernel": Choice(KERNELS),
+    "gamma": Number(0.0, closed="neither", options=("median",)),
+    "degree": Integer(1),
+    "coef0": Number(),
+}
 
 
 def hypotheses(
@@ -62,10 +73,8 @@ def kernel_matrix(kernel: Kernel, rows: Any, gram: Array | None = None) -> Kerne
 
 def check_hypotheses(kernel: Any, gamma: Any, degree: Any, coef0: Any) -> None:
     """Refuse a kernel that is none, or numbers that make it indefinite."""
-    check_choice("kernel", kernel, KERNELS)
-    check_number("gamma", gamma, low=0.0, closed="neither", options=("median",))
-    check_integer("degree", degree, low=1)
-    check_number("coef0", coef0)
+    given = SimpleNamespace(kernel=kernel, gamma=gamma, degree=degree, coef0=coef0)
+    check_parameters(given, HYPOTHESES_RULES)
     refuse_indefinite(kernel, coef0)
 
 

@@ -16,7 +16,12 @@ from counterpoise.samples.ordering import canonical_order
 from counterpoise.samples.scaling import pooled_scale, scale_columns
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.tables.encoding import as_numbers
-from counterpoise.validation import InvalidType, as_weights, check_integer, check_number
+from counterpoise.validation import (
+    InvalidType,
+    check_integer,
+    check_number,
+    weights_of_both,
+)
 
 # Numbers in a block of the kernel, and in the block of shares that it meets: 128 MB.
 ENTRIES_AT_ONCE = 2**24
@@ -216,8 +221,9 @@ def _samples(
     return TwoSamples.of(
         source,
         target,
-        as_weights(sample_weight, source.shape[0]),
-        as_weights(target_weight, target.shape[0], name="target_weight", of="X_target"),
+        *weights_of_both(
+            sample_weight, target_weight, source.shape[0], target.shape[0]
+        ),
     ).ordered()
 
 

@@ -23,9 +23,9 @@ from counterpoise.validation import (
     InvalidInput,
     InvalidType,
     Matrix,
-    as_weights,
     target_pieces,
     two_samples,
+    weights_of_both,
 )
 from counterpoise.validation.frames import sparse_part
 
@@ -202,12 +202,7 @@ class TableEncoder(BaseEstimator):
         self, source: Table, target: Table, sample_weight: Any, target_weight: Any
     ) -> Self:
         n, m = len(source), len(target)
-        mass = np.concatenate(
-            [
-                as_weights(sample_weight, n),
-                as_weights(target_weight, m, name="target_weight", of="X_target"),
-            ]
-        )
+        mass = np.concatenate(weights_of_both(sample_weight, target_weight, n, m))
         is_target = np.arange(n + m) >= n
         plans: list[ColumnPlan] = []
         self.unseen_: dict[Hashable, float] = {}

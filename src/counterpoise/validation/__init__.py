@@ -28,7 +28,12 @@ from counterpoise.validation.source_and_target import (
     two_samples,
 )
 from counterpoise.validation.tables import Matrix, SparseMatrix, as_matrix
-from counterpoise.validation.vectors import as_classes, as_responses, as_weights
+from counterpoise.validation.vectors import (
+    as_classes,
+    as_responses,
+    as_weights,
+    weights_of_both,
+)
 from counterpoise.validation.warning import warn_user
 
 __all__ = [
@@ -56,4 +61,5 @@ __all__ = [
     "target_pieces",
     "two_samples",
     "warn_user",
+    "weights_of_both",
 ]

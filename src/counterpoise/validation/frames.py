@@ -36,6 +36,34 @@ class NotNumbers:
 
 
 Column: TypeAlias = tuple[Hashable, Array | NotNumbers]
+Labels: TypeAlias = tuple[Hashable, ...] | None
+
+
+@dataclass(frozen=True)
+class TableSeen:
+    """What one look at a table says of it, its entries aside.
+
+    Attributes
+    ----------
+    table : array-like, frame or sparse matrix
+        What is to be read: a frame made of sparse columns is a scipy matrix.
+    labels : tuple or None
+        The labels of a frame's columns, strings or not.
+    is_frame : bool
+        Whether the table is to be read as a frame.
+    """
+
+    table: Any
+    labels: Labels
+    is_frame: bool
+
+
+def seen(X: Any, name: str) -> TableSeen:
+    """Look at a table once; refuse what no reader takes."""
+    check_readable(X, name)
+    labels = check_labels(X, name)
+    table = sparse_part(X)
+    return TableSeen(table, labels, labels is not None and table is X)
 
 
 def is_frame(X: Any) -> bool:
@@ -48,9 +76,15 @@ def is_series(x: Any) -> bool:
     return _made_by("pandas", "Series", x) or _made_by("polars", "Series", x)
 
 
-def column_labels(X: Any) -> tuple[Hashable, ...] | None:
+def column_labels(X: Any) -> Labels:
     """The labels of a frame's columns, strings or not; None for all but frames."""
     return tuple(X.columns) if is_frame(X) else None
+
+
+def labels_of_both(X: Any, X_target: Any, name: str) -> tuple[Labels, Labels]:
+    """The labels of two tables, those of the second once they are found to be good."""
+    target = check_labels(X_target, name)
+    return column_labels(X), target
 
 
 def column_names(X: Any) -> tuple[str, ...] | None:
@@ -65,17 +99,21 @@ def column_names(X: Any) -> tuple[str, ...] | None:
     -------
     tuple of str, or None
     """
-    labels = column_labels(X)
+    return names_among(column_labels(X))
+
+
+def names_among(labels: Labels) -> tuple[str, ...] | None:
+    """The labels as names; None where there are none, or one is no string."""
     if not labels or not all(isinstance(label, str) for label in labels):
         return None
     return tuple(str(label) for label in labels)
 
 
-def check_labels(X: Any, name: str) -> None:
-    """Refuse a frame with duplicate column names, or with names of mixed types."""
+def check_labels(X: Any, name: str) -> Labels:
+    """The labels of a frame's columns; duplicates and mixed types are refused."""
     labels = column_labels(X)
     if labels is None:
-        return
+        return None
     first: dict[Hashable, int] = {}
     for j, label in enumerate(labels):
         if label in first:
@@ -92,6 +130,7 @@ def check_labels(X: Any, name: str) -> None:
             f"{strings[0]!r} and {others[0]!r} ({type(others[0]).__name__}): make "
             f"them all strings, {name}.columns = {name}.columns.astype(str)"
         )
+    return labels
 
 
 def check_readable(X: Any, name: str) -> None:

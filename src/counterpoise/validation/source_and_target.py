@@ -8,7 +8,7 @@ from scipy.sparse import csr_array, issparse, vstack
 
 from counterpoise.numerics.arrays import Array
 from counterpoise.validation.exceptions import InvalidInput
-from counterpoise.validation.frames import check_labels, column_labels
+from counterpoise.validation.frames import labels_of_both
 from counterpoise.validation.tables import (
     Matrix,
     SparseMatrix,
@@ -119,7 +119,9 @@ def target_matrix(
         check_same_columns(like, piece, name=name)
         matrices.append(as_matrix(piece, name=name, accept_sparse=accept_sparse))
     target = _stacked(matrices)
-    check_enough_rows(target.shape[0], min_rows, "X_target", target.shape)
+    if min_rows > 1:
+        # That every part has a row was seen where it was read.
+        check_enough_rows(target.shape[0], min_rows, "X_target", target.shape)
     return target
 
 
@@ -159,8 +161,7 @@ def check_same_columns(X: Any, X_target: Any, *, name: str = "X_target") -> None
     # What has not two dimensions is refused where it is read.
     if len(_shape(X)) != 2 or len(_shape(X_target)) != 2:
         return
-    check_labels(X_target, name)
-    source, target = column_labels(X), column_labels(X_target)
+    source, target = labels_of_both(X, X_target, name)
     if source is not None and target is not None and _comparable(source, target):
         _check_same_names(source, target, name)
     _check_same_width(X, X_target, name)

@@ -13,14 +13,11 @@ from counterpoise.validation.frames import (
     COMPLEX,
     Column,
     NotNumbers,
-    check_labels,
     check_readable,
-    column_labels,
     frame_columns,
-    is_frame,
     is_series,
     numbers_in,
-    sparse_part,
+    seen,
 )
 
 # The csr_array of older scipy releases takes no subscript when it runs.
@@ -91,13 +88,11 @@ column 1 (counted from 0): \
 every entry must be a finite number; counterpoise.samples.TableEncoder reads two \
 samples with missing values
     """
-    check_readable(X, name)
-    check_labels(X, name)
-    labels = column_labels(X)
-    X = sparse_part(X)
+    look = seen(X, name)
+    X, labels = look.table, look.labels
     if issparse(X):
         return _from_sparse(X, name, min_rows, labels, accept_sparse)
-    matrix = _from_frame(X, name) if is_frame(X) else _from_array(X, name)
+    matrix = _from_frame(X, name) if look.is_frame else _from_array(X, name)
     _check_size(matrix.shape, name, min_rows)
     _check_finite(matrix, name, labels)
     check_moderate(matrix, name, labels)

@@ -139,6 +139,16 @@ def as_weights(
     return values
 
 
+def weights_of_both(
+    sample_weight: Any, target_weight: Any, n: int, m: int
+) -> tuple[Array, Array]:
+    """What the rows of source and target count, each as `as_weights`."""
+    return (
+        as_weights(sample_weight, n),
+        as_weights(target_weight, m, name="target_weight", of="X_target"),
+    )
+
+
 def _joined(weights: Any, name: str) -> Array:
     if isinstance(weights, tuple) and any(np.ndim(part) for part in weights):
         parts = (as_column(p, name=f"{name}[{i}]") for i, p in enumerate(weights))

@@ -202,9 +202,11 @@ class DiscriminatorWeights(WeightEstimator):
             expit(best.log_odds), pool.labels, pool.weights
         )
         logs, logs_target = trials.each_row(best)
-        self._odds_ = trials.odds_as_ratio(logs_target)
-        ratio = self._odds_.ratio(logs)
-        self.held_out_ = HeldOut(self._odds_.ratio(logs_target), ratio)
+        told = trials.odds_as_ratio(logs_target)
+        # By names that model files have.
+        self._longest_odds_, self._prior_ = told.longest, told.prior
+        ratio = told.ratio(logs)
+        self.held_out_ = HeldOut(told.ratio(logs_target), ratio)
         proof = Certificate("none", objective=self.log_loss_)
         return Fitted(
             attested(self.line_, proof, self.tol),
@@ -214,10 +216,10 @@ class DiscriminatorWeights(WeightEstimator):
         )
 
     def _weigh(self, X: Matrix) -> Array:
-        return self._odds_.ratio(self._log_odds(X))
+        return OddsAsRatio(self._longest_odds_, self._prior_).ratio(self._log_odds(X))
 
     def _beyond(self, X: Matrix) -> NDArray[np.bool_]:
-        return self._log_odds(X) > self._odds_.longest
+        return self._log_odds(X) > self._longest_odds_
 
     def _log_odds(self, X: Matrix) -> Array:
         slope, intercept = self.line_

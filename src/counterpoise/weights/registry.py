@@ -109,7 +109,7 @@ WEIGHTERS = (
         "weights by label, where p(y) has moved and p(x given y) has not",
     ),
 )
-COMMANDS: dict[str, Registered] = {
+WEIGHTERS_BY_COMMAND: dict[str, Registered] = {
     command: entry for entry in WEIGHTERS for command in entry.commands
 }
 
@@ -120,11 +120,11 @@ def of_command(command: str, **common: Any) -> Any:
     Parameters
     ----------
     command : str
-        A key of `COMMANDS`.
+        A key of `WEIGHTERS_BY_COMMAND`.
     **common
         Parameters of most weighters; one that has not gets none of them.
     """
-    entry = COMMANDS[command]
+    entry = WEIGHTERS_BY_COMMAND[command]
     return with_parameters(entry.load(), **{**common, **entry.commands[command]})
 
 

@@ -56,7 +56,7 @@ class HeldOut:
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
+class Chosen:
     """Which candidate was taken, and the scores of all."""
 
     chosen: int
@@ -65,7 +65,7 @@ class Choice:
     allowed: Array
 
 
-def choose(candidates: Sequence[HeldOut], samples: TwoSamples) -> Choice:
+def choose(candidates: Sequence[HeldOut], samples: TwoSamples) -> Chosen:
     r"""Return the first candidate within one standard error of the best.
 
     Candidates come in order of simplicity. With v = w / mean w the standard error of
@@ -88,7 +88,7 @@ def choose(candidates: Sequence[HeldOut], samples: TwoSamples) -> Choice:
         [min(_error(candidates[best], c, samples), own) for c in candidates]
     )
     within = able & (scores[best] - scores <= allowed + 1e-12)
-    return Choice(int(np.argmax(within)), best, scores, allowed)
+    return Chosen(int(np.argmax(within)), best, scores, allowed)
 
 
 def untried(samples: TwoSamples) -> HeldOut:

@@ -4,7 +4,7 @@ from sklearn.metrics import ndcg_score
 from sklearn.svm import OneClassSVM
 
 from counterpoise.learners import KernelQuantileRegressor, OneClassSVMPath, RankingSVM
-from counterpoise.learners.svm.ndcg import ndcg as worth_of
+from counterpoise.learners.svm.curves.ndcg import ndcg as worth_of
 
 
 def data(n=80, seed=0):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from counterpoise.cli.commands.run import OPTIONS as RUN_OPTIONS
+from counterpoise.cli.commands.run import RUN_OPTIONS
 from counterpoise.cli.exits import FINE
 from counterpoise.cli.options import add_command, completed
 

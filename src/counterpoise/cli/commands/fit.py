@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from counterpoise.cli.commands.run import OPTIONS
+from counterpoise.cli.commands.run import RUN_OPTIONS
 from counterpoise.cli.fail_if import FIT_NUMBERS
 from counterpoise.cli.options import add_command
 
@@ -16,7 +16,7 @@ def add(commands: Any) -> None:
         commands,
         "fit",
         "weigh and fit, without an estimate of the score on the target",
-        [name for name in OPTIONS if name not in _ESTIMATES_ONLY],
+        [name for name in RUN_OPTIONS if name not in _ESTIMATES_ONLY],
         run,
         needs=("source", "label", "target", "out"),
         numbers=FIT_NUMBERS,

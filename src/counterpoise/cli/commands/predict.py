@@ -79,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
 
 def read_model(path: Path) -> Any:
     """Return a saved model; refuse what is none."""
-    from counterpoise.adaptation.saving import load
+    from counterpoise.adaptation.model_files.saving import load
 
     try:
         return load(path)

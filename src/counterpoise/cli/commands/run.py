@@ -6,7 +6,7 @@ from typing import Any
 from counterpoise.cli.fail_if import ALL_NUMBERS
 from counterpoise.cli.options import add_command
 
-OPTIONS = (
+RUN_OPTIONS = (
     "source",
     "label",
     "target",
@@ -40,7 +40,7 @@ def add(commands: Any) -> None:
         commands,
         "run",
         "do the main job: diagnose, weigh, fit, estimate the score on the target",
-        OPTIONS,
+        RUN_OPTIONS,
         run,
         needs=("source", "label", "target", "out"),
         numbers=ALL_NUMBERS,

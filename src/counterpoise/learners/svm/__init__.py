@@ -1,7 +1,10 @@
 """Support vector machines that follow the exact path of their solutions."""
 
 from counterpoise.learners.svm.classifier import WeightedSVC
-from counterpoise.learners.svm.curves import ValidationCurve, average_curve
+from counterpoise.learners.svm.curves.validation_curve import (
+    ValidationCurve,
+    average_curve,
+)
 from counterpoise.learners.svm.heteroscedastic import HeteroscedasticSVR
 from counterpoise.learners.svm.leave_one_out import LeaveOneOut
 from counterpoise.learners.svm.one_class import OneClassSVMPath

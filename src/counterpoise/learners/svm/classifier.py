@@ -8,7 +8,7 @@ from sklearn.metrics import accuracy_score
 
 from counterpoise.convex.quadratic_path import Follower
 from counterpoise.learners.svm.base import rows_for_curves
-from counterpoise.learners.svm.error_curve import ClassifierCurves
+from counterpoise.learners.svm.curves.error_curve import ClassifierCurves
 from counterpoise.learners.svm.gram import gram_rows
 from counterpoise.learners.svm.labels import ClassifierSVM
 from counterpoise.learners.svm.leave_one_out import LeaveOneOut

@@ -9,9 +9,9 @@ import numpy as np
 
 from counterpoise.convex import Certificate
 from counterpoise.convex.quadratic_path import ParametricPath
-from counterpoise.learners.svm.curves import ValidationCurve
-from counterpoise.learners.svm.flips import flips
-from counterpoise.learners.svm.tracing import Trace, rescaled, trace
+from counterpoise.learners.svm.curves.flips import flips
+from counterpoise.learners.svm.curves.tracing import Trace, rescaled, trace
+from counterpoise.learners.svm.curves.validation_curve import ValidationCurve
 from counterpoise.numerics.arrays import Array
 from counterpoise.validation import InvalidInput
 

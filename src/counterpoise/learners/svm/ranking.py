@@ -15,10 +15,10 @@ from counterpoise.convex.quadratic_path import (
     RowsOnDemand,
     from_zero,
 )
-from counterpoise.learners.svm.curves import ValidationCurve
+from counterpoise.learners.svm.curves.ndcg import ndcg_curve
+from counterpoise.learners.svm.curves.tracing import trace
+from counterpoise.learners.svm.curves.validation_curve import ValidationCurve
 from counterpoise.learners.svm.gram import named_kernel
-from counterpoise.learners.svm.ndcg import ndcg_curve
-from counterpoise.learners.svm.tracing import trace
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.validation import (
     InvalidInput,

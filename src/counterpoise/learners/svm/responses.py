@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from counterpoise.learners.svm.base import PathSVM, rows_for_curves
-from counterpoise.learners.svm.curves import RegressorCurves
+from counterpoise.learners.svm.curves.validation_curve import RegressorCurves
 from counterpoise.numerics.arrays import Array
 from counterpoise.validation import as_responses, as_weights
 

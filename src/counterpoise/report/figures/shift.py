@@ -16,8 +16,8 @@ from counterpoise.report.figures.drawing import DataTable, Drawing, record_of, t
 from counterpoise.report.record import Record
 from counterpoise.report.wording import (
     Name,
-    Number,
     Sentence,
+    ShownNumber,
     figures,
     joined,
     lines,
@@ -180,7 +180,7 @@ def _spectrum_told(spectrum: dict[str, Any]) -> list[Sentence]:
     return told
 
 
-def _largest(spectrum: dict[str, Any], key: str, values: str) -> Number:
+def _largest(spectrum: dict[str, Any], key: str, values: str) -> ShownNumber:
     """Return a discrepancy, or in older records the eigenvalue behind it."""
     if spectrum.get(key) is not None:
         return figures(spectrum[key], f"shift.spectrum.{key}")

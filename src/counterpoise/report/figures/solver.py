@@ -13,7 +13,7 @@ from counterpoise.report.figures.canvas import (
 )
 from counterpoise.report.figures.drawing import DataTable, Drawing, section_of, thinned
 from counterpoise.report.record import Record
-from counterpoise.report.wording import Number, figures, sentence, whole
+from counterpoise.report.wording import ShownNumber, figures, sentence, whole
 from counterpoise.validation import InvalidInput
 
 
@@ -139,7 +139,7 @@ def convergence_drawing(record: Record) -> Drawing | None:
             "{} was asked for, {}.",
             whole(proof["steps"], "weights.certificate.steps"),
             reached,
-            Number(section["goal"], f"{section['goal']:.2g}", "solver.goal"),
+            ShownNumber(section["goal"], f"{section['goal']:.2g}", "solver.goal"),
             ends,
         ),
         (
@@ -154,5 +154,5 @@ def convergence_drawing(record: Record) -> Drawing | None:
     )
 
 
-def _gap(gap: float) -> Number:
-    return Number(gap, f"{gap:.2g}", "weights.certificate.gap")
+def _gap(gap: float) -> ShownNumber:
+    return ShownNumber(gap, f"{gap:.2g}", "weights.certificate.gap")

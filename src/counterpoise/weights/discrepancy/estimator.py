@@ -11,11 +11,12 @@ from counterpoise.convex import Solution, Solver, certified
 from counterpoise.convex.spectral import solvers
 from counterpoise.convex.spectral.discrepancy import Discrepancy
 from counterpoise.numerics.arrays import Array
+from counterpoise.numerics.kernel import refuse_indefinite
 from counterpoise.numerics.row_keys import row_keys
 from counterpoise.samples.as_read import SamplesAsRead
 from counterpoise.samples.discrepancy_problem import PosedDiscrepancy, pose_discrepancy
 from counterpoise.samples.hypotheses import (
-    check_hypotheses,
+    HYPOTHESES_RULES,
     hypotheses,
     precomputed_gram,
 )
@@ -165,6 +166,7 @@ class DiscrepancyWeights(WeightEstimator):
         "cap": Number(1.0, options=(None,)),
         "spread": Number(0.0),
         "solver": Choice(tuple(DISCREPANCY_SOLVERS)),
+        **HYPOTHESES_RULES,
     }
 
     def __init__(
@@ -201,12 +203,12 @@ class DiscrepancyWeights(WeightEstimator):
         self.exponent = exponent
 
     def _check_parameters(self) -> None:
-        check_hypotheses(self.kernel, self.gamma, self.degree, self.coef0)
+        refuse_indefinite(self.kernel, self.coef0)
 
     def _check_samples(self, samples: SamplesAsRead) -> None:
         if self.kernel == "precomputed":
             precomputed_gram(samples.source, samples.target, self.add_constant)
-        n, m = samples.source.shape[0], samples.target.shape[0]
+        n, m = samples.source_weight.size, samples.target_weight.size
         self._sizes_ = n, m
         rows, aims = samples.places
         # Places among all rows, source rows first: the columns of a Gram matrix.
@@ -266,7 +268,7 @@ class DiscrepancyWeights(WeightEstimator):
         if problem.uniform_value <= problem.floor:
             # What is left is rounding, and no scale.
             problem = replace(problem, reference=0.0)
-        if problem.size == 1 or problem.uniform_value == 0.0:
+        if posed.rows.size == 1 or problem.uniform_value == 0.0:
             # One row has all weight; without a discrepancy there is nothing to do.
             return certified(problem, posed.start, self.tol)
         if self.tol * problem.uniform_value < floor:

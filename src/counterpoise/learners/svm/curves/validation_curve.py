@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from counterpoise.learners.svm.tracing import Trace
+from counterpoise.learners.svm.curves.tracing import Trace
 from counterpoise.numerics.arrays import Array
 from counterpoise.validation import InvalidInput, check_choice
 

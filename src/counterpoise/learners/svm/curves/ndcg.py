@@ -5,9 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from counterpoise.learners.svm.curves import ValidationCurve, average_curve
-from counterpoise.learners.svm.flips import flips
-from counterpoise.learners.svm.tracing import Trace
+from counterpoise.learners.svm.curves.flips import flips
+from counterpoise.learners.svm.curves.tracing import Trace
+from counterpoise.learners.svm.curves.validation_curve import (
+    ValidationCurve,
+    average_curve,
+)
 from counterpoise.numerics.arrays import Array
 from counterpoise.validation import InvalidInput
 

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from counterpoise.learners.svm.curves import (
+from counterpoise.learners.svm.curves.flips import flips
+from counterpoise.learners.svm.curves.tracing import Trace
+from counterpoise.learners.svm.curves.validation_curve import (
     ValidationCurve,
     hinge_curve,
     zero_one,
 )
-from counterpoise.learners.svm.flips import flips
 from counterpoise.learners.svm.path import SVMPath
-from counterpoise.learners.svm.tracing import Trace
 from counterpoise.learners.svm.voting import winners
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.validation import InvalidInput, check_choice

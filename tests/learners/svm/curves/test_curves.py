@@ -10,8 +10,8 @@ from sklearn.datasets import make_blobs
 
 from counterpoise.learners import KernelQuantileRegressor, WeightedSVC, WeightedSVR
 from counterpoise.learners.svm import average_curve
-from counterpoise.learners.svm.flips import flips
-from counterpoise.learners.svm.tracing import Trace
+from counterpoise.learners.svm.curves.flips import flips
+from counterpoise.learners.svm.curves.tracing import Trace
 
 N_THETAS = 1000
 

@@ -11,8 +11,9 @@ from zipfile import ZIP_DEFLATED, ZipFile
 from sklearn.base import BaseEstimator
 
 _SCHEMA = "schema.json"
-# Types that have another name today.
-RENAMED: dict[str, str] = {}
+# Types that have another name today, and which of their fields have.
+RENAMED: dict[str, str] = {"Hypotheses": "Kernel"}
+RENAMED_FIELDS: dict[str, dict[str, str]] = {"Hypotheses": {"kernel": "kind"}}
 
 
 def read_model_file(path: Path) -> bytes:
@@ -60,6 +61,10 @@ def _bring_up_to_date(part: Any, rooms: dict[str, str]) -> bool:
     if today not in rooms:
         return changed
     part["__module__"], part["__class__"] = rooms[today], today
+    fields = RENAMED_FIELDS.get(str(name))
+    if fields is not None:
+        held = part["content"]["content"]
+        part["content"]["content"] = {fields.get(k, k): held[k] for k in held}
     return True
 
 

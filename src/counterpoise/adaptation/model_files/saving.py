@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from counterpoise.adaptation.moved_types import is_own_type, read_model_file
+from counterpoise.adaptation.model_files.moved_types import is_own_type, read_model_file
 from counterpoise.validation import InvalidInput, InvalidType
 
 # Compiled parts of scikit-learn's trees, which hold numbers alone; the type of an

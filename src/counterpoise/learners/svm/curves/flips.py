@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from counterpoise.learners.svm.tracing import Trace
+from counterpoise.learners.svm.curves.tracing import Trace
 from counterpoise.numerics.arrays import Array
 
 # A difference between the end of a piece and the beginning of the next, in units of the

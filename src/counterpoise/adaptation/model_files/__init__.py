@@ -1,0 +1,1 @@
+"""Fitted models in files, and what earlier versions wrote into theirs."""
