@@ -14,6 +14,7 @@ from scipy import sparse
 from scipy.linalg import LinAlgError, cholesky, eigvalsh
 
 from counterpoise.numerics.arrays import Array, Indices, finite_array
+from counterpoise.numerics.refusals import InvalidInput
 
 KERNELS = ("linear", "rbf", "poly", "precomputed")
 # Rows and columns at a time: a piece of this size stays in the processor's cache.
@@ -63,7 +64,7 @@ class Kernel:
         if callable(self.kind):
             out = finite_array("kernel(X, Z)", self.kind(X, Z), 2)
             if out.shape != (X.shape[0], Z.shape[0]):
-                raise ValueError(
+                raise InvalidInput(
                     f"kernel(X, Z) must have shape {(X.shape[0], Z.shape[0])}, got "
                     f"{out.shape}"
                 )
@@ -235,11 +236,12 @@ def refuse_indefinite(kind: object, coef0: float) -> None:
     --------
     >>> refuse_indefinite("poly", -1.0)
     Traceback (most recent call last):
-    ValueError: kernel 'poly' with a negative coef0 is not positive semidefinite, got \
+    counterpoise.validation.InvalidInput: kernel 'poly' with a negative coef0 is not \
+positive semidefinite, got \
 coef0 = -1
     """
     if kind == "poly" and coef0 < 0.0:
-        raise ValueError(
+        raise InvalidInput(
             "kernel 'poly' with a negative coef0 is not positive semidefinite, "
             f"got coef0 = {coef0:g}"
         )
@@ -253,7 +255,8 @@ def check_definite(gram: Array, slack: float) -> None:
     >>> import numpy as np
     >>> check_definite(-np.eye(2), 1e-9)
     Traceback (most recent call last):
-    ValueError: a precomputed kernel must be positive semidefinite, its smallest \
+    counterpoise.validation.InvalidInput: a precomputed kernel must be positive \
+semidefinite, its smallest \
 eigenvalue is -1
     """
     raised = gram.copy()
@@ -262,7 +265,7 @@ eigenvalue is -1
         cholesky(raised, lower=True, overwrite_a=True, check_finite=False)
     except LinAlgError:
         least = float(eigvalsh(gram, subset_by_index=(0, 0), check_finite=False)[0])
-        raise ValueError(
+        raise InvalidInput(
             "a precomputed kernel must be positive semidefinite, its smallest "
             f"eigenvalue is {least:g}"
         ) from None

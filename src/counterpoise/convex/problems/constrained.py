@@ -8,6 +8,7 @@ from counterpoise.convex.certificate import Certificate
 from counterpoise.convex.domains import Domain
 from counterpoise.convex.problems.problem import evaluate
 from counterpoise.numerics.arrays import Array
+from counterpoise.numerics.refusals import InvalidInput
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +33,7 @@ class Constrained:
 
     def __post_init__(self) -> None:
         if not self.scale > 0.0:
-            raise ValueError(f"scale must be positive, got {self.scale}")
+            raise InvalidInput(f"scale must be positive, got {self.scale}")
 
     def start(self) -> Array:
         """Return the domain's own start."""

@@ -9,6 +9,7 @@ import numpy as np
 from counterpoise.convex.certificate import Certificate
 from counterpoise.convex.objectives import Quadratic
 from counterpoise.numerics.arrays import Array
+from counterpoise.numerics.refusals import InvalidInput
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +46,11 @@ class NonnegativeQuadratic:
 
     def __post_init__(self) -> None:
         if not self.H.min() >= 0.0:
-            raise ValueError(f"H must be non-negative, got {self.H.min()}")
+            raise InvalidInput(f"H must be non-negative, got {self.H.min()}")
         if not self.H.diagonal().min() > 0.0:
-            raise ValueError("H must have a positive diagonal")
+            raise InvalidInput("H must have a positive diagonal")
         if not self.scale > 0.0:
-            raise ValueError(f"scale must be positive, got {self.scale}")
+            raise InvalidInput(f"scale must be positive, got {self.scale}")
 
     @cached_property
     def objective(self) -> Quadratic:
@@ -131,7 +132,7 @@ class RidgeQuadratic:
     def __post_init__(self) -> None:
         for name, value in (("ridge", self.ridge), ("scale", self.scale)):
             if not value > 0.0:
-                raise ValueError(f"{name} must be positive, got {value}")
+                raise InvalidInput(f"{name} must be positive, got {value}")
 
     @cached_property
     def objective(self) -> Quadratic:

@@ -9,6 +9,7 @@ from counterpoise.convex.certificate import Certificate
 from counterpoise.convex.penalties import Penalty
 from counterpoise.convex.problems.problem import evaluate
 from counterpoise.numerics.arrays import Array
+from counterpoise.numerics.refusals import InvalidInput, InvalidType
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,9 +38,9 @@ class Penalized:
 
     def __post_init__(self) -> None:
         if not self.scale > 0.0:
-            raise ValueError(f"scale must be positive, got {self.scale}")
+            raise InvalidInput(f"scale must be positive, got {self.scale}")
         if not hasattr(self.objective, "lower_bound"):
-            raise TypeError(
+            raise InvalidType(
                 f"{type(self.objective).__name__} has no lower_bound: "
                 "nothing can be proved about a penalised problem without one"
             )
@@ -56,7 +57,7 @@ class Penalized:
         """Say what a value and a gradient of the smooth part at x prove."""
         least = float(self.objective.lower_bound)
         if value < least:
-            raise ValueError(
+            raise InvalidInput(
                 f"the objective is {value:g} at a point, "
                 f"below its lower_bound {least:g}"
             )
