@@ -15,6 +15,7 @@ from counterpoise import Adapted, estimate_performance
 from counterpoise.adaptation.sets import target_sets
 from counterpoise.adaptation.slicing import moved_columns, some_of
 from counterpoise.datasets import make_gaussian_shift
+from counterpoise.samples.as_read import SamplesAsRead
 
 
 def table(n, mean, seed):
@@ -33,9 +34,8 @@ def table(n, mean, seed):
 
 def test_the_columns_that_moved_most_come_first_and_identifiers_never():
     X, target = table(400, 0.0, 0), table(300, 1.0, 1)
-    found = moved_columns(
-        X, {"X_target": target}, np.ones(400), np.arange(400), np.arange(300)
-    )
+    samples = SamplesAsRead.read(X, target)
+    found = moved_columns(samples, np.ones(400), np.arange(400), np.arange(300))
     assert [one.name for one in found] == ["moved", "town", "still"]
     assert found[0].effect > found[1].effect > found[2].effect
     shares = np.bincount(found[0].parts.target) / 300
@@ -54,7 +54,8 @@ def test_pieces_of_a_target_are_counted_one_after_another():
 def test_sparse_rows_are_not_sliced():
     X = sparse.csr_array(np.eye(20))
     rows = np.arange(20)
-    assert moved_columns(X, {"X_target": X}, np.ones(20), rows, rows) == []
+    samples = SamplesAsRead.read(X, X)
+    assert moved_columns(samples, np.ones(20), rows, rows) == []
 
 
 @pytest.fixture(scope="module")
