@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.ensemble import BaggingRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
@@ -12,6 +13,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import check_array
 
 from counterpoise.adaptation.adapted import Adapted
 from counterpoise.adaptation.odd_inputs import TrainingRowsWarning, row_marks
@@ -480,3 +482,24 @@ def test_samples_as_read_give_what_their_rows_give_even_after_a_forced_fit(seed)
             for T in (samples, (target,))
         )
     assert found.to_dict() == plain.to_dict()
+
+
+@pytest.mark.parametrize(
+    "wrong_call", [lambda: len(3), lambda: check_array(sparse.eye_array(2))]
+)
+@pytest.mark.parametrize("on_draws_alone", [False, True])
+def test_a_bug_in_somebody_s_metric_is_no_fact_about_the_rows(
+    wrong_call, on_draws_alone
+):
+    X, y = classes(0)
+    model = LogisticRegression().fit(X, y)
+
+    def hits(model, rows, labels, sample_weight=None):
+        if not on_draws_alone or len(labels) < len(X):
+            wrong_call()
+        return np.average(model.predict(rows) == labels, weights=sample_weight)
+
+    with pytest.raises(TypeError):
+        estimate_performance(
+            model, X, y, classes(1)[0], metrics=hits, weighter=FAST, random_state=0
+        )

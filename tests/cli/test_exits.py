@@ -6,13 +6,18 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.linear_model import LinearRegression
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.utils import check_array
 
 import counterpoise.diagnosis
 from counterpoise.adaptation.routing import fit_weighted
 from counterpoise.cli import ending
 from counterpoise.cli.exits import Stop, code_of
 from counterpoise.cli.options import completed
+from counterpoise.evaluation.metrics import Metric
 from counterpoise.learners.bins import QuantileBins
 from counterpoise.numerics.arrays import finite_array
 from counterpoise.tables.encoding import as_numbers
@@ -34,6 +39,33 @@ def of_scikit_learn():
         LinearRegression().fit([[np.nan]], [1.0])
 
 
+class Faulty(BaseEstimator):
+    """An estimator that fails in an operation, or by a message of its own."""
+
+    def __init__(self, act=of_an_operation):
+        self.act = act
+
+    def fit(self, X, y, sample_weight=None):
+        return self.act()
+
+
+def of_an_estimator(estimator, y=(1.0, 2.0)):
+    return lambda: fit_weighted(estimator, [[1.0], [2.0]], list(y), None)
+
+
+def of_our_own_code():
+    return QuantileBins().fit([["word"]])
+
+
+def of_a_part_below_the_checks():
+    return finite_array("x", [np.nan], 1)
+
+
+def of_an_operation_in_a_metric():
+    metric = Metric("odd", True, False, False, None, of_an_operation)
+    return metric.value(None, [[1.0]], [1.0])
+
+
 BY_CODE = {
     1: {
         "of wrong use": lambda: completed("weigh", ("seed",), {"seed": "x"}),
@@ -50,14 +82,27 @@ BY_CODE = {
         "of a label that an estimator cannot take": lambda: fit_weighted(
             LinearRegression(), [[1.0]], [np.nan], None
         ),
+        "of a parameter that scikit-learn refuses": of_an_estimator(Ridge(alpha=-1.0)),
     },
     4: {"of two samples": lambda: raised(NoOverlapError(0.9, "thin"))},
     70: {
         "of an operation": of_an_operation,
-        "of an operation in our own code": lambda: QuantileBins().fit([["word"]]),
+        "of an operation in our own code": of_our_own_code,
         "of numpy": lambda: np.linalg.cholesky(-np.eye(2)),
-        "of a part below the checks": lambda: finite_array("x", [np.nan], 1),
+        "of a part below the checks": of_a_part_below_the_checks,
         "of a wrong call": lambda: LinearRegression(slope=1.0),
+        "of an operation in an estimator": of_an_estimator(Faulty()),
+        "of our own code in an estimator": of_an_estimator(Faulty(of_our_own_code)),
+        "of a part below the checks in an estimator": of_an_estimator(
+            Faulty(of_a_part_below_the_checks)
+        ),
+        "of an operation in scikit-learn": of_an_estimator(
+            HistGradientBoostingRegressor(), y=("one", "two")
+        ),
+        "of a message of somebody's own estimator": of_an_estimator(
+            Faulty(lambda: raised(ValueError("odd")))
+        ),
+        "of an operation in a metric": of_an_operation_in_a_metric,
     },
 }
 CASES = [(code, case) for code, cases in BY_CODE.items() for case in cases]
@@ -78,11 +123,30 @@ def test_an_interruption_has_its_own_code():
     assert code_of(KeyboardInterrupt()) == 130
 
 
-@pytest.mark.parametrize("error", [ValueError, TypeError])
-def test_scikit_learn_refuses_in_its_own_words(error):
-    with pytest.raises(InvalidInput, match="odd") as found, refusals_of_estimators():
-        raise error("odd")
+@pytest.mark.parametrize(
+    ("error", "table"), [(ValueError, [[np.nan]]), (TypeError, sparse.eye_array(2))]
+)
+def test_scikit_learn_refuses_in_its_own_words(error, table):
+    with pytest.raises(error) as wanted:
+        check_array(table)
+    with pytest.raises(InvalidInput) as found, refusals_of_estimators():
+        check_array(table)
     assert isinstance(found.value, error)
+    assert str(found.value) == str(wanted.value)
+
+
+def of_the_third_fold():
+    try:
+        check_array([[np.nan]])
+    except ValueError as error:
+        error.add_note("in the third fold")
+        raise
+
+
+def test_notes_of_a_refusal_are_kept():
+    with pytest.raises(InvalidInput) as found, refusals_of_estimators():
+        of_the_third_fold()
+    assert found.value.__notes__ == ["in the third fold"]
 
 
 def test_errors_of_other_types_are_not_taken_for_refusals():

@@ -14,6 +14,7 @@ from counterpoise.cli.progress import Steps, followed
 from counterpoise.cli.terminal import Block, show
 from counterpoise.engine.progress import announce
 from counterpoise.report.wording import for_a_person
+from counterpoise.validation import warn_user
 
 ESCAPE = "\x1b"
 
@@ -118,3 +119,14 @@ def test_the_plan_of_the_job_is_what_its_steps_were(run, tables, tmp_path, monke
         assert code == 0
         done = [line.split(": ")[0] for line in err.splitlines() if line.endswith(" s")]
         assert done == [for_a_person(step) for step in plans.pop()]
+
+
+def test_warnings_of_other_packages_are_told_in_their_own_words(capsys):
+    theirs, ours = "the target y has one class", "the target has few rows"
+    with followed(("weighing",)) as progress:
+        warnings.warn(theirs, UserWarning, stacklevel=1)
+        warn_user(ours)
+    err = capsys.readouterr().err
+    assert f"note: {theirs}\n" in err
+    assert "note: the new data have few rows\n" in err
+    assert progress.notices == (theirs, ours)

@@ -13,6 +13,7 @@ from counterpoise.evaluation.intervals import (
     weighted_mean_error,
     wilson_interval,
 )
+from counterpoise.validation import InvalidType
 
 
 @pytest.mark.parametrize(("k", "n"), [(0, 60), (1, 60), (30, 60), (60, 60)])
@@ -114,3 +115,11 @@ def test_an_interval_of_both_holds_the_truth_without_bias_and_with_much(bias, le
     assert least < np.mean(held) < 0.98
     if bias == 0.0:
         assert np.mean(widths) < 0.5 * 3.92
+
+
+def test_a_wrong_call_in_a_resample_is_not_taken_for_a_class_not_drawn():
+    def wrong(weights):
+        raise InvalidType("odd")
+
+    with pytest.raises(InvalidType, match="odd"):
+        resampled(wrong, np.ones(10), 3, 0)

@@ -9,12 +9,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import (
-    check_consistent_length,
-    check_random_state,
     column_or_1d,
     get_tags,
 )
-from sklearn.utils.validation import validate_data
 
 from counterpoise.adaptation.conformal import calibrated, divided
 from counterpoise.adaptation.fitted_model import FittedModel
@@ -54,11 +51,15 @@ from counterpoise.validation import (
     InvalidType,
     NoOverlapError,
     NoTargetWarning,
+    as_seed,
     as_weights,
     check_choice,
+    check_columns,
     check_integer,
     check_number,
+    check_same_length,
     n_rows,
+    refusals_of_estimators,
 )
 from counterpoise.validation.rows import readable
 from counterpoise.validation.warning import warn_user
@@ -232,13 +233,13 @@ class Adapted(MetaEstimatorMixin, FittedModel):
         self
         """
         self._check_parameters()
-        validate_data(self, X, reset=True, skip_check_array=True)
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        check_columns(self, X, reset=True)
+        seed = as_seed(self.random_state)
         estimator = self.estimator
         if estimator is None:
             estimator = default_estimator(X, y, seed)
         X, y = readable(X), readable(y)
-        check_consistent_length(X, y, groups)
+        check_same_length(X, y, groups)
         n = n_rows(X)
         counts = None if sample_weight is None else as_weights(sample_weight, n)
         samples = None
@@ -250,7 +251,8 @@ class Adapted(MetaEstimatorMixin, FittedModel):
             if n < 2:
                 raise InvalidInput("n_samples = 1: two source rows or more are needed")
             if is_classifier(estimator, y):
-                y = column_or_1d(y, warn=True)
+                with refusals_of_estimators():
+                    y = column_or_1d(y, warn=True)
             check_none_missing(y)
             samples = _read(X, X_target, counts)
             ratio = self._with_target(samples, X, y, counts, seed)

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.adaptation.model_files.saving import save
 from counterpoise.adaptation.summary import html_of, summary_of
@@ -18,7 +18,11 @@ from counterpoise.evaluation.conformal import Calibration, intervals_of, sets_of
 from counterpoise.evaluation.metrics import is_classifier
 from counterpoise.numerics.arrays import Array
 from counterpoise.tables.encoding import encoded
-from counterpoise.validation import InvalidInput, n_rows
+from counterpoise.validation import (
+    InvalidInput,
+    check_columns,
+    n_rows,
+)
 
 # A weight that no number of held-out rows outweighs.
 _UNKNOWN = 1e200
@@ -90,7 +94,7 @@ class FittedModel(BaseEstimator):
         """
         check_is_fitted(self)
         if self.weighter_ is None:
-            validate_data(self, X, reset=False, skip_check_array=True)
+            check_columns(self, X, reset=False)
             return np.ones(n_rows(X))
         weights: Array = self.weighter_.weigh(encoded(self.encoder_, X))
         return weights

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
-from sklearn.utils import check_random_state
 
 from counterpoise.evaluation.answers import Answers
 from counterpoise.evaluation.metrics import is_classifier
@@ -16,7 +15,11 @@ from counterpoise.numerics.kernel import Kernel
 from counterpoise.samples.as_read import SamplesAsRead
 from counterpoise.samples.scaling import pooled_scale, scale_columns
 from counterpoise.samples.two_samples import TwoSamples
-from counterpoise.validation import check_integer, target_pieces
+from counterpoise.validation import (
+    as_seed,
+    check_integer,
+    target_pieces,
+)
 
 # Source rows that are taken into account, and target rows that are candidates together.
 SOURCE_ROWS_SEEN, CANDIDATES_AT_ONCE = 1_000, 2_000
@@ -92,7 +95,7 @@ def which_rows_to_label(
     source, target = samples.source, samples.target
     m = target.shape[0]
     check_integer("k", k, low=1, high=m)
-    rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
+    rng = np.random.default_rng(as_seed(random_state))
     n_rounds = -(-k // CANDIDATES_AT_ONCE)
     candidates = _some(m, n_rounds * CANDIDATES_AT_ONCE, rng)
     unsure = _unsure(model, pieces)[candidates]

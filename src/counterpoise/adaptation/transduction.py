@@ -21,6 +21,7 @@ from counterpoise.validation import (
     check_number,
     estimator_matrix,
     estimator_samples,
+    refusals_of_estimators,
     warn_user,
 )
 
@@ -146,7 +147,8 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
             raise InvalidInput("kernel must not be precomputed for transduction")
         X, target = estimator_samples(self, X, X_target, reset=True)
         labels = as_classes(y, len(X))
-        kind = type_of_target(labels)
+        with refusals_of_estimators():
+            kind = type_of_target(labels)
         if np.unique(labels).size > 2:
             raise InvalidInput(
                 "Only binary classification is supported. The type of the target is "

@@ -136,8 +136,17 @@ def followed(plan: Sequence[str], *, quiet: bool = False) -> Iterator[Steps]:
             # What numpy and scikit-learn say to programmers means nothing here.
             warnings.simplefilter("ignore")
             warnings.simplefilter("always", UserWarning)
-            warnings.showwarning = lambda message, *_, **__: steps.notice(str(message))
+            warnings.showwarning = lambda message, *_, **__: steps.notice(
+                _noticed(message)
+            )
             yield steps
     finally:
         warnings.showwarning = shown
         steps.stop()
+
+
+def _noticed(warning: Warning | str) -> str | Notice:
+    """Return a warning as a notice; to others the target is what is predicted."""
+    from counterpoise.validation.warning import is_own
+
+    return str(warning) if is_own(warning) else Notice(str(warning))

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from counterpoise.diagnosis import words
 from counterpoise.diagnosis.features import FeatureShift, sparse_shifts, table_shifts
@@ -24,7 +23,12 @@ from counterpoise.tables.columns import Table
 from counterpoise.tables.duplicates import duplicate_rows
 from counterpoise.tables.encoding import TableEncoder, encoded_rows, encoder_of
 from counterpoise.tables.table_column import names_of
-from counterpoise.validation import Matrix, check_integer
+from counterpoise.validation import (
+    Matrix,
+    as_random,
+    as_seed,
+    check_integer,
+)
 
 # Rows of each sample between which the maximum mean discrepancy is measured, and by
 # which weights of least discrepancy are looked for.
@@ -197,7 +201,7 @@ def diagnose(
     check_integer("n_permutations", n_permutations, low=0)
     random = random_state
     if not isinstance(random, int | np.integer):
-        random = check_random_state(random_state)
+        random = as_random(random_state)
     samples = SamplesAsRead.read(X, X_target, sample_weight, target_weight)
     return diagnose_samples(samples, n_permutations, random)
 
@@ -340,7 +344,7 @@ def _looked_at(
 
 
 def _drawn(random: Any) -> int:
-    return int(check_random_state(random).randint(2**31 - 1))
+    return as_seed(random)
 
 
 def _some(rows: Matrix, weight: Array, among: Indices, seed: int, most: int) -> Indices:

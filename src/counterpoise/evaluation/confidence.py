@@ -13,6 +13,7 @@ from counterpoise.convex.problems import Smooth
 from counterpoise.evaluation.answers import Answers
 from counterpoise.evaluation.metrics import SMALLEST_PROBABILITY, Metric
 from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.validation import InvalidType
 
 # How hard the line is held to the identity, in rows: separable labels have no best one.
 _RIDGE = 0.1
@@ -173,6 +174,8 @@ def promised_again(
             )
             drawn = np.bincount(rng.integers(0, m, m), minlength=m).astype(float)
             value = float(promise(near.of(p_target), drawn))
+        except InvalidType:  # no rows make a wrong call right
+            raise
         except (ValueError, ZeroDivisionError):  # a class was not drawn
             continue
         if np.isfinite(value):

@@ -8,6 +8,7 @@ from scipy import stats
 
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.effective_size import effective_sample_size
+from counterpoise.validation import InvalidType
 
 # Rows that are worth fewer than this many make no narrower quantile than these would.
 _FEWEST_FOR_STUDENT = 3.0
@@ -260,6 +261,8 @@ def resampled(
     for drawn in _draws(weights, n_resamples, seed, groups):
         try:
             value = float(value_of(drawn))
+        except InvalidType:  # no rows make a wrong call right
+            raise
         except (ValueError, ZeroDivisionError):  # a class was not drawn
             continue
         if np.isfinite(value):

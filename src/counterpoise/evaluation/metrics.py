@@ -173,7 +173,8 @@ def is_classifier(model: Any, y: Any = None) -> bool:
     except (AttributeError, TypeError):
         kind = None
     if kind is None and y is not None:
-        return type_of_target(np.asarray(y)) in ("binary", "multiclass")
+        with refusals_of_estimators():
+            return type_of_target(np.asarray(y)) in ("binary", "multiclass")
     return bool(kind == "classifier")
 
 

@@ -29,6 +29,7 @@ from counterpoise.evaluation.intervals import (
 )
 from counterpoise.evaluation.metrics import Metric
 from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.validation import InvalidType
 
 N_RESAMPLES = 100
 # Rows of either sample that are drawn again to see how much the confidence moves.
@@ -67,6 +68,8 @@ def scored_estimate(
         try:
             value = value_of(weights)
             sharp = value if ratio is None else value_of(counts * ratio**SHARPER)
+        except InvalidType:  # no rows make a wrong call right
+            raise
         except ValueError:
             return None
         again = resampled(value_of, weights, N_RESAMPLES, seed, groups)

@@ -18,17 +18,25 @@ NARROW = "\N{NO-BREAK SPACE}"
 HYPHEN = "\N{NON-BREAKING HYPHEN}"
 # Records and the API speak of source and target; a person's screen of training and new
 # data, which are plural.
-_OF_THE_SCREEN = (
-    (re.compile(r"(\d+) source and (\d+) target rows"), r"\1 training and \2 new rows"),
-    (re.compile(r"\bthe target is\b"), "the new data are"),
-    (re.compile(r"\bthe source is\b"), "the training data are"),
-    (re.compile(r"\bthe target lies\b"), "the new data lie"),
-    (re.compile(r"\bthe source says\b"), "the training data say"),
-    (re.compile(r"\btarget rows\b"), "new rows"),
-    (re.compile(r"\bsource rows\b"), "training rows"),
-    (re.compile(r"\bthe target\b"), "the new data"),
-    (re.compile(r"\bthe source\b"), "the training data"),
+_OF_THE_SCREEN = {"source": "training", "target": "new"}
+_PLURAL = {
+    "is": "are",
+    "was": "were",
+    "has": "have",
+    "does": "do",
+    "lies": "lie",
+    "says": "say",
+    "covers": "cover",
+    "reaches": "reach",
+}
+_BOTH_ROWS = re.compile(r"(\d+) source and (\d+) target rows")
+_ROWS = re.compile(r"\b(source|target)(?= rows?\b)", re.IGNORECASE)
+_SAMPLE = re.compile(
+    r"(?P<of>(?<![\d%}] )\bof )?\b(?P<the>[Tt]he) (?P<which>source|target)\b"
+    rf"(?: (?P<verb>{'|'.join(_PLURAL)})\b)?"
 )
+# What is quoted is somebody's own name; an apostrophe in a word is no quote.
+_QUOTED = re.compile(r"((?<!\w)'.*?'(?!\w)|(?<!\w)\".*?\"(?!\w))")
 _PERCENT = re.compile(r"(?<=\d) (?=%)")
 
 
@@ -135,13 +143,28 @@ def for_a_person(words: str) -> str:
     'the new data are distributed like the training data'
     >>> for_a_person("weighing the source rows")
     'weighing the training rows'
+    >>> for_a_person("The source's own score does not tell the target's")
+    "The training data's own score does not tell the new data's"
     """
-    # What is quoted is somebody's own name.
-    parts = re.split(r"('[^']*'|\"[^\"]*\")", words)
+    parts = _QUOTED.split(words)
     for k in range(0, len(parts), 2):
-        for pattern, said in _OF_THE_SCREEN:
-            parts[k] = pattern.sub(said, parts[k])
+        said = _BOTH_ROWS.sub(r"\1 training and \2 new rows", parts[k])
+        parts[k] = _SAMPLE.sub(_as_data, _ROWS.sub(_as_kind, said))
     return "".join(parts)
+
+
+def _as_kind(found: re.Match[str]) -> str:
+    kind = _OF_THE_SCREEN[found[0].lower()]
+    return kind.capitalize() if found[0][0].isupper() else kind
+
+
+def _as_data(found: re.Match[str]) -> str:
+    said = f"{found['of'] or ''}{found['the']} {_OF_THE_SCREEN[found['which']]} data"
+    if found["verb"] is None:
+        return said
+    # What is said of a part of the data, or of a column, is said of one thing.
+    verb = found["verb"] if found["of"] else _PLURAL[found["verb"]]
+    return f"{said} {verb}"
 
 
 def joined(sentences: Sequence[Sentence], between: str = " ") -> Sentence:

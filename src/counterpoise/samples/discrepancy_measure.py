@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_random_state
 
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.hypotheses import (
@@ -23,6 +22,7 @@ from counterpoise.validation import (
     InvalidInput,
     Matrix,
     as_matrix,
+    as_seed,
     check_integer,
     column_names,
     target_pieces,
@@ -176,7 +176,7 @@ def discrepancy_spectrum(
         add_constant, standardize,
     )  # fmt: skip
     found = samples.pair.spectrum(samples.shares)
-    seed = int(check_random_state(random_state).randint(2**31 - 1))
+    seed = as_seed(random_state)
     return replace(found, p_value=_p_value(samples, found.value, n_permutations, seed))
 
 

@@ -8,14 +8,16 @@ from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import expit
 from scipy.stats import norm
-from sklearn.utils import check_random_state
 
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.as_read import SamplesAsRead
 from counterpoise.samples.classifiers import boosted, logistic
 from counterpoise.samples.pool import Pool
 from counterpoise.samples.two_samples import TwoSamples
-from counterpoise.validation import InvalidInput
+from counterpoise.validation import (
+    InvalidInput,
+    as_seed,
+)
 
 # Rows of each sample that the classifiers see; more would not change the verdict.
 ROWS_OF_DOMAIN_SCORE = 5_000
@@ -140,7 +142,7 @@ def domain_score(
     (True, (400,), (300,))
     """
     samples = SamplesAsRead.read_encoded(X, X_target, sample_weight, target_weight)
-    seed = int(check_random_state(random_state).randint(2**31 - 1))
+    seed = as_seed(random_state)
     return score_domains(samples, seed)
 
 

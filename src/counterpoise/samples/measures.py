@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_random_state
 
 from counterpoise.numerics.arrays import Array
 from counterpoise.numerics.kernel import Kernel
@@ -18,6 +17,7 @@ from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.tables.encoding import as_numbers
 from counterpoise.validation import (
     InvalidType,
+    as_seed,
     check_integer,
     check_number,
     weights_of_both,
@@ -158,7 +158,7 @@ def measure_mmd(
     rows = np.vstack([samples.source, samples.target])
     shares = _shares(samples)
     number = _median_gamma(rows, shares.sum(axis=1)) if gamma is None else gamma
-    seed = int(check_random_state(random_state).randint(2**31 - 1))
+    seed = as_seed(random_state)
     divisions = _divisions(samples, n_permutations, seed)
     sums, squares = _forms(rows, number, shares, divisions)
     square = float(sums[0, 0] + sums[1, 1] - 2 * sums[0, 1])

@@ -6,7 +6,11 @@ row. Rows and unnamed columns are counted from 0. scikit-learn is imported where
 estimator or its labels pass: rooms that only refuse need none of it.
 """
 
-from counterpoise.validation.estimators import estimator_matrix, estimator_samples
+from counterpoise.validation.estimators import (
+    check_columns,
+    estimator_matrix,
+    estimator_samples,
+)
 from counterpoise.validation.exceptions import (
     InvalidInput,
     InvalidType,
@@ -21,7 +25,8 @@ from counterpoise.validation.parameters import (
     check_integer,
     check_number,
 )
-from counterpoise.validation.rows import n_rows
+from counterpoise.validation.rows import check_same_length, n_rows
+from counterpoise.validation.seeds import as_random, as_seed
 from counterpoise.validation.source_and_target import (
     check_same_columns,
     target_matrix,
@@ -47,12 +52,16 @@ __all__ = [
     "SparseMatrix",
     "as_classes",
     "as_matrix",
+    "as_random",
     "as_responses",
+    "as_seed",
     "as_weights",
     "check_choice",
+    "check_columns",
     "check_integer",
     "check_number",
     "check_same_columns",
+    "check_same_length",
     "column_names",
     "estimator_matrix",
     "estimator_samples",

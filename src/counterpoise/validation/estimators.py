@@ -3,8 +3,28 @@
 from typing import Any, Literal, overload
 
 from counterpoise.numerics.arrays import Array
+from counterpoise.validation.exceptions import refusals_of_estimators
 from counterpoise.validation.source_and_target import two_samples
 from counterpoise.validation.tables import Matrix, as_matrix
+
+
+def check_columns(estimator: Any, X: Any, *, reset: bool) -> None:
+    """Let an estimator remember the columns of a table, or hold the table to them.
+
+    Parameters
+    ----------
+    estimator : scikit-learn estimator
+        `fit` (`reset=True`) gives it `n_features_in_` and, from a frame,
+        `feature_names_in_`; later calls (`reset=False`) are held to them.
+    X : table of any kind
+        Its entries are not looked at.
+    reset : bool
+        Whether to remember the columns, or to compare with those remembered.
+    """
+    from sklearn.utils.validation import validate_data
+
+    with refusals_of_estimators():
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
 
 
 @overload
@@ -48,10 +68,8 @@ def estimator_matrix(
     -------
     ndarray or csr_array of shape (n_rows, n_columns)
     """
-    from sklearn.utils.validation import validate_data
-
     matrix = as_matrix(X, min_rows=min_rows, accept_sparse=accept_sparse)
-    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    check_columns(estimator, X, reset=reset)
     return matrix
 
 
@@ -109,8 +127,6 @@ def estimator_samples(
     -------
     X, X_target : matrices, the second None if no target was given
     """
-    from sklearn.utils.validation import validate_data
-
     source, target = two_samples(
         X,
         X_target,
@@ -118,5 +134,5 @@ def estimator_samples(
         min_target_rows=min_target_rows,
         accept_sparse=accept_sparse,
     )
-    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    check_columns(estimator, X, reset=reset)
     return source, target

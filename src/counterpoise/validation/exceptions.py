@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Literal, TypeAlias
 
 from counterpoise.numerics.refusals import InvalidInput, InvalidType
+from counterpoise.validation.raised import was_raised_by
 
 __all__ = [
     "InvalidInput",
@@ -33,8 +34,9 @@ def refusals_of_estimators() -> Iterator[None]:
     """Let what scikit-learn says against the data that it gets be a refusal.
 
     It knows no type of its own for that. Around calls of somebody's estimator, metric
-    or splitter a plain `ValueError` or `TypeError` becomes an `InvalidInput` with the
-    same words; errors of other types pass.
+    or splitter a `ValueError` or `TypeError` that scikit-learn raises becomes an
+    `InvalidInput` with the same words and notes. What comes out of an operation, of
+    code of ours or of anybody else is no message about the data and passes as it is.
 
     Examples
     --------
@@ -49,11 +51,16 @@ def refusals_of_estimators() -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError) as error:
-        if type(error) is ValueError:
-            raise InvalidInput(*error.args) from error
-        if type(error) is TypeError:
-            raise InvalidType(*error.args) from error
-        raise
+        # An AttributeError besides says that a model is not fitted, for `hasattr`.
+        if isinstance(error, InvalidInput | AttributeError):
+            raise
+        if not was_raised_by(error, "sklearn"):
+            raise
+        kind = InvalidType if isinstance(error, TypeError) else InvalidInput
+        refusal = kind(*error.args)
+        for note in getattr(error, "__notes__", ()):
+            refusal.add_note(note)
+        raise refusal from error
 
 
 class NoTargetWarning(UserWarning):

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from counterpoise.validation.exceptions import InvalidType
+from counterpoise.validation.exceptions import InvalidType, refusals_of_estimators
 
 
 def readable(X: Any) -> Any:
@@ -27,4 +27,23 @@ def n_rows(X: Any) -> int:
     """Return the number of rows of anything that has some."""
     if hasattr(X, "shape") and len(X.shape):
         return int(X.shape[0])
-    return len(X)
+    try:
+        return len(X)
+    except TypeError as error:
+        raise InvalidType(*error.args) from error
+
+
+def check_same_length(*tables: Any) -> None:
+    """Refuse tables, labels or groups with unequal numbers of rows; None is no matter.
+
+    Examples
+    --------
+    >>> check_same_length([1.0, 2.0], None, ["a"])
+    Traceback (most recent call last):
+    counterpoise.validation.InvalidInput: Found input variables with inconsistent \
+numbers of samples: [2, 1]
+    """
+    from sklearn.utils import check_consistent_length
+
+    with refusals_of_estimators():
+        check_consistent_length(*tables)

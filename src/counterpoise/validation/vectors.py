@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoise.numerics.arrays import Array
-from counterpoise.validation.exceptions import InvalidInput
+from counterpoise.validation.exceptions import InvalidInput, refusals_of_estimators
 from counterpoise.validation.frames import (
     check_readable,
     first_missing,
@@ -48,12 +48,15 @@ def as_classes(y: Any, n_rows: int, *, name: str = "y") -> NDArray[Any]:
     check_readable(y, name)
     if is_series(y) or is_frame(y):
         _check_none_missing(y, name)
-    labels: NDArray[Any] = column_or_1d(plain_array(y, name), warn=True)
+    given = plain_array(y, name)
+    with refusals_of_estimators():
+        labels: NDArray[Any] = column_or_1d(given, warn=True)
     _check_length(len(labels), n_rows, name, "X")
     _check_labels_finite(labels, name)
     if labels.dtype == object:
         labels = _of_one_type(labels, name)
-    check_classification_targets(labels)
+    with refusals_of_estimators():
+        check_classification_targets(labels)
     return labels
 
 

@@ -8,6 +8,12 @@ import warnings
 _NOT_THE_USER = ("counterpoise", "sklearn", "joblib", "functools")
 
 
+class OwnWords(str):
+    """The words of a warning of ours, which tell it from those of other packages."""
+
+    __slots__ = ()
+
+
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the line that called into the library, however deep the finding.
 
@@ -17,7 +23,13 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and _package(frame.f_globals) in _NOT_THE_USER:
         level, frame = level + 1, frame.f_back
-    warnings.warn(message, category, stacklevel=level)
+    warnings.warn(OwnWords(message), category, stacklevel=level)
+
+
+def is_own(warning: Warning | str) -> bool:
+    """Return whether a warning was given by `warn_user`."""
+    words = warning.args[0] if isinstance(warning, Warning) and warning.args else None
+    return isinstance(words, OwnWords)
 
 
 def _package(module: dict[str, object]) -> str:

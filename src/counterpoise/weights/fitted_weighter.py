@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.numerics.arrays import Array, Indices
@@ -22,6 +21,7 @@ from counterpoise.validation import (
     InvalidInput,
     InvalidType,
     Matrix,
+    as_seed,
     as_weights,
     estimator_matrix,
     estimator_samples,
@@ -313,7 +313,7 @@ class FittedWeighter(BaseEstimator):
 
     def _seed(self) -> int:
         """Return a seed from `random_state`, the same at every call for an integer."""
-        return int(check_random_state(self.random_state).randint(2**31 - 1))
+        return as_seed(self.random_state)
 
     def _scaled(self, X: Matrix) -> Matrix:
         scale = self.column_scale_

@@ -8,7 +8,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.learners.twin_gp.balls import ConformalBalls
@@ -27,6 +26,7 @@ from counterpoise.validation import (
     InvalidInput,
     InvalidType,
     as_responses,
+    as_seed,
     as_weights,
     check_choice,
     check_number,
@@ -245,7 +245,7 @@ class StructuredRegressor(
         return score if np.isfinite(score) else np.inf
 
     def _seed(self) -> int:
-        return int(check_random_state(self.random_state).randint(2**31 - 1))
+        return as_seed(self.random_state)
 
     def _judge_weights(self, weights: Array, n_outputs: int) -> None:
         size = effective_sample_size(weights)

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.adaptation import Adapted
@@ -21,7 +20,10 @@ from counterpoise.report.sections.rows import SeenRows
 from counterpoise.report.sections.solver import solver_section
 from counterpoise.report.sections.spectrum import spectrum_section
 from counterpoise.report.sections.weights import weights_section
-from counterpoise.validation import InvalidType
+from counterpoise.validation import (
+    InvalidType,
+    as_seed,
+)
 
 
 def sections_of(
@@ -152,7 +154,7 @@ def _seed(model: Adapted) -> int | None:
     """Return what the diagnosis drew its folds by; None where nobody knows."""
     if not isinstance(model.random_state, int):
         return None
-    return int(check_random_state(model.random_state).randint(2**31 - 1))
+    return as_seed(model.random_state)
 
 
 def _shift(diagnosis: Diagnosis) -> dict[str, Any]:
