@@ -69,7 +69,13 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "mmd",
         "overlap",
     ),
-    "validation": ("NoOverlapError", "NoTargetWarning", "PartialOverlapWarning"),
+    "validation": (
+        "InvalidInput",
+        "InvalidType",
+        "NoOverlapError",
+        "NoTargetWarning",
+        "PartialOverlapWarning",
+    ),
 }
 _SUBMODULES = (
     "adaptation",

@@ -19,6 +19,7 @@ from counterpoise.adaptation.performance import estimate_performance
 from counterpoise.evaluation.estimates import Evidence
 from counterpoise.evaluation.judging import label_check
 from counterpoise.evaluation.performance import ESTIMATES
+from counterpoise.samples.as_read import SamplesAsRead
 from counterpoise.weights import MixtureKLIEP, UniformWeights
 
 # Enough for all that is no matter of the weights, and fast.
@@ -460,3 +461,22 @@ def test_twins_by_chance_are_no_rows_of_the_fit():
             model, X_new, X_new[:, 0], X_target, weighter=FAST, random_state=0
         )
     assert TrainingRowsWarning not in [one.category for one in said]
+
+
+@pytest.mark.parametrize("seed", [0, 7])
+def test_samples_as_read_give_what_their_rows_give_even_after_a_forced_fit(seed):
+    """At the second seed the weighter sees no overlap where the overlap's own does."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, 2))
+    far = rng.normal(3.2 + 0.05 * (seed % 8), 0.4, size=(30, 2))
+    target = np.r_[rng.normal(size=(26, 2)), far]
+    samples = SamplesAsRead.read(X, (target,))
+    model = Adapted(Ridge(), force=True, guard=False, random_state=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, X[:, 0], X_target=samples)
+        found, plain = (
+            estimate_performance(model, X, X[:, 0], T, cv=3, random_state=seed)
+            for T in (samples, (target,))
+        )
+    assert found.to_dict() == plain.to_dict()

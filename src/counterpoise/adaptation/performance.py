@@ -43,6 +43,7 @@ from counterpoise.samples.domain_scores import score_domains
 from counterpoise.samples.effective_size import effective_sample_size
 from counterpoise.samples.overlap_verdict import (
     NO_OVERLAP,
+    NO_OVERLAP_ABOVE,
     THIN_ABOVE,
     Overlap,
     overlap_of,
@@ -372,8 +373,10 @@ def _known_ratio(model: Any, samples: SamplesAsRead, weighter: Any) -> Array | N
     fitted = getattr(model, "weighter_", None)
     if type(fitted) is not AutoWeights or fitted.rows_of_fit is not samples.counted:
         return None
+    if fitted.uncovered_ is not None and fitted.uncovered_ > NO_OVERLAP_ABOVE:
+        # A forced fit goes on where this one refuses.
+        return None
     own, asked = fitted.get_params(), weighter.get_params()
-    # Where there is no overlap the fit would have ended.
     own.pop("force"), asked.pop("force")
     return fitted.weights_ if own == asked else None
 

@@ -6,7 +6,7 @@ from typing import TypeAlias, TypeGuard
 
 import numpy as np
 
-from counterpoise.validation import InvalidInput
+from counterpoise.numerics.refusals import InvalidInput
 
 Seed: TypeAlias = int | np.random.Generator | np.random.RandomState | None
 

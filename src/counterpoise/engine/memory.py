@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from counterpoise.validation import InvalidInput
+from counterpoise.numerics.refusals import InvalidInput
 
 _BUDGET: ContextVar[int] = ContextVar("memory_budget", default=2**30)
 

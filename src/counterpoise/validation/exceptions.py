@@ -8,28 +8,24 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal, TypeAlias
 
+from counterpoise.numerics.refusals import InvalidInput, InvalidType
+
+__all__ = [
+    "InvalidInput",
+    "InvalidType",
+    "NoOverlapError",
+    "NoTargetWarning",
+    "OverlapMeasure",
+    "PartialOverlapWarning",
+    "refusals_of_estimators",
+]
+
 OverlapMeasure: TypeAlias = Literal["thin", "uncovered"]
 
 _FOUND = {
     "thin": "lie where only the outermost source rows are",
     "uncovered": "have no source row within reach of the kernel",
 }
-
-
-class InvalidInput(ValueError):  # noqa: N818
-    """What was given cannot be used: a table, a label, a parameter.
-
-    Raised by the parts that see what a user gives, the rooms from `validation` up; what
-    is below them has passed their checks, and raises `ValueError` where it has not.
-    """
-
-
-class InvalidType(InvalidInput, TypeError):  # noqa: N818
-    """What was given is of a kind that cannot be used; a `TypeError` too."""
-
-
-# Where users import them from; messages show this name.
-InvalidInput.__module__ = InvalidType.__module__ = "counterpoise.validation"
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from counterpoise.datasets.parameters import (
 )
 from counterpoise.datasets.shift import Shift
 from counterpoise.numerics.arrays import Array
-from counterpoise.validation import InvalidInput
+from counterpoise.numerics.refusals import InvalidInput
 
 _LENGTHS = np.array([250.0, 250.0, 200.0, 180.0, 150.0, 100.0])  # millimetres
 _JOINTS = len(_LENGTHS)

@@ -11,7 +11,7 @@ from counterpoise.datasets.parameters import (
 )
 from counterpoise.datasets.shift import Shift
 from counterpoise.numerics.arrays import Array
-from counterpoise.validation import InvalidInput
+from counterpoise.numerics.refusals import InvalidInput
 
 
 def make_class_subset(
