@@ -185,11 +185,12 @@ def test_a_count_that_all_weights_together_do_not_reach_is_told():
 
 def test_copies_are_merged_and_their_weights_added_whatever_the_sign_of_zero():
     rows = TwinRows.merged(
-        np.array([[0.0], [-0.0], [1.0], [2.0]]),
+        np.array([[-0.0], [0.0], [1.0], [2.0]]),
         np.zeros((4, 1)),
         np.array([1.0, 2.0, 1.0, 0.0]),
     )
     assert rows.weight.tolist() == [3.0, 1.0]
+    assert not np.signbit(rows.X).any()
     assert width_rule(np.array([[0.0], [2.0]]), np.ones(2)) == 0.25
     assert width_rule(np.ones((3, 1)), np.ones(3)) == 1.0
 

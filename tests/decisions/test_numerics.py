@@ -2,17 +2,16 @@
 
 import numpy as np
 import pytest
-from counterpoise.numerics.kernel_products import StoredKernel
-from counterpoise.numerics.kernels import (
+
+from counterpoise.convex.objectives.negative_mean_log import log_line
+from counterpoise.numerics.arrays import finite_array
+from counterpoise.numerics.distances import (
     median_distance,
     nearest_distance,
     nearest_row,
 )
-from counterpoise.numerics.low_rank import pivoted_cholesky
-
-from counterpoise.convex.objectives.negative_mean_log import log_line
-from counterpoise.numerics.arrays import finite_array
-from counterpoise.numerics.pivoted_cholesky import small_rank_factor
+from counterpoise.numerics.kernel_matrices import StoredMatrix
+from counterpoise.numerics.pivoted_cholesky import pivoted_cholesky, small_rank_factor
 from counterpoise.numerics.projections import project_capped_simplex, project_simplex
 from counterpoise.numerics.prox import row_threshold, soft_threshold
 from counterpoise.numerics.quantiles import quantiles_below_infinity
@@ -36,15 +35,15 @@ def test_a_quantile_is_reached_at_equality_and_infinite_beyond_all_values():
 
 def test_a_factor_is_of_the_largest_rank_allowed_or_none():
     rows = np.arange(12.0).reshape(6, 2)
-    kernel = StoredKernel(rows @ rows.T)
+    kernel = StoredMatrix(rows @ rows.T)
     assert small_rank_factor(kernel, 2).factor.shape == (6, 2)
     assert small_rank_factor(kernel, 1) is None
-    assert small_rank_factor(StoredKernel(np.eye(4)), 4).factor.shape == (4, 4)
+    assert small_rank_factor(StoredMatrix(np.eye(4)), 4).factor.shape == (4, 4)
 
 
 def test_the_row_that_is_left_longest_is_the_next_pivot():
-    kernel = StoredKernel(np.diag([1.0, 9.0, 4.0]))
-    assert small_rank_factor(kernel, 3).places.tolist() == [1, 2, 0]
+    kernel = StoredMatrix(np.diag([1.0, 9.0, 4.0]))
+    assert small_rank_factor(kernel, 3).pivots.tolist() == [1, 2, 0]
 
 
 def test_the_nearest_row_is_the_first_of_equal_ones():

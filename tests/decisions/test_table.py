@@ -1,6 +1,7 @@
 """The table of rules is complete: stated, tested, and each with its fault."""
 
 import ast
+import builtins
 import re
 from pathlib import Path
 
@@ -50,10 +51,42 @@ def test_every_fault_can_be_planted():
         assert fault.find != fault.put, fault.id
 
 
+def test_a_planted_fault_is_code_of_names_that_its_file_knows():
+    # Else tests would notice a misspelt name, and not the fault.
+    texts = source_texts(ROOT / "src")
+    for fault in faults():
+        text = texts[place_of(fault, texts)]
+        # A piece that ends within a name would make another name of it.
+        before, after = text.split(fault.find)
+        for ends in (before[-1] + fault.find[0], fault.find[-1] + after[0]):
+            assert not re.fullmatch(r"\w\w", ends), fault.id
+        if words_in(fault.put) - words_in(fault.find) - words_in(text):
+            assert unknown_names(text.replace(fault.find, fault.put)) == set(), fault.id
+
+
 def test_at_least_150_faults_are_in_all_rooms():
     assert len(faults()) >= 150
     rooms = {room for room, _ in TABLE}
     assert rooms == {path.stem.removeprefix("test_") for path in files_of_rooms()}
+
+
+def words_in(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text))
+
+
+def unknown_names(text: str) -> set[str]:
+    """Return names that are read in a module and nowhere made in it."""
+    made, read = {*dir(builtins), "__file__"}, set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Name):
+            (read if isinstance(node.ctx, ast.Load) else made).add(node.id)
+        elif isinstance(node, ast.arg):
+            made.add(node.arg)
+        elif isinstance(node, ast.alias):
+            made.add((node.asname or node.name).partition(".")[0])
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef | ast.ExceptHandler):
+            made.add(node.name or "")
+    return read - made
 
 
 def files_of_rooms() -> list[Path]:
