@@ -48,6 +48,7 @@ from counterpoise.datasets import (
     make_gaussian_shift,
     make_sinc_shift,
 )
+from counterpoise.samples.as_read import SamplesAsRead
 
 
 @pytest.fixture(scope="module")
@@ -714,3 +715,10 @@ def test_a_list_of_texts_is_refused_with_what_to_do() -> None:
     model = Adapted(LogisticRegression())
     with pytest.raises(TypeError, match=r"list of texts.*vectorizer"):
         model.fit(["a b", "c d"], [0, 1], X_target=["a b"])
+
+
+def test_samples_that_were_read_from_other_rows_are_refused():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    samples = SamplesAsRead.read(X[:20], X)
+    with pytest.raises(ValueError, match=r"30 rows, and the source .* has 20"):
+        Adapted(Ridge()).fit(X, X[:, 0], X_target=samples)

@@ -7,7 +7,7 @@ import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import RepeatedKFold
 
-from counterpoise.adaptation.guard import EXPONENTS, Guard, choose_exponent
+from counterpoise.adaptation.guard import EXPONENTS, Guard, _Tried, choose_exponent
 from counterpoise.adaptation.routing import fit_rows
 from counterpoise.datasets import make_sinc_shift
 from counterpoise.evaluation.metrics import as_metric
@@ -249,3 +249,16 @@ def test_the_record_is_plain() -> None:
     record = _guard(Ridge(), X, X[:, 0], np.exp(X[:, 0])).to_dict()
     assert record.pop("curve") is None
     assert {type(v) for v in record.values()} <= {tuple, str, bool, float, int}
+
+
+def test_without_weights_the_estimator_is_called_at_every_exponent_of_zero():
+    X, given = np.arange(12.0)[:, None], []
+
+    def fit(X, y, weights, fold):
+        given.append([one is None for one in weights])
+        return []
+
+    folds = [(np.arange(6), np.arange(6, 12))]
+    weights, counts = np.linspace(0.5, 1.5, 12), np.ones(12)
+    list(_Tried(fit, X, X[:, 0], weights, counts, folds, (1.0, 0.0))._folds())
+    assert given == [[False, True]]

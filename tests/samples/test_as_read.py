@@ -10,6 +10,7 @@ from counterpoise.samples.ordering import canonical_order
 from counterpoise.samples.scaling import pooled_scale
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.tables.encoding import TableEncoder
+from counterpoise.validation import InvalidInput
 
 
 def _two(n: int = 30, m: int = 20, d: int = 3) -> tuple[np.ndarray, np.ndarray]:
@@ -34,6 +35,14 @@ def test_what_has_been_read_passes_through():
     samples = SamplesAsRead.read(*_two())
     assert SamplesAsRead.read(samples, None) is samples
     assert SamplesAsRead.read_numbers(samples, None) is samples
+
+
+@pytest.mark.parametrize("door", ["read", "read_numbers", "read_encoded"])
+@pytest.mark.parametrize("weights", [(np.ones(30), None), (None, np.ones(20))])
+def test_weights_beside_what_has_been_read_are_refused(door, weights):
+    samples = SamplesAsRead.read(*_two())
+    with pytest.raises(InvalidInput, match="have their weights"):
+        getattr(SamplesAsRead, door)(samples, None, *weights)
 
 
 def test_a_mixed_table_is_encoded_by_one_encoder_of_both():

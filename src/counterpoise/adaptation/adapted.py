@@ -469,6 +469,7 @@ class Adapted(MetaEstimatorMixin, FittedModel):
 def _read(X: Any, X_target: Any, counts: Array | None) -> SamplesAsRead:
     """Return both samples as read; those that were read before, as they are."""
     if isinstance(X_target, SamplesAsRead):
+        X_target.check_rows(n_rows(X))
         return X_target if counts is None else replace(X_target, source_weight=counts)
     X_target = (
         tuple(map(readable, X_target))

@@ -192,7 +192,8 @@ class FittedModel(BaseEstimator):
     def _atoms(self, X: Any) -> Array:
         """Return the rows' own weights, beyond all where the ratio is not known."""
         weights = self.weigh(X)
-        if hasattr(self.weighter_, "beyond"):
+        of_labels = getattr(self.weighter_, "needs_labels", False)
+        if hasattr(self.weighter_, "beyond") and not of_labels:
             weights = weights.copy()
             weights[self.weighter_.beyond(encoded(self.encoder_, X))] = _UNKNOWN
         return weights

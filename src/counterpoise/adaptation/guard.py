@@ -273,12 +273,13 @@ class _Tried:
         for k, (kept, out) in enumerate(self.folds):
             (X, y), held = divided_rows(self.X, self.y, kept, out)
             counts = self.counts[kept]
-            weights: list[Array | None] = [
-                power * counts for power in powers(self.weights[kept], self.exponents)
+            # Equal weights are none: the estimator is called as its user would.
+            alike = np.ptp(counts) == 0.0
+            raised = powers(self.weights[kept], self.exponents)
+            weights = [
+                None if alike and exponent == 0.0 else power * counts
+                for exponent, power in zip(self.exponents, raised, strict=True)
             ]
-            if self.exponents[0] == 0.0 and np.ptp(counts) == 0.0:
-                # Equal weights are none: the estimator is called as its user would.
-                weights[0] = None
             yield out, self.fit(X, y, weights, k), held
 
 

@@ -85,7 +85,7 @@ class SamplesAsRead:
         What has been read passes through untouched.
         """
         if isinstance(X, SamplesAsRead):
-            return X
+            return X._alone(sample_weight, target_weight)
         if X_target is None:
             raise InvalidInput("X_target is None: two samples are needed")
         if has_sparse(X, X_target):
@@ -124,7 +124,7 @@ class SamplesAsRead:
             Whether sparse matrices may come.
         """
         if isinstance(X, SamplesAsRead):
-            return X
+            return X._alone(sample_weight, target_weight)
         source, target = two_samples(
             X, X_target, min_rows=min_rows, accept_sparse=accept_sparse
         )
@@ -155,7 +155,7 @@ class SamplesAsRead:
         column by column.
         """
         if isinstance(X, SamplesAsRead):
-            return X
+            return X._alone(sample_weight, target_weight)
         source, target = as_numbers(
             X, X_target, sample_weight=sample_weight, target_weight=target_weight
         )
@@ -308,6 +308,20 @@ class SamplesAsRead:
         high = np.maximum(samples.source.max(axis=0), samples.target.max(axis=0))
         room = BEYOND_RANGE * (high - low)
         return low - room, high + room
+
+    def _alone(self, *weights: Any) -> "SamplesAsRead":
+        """Return itself; refuse weights beside it, which were read with the rows."""
+        if any(one is not None for one in weights):
+            raise InvalidInput("samples that were read have their weights: give none")
+        return self
+
+    def check_rows(self, n: int) -> None:
+        """Refuse to stand beside a source of another number of rows."""
+        if self.source_weight.size != n:
+            raise InvalidInput(
+                f"X has {n} rows, and the source that was read has "
+                f"{self.source_weight.size}"
+            )
 
     def without_zeros(self) -> "SamplesAsRead":
         """Return the rows of a weight above zero, tables read by columns as such."""

@@ -233,6 +233,15 @@ def test_a_target_without_source_rows_is_refused_unless_forced():
 
 
 @pytest.mark.filterwarnings("ignore::counterpoise.PartialOverlapWarning")
+def test_it_cannot_tell_by_inputs_where_its_ratio_is_not_known():
+    X, y, X_target, _ = labels_shift(n=60, m=40)
+    model = TargetShiftWeights(gamma=1.0, gamma_y=1.0, force=True)
+    model.fit(X, y, X_target=X_target)
+    with pytest.raises(ValueError, match="a function of y, not of the inputs"):
+        model.beyond(X_target)
+
+
+@pytest.mark.filterwarnings("ignore::counterpoise.PartialOverlapWarning")
 def test_it_has_no_score_and_says_why():
     X, y, X_target, _ = labels_shift(n=60, m=40)
     model = TargetShiftWeights(random_state=0).fit(X, y, X_target=X_target)

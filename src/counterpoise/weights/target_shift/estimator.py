@@ -5,6 +5,7 @@ from itertools import product
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.convex import Corrective, MixtureLikelihood, Solution
@@ -231,6 +232,20 @@ class TargetShiftWeights(WeightEstimator):
         if not self.has_target_:
             return np.ones(len(labels))
         return self._normalized(self._weigh(labels))
+
+    def beyond(self, X: Any) -> NDArray[np.bool_]:
+        """Refuse: the ratio is a function of y, and inputs tell nothing of it.
+
+        Without a target all weights are one, and known at every row.
+        """
+        check_is_fitted(self, "weights_")
+        rows = estimator_matrix(self, X, reset=False)
+        if not self.has_target_:
+            return np.zeros(rows.shape[0], dtype=bool)
+        raise InvalidInput(
+            "TargetShiftWeights cannot tell at which rows its ratio is not known: its "
+            "weights are a function of y, not of the inputs"
+        )
 
     def score(
         self, X: Any, y: Any = None, *, X_target: Any = None, sample_weight: Any = None
