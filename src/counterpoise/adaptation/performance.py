@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 
 from counterpoise.adaptation.odd_inputs import row_marks, warn_if_fitted_to
 from counterpoise.adaptation.out_of_fold import (
@@ -57,6 +56,7 @@ from counterpoise.validation import (
     PartialOverlapWarning,
     as_classes,
     as_responses,
+    as_seed,
     as_weights,
     check_number,
     check_same_columns,
@@ -172,7 +172,7 @@ def estimate_performance(
     True
     """
     check_number("level", level, low=0.0, high=1.0, closed="neither")
-    seed = int(check_random_state(random_state).randint(2**31 - 1))
+    seed = as_seed(random_state)
     n = n_rows(X)
     counts = as_weights(sample_weight, n)
     classifier = is_classifier(model, y)
@@ -209,7 +209,7 @@ def estimate_performance(
     )
     some, aims = (_some(len(z.rows), seed) for z in (answers, answers_target))
     looked_at = _looked_at(numbers, some, aims)
-    seen = overlap_of(score_domains(looked_at, _drawn(seed)))
+    seen = overlap_of(score_domains(looked_at, as_seed(seed)))
     try:
         if seen.verdict == NO_OVERLAP:
             raise NoOverlapError(seen.thin, "thin", seen.auc)
@@ -378,7 +378,8 @@ def _known_ratio(model: Any, samples: SamplesAsRead, weighter: Any) -> Array | N
         return None
     own, asked = fitted.get_params(), weighter.get_params()
     own.pop("force"), asked.pop("force")
-    return fitted.weights_ if own == asked else None
+    # A copy: the model's own weights are not for others to write to.
+    return fitted.weights_.copy() if own == asked else None
 
 
 def _numbers(
@@ -414,10 +415,6 @@ def _looked_at(samples: SamplesAsRead, some: Indices, aims: Indices) -> SamplesA
     part = samples.take(some, aims)
     as_weights(part.source_weight, some.size)
     return part
-
-
-def _drawn(seed: int) -> int:
-    return int(check_random_state(seed).randint(2**31 - 1))
 
 
 def _labelled(
