@@ -21,7 +21,6 @@ from counterpoise.numerics.projections import (
     project_capped_simplex,
     project_simplex,
 )
-from counterpoise.numerics.refusals import InvalidInput
 
 Polyhedron = tuple[Any, Array, Any, Array]
 
@@ -67,7 +66,7 @@ class Simplex:
 
     def __post_init__(self) -> None:
         if self.size < 1:
-            raise InvalidInput(f"size must be at least 1, got {self.size}")
+            raise ValueError(f"size must be at least 1, got {self.size}")
 
     def start(self) -> Array:
         """Return the barycentre."""
@@ -119,24 +118,24 @@ class CappedSimplex:
 
     def __post_init__(self) -> None:
         if self.size < 1:
-            raise InvalidInput(f"size must be at least 1, got {self.size}")
+            raise ValueError(f"size must be at least 1, got {self.size}")
         shape = np.shape(self.upper)
         if shape not in ((), (self.size,)):
-            raise InvalidInput(
+            raise ValueError(
                 f"upper must be a number or have shape ({self.size},), got {shape}"
             )
         caps = self.caps
         if not (caps.min() >= 0.0 and np.isfinite(caps).all()):
             worst = caps[int(np.argmax(~((caps >= 0.0) & np.isfinite(caps))))]
-            raise InvalidInput(f"upper must be non-negative and finite, got {worst}")
+            raise ValueError(f"upper must be non-negative and finite, got {worst}")
         if not 0.0 < self.total < np.inf:
-            raise InvalidInput(f"total must be positive, got {self.total}")
+            raise ValueError(f"total must be positive, got {self.total}")
         if not 0.0 <= self.slack <= self.total:
-            raise InvalidInput(
+            raise ValueError(
                 f"slack must be between 0 and total = {self.total}, got {self.slack}"
             )
         if caps.sum() < self.total - self.slack - 1e-12 * self.total:
-            raise InvalidInput(
+            raise ValueError(
                 f"upper allows a sum of {caps.sum():g} at most, "
                 f"but total - slack is {self.total - self.slack:g}: the set is empty"
             )
@@ -224,13 +223,13 @@ class Box:
         object.__setattr__(self, "lower", finite_array("lower", self.lower, 1))
         object.__setattr__(self, "upper", finite_array("upper", self.upper, 1))
         if self.lower.shape != self.upper.shape:
-            raise InvalidInput(
+            raise ValueError(
                 f"lower and upper must be vectors of one length, got shapes "
                 f"{self.lower.shape} and {self.upper.shape}"
             )
         if (self.lower > self.upper).any():
             i = int(np.argmax(self.lower > self.upper))
-            raise InvalidInput(
+            raise ValueError(
                 f"lower must not exceed upper, got {self.lower[i]} > {self.upper[i]} "
                 f"at entry {i}"
             )

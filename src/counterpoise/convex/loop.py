@@ -12,7 +12,6 @@ from counterpoise.convex.certificate import FEASIBLE, Certificate
 from counterpoise.convex.problems.problem import Problem
 from counterpoise.convex.requirements import Requirements, SolverMismatchError
 from counterpoise.numerics.arrays import Array, finite_array
-from counterpoise.numerics.refusals import InvalidInput, InvalidType
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,9 +192,9 @@ def solve(
     array([0.333, 0.333, 0.333])
     """
     if not tol > 0.0:
-        raise InvalidInput(f"tol must be positive, got {tol}")
+        raise ValueError(f"tol must be positive, got {tol}")
     if max_iter < 0 or (max_time is not None and max_time < 0):
-        raise InvalidInput(
+        raise ValueError(
             f"max_iter and max_time must not be negative, got {max_iter} and {max_time}"
         )
     if solver is None:
@@ -204,7 +203,7 @@ def solve(
         solver = default_solver(problem)
     accepts = getattr(solver, "accepts", None)
     if isinstance(solver, type) or accepts is None:
-        raise InvalidType(
+        raise TypeError(
             f"solver must be an instance such as FrankWolfe('away'), got {solver!r}"
         )
     lacking = accepts.lacking(problem)
@@ -346,16 +345,16 @@ def _checked_start(problem: Any, x: Array) -> Array:
     x = finite_array("x", x, 1).copy()
     part = getattr(problem, "domain", None) or getattr(problem, "penalty", None)
     if part is not None and x.shape != (part.size,):
-        raise InvalidInput(f"x must have shape ({part.size},), got {x.shape}")
+        raise ValueError(f"x must have shape ({part.size},), got {x.shape}")
     domain = getattr(problem, "domain", None)
     if domain is not None and domain.infeasibility(x) > 0.0:
         outside = domain.infeasibility(x)
         if outside > FEASIBLE:
-            raise InvalidInput(f"x is outside the domain by {outside:.2g}")
+            raise ValueError(f"x is outside the domain by {outside:.2g}")
         x = domain.project(x)
     objective = getattr(problem, "objective", None)
     if objective is not None and not math.isfinite(objective.value(x)):
-        raise InvalidInput("the objective has no finite value at x")
+        raise ValueError("the objective has no finite value at x")
     return x
 
 

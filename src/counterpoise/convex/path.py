@@ -8,7 +8,6 @@ import numpy as np
 
 from counterpoise.convex.certificate import Certificate
 from counterpoise.numerics.arrays import Array
-from counterpoise.numerics.refusals import InvalidInput
 
 
 class PathError(RuntimeError):
@@ -106,7 +105,7 @@ class SolutionPath:
         """Return the solution at theta."""
         low, high = sorted((self.thetas[0], self.thetas[-1]))
         if not low <= theta <= high:
-            raise InvalidInput(
+            raise ValueError(
                 f"theta must be between {low:g} and {high:g}, got {theta:g}"
             )
         sign = 1.0 if self.thetas[-1] >= self.thetas[0] else -1.0

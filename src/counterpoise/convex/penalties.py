@@ -7,7 +7,6 @@ import numpy as np
 
 from counterpoise.numerics.arrays import Array
 from counterpoise.numerics.prox import row_threshold, soft_threshold
-from counterpoise.numerics.refusals import InvalidInput
 
 
 class Penalty(Protocol):
@@ -104,4 +103,4 @@ class RowNorms:
 
 def _check_weight(weight: float) -> None:
     if not weight > 0.0:
-        raise InvalidInput(f"weight must be positive, got {weight}")
+        raise ValueError(f"weight must be positive, got {weight}")

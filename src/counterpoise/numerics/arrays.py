@@ -5,8 +5,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from counterpoise.numerics.refusals import InvalidInput, InvalidType
-
 Array: TypeAlias = NDArray[np.float64]
 Indices: TypeAlias = NDArray[np.intp]
 
@@ -20,18 +18,18 @@ def finite_array(name: str, value: Any, ndim: int) -> Array:
     array([1., 2.])
     >>> finite_array("b", [1.0, float("nan")], 1)
     Traceback (most recent call last):
-    counterpoise.validation.InvalidInput: b must be finite, got nan at entry 1
+    ValueError: b must be finite, got nan at entry 1
     """
     if hasattr(value, "toarray"):
-        raise InvalidType(f"{name} must be dense, got {type(value).__name__}")
+        raise TypeError(f"{name} must be dense, got {type(value).__name__}")
     out = np.asarray(value, dtype=float)
     if out.ndim != ndim or out.size == 0:
         shape = {1: "a non-empty vector", 2: "a non-empty matrix"}[ndim]
-        raise InvalidInput(f"{name} must be {shape}, got shape {out.shape}")
+        raise ValueError(f"{name} must be {shape}, got shape {out.shape}")
     if not np.isfinite(out).all():
         where = tuple(int(k) for k in np.argwhere(~np.isfinite(out))[0])
         place = (
             f"entry {where[0]}" if ndim == 1 else f"row {where[0]}, column {where[1]}"
         )
-        raise InvalidInput(f"{name} must be finite, got {out[where]} at {place}")
+        raise ValueError(f"{name} must be finite, got {out[where]} at {place}")
     return out

@@ -7,7 +7,6 @@ import numpy as np
 from scipy import sparse
 
 from counterpoise.numerics.arrays import Array, finite_array
-from counterpoise.numerics.refusals import InvalidInput
 
 # Rows at a time where a block of the matrix is computed.
 BUILT_ROWS = 1000
@@ -56,7 +55,7 @@ class StoredMatrix:
         K = self.K.toarray() if sparse.issparse(self.K) else self.K
         K = finite_array("K", K, 2)
         if K.shape[0] != K.shape[1]:
-            raise InvalidInput(f"K must be square, got shape {K.shape}")
+            raise ValueError(f"K must be square, got shape {K.shape}")
         object.__setattr__(self, "K", K)
 
     @property

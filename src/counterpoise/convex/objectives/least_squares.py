@@ -11,7 +11,6 @@ from scipy import sparse
 from counterpoise.convex.objectives.columns import distinct_columns, product, slices
 from counterpoise.convex.objectives.conic_form import ConicForm
 from counterpoise.numerics.arrays import Array, Indices, finite_array
-from counterpoise.numerics.refusals import InvalidInput
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +37,7 @@ class LeastSquares:
         object.__setattr__(self, "A", finite_array("A", self.A, 2))
         object.__setattr__(self, "b", finite_array("b", self.b, 1))
         if self.A.shape[0] != len(self.b):
-            raise InvalidInput(
+            raise ValueError(
                 f"b must have {self.A.shape[0]} entries, one a row of A, "
                 f"got {len(self.b)}"
             )

@@ -8,7 +8,6 @@ from scipy.linalg import cho_factor, cho_solve
 
 from counterpoise.convex.objectives.columns import product
 from counterpoise.numerics.arrays import Array
-from counterpoise.numerics.refusals import InvalidInput
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +37,7 @@ class FactoredDistance:
     def __post_init__(self) -> None:
         r, n = self.A.shape
         if self.b.shape != (r,) or self.ridge.shape != (n,):
-            raise InvalidInput(
+            raise ValueError(
                 f"b must have {r} and ridge {n} entries, got shapes "
                 f"{self.b.shape} and {self.ridge.shape}"
             )
@@ -129,7 +128,7 @@ class KernelDistance:
     def __post_init__(self) -> None:
         n = len(self.kappa)
         if self.K.shape != (n, n) or self.ridge.shape != (n,):
-            raise InvalidInput(
+            raise ValueError(
                 f"K must have shape ({n}, {n}) and ridge {n} entries, got shapes "
                 f"{self.K.shape} and {self.ridge.shape}"
             )
@@ -190,7 +189,7 @@ class KernelDistance:
 
 def _check_ridge(ridge: Array) -> None:
     if not ridge.min() >= 0.0:
-        raise InvalidInput(f"ridge must be non-negative, got {ridge.min()}")
+        raise ValueError(f"ridge must be non-negative, got {ridge.min()}")
 
 
 def _step(slope: float, bend: float, limit: float) -> float:

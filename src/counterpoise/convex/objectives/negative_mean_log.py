@@ -12,7 +12,6 @@ from counterpoise.convex.objectives.columns import distinct_columns, product, sl
 from counterpoise.convex.objectives.conic_form import ConicForm
 from counterpoise.numerics.arrays import Array, Indices, finite_array
 from counterpoise.numerics.compiled import compiled
-from counterpoise.numerics.refusals import InvalidInput
 
 # Rows whose largest entry lies beyond this, or below its inverse, are scaled.
 EXTREME_ENTRY = 1e50
@@ -50,9 +49,9 @@ class NegativeMeanLog:
         else:
             share = np.asarray(self.weights, dtype=float)
             if share.shape != (m,):
-                raise InvalidInput(f"weights must have shape ({m},), got {share.shape}")
+                raise ValueError(f"weights must have shape ({m},), got {share.shape}")
             if not (share.min() >= 0.0 and 0.0 < share.sum() < math.inf):
-                raise InvalidInput(
+                raise ValueError(
                     "weights must be non-negative, finite and not all zero"
                 )
             share = share / share.sum()

@@ -9,7 +9,6 @@ from scipy import sparse
 from counterpoise.convex.objectives.columns import distinct, product
 from counterpoise.convex.objectives.conic_form import ConicForm
 from counterpoise.numerics.arrays import Array, Indices, finite_array
-from counterpoise.numerics.refusals import InvalidInput
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +44,11 @@ class Quadratic:
         object.__setattr__(self, "c", finite_array("c", self.c, 1))
         n = len(self.c)
         if self.Q.shape != (n, n):
-            raise InvalidInput(f"Q must have shape ({n}, {n}), got {self.Q.shape}")
+            raise ValueError(f"Q must have shape ({n}, {n}), got {self.Q.shape}")
         if not np.allclose(
             self.Q, self.Q.T, rtol=1e-8, atol=1e-10 * np.abs(self.Q).max()
         ):
-            raise InvalidInput("Q must be symmetric")
+            raise ValueError("Q must be symmetric")
         if not self.trusted:
             _check_semidefinite(self.Q)
 
@@ -134,6 +133,6 @@ def _check_semidefinite(Q: Array) -> None:
     except np.linalg.LinAlgError:
         least = float(np.linalg.eigvalsh(Q)[0])
         if least < -slack:
-            raise InvalidInput(
+            raise ValueError(
                 f"Q must be positive semidefinite, its smallest eigenvalue is {least:g}"
             ) from None

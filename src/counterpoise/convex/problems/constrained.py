@@ -8,7 +8,6 @@ from counterpoise.convex.certificate import Certificate
 from counterpoise.convex.domains import Domain
 from counterpoise.convex.problems.problem import evaluate
 from counterpoise.numerics.arrays import Array
-from counterpoise.numerics.refusals import InvalidInput
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +32,7 @@ class Constrained:
 
     def __post_init__(self) -> None:
         if not self.scale > 0.0:
-            raise InvalidInput(f"scale must be positive, got {self.scale}")
+            raise ValueError(f"scale must be positive, got {self.scale}")
 
     def start(self) -> Array:
         """Return the domain's own start."""

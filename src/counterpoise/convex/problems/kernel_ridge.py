@@ -9,7 +9,6 @@ import numpy as np
 
 from counterpoise.convex.certificate import Certificate
 from counterpoise.numerics.arrays import Array
-from counterpoise.numerics.refusals import InvalidInput
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +56,7 @@ class KernelRidge:
 
     def __post_init__(self) -> None:
         if not self.ridge > 0.0:
-            raise InvalidInput(f"ridge must be positive, got {self.ridge}")
+            raise ValueError(f"ridge must be positive, got {self.ridge}")
 
     @property
     def objective(self) -> Any:

@@ -9,7 +9,6 @@ import numpy as np
 from counterpoise.convex.certificate import Certificate
 from counterpoise.convex.objectives import Quadratic
 from counterpoise.numerics.arrays import Array
-from counterpoise.numerics.refusals import InvalidInput
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,11 +45,11 @@ class NonnegativeQuadratic:
 
     def __post_init__(self) -> None:
         if not self.H.min() >= 0.0:
-            raise InvalidInput(f"H must be non-negative, got {self.H.min()}")
+            raise ValueError(f"H must be non-negative, got {self.H.min()}")
         if not self.H.diagonal().min() > 0.0:
-            raise InvalidInput("H must have a positive diagonal")
+            raise ValueError("H must have a positive diagonal")
         if not self.scale > 0.0:
-            raise InvalidInput(f"scale must be positive, got {self.scale}")
+            raise ValueError(f"scale must be positive, got {self.scale}")
 
     @cached_property
     def objective(self) -> Quadratic:
@@ -132,7 +131,7 @@ class RidgeQuadratic:
     def __post_init__(self) -> None:
         for name, value in (("ridge", self.ridge), ("scale", self.scale)):
             if not value > 0.0:
-                raise InvalidInput(f"{name} must be positive, got {value}")
+                raise ValueError(f"{name} must be positive, got {value}")
 
     @cached_property
     def objective(self) -> Quadratic:

@@ -13,7 +13,6 @@ from counterpoise.convex.objectives.tilted_likelihood import (
     TiltedLikelihood,
 )
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.numerics.refusals import InvalidInput
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +46,7 @@ class LogLinearRatio:
 
     def __post_init__(self) -> None:
         if not self.ridge > 0.0:
-            raise InvalidInput(f"ridge must be positive, got {self.ridge}")
+            raise ValueError(f"ridge must be positive, got {self.ridge}")
 
     @cached_property
     def objective(self) -> TiltedLikelihood:
@@ -110,7 +109,7 @@ class LogLinearMixture:
 
     def __post_init__(self) -> None:
         if not self.ridge > 0.0:
-            raise InvalidInput(f"ridge must be positive, got {self.ridge}")
+            raise ValueError(f"ridge must be positive, got {self.ridge}")
 
     @cached_property
     def objective(self) -> MixedTilts:

@@ -9,7 +9,6 @@ import numpy as np
 
 from counterpoise.convex.certificate import Certificate
 from counterpoise.numerics.arrays import Array
-from counterpoise.numerics.refusals import InvalidInput
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +47,7 @@ class MeanMatching:
 
     def __post_init__(self) -> None:
         if not self.scale > 0.0:
-            raise InvalidInput(f"scale must be positive, got {self.scale}")
+            raise ValueError(f"scale must be positive, got {self.scale}")
 
     def start(self) -> Array:
         """Return the domain's own start."""

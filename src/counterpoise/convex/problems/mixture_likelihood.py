@@ -12,7 +12,6 @@ from counterpoise.convex.domains import Simplex
 from counterpoise.convex.objectives import NegativeMeanLog
 from counterpoise.convex.problems.problem import evaluate
 from counterpoise.numerics.arrays import Array, Indices, finite_array
-from counterpoise.numerics.refusals import InvalidInput
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,13 +39,13 @@ class MixtureLikelihood:
             return
         object.__setattr__(self, "A", finite_array("A", self.A, 2))
         if not self.A.min() >= 0.0:
-            raise InvalidInput(f"A must be non-negative, got {self.A.min()}")
+            raise ValueError(f"A must be non-negative, got {self.A.min()}")
         largest = self.A.max(axis=1)
         empty = ~(largest > 0.0)
         if self.weights is not None:
             empty &= np.asarray(self.weights) > 0.0
         if empty.any():
-            raise InvalidInput(
+            raise ValueError(
                 f"row {int(np.argmax(empty))} of A is zero: no mixture has a likelihood"
             )
 

@@ -9,7 +9,6 @@ from counterpoise.convex.certificate import Certificate
 from counterpoise.convex.penalties import Penalty
 from counterpoise.convex.problems.problem import evaluate
 from counterpoise.numerics.arrays import Array
-from counterpoise.numerics.refusals import InvalidInput, InvalidType
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,9 +37,9 @@ class Penalized:
 
     def __post_init__(self) -> None:
         if not self.scale > 0.0:
-            raise InvalidInput(f"scale must be positive, got {self.scale}")
+            raise ValueError(f"scale must be positive, got {self.scale}")
         if not hasattr(self.objective, "lower_bound"):
-            raise InvalidType(
+            raise TypeError(
                 f"{type(self.objective).__name__} has no lower_bound: "
                 "nothing can be proved about a penalised problem without one"
             )
@@ -57,7 +56,7 @@ class Penalized:
         """Say what a value and a gradient of the smooth part at x prove."""
         least = float(self.objective.lower_bound)
         if value < least:
-            raise InvalidInput(
+            raise ValueError(
                 f"the objective is {value:g} at a point, "
                 f"below its lower_bound {least:g}"
             )

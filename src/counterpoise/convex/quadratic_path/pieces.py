@@ -11,7 +11,6 @@ from counterpoise.convex.quadratic_path.problem import BoxQuadratic
 from counterpoise.convex.quadratic_path.rows import KernelRows
 from counterpoise.convex.quadratic_path.setting import setting_at
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.numerics.refusals import InvalidInput
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +66,7 @@ class ParametricPath:
     def piece(self, theta: float) -> int:
         """Return which piece holds at theta; at a breakpoint the one that begins."""
         if not 0.0 <= theta <= 1.0:
-            raise InvalidInput(f"theta must be between 0 and 1, got {theta:g}")
+            raise ValueError(f"theta must be between 0 and 1, got {theta:g}")
         return max(int(np.searchsorted(self.starts, theta, side="right")) - 1, 0)
 
     def at(self, theta: float) -> Array:

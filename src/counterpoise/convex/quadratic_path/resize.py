@@ -7,7 +7,6 @@ from counterpoise.convex.quadratic_path.layout import BIAS, LOWER, UPPER
 from counterpoise.convex.quadratic_path.rows import KernelRows
 from counterpoise.convex.quadratic_path.setting import Setting
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.numerics.refusals import InvalidInput
 
 
 def carried_over(
@@ -53,7 +52,7 @@ def carried_over(
     where[came] = np.flatnonzero(known)
     margin = where[follower.margin]
     if (margin < 0).any():
-        raise InvalidInput("a variable on the margin cannot be left out")
+        raise ValueError("a variable on the margin cannot be left out")
     out.adopt_margin(margin, old.factor[: margin.size, : margin.size])
     there = row_source >= 0
     place = out.place

@@ -7,7 +7,6 @@ import numpy as np
 
 from counterpoise.convex.quadratic_path.layout import Stored
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.numerics.refusals import InvalidInput
 from counterpoise.numerics.reordered import add_rows
 
 # Rows that are computed, or added up, at once in a product.
@@ -57,7 +56,7 @@ class DenseRows:
     def __init__(self, K: Array) -> None:
         self.K = np.ascontiguousarray(K, dtype=float)
         if self.K.ndim != 2 or self.K.shape[0] != self.K.shape[1]:
-            raise InvalidInput(f"K must be square, got shape {self.K.shape}")
+            raise ValueError(f"K must be square, got shape {self.K.shape}")
         self._stored = Stored(
             self.K, np.arange(len(self.K)), np.ascontiguousarray(self.K.diagonal())
         )

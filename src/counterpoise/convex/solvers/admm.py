@@ -9,7 +9,6 @@ from counterpoise.convex.loop import State
 from counterpoise.convex.requirements import Requirements
 from counterpoise.convex.solvers.point import claimed, near_point
 from counterpoise.numerics.arrays import Array
-from counterpoise.numerics.refusals import InvalidInput
 
 
 @dataclass(frozen=True)
@@ -51,9 +50,9 @@ class ADMM:
 
     def __post_init__(self) -> None:
         if not 0.0 < self.relaxation < 2.0:
-            raise InvalidInput(f"relaxation must be in (0, 2), got {self.relaxation}")
+            raise ValueError(f"relaxation must be in (0, 2), got {self.relaxation}")
         if not self.step_size > 0.0:
-            raise InvalidInput(f"step_size must be positive, got {self.step_size}")
+            raise ValueError(f"step_size must be positive, got {self.step_size}")
 
     @property
     def accepts(self) -> Requirements:

@@ -20,7 +20,6 @@ from counterpoise.convex.solvers.point import (
     shifted,
 )
 from counterpoise.numerics.arrays import Array
-from counterpoise.numerics.refusals import InvalidInput
 
 VARIANTS = ("plain", "away", "pairwise")
 LINE_SEARCHES = ("exact", "armijo", "open")
@@ -97,9 +96,9 @@ class FrankWolfe:
         for name, options in (("variant", VARIANTS), ("line_search", LINE_SEARCHES)):
             value = getattr(self, name)
             if value not in options:
-                raise InvalidInput(f"{name} must be one of {options}, got {value!r}")
+                raise ValueError(f"{name} must be one of {options}, got {value!r}")
         if self.line_search == "open" and self.variant != "plain":
-            raise InvalidInput(
+            raise ValueError(
                 f"line_search='open' goes with variant='plain', got {self.variant!r}"
             )
 

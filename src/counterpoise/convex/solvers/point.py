@@ -9,7 +9,6 @@ import numpy as np
 from counterpoise.convex.certificate import Certificate
 from counterpoise.convex.newton_direction import DIRECT, newton_direction
 from counterpoise.numerics.arrays import Array
-from counterpoise.numerics.refusals import InvalidInput
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +37,7 @@ def gradient_of(objective: Any, point: Point) -> Array:
         out = objective.gradient_at(point.x, point.image)
     if math.isfinite(point.value) and not np.isfinite(out).all():
         k = int(np.argmax(~np.isfinite(out)))
-        raise InvalidInput(
+        raise ValueError(
             f"the gradient of {type(objective).__name__} is {out[k]} at entry {k}, "
             f"where x is {point.x[k]:g} and the value finite: keep x off that edge, "
             "for example by Box(1e-9, ...)"

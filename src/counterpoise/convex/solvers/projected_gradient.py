@@ -16,7 +16,6 @@ from counterpoise.convex.solvers.point import (
     shifted,
 )
 from counterpoise.numerics.arrays import Array
-from counterpoise.numerics.refusals import InvalidInput
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ class ProjectedGradient:
 
     def __post_init__(self) -> None:
         if self.memory < 1:
-            raise InvalidInput(f"memory must be at least 1, got {self.memory}")
+            raise ValueError(f"memory must be at least 1, got {self.memory}")
 
     @property
     def accepts(self) -> Requirements:

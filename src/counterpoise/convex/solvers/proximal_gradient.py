@@ -10,7 +10,6 @@ from counterpoise.convex.loop import State
 from counterpoise.convex.requirements import Requirements
 from counterpoise.convex.solvers.point import Point, evaluate, gradient_of, near_point
 from counterpoise.numerics.arrays import Array
-from counterpoise.numerics.refusals import InvalidInput
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ class ProximalGradient:
 
     def __post_init__(self) -> None:
         if not self.growth >= 1.0:
-            raise InvalidInput(f"growth must be at least 1, got {self.growth}")
+            raise ValueError(f"growth must be at least 1, got {self.growth}")
 
     @property
     def accepts(self) -> Requirements:

@@ -12,7 +12,6 @@ from counterpoise.convex.certificate import Certificate
 from counterpoise.convex.domains import CappedSimplex, Simplex
 from counterpoise.convex.spectral.steps.interior import SpectralInterior
 from counterpoise.numerics.arrays import Array, Indices, finite_array
-from counterpoise.numerics.refusals import InvalidInput
 
 # The least scale of the gap, as a share of the value at equal weights: the optimum is
 # zero where the target's moment is a mixture of source rows.
@@ -155,9 +154,9 @@ class SpectralNorm(abc.ABC):
 
     def _check_weights(self) -> None:
         if not 0.0 <= self.spread < np.inf:
-            raise InvalidInput(f"spread must be non-negative, got {self.spread}")
+            raise ValueError(f"spread must be non-negative, got {self.spread}")
         if self.cap is not None and not self.cap * self.size >= 1.0 - 1e-12:
-            raise InvalidInput(
+            raise ValueError(
                 f"cap must be at least 1 / {self.size}, the share of a row at equal "
                 f"weights, got {self.cap}"
             )
@@ -214,7 +213,7 @@ class Discrepancy(SpectralNorm):
         moment = _finite("target_moment", self.target_moment, 2)
         width = self.rows.shape[1]
         if moment.shape != (width, width):
-            raise InvalidInput(
+            raise ValueError(
                 f"target_moment must have shape ({width}, {width}) as rows have "
                 f"{width} columns, got {moment.shape}"
             )
@@ -237,7 +236,7 @@ class Discrepancy(SpectralNorm):
         rows = _finite("rows", rows, 2)
         target_rows = _finite("target_rows", target_rows, 2)
         if rows.shape[1] != target_rows.shape[1]:
-            raise InvalidInput(
+            raise ValueError(
                 f"target_rows must have {rows.shape[1]} columns as rows have, "
                 f"got {target_rows.shape[1]}"
             )
@@ -248,7 +247,7 @@ class Discrepancy(SpectralNorm):
             else _finite("target_share", target_share, 1)
         )
         if share.shape != (n,) or not share.min() >= 0.0:
-            raise InvalidInput(
+            raise ValueError(
                 f"target_share must have {n} non-negative entries, "
                 f"got shape {share.shape} and smallest entry {share.min()}"
             )

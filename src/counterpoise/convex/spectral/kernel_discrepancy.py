@@ -24,7 +24,6 @@ from counterpoise.convex.spectral.kernel_proofs import (
 from counterpoise.convex.spectral.steps.lanczos import RitzPairs, kernel_ritz
 from counterpoise.numerics.arrays import Array, finite_array
 from counterpoise.numerics.kernel_matrices import EXACT_CUT, StoredMatrix
-from counterpoise.numerics.refusals import InvalidInput
 
 # Rows up to which the norm is a full eigenvalue computation.
 EXACT_NORM_ROWS = 600
@@ -83,9 +82,9 @@ class KernelDiscrepancy(SpectralNorm):
         share = finite_array("target_share", self.target_share, 1)
         object.__setattr__(self, "target_share", share)
         if not share.min() >= 0.0:
-            raise InvalidInput(f"target_share must be non-negative, got {share.min()}")
+            raise ValueError(f"target_share must be non-negative, got {share.min()}")
         if not len(share) < self.kernel.size:
-            raise InvalidInput(
+            raise ValueError(
                 f"the kernel has {self.kernel.size} rows and {len(share)} of them are "
                 "target rows: no source row is left"
             )

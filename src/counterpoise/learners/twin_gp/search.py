@@ -62,7 +62,7 @@ def splits(
 
     Examples
     --------
-    >>> rows = Rows(np.zeros((8, 1)), np.zeros((8, 1)), np.ones(8), np.arange(8))
+    >>> rows = TwinRows(np.zeros((8, 1)), np.zeros((8, 1)), np.ones(8), np.arange(8))
     >>> [(len(fit), len(held)) for fit, held in splits(rows, "holdout", 0, False)]
     [(6, 2)]
     """

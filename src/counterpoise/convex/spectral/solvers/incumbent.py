@@ -9,7 +9,6 @@ from counterpoise.convex.loop import State
 from counterpoise.convex.requirements import Requirements
 from counterpoise.convex.spectral.discrepancy import Priced
 from counterpoise.numerics.arrays import Array
-from counterpoise.numerics.refusals import InvalidInput
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +92,7 @@ def of_moments_or_kernel() -> Requirements:
 def refuse_spread(problem: Any, name: str) -> None:
     """Raise an error if the problem has a term that a published method lacks."""
     if problem.spread > 0.0:
-        raise InvalidInput(
+        raise ValueError(
             f"{name} minimises the norm alone, got spread = {problem.spread:g}; the "
             "interior point, column generation, the semidefinite programme and the "
             "subgradient method take a spread"

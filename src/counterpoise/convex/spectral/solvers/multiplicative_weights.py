@@ -16,7 +16,6 @@ from counterpoise.convex.spectral.solvers.incumbent import (
 )
 from counterpoise.convex.spectral.steps.matrix_powers import hyperbolic_ratio
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.numerics.refusals import InvalidInput
 
 # A bracket narrower than this, in units of its upper end, is rounding.
 SPENT = 1e-12
@@ -137,15 +136,15 @@ class MultiplicativeWeights:
 
     def __post_init__(self) -> None:
         if self.oracle not in ("best", "list"):
-            raise InvalidInput(f"oracle must be 'best' or 'list', got {self.oracle!r}")
+            raise ValueError(f"oracle must be 'best' or 'list', got {self.oracle!r}")
         if self.update not in ("eigen", "powering"):
-            raise InvalidInput(
+            raise ValueError(
                 f"update must be 'eigen' or 'powering', got {self.update!r}"
             )
         if not 0.0 < self.delta < 1.0:
-            raise InvalidInput(f"delta must be between 0 and 1, got {self.delta}")
+            raise ValueError(f"delta must be between 0 and 1, got {self.delta}")
         if self.every < 1:
-            raise InvalidInput(f"every must be at least 1, got {self.every}")
+            raise ValueError(f"every must be at least 1, got {self.every}")
 
     @property
     def accepts(self) -> Requirements:
@@ -156,7 +155,7 @@ class MultiplicativeWeights:
         """Return the first state."""
         refuse_spread(problem, "the multiplicative weights method")
         if problem.cap is not None and self.oracle == "list":
-            raise InvalidInput(
+            raise ValueError(
                 f"the oracle 'list' answers with single rows, got cap = "
                 f"{problem.cap:g}; take the oracle 'best'"
             )

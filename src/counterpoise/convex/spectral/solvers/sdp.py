@@ -11,7 +11,6 @@ from counterpoise.convex.loop import State
 from counterpoise.convex.requirements import Requirements
 from counterpoise.convex.spectral.solvers.incumbent import Incumbent, of_moments
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.numerics.refusals import InvalidInput
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ class DiscrepancySDP:
         """Return the first state."""
         width = len(problem.target_moment)
         if width > self.largest:
-            raise InvalidInput(
+            raise ValueError(
                 f"the semidefinite programme has order {width}, at most "
                 f"{self.largest} is attempted: it would need some "
                 f"{memory_needed(width) / 1e9:.2g} GB; the interior point solves the "

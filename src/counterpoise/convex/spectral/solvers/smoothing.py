@@ -23,7 +23,6 @@ from counterpoise.convex.spectral.solvers.smooth_norm import (
     smooth_form,
 )
 from counterpoise.numerics.arrays import Array
-from counterpoise.numerics.refusals import InvalidInput
 
 # A p beyond this changes nothing that floating point can see.
 LARGEST_POWER = 100_000
@@ -101,11 +100,11 @@ class Smoothing:
 
     def __post_init__(self) -> None:
         if self.power is not None and self.power < 1:
-            raise InvalidInput(f"power must be at least 1, got {self.power}")
+            raise ValueError(f"power must be at least 1, got {self.power}")
         if not self.accuracy > 0.0:
-            raise InvalidInput(f"accuracy must be positive, got {self.accuracy}")
+            raise ValueError(f"accuracy must be positive, got {self.accuracy}")
         if self.by not in ("eigen", "squaring"):
-            raise InvalidInput(f"by must be 'eigen' or 'squaring', got {self.by!r}")
+            raise ValueError(f"by must be 'eigen' or 'squaring', got {self.by!r}")
 
     @property
     def accepts(self) -> Requirements:

@@ -12,7 +12,6 @@ from counterpoise.convex.loop import State
 from counterpoise.convex.requirements import Requirements
 from counterpoise.convex.spectral.solvers.incumbent import Incumbent, of_moments
 from counterpoise.numerics.arrays import Array
-from counterpoise.numerics.refusals import InvalidInput
 
 # Up to this order all eigenvectors cost less than Lanczos.
 DENSE = 60
@@ -96,11 +95,9 @@ class SpectralSubgradient:
 
     def __post_init__(self) -> None:
         if self.kind not in ("entropic", "polyak"):
-            raise InvalidInput(
-                f"kind must be 'entropic' or 'polyak', got {self.kind!r}"
-            )
+            raise ValueError(f"kind must be 'entropic' or 'polyak', got {self.kind!r}")
         if self.every < 1 or self.memory < 1:
-            raise InvalidInput(
+            raise ValueError(
                 f"every and memory must be at least 1, got {self.every} "
                 f"and {self.memory}"
             )
