@@ -2,14 +2,16 @@
 
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
 
-from counterpoise import ULSIF, Adapted, load
+from counterpoise import Adapted, UniformWeights, load
 from counterpoise.numerics.kernel import Kernel
+from counterpoise.weights.registry import WEIGHTERS, with_parameters
 
 MODELS = Path(__file__).parent / "models"
 
@@ -39,19 +41,28 @@ def test_every_weighter_that_may_be_in_a_file_is_known_to_a_fresh_process(tmp_pa
     pytest.importorskip("skops")
     rng = np.random.default_rng(0)
     X, X_target = rng.normal(size=(40, 2)), rng.normal(0.3, size=(30, 2))
-    model = Adapted(Ridge(), weighter=ULSIF(gamma=0.5, regularization=0.1))
-    model.fit(X, X[:, 0], X_target=X_target).save(tmp_path / "model.skops")
+    model = Adapted(Ridge(), weighter=UniformWeights())
+    model.fit(X, X[:, 0], X_target=X_target)
+    names = []
+    for entry in WEIGHTERS:
+        weighter = with_parameters(entry.load(), random_state=0, force=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.weighter_ = weighter.fit(X, X[:, 0], X_target=X_target)
+        model.save(tmp_path / f"{entry.name}.skops")
+        names.append(entry.name)
     told = (
         "import sys; from counterpoise import load; "
-        "print(load(sys.argv[1]).weigh([[0.0, 0.0]])[0].hex())"
+        "print(*(type(load(path).weighter_).__name__ for path in sys.argv[1:]))"
     )
+    paths = [str(tmp_path / f"{name}.skops") for name in names]
     done = subprocess.run(
-        [sys.executable, "-c", told, str(tmp_path / "model.skops")],
+        [sys.executable, "-c", told, *paths],
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.stdout.strip() == model.weigh([[0.0, 0.0]])[0].hex(), done.stderr
+    assert done.stdout.split() == names, done.stderr
 
 
 def test_a_discrepancy_whose_kernel_had_another_name_is_read():
