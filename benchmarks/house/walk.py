@@ -30,7 +30,7 @@ COUNTED = {
     "as_matrix": ("as_matrix", ""),
     "canonical_order": ("canonical_order", ""),
     "read_table": ("read_table", "tables/columns.py"),
-    "read_table of files": ("read_table", "cli/tables.py"),
+    "files read": ("read_file", "cli/reading/files.py"),
     "encoders made": ("_fit", "tables/encoding.py"),
 }
 # The loops: whatever they call is inside. Steps are the `n_iter` of what they return.
