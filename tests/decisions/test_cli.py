@@ -10,11 +10,12 @@ import pytest
 from counterpoise.cli import main as main_module
 from counterpoise.cli.config import read_config
 from counterpoise.cli.ending import judged
-from counterpoise.cli.exits import BadData, WrongUse, listed
+from counterpoise.cli.exits import BadData, WrongUse, listed, meant
 from counterpoise.cli.fail_if import Condition, holding, read_conditions
 from counterpoise.cli.notices import Cell, Notice
 from counterpoise.cli.performance import check_metric_of
-from counterpoise.cli.reading.labels import task_of
+from counterpoise.cli.reading.files import read_file
+from counterpoise.cli.reading.labels import read_labels, task_of
 from counterpoise.cli.reading.pair import read_pair
 from counterpoise.cli.record import command_line
 from counterpoise.cli.terminal import one_line
@@ -330,3 +331,72 @@ def test_a_folder_never_shows_two_runs_and_keeps_the_old_if_a_file_fails(tmp_pat
     assert (folder / "a").read_text() == "1"
     write_folder(folder, {"a": write("3")}, ["a", "b"], force=True)
     assert sorted(path.name for path in folder.iterdir()) == ["a"]
+
+
+# -- what cells are --------------------------------------------------------------------
+
+
+def read_text(tmp_path, text):
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    return read_file(path)
+
+
+@pytest.mark.parametrize(
+    ("cells", "numbers"),
+    [
+        (["1,5", "2"], [1.5, 2.0]),
+        (["1.234,5", "2"], [1234.5, 2.0]),
+        (["1,5", "x"], None),
+        (["1,5,5", "2,5"], None),
+        (["12.34,5", "2,5"], None),
+        ([",", "2,5"], None),
+    ],
+)
+def test_a_decimal_comma_is_one_where_every_cell_of_the_column_allows_it(
+    tmp_path, cells, numbers
+):
+    table = read_text(tmp_path, f"a;b\n{cells[0]};1\n{cells[1]};2\n")
+    assert table.columns["a"].to_pylist() == (numbers or cells)
+
+
+def test_decimal_commas_that_may_be_thousands_are_refused_unless_a_cell_tells(tmp_path):
+    for telling in ("0,125", "1,25", "1234,567"):
+        table = read_text(tmp_path, f"a;b\n1,234;1\n{telling};2\n")
+        assert table.columns["a"].to_pylist()[0] == 1.234
+    with pytest.raises(BadData, match="may be a decimal comma or thousands"):
+        read_text(tmp_path, "a;b\n1,234;1\n2,345;2\n")
+
+
+@pytest.mark.parametrize(("like", "code"), [(31, 2), (30, 0)])
+def test_more_than_half_like_numbers_is_no_column_of_names(tmp_path, like, code):
+    cells = [f"1'{k:03d}" if k < like else f"n{k}" for k in range(60)]
+    (tmp_path / "t.csv").write_text(
+        "a,b\n" + "".join(f"{k},{cell}\n" for k, cell in enumerate(cells))
+    )
+    words = ["diagnose", "--source", "t.csv", "--target", "t.csv", "--quiet"]
+    named = [str(tmp_path / word) if word == "t.csv" else word for word in words]
+    assert main_module.main(named) == code
+
+
+def test_classes_are_merged_by_no_number_of_digits(tmp_path):
+    last = 2**53
+    for cells, classes in (
+        ([1, last], {1, last}),
+        ([last, last + 1], {last, last + 1}),
+    ):
+        table = read_text(tmp_path, "y\n" + "\n".join(map(str, cells * 10)))
+        found = read_labels(table, "y", "classification")
+        assert set(found.values.tolist()) == classes
+    table = read_text(tmp_path, "y\n" + "\n".join(["1.0", f"{last}"] * 10))
+    assert set(read_labels(table, "y", "classification").values) == {1, last}
+    table = read_text(tmp_path, "y\n" + "\n".join(["1.0", f"{last + 2}"] * 10))
+    with pytest.raises(BadData, match="would be merged"):
+        read_labels(table, "y", "classification")
+
+
+def test_a_question_is_asked_after_a_name_that_is_like_enough():
+    assert meant("Age", ["age", "Wage"]) == ", did you mean 'age'?"
+    assert meant("wag", ["age", "Wage"]) == ", did you mean 'Wage'?"
+    assert meant("abcd", ["abxy", "xbcd"]) == ", did you mean 'xbcd'?"
+    assert meant("abcd", ["abxy"]) == ""

@@ -39,8 +39,13 @@ class Notice:
     """
 
     def __init__(self, *parts: str | Path | Cell) -> None:
+        self._parts = parts
         self.told = "".join(map(_told, parts))
         self.recorded = "".join(map(_recorded, parts))
+
+    def renamed(self, path: Path, name: Path) -> "Notice":
+        """Return the sentence with another name for a file."""
+        return Notice(*(name if part == path else part for part in self._parts))
 
 
 def _told(part: str | Path | Cell) -> str:

@@ -12,6 +12,16 @@ from counterpoise.cli.exits import WRONG_USE, WrongUse
 from counterpoise.cli.fail_if import example
 from counterpoise.weights.registry import WEIGHTERS_BY_COMMAND
 
+# Scorers of scikit-learn by the names that people use.
+_SCORERS = {
+    "auc": "roc_auc",
+    "brier": "neg_brier_score",
+    "log_loss": "neg_log_loss",
+    "logloss": "neg_log_loss",
+    "mae": "neg_mean_absolute_error",
+    "mse": "neg_mean_squared_error",
+    "rmse": "neg_root_mean_squared_error",
+}
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
@@ -23,7 +33,8 @@ class Option:
     ----------
     help : str
         One sentence.
-    kind : {"text", "texts", "names", "path", "whole", "size", "share", "flag"}
+    kind : {"text", "texts", "names", "path", "whole", "size", "share", "flag",\
+            "metric"}
         What it takes: texts are given by repeating the option, names with commas
         between them.
     default : object
@@ -51,11 +62,16 @@ ESTIMATORS = (
 )
 
 OPTIONS: dict[str, Option] = {
-    "source": Option("table of labelled rows (CSV or Parquet)", "path", shown="FILE"),
+    "source": Option(
+        "table of labelled rows (CSV, Parquet, Feather, JSON lines, a workbook; '-': "
+        "stdin)",
+        "path",
+        shown="FILE",
+    ),
     "target": Option(
         "table of rows from where the model will work", "path", shown="FILE"
     ),
-    "table": Option("table of rows to predict (CSV or Parquet)", "path", shown="FILE"),
+    "table": Option("table of rows to predict, as --source", "path", shown="FILE"),
     "model": Option("model.skops of an earlier run", "path", shown="FILE"),
     "label": Option("column of the source to predict"),
     "out": Option("where to write; nothing is written elsewhere", "path", shown="PATH"),
@@ -74,8 +90,10 @@ OPTIONS: dict[str, Option] = {
         choices=tuple(WEIGHTERS_BY_COMMAND),
     ),
     "metric": Option(
-        "a scikit-learn scorer's name, such as accuracy or neg_log_loss; default: "
-        "log-loss of classes, squared error of numbers"
+        "a scikit-learn scorer's name, such as accuracy or neg_log_loss, or auc, "
+        "brier, log_loss, mae, mse, rmse; default: log-loss of classes, squared error "
+        "of numbers",
+        "metric",
     ),
     "task": Option(
         "what the label is: %(choices)s (default: auto)",
@@ -229,6 +247,8 @@ def read_value(name: str, value: Any) -> Any:
         return (value,) if isinstance(value, str) else tuple(value)
     if option.kind == "path":
         return Path(value)
+    if option.kind == "metric":
+        return _SCORERS.get(str(value).casefold(), value)
     if option.kind == "size":
         return _size(name, value)
     if option.kind in ("whole", "share"):

@@ -3,7 +3,7 @@
 from argparse import Namespace
 from typing import Any
 
-from counterpoise.cli.exits import WrongUse
+from counterpoise.cli.exits import WrongUse, meant
 from counterpoise.cli.reading.labels import CLASSIFICATION
 from counterpoise.cli.reading.pair import Pair
 
@@ -45,6 +45,7 @@ def check_metric(metric: str | None) -> None:
         raise WrongUse(
             f"--metric must be the name of a scorer of scikit-learn, got {metric!r}: "
             "accuracy, roc_auc, neg_log_loss, neg_mean_squared_error, ..."
+            f"{meant(metric, get_scorer_names())}"
         )
 
 

@@ -50,7 +50,10 @@ FAULTS = {
     "utf-16": ("a,b\n1,2\n".encode("utf-16"), r"UTF-16, line 1"),
     "empty": (b"", "is empty"),
     "header only": (b"a,b\n", "has no rows"),
-    "workbook": (b"PK\x03\x04rest", "save it as CSV"),
+    "no workbook": (b"PK\x03\x04rest", "cannot be read as a workbook"),
+    "no old workbook": (b"\xd0\xcf\x11\xe0rest", "cannot be read as a workbook"),
+    "no Feather": (b"ARROW1rest", "cannot be read as Feather"),
+    "no JSON lines": (b'{"a": 1}\n{"a": \n', "cannot be read as JSON lines"),
     "no names": (b",\n1,2\n", "line 1: no column has a name"),
 }
 

@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     with followed(_PLAN, quiet=options.quiet) as steps:
         steps.begin(_READING)
         model = read_model(options.model)
-        table = read_for_model(model, options.table)
+        table = read_for_model(model, options.table, options.id)
         if options.id is not None:
             table.check_has([options.id], "--id")
         X = frame_for_model(model, table)
@@ -91,14 +91,17 @@ def read_model(path: Path) -> Any:
         raise BadData(f"{path}: {error}") from error
 
 
-def read_for_model(model: Any, path: Path) -> TableFile:
-    """Return a table, read as the model wants its columns."""
+def read_for_model(model: Any, path: Path, name_column: str | None = None) -> TableFile:
+    """Return a table, read as the model wants its columns; names of rows are texts."""
     from counterpoise.cli.estimators import kinds_of
     from counterpoise.cli.reading.files import read_file
     from counterpoise.tables.kinds import CATEGORIES
 
     kinds = kinds_of(model) or {}
-    return read_file(path, as_text=[k for k, v in kinds.items() if v == CATEGORIES])
+    texts = [k for k, v in kinds.items() if v == CATEGORIES]
+    return read_file(
+        path, as_text=texts if name_column is None else [*texts, name_column]
+    )
 
 
 def frame_for_model(model: Any, table: TableFile) -> Any:

@@ -18,6 +18,8 @@ from counterpoise.cli.reading.typed_columns import (
 from counterpoise.numerics.arrays import Indices
 from counterpoise.tables.kinds import CATEGORIES, DATES
 
+# Whole numbers up to this one are told apart as floats.
+_LAST_WITHOUT_GAPS = 2.0**53
 AUTO, CLASSIFICATION, REGRESSION = "auto", "classification", "regression"
 
 
@@ -86,13 +88,40 @@ def read_labels(
         if not np.array_equal(values, np.round(values)):
             told = f"{where} (the label) holds numbers with fractions: no classes"
             raise BadData(told)
-        values = values.astype(np.int64)
+        values = _whole(table, name, values, rows)
     labels = Labels(rows, values, task, notices)
     if known is None:
         _check_differ(table, name, values)
     elif task == CLASSIFICATION:
         _check_known(table, name, labels, known)
     return labels
+
+
+def _whole(
+    table: TableFile, name: str, values: NDArray[Any], rows: Indices
+) -> NDArray[Any]:
+    """Return classes as whole numbers, with all the digits that the file has.
+
+    Beyond 2 ** 53 numbers with a decimal point skip whole ones: they are classes only
+    where the file stores whole numbers.
+    """
+    import pyarrow
+
+    stored = table.columns[name]
+    if pyarrow.types.is_integer(stored.type):
+        whole = stored.take(rows)
+        try:
+            return whole.cast(pyarrow.int64()).to_numpy()
+        except pyarrow.ArrowInvalid:
+            pass
+    if np.abs(values).max(initial=0.0) > _LAST_WITHOUT_GAPS:
+        row = int(rows[int(np.argmax(np.abs(values)))])
+        raise BadData(
+            f"{table.path}, {table.place(row)}, column {name!r} (the label): classes "
+            f"of so many digits would be merged: --categorical {name} reads them as "
+            "texts"
+        )
+    return values.astype(np.int64)
 
 
 def task_of(values: NDArray[Any]) -> str:

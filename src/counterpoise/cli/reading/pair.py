@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from counterpoise.cli.exits import BadData, WrongUse, listed
 from counterpoise.cli.notices import Cell, Notice
-from counterpoise.cli.reading.files import TableFile, read_file
+from counterpoise.cli.reading.files import STDIN, TableFile, read_file
 from counterpoise.cli.reading.frames import frame_of
 from counterpoise.cli.reading.labels import read_labels
 from counterpoise.cli.reading.typed_columns import (
@@ -20,6 +20,7 @@ from counterpoise.cli.reading.typed_columns import (
     number_like,
     texts_differ,
     typed,
+    unlike_numbers,
 )
 from counterpoise.numerics.arrays import Indices
 from counterpoise.samples.as_read import SamplesAsRead
@@ -109,8 +110,12 @@ def read_pair(options: Namespace) -> Pair:
     given = vars(options)
     label, time = given.get("label"), given.get("time")
     categorical = given.get("categorical") or ()
-    source = read_file(options.source, as_text=categorical)
-    target = read_file(options.target, as_text=categorical)
+    # Names of rows are texts as they stood: 00000001 is not 1.
+    texts = {*categorical, given.get("id")} - {None}
+    if options.source == options.target == STDIN:
+        raise WrongUse("--source and --target cannot both be the standard input")
+    source = read_file(options.source, as_text=texts)
+    target = read_file(options.target, as_text=texts)
     notices = [*source.notices, *target.notices]
     columns = _columns(source, target, given, notices)
     kinds = _kinds(source, target, columns, given, notices)
@@ -268,6 +273,8 @@ def _kinds(
             raise BadData(_differing(source, target, name, found))
         if found[0] == CATEGORIES:
             if all(texts_differ(table, name) for table in (source, target)):
+                _refuse_lost_numbers(source, name)
+                _refuse_lost_numbers(target, name)
                 notices.append(
                     Notice(
                         f"column {name!r} differs in nearly every row, as names and "
@@ -301,6 +308,18 @@ def _differing(
         f"{told} ({text!r} in {table.place(row)} is no number): mend it, or "
         f"--categorical {name}"
     )
+
+
+def _refuse_lost_numbers(table: TableFile, name: str) -> None:
+    """Refuse to leave out a column of strings most of which look like numbers."""
+    row = unlike_numbers(table, name)
+    if row is not None:
+        text = table.columns[name][row].as_py()
+        raise BadData(
+            f"{table.path}, {table.place(row)}, column {name!r}: {text!r} looks like "
+            f"a number that cannot be read, and so do most cells of the column: mend "
+            f"it, or --drop {name}, or --categorical {name}"
+        )
 
 
 def _number_notice(table: TableFile, name: str) -> list[Notice]:

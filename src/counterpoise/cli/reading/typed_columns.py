@@ -1,12 +1,14 @@
 """Stored columns as numbers, categories or dates: one rule for every file."""
 
 import math
+import re
 from typing import Any
 
 import numpy as np
 
 from counterpoise.cli.exits import BadData
-from counterpoise.cli.reading.files import TableFile, import_pyarrow
+from counterpoise.cli.reading.files import TableFile
+from counterpoise.cli.reading.packages import import_pyarrow
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.tables.column_readers import (
     column_of_codes,
@@ -18,6 +20,9 @@ from counterpoise.tables.table_column import TableColumn, Times
 
 EMPTY = "no value"
 
+_LIKE_A_NUMBER = re.compile(
+    r"\s*[$€£]?\s*[+-]?\s*[.,]?\d[\d.,'\s]*([eE][+-]?\d+)?\s*[%$€£]?\s*"
+)
 # Strings name their rows where more than this share differ, of at least so many.
 _DISTINCT, _ROWS_TO_TELL = 0.9, 20
 
@@ -95,6 +100,21 @@ def number_like(
     wrong = [k for k, text in enumerate(texts) if text is not None and not _reads(text)]
     there = sum(text is not None for text in texts)
     return there - len(wrong), wrong[0] if wrong else None
+
+
+def unlike_numbers(file: TableFile, name: str) -> int | None:
+    """Return the first row that looks like a number and is none, if most look so.
+
+    Like a number looks a string of digits with signs, points, commas, apostrophes,
+    spaces, exponents, a unit of money or per cent; "most" is more than half of the
+    rows with a value, numbers that can be read included.
+    """
+    texts = file.columns[name].to_pylist()
+    there = [(row, text) for row, text in enumerate(texts) if text is not None]
+    like = [row for row, text in there if _LIKE_A_NUMBER.fullmatch(text)]
+    if 2 * len(like) <= len(there):
+        return None
+    return next((row for row in like if not _reads(texts[row])), None)
 
 
 def texts_differ(file: TableFile, name: str) -> bool:
