@@ -505,6 +505,10 @@ def test_a_saved_model_predicts_and_weighs_the_same(
     with pytest.raises(FileExistsError, match="exists"):
         line.save(path)
     assert list(tmp_path.iterdir()) == [path]
+    before = path.stat().st_ino
+    line.save(path, overwrite=True)
+    assert path.stat().st_ino != before
+    assert [one.name for one in tmp_path.iterdir()] == [path.name]
 
 
 @pytest.mark.parametrize(

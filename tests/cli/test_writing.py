@@ -2,13 +2,18 @@
 
 import errno
 import os
+import signal
 
+import pyarrow
+import pyarrow.csv
+import pyarrow.parquet
 import pytest
 
 from counterpoise.cli.exits import WrongUse
 from counterpoise.cli.writing import (
     check_file,
     check_folder,
+    write_columns,
     write_file,
     write_folder,
 )
@@ -132,3 +137,83 @@ def test_a_folder_that_is_there_is_written_from_inside(tmp_path):
     write_folder(tmp_path / "link", {"a": write}, force=False)
     assert seen[0].parent.parent == out.resolve()
     assert [path.name for path in out.iterdir()] == ["a"]
+
+
+@pytest.mark.parametrize("option", ["source", "target"])
+def test_an_input_is_never_written_over(run, tables, tmp_path, option):
+    place = {"source": tables[0], "target": tables[1]}[option]
+    before = place.read_bytes()
+    other = tmp_path / "elsewhere" / ".." / place.name
+    (tmp_path / "elsewhere").mkdir()
+    for out in (place, other):
+        code, _, said = run(
+            *("weigh", "--source", tables[0], "--target", tables[1]),
+            *("--drop", "bought", "--out", out, "--force"),
+        )
+        assert code == 1
+        assert "is read by this command: it is not written over" in said
+    code, _, said = run(
+        *("diagnose", "--source", tables[0], "--target", tables[1]),
+        *("--drop", "bought", "--json", place, "--force"),
+    )
+    assert code == 1
+    assert "not written over" in said
+    assert place.read_bytes() == before
+
+
+def test_a_record_is_not_written_over_by_its_page(run, tmp_path):
+    record = tmp_path / "report.json"
+    record.write_text("{}")
+    for words in (("report", record), ("compare", record, record)):
+        code, _, said = run(*words, "--out", record, "--force")
+        assert code in (1, 2)
+        assert record.read_text() == "{}"
+    assert "not written over" in said
+
+
+FORMULAS = ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\tx", "\r=1"]
+HARMLESS = ["a=b", "-5", "+1.5e3", "", "0-1", None]
+
+
+def test_texts_that_a_spreadsheet_would_run_are_quoted(tmp_path):
+    cells = [*FORMULAS, *HARMLESS]
+    columns = {"=key": cells, "plain": list(range(len(cells)))}
+    write_file(tmp_path / "t.csv", write_columns(columns), force=False)
+    read = pyarrow.csv.read_csv(
+        tmp_path / "t.csv",
+        parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True),
+        convert_options=pyarrow.csv.ConvertOptions(
+            column_types={"'=key": pyarrow.string()},
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+            null_values=[""],
+        ),
+    )
+    assert read.column_names == ["'=key", "plain"]
+    found = read["'=key"].to_pylist()
+    assert found == [*(f"'{text}" for text in FORMULAS), *HARMLESS]
+
+
+def test_parquet_keeps_texts_as_they_are(tmp_path):
+    write_file(tmp_path / "t.parquet", write_columns({"k": FORMULAS}), force=False)
+    table = pyarrow.parquet.read_table(tmp_path / "t.parquet")
+    assert table["k"].to_pylist() == FORMULAS
+
+
+def test_the_wish_to_terminate_ends_a_command_as_ctrl_c_does(
+    run, tables, tmp_path, monkeypatch
+):
+    def ask(*_, **__):
+        os.kill(os.getpid(), signal.SIGTERM)
+        raise AssertionError("went on")
+
+    before = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr("counterpoise.cli.reading.pair.read_pair", ask)
+    out = tmp_path / "w.csv"
+    code, _, said = run(
+        *("weigh", "--source", tables[0], "--target", tables[1], "--out", out)
+    )
+    assert code == 130
+    assert "no file is half written" in said
+    assert not out.exists()
+    assert signal.getsignal(signal.SIGTERM) is before

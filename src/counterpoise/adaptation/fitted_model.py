@@ -164,7 +164,7 @@ class FittedModel(BaseEstimator):
         check_is_fitted(self)
         return summary_of(self)
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the fitted model to a file that `counterpoise.load` reads.
 
         The rows of the source are not in it, unless the estimator keeps them; at most
@@ -173,14 +173,17 @@ class FittedModel(BaseEstimator):
         Parameters
         ----------
         path : str or Path
-            A new file; an existing one is not overwritten.
+            A new file.
+        overwrite : bool
+            Whether one that is there is replaced, in one step, once the new one is
+            whole.
         """
         check_is_fitted(self)
         lean = copy(self)
         lean._row_marks_ = None
         if hasattr(self.weighter_, "without_rows"):
             lean.weighter_ = self.weighter_.without_rows()
-        save(lean, path)
+        save(lean, path, overwrite=overwrite)
 
     @property
     def classes_(self) -> Any:

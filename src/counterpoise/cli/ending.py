@@ -15,15 +15,18 @@ from counterpoise.cli.exits import (
 from counterpoise.cli.fail_if import Condition, holding, read_conditions
 from counterpoise.cli.record import flat_numbers, is_proved
 from counterpoise.cli.terminal import Block, show
-from counterpoise.cli.writing import STDOUT, check_json, write_record
+from counterpoise.cli.writing import STDOUT, check_json, refuse_inputs, write_record
 from counterpoise.report.record import Record
 from counterpoise.report.text import record_text
+
+# Options that name files to read.
+_READ = ("source", "target", "table", "model", "config")
 
 
 def prepare(
     options: Namespace, names: Collection[str], files: Collection[Path] = ()
 ) -> list[Condition]:
-    """Return the conditions of `--fail-if`; refuse what `--json` cannot write.
+    """Return the conditions of `--fail-if`; refuse what cannot be written.
 
     Parameters
     ----------
@@ -38,7 +41,15 @@ def prepare(
         apart = {path.resolve() for path in files}
         if Path(options.json).resolve() in apart:
             raise WrongUse(f"--json {options.json} is a file that --out writes")
+        files = [*files, Path(options.json)]
+    refuse_inputs(files, inputs_of(options))
     return read_conditions(options.fail_if, names)
+
+
+def inputs_of(options: Namespace) -> list[Path]:
+    """Return the files that a command reads."""
+    given = (getattr(options, name, None) for name in _READ)
+    return [path for path in given if path is not None]
 
 
 @contextmanager

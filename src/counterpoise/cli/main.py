@@ -1,8 +1,12 @@
 """`counterpoise`: one command, its sub-commands, its exit codes."""
 
 import argparse
+import signal
 import sys
+import threading
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from counterpoise import __version__
 from counterpoise.cli.commands import COMMANDS
@@ -30,7 +34,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser = _parser()
     given = parser.parse_args(arguments)
     try:
-        code: int = given.run(given.complete(given))
+        with _terminated_as_interrupted():
+            code: int = given.run(given.complete(given))
     except BrokenPipeError:
         # Nobody reads any more: what is left to say is not said to stderr either.
         sys.stdout = None
@@ -41,6 +46,19 @@ def main(arguments: list[str] | None = None) -> int:
         code = code_of(error)
         print(f"counterpoise: {one_line(_told(error, code))}", file=sys.stderr)
     return code
+
+
+@contextmanager
+def _terminated_as_interrupted() -> Iterator[None]:
+    """Let the wish to terminate end a command as Ctrl-C does."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _parser() -> Parser:

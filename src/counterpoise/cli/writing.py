@@ -1,6 +1,7 @@
 """Files that are there whole or not at all."""
 
 import os
+import re
 import secrets
 import shutil
 import signal
@@ -17,6 +18,9 @@ from counterpoise.cli.exits import WrongUse, listed
 STDOUT = "-"
 # Endings of tables that can be written.
 TABLE_ENDINGS = (".csv", ".parquet")
+
+# What a spreadsheet takes for a formula, unless it is a number.
+_RUNS, _NUMBER = r"^[=+\-@\t\r]", r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
 # Writes one file at the path that it is given.
 Write = Callable[[Path], object]
@@ -64,6 +68,14 @@ def check_table(path: Path, *, force: bool) -> None:
     if path.suffix.lower() not in TABLE_ENDINGS:
         raise WrongUse(f"--out {path} must end in {' or '.join(TABLE_ENDINGS)}")
     check_file(path, force=force)
+
+
+def refuse_inputs(outputs: Collection[Path], inputs: Collection[Path]) -> None:
+    """Refuse to write over a file that is read, by whatever name, even by `--force`."""
+    read = {path.resolve() for path in inputs}
+    for path in outputs:
+        if path.resolve() in read:
+            raise WrongUse(f"{path} is read by this command: it is not written over")
 
 
 def write_folder(
@@ -168,11 +180,41 @@ def write_columns(columns: Mapping[str, Any]) -> Write:
 
         table = pyarrow.table(dict(columns))
         if path.suffix.lower() == ".csv":
-            pyarrow.csv.write_csv(table, path)
+            pyarrow.csv.write_csv(without_formulas(table), path)
         else:
             pyarrow.parquet.write_table(table, path)
 
     return write
+
+
+def without_formulas(table: Any) -> Any:
+    """Return a table with an apostrophe before texts that a spreadsheet would run.
+
+    Those begin with =, +, -, @, a tab or a carriage return and are no numbers; names of
+    columns too.
+    """
+    import pyarrow
+    import pyarrow.compute as compute
+
+    for k, name in enumerate(table.column_names):
+        column = table[name]
+        if not (
+            pyarrow.types.is_string(column.type)
+            or pyarrow.types.is_large_string(column.type)
+        ):
+            continue
+        runs = compute.and_(
+            compute.match_substring_regex(column, _RUNS),
+            compute.invert(compute.match_substring_regex(column, _NUMBER)),
+        )
+        empty = pyarrow.scalar("", column.type)
+        quoted = compute.binary_join_element_wise(
+            pyarrow.scalar("'", column.type), column, empty
+        )
+        table = table.set_column(k, name, compute.if_else(runs, quoted, column))
+    return table.rename_columns(
+        [f"'{name}" if re.match(_RUNS, name) else name for name in table.column_names]
+    )
 
 
 def _there(folder: Path, names: Collection[str]) -> list[str]:
@@ -255,12 +297,14 @@ def _check_writable(folder: Path) -> None:
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Let Ctrl-C wait while files are moved."""
+    """Let Ctrl-C and the wish to terminate wait while files are moved."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    waiting = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(one, signal.SIG_IGN) for one in waiting]
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for one, handler in zip(waiting, before, strict=True):
+            signal.signal(one, handler)

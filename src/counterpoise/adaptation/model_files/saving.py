@@ -24,17 +24,20 @@ TRUSTED = (
 )
 
 
-def save(model: Any, path: str | Path) -> None:
-    """Write a fitted model to a new file, whole or not at all.
+def save(model: Any, path: str | Path, *, overwrite: bool = False) -> None:
+    """Write a fitted model to a file, whole or not at all.
 
     Parameters
     ----------
     model : fitted estimator
     path : str or Path
         A file that does not exist.
+    overwrite : bool
+        Whether it may exist: it is replaced when the new one is whole.
     """
     path = Path(path)
-    _refuse_existing(path)
+    if not overwrite:
+        _refuse_existing(path)
     sio = _skops()
     handle, name = tempfile.mkstemp(dir=path.parent or ".", suffix=".partial")
     os.close(handle)
@@ -44,6 +47,9 @@ def save(model: Any, path: str | Path) -> None:
         # What this library would refuse to read is not written either.
         _check_types(sio.get_untrusted_types(file=partial), (), path)
         partial.chmod(0o666 & ~_umask())
+        if overwrite:
+            partial.replace(path)
+            return
         try:
             # Unlike a renaming, a link never takes the place of another file.
             os.link(partial, path)
@@ -87,7 +93,7 @@ def load(path: str | Path, *, trusted: tuple[str, ...] = ()) -> Any:
 
 def _refuse_existing(path: Path) -> None:
     if path.exists() or path.is_symlink():
-        raise FileExistsError(f"{path} exists: nothing is overwritten")
+        raise FileExistsError(f"{path} exists: save(path, overwrite=True) replaces it")
 
 
 def _check_types(found: list[str], trusted: tuple[str, ...], path: Path) -> None:

@@ -31,10 +31,11 @@ def run(options: argparse.Namespace) -> int:
     """Write the page, or print the text."""
     from counterpoise.cli.commands.report import read_record
     from counterpoise.cli.exits import FINE
-    from counterpoise.cli.writing import check_file, write_file
+    from counterpoise.cli.writing import check_file, refuse_inputs, write_file
     from counterpoise.report import compare
 
     if options.out is not None:
+        refuse_inputs([options.out], [options.first, options.second])
         check_file(options.out, force=options.force)
     paths = options.first, options.second
     names = (str(options.first), str(options.second))

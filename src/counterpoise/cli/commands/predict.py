@@ -43,12 +43,19 @@ def run(options: argparse.Namespace) -> int:
     """Predict the rows of a table and write the predictions."""
     import numpy as np
 
+    from counterpoise.cli.ending import inputs_of
     from counterpoise.cli.findings import of_end
     from counterpoise.cli.progress import followed
     from counterpoise.cli.terminal import show
-    from counterpoise.cli.writing import check_table, write_columns, write_file
+    from counterpoise.cli.writing import (
+        check_table,
+        refuse_inputs,
+        write_columns,
+        write_file,
+    )
     from counterpoise.validation import refusals_of_estimators
 
+    refuse_inputs([options.out], inputs_of(options))
     check_table(options.out, force=options.force)
     with followed(_PLAN, quiet=options.quiet) as steps:
         steps.begin(_READING)

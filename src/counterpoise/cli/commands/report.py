@@ -32,7 +32,7 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Write the page, or print the text."""
     from counterpoise.cli.exits import FINE
-    from counterpoise.cli.writing import check_file, write_file
+    from counterpoise.cli.writing import check_file, refuse_inputs, write_file
     from counterpoise.report import render
 
     record = read_record(options.record)
@@ -40,6 +40,7 @@ def run(options: argparse.Namespace) -> int:
     if out is None and not options.text:
         out = options.record.with_suffix(".html")
     if out is not None:
+        refuse_inputs([out], [options.record])
         check_file(out, force=options.force)
     beside = out is not None and out.resolve().parent == options.record.resolve().parent
     page = render(record, record_file=options.record.name if beside else None)
