@@ -8,13 +8,14 @@ import numpy as np
 from scipy import sparse
 from sklearn import get_config
 from sklearn.base import clone
-from sklearn.metrics import get_scorer
+from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.validation import InvalidType, refusals_of_estimators
 
+_SCORER_NAMES = frozenset(get_scorer_names())
 _WEIGHT = "sample_weight"
 
 
@@ -237,7 +238,8 @@ def _request_weights(estimator: Any) -> None:
             # A search inside scores its held-out rows by their weights too.
             if id(part) in users or not _was_requested(part, method):
                 setter(sample_weight=id(part) in users)
-        if isinstance(getattr(part, "scoring", None), str):
+        # Boosting's "loss" is no scorer.
+        if getattr(part, "scoring", None) in _SCORER_NAMES:
             scorer = get_scorer(part.scoring)
             if hasattr(scorer, "set_score_request"):
                 part.scoring = scorer.set_score_request(sample_weight=True)

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.linalg import LinAlgWarning
+from sklearn import config_context
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import ConvergenceWarning
@@ -128,7 +129,9 @@ def _fitted(estimator: Any, X: Matrix, labels: Array, weights: Array) -> Any:
     # Ones change nothing, and weighted quantiles of the columns take their time.
     names = [] if (weights == 1.0).all() else weight_names(estimator)
     given = dict.fromkeys(names, weights)
-    with _threads(X), warnings.catch_warnings():
+    # Weights go to the steps of a pipeline by name, as without metadata routing.
+    unrouted = config_context(enable_metadata_routing=False)
+    with unrouted, _threads(X), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", LinAlgWarning)
         return clone(estimator).fit(X, labels, **given)

@@ -1,0 +1,72 @@
+"""Metadata routing on or off: every public door gives the same answer."""
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn import config_context
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import counterpoise
+from counterpoise import Adapted, diagnose, domain_auc, estimate_performance, overlap
+from counterpoise.weights.registry import WEIGHTERS
+
+RNG = np.random.default_rng(0)
+X, T = RNG.normal(size=(80, 2)), RNG.normal(0.5, 1, size=(70, 2))
+# Rows that are there twice count as one of weight two.
+X[1], T[3] = X[0], T[2]
+Y = (X[:, 0] + RNG.normal(size=80) > 0).astype(int)
+W = RNG.uniform(0.5, 2.0, size=80)
+LOGISTIC = make_pipeline(StandardScaler(), LogisticRegression())
+
+
+def weights_by(name: str) -> Callable[..., Any]:
+    weighter = getattr(counterpoise, name)()
+    if "random_state" in weighter.get_params():
+        weighter.set_params(random_state=0)
+    return lambda **more: weighter.fit(X, Y, X_target=T, **more).weights_
+
+
+def adapted(estimator: Any) -> Callable[..., Any]:
+    model = Adapted(estimator, random_state=0)
+    return lambda **more: model.fit(X, Y, X_target=T, **more).predict(T)
+
+
+DOORS: dict[str, Callable[..., Any]] = {
+    "diagnose": lambda **more: diagnose(X, T, random_state=0, **more).auc,
+    "overlap": lambda **more: overlap(X, T, random_state=0, **more).thin,
+    "domain_auc": lambda **more: domain_auc(X, T, random_state=0, **more),
+    "Adapted, a pipeline": adapted(LOGISTIC),
+    "Adapted, boosting": adapted(None),
+    **{entry.name: weights_by(entry.name) for entry in WEIGHTERS},
+}
+
+
+@pytest.mark.parametrize("weights", [None, W], ids=["repeated rows", "weights"])
+@pytest.mark.parametrize("door", DOORS.values(), ids=DOORS)
+def test_the_answer_is_the_same(door: Callable[..., Any], weights: Any) -> None:
+    answers = []
+    for routing in (False, True):
+        with (
+            config_context(enable_metadata_routing=routing),
+            warnings.catch_warnings(action="ignore"),
+        ):
+            answers.append(door(sample_weight=weights))
+    assert np.array_equal(*answers)
+
+
+def test_the_estimated_score_is_the_same() -> None:
+    found = []
+    for routing in (False, True):
+        with (
+            config_context(enable_metadata_routing=routing),
+            warnings.catch_warnings(action="ignore"),
+        ):
+            model = Adapted(LOGISTIC, random_state=0).fit(X, Y, X_target=T)
+            score = estimate_performance(model, X, Y, T, cv=3, random_state=0)
+            found.append(score.to_dict())
+    assert found[0] == found[1]
