@@ -8,11 +8,19 @@ import numpy as np
 import pytest
 from sklearn import config_context
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import counterpoise
-from counterpoise import Adapted, diagnose, domain_auc, estimate_performance, overlap
+from counterpoise import (
+    ULSIF,
+    Adapted,
+    diagnose,
+    domain_auc,
+    estimate_performance,
+    overlap,
+)
 from counterpoise.weights.registry import WEIGHTERS
 
 RNG = np.random.default_rng(0)
@@ -57,6 +65,34 @@ def test_the_answer_is_the_same(door: Callable[..., Any], weights: Any) -> None:
         ):
             answers.append(door(sample_weight=weights))
     assert np.array_equal(*answers)
+
+
+def test_behind_a_scaler_the_target_is_scaled_too_or_the_fit_refused() -> None:
+    inside = Adapted(make_pipeline(StandardScaler(), LogisticRegression()))
+    inside.set_params(weighter=ULSIF(random_state=0), random_state=0).fit(
+        X, Y, X_target=T
+    )
+    model = Adapted(
+        LogisticRegression(), weighter=ULSIF(random_state=0), random_state=0
+    )
+    behind = make_pipeline(StandardScaler(), model)
+    with pytest.raises(ValueError, match="hands on X_target as it came"):
+        behind.fit(X, Y, adapted__X_target=T)
+    search = GridSearchCV(behind, {"adapted__estimator__C": [0.1, 1.0]}, cv=2)
+    with pytest.raises(ValueError, match="hands on X_target as it came"):
+        search.set_params(error_score="raise").fit(X, Y, adapted__X_target=(T,))
+    with config_context(enable_metadata_routing=True):
+        routed = make_pipeline(
+            StandardScaler(),
+            model.set_fit_request(X_target=True),
+            transform_input=["X_target"],
+        ).fit(X, Y, X_target=T)
+    scaled = StandardScaler().fit(X)
+    by_hand = Adapted(
+        LogisticRegression(), weighter=ULSIF(random_state=0), random_state=0
+    )
+    by_hand.fit(scaled.transform(X), Y, X_target=scaled.transform(T))
+    assert np.array_equal(routed[-1].weights_, by_hand.weights_)
 
 
 def test_the_estimated_score_is_the_same() -> None:

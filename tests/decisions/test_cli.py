@@ -10,7 +10,7 @@ import pytest
 from counterpoise.cli import main as main_module
 from counterpoise.cli.config import read_config
 from counterpoise.cli.ending import judged
-from counterpoise.cli.exits import BadData, WrongUse, listed, meant
+from counterpoise.cli.exits import BadData, WrongUse, listed
 from counterpoise.cli.fail_if import Condition, holding, read_conditions
 from counterpoise.cli.notices import Cell, Notice
 from counterpoise.cli.performance import check_metric_of
@@ -393,10 +393,3 @@ def test_classes_are_merged_by_no_number_of_digits(tmp_path):
     table = read_text(tmp_path, "y\n" + "\n".join(["1.0", f"{last + 2}"] * 10))
     with pytest.raises(BadData, match="would be merged"):
         read_labels(table, "y", "classification")
-
-
-def test_a_question_is_asked_after_a_name_that_is_like_enough():
-    assert meant("Age", ["age", "Wage"]) == ", did you mean 'age'?"
-    assert meant("wag", ["age", "Wage"]) == ", did you mean 'Wage'?"
-    assert meant("abcd", ["abxy", "xbcd"]) == ", did you mean 'xbcd'?"
-    assert meant("abcd", ["abxy"]) == ""

@@ -5,8 +5,12 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn import config_context
 from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
 
+from counterpoise import KLIEP, NoTargetWarning
 from counterpoise.validation import (
     NoOverlapError,
     as_classes,
@@ -112,6 +116,43 @@ def test_columns_are_matched_by_position_with_a_warning_where_one_has_no_names()
     with pytest.warns(UserWarning, match="X has column names and X_target has none"):
         check_same_columns(frame("a", "b"), np.zeros((2, 2)))
     check_same_columns(np.zeros((2, 2)), np.zeros((2, 2)))
+    with pytest.raises(ValueError, match="X_target has column names and X has none"):
+        check_same_columns(np.zeros((2, 2)), frame("a", "b"))
+
+
+@pytest.mark.parametrize(
+    ("steps", "transforms", "refused"),
+    [
+        ([StandardScaler()], [], True),
+        ([MinMaxScaler()], [], True),
+        (["passthrough", StandardScaler()], [], True),
+        ([FunctionTransformer()], [], True),
+        (["passthrough"], [], False),
+        ([], [], False),
+        ([StandardScaler()], ["X_target"], False),
+        ([StandardScaler()], ["other"], True),
+    ],
+)
+def test_a_target_that_a_pipeline_hands_on_is_refused(steps, transforms, refused):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    steps = [(f"s{k}", step) for k, step in enumerate(steps)]
+    routed = bool(transforms)
+    given = "X_target" if routed else "last__X_target"
+    with config_context(enable_metadata_routing=routed):
+        last = KLIEP(gamma=1.0)
+        if routed:
+            last = last.set_fit_request(X_target=True)
+        steps.append(("last", last))
+        pipeline = Pipeline(steps, transform_input=transforms or None)
+        if refused:
+            with pytest.raises(ValueError, match="hands on X_target as it came"):
+                pipeline.fit(X, **{given: X + 0.1})
+        else:
+            pipeline.fit(X, **{given: X + 0.1})
+            assert last.weights_.shape == (60,)
+    if not routed:
+        with pytest.warns(NoTargetWarning):
+            pipeline.fit(X)
 
 
 def test_a_tuple_of_targets_is_stacked_and_an_empty_one_refused():

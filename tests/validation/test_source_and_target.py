@@ -91,24 +91,16 @@ def test_arrays_of_another_width_are_refused_with_both_widths():
     assert message == "X_target has 4 columns, X has 3"
 
 
-@pytest.mark.parametrize(
-    ("named", "words"),
-    [
-        ("X", "X has column names and X_target has none"),
-        ("X_target", "X_target has column names and X has none"),
-    ],
-)
-def test_names_on_one_side_only_are_matched_by_position_with_a_warning(
-    frames, named, words
-):
-    X, X_target = frames.table(SOURCE), frames.table(TARGET)
-    if named == "X":
-        X_target = X_target.to_numpy()
-    else:
-        X = X.to_numpy()
-    with pytest.warns(UserWarning, match=words):
+def test_a_target_without_names_is_matched_by_position_with_a_warning(frames):
+    X, X_target = frames.table(SOURCE), frames.table(TARGET).to_numpy()
+    with pytest.warns(UserWarning, match="X has column names and X_target has none"):
         _, target = two_samples(X, X_target)
     assert target.tolist() == EXPECTED.tolist()
+
+
+def test_a_target_that_alone_has_names_is_refused(frames):
+    message = refusal(frames.table(SOURCE).to_numpy(), frames.table(TARGET))
+    assert "X_target has column names and X has none: was X transformed" in message
 
 
 def test_names_on_one_side_do_not_excuse_the_width(frames):

@@ -1,7 +1,6 @@
 """What the command line ends with: a code, and one line that says why."""
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 FINE = 0
 WRONG_USE = 1
@@ -78,18 +77,3 @@ def listed(names: Iterable[object], most: int = 5) -> str:
     if len(quoted) <= most:
         return ", ".join(quoted)
     return f"{', '.join(quoted[:most])} and {len(quoted) - most} more"
-
-
-def meant(name: str, known: Iterable[str]) -> str:
-    """Return a question after the known name that is most like a wrong one.
-
-    A name that differs by case alone is the likest. Nothing where none is like it.
-
-    Examples
-    --------
-    >>> meant("Age", ["age", "wage"]), meant("wge", ["age", "wage"]), meant("x", ["y"])
-    (", did you mean 'age'?", ", did you mean 'wage'?", '')
-    """
-    by_letters = {one.casefold(): one for one in known}
-    like = get_close_matches(name.casefold(), by_letters, n=1, cutoff=0.75)
-    return f", did you mean {by_letters[like[0]]!r}?" if like else ""

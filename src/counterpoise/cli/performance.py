@@ -3,9 +3,10 @@
 from argparse import Namespace
 from typing import Any
 
-from counterpoise.cli.exits import WrongUse, meant
+from counterpoise.cli.exits import WrongUse
 from counterpoise.cli.reading.labels import CLASSIFICATION
 from counterpoise.cli.reading.pair import Pair
+from counterpoise.validation import did_you_mean
 
 # How names of scikit-learn's scorers of numbers end, and how those of classes begin.
 _OF_NUMBERS = (
@@ -45,7 +46,7 @@ def check_metric(metric: str | None) -> None:
         raise WrongUse(
             f"--metric must be the name of a scorer of scikit-learn, got {metric!r}: "
             "accuracy, roc_auc, neg_log_loss, neg_mean_squared_error, ..."
-            f"{meant(metric, get_scorer_names())}"
+            f"{did_you_mean(metric, get_scorer_names())}"
         )
 
 

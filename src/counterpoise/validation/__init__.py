@@ -24,6 +24,7 @@ from counterpoise.validation.parameters import (
     check_choice,
     check_integer,
     check_number,
+    did_you_mean,
 )
 from counterpoise.validation.rows import check_same_length, n_rows
 from counterpoise.validation.seeds import as_random, as_seed
@@ -63,6 +64,7 @@ __all__ = [
     "check_same_columns",
     "check_same_length",
     "column_names",
+    "did_you_mean",
     "estimator_matrix",
     "estimator_samples",
     "n_rows",

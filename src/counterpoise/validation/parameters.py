@@ -3,7 +3,7 @@
 import difflib
 import math
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, overload
 
@@ -163,7 +163,7 @@ got 'pairwize' (did you mean \
     error = InvalidInput if isinstance(value, str) else InvalidType
     words = ", ".join(map(repr, options))
     raise error(
-        f"{name} must be one of {words}, got {_came(value)}{_guess(value, options)}"
+        f"{name} must be one of {words}, got {_came(value)}{did_you_mean(value, options)}"
     )
 
 
@@ -258,7 +258,7 @@ def _range(low: float | None, high: float | None, closed: Closed) -> str:
 def _message(name: str, wanted: str, value: Any, options: Sequence[str | None]) -> str:
     *most, last = [wanted, *map(repr, options)]
     choices = f"{', '.join(most)} or {last}" if most else last
-    return f"{name} must be {choices}, got {_came(value)}{_guess(value, options)}"
+    return f"{name} must be {choices}, got {_came(value)}{did_you_mean(value, options)}"
 
 
 def _came(value: Any) -> str:
@@ -273,9 +273,18 @@ def _shortened(text: str) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _guess(value: Any, options: Sequence[str | None]) -> str:
+def did_you_mean(value: Any, options: Iterable[str | None]) -> str:
+    """Return a question after the option that is most like a wrong one, case aside.
+
+    Nothing where none is like it.
+
+    Examples
+    --------
+    >>> did_you_mean("Age", ["age", "wage"]), did_you_mean("x", ["y"])
+    (" (did you mean 'age'?)", '')
+    """
     if not isinstance(value, str):
         return ""
-    words = [option for option in options if option is not None]
-    close = difflib.get_close_matches(value.lower(), words, n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""
+    words = {option.casefold(): option for option in options if option is not None}
+    close = difflib.get_close_matches(value.casefold(), words, n=1)
+    return f" (did you mean {words[close[0]]!r}?)" if close else ""

@@ -9,6 +9,7 @@ from scipy.sparse import csr_array, issparse, vstack
 from counterpoise.numerics.arrays import Array
 from counterpoise.validation.exceptions import InvalidInput
 from counterpoise.validation.frames import labels_of_both
+from counterpoise.validation.pipelines import refuse_raw_target
 from counterpoise.validation.tables import (
     Matrix,
     SparseMatrix,
@@ -148,8 +149,10 @@ def target_pieces(X_target: Any) -> dict[str, Any]:
 def check_same_columns(X: Any, X_target: Any, *, name: str = "X_target") -> None:
     """Refuse a target whose columns are not those of the source, in its order.
 
-    Names are compared where both have them. Where only one has, columns are
-    matched by position, with a warning.
+    Names are compared where both have them. Where the source alone has, columns are
+    matched by position, with a warning; where the target alone has, the source came out
+    of a transform that the target did not go through, and that is refused, as is a
+    target that a pipeline hands on (`refuse_raw_target`).
 
     Parameters
     ----------
@@ -158,6 +161,7 @@ def check_same_columns(X: Any, X_target: Any, *, name: str = "X_target") -> None
     name : str
         What errors call the target.
     """
+    refuse_raw_target()
     # What has not two dimensions is refused where it is read.
     if len(_shape(X)) != 2 or len(_shape(X_target)) != 2:
         return
@@ -165,11 +169,14 @@ def check_same_columns(X: Any, X_target: Any, *, name: str = "X_target") -> None
     if source is not None and target is not None and _comparable(source, target):
         _check_same_names(source, target, name)
     _check_same_width(X, X_target, name)
-    if _named(source) != _named(target):
-        having, lacking = ("X", name) if _named(source) else (name, "X")
+    if _named(target) and not _named(source):
+        raise InvalidInput(
+            f"{name} has column names and X has none: was X transformed and {name} "
+            "not? Give both in one form"
+        )
+    if _named(source) and not _named(target):
         warn_user(
-            f"{having} has column names and {lacking} has none: columns are matched "
-            "by position"
+            f"X has column names and {name} has none: columns are matched by position"
         )
 
 

@@ -72,7 +72,7 @@ def test_a_slip_in_a_name_gets_a_question(run, tables, tmp_path, slip, meant):
         *("--out", tmp_path / "out", "--quiet"),
     )
     assert code == 2
-    assert f"no column '{slip}' (--label), did you mean '{meant}'?" in said
+    assert f"no column '{slip}' (--label) (did you mean '{meant}'?)" in said
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from counterpoise.cli.exits import BadData, listed, meant
+from counterpoise.cli.exits import BadData, listed
 from counterpoise.cli.notices import Notice
 from counterpoise.cli.reading.arrow_files import read_feather, read_parquet
 from counterpoise.cli.reading.csv_faults import line_of_row
@@ -19,6 +19,7 @@ from counterpoise.cli.reading.csv_files import read_csv
 from counterpoise.cli.reading.json_lines import read_json_lines
 from counterpoise.cli.reading.workbooks import read_workbook
 from counterpoise.cli.terminal import one_line
+from counterpoise.validation import did_you_mean
 
 # What `--source`, `--target` and `--table` call the standard input.
 STDIN = Path("-")
@@ -80,7 +81,7 @@ class TableFile:
         if lacking:
             raise BadData(
                 f"{self.path} has no column {listed(lacking)} ({option})"
-                f"{meant(lacking[0], self.names)}; it has {listed(self.names, 12)}"
+                f"{did_you_mean(lacking[0], self.names)}; it has {listed(self.names, 12)}"
             )
 
 
