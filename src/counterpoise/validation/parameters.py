@@ -163,7 +163,8 @@ got 'pairwize' (did you mean \
     error = InvalidInput if isinstance(value, str) else InvalidType
     words = ", ".join(map(repr, options))
     raise error(
-        f"{name} must be one of {words}, got {_came(value)}{did_you_mean(value, options)}"
+        f"{name} must be one of {words}, got {_came(value)}"
+        f"{did_you_mean(value, options)}"
     )
 
 

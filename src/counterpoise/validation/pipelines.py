@@ -2,8 +2,7 @@
 
 import sys
 from types import FrameType
-
-from sklearn.pipeline import Pipeline
+from typing import Any
 
 from counterpoise.validation.exceptions import InvalidInput
 
@@ -20,12 +19,16 @@ def refuse_raw_target() -> None:
     was given a target and has steps before its last, that is an error, whatever the
     rows look like.
     """
+    module = sys.modules.get("sklearn.pipeline")
+    if module is None:
+        # Where it was never imported nobody has a pipeline.
+        return
     frame: FrameType | None = sys._getframe()
     while frame is not None:
         if frame.f_code.co_name in _FITS:
             pipeline = frame.f_locals.get("self")
             given = frame.f_locals.get("params") or {}
-            if isinstance(pipeline, Pipeline) and _hands_on(pipeline, given):
+            if isinstance(pipeline, module.Pipeline) and _hands_on(pipeline, given):
                 raise InvalidInput(
                     "the pipeline transforms X and hands on X_target as it came: put "
                     "the steps inside, Adapted(make_pipeline(StandardScaler(), "
@@ -35,7 +38,7 @@ def refuse_raw_target() -> None:
         frame = frame.f_back
 
 
-def _hands_on(pipeline: Pipeline, given: dict[str, object]) -> bool:
+def _hands_on(pipeline: Any, given: dict[str, object]) -> bool:
     """Tell whether a target goes past steps that transform."""
     targets = [
         value for name, value in given.items() if name.split("__")[-1] == _TARGET

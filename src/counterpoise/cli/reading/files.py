@@ -81,7 +81,8 @@ class TableFile:
         if lacking:
             raise BadData(
                 f"{self.path} has no column {listed(lacking)} ({option})"
-                f"{did_you_mean(lacking[0], self.names)}; it has {listed(self.names, 12)}"
+                f"{did_you_mean(lacking[0], self.names)}; it has "
+                f"{listed(self.names, 12)}"
             )
 
 
