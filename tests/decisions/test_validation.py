@@ -155,6 +155,18 @@ def test_a_target_that_a_pipeline_hands_on_is_refused(steps, transforms, refused
             pipeline.fit(X)
 
 
+class Halves(BaseEstimator):
+    """Compares two halves of what comes out of a pipeline: nothing went past it."""
+
+    def fit(self, X, y=None):
+        check_same_columns(X[:1], X[1:])
+        return self
+
+
+def test_a_target_made_behind_the_steps_of_a_pipeline_is_not_refused():
+    Pipeline([("scale", StandardScaler()), ("halves", Halves())]).fit(np.eye(2))
+
+
 def test_a_tuple_of_targets_is_stacked_and_an_empty_one_refused():
     assert list(target_pieces(([[1.0]], [[2.0]]))) == ["X_target[0]", "X_target[1]"]
     _, target = two_samples([[0.0]], ([[1.0]], [[2.0]]))
