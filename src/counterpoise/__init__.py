@@ -58,6 +58,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "plot_weights",
         "render",
     ),
+    "selection": ("SelectionPath", "SubsetSelector"),
     "weights": tuple(entry.name for entry in _WEIGHTERS),
     "samples": (
         "clip",
@@ -88,6 +89,7 @@ _SUBMODULES = (
     "numerics",
     "report",
     "samples",
+    "selection",
     "testing",
     "validation",
     "weights",
