@@ -94,7 +94,7 @@ def _prices(s: Array, apart: Array) -> Array:
 
 
 def _programme(apart: Array, highest: Array) -> Array:
-    """Return the least s that no word improves upon.
+    r"""Return the least s that no word improves upon.
 
     Variables s and :math:`v_{ij} = \min(s_i, a_{ij})` of positive :math:`a_{ij}`
     alone; words that save nothing drop out.
