@@ -58,7 +58,12 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "plot_weights",
         "render",
     ),
-    "selection": ("SelectionPath", "SubsetSelector"),
+    "selection": (
+        "ClassSelection",
+        "SelectionPath",
+        "SubsetSelector",
+        "select_classes",
+    ),
     "weights": tuple(entry.name for entry in _WEIGHTERS),
     "samples": (
         "clip",
