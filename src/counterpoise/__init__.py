@@ -60,9 +60,12 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     ),
     "selection": (
         "ClassSelection",
+        "Prototypes",
         "SelectionPath",
         "SubsetSelector",
         "select_classes",
+        "select_prototypes",
+        "select_rows",
     ),
     "weights": tuple(entry.name for entry in _WEIGHTERS),
     "samples": (

@@ -169,9 +169,9 @@ def select_classes(
     )
     if found.confidence < UNSURE_BELOW:
         warn_user(
-            f"the classifier is unsure of the target: its largest probabilities have a "
-            f"mean of {found.confidence:.2f}, below {UNSURE_BELOW:g}; the graph spreads "
-            "its mistakes"
+            "the classifier is unsure of the target: its largest probabilities have "
+            f"a mean of {found.confidence:.2f}, below {UNSURE_BELOW:g}; the graph "
+            "spreads its mistakes"
         )
     if not found.solution.converged:
         warn_user(f"select_classes: {found.solution}", ConvergenceWarning)
