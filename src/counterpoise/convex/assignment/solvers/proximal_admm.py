@@ -166,6 +166,7 @@ class ProximalADMM:
             best = best.or_dual(problem, AssignmentDual(G, _put_back(U, order)))
         elif problem.norm == "max":
             best = best.or_rounded(problem, Z1)
+            best = best.or_dual(problem, problem.raised(AssignmentDual(G)))
         rounds = memory.rounds + self.every
         step_number = rounds // self.every
         next_balance = memory.next_balance
