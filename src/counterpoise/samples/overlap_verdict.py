@@ -7,9 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.samples.domain_scores import DomainScore, domain_score
+from counterpoise.samples.as_read import SamplesAsRead
+from counterpoise.samples.domain_scores import DomainScore, score_domains
 from counterpoise.samples.effective_size import effective_sample_size
+from counterpoise.samples.holes import RIM, Holes, find_holes
+from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.tables.quantiles import weighted_quantile
+from counterpoise.validation import as_seed
 
 # A target row is thinly covered where only the outermost 0.5 % of the source rows are.
 THIN_QUANTILE = 0.995
@@ -29,7 +33,7 @@ NO_OVERLAP = "no overlap"
 TOO_FEW = "too few rows to tell"
 
 _VERDICT_MEANING = {
-    NO_SHIFT: "a classifier cannot tell target rows from source rows",
+    NO_SHIFT: "target rows cannot be told from source rows",
     SMALL_SHIFT: "the two samples differ little",
     COVERED: "the target lies where the source has rows",
     THIN_IN_PART: "weights and estimates speak for the covered part of the target",
@@ -45,8 +49,9 @@ class Overlap:
     Attributes
     ----------
     thin : float
-        Share of the target whose domain score exceeds `threshold`: it lives where only
-        the outermost 0.5 % of the source rows are. Under no shift 0.005.
+        Share of the target whose domain score exceeds `threshold`, so that it lives
+        where only the outermost 0.5 % of the source rows are, or that lies in a hole
+        (`holes`), among source rows but with none near. Under no shift 0.005.
     verdict : str
         "no shift found", "small shift", "shift, covered", "shift, thin in part",
         "no overlap" or "too few rows to tell".
@@ -54,10 +59,17 @@ class Overlap:
         How well a classifier tells the samples apart, with its interval of level 0.95.
     threshold : float
         The 99.5 % quantile of the source scores.
+    auc_p_value : float
+        Chance of an AUC as large where nothing has shifted.
     scores, scores_target : array of shape (k,), (l,)
         P(target | x) of source and of target rows, out of fold.
     rows, rows_target : array of shape (k,), (l,)
         Which rows were scored: all that count, or some drawn by chance.
+    in_hole, near_hole : array of bool of shape (l,)
+        Which of the target rows scored lie in a hole; in one or at its rim, a third of
+        its radius further out.
+    holes : Holes
+        Where the source has none, with the chance of that.
     """
 
     thin: float
@@ -65,22 +77,34 @@ class Overlap:
     auc: float
     auc_low: float
     auc_high: float
+    auc_p_value: float
     threshold: float
     scores: Array = field(repr=False)
     scores_target: Array = field(repr=False)
     rows: Indices = field(repr=False)
     rows_target: Indices = field(repr=False)
+    in_hole: NDArray[np.bool_] = field(repr=False)
+    near_hole: NDArray[np.bool_] = field(repr=False)
+    holes: Holes = field(repr=False)
+
+    @property
+    def is_thin(self) -> NDArray[np.bool_]:
+        """Which of the target rows scored are thinly covered."""
+        return (self.scores_target > self.threshold) | self.in_hole
 
     @property
     def thin_rows(self) -> NDArray[np.intp]:
         """Target rows that are thinly covered, among those scored."""
-        return self.rows_target[self.scores_target > self.threshold]
+        return self.rows_target[self.is_thin]
 
     def __str__(self) -> str:
+        inside = (
+            f" or none, {self.in_hole.mean():.1%} in holes" if self.holes.balls else ""
+        )
         return (
             f"{self.verdict}: {_VERDICT_MEANING[self.verdict]}.\n"
             f"{self.thin:.1%} of the target rows lie where only the outermost 0.5 % of "
-            f"the source rows are; AUC of source against target {self.auc:.3f} "
+            f"the source rows are{inside}; AUC of source against target {self.auc:.3f} "
             f"({self.auc_low:.3f} to {self.auc_high:.3f})."
         )
 
@@ -97,17 +121,20 @@ def overlap(
 
     .. math::
 
-        \\text{thin} = \\text{share of target rows with } s(t_j) > Q_{0.995}(s(x_i)),
-        \\quad s(x) = P(\\text{target} \\mid x)
+        \\text{thin} = \\text{share of target rows with } s(t_j) > Q_{0.995}(s(x_i))
+        \\text{ or in a hole}, \\quad s(x) = P(\\text{target} \\mid x)
 
     with the scores of `domain_score`. It measures thin coverage, not an empty region:
-    N(0, 1) against N(2, 1) has 0.28 although no region is empty.
+    N(0, 1) against N(2, 1) has 0.28 although no region is empty. Holes lie among the
+    source rows, where no classifier need see them: balls in a column, a pair of columns
+    or all of them that hold target rows and no source row, more than chance makes, with
+    a p-value for all of them (`holes`).
 
     ==================== =========================================================
     verdict              when
     ==================== =========================================================
-    no shift found       the AUC is not beyond one half by its interval, and `thin`
-                         not beyond what chance does
+    no shift found       no test tells the samples apart at a level of 0.01, and
+                         `thin` is not beyond what chance does
     small shift          `thin` <= 0.05 and AUC < 0.6
     shift, covered       `thin` <= 0.05
     shift, thin in part  `thin` <= 0.5
@@ -116,6 +143,10 @@ def overlap(
                          and not both the AUC is beyond one half and `thin` beyond
                          chance
     ==================== =========================================================
+
+    The tests here: the AUC (its interval is beyond one half) and the holes. `diagnose`
+    has three more, each of level 0.01, so that all five raise a false alarm with a
+    chance of 0.05 at most, and says which of them speaks.
 
     Parameters
     ----------
@@ -146,35 +177,55 @@ def overlap(
     >>> found.verdict, bool(0.25 < found.thin < 0.35)
     ('shift, thin in part', True)
     """
-    return overlap_of(
-        domain_score(
-            X,
-            X_target,
-            sample_weight=sample_weight,
-            target_weight=target_weight,
-            random_state=random_state,
-        )
-    )
+    samples = SamplesAsRead.read_encoded(X, X_target, sample_weight, target_weight)
+    return overlap_between(samples, as_seed(random_state))
 
 
-def overlap_of(score: DomainScore) -> Overlap:
-    """Return how much of the target is thinly covered, by scores of the rows."""
-    thin = thin_share(
-        score.scores, score.scores_target, score.share, score.share_target
-    )
+def overlap_between(samples: SamplesAsRead, seed: int) -> Overlap:
+    """Return what `overlap` does, of samples as read; worked out once a seed."""
+    key = overlap_between, seed
+    if key not in samples.found:
+        score = score_domains(samples, seed)
+        rows = samples.source[score.rows], samples.target[score.rows_target]
+        scored = TwoSamples.of(*rows, score.share, score.share_target)
+        holes = find_holes(scored.ordered(), seed)
+        inside, near = (holes.hold(rows[1], wider) for wider in (1.0, RIM))
+        samples.found[key] = overlap_of(score, holes, inside, near)
+    found: Overlap = samples.found[key]
+    return found
+
+
+def overlap_of(
+    score: DomainScore,
+    holes: Holes,
+    in_hole: NDArray[np.bool_],
+    near_hole: NDArray[np.bool_],
+) -> Overlap:
+    """Return how much of the target is thinly covered, by scores and holes.
+
+    `in_hole`, `near_hole`: which of the target rows scored lie in a hole, and at one.
+    """
+    threshold = weighted_quantile(score.scores, score.share, THIN_QUANTILE)
+    thin = float(score.share_target[(score.scores_target > threshold) | in_hole].sum())
     sizes = [effective_sample_size(s) for s in (score.share, score.share_target)]
     chance = thin_by_chance(*sizes)
     return Overlap(
         thin=thin,
-        verdict=verdict(score.auc, score.auc_low, thin, chance, min(sizes)),
+        verdict=verdict(
+            score.auc, score.auc_low, thin, chance, min(sizes), told=holes.tells
+        ),
         auc=score.auc,
         auc_low=score.auc_low,
         auc_high=score.auc_high,
-        threshold=weighted_quantile(score.scores, score.share, THIN_QUANTILE),
+        auc_p_value=score.p_value,
+        threshold=threshold,
         scores=score.scores,
         scores_target=score.scores_target,
         rows=score.rows,
         rows_target=score.rows_target,
+        in_hole=in_hole,
+        near_hole=near_hole,
+        holes=holes,
     )
 
 
@@ -197,8 +248,17 @@ def thin_share(
     >>> thin_share(np.array([0.1, 0.4]), np.array([0.3, 0.9]), half, half)
     0.5
     """
-    threshold = weighted_quantile(scores, source_share, THIN_QUANTILE)
-    return float(target_share[scores_target > threshold].sum())
+    return float(target_share[is_thin(scores, scores_target, source_share)].sum())
+
+
+def is_thin(
+    scores: Array, scores_target: Array, source_share: Array
+) -> NDArray[np.bool_]:
+    """Return which target rows score above 99.5 % of the source."""
+    found: NDArray[np.bool_] = scores_target > weighted_quantile(
+        scores, source_share, THIN_QUANTILE
+    )
+    return found
 
 
 def thin_by_chance(n: float, m: float) -> float:
@@ -220,7 +280,13 @@ def thin_by_chance(n: float, m: float) -> float:
 
 
 def verdict(
-    auc: float, auc_low: float, thin: float, chance: float, n_rows: float = np.inf
+    auc: float,
+    auc_low: float,
+    thin: float,
+    chance: float,
+    n_rows: float = np.inf,
+    *,
+    told: bool = False,
 ) -> str:
     """Return what the numbers mean, in the words of `overlap`'s table.
 
@@ -234,6 +300,8 @@ def verdict(
         What `thin` can be by chance.
     n_rows : float
         Effective size of the smaller sample.
+    told : bool
+        Whether a test beside the AUC tells the samples apart.
 
     Examples
     --------
@@ -243,7 +311,7 @@ def verdict(
     if n_rows < ROWS_OF_WORTH_TO_TELL - 1e-9 and not (auc_low > 0.5 and thin > chance):
         return TOO_FEW
     # An AUC below one half tells nothing apart either: rows were left out of the fit.
-    if auc_low <= 0.5 and thin <= max(THIN_ABOVE, chance):
+    if not told and auc_low <= 0.5 and thin <= max(THIN_ABOVE, chance):
         return NO_SHIFT
     if thin > NO_OVERLAP_ABOVE:
         return NO_OVERLAP
