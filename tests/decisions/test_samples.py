@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
-from scipy.special import comb, gammaincc
+from scipy.special import beta, comb, gammaincc
 from scipy.stats import binom
 
 from counterpoise.samples import (
@@ -20,7 +20,8 @@ from counterpoise.samples.domain_scores import _auc as auc_of
 from counterpoise.samples.domain_scores import _better_model as better_model
 from counterpoise.samples.domain_scores import _interval as auc_interval
 from counterpoise.samples.folds import content, dealt_by_sample, folds
-from counterpoise.samples.holes import Holes, find_holes, is_hole
+from counterpoise.samples.holes import Holes, find_holes, is_hole, is_surrounded
+from counterpoise.samples.holes import _reached_from as reached_from
 from counterpoise.samples.median_width import median_gamma
 from counterpoise.samples.ordering import canonical_order
 from counterpoise.samples.overlap_verdict import (
@@ -115,13 +116,30 @@ def test_a_ball_is_a_hole_by_what_lies_around_it():
     inside, nobody = np.array([15.0]), np.zeros(1)
     assert is_hole(inside, nobody, nobody, 0.5, 1000).item()
     assert not is_hole(inside - 1, nobody, nobody, 0.5, 1000).item()
-    # 25 rows have a chance of (26 / 38) ** 25, 26 of (26 / 38) ** 26.
-    least = np.ceil(np.log(1000 / 0.05) / np.log(38 / 26))
+    # 25 target and 11 source rows around make c rows in a row as likely as this.
     around, source = np.array([25.0]), np.array([11.0])
+
+    def chance(c):
+        return beta(26 + c, 12) / beta(26, 12)
+
+    least = next(c for c in range(999) if chance(c) <= 0.05 / 1000)
     assert is_hole(np.array([least]), around, source, 0.5, 1000).item()
-    assert not is_hole(np.array([least - 1]), around, source, 0.5, 1000).item()
+    assert not is_hole(np.array([least - 1.0]), around, source, 0.5, 1000).item()
     # Less than the target's part is not expected anywhere.
-    assert not is_hole(inside - 1, nobody, np.array([9.0]), 0.5, 1000).item()
+    assert not is_hole(inside - 1, nobody, np.array([99.0]), 0.5, 1000).item()
+
+
+def test_source_rows_lie_on_all_sides_if_their_mean_is_within_half_a_radius():
+    for away, told in ((0.5, True), (0.5 + HAIR, False)):
+        rows = np.array([[away - 1.0, 0.0], [away + 1.0, 0.0]])
+        assert is_surrounded(rows, np.zeros(2), 1.0) is told
+
+
+def test_balls_count_that_are_reached_from_one_on_all_sides_of_which_are_source_rows():
+    at, reach = np.array([[0.0], [1.3], [2.6], [9.0]]), np.ones(4)
+    for first, found in ((0, [1, 1, 1, 0]), (3, [0, 0, 0, 1])):
+        chosen = np.arange(4) == first
+        assert reached_from(chosen, at, reach).tolist() == [bool(k) for k in found]
 
 
 def test_cells_are_chosen_alone_or_together_whichever_is_less_by_chance():

@@ -10,7 +10,7 @@ from counterpoise import AutoWeights, estimate_performance
 from counterpoise.diagnosis import diagnose
 from counterpoise.samples import overlap
 from counterpoise.samples.cells import CutColumn, blocks_of, cell_tests
-from counterpoise.samples.holes import find_holes, is_hole
+from counterpoise.samples.holes import find_holes, is_hole, is_surrounded
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import PartialOverlapWarning
 
@@ -177,12 +177,24 @@ def test_weights_make_rows_count_in_cells():
     assert not find_holes(TwoSamples.of(X, T), 0).tells
 
 
-def test_a_ball_is_a_hole_from_as_many_rows_as_chance_does_not_make():
+@pytest.mark.parametrize("shift", [0.5, 1.0, 2.0])
+def test_a_smooth_shift_has_no_holes(shift):
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        X, T = rng.normal(size=(2, 600, 4))
+        T[:, :2] += shift
+        holes = find_holes(TwoSamples.of(X, T), seed)
+        assert holes.tells
+        assert holes.hold(T).mean() < 0.03
+
+
+def test_what_lies_around_a_ball_and_on_which_sides_decides():
     none = np.zeros(1)
     least = np.log(1000 / 0.05) / np.log(2)
     for rows, told in ((np.ceil(least), True), (np.floor(least), False)):
         found = is_hole(np.array([rows]), none, none, part=0.5, n_places=1000)
         assert found.item() is told
-    # What lies around a ball says what to expect in it.
-    found = is_hole(np.array([40.0]), np.array([60.0]), np.array([20.0]), 0.5, 1000)
-    assert found.item() is bool(-40 * np.log(61 / 82) >= np.log(1000 / 0.05))
+    around = np.array([60.0]), np.array([20.0])
+    assert not is_hole(np.array([40.0]), *around, 0.5, 1000).item()
+    assert is_hole(np.array([400.0]), *around, 0.5, 1000).item()
+    assert is_surrounded(np.empty((0, 2)), np.zeros(2), 1.0)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.spatial import cKDTree
+from scipy.special import betaln
 from sklearn.neighbors import NearestNeighbors
 
 from counterpoise.numerics.arrays import Array
@@ -19,6 +20,8 @@ from counterpoise.samples.two_samples import TwoSamples
 _ROWS, _NEIGHBOURS, _DIVISIONS = 1_000, 12, 499
 # Chance that any empty ball of a set of columns is one by chance.
 _BY_CHANCE = 0.05
+# How far from a ball's center, in radii, the mean of the source rows around it may be.
+_ON_ALL_SIDES = 0.5
 # Sets of columns whose empty balls are looked for; those with the smallest p-values.
 _SETS = 12
 # Balls so much wider hold the rows of a hole's rim too, and some beside it.
@@ -125,12 +128,18 @@ def find_holes(samples: TwoSamples, seed: int) -> Holes:
     columns: in its inner half) that reaches to the nearest source row, and the c target
     rows in it are no chance:
 
-    .. math:: -c \log \max\Bigl(\frac{m}{n + m},
-        \frac{t + 2 m / (n + m)}{s + t + 2}\Bigr) \ge \log\frac{M}{0.05}
+    .. math:: \log\max\Bigl(\Bigl(\frac{m}{n + m}\Bigr)^c,
+        \frac{B(a + c, b)}{B(a, b)}\Bigr) \le \log\frac{0.05}{M}, \quad
+        a = t + \frac{2 m}{n + m}, \; b = s + \frac{2 n}{n + m}
 
     with t and s the rows of either sample that the ball of twice the radius holds
-    beside, and M the number of different places of target rows: where the source grows
-    thin by and by, as it does towards its edge, a ball without a row is no hole.
+    beside (the second term, what they make probable, where s is not zero), and M the
+    number of different places of target rows in all sets searched. One ball at least
+    must have source rows on all sides, those of the doubled ball having their mean
+    within half a radius of its center (or none of them, as in a cell of categories);
+    others count whose center lies in it, or at the rim of one that counts. So where the
+    source grows thin by and by, towards its edge, a ball without a row is no hole: that
+    is for a classifier to see.
     Numbers are compared by their ranks, and in columns and pairs levels of a category
     are too far apart to share a ball. Around rows found in one set of columns no ball
     is looked for in another.
@@ -170,7 +179,9 @@ def find_holes(samples: TwoSamples, seed: int) -> Holes:
         emptier = dict.fromkeys(one for p, one in sorted(suspects) if p <= TEST_LEVEL)
         found = np.zeros(shares[1].size, dtype=bool)
         for chosen in list(emptier)[:_SETS]:
-            ball = _empty_balls([blocks[k] for k in chosen], *shares, found)
+            ball = _empty_balls(
+                [blocks[k] for k in chosen], *shares, found, min(len(emptier), _SETS)
+            )
             if ball.reach.size:
                 balls.append(ball)
                 found = found | ball.hold(samples.target)
@@ -195,17 +206,22 @@ def is_hole(
     part : float
         The target's part of all rows.
     n_places : int
-        Among how many places of target rows the balls were looked for.
+        At how many places of target rows the balls were looked for, in all sets of
+        columns together.
 
     Examples
     --------
-    >>> balls, around = np.array([14, 15, 15]), np.array([30, 30, 90])
-    >>> is_hole(balls, around, np.array([30, 30, 10]), part=0.5, n_places=1000)
-    array([False,  True, False])
+    >>> balls, around = np.array([14, 15, 40, 40]), np.array([0, 0, 30, 30])
+    >>> is_hole(balls, around, np.array([0, 0, 30, 10]), part=0.5, n_places=1000)
+    array([False,  True,  True, False])
     """
-    expected = (around + 2 * part) / (around + source_around + 2)
-    unlikely = -inside * np.log(np.maximum(expected, part))
-    return unlikely >= np.log(n_places / _BY_CHANCE)
+    a, b = around + 2 * part, source_around + 2 * (1 - part)
+    by_rows_around = betaln(a + inside, b) - betaln(a, b)
+    by_all = inside * np.log(part)
+    # Around a cell of categories there is nothing.
+    chance = np.where(source_around > 0, np.maximum(by_rows_around, by_all), by_all)
+    found: NDArray[np.bool_] = chance <= np.log(_BY_CHANCE / n_places)
+    return found
 
 
 def _among_all(blocks: list[CutColumn], samples: TwoSamples, seed: int) -> float | None:
@@ -249,7 +265,11 @@ def _among_all(blocks: list[CutColumn], samples: TwoSamples, seed: int) -> float
 
 
 def _empty_balls(
-    blocks: list[CutColumn], share: Array, target_share: Array, found: NDArray[np.bool_]
+    blocks: list[CutColumn],
+    share: Array,
+    target_share: Array,
+    found: NDArray[np.bool_],
+    n_sets: int,
 ) -> EmptyBalls:
     """Return balls of enough target rows and no source row, around rows not found."""
     place = _places(blocks, [one.place for one in blocks])
@@ -258,7 +278,8 @@ def _empty_balls(
     reach = np.minimum(cKDTree(source).query(target)[0], _APART) * (1 - 1e-9)
     trees = cKDTree(target), cKDTree(source)
     sizes = [1 / float(one @ one) for one in (share, target_share)]
-    part, n_places = sizes[1] / sum(sizes), np.unique(target, axis=0).shape[0]
+    part = sizes[1] / sum(sizes)
+    n_places = n_sets * np.unique(target, axis=0).shape[0]
     inside = _rows_within(trees[0], target, reach)
     nobody = np.zeros(target.shape[0])
     # A ball of no width holds source rows as well.
@@ -267,8 +288,49 @@ def _empty_balls(
     around = _rows_within(trees[0], at, 2 * reach) - inside
     source_around = _rows_within(trees[1], at, 2 * reach)
     enough = is_hole(inside, around, source_around, part, n_places)
+    at, reach = at[enough], reach[enough]
+    near = trees[1].query_ball_point(at, 2 * reach)
+    surrounded = np.array(
+        [
+            is_surrounded(source[rows], *ball)
+            for rows, *ball in zip(near, at, reach, strict=True)
+        ],
+        dtype=bool,
+    )
+    kept = _reached_from(surrounded, at, reach)
     grown = reach if len(blocks) <= 2 else reach / 2
-    return EmptyBalls(blocks, at[enough], grown[enough])
+    return EmptyBalls(blocks, at[kept], grown[kept])
+
+
+def is_surrounded(rows: Array, center: Array, reach: float) -> bool:
+    """Return whether source rows lie on all sides of a ball, or on none.
+
+    Examples
+    --------
+    >>> sides = np.array([[-1.0], [1.2]])
+    >>> [is_surrounded(rows, np.zeros(1), reach=1.0) for rows in (sides, sides[1:])]
+    [True, False]
+    """
+    if rows.shape[0] == 0:
+        return True
+    away = float(np.linalg.norm(rows.mean(axis=0) - center))
+    return away <= _ON_ALL_SIDES * reach
+
+
+def _reached_from(chosen: NDArray[np.bool_], at: Array, reach: Array) -> Any:
+    """Return the balls chosen, and those that are reached from one to the next."""
+    reached = chosen.copy()
+    if not chosen.any():
+        return reached
+    tree, open_balls = cKDTree(at), np.flatnonzero(chosen)
+    while open_balls.size:
+        near = tree.query_ball_point(at[open_balls], RIM * reach[open_balls])
+        found = np.zeros(reached.size, dtype=bool)
+        for rows in near:
+            found[rows] = True
+        open_balls = np.flatnonzero(found & ~reached)
+        reached |= found
+    return reached
 
 
 def _rows_within(tree: cKDTree, at: Array, radius: Array) -> Array:
