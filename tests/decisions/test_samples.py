@@ -27,6 +27,7 @@ from counterpoise.samples.ordering import canonical_order
 from counterpoise.samples.overlap_verdict import (
     overlap_of,
     thin_by_chance,
+    thin_interval,
     thin_share,
     verdict,
 )
@@ -171,6 +172,28 @@ def test_with_fewer_than_twenty_rows_of_worth_only_a_glaring_shift_is_told():
     assert verdict(0.9, 0.6, 0.3, 0.2, n_rows=19.9) == "shift, thin in part"
     assert verdict(0.9, 0.5, 0.3, 0.2, n_rows=19.9) == "too few rows to tell"
     assert verdict(0.9, 0.6, 0.2, 0.2, n_rows=19.9) == "too few rows to tell"
+
+
+def test_a_refusal_needs_the_lower_end_of_the_thin_share_above_one_half():
+    for low, said in ((0.5, "shift, thin in part"), (0.5 + HAIR, "no overlap")):
+        assert verdict(0.9, 0.8, 0.6, 0.02, thin_low=low) == said
+
+
+def test_the_interval_of_the_thin_share_counts_both_samples():
+    scores = np.arange(1000.0)
+    target = np.r_[np.full(400, 2000.0), np.full(100, 988.5), np.zeros(500)]
+    # Of 1,000 rows five lie above the threshold, by chance up to ten.
+    assert binom.ppf(0.975, 1000, 0.005) == 10
+    low, high = thin_interval(scores, target, even(1000), even(1000))
+    assert (low, high) == pytest.approx((0.4 - 0.03036, 0.4 + 0.03036), abs=1e-4)
+    target[400:500] = 989.5
+    low, high = thin_interval(scores, target, even(1000), even(1000))
+    reach = np.hypot(0.03036, 1.5 * 0.1)
+    assert (low, high) == pytest.approx((0.4 - reach, 0.4 + reach), abs=1e-4)
+    hole = np.arange(1000) >= 900
+    with_hole = thin_interval(scores, target, even(1000), even(1000), hole)
+    assert with_hole[0] > low + 0.05
+    assert thin_interval(scores, scores - 1e9, even(1000), even(1000)) == (0.0, 0.0)
 
 
 def test_a_target_row_at_the_threshold_is_covered():

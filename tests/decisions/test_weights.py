@@ -236,8 +236,16 @@ def test_missing_overlap_is_told_above_five_in_a_hundred_and_refused_above_half(
         fit_given(uncovered=0.051)
     with pytest.warns(PartialOverlapWarning):
         fit_given(uncovered=0.5)
+    # The lower end of the share's interval decides.
     with pytest.raises(NoOverlapError):
-        fit_given(uncovered=0.5 + HAIR)
+        fit_given(uncovered=0.6, uncovered_low=0.5 + HAIR)
+    with pytest.warns(PartialOverlapWarning):
+        fit_given(uncovered=0.6, uncovered_low=0.5)
+    # By two target rows alone nothing is sure but all of them.
+    with pytest.warns(PartialOverlapWarning):
+        fit_given(uncovered=0.9)
+    with pytest.raises(NoOverlapError):
+        fit_given(uncovered=1.0)
     with pytest.warns(PartialOverlapWarning):
         fit_given(uncovered=0.9, force=True)
 

@@ -58,6 +58,9 @@ class Diagnosis:
     thin : float
         Share of the target that lies where only the outermost 0.5 % of the source
         rows are, or in holes among them.
+    thin_low, thin_high : float or None
+        Its interval of level 0.95; the verdict is "no overlap" where its lower end is
+        above one half.
     thin_rows : ThinRows
         A description of that part: columns and ranges, never a row.
     mmd, mmd_p_value : float or None
@@ -109,6 +112,8 @@ class Diagnosis:
     source_duplicates: int | None = None
     target_duplicates: int | None = None
     tests: tuple[ShiftTest, ...] = ()
+    thin_low: float | None = None
+    thin_high: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers, strings, lists and dictionaries."""
@@ -119,6 +124,8 @@ class Diagnosis:
             "auc_low": self.auc_low,
             "auc_high": self.auc_high,
             "thin": self.thin,
+            "thin_low": self.thin_low,
+            "thin_high": self.thin_high,
             "thin_rows": self.thin_rows.to_dict(),
             "mmd": self.mmd,
             "mmd_p_value": self.mmd_p_value,
@@ -328,6 +335,8 @@ def _of_overlap(covered: Overlap, n: int, m: int) -> Diagnosis:
         auc_low=covered.auc_low,
         auc_high=covered.auc_high,
         thin=covered.thin,
+        thin_low=covered.thin_low,
+        thin_high=covered.thin_high,
         thin_rows=ThinRows(0, 0),
         mmd=None,
         mmd_p_value=None,

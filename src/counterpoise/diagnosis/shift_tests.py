@@ -108,6 +108,7 @@ def verdict_by(
         thin_by_chance(*sizes),
         min(sizes),
         told=told,
+        thin_low=covered.thin_low,
     )
 
 

@@ -165,16 +165,12 @@ def said_of(tests: Sequence[ShiftTest]) -> list[str]:
         return []
     told = ", ".join(
         test.name
-        + (f" ({' with '.join(map(_safe_name, test.about))})" if test.about else "")
+        + (f" ({' with '.join(map(_in_quotes, test.about))})" if test.about else "")
         for test in telling
     )
     return [
         f"That may be chance, but by another test the samples differ by more: {told}."
     ]
-
-
-def _safe_name(name: str) -> str:
-    return f"'{printable(name)}'"
 
 
 def _columns(found: "Diagnosis") -> list[str]:
@@ -251,7 +247,11 @@ def _is_significant(feature: FeatureShift) -> bool:
 
 
 def _quoted(feature: FeatureShift) -> str:
-    return f"'{printable(feature.name)}'"
+    return _in_quotes(feature.name)
+
+
+def _in_quotes(name: str) -> str:
+    return f"'{printable(name)}'"
 
 
 def _with_size(feature: FeatureShift) -> str:
@@ -270,7 +270,7 @@ def _facts(found: "Diagnosis") -> list[tuple[str, str]]:
     facts = [
         ("rows", f"{found.n_source:,} source, {found.n_target:,} target"),
         ("AUC of source against target", interval),
-        ("thinly covered share of the target", _percent(found.thin)),
+        ("thinly covered share of the target", _thin_share(found)),
     ]
     if found.mmd is not None:
         chance = found.mmd_p_value
@@ -282,6 +282,13 @@ def _facts(found: "Diagnosis") -> list[tuple[str, str]]:
         left = f" ({left} at the best weights)" if left else ""
         facts.append(("discrepancy", f"{found.discrepancy:.3g}{left}"))
     return facts
+
+
+def _thin_share(found: "Diagnosis") -> str:
+    ends = [
+        _percent(end) for end in (found.thin_low, found.thin_high) if end is not None
+    ]
+    return f"{_percent(found.thin)} ({' to '.join(ends)})"
 
 
 def _shown(features: Sequence[FeatureShift]) -> tuple[list[FeatureShift], str]:

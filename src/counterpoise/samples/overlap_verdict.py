@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import binom, norm
 
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.as_read import SamplesAsRead
@@ -20,6 +21,8 @@ THIN_QUANTILE = 0.995
 # Shares of the target: above the first the samples overlap in part, above the second
 # they do not; a ratio is made relative, and the user told, from the third.
 THIN_ABOVE, NO_OVERLAP_ABOVE, RELATIVE_FROM = 0.05, 0.5, 0.02
+# The level of `thin`'s interval, and how much more it varies than its threshold does.
+THIN_LEVEL, _SCORES_VARY = 0.95, 1.5
 # A shift that a classifier sees less well than this is small.
 SMALL_AUC = 0.6
 # With fewer rows of worth in a sample only a glaring shift can be told.
@@ -52,6 +55,8 @@ class Overlap:
         Share of the target whose domain score exceeds `threshold`, so that it lives
         where only the outermost 0.5 % of the source rows are, or that lies in a hole
         (`holes`), among source rows but with none near. Under no shift 0.005.
+    thin_low, thin_high : float
+        Its interval of level 0.95 (`thin_interval`).
     verdict : str
         "no shift found", "small shift", "shift, covered", "shift, thin in part",
         "no overlap" or "too few rows to tell".
@@ -73,6 +78,8 @@ class Overlap:
     """
 
     thin: float
+    thin_low: float
+    thin_high: float
     verdict: str
     auc: float
     auc_low: float
@@ -98,13 +105,12 @@ class Overlap:
         return self.rows_target[self.is_thin]
 
     def __str__(self) -> str:
-        inside = (
-            f" or none, {self.in_hole.mean():.1%} in holes" if self.holes.balls else ""
-        )
+        inside = f", {self.in_hole.mean():.1%} in holes" if self.holes.balls else ""
         return (
             f"{self.verdict}: {_VERDICT_MEANING[self.verdict]}.\n"
-            f"{self.thin:.1%} of the target rows lie where only the outermost 0.5 % of "
-            f"the source rows are{inside}; AUC of source against target {self.auc:.3f} "
+            f"{self.thin:.1%} of the target rows ({self.thin_low:.1%} to "
+            f"{self.thin_high:.1%}) lie where only the outermost 0.5 % of the source "
+            f"rows are{inside}; AUC of source against target {self.auc:.3f} "
             f"({self.auc_low:.3f} to {self.auc_high:.3f})."
         )
 
@@ -137,8 +143,9 @@ def overlap(
                          `thin` is not beyond what chance does
     small shift          `thin` <= 0.05 and AUC < 0.6
     shift, covered       `thin` <= 0.05
-    shift, thin in part  `thin` <= 0.5
-    no overlap           `thin` > 0.5
+    shift, thin in part  the lower end of `thin`'s interval <= 0.5
+    no overlap           that end > 0.5: the shares of two draws of one pair differ,
+                         and a refusal should not depend on the draw
     too few rows to tell a sample has less than 20 rows of worth (its effective size),
                          and not both the AUC is beyond one half and `thin` beyond
                          chance
@@ -209,10 +216,21 @@ def overlap_of(
     thin = float(score.share_target[(score.scores_target > threshold) | in_hole].sum())
     sizes = [effective_sample_size(s) for s in (score.share, score.share_target)]
     chance = thin_by_chance(*sizes)
+    low, high = thin_interval(
+        score.scores, score.scores_target, score.share, score.share_target, in_hole
+    )
     return Overlap(
         thin=thin,
+        thin_low=low,
+        thin_high=high,
         verdict=verdict(
-            score.auc, score.auc_low, thin, chance, min(sizes), told=holes.tells
+            score.auc,
+            score.auc_low,
+            thin,
+            chance,
+            min(sizes),
+            told=holes.tells,
+            thin_low=low,
         ),
         auc=score.auc,
         auc_low=score.auc_low,
@@ -261,6 +279,67 @@ def is_thin(
     return found
 
 
+def thin_interval(
+    scores: Array,
+    scores_target: Array,
+    source_share: Array,
+    target_share: Array,
+    in_hole: NDArray[np.bool_] | None = None,
+) -> tuple[float, float]:
+    r"""Return the interval of level 0.95 of the share that is thinly covered.
+
+    .. math:: \text{thin} \pm 1.96 \sqrt{\frac{\text{thin} (1 - \text{thin})}{m}
+        + \Bigl(1.5\, \frac{\text{thin}_k - \text{thin}}{1.96}\Bigr)^2}
+
+    with :math:`\text{thin}_k` the share above the source score that k rows exceed, k
+    the 97.5 % quantile of how many of n rows lie beyond the true 99.5 % quantile
+    (binomial), and 1.5 for the scores themselves, which vary with the rows of both
+    samples. With weights n and m are effective sizes.
+
+    Parameters
+    ----------
+    scores, scores_target, source_share, target_share : array
+        As `thin_share` has them.
+    in_hole : array of bool of shape (m,) or None
+        Target rows that count as thinly covered in any case.
+
+    Examples
+    --------
+    >>> even = np.full(1000, 1e-3)
+    >>> low, high = thin_interval(np.zeros(1000), np.repeat([0.0, 1], 500), even, even)
+    >>> round(low, 3), round(high, 3)
+    (0.469, 0.531)
+    """
+    n, m = (effective_sample_size(share) for share in (source_share, target_share))
+
+    def share_above(quantile: float) -> float:
+        threshold = weighted_quantile(scores, source_share, quantile)
+        above = scores_target > threshold
+        return float(target_share[above if in_hole is None else above | in_hole].sum())
+
+    thin = share_above(THIN_QUANTILE)
+    beyond = float(binom.ppf(0.5 + THIN_LEVEL / 2, round(n), 1 - THIN_QUANTILE))
+    reach = float(norm.ppf(0.5 + THIN_LEVEL / 2))
+    lower = share_above(min(THIN_QUANTILE, max(1 - (beyond + 0.5) / n, 0.0)))
+    error = np.hypot(
+        np.sqrt(thin * (1 - min(thin, 1.0)) / m), _SCORES_VARY * (lower - thin) / reach
+    )
+    return max(thin - reach * float(error), 0.0), min(thin + reach * float(error), 1.0)
+
+
+def lowest_share(share: float, target_share: Array) -> float:
+    """Return the lower end of a share of target rows, by their effective number.
+
+    Examples
+    --------
+    >>> round(lowest_share(0.5, np.full(100, 0.01)), 3)
+    0.402
+    """
+    part = min(share, 1.0)
+    error = np.sqrt(part * (1 - part) / effective_sample_size(target_share))
+    return float(share - norm.ppf(0.5 + THIN_LEVEL / 2) * error)
+
+
 def thin_by_chance(n: float, m: float) -> float:
     """Return a share that `thin` hardly exceeds if n and m rows are drawn alike.
 
@@ -287,6 +366,7 @@ def verdict(
     n_rows: float = np.inf,
     *,
     told: bool = False,
+    thin_low: float | None = None,
 ) -> str:
     """Return what the numbers mean, in the words of `overlap`'s table.
 
@@ -302,6 +382,8 @@ def verdict(
         Effective size of the smaller sample.
     told : bool
         Whether a test beside the AUC tells the samples apart.
+    thin_low : float or None
+        The lower end of `thin`'s interval; None: `thin` itself.
 
     Examples
     --------
@@ -313,7 +395,7 @@ def verdict(
     # An AUC below one half tells nothing apart either: rows were left out of the fit.
     if not told and auc_low <= 0.5 and thin <= max(THIN_ABOVE, chance):
         return NO_SHIFT
-    if thin > NO_OVERLAP_ABOVE:
+    if (thin if thin_low is None else thin_low) > NO_OVERLAP_ABOVE:
         return NO_OVERLAP
     if thin > THIN_ABOVE:
         return THIN_IN_PART

@@ -12,7 +12,11 @@ from sklearn.base import clone
 
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.holes import find_holes
-from counterpoise.samples.overlap_verdict import NO_OVERLAP_ABOVE, is_thin
+from counterpoise.samples.overlap_verdict import (
+    NO_OVERLAP_ABOVE,
+    is_thin,
+    thin_interval,
+)
 from counterpoise.samples.scaling import far_rows
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import Matrix, NoOverlapError
@@ -129,9 +133,10 @@ class AutoWeights(WeightEstimator):
         seed = self._seed()
         rows, aims = thinned(samples, seed)
         trials = Trials(samples.take(rows, aims), seed, deadline)
-        uncovered, reached = None, np.ones(samples.target.shape[0], dtype=bool)
+        uncovered, low = None, None
+        reached = np.ones(samples.target.shape[0], dtype=bool)
         if trials.are_enough:
-            uncovered, reached = self._look(samples, rows, aims, trials)
+            uncovered, low, reached = self._look(samples, rows, aims, trials)
         if not reached.all():
             some = samples.take(rows, aims[reached[aims]])
             trials = Trials(some, seed, deadline)
@@ -149,12 +154,15 @@ class AutoWeights(WeightEstimator):
             self._bounded(weights),
             uncovered,
             "thin",
+            uncovered_low=low,
         )
 
     def _look(
         self, samples: TwoSamples, rows: Indices, aims: Indices, trials: Trials
-    ) -> tuple[float, NDArray[np.bool_]]:
+    ) -> tuple[float, float, NDArray[np.bool_]]:
         """Return how much of the target is thinly covered, and which rows are not lost.
+
+        Between them the lower end of the share's interval.
 
         Lost are rows that the better classifier places beyond every source row, and
         rows in holes, if they are many.
@@ -169,7 +177,10 @@ class AutoWeights(WeightEstimator):
         holes = find_holes(some, trials.seed).without(samples.source)
         in_hole = holes.hold(some.target)
         uncovered = float(some.target_share[thin | in_hole].sum())
-        if uncovered > NO_OVERLAP_ABOVE and not self.force:
+        low, _ = thin_interval(
+            told.source, told.target, some.source_share, some.target_share, in_hole
+        )
+        if low > NO_OVERLAP_ABOVE and not self.force:
             raise NoOverlapError(uncovered, "thin")
         self._holes_ = holes
         beyond = (told.target > told.source.max()) | in_hole
@@ -182,7 +193,7 @@ class AutoWeights(WeightEstimator):
             hole = float(samples.target_share[beyond].sum()) > HOLE
             if hole and np.count_nonzero(~beyond[aims]) >= FEWEST_TO_CHOOSE:
                 reached = ~beyond
-        return uncovered, reached
+        return uncovered, low, reached
 
     def _weigh(self, X: Matrix) -> Array:
         return self._bounded(self.weighter_._weigh_rows(X))
