@@ -1,6 +1,7 @@
 """How much of the weights is used, what counts as classes, what is warned of."""
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -31,6 +32,7 @@ from counterpoise.adaptation.odd_inputs import (
     warn_if_cut,
     warn_if_far,
     warn_if_fitted_to,
+    warn_if_hardly_covered,
     warn_if_in_time_order,
 )
 from counterpoise.adaptation.out_of_fold import check_is_ratio
@@ -50,6 +52,7 @@ from counterpoise.adaptation.transduction import _worst_pair as worst_pair
 from counterpoise.evaluation.metrics import as_metric
 from counterpoise.samples.as_read import SamplesAsRead
 from counterpoise.samples.effective_size import flatten
+from counterpoise.validation import PartialOverlapWarning
 from counterpoise.weights import DiscrepancyWeights, UniformWeights
 
 TRIED = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -411,3 +414,17 @@ def test_the_target_is_sliced_by_the_three_columns_that_moved_most():
     found = moved_columns(samples, np.ones(60), rows, rows)
     assert [one.name for one in found] == ["x1", "x3", "x2"]
     assert moved_columns(samples, np.zeros(60), rows, rows) == []
+
+
+# -- hardly covered --------------------------------------------------------------------
+
+
+def test_a_target_that_is_hardly_covered_is_warned_of_and_not_refused():
+    def found(thin, verdict):
+        return SimpleNamespace(thin=thin, thin_low=0.4, thin_high=0.6, verdict=verdict)
+
+    with pytest.warns(PartialOverlapWarning, match="40.0% to 60.0%"):
+        warn_if_hardly_covered(found(0.501, "shift, thin in part"))
+    # Warnings are errors.
+    warn_if_hardly_covered(found(0.5, "shift, thin in part"))
+    warn_if_hardly_covered(found(0.9, "no overlap"))

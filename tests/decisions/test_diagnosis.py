@@ -17,8 +17,12 @@ from counterpoise.diagnosis.distances import (
 )
 from counterpoise.diagnosis.features import FeatureShift, column_shifts
 from counterpoise.diagnosis.reweighting import Reweighting, reweighting_of
+from counterpoise.diagnosis.shift_tests import ShiftTest, shift_tests, verdict_by
+from counterpoise.diagnosis.spreads import spread_p_values
 from counterpoise.diagnosis.thin_rows import describe_thin_rows
 from counterpoise.diagnosis.words import explanation
+from counterpoise.samples import overlap
+from counterpoise.samples.holes import Holes
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.tables.columns import Table
 from counterpoise.tables.table_column import TableColumn
@@ -180,10 +184,80 @@ def test_at_most_five_columns_are_described_those_with_the_largest_effect():
     assert [one.name for one in found.columns] == ["x6", "x5", "x4", "x3", "x2"]
 
 
+# -- tests on which the verdict rests --------------------------------------------------
+
+
+def seen(p_of_holes=1.0, auc_low=0.4):
+    rng = np.random.default_rng(0)
+    found = overlap(*rng.normal(size=(2, 80, 2)), random_state=0)
+    holes = Holes(p_of_holes, most_unlike=(1,))
+    return replace(found, holes=holes, auc=0.55, auc_low=auc_low, auc_high=0.6)
+
+
+def feature(p, name="age"):
+    return FeatureShift(name, "numbers", 0.1, adjusted_p_value=p)
+
+
+def test_a_test_tells_from_a_corrected_p_value_of_one_in_a_hundred():
+    for p, tells in ((0.01, True), (0.0101, False)):
+        tests = shift_tests(seen(p), [feature(p)], ("a", "b"), p)
+        assert [t.name for t in tests[1:]] == [
+            "cells and neighbours",
+            "columns",
+            "kernel means",
+        ]
+        assert [t.tells for t in tests] == [False, tells, tells, tells]
+
+
+@pytest.mark.parametrize(
+    ("changed", "word"),
+    [
+        ({}, "no shift found"),
+        ({"features": [feature(0.5), feature(0.01)]}, "small shift"),
+        ({"mmd_p_value": 0.005}, "small shift"),
+        ({"covered": seen(0.004)}, "small shift"),
+        ({"covered": seen(auc_low=0.5)}, "no shift found"),
+        ({"covered": seen(auc_low=0.51)}, "small shift"),
+    ],
+)
+def test_the_verdict_contradicts_none_of_its_tests(changed, word):
+    given = {"covered": seen(), "features": [feature(0.5)], "mmd_p_value": 0.5}
+    given |= changed
+    tests = shift_tests(names=("a", "b"), **given)
+    even = np.full(80, 1 / 80)
+    assert verdict_by(tests, given["covered"], even, even) == word
+    assert any(test.tells for test in tests) == (word != "no shift found")
+
+
+def test_the_most_telling_column_is_named():
+    features = [feature(0.5), feature(0.001, "height")]
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(2, 400, 2))
+    ranked = TwoSamples.of(X, T * [1.0, 1.5])
+    tests = shift_tests(seen(), features, ("a", "b"), None, ranked)
+    assert [t.about for t in tests] == [(), ("b",), ("height",), ("b",)]
+    by_columns, spreads = tests[2:]
+    assert (by_columns.p_value, spreads.tells) == (0.001, True)
+    alone = spread_p_values(ranked)
+    assert spreads.p_value == pytest.approx(2 * alone.min())
+
+
+def test_spreads_are_compared_by_ranks_as_mood_does():
+    rng = np.random.default_rng(1)
+    X, T = rng.standard_t(3, size=(300, 2)), 1.2 * rng.standard_t(3, size=(200, 2))
+    X[:, 1], T[:, 1] = X[:, 1] > 1, T[:, 1] > 0
+    found = spread_p_values(TwoSamples.of(X, T))
+    # Mood ranks all rows alike; here either sample counts one half.
+    assert found[0] == pytest.approx(stats.mood(X[:, 0], T[:, 0]).pvalue, abs=0.02)
+    assert found[1] == 1.0
+    tied = np.repeat(np.arange(4.0), 50)[:, None]
+    assert spread_p_values(TwoSamples.of(tied, tied[::-1]))[0] == pytest.approx(1.0)
+
+
 # -- words -----------------------------------------------------------------------------
 
 
-def told(verdict="shift, covered", features=(), reweighting=None, thin=0.0):
+def told(verdict="shift, covered", features=(), reweighting=None, thin=0.0, tests=()):
     return explanation(
         SimpleNamespace(
             verdict=verdict,
@@ -191,18 +265,30 @@ def told(verdict="shift, covered", features=(), reweighting=None, thin=0.0):
             auc=0.7,
             features=features,
             reweighting=reweighting,
+            tests=tests,
         )
     )
 
 
-FEATURE = FeatureShift("age", "numbers", 0.1, smd=0.1, adjusted_p_value=0.0099)
+FEATURE = FeatureShift("age", "numbers", 0.1, smd=0.1, adjusted_p_value=0.01)
 
 
-def test_a_feature_is_worth_a_word_from_an_effect_of_a_tenth_and_p_below_one_percent():
+def test_a_feature_is_worth_a_word_from_an_effect_of_a_tenth_and_p_up_to_one_percent():
     assert "What differs most by itself: 'age'" in told(features=(FEATURE,))
-    for less in ({"effect": 0.099}, {"adjusted_p_value": 0.01}):
-        said = told(features=(replace(FEATURE, **less),))
-        assert "it is how they go together" in said
+    small = told(features=(replace(FEATURE, effect=0.099),))
+    assert "'age' differs by more than chance, but hardly" in small
+    chance = told(features=(replace(FEATURE, adjusted_p_value=0.0101),))
+    assert "it is how they go together" in chance
+
+
+def test_tests_that_tell_are_named_where_the_classifier_does_not():
+    holes = ShiftTest("cells and neighbours", 0.001, True, ("a", "b"))
+    others = ShiftTest("columns", 0.5, False, ("c",))
+    quiet = ShiftTest("classifier", 0.2, False)
+    said = told(tests=(quiet, holes, others))
+    assert "differ by more: cells and neighbours ('a' with 'b')." in said
+    assert "another test" not in told(tests=(replace(quiet, tells=True), holes))
+    assert "another test" not in told(tests=(quiet, others))
 
 
 def test_new_categories_are_told_from_one_in_a_hundred_on():

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.special import beta, comb, gammaincc
+from scipy.stats import binom
 
 from counterpoise.samples import (
     TableEncoder,
@@ -13,13 +15,22 @@ from counterpoise.samples import (
     mmd,
     overlap,
 )
+from counterpoise.samples.cells import CutColumn, cell_tests
 from counterpoise.samples.domain_scores import _auc as auc_of
 from counterpoise.samples.domain_scores import _better_model as better_model
 from counterpoise.samples.domain_scores import _interval as auc_interval
 from counterpoise.samples.folds import content, dealt_by_sample, folds
+from counterpoise.samples.holes import Holes, find_holes, is_hole, is_surrounded
+from counterpoise.samples.holes import _reached_from as reached_from
 from counterpoise.samples.median_width import median_gamma
 from counterpoise.samples.ordering import canonical_order
-from counterpoise.samples.overlap_verdict import thin_by_chance, thin_share, verdict
+from counterpoise.samples.overlap_verdict import (
+    overlap_of,
+    thin_by_chance,
+    thin_interval,
+    thin_share,
+    verdict,
+)
 from counterpoise.samples.pool import Pool
 from counterpoise.samples.scaling import far_rows, pooled_scale
 from counterpoise.samples.two_samples import TwoSamples
@@ -62,6 +73,94 @@ def test_the_verdict_follows_its_table_at_every_threshold(auc, auc_low, thin, sa
     assert verdict(auc, auc_low, thin, chance=0.02) == said
 
 
+def test_a_shift_that_one_test_tells_is_no_absence_of_shift():
+    for thin, said in ((0.0, "small shift"), (0.06, "shift, thin in part")):
+        assert verdict(0.5, 0.45, thin, chance=0.1, told=True) == said
+    assert verdict(0.5, 0.45, 0.06, chance=0.1, told=False) == "no shift found"
+
+
+def test_each_test_tells_at_a_level_of_one_in_a_hundred():
+    for p, told in ((0.01, True), (0.01 + HAIR, False)):
+        assert Holes(p).tells is told
+        score = scored(p_of_holes=p)
+        assert score.verdict == ("small shift" if told else "no shift found")
+
+
+def scored(p_of_holes):
+    rng = np.random.default_rng(0)
+    score = domain_score(*rng.normal(size=(2, 60, 1)), random_state=0)
+    nowhere = np.zeros(60, dtype=bool)
+    return overlap_of(score, Holes(p_of_holes), nowhere, nowhere)
+
+
+def test_thin_rows_and_rows_in_holes_are_counted_once():
+    rng = np.random.default_rng(0)
+    score = domain_score(*rng.normal(size=(2, 60, 1)), random_state=0)
+    top = score.scores_target >= np.sort(score.scores_target)[-6]
+    beyond = score.scores_target > np.sort(score.scores)[-1]
+    found = overlap_of(score, Holes(0.001), top, top)
+    assert found.thin == pytest.approx((top | beyond).mean())
+    np.testing.assert_array_equal(found.is_thin, top | beyond)
+
+
+def test_holes_are_looked_for_where_their_own_test_tells():
+    # A cell that the target leaves empty is no hole of the source.
+    rng = np.random.default_rng(0)
+    levels = rng.integers(0, 4, (2, 800, 1)).astype(float)
+    some = levels[1][levels[1][:, 0] != 2]
+    assert find_holes(TwoSamples.of(levels[0], some), 0).tells
+    assert find_holes(TwoSamples.of(levels[0], some), 0).balls == ()
+    assert len(find_holes(TwoSamples.of(some, levels[0]), 0).balls) == 1
+
+
+def test_a_ball_is_a_hole_by_what_lies_around_it():
+    inside, nobody = np.array([15.0]), np.zeros(1)
+    assert is_hole(inside, nobody, nobody, 0.5, 1000).item()
+    assert not is_hole(inside - 1, nobody, nobody, 0.5, 1000).item()
+    # 25 target and 11 source rows around make c rows in a row as likely as this.
+    around, source = np.array([25.0]), np.array([11.0])
+
+    def chance(c):
+        return beta(26 + c, 12) / beta(26, 12)
+
+    least = next(c for c in range(999) if chance(c) <= 0.05 / 1000)
+    assert is_hole(np.array([least]), around, source, 0.5, 1000).item()
+    assert not is_hole(np.array([least - 1.0]), around, source, 0.5, 1000).item()
+    # Less than the target's part is not expected anywhere.
+    assert not is_hole(inside - 1, nobody, np.array([99.0]), 0.5, 1000).item()
+
+
+def test_source_rows_lie_on_all_sides_if_their_mean_is_within_half_a_radius():
+    for away, told in ((0.5, True), (0.5 + HAIR, False)):
+        rows = np.array([[away - 1.0, 0.0], [away + 1.0, 0.0]])
+        assert is_surrounded(rows, np.zeros(2), 1.0) is told
+
+
+def test_balls_count_that_are_reached_from_one_on_all_sides_of_which_are_source_rows():
+    at, reach = np.array([[0.0], [1.3], [2.6], [9.0]]), np.ones(4)
+    for first, found in ((0, [1, 1, 1, 0]), (3, [0, 0, 0, 1])):
+        chosen = np.arange(4) == first
+        assert reached_from(chosen, at, reach).tolist() == [bool(k) for k in found]
+
+
+def test_cells_are_chosen_alone_or_together_whichever_is_less_by_chance():
+    even = np.full(400, 1 / 400)
+    # Eight levels of the source, four of which it has hardly.
+    counts = np.array(
+        [[100, 100, 98, 96, 2, 2, 1, 1], [85, 85, 85, 85, 15, 15, 15, 15]]
+    )
+    levels = np.concatenate([np.repeat(np.arange(8.0), row) for row in counts])
+    block = CutColumn(np.array([0]), np.arange(8.0), None, None, levels)
+    (found,), _ = cell_tests([block], 400, even, even)
+    x = -np.log(binom.cdf(counts[0, 4:], counts[:, 4:].sum(axis=0), 0.5))
+    chances = [
+        r * (r + 1) * comb(8, r) * gammaincc(r, np.sort(x)[::-1][:r].sum())
+        for r in (1, int((x >= 3).sum()), int((x >= 6).sum()))
+    ]
+    assert found.p_depleted == pytest.approx(min(chances))
+    assert len({round(c, 12) for c in chances}) > 1
+
+
 def test_thin_rows_that_chance_explains_are_no_shift():
     assert verdict(0.55, 0.5, 0.2, chance=0.2) == "no shift found"
     assert verdict(0.55, 0.5, 0.2 + HAIR, chance=0.2) == "shift, thin in part"
@@ -73,6 +172,28 @@ def test_with_fewer_than_twenty_rows_of_worth_only_a_glaring_shift_is_told():
     assert verdict(0.9, 0.6, 0.3, 0.2, n_rows=19.9) == "shift, thin in part"
     assert verdict(0.9, 0.5, 0.3, 0.2, n_rows=19.9) == "too few rows to tell"
     assert verdict(0.9, 0.6, 0.2, 0.2, n_rows=19.9) == "too few rows to tell"
+
+
+def test_a_refusal_needs_the_lower_end_of_the_thin_share_above_one_half():
+    for low, said in ((0.5, "shift, thin in part"), (0.5 + HAIR, "no overlap")):
+        assert verdict(0.9, 0.8, 0.6, 0.02, thin_low=low) == said
+
+
+def test_the_interval_of_the_thin_share_counts_both_samples():
+    scores = np.arange(1000.0)
+    target = np.r_[np.full(400, 2000.0), np.full(100, 988.5), np.zeros(500)]
+    # Of 1,000 rows five lie above the threshold, by chance up to ten.
+    assert binom.ppf(0.975, 1000, 0.005) == 10
+    low, high = thin_interval(scores, target, even(1000), even(1000))
+    assert (low, high) == pytest.approx((0.4 - 0.03036, 0.4 + 0.03036), abs=1e-4)
+    target[400:500] = 989.5
+    low, high = thin_interval(scores, target, even(1000), even(1000))
+    reach = np.hypot(0.03036, 1.5 * 0.1)
+    assert (low, high) == pytest.approx((0.4 - reach, 0.4 + reach), abs=1e-4)
+    hole = np.arange(1000) >= 900
+    with_hole = thin_interval(scores, target, even(1000), even(1000), hole)
+    assert with_hole[0] > low + 0.05
+    assert thin_interval(scores, scores - 1e9, even(1000), even(1000)) == (0.0, 0.0)
 
 
 def test_a_target_row_at_the_threshold_is_covered():
@@ -135,10 +256,12 @@ def test_the_interval_reaches_one_half_unless_root_two_times_its_reach_clears_it
     share = even(10_000)
     # Mann and Whitney's error is far below this one.
     error, quantile = 0.05, 1.959963984540054
-    edge = 0.5 + np.sqrt(2) * quantile * error
+    # The test's part of the verdict's level is 0.01.
+    edge = 0.5 + np.sqrt(2) * 2.3263478740408408 * error
     assert auc_interval(edge - HAIR, error, share, share)[0] == 0.5
-    low = auc_interval(edge + HAIR, error, share, share)[0]
+    low, _, chance = auc_interval(edge + HAIR, error, share, share)
     assert low == pytest.approx(edge - quantile * error, abs=1e-5)
+    assert chance == pytest.approx(0.01, abs=1e-5)
     # Few rows without a single error still have the error of equal distributions.
     few = even(4)
     assert auc_interval(1.0, 0.0, few, few)[0] == 0.5

@@ -16,12 +16,14 @@ from counterpoise import (
 from counterpoise.convex import Certificate, Corrective
 from counterpoise.convex.loop import Solution
 from counterpoise.numerics.row_keys import row_keys
+from counterpoise.samples.holes import find_holes
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.samples.two_samples import as_counts as counts
 from counterpoise.validation import (
     NoOverlapError,
     NoTargetWarning,
     PartialOverlapWarning,
+    as_seed,
 )
 from counterpoise.weights.base import Fitted, WeightEstimator
 from counterpoise.weights.calibration import calibration_error, calibration_line
@@ -30,6 +32,7 @@ from counterpoise.weights.deadline import Deadline
 from counterpoise.weights.discrepancy.lopsided import warn_of_one_row, warn_of_scales
 from counterpoise.weights.kernel_widths import (
     lonely_share,
+    thinned,
     uncovered_share,
 )
 from counterpoise.weights.kliep.widths import select_gamma
@@ -233,8 +236,16 @@ def test_missing_overlap_is_told_above_five_in_a_hundred_and_refused_above_half(
         fit_given(uncovered=0.051)
     with pytest.warns(PartialOverlapWarning):
         fit_given(uncovered=0.5)
+    # The lower end of the share's interval decides.
     with pytest.raises(NoOverlapError):
-        fit_given(uncovered=0.5 + HAIR)
+        fit_given(uncovered=0.6, uncovered_low=0.5 + HAIR)
+    with pytest.warns(PartialOverlapWarning):
+        fit_given(uncovered=0.6, uncovered_low=0.5)
+    # By two target rows alone nothing is sure but all of them.
+    with pytest.warns(PartialOverlapWarning):
+        fit_given(uncovered=0.9)
+    with pytest.raises(NoOverlapError):
+        fit_given(uncovered=1.0)
     with pytest.warns(PartialOverlapWarning):
         fit_given(uncovered=0.9, force=True)
 
@@ -502,3 +513,38 @@ def test_target_rows_beyond_every_source_row_are_left_out_above_five_in_a_hundre
     # The weighter that was chosen has seen the other target rows alone.
     assert fitted(30).weighter_.rows_of_fit.target.shape[0] < 210
     assert fitted(8).weighter_.rows_of_fit.target.shape[0] == 208
+
+
+def with_a_gap(n, seed):
+    rng = np.random.default_rng(seed)
+    rows = rng.uniform(-1, 1, size=(2 * n, 1))
+    return rows[np.abs(rows[:, 0]) > 0.1][:n], rng.uniform(-1, 1, size=(n, 1))
+
+
+def fitted_to(X, T):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return OnlyUniform(random_state=0).fit(X, X_target=T)
+
+
+def test_target_rows_in_holes_are_uncovered_left_out_and_beyond():
+    X, T = with_a_gap(600, seed=0)
+    found = fitted_to(X, T)
+    share = (np.abs(T[:, 0]) < 0.1).mean()
+    assert found.uncovered_ == pytest.approx(share, abs=0.03)
+    left = found.weighter_.rows_of_fit.target.shape[0]
+    assert left == pytest.approx(600 * (1 - share), abs=18)
+    assert found.beyond([[0.0], [0.5]]).tolist() == [True, False]
+
+
+def test_a_source_row_that_was_not_looked_at_fills_a_hole():
+    X, T = with_a_gap(2600, seed=1)
+    looked_at, _ = thinned(TwoSamples.of(X, T), as_seed(0))
+    kept = np.zeros(2600, dtype=bool)
+    kept[looked_at] = True
+    # Of the rows that are not looked at, one lies in the gap of all the others.
+    order = np.flatnonzero(~kept)[:1]
+    X[order] = 0.0
+    balls = find_holes(TwoSamples.of(X[kept], T[:2000]), 0)
+    assert balls.hold(np.array([[0.0]])).item()
+    assert not balls.without(X).hold(np.array([[0.0]])).item()

@@ -26,6 +26,7 @@ from counterpoise.adaptation.odd_inputs import (
     row_marks,
     warn_if_cut,
     warn_if_far,
+    warn_if_hardly_covered,
     warn_if_in_time_order,
 )
 from counterpoise.adaptation.routing import (
@@ -314,6 +315,7 @@ class Adapted(MetaEstimatorMixin, FittedModel):
         self.diagnosis_ = diagnose_samples(samples, PERMUTATIONS, seed)
         if self.diagnosis_.verdict == NO_OVERLAP and not self.force:
             raise NoOverlapError(self.diagnosis_.thin, "thin", auc=self.diagnosis_.auc)
+        warn_if_hardly_covered(self.diagnosis_)
         self.reference_ = reference_rows(samples, REFERENCE_ROWS, seed)
         if self.weighter is None:
             self.weighter_ = None

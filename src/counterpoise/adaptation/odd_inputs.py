@@ -7,9 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from counterpoise.diagnosis.diagnosis import Diagnosis
 from counterpoise.evaluation.splits import neighbors_alike
 from counterpoise.numerics.row_keys import row_keys
-from counterpoise.validation import Matrix, n_rows
+from counterpoise.samples.overlap_verdict import NO_OVERLAP, NO_OVERLAP_ABOVE
+from counterpoise.validation import Matrix, PartialOverlapWarning, n_rows
 from counterpoise.validation.warning import warn_user
 
 # A target is odd where every column lies outside the source's range by so many times
@@ -93,4 +95,18 @@ def warn_if_in_time_order(X: Matrix) -> None:
             'drawn by chance flatter every model. cv="blocks" holds out runs of '
             "neighbouring rows",
             TimeOrderWarning,
+        )
+
+
+def warn_if_hardly_covered(found: Diagnosis) -> None:
+    """Warn where more than half of the target may be thinly covered, or may not.
+
+    Where the lower end of the share's interval is above one half a fit is refused.
+    """
+    if found.thin > NO_OVERLAP_ABOVE and found.verdict != NO_OVERLAP:
+        warn_user(
+            f"{found.thin:.1%} of the target rows, {found.thin_low:.1%} to "
+            f"{found.thin_high:.1%} by chance, lie where the source has next to no "
+            "rows: with a little more a fit would be refused",
+            PartialOverlapWarning,
         )

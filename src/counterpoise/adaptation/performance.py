@@ -38,14 +38,13 @@ from counterpoise.evaluation.reliability import reliability_of
 from counterpoise.evaluation.slices import MovedColumn, loss_by_slice
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.as_read import SamplesAsRead
-from counterpoise.samples.domain_scores import score_domains
 from counterpoise.samples.effective_size import effective_sample_size
 from counterpoise.samples.overlap_verdict import (
     NO_OVERLAP,
     NO_OVERLAP_ABOVE,
     THIN_ABOVE,
     Overlap,
-    overlap_of,
+    overlap_between,
 )
 from counterpoise.tables.encoding import encoded
 from counterpoise.validation import (
@@ -209,7 +208,7 @@ def estimate_performance(
     )
     some, aims = (_some(len(z.rows), seed) for z in (answers, answers_target))
     looked_at = _looked_at(numbers, some, aims)
-    seen = overlap_of(score_domains(looked_at, as_seed(seed)))
+    seen = overlap_between(looked_at, as_seed(seed))
     try:
         if seen.verdict == NO_OVERLAP:
             raise NoOverlapError(seen.thin, "thin", seen.auc)
@@ -247,7 +246,9 @@ def _with_overlap(
 ) -> Performance:
     n, m = ratio.size, len(rows.answers_target.rows)
     inside = some[seen.rows[seen.scores <= seen.threshold]]
-    aims_inside = aims[seen.rows_target[seen.scores_target <= seen.threshold]]
+    # A hole's rim belongs to neither part: what is missed of it would be judged.
+    left = ~(seen.is_thin | seen.near_hole)
+    aims_inside = aims[seen.rows_target[left]]
     whole, covered, slices = {}, {}, None
     for metric in metrics:
         judge = Judge(rows, metric, ratio, level, seed)
@@ -263,7 +264,7 @@ def _with_overlap(
     return Performance(
         metrics=whole,
         covered=CoveredPart(
-            share=1.0 - seen.thin,
+            share=1.0 - seen.thin if not seen.holes.balls else float(left.mean()),
             # Of the rows that were drawn to be scored; they stand for all.
             effective_rows=effective_sample_size((rows.counts * ratio)[inside])
             * (n / some.size),

@@ -10,14 +10,18 @@ import numpy as np
 from counterpoise.diagnosis import words
 from counterpoise.diagnosis.features import FeatureShift, sparse_shifts, table_shifts
 from counterpoise.diagnosis.reweighting import Reweighting, reweighting_of
-from counterpoise.diagnosis.thin_rows import ThinRows, describe_thin_rows
+from counterpoise.diagnosis.shift_tests import (
+    ShiftTest,
+    rows_for_spreads,
+    shift_tests,
+    verdict_by,
+)
+from counterpoise.diagnosis.thin_rows import ThinRows, thin_rows_of
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.as_read import SamplesAsRead
-from counterpoise.samples.domain_scores import score_domains
-from counterpoise.samples.effective_size import effective_sample_size
 from counterpoise.samples.measures import measure_mmd
 from counterpoise.samples.ordering import canonical_order
-from counterpoise.samples.overlap_verdict import Overlap, overlap_of, thin_by_chance
+from counterpoise.samples.overlap_verdict import Overlap, overlap_between
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.tables.columns import Table
 from counterpoise.tables.duplicates import duplicate_rows
@@ -43,14 +47,20 @@ class Diagnosis:
     ----------
     verdict : str
         "no shift found", "small shift", "shift, covered", "shift, thin in part",
-        "no overlap" or "too few rows to tell", by the table of `overlap`.
+        "no overlap" or "too few rows to tell", by the table of `overlap`, in which all
+        of `tests` take part.
+    tests : tuple of ShiftTest
+        What the verdict rests on: five tests, each of level 0.01.
     explanation : str
         What it means and what to do next, in sentences.
     auc, auc_low, auc_high : float
         How well a classifier tells the samples apart, with its interval of level 0.95.
     thin : float
         Share of the target that lies where only the outermost 0.5 % of the source
-        rows are.
+        rows are, or in holes among them.
+    thin_low, thin_high : float or None
+        Its interval of level 0.95; the verdict is "no overlap" where its lower end is
+        above one half.
     thin_rows : ThinRows
         A description of that part: columns and ranges, never a row.
     mmd, mmd_p_value : float or None
@@ -101,6 +111,9 @@ class Diagnosis:
     overlap: Overlap | None = field(default=None, repr=False)
     source_duplicates: int | None = None
     target_duplicates: int | None = None
+    tests: tuple[ShiftTest, ...] = ()
+    thin_low: float | None = None
+    thin_high: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers, strings, lists and dictionaries."""
@@ -111,11 +124,14 @@ class Diagnosis:
             "auc_low": self.auc_low,
             "auc_high": self.auc_high,
             "thin": self.thin,
+            "thin_low": self.thin_low,
+            "thin_high": self.thin_high,
             "thin_rows": self.thin_rows.to_dict(),
             "mmd": self.mmd,
             "mmd_p_value": self.mmd_p_value,
             "discrepancy": self.discrepancy,
             "correction": "Holm",
+            "tests": [test.to_dict() for test in self.tests],
             "features": [feature.to_dict() for feature in self.features],
             "n_source": self.n_source,
             "n_target": self.n_target,
@@ -184,6 +200,13 @@ def diagnose(
 
     Of a group of fewer than 5 rows nothing is told: no mean, no range, no category.
 
+    The verdict is "no shift found" only where no test tells the samples apart: the
+    classifier, the columns, their spreads (ranks, Mood), the cells of columns and
+    pairs of columns and the neighbourhoods of rows (`overlap`), and the maximum mean
+    discrepancy, each with a corrected p-value of at most 0.01, so that together they
+    raise a false alarm at most once in twenty times. With fewer than 99 permutations
+    the last cannot tell.
+
     Sparse matrices: means alone are compared, and memory grows with their entries; no
     Kolmogorov-Smirnov distance, no discrepancies, and thinly covered rows are counted
     but not described.
@@ -228,7 +251,7 @@ def diagnose_samples(
         names = [labels[k] for k in encoder.columns_]
         dropped = {labels[k]: reason for k, reason in encoder.dropped_.items()}
         unseen = {labels[k]: share for k, share in encoder.unseen_.items()}
-    covered = overlap_of(score_domains(numbers, _drawn(random)))
+    covered = overlap_between(numbers, _drawn(random))
     seed = _drawn(random)
     looked_at = _looked_at(numbers, covered, seed)
     with warnings.catch_warnings():
@@ -240,15 +263,20 @@ def diagnose_samples(
     weighed = reweighting_of(looked_at(WEIGHED_ROWS), names)
     kept = [j for j, name in enumerate(column_names) if name not in dropped]
     source, target = _with_columns(source, kept), _with_columns(target, kept)
+    features = table_shifts(source, target, w / w.sum(), v / v.sum())
+    ranked = looked_at(rows_for_spreads(numbers.source.shape[1]))
+    tests = shift_tests(covered, features, names, distance.p_value, ranked)
     return _explained(
         replace(
             _of_overlap(covered, len(source), len(target)),
-            thin_rows=_thin_rows(source, target, w, v, covered),
+            verdict=verdict_by(tests, covered, w, v),
+            tests=tests,
+            thin_rows=thin_rows_of(source, target, w, v, covered, names),
             mmd=distance.value,
             mmd_p_value=distance.p_value,
             discrepancy=None if weighed is None else weighed.before,
             reweighting=weighed,
-            features=table_shifts(source, target, w / w.sum(), v / v.sum()),
+            features=features,
             dropped=dropped,
             unseen=unseen,
             source_duplicates=duplicate_rows(source),
@@ -275,16 +303,20 @@ def _as_numbers(samples: SamplesAsRead) -> tuple[SamplesAsRead, TableEncoder | N
 def _of_matrices(samples: SamplesAsRead, random: Any) -> Diagnosis:
     source, target = samples.source, samples.target
     w, v = samples.source_weight, samples.target_weight
-    covered = overlap_of(score_domains(samples, _drawn(random)))
+    covered = overlap_between(samples, _drawn(random))
     labels = samples.labels or range(source.shape[1])
     names = [k if isinstance(k, str) else f"x{k}" for k in labels]
     note = "Sparse matrices are not described."
     thin = ThinRows(covered.thin_rows.size, covered.rows_target.size, note=note)
+    features = sparse_shifts(source, target, names, w / w.sum(), v / v.sum())
+    tests = shift_tests(covered, features, names)
     return _explained(
         replace(
             _of_overlap(covered, source.shape[0], target.shape[0]),
+            verdict=verdict_by(tests, covered, w, v),
+            tests=tests,
             thin_rows=thin,
-            features=sparse_shifts(source, target, names, w / w.sum(), v / v.sum()),
+            features=features,
             note="Of sparse matrices means alone are compared: there is no "
             "Kolmogorov-Smirnov distance, no maximum mean discrepancy and no "
             "discrepancy.",
@@ -303,6 +335,8 @@ def _of_overlap(covered: Overlap, n: int, m: int) -> Diagnosis:
         auc_low=covered.auc_low,
         auc_high=covered.auc_high,
         thin=covered.thin,
+        thin_low=covered.thin_low,
+        thin_high=covered.thin_high,
         thin_rows=ThinRows(0, 0),
         mmd=None,
         mmd_p_value=None,
@@ -354,22 +388,6 @@ def _some(rows: Matrix, weight: Array, among: Indices, seed: int, most: int) -> 
     ordered = among[canonical_order(rows[among], weight[among])]
     picked = np.random.default_rng(seed).permutation(ordered.size)[:most]
     return ordered[np.sort(picked)]
-
-
-def _thin_rows(
-    source: Table, target: Table, w: Array, v: Array, covered: Overlap
-) -> ThinRows:
-    p, q = w[covered.rows], v[covered.rows_target]
-    chance = thin_by_chance(effective_sample_size(p), effective_sample_size(q))
-    thin = covered.thin_rows
-    return describe_thin_rows(
-        source.take(covered.rows),
-        target.take(thin),
-        p / p.sum(),
-        v[thin] / max(v[thin].sum(), np.finfo(float).tiny),
-        n_scored=covered.rows_target.size,
-        by_chance=covered.thin <= chance,
-    )
 
 
 def _with_columns(table: Table, kept: list[int]) -> Table:

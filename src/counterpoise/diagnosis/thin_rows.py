@@ -1,12 +1,15 @@
 """Who the thinly covered target rows are: columns and ranges, never a row."""
 
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from counterpoise.diagnosis.features import FeatureShift, column_shifts
 from counterpoise.numerics.arrays import Array
+from counterpoise.samples.effective_size import effective_sample_size
+from counterpoise.samples.overlap_verdict import Overlap, thin_by_chance
 from counterpoise.tables.columns import Table, TableColumn
 from counterpoise.tables.kinds import CATEGORIES
 from counterpoise.tables.privacy import FEWEST_ROWS_TOLD
@@ -15,6 +18,8 @@ from counterpoise.tables.privacy import FEWEST_ROWS_TOLD
 LOW, HIGH = 0.05, 0.95
 # Columns that are described, and categories of each.
 _COLUMNS, _CATEGORIES = 5, 3
+# Columns of a hole that are named; one in more is one in all columns.
+_IN_A_HOLE = 2
 # A column sets rows apart from this effect on; a combination of columns may without.
 _APART = 0.5
 
@@ -65,7 +70,8 @@ class ThinRows:
     n_scored : int
         Target rows that were scored.
     columns : tuple of ThinColumn
-        Those that set the rows apart the most, by effect; at most five.
+        Those that set the rows apart the most, by effect, and those of holes; at most
+        five.
     note : str
         What else there is to say; empty if nothing.
     """
@@ -85,6 +91,85 @@ class ThinRows:
             ]
             columns.append({**asdict(column), "shares": shares})
         return {**asdict(self), "columns": columns}
+
+
+def thin_rows_of(
+    source: Table,
+    target: Table,
+    w: Array,
+    v: Array,
+    covered: Overlap,
+    names: Sequence[str],
+) -> ThinRows:
+    """Return a description of the target rows that are thinly covered or in holes.
+
+    Parameters
+    ----------
+    source, target : Table
+        With columns that are not left out.
+    w, v : array of shape (n,), (m,)
+        What the rows count.
+    covered : Overlap
+    names : sequence of str
+        Of the columns of the matrices, by the columns of the table.
+    """
+    p, q = w[covered.rows], v[covered.rows_target]
+    chance = thin_by_chance(effective_sample_size(p), effective_sample_size(q))
+    thin = covered.thin_rows
+    described = describe_thin_rows(
+        source.take(covered.rows),
+        target.take(thin),
+        p / p.sum(),
+        v[thin] / max(v[thin].sum(), np.finfo(float).tiny),
+        n_scored=covered.rows_target.size,
+        by_chance=covered.thin <= chance,
+    )
+    return _with_holes(described, source, target, p, v, covered, names)
+
+
+def _with_holes(
+    found: ThinRows,
+    source: Table,
+    target: Table,
+    p: Array,
+    v: Array,
+    covered: Overlap,
+    names: Sequence[str],
+) -> ThinRows:
+    """Add who the rows in holes are, by the columns in which the holes were found."""
+    inside = covered.rows_target[covered.in_hole]
+    if inside.size < FEWEST_ROWS_TOLD:
+        return found
+    sets = [
+        tuple(dict.fromkeys(names[j] for j in one.columns))
+        for one in covered.holes.balls
+    ]
+    few = [one for one in sets if len(one) <= _IN_A_HOLE]
+    wanted = list(dict.fromkeys(name for one in few for name in one))[:_COLUMNS]
+    rows, whole = target.take(inside), source.take(covered.rows)
+    share, inside_share = p / p.sum(), v[inside] / v[inside].sum()
+    by_name = {column.name: j for j, column in enumerate(source.columns)}
+    places = [by_name[name] for name in wanted if name in by_name]
+    parts = [
+        Table(tuple(one.columns[j] for j in places), one.named) for one in (whole, rows)
+    ]
+    shifts = column_shifts(parts[0], parts[1], share, inside_share)
+    columns = tuple(
+        _described(whole.columns[j], rows.columns[j], share, inside_share, shift)
+        for j, shift in zip(places, shifts, strict=True)
+    )
+    told = " and ".join(" with ".join(f"'{name}'" for name in one) for one in few[:3])
+    told = f"in {told}" if told else "in all columns together"
+    note = (
+        f"{inside.size:,} of them lie in holes among the source rows, {told}: the "
+        "source has rows around them, and none near."
+    )
+    already = {column.name for column in found.columns}
+    more = [column for column in columns if column.name not in already]
+    kept = [*found.columns[: _COLUMNS - len(more)], *more]
+    kept.sort(key=lambda column: -column.effect)
+    # A note on what could not be described is no longer true.
+    return replace(found, columns=tuple(kept), note=note)
 
 
 def describe_thin_rows(

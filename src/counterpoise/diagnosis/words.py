@@ -7,7 +7,9 @@ from textwrap import fill
 from typing import TYPE_CHECKING
 
 from counterpoise.diagnosis.features import FeatureShift
+from counterpoise.diagnosis.shift_tests import ShiftTest
 from counterpoise.diagnosis.thin_rows import ThinColumn
+from counterpoise.samples.domain_scores import TEST_LEVEL
 from counterpoise.samples.overlap_verdict import (
     COVERED,
     NO_OVERLAP,
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 # Features that are printed; the others are counted.
 SHOWN = 20
 # What is worth a word: an effect, a p-value, a share of rows, a distance.
-_WORTH_A_WORD, _SIGNIFICANT, _MANY, SEPARATES = 0.1, 0.01, 0.01, 0.99
+_WORTH_A_WORD, _MANY, SEPARATES = 0.1, 0.01, 0.99
 _LONGEST_NAME, _WIDTH = 30, 88
 # Shares: of the discrepancy, as good as all of it; of a direction, worth naming.
 NEARLY_ALL, _PART_OF_IT = 0.95, 0.2
@@ -75,7 +77,8 @@ def explanation(found: "Diagnosis") -> str:
         f"Asked which of two rows is the target's, a model is right {_times(found.auc)}"
         " times in 100; guessing is right 50 times."
     )
-    sentences = [meaning, told, *_columns(found), *_matched(found)]
+    sentences = [meaning, told, *said_of(found.tests), *_columns(found)]
+    sentences += _matched(found)
     return " ".join([*sentences, _NEXT[found.verdict], _UNSEEN])
 
 
@@ -93,7 +96,7 @@ def as_text(found: "Diagnosis") -> str:
         lines += ["", _thin_title(found)]
         described = [[f"  {a}", b, c] for a, b, c in map(_thin_cells, thin.columns)]
         lines += _aligned(described, numbers=False)
-        lines += [f"  {thin.note}"] if thin.note else []
+        lines += [fill(f"  {thin.note}", _WIDTH)] if thin.note else []
     lines += [
         f"Left out: {printable(name)} ({printable(reason, 60)})"
         for name, reason in found.dropped.items()
@@ -152,6 +155,24 @@ _LEGEND = (
 )
 
 
+def said_of(tests: Sequence[ShiftTest]) -> list[str]:
+    """Return which tests tell the samples apart, if the classifier is not among them.
+
+    Where it is, its sentence says enough.
+    """
+    telling = [test for test in tests if test.tells]
+    if not telling or tests[0].tells:
+        return []
+    told = ", ".join(
+        test.name
+        + (f" ({' with '.join(map(_in_quotes, test.about))})" if test.about else "")
+        for test in telling
+    )
+    return [
+        f"That may be chance, but by another test the samples differ by more: {told}."
+    ]
+
+
 def _columns(found: "Diagnosis") -> list[str]:
     """Return sentences about the features that moved."""
     by_size = by_effect(found.features)
@@ -164,7 +185,7 @@ def _columns(found: "Diagnosis") -> list[str]:
     if moved:
         names = ", ".join(_with_size(feature) for feature in moved[:3])
         said.append(f"What differs most by itself: {names}.")
-    elif found.verdict == NO_SHIFT and any(map(_is_significant, by_size)):
+    elif any(map(_is_significant, by_size)):
         small = next(filter(_is_significant, by_size))
         said.append(
             f"{_quoted(small)} differs by more than chance, but hardly "
@@ -222,11 +243,15 @@ def by_effect(features: Sequence[FeatureShift]) -> list[FeatureShift]:
 
 def _is_significant(feature: FeatureShift) -> bool:
     p = feature.adjusted_p_value
-    return p is not None and p < _SIGNIFICANT
+    return p is not None and p <= TEST_LEVEL
 
 
 def _quoted(feature: FeatureShift) -> str:
-    return f"'{printable(feature.name)}'"
+    return _in_quotes(feature.name)
+
+
+def _in_quotes(name: str) -> str:
+    return f"'{printable(name)}'"
 
 
 def _with_size(feature: FeatureShift) -> str:
@@ -245,7 +270,7 @@ def _facts(found: "Diagnosis") -> list[tuple[str, str]]:
     facts = [
         ("rows", f"{found.n_source:,} source, {found.n_target:,} target"),
         ("AUC of source against target", interval),
-        ("thinly covered share of the target", _percent(found.thin)),
+        ("thinly covered share of the target", _thin_share(found)),
     ]
     if found.mmd is not None:
         chance = found.mmd_p_value
@@ -257,6 +282,13 @@ def _facts(found: "Diagnosis") -> list[tuple[str, str]]:
         left = f" ({left} at the best weights)" if left else ""
         facts.append(("discrepancy", f"{found.discrepancy:.3g}{left}"))
     return facts
+
+
+def _thin_share(found: "Diagnosis") -> str:
+    ends = [
+        _percent(end) for end in (found.thin_low, found.thin_high) if end is not None
+    ]
+    return f"{_percent(found.thin)} ({' to '.join(ends)})"
 
 
 def _shown(features: Sequence[FeatureShift]) -> tuple[list[FeatureShift], str]:

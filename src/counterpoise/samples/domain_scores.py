@@ -22,6 +22,8 @@ from counterpoise.validation import (
 # Rows of each sample that the classifiers see; more would not change the verdict.
 ROWS_OF_DOMAIN_SCORE = 5_000
 AUC_LEVEL = 0.95
+# Each of the tests on which the verdict rests has this part of its level.
+TEST_LEVEL = 0.01
 
 # A row counts in the choice of the model as if its odds were no longer than these.
 _LONGEST_ODDS = np.log(1e4)
@@ -41,6 +43,9 @@ class DomainScore:
     auc_low, auc_high : float
         Its interval of level 0.95 (DeLong; down to one half near it, see Notes of
         `domain_score`).
+    p_value : float
+        Chance of an AUC as large where nothing has shifted; below 0.01 exactly where
+        `auc_low` is above one half.
     model : {"logistic", "boosted"}
         The classifier with the smaller held-out log-loss.
     log_loss : float
@@ -60,6 +65,7 @@ class DomainScore:
     auc: float
     auc_low: float
     auc_high: float
+    p_value: float
     model: str
     log_loss: float
     scores: Array = field(repr=False)
@@ -121,8 +127,11 @@ def domain_score(
     factor of up to :math:`\sqrt 2`: of two folds each is held out from the classifier
     that the other teaches, so that what one says of the other counts twice. Therefore
     the interval reaches down to one half wherever the AUC is not above it by that
-    factor times the usual reach, with the larger of DeLong's error and that of Mann and
-    Whitney for equal distributions.
+    factor times the reach of a test of level 0.01, this test's part in `overlap`'s
+    verdict, with the larger of DeLong's error and that of Mann and Whitney for equal
+    distributions: wherever
+
+    .. math:: p = \Phi\Bigl(-\frac{A - 1/2}{\sqrt 2\, e}\Bigr) \ge 0.01 .
 
     Equal rows share a fold, so that no copy of a row helps to score it, and a row of
     weight two is the row twice; where there are fewer than fifty different rows, as
@@ -175,11 +184,12 @@ def _scored(samples: SamplesAsRead, seed: int) -> DomainScore:
     first, second = scores[:n][back], scores[n:][back_target]
     share, share_target = scored.source_share[back], scored.target_share[back_target]
     auc, error = _auc(first, second, share, share_target)
-    low, high = _interval(auc, error, share, share_target)
+    low, high, chance = _interval(auc, error, share, share_target)
     return DomainScore(
         auc=auc,
         auc_low=low,
         auc_high=high,
+        p_value=chance,
         model=name,
         log_loss=loss,
         scores=first,
@@ -262,16 +272,20 @@ def _auc(
 
 def _interval(
     auc: float, error: float, share: Array, share_target: Array
-) -> tuple[float, float]:
-    """Return the ends of DeLong's interval, down to one half if chance explains it."""
+) -> tuple[float, float, float]:
+    """Return the ends of DeLong's interval, and the chance of such an AUC.
+
+    The lower end is at most one half if chance explains the AUC.
+    """
     quantile = float(norm.ppf(0.5 + AUC_LEVEL / 2))
     low, high = max(auc - quantile * error, 0.0), min(auc + quantile * error, 1.0)
     # The error of Mann and Whitney, which does not vanish with the errors of few rows.
     p, q = float(share @ share), float(share_target @ share_target)
     by_chance = max(error, np.sqrt((p + q + p * q) / 12))
-    if auc - np.sqrt(2) * quantile * by_chance <= 0.5:
+    chance = float(norm.sf((auc - 0.5) / (np.sqrt(2) * by_chance)))
+    if chance >= TEST_LEVEL:
         low = min(low, 0.5)
-    return low, high
+    return low, high, chance
 
 
 def _share_below(values: Array, others: Array, share: Array) -> Array:

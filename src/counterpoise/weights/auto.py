@@ -11,7 +11,12 @@ from scipy import sparse
 from sklearn.base import clone
 
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.samples.overlap_verdict import NO_OVERLAP_ABOVE, thin_share
+from counterpoise.samples.holes import find_holes
+from counterpoise.samples.overlap_verdict import (
+    NO_OVERLAP_ABOVE,
+    is_thin,
+    thin_interval,
+)
 from counterpoise.samples.scaling import far_rows
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import Matrix, NoOverlapError
@@ -47,8 +52,9 @@ class AutoWeights(WeightEstimator):
     neighbour is not taken; from 2 % on the ratio is a relative one. A ratio is not
     extrapolated: no weight exceeds the largest at a target row of the fit (rows far
     outside the bulk of both samples aside), and none is below 1e-4. Target rows that a
-    classifier places beyond every source row are left out where they are more than 5 %:
-    the weights then speak for the others, and a warning says so. Where a sample has
+    classifier places beyond every source row, or that lie in holes among the source
+    rows (`overlap`), are left out where they are more than 5 %: the weights then speak
+    for the others, and a warning says so; `beyond` knows the holes. Where a sample has
     more than 2000 rows, the choice is made on 2000, and a classifier is fitted to no
     more than 20,000 and asked about the others.
 
@@ -83,7 +89,7 @@ class AutoWeights(WeightEstimator):
         That of `weighter_`.
     uncovered_ : float or None
         Share of the target rows that live where only the outermost 0.5 % of the source
-        rows are, by the scores of the better classifier.
+        rows are, by the scores of the better classifier, or in holes among them.
     largest_weight_ : float
         The cap.
     effective_sample_size_ : float
@@ -127,9 +133,10 @@ class AutoWeights(WeightEstimator):
         seed = self._seed()
         rows, aims = thinned(samples, seed)
         trials = Trials(samples.take(rows, aims), seed, deadline)
-        uncovered, reached = None, np.ones(samples.target.shape[0], dtype=bool)
+        uncovered, low = None, None
+        reached = np.ones(samples.target.shape[0], dtype=bool)
         if trials.are_enough:
-            uncovered, reached = self._look(samples, rows, aims, trials)
+            uncovered, low, reached = self._look(samples, rows, aims, trials)
         if not reached.all():
             some = samples.take(rows, aims[reached[aims]])
             trials = Trials(some, seed, deadline)
@@ -147,48 +154,57 @@ class AutoWeights(WeightEstimator):
             self._bounded(weights),
             uncovered,
             "thin",
+            uncovered_low=low,
         )
 
     def _look(
         self, samples: TwoSamples, rows: Indices, aims: Indices, trials: Trials
-    ) -> tuple[float, NDArray[np.bool_]]:
+    ) -> tuple[float, float, NDArray[np.bool_]]:
         """Return how much of the target is thinly covered, and which rows are not lost.
 
-        Lost are rows that the better classifier places beyond every source row, if they
-        are many.
+        Between them the lower end of the share's interval.
+
+        Lost are rows that the better classifier places beyond every source row, and
+        rows in holes, if they are many.
         """
         reached = np.ones(samples.target.shape[0], dtype=bool)
         guard = DiscriminatorWeights(force=True, random_state=trials.seed)
         some = trials.samples
         classifiers = guard._candidates(some)
         told = trials.told(classifiers)
-        uncovered = thin_share(
-            np.log(told.source),
-            np.log(told.target),
-            some.source_share,
-            some.target_share,
+        thin = is_thin(np.log(told.source), np.log(told.target), some.source_share)
+        # Some of the source rows that were not looked at may lie in a hole.
+        holes = find_holes(some, trials.seed).without(samples.source)
+        in_hole = holes.hold(some.target)
+        uncovered = float(some.target_share[thin | in_hole].sum())
+        low, _ = thin_interval(
+            told.source, told.target, some.source_share, some.target_share, in_hole
         )
-        if uncovered > NO_OVERLAP_ABOVE and not self.force:
+        if low > NO_OVERLAP_ABOVE and not self.force:
             raise NoOverlapError(uncovered, "thin")
-        beyond = told.target > told.source.max()
+        self._holes_ = holes
+        beyond = (told.target > told.source.max()) | in_hole
         if float(some.target_share[beyond].sum()) > HOLE:
             guard = trials.fitted(guard, classifiers)
             # Some of the source rows that were not looked at may lie there.
             source = _with_others(guard, told.source, rows, samples.source)
             target = _with_others(guard, told.target, aims, samples.target)
-            beyond = target > source.max()
+            beyond = (target > source.max()) | holes.hold(samples.target)
             hole = float(samples.target_share[beyond].sum()) > HOLE
             if hole and np.count_nonzero(~beyond[aims]) >= FEWEST_TO_CHOOSE:
                 reached = ~beyond
-        return uncovered, reached
+        return uncovered, low, reached
 
     def _weigh(self, X: Matrix) -> Array:
         return self._bounded(self.weighter_._weigh_rows(X))
 
     def _beyond(self, X: Matrix) -> NDArray[np.bool_]:
-        return self.weighter_._beyond_rows(X) | (
+        found: NDArray[np.bool_] = self.weighter_._beyond_rows(X) | (
             self.weighter_._weigh_rows(X) > self.largest_weight_
         )
+        # Models of before holes were looked for, and of few rows, have none.
+        holes = getattr(self, "_holes_", None)
+        return found if holes is None else found | holes.hold(X)
 
     def _bounded(self, weights: Array) -> Array:
         return np.clip(weights, SMALLEST_WEIGHT, self.largest_weight_)

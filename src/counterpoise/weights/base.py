@@ -17,6 +17,7 @@ from counterpoise.samples.overlap_verdict import (
     NO_OVERLAP_ABOVE,
     RELATIVE_FROM,
     THIN_ABOVE,
+    lowest_share,
 )
 from counterpoise.samples.scaling import rows_scaled
 from counterpoise.samples.two_samples import TwoSamples
@@ -74,6 +75,8 @@ class Fitted:
         How they were counted: "uncovered" or "thin".
     mean : float
         The mean of the weights, where it is a result and not one.
+    uncovered_low : float or None
+        The lower end of `uncovered`'s interval; None: by the number of target rows.
     """
 
     solution: Solution
@@ -81,6 +84,7 @@ class Fitted:
     uncovered: float | None
     measure: str = "uncovered"
     mean: float = 1.0
+    uncovered_low: float | None = None
 
 
 class WeightEstimator(FittedWeighter):
@@ -287,7 +291,10 @@ class WeightEstimator(FittedWeighter):
         )
 
     def _set(self, found: Fitted, samples: SamplesAsRead) -> None:
-        self._judge_overlap(found.uncovered, found.measure)
+        low = found.uncovered_low
+        if low is None and found.uncovered is not None:
+            low = lowest_share(found.uncovered, samples.counted.target_share)
+        self._judge_overlap(found.uncovered, found.measure, low)
         self._set_solution(found.solution)
         share = samples.counted.source_share
         weights = np.empty(samples.source_weight.size)
@@ -310,12 +317,20 @@ class WeightEstimator(FittedWeighter):
                 ConvergenceWarning,
             )
 
-    def _judge_overlap(self, share: float | None, measure: str = "uncovered") -> None:
-        """Set which share of the target is uncovered; refuse or warn if it is large."""
+    def _judge_overlap(
+        self,
+        share: float | None,
+        measure: str = "uncovered",
+        low: float | None = None,
+    ) -> None:
+        """Set which share of the target is uncovered; refuse or warn if it is large.
+
+        It refuses where the lower end of the share's interval is above one half.
+        """
         self.uncovered_ = share
         if share is None or share <= SHARE_SAID[measure]:
             return
-        if share > NO_OVERLAP_ABOVE and not self.force:
+        if (share if low is None else low) > NO_OVERLAP_ABOVE and not self.force:
             raise NoOverlapError(share, measure)  # type: ignore[arg-type]
         warn_user(
             f"{share:.1%} of the target rows have hardly any source rows near them: "

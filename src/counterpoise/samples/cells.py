@@ -1,0 +1,289 @@
+"""Columns and pairs of columns cut into cells, and how unlike two samples fill them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import betainc, gammaincc, gammaln
+
+from counterpoise.numerics.arrays import Array, Indices
+
+# Columns of which pairs are looked at; of more, the first.
+MOST_COLUMNS = 40
+# A column of numbers with no more values than this is one of levels.
+FEW_VALUES = 8
+# Rows of both samples that a cell of a pair of columns of numbers should hold, and the
+# finest and coarsest cuts; the second cut is coarser by a third.
+ROWS_A_CELL, FINEST, COARSEST = 30, 12, 3
+# A column by itself is cut as finely as this many rows a cell allow.
+FINEST_ALONE = 64
+# Cells of one pair whose logarithms of the chance reach these are taken together.
+_STRIKING = 3.0, 6.0
+
+
+@dataclass(frozen=True, eq=False)
+class CutColumn:
+    """A number, or a category in zeros and ones: columns that are cut as one.
+
+    Attributes
+    ----------
+    columns : array of int
+        Of the matrix.
+    values : array
+        Different values of a number; levels of a category.
+    middles : array or None
+        The ranks of the values among both samples, between 0 and 1; None for levels.
+    tops : array or None
+        The larger values of the columns of a category; None for numbers.
+    place : array of shape (N,)
+        Of the rows of both samples, as `at` says it.
+    """
+
+    columns: Indices
+    values: Array
+    middles: Array | None
+    tops: Array | None
+    place: Array
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it is cut by ranks; else every level is a cell."""
+        return self.middles is not None
+
+    @property
+    def n_levels(self) -> int:
+        """How many different values it has."""
+        return int(self.values.size)
+
+    def at(self, X: Array) -> Array:
+        """Return ranks of numbers, whole numbers for levels, -1 for one not seen."""
+        if self.tops is None:
+            seen: Array = X[:, self.columns[0]]
+        else:
+            seen = _level(X[:, self.columns], self.tops)
+        if self.middles is not None:
+            return np.interp(seen, self.values, self.middles)
+        place = np.searchsorted(self.values, seen).clip(0, self.values.size - 1)
+        return np.where(self.values[place] == seen, place, -1.0)
+
+    def cells(self, n_cells: int) -> Indices:
+        """Return the cell of every row: a level, or one of so many equal parts."""
+        if not self.is_number:
+            return self.place.astype(np.intp)
+        return np.minimum((self.place * n_cells).astype(np.intp), n_cells - 1)
+
+
+def blocks_of(X: Array, most: int = MOST_COLUMNS) -> list[CutColumn]:
+    """Return the columns of both samples together, levels of a category as one block.
+
+    Neighbouring columns of two values of which no row has two at their larger value are
+    the levels of one category. Which rows are the target's plays no part. Of more than
+    `most` blocks the first are returned, and one more.
+    """
+    found: list[CutColumn] = []
+    run: list[int] = []
+    taken = np.zeros(X.shape[0], dtype=bool)
+    for j in range(X.shape[1]):
+        if len(found) > most:
+            return found
+        column = X[:, j]
+        low, high = column.min(), column.max()
+        if low == high:
+            continue
+        is_high = column == high
+        is_level = bool((is_high | (column == low)).all())
+        if run and not (is_level and not (taken & is_high).any()):
+            found.append(_levels(X, run))
+            run, taken = [], np.zeros(X.shape[0], dtype=bool)
+        if is_level:
+            run.append(j)
+            taken |= is_high
+        else:
+            found.append(_number(column, j))
+    return [*found, _levels(X, run)] if run else found
+
+
+class CellTest(NamedTuple):
+    """How unlike two samples fill the cells of a column, or of a pair of columns.
+
+    Attributes
+    ----------
+    blocks : tuple of int
+        One or two numbers of blocks.
+    p_value : float
+        Of any cell that either sample fills less than by chance.
+    p_depleted : float
+        Of cells that the source fills less than by chance.
+    """
+
+    blocks: tuple[int, ...]
+    p_value: float
+    p_depleted: float
+
+
+def cell_tests(
+    blocks: list[CutColumn], n: int, share: Array, target_share: Array
+) -> tuple[list[CellTest], list[CellTest]]:
+    r"""Return the tests of the columns, and of their pairs; not corrected.
+
+    Of c rows in a cell, s of the source and t of the target (with weights, shares times
+    effective sizes), s is binomial with the source's part :math:`\pi` of all rows
+    where nothing has shifted. With :math:`x = -\log P(S \le s)` of each of the K cells
+    of a column or pair, any r of them with the sum X have
+
+    .. math:: P(\text{any } r \text{ cells with so large a sum}) \le
+        \binom{K}{r} Q(r, X)
+
+    with Q the tail of the gamma distribution of shape r (Fisher), since the counts of
+    cells are negatively associated. The test takes the cell with the largest x, or all
+    with x >= 3, or all with x >= 6, whichever has the smaller
+    :math:`r (r + 1) \binom{K}{r} Q(r, X)`, in which the factor pays for the choice of
+    r. The same for the target, and twice the smaller of both is `p_value`. Pairs are
+    cut twice, and the smaller p-value is doubled again.
+
+    Parameters
+    ----------
+    blocks : list of CutColumn
+        Of all rows, those of the source first.
+    n : int
+        How many rows are the source's.
+    share, target_share : array of shape (n,), (m,)
+        What a row counts in a mean over its sample; they sum to one.
+    """
+    sizes = 1 / float(share @ share), 1 / float(target_share @ target_share)
+    mass = np.concatenate([sizes[0] * share, sizes[1] * target_share])
+    part = sizes[0] / (sizes[0] + sizes[1])
+    total = sum(sizes)
+    alone = [
+        _tested((k,), *_singles(one.cells(cut), mass, n, part))
+        for cut in [int(np.clip(total / ROWS_A_CELL, COARSEST, FINEST_ALONE))]
+        for k, one in enumerate(blocks)
+    ]
+    if len(blocks) < 2:
+        return alone, []
+    fine = int(np.clip(np.sqrt(total / ROWS_A_CELL), COARSEST, FINEST))
+    found: dict[tuple[int, int], CellTest] = {}
+    cuts = sorted({fine, max(COARSEST, round(fine * 2 / 3))})
+    for cut in cuts:
+        for test in _pairs(blocks, cut, mass, n, part):
+            first, second = test.blocks
+            before = found.get((first, second))
+            found[first, second] = test if before is None else _smaller(before, test)
+    times = float(len(cuts))
+    return alone, [
+        one._replace(
+            p_value=min(1.0, times * one.p_value),
+            p_depleted=min(1.0, times * one.p_depleted),
+        )
+        for one in found.values()
+    ]
+
+
+def _smaller(one: CellTest, other: CellTest) -> CellTest:
+    return CellTest(
+        one.blocks,
+        min(one.p_value, other.p_value),
+        min(one.p_depleted, other.p_depleted),
+    )
+
+
+def _singles(
+    cells: Indices, mass: Array, n: int, part: float
+) -> tuple[Array, Array, Array]:
+    k = int(cells.max()) + 1
+    s = np.bincount(cells[:n], mass[:n], k).astype(np.float64)
+    t = np.bincount(cells[n:], mass[n:], k).astype(np.float64)
+    x, y = _surprises(s, t, part)
+    first = np.zeros(1, dtype=np.intp)
+    return _sums(x[None], first, first), _sums(y[None], first, first), np.array([[k]])
+
+
+def _tested(blocks: tuple[int, ...], x: Array, y: Array, k: Array) -> CellTest:
+    depleted = float(_chance(x, k)[0, 0])
+    other = float(_chance(y, k)[0, 0])
+    return CellTest(blocks, min(1.0, 2 * min(depleted, other)), depleted)
+
+
+def _pairs(
+    blocks: list[CutColumn], cut: int, mass: Array, n: int, part: float
+) -> Iterator[CellTest]:
+    cells = [one.cells(cut) for one in blocks]
+    widths = np.array([int(one.max()) + 1 for one in cells])
+    firsts = np.concatenate([[0], np.cumsum(widths)[:-1]])
+    N = mass.size
+    hot = np.zeros((N, int(widths.sum())), dtype=np.float32)
+    for one, first in zip(cells, firsts, strict=True):
+        hot[np.arange(N), first + one] = 1.0
+    weighed = hot * mass[:, None].astype(np.float32)
+    s = (hot[:n].T @ weighed[:n]).astype(np.float64)
+    t = (hot[n:].T @ weighed[n:]).astype(np.float64)
+    # Each pair once: cells of a block with those of later ones.
+    block = np.repeat(np.arange(len(blocks)), widths)
+    later = block[:, None] < block
+    x, y = np.zeros_like(s), np.zeros_like(s)
+    x[later], y[later] = _surprises(s[later], t[later], part)
+    k = np.outer(widths, widths)
+    depleted = _chance(_sums(x, firsts, firsts), k)
+    other = _chance(_sums(y, firsts, firsts), k)
+    either = np.minimum(1.0, 2 * np.minimum(depleted, other))
+    for a, b in zip(*np.triu_indices(len(blocks), 1), strict=True):
+        yield CellTest((int(a), int(b)), float(either[a, b]), float(depleted[a, b]))
+
+
+def _surprises(s: Array, t: Array, part: float) -> tuple[Array, Array]:
+    """Return -log of the chance of so few source rows, and of so few target rows."""
+    tiny = np.finfo(float).tiny
+    x, y = np.zeros_like(s), np.zeros_like(s)
+    # What a sample has as much of as expected is no surprise: its chance is near 1/2.
+    less = s < part * (s + t) - 1e-6
+    more = s > part * (s + t) + 1e-6
+    x[less] = -np.log(betainc(t[less], s[less] + 1.0, 1.0 - part) + tiny)
+    y[more] = -np.log(betainc(s[more], t[more] + 1.0, part) + tiny)
+    return x, y
+
+
+def _sums(x: Array, firsts: Indices, second: Indices) -> Array:
+    """Return (r, X) of each selection, by blocks of rows and columns."""
+
+    def by_block(values: Array, reduce: np.ufunc) -> Array:
+        return reduce.reduceat(reduce.reduceat(values, firsts, axis=0), second, axis=1)
+
+    largest = by_block(x, np.maximum)
+    found = [np.stack([np.ones_like(largest), largest])]
+    for at in _STRIKING:
+        striking = x >= at
+        counts = by_block(striking.astype(np.float64), np.add)
+        found.append(np.stack([counts, by_block(np.where(striking, x, 0.0), np.add)]))
+    return np.stack(found)
+
+
+def _chance(sums: Array, k: Array) -> Array:
+    """Return the least of r (r + 1) C(K, r) Q(r, X) over the selections."""
+    r, x = sums[:, 0], sums[:, 1]
+    r = np.maximum(r, 1.0)
+    ways = gammaln(k + 1.0) - gammaln(r + 1.0) - gammaln(k - r + 1.0)
+    tail = np.log(gammaincc(r, x) + np.finfo(float).tiny)
+    chance: Array = np.exp(np.minimum(np.log(r * (r + 1)) + ways + tail, 0.0))
+    return chance.min(axis=0)
+
+
+def _number(column: Array, j: int) -> CutColumn:
+    values, place = np.unique(column, return_inverse=True)
+    if values.size <= FEW_VALUES:
+        return CutColumn(np.array([j]), values, None, None, place.astype(np.float64))
+    counts = np.bincount(place)
+    middles = (np.cumsum(counts) - counts / 2) / column.size
+    return CutColumn(np.array([j]), values, middles, None, middles[place])
+
+
+def _levels(X: Array, run: list[int]) -> CutColumn:
+    tops = X[:, run].max(axis=0)
+    levels, place = np.unique(_level(X[:, run], tops), return_inverse=True)
+    return CutColumn(np.array(run), levels, None, tops, place.astype(np.float64))
+
+
+def _level(part: Array, tops: Array) -> Array:
+    """Return which column is at its larger value, counted from one; 0 for none."""
+    is_high = part == tops
+    return np.where(is_high.any(axis=1), is_high.argmax(axis=1) + 1.0, 0.0)
