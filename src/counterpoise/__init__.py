@@ -58,6 +58,12 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "plot_weights",
         "render",
     ),
+    "selection": (
+        "Segmentation",
+        "SegmentationScores",
+        "segment",
+        "segmentation_scores",
+    ),
     "weights": tuple(entry.name for entry in _WEIGHTERS),
     "samples": (
         "clip",
@@ -88,6 +94,7 @@ _SUBMODULES = (
     "numerics",
     "report",
     "samples",
+    "selection",
     "testing",
     "validation",
     "weights",
