@@ -53,6 +53,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "plot_overlap",
         "plot_path",
         "plot_performance",
+        "plot_segments",
         "plot_selection",
         "plot_spectrum",
         "plot_weights",

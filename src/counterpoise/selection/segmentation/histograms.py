@@ -22,10 +22,10 @@ from counterpoise.numerics.compiled import compiled
 
 # Percentiles of a response between which its bins lie.
 _OUTERMOST = (0.5, 99.5)
-# Responses that differ by less are alike: one unit of CIELAB cannot be seen, and
-# luminance has steps of this size in most files.
-LEAST_COLOR_RANGE = 1.0
-LEAST_FILTER_RANGE = 1.0 / 255.0
+# Bins of a response that hardly varies are as wide as if it had this range: one unit of
+# CIELAB cannot be seen, and luminance has steps of 1/255 in most files.
+_LEAST_COLOR_RANGE = 1.0
+_LEAST_FILTER_RANGE = 1.0 / 255.0
 
 
 def spectral_histograms(
@@ -49,8 +49,8 @@ def spectral_histograms(
     -------
     array of shape (n, 13 * n_bins)
     """
-    channels = [(lab[..., k], LEAST_COLOR_RANGE) for k in range(3)]
-    textures = [(one, LEAST_FILTER_RANGE) for one in _filtered(luminance)]
+    channels = [(lab[..., k], _LEAST_COLOR_RANGE) for k in range(3)]
+    textures = [(one, _LEAST_FILTER_RANGE) for one in _filtered(luminance)]
     shares = [
         _mean_histograms(
             _binned(response, least, n_bins),

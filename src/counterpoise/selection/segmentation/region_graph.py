@@ -71,4 +71,4 @@ def merged(borders: Borders, words: Indices) -> Indices:
     same = (words[borders.first] == words[borders.second]).astype(float)
     links = borders.matrix(same)
     links.eliminate_zeros()
-    return connected_components(links, directed=False)[1]
+    return connected_components(links, directed=False)[1].astype(np.intp)

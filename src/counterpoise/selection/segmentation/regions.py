@@ -11,10 +11,10 @@ from counterpoise.validation import InvalidInput, check_choice
 WAYS = ("felzenszwalb", "slic", "watershed")
 # Regions that a picture of any size is cut into by "slic" and "watershed".
 _N_REGIONS = 200
-# What "felzenszwalb" calls a region grows with the picture: a scale of 62 and at least
-# 154 pixels in one of 481 x 321.
-_PIXELS_A_SCALE = 2500.0
-_LEAST_SHARE = 1e-3
+# What "felzenszwalb" calls a region grows with the picture from a scale of 60 and 20
+# pixels on: 62 and 154 in one of 481 x 321.
+_LEAST_SCALE, _PIXELS_A_SCALE = 60.0, 2500.0
+_LEAST_PIXELS, _LEAST_SHARE = 20, 1e-3
 
 
 def regions_of(picture: Picture, oversegmentation: Any) -> Indices:
@@ -43,9 +43,9 @@ def regions_of(picture: Picture, oversegmentation: Any) -> Indices:
         n_pixels = picture.luminance.size
         found = felzenszwalb(
             picture.rgb,
-            scale=n_pixels / _PIXELS_A_SCALE,
+            scale=max(n_pixels / _PIXELS_A_SCALE, _LEAST_SCALE),
             sigma=0.8,
-            min_size=round(_LEAST_SHARE * n_pixels),
+            min_size=max(round(_LEAST_SHARE * n_pixels), _LEAST_PIXELS),
         )
     elif oversegmentation == "slic":
         found = slic(picture.rgb, _N_REGIONS, compactness=10.0, start_label=0)
