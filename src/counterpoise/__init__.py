@@ -62,6 +62,8 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "selection": (
         "Segmentation",
         "SegmentationScores",
+        "SelectionPath",
+        "SubsetSelector",
         "segment",
         "segmentation_scores",
     ),

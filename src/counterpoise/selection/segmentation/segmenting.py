@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.selection.representatives import SubsetSelector
 from counterpoise.selection.segmentation.boundaries import boundary_strength
 from counterpoise.selection.segmentation.dictionary import MAKERS, words_of
 from counterpoise.selection.segmentation.histograms import spectral_histograms
@@ -18,7 +19,6 @@ from counterpoise.selection.segmentation.region_graph import (
     merged,
 )
 from counterpoise.selection.segmentation.regions import regions_of
-from counterpoise.selection.selector import SubsetSelector
 from counterpoise.validation import (
     InvalidInput,
     as_seed,
