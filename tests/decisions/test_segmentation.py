@@ -122,7 +122,8 @@ def test_likeness_falls_with_distance_and_with_the_border():
 def features_of(lab, luminance, regions=None):
     regions = np.zeros(luminance.shape, np.intp) if regions is None else regions
     found = spectral_histograms(lab, luminance, regions, window=1, n_bins=4)[0]
-    return found.reshape(13, 4) / found[:4].sum()
+    histograms = found.reshape(13, 4)
+    return histograms / histograms.sum(axis=1).max()
 
 
 def test_bins_lie_between_percentiles_and_keep_what_is_outside():
@@ -134,10 +135,11 @@ def test_bins_lie_between_percentiles_and_keep_what_is_outside():
     assert counts.tolist() == pytest.approx([253, 247, 248, 253])
 
 
-@pytest.mark.parametrize(("spread", "bins"), [(0.2, 1), (1.0, 2), (4.0, 2)])
+@pytest.mark.parametrize(("spread", "bins"), [(0.2, 0), (0.3, 2), (4.0, 2)])
 def test_colours_that_differ_by_less_than_one_unit_share_bins(spread, bins):
+    # Bins of the least range of 1 are 0.25 wide.
     lab = np.zeros((2, 100, 3))
-    lab[1, :, 1] = spread
+    lab[1, :, 0], lab[1, :, 1] = 50.0, spread
     assert np.count_nonzero(features_of(lab, np.zeros((2, 100)))[1]) == bins
 
 
@@ -149,6 +151,14 @@ def test_filters_that_answer_less_than_a_step_of_luminance_hear_nothing():
     ]
     assert heard[0].tolist() == [1] * 13
     assert heard[1].max() > 1
+
+
+def test_a_response_in_one_bin_counts_only_where_all_are_such():
+    lab = np.zeros((2, 100, 3))
+    alike = features_of(lab, np.zeros((2, 100)))
+    assert alike.sum(axis=1).tolist() == [1.0] * 13
+    lab[1, :, 0] = 50.0
+    assert features_of(lab, np.zeros((2, 100))).sum(axis=1).tolist() == [1.0] + [0] * 12
 
 
 def test_windows_end_with_the_image():

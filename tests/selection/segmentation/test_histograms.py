@@ -89,13 +89,13 @@ def test_features_are_rows_of_length_one_of_thirteen_histograms():
     np.testing.assert_allclose(sums, sums[:, :1].repeat(13, axis=1))
 
 
-def test_the_colours_of_a_grey_image_are_all_alike():
+def test_the_colours_of_a_grey_image_do_not_count():
     grey = np.random.default_rng(0).random((30, 40))
     picture = as_picture(grey)
     regions = np.zeros((30, 40), np.intp)
     features = spectral_histograms(
         picture.lab, picture.luminance, regions, window=5, n_bins=7
     )
-    histograms = features.reshape(13, 7) / features.reshape(13, 7)[0].sum()
-    assert histograms[0].max() < 0.5
-    np.testing.assert_allclose(histograms[1:3, 0], 1.0)
+    histograms = features.reshape(13, 7)
+    assert np.count_nonzero(histograms.sum(axis=1)) == 11
+    assert not histograms[1:3].any()

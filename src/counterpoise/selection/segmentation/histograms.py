@@ -7,6 +7,8 @@ mean. Each response is cut into bins of equal width between its 0.5th and 99.5th
 percentile (one stray pixel wrecks the range between least and largest). The histogram
 of a pixel is the share of every bin among the pixels of a square window around it, as
 far as the window lies in the image; that of a region is the mean over its pixels.
+A response that is in one bin all over the image (the colours of a grey one) tells
+nothing and only makes all regions alike: its histograms are zero, unless all are such.
 
 References
 ----------
@@ -51,15 +53,15 @@ def spectral_histograms(
     """
     channels = [(lab[..., k], _LEAST_COLOR_RANGE) for k in range(3)]
     textures = [(one, _LEAST_FILTER_RANGE) for one in _filtered(luminance)]
+    bins = [_binned(response, least, n_bins) for response, least in channels + textures]
+    varies = np.array([one.min() < one.max() for one in bins])
+    counted = varies if varies.any() else ~varies
+    n_regions = int(regions.max()) + 1
     shares = [
-        _mean_histograms(
-            _binned(response, least, n_bins),
-            regions,
-            int(regions.max()) + 1,
-            n_bins,
-            window,
-        )
-        for response, least in channels + textures
+        _mean_histograms(one, regions, n_regions, n_bins, window)
+        if counts
+        else np.zeros((n_regions, n_bins))
+        for one, counts in zip(bins, counted, strict=True)
     ]
     histograms = np.concatenate(shares, axis=1)
     return histograms / np.linalg.norm(histograms, axis=1, keepdims=True)
