@@ -7,6 +7,7 @@ from scipy import ndimage
 from counterpoise.selection.segmentation.boundaries import boundary_strength
 from counterpoise.selection.segmentation.dictionary import words_of
 from counterpoise.selection.segmentation.image import as_picture
+from counterpoise.selection.segmentation.labels import as_label_image
 from counterpoise.selection.segmentation.region_graph import (
     borders_of,
     likeness,
@@ -48,6 +49,22 @@ def test_labels_of_ones_own_are_numbered_in_their_order():
     own = np.where(np.arange(12).reshape(3, 4) < 6, -7, 1000)
     regions = regions_of(as_picture(np.zeros((3, 4))), own)
     assert np.array_equal(regions, (own > 0).astype(int))
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        np.array([[-128, 127], [127, 3]], np.int8),
+        np.array([[2**63, 2**64 - 1], [2**63, 5]], np.uint64),
+        np.array([[-(2**62), 2**62], [7, 7]]),
+        np.array([[True, False], [False, False]]),
+        np.array([[4, 4], [6, 5]], np.uint16),
+    ],
+    ids=lambda own: str(own.dtype),
+)
+def test_labels_of_every_type_and_size_are_numbered_in_their_order(own):
+    places = np.unique(own, return_inverse=True)[1].reshape(2, 2)
+    assert np.array_equal(as_label_image("own", own), places)
 
 
 @pytest.mark.parametrize(

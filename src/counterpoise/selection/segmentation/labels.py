@@ -27,5 +27,17 @@ def as_label_image(name: str, value: Any) -> Indices:
         raise InvalidInput(
             f"{name} must have the shape (height, width), got {labels.shape}"
         )
-    _, places = np.unique(labels, return_inverse=True)
+    return _numbered(labels)
+
+
+def _numbered(labels: Any) -> Indices:
+    """Return the place of every label among those that occur, ascending."""
+    low, high = int(labels.min()), int(labels.max())
+    if high - low < labels.size and np.can_cast(labels.dtype, np.int64):
+        # Few enough to be looked up, which is faster than to sort them.
+        shifted = labels.astype(np.int64) - low
+        occurs = np.zeros(high - low + 1, dtype=np.intp)
+        occurs[shifted] = 1
+        return (np.cumsum(occurs) - 1)[shifted]
+    places = np.unique(labels, return_inverse=True)[1]
     return places.reshape(labels.shape).astype(np.intp)

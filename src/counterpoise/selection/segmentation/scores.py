@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from counterpoise.numerics.arrays import Indices
 from counterpoise.selection.segmentation.labels import as_label_image
@@ -102,12 +103,12 @@ def _are_several(truths: Any) -> bool:
 
 def _scores_of(segments: Indices, truth: Indices) -> tuple[float, float, float]:
     """Return the three measures of one truth."""
-    from sklearn.metrics.cluster import contingency_matrix
-
-    shared = contingency_matrix(truth.ravel(), segments.ravel(), sparse=True).tocoo()
-    both = shared.data.astype(np.int64)
-    n_true = np.bincount(shared.row, weights=both).astype(np.int64)
-    n_found = np.bincount(shared.col, weights=both).astype(np.int64)
+    ones = np.ones(truth.size, dtype=np.int64)
+    places = (truth.ravel(), segments.ravel())
+    # Pixels of the same pair of segments add up.
+    shared = sparse.coo_array((ones, places)).tocsr().tocoo()
+    both = shared.data
+    n_true, n_found = np.bincount(places[0]), np.bincount(places[1])
     around, own = n_true[shared.row], n_found[shared.col]
     n = int(both.sum())
 
