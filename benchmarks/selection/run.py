@@ -1,18 +1,26 @@
-"""Measure selection: `python benchmarks/selection/run.py [question ...] [--quick]`.
+"""Measure the selection: `python benchmarks/selection/run.py [question ...] [--quick]`.
 
-One thread, CPU seconds. Real data come from the folder that COUNTERPOISE_DATA names;
-without it the questions that need them are left out, and say so.
+Ratios within one run, one thread, CPU seconds. Real data (classes,
+photographs) come from the folder that COUNTERPOISE_DATA names; without it these
+questions are left out.
 """
 
 import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
+sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parents[1] / "tests")]
 
 from asking import ask  # noqa: E402
 
-QUESTIONS = ("segmentation",)
+QUESTIONS = (
+    "solver_speed",
+    "sizes",
+    "sparsity_path",
+    "classes",
+    "prototypes",
+    "segmentation",
+)
 
 if __name__ == "__main__":
     ask("selection", QUESTIONS, __doc__)

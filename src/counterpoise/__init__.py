@@ -60,12 +60,17 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "render",
     ),
     "selection": (
+        "ClassSelection",
+        "Prototypes",
         "Segmentation",
         "SegmentationScores",
         "SelectionPath",
         "SubsetSelector",
         "segment",
         "segmentation_scores",
+        "select_classes",
+        "select_prototypes",
+        "select_rows",
     ),
     "weights": tuple(entry.name for entry in _WEIGHTERS),
     "samples": (

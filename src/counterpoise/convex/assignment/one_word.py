@@ -18,6 +18,10 @@ from counterpoise.numerics.arrays import Array
 
 # Items times words beyond which the linear programme is not solved.
 LARGEST_PROGRAMME = 50_000
+# Words that a programme begins with, and takes in at once.
+WORDS_AT_ONCE = 10
+# A word is short of nothing where it saves less than this share of the largest saving.
+MET = 1e-10
 # Relative width at which the bisection ends.
 BISECTED = 1e-13
 
@@ -94,16 +98,35 @@ def _prices(s: Array, apart: Array) -> Array:
 
 
 def _programme(apart: Array, highest: Array) -> Array:
-    r"""Return the least s that no word improves upon.
+    """Return the least s that no word improves upon.
 
-    Variables s and :math:`v_{ij} = \min(s_i, a_{ij})` of positive :math:`a_{ij}`
-    alone; words that save nothing drop out.
+    Few words bind: the programme begins with those that save most and takes in those
+    that its solution leaves short, until none is.
+    """
+    saved = np.maximum(-apart, 0.0).sum(axis=0)
+    order = np.argsort(-saved, kind="stable")
+    apart, saved = apart[:, order], saved[order]
+    taken = np.zeros(len(saved), dtype=bool)
+    taken[:WORDS_AT_ONCE] = saved[:WORDS_AT_ONCE] > 0.0
+    s = np.zeros(len(apart))
+    while taken.any():
+        s = _over_words(apart[:, taken], saved[taken], highest)
+        short = -np.minimum(s[:, None], apart).sum(axis=0)
+        short[taken] = 0.0
+        worst = np.argsort(-short, kind="stable")[:WORDS_AT_ONCE]
+        worst = worst[short[worst] > MET * saved[0]]
+        if worst.size == 0:
+            break
+        taken[worst] = True
+    return s
+
+
+def _over_words(apart: Array, saved: Array, highest: Array) -> Array:
+    r"""Return the least s that none of some words improves upon.
+
+    Variables s and :math:`v_{ij} = \min(s_i, a_{ij})` of positive :math:`a_{ij}` alone.
     """
     n = len(apart)
-    saved = np.maximum(-apart, 0.0).sum(axis=0)
-    apart, saved = apart[:, saved > 0.0], saved[saved > 0.0]
-    if saved.size == 0:
-        return np.zeros(n)
     word, item = np.nonzero(apart.T > 0.0)
     k = len(word)
     minus, at = np.full(k, -1.0), np.arange(k)

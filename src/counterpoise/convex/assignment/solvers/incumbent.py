@@ -5,7 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from counterpoise.convex.assignment.problem import AssignmentDual
+from counterpoise.convex.assignment.swaps import improved_set
 from counterpoise.convex.loop import State
 from counterpoise.convex.requirements import Requirements
 from counterpoise.numerics.arrays import Array
@@ -33,6 +36,23 @@ class BestAssignment:
         """Return the better of this assignment and U."""
         excess = problem.excess(U)
         return replace(self, U=U, excess=excess) if excess < self.excess else self
+
+    def or_rounded(self, problem: Any, U: Array) -> "BestAssignment":
+        """Return the better of this assignment and one of whole items near U.
+
+        Words with an entry of one half or more are improved word by word, and every
+        item takes the cheapest. Without a graph an optimum is often such a vertex, and
+        where words tie, U is between several.
+        """
+        tops = U.max(axis=0)
+        words = np.flatnonzero(tops >= 0.5)
+        if words.size == 0:
+            words = np.array([int(tops.argmax())])
+        words = improved_set(problem.excess_costs, words, problem.penalties)
+        cheapest = words[problem.excess_costs[:, words].argmin(axis=1)]
+        whole = np.zeros_like(U)
+        whole[np.arange(len(U)), cheapest] = 1.0
+        return self.or_point(problem, whole)
 
     def or_dual(self, problem: Any, dual: AssignmentDual) -> "BestAssignment":
         """Return the better of this dual point and another."""

@@ -164,6 +164,8 @@ class ProximalADMM:
         best = best.or_dual(problem, AssignmentDual(G, Z1))
         if problem.is_smoothed:
             best = best.or_dual(problem, AssignmentDual(G, _put_back(U, order)))
+        elif problem.norm == "max":
+            best = best.or_rounded(problem, Z1)
         rounds = memory.rounds + self.every
         step_number = rounds // self.every
         next_balance = memory.next_balance
