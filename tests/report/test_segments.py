@@ -51,7 +51,7 @@ def test_an_image_of_every_kind_is_drawn_in_its_shade(image):
     shown = picture.to_rgba(picture.get_array())[..., :3]
     shade = shown.astype(float) / (255 if shown.dtype == np.uint8 else 1)
     np.testing.assert_allclose(shade, 0.5, atol=0.05)
-    assert np.array_equal(outlines.get_array()[..., 3] > 0, outline(LABELS))
+    assert np.array_equal(outlines.get_array()[..., 3] == 1, outline(LABELS))
 
 
 def test_the_last_of_several_sparsities_is_drawn_where_one_wants_it():

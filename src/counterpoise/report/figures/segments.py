@@ -3,8 +3,9 @@
 from typing import Any
 
 import numpy as np
+from scipy import ndimage
 
-from counterpoise.report.figures.canvas import ORANGE, axes
+from counterpoise.report.figures.canvas import axes
 from counterpoise.selection import Segmentation
 from counterpoise.validation import InvalidInput
 
@@ -43,12 +44,13 @@ def plot_segments(image: Any, segments: Any, *, ax: Any = None) -> Any:
             f"{pixels.shape[:2]}, got {labels.shape}"
         )
     ax = axes(ax)
-    from matplotlib.colors import to_rgba
-
     ax.imshow(_shown(pixels), cmap="gray", vmin=0, vmax=_largest(pixels))
-    outlines = np.zeros((*labels.shape, 4))
-    outlines[outline(labels)] = to_rgba(ORANGE)
-    ax.imshow(outlines)
+    at_edge = outline(labels)
+    # White with a dark rim is seen on every colour.
+    overlay = np.zeros((*labels.shape, 4))
+    overlay[ndimage.binary_dilation(at_edge)] = (0.0, 0.0, 0.0, 0.6)
+    overlay[at_edge] = 1.0
+    ax.imshow(overlay)
     ax.set_axis_off()
     count = np.unique(labels).size
     ax.set_title(f"{count} segment{'s' * (count > 1)}")
