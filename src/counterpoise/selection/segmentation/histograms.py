@@ -16,12 +16,15 @@ X. Yuan, D. Wang, A. Cheriyadat (2015), Factorization-based texture segmentation
 Transactions on Image Processing 24(11).
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 from scipy import ndimage
 
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.numerics.compiled import compiled
 
+_N_RESPONSES = 13
 # Percentiles of a response between which its bins lie.
 _OUTERMOST = (0.5, 99.5)
 # Bins of a response that hardly varies are as wide as if it had this range: one unit of
@@ -51,28 +54,31 @@ def spectral_histograms(
     -------
     array of shape (n, 13 * n_bins)
     """
-    channels = [(lab[..., k], _LEAST_COLOR_RANGE) for k in range(3)]
-    textures = [(one, _LEAST_FILTER_RANGE) for one in _filtered(luminance)]
-    bins = [_binned(response, least, n_bins) for response, least in channels + textures]
-    varies = np.array([one.min() < one.max() for one in bins])
-    counted = varies if varies.any() else ~varies
     n_regions = int(regions.max()) + 1
-    shares = [
-        _mean_histograms(one, regions, n_regions, n_bins, window)
-        if counts
-        else np.zeros((n_regions, n_bins))
-        for one, counts in zip(bins, counted, strict=True)
-    ]
-    histograms = np.concatenate(shares, axis=1)
-    return histograms / np.linalg.norm(histograms, axis=1, keepdims=True)
+    histograms = np.zeros((n_regions, _N_RESPONSES, n_bins))
+    varies = np.zeros(_N_RESPONSES, dtype=bool)
+    for k, (response, least) in enumerate(_responses(lab, luminance)):
+        bins = _binned(response, least, n_bins)
+        varies[k] = bins.min() < bins.max()
+        histograms[:, k] = _mean_histograms(bins, regions, n_regions, n_bins, window)
+    if varies.any():
+        histograms[:, ~varies] = 0.0
+    features = histograms.reshape(n_regions, -1)
+    return features / np.linalg.norm(features, axis=1, keepdims=True)
 
 
-def _filtered(luminance: Array) -> list[Array]:
+def _responses(lab: Array, luminance: Array) -> Iterator[tuple[Array, float]]:
+    """Return every response with the least range of its bins, one at a time."""
+    for k in range(3):
+        yield lab[..., k], _LEAST_COLOR_RANGE
+    for one in _filtered(luminance):
+        yield one, _LEAST_FILTER_RANGE
+
+
+def _filtered(luminance: Array) -> Iterator[Array]:
     """Return the responses of the filters, borders mirrored."""
-    return [
-        ndimage.correlate(luminance, kernel - kernel.mean(), mode="reflect")
-        for kernel in [*map(_laplacian, (0.5, 1.0)), *_gabor(1.5), *_gabor(2.5)]
-    ]
+    for kernel in [*map(_laplacian, (0.5, 1.0)), *_gabor(1.5), *_gabor(2.5)]:
+        yield ndimage.correlate(luminance, kernel - kernel.mean(), mode="reflect")
 
 
 def _laplacian(sigma: float) -> Array:
