@@ -151,18 +151,18 @@ class PosedSelection:
             G = np.full((n, words), 1.0 if self.norm == "max" else math.sqrt(n))
             G *= problem.penalties / n
             return self._vertex(problem, np.full(n, best), G, tol, "closed form")
+        if self.has_equal_penalties and "one_word" in self.__dict__:
+            one = self.one_word
+            if penalty >= one.high:
+                costs = self.mass[:, None] * self.dissimilarities[:, self.candidates]
+                place = np.searchsorted(self.candidates, self._columns[2])
+                G = one.prices(costs, penalty, self.norm)[:, place]
+                best = int(np.flatnonzero(place == one.word)[0])
+                return self._vertex(problem, np.full(n, best), G, tol, ONE_WORD)
         if not problem.penalties.any() and not problem.is_smoothed:
             nearest = problem.costs.argmin(axis=1)
             G = np.zeros((n, words))
             return self._vertex(problem, nearest, G, tol, "closed form")
-        if self.has_equal_penalties and "one_word" in self.__dict__:
-            one = self.one_word
-            if penalty >= one.high:
-                numbers = self._columns[2]
-                place = np.searchsorted(self.candidates, numbers)
-                best = int(np.flatnonzero(place == one.word)[0])
-                G = one.prices[:, place]
-                return self._vertex(problem, np.full(n, best), G, tol, ONE_WORD)
         return None
 
     @staticmethod

@@ -30,6 +30,21 @@ def raised_prices(costs: Array, penalties: Array, is_max: bool) -> Array:
     return _ascended(np.ascontiguousarray(costs), ordered, penalties, is_max)
 
 
+def slope_prices(costs: Array, penalties: Array, U: Array) -> Array:
+    """Return the slope of the Euclidean norms at U, and what idle words may be offered.
+
+    A column that is not zero has one slope, lambda u / |u|; at a column of zeros every
+    item offers what it pays at its cheapest other word.
+    """
+    lengths = np.sqrt(np.einsum("ij,ij->j", U, U))
+    used = lengths > 1e-6 * lengths.max()
+    G = np.zeros_like(costs)
+    G[:, used] = U[:, used] * (penalties[used] / lengths[used])
+    offers = (costs + G)[:, used].min(axis=1)
+    G[:, ~used] = np.maximum(offers[:, None] - costs[:, ~used], 0.0)
+    return G
+
+
 @compiled
 def _ascended(costs: Array, ordered: Array, penalties: Array, is_max: bool) -> Array:
     n, words = costs.shape

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from counterpoise.convex.assignment.price_ascent import raised_prices
+from counterpoise.convex.assignment.price_ascent import raised_prices, slope_prices
 from counterpoise.convex.assignment.sweeps import laplacian_times, sum_of_least
 from counterpoise.convex.certificate import Certificate
 from counterpoise.numerics.arrays import Array, Indices, finite_array
@@ -216,8 +216,9 @@ class SparseAssignment:
     def certify(self, x: Array, hint: object = None) -> Certificate:
         """Bound how far x is from optimal, whoever found it.
 
-        With an `AssignmentDual` as hint by its bound, or else by prices raised for the
-        gradient at x until no word has slack.
+        With an `AssignmentDual` as hint by its bound, or else by prices made for the
+        gradient at x: raised until no word has slack, or those of the Euclidean norm's
+        own slope.
         """
         U = self.matrix(x)
         if isinstance(hint, AssignmentDual):
@@ -229,13 +230,17 @@ class SparseAssignment:
         U = self.matrix(x)
         slopes = gradient.reshape(self.shape) - self.least_costs[:, None]
         G = raised_prices(slopes, self.penalties, self.norm == "max")
+        bound = self.excess_bound(AssignmentDual(G, U))
+        if self.norm == "euclidean":
+            G = slope_prices(slopes, self.penalties, U)
+            bound = max(bound, self.excess_bound(AssignmentDual(G, U)))
         excess = value + float(self.penalties @ self.norms(U)) - self.least_costs.sum()
-        return self.claim(x, excess, self.excess_bound(AssignmentDual(G, U)))
+        return self.claim(x, excess, bound)
 
     def claim(self, x: Array, excess: float, bound: float) -> Certificate:
         """Say what a value and a bound prove, both above the least costs."""
-        offset = float(self.least_costs.sum())
-        gap = max(excess - bound, 0.0)
+        offset, excess = float(self.least_costs.sum()), float(excess)
+        gap = max(excess - float(bound), 0.0)
         if gap <= ROUNDED_GAP * float(self.excess_costs.max(axis=1).sum()):
             gap = 0.0
         return Certificate(
