@@ -1,7 +1,8 @@
 """Measure the selection: `python benchmarks/selection/run.py [question ...] [--quick]`.
 
-Ratios within one run, one thread, CPU seconds. Real data (classes) come from the folder
-that COUNTERPOISE_DATA names; without it these questions are left out.
+Ratios within one run, one thread, CPU seconds. Real data (classes,
+photographs) come from the folder that COUNTERPOISE_DATA names; without it these
+questions are left out.
 """
 
 import sys
@@ -18,6 +19,7 @@ QUESTIONS = (
     "sparsity_path",
     "classes",
     "prototypes",
+    "segmentation",
 )
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ FAULTS = {
     ),
     "to scikit-learn from the core": ("convex/foreign.py", "import sklearn\n"),
     "to an optional package": ("datasets/foreign.py", "import torch\n"),
+    "to scikit-image from another room": ("weights/foreign.py", "import skimage\n"),
     "of a room that nobody has placed": ("utils.py", "import numpy\n"),
 }
 
@@ -91,6 +92,14 @@ def test_the_core_imports_neither_frames_nor_plots():
         "if m in sys.modules])"
     )
     assert loaded.strip() == "[]"
+
+
+def test_images_load_scikit_image_when_one_is_segmented():
+    loaded = run_fresh(
+        "import sys, counterpoise.selection, counterpoise.report\n"
+        "print('skimage' in sys.modules)"
+    )
+    assert loaded.strip() == "False"
 
 
 def test_an_import_changes_no_global_setting():

@@ -5,6 +5,7 @@ from counterpoise.report.figures.drawing import DataTable, Drawing
 from counterpoise.report.figures.overlap import plot_overlap
 from counterpoise.report.figures.path import plot_path
 from counterpoise.report.figures.performance import plot_performance
+from counterpoise.report.figures.segments import plot_segments
 from counterpoise.report.figures.selection import plot_selection
 from counterpoise.report.figures.shift import plot_spectrum
 from counterpoise.report.figures.solver import plot_convergence
@@ -18,6 +19,7 @@ __all__ = [
     "plot_overlap",
     "plot_path",
     "plot_performance",
+    "plot_segments",
     "plot_selection",
     "plot_spectrum",
     "plot_weights",
