@@ -1,0 +1,1 @@
+"""Ways to search over frames."""
