@@ -1,22 +1,26 @@
-"""From a frame near a stationary one to it: Newton steps on what is active."""
+"""From a frame near a stationary one to it: sequential quadratic programmes."""
 
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from scipy.linalg import qr
 
+from counterpoise.convex.orthogonal.relaxations.conic_rows import ConicRows
 from counterpoise.convex.orthogonal.spectrum import dense
-from counterpoise.convex.orthogonal.stationarity import ZERO_ENTRY, Stationarity
+from counterpoise.convex.orthogonal.stationarity import (
+    ZERO_ENTRY,
+    Stationarity,
+    near_the_largest,
+)
 from counterpoise.numerics.arrays import Array
 from counterpoise.numerics.frames import polar, tangent
 
-# Newton systems are stored whole; frames of more entries are left as they are.
-NEWTON_ENTRIES = 600
+# Hessians are stored whole; frames of more entries are left as they are.
+NEWTON_ENTRIES = 400
 NEWTON_STEPS = 12
-# Multipliers below this share of their unit belong to nothing active.
-INACTIVE = 1e-6
-# No Newton step goes further than this.
-LONGEST_STEP = 0.5
+# No step goes further than this.
+LONGEST_STEP = 0.3
 
 
 def restored(problem: Any, P: Array, steps: int = 15) -> Array:
@@ -49,37 +53,39 @@ def restored(problem: Any, P: Array, steps: int = 15) -> Array:
 
 
 def polished(problem: Any, P: Array) -> Array:
-    """Return a frame that is no worse and nearer to stationary, by Newton's method.
+    """Return a frame that is no worse and nearer to stationary, or P itself.
 
-    Forms, absolute values, constraints and zero entries that have a multiplier are kept
-    active; on what is left, the Lagrangian's Hessian with absolute eigenvalues gives
-    the step. A step counts if the frame stays feasible and the value does not rise.
+    Every step minimises the Lagrangian's second-order model, its eigenvalues made
+    positive, over steps along the frames that keep the linearised forms, absolute
+    values and constraints: what is active finds itself. Zeros of a non-negative frame
+    stay zero. A step may raise the value on the way (Maratos); what is returned does
+    not.
     """
     if P.size > NEWTON_ENTRIES:
         return P
-    value, outside = problem.value(P), problem.infeasibility(P)
-    now = problem.stationarity(P)
+    at = problem.stationarity(P)
+    best, least = P, at.residual
+    highest = problem.value(P)
+    highest += 1e-13 * max(abs(highest), problem.slope)
+    outside = max(problem.infeasibility(P), 1e-10)
+    here, radius, idle = P, LONGEST_STEP, 0
     for _ in range(NEWTON_STEPS):
-        if now.residual <= 1e-11 * problem.slope:
+        if least <= 1e-11 * problem.slope or idle >= 3:
             break
-        step = _newton_step(problem, P, now)
-        if step is None:
+        found = _step(problem, here, at, radius)
+        if found is None:
             break
-        for shorter in (1.0, 0.5, 0.1):
-            there = _moved(problem, P, shorter * step)
-            noise = 1e-13 * max(abs(value), problem.slope)
-            keeps = problem.infeasibility(there) <= max(outside, 1e-10)
-            if keeps and problem.value(there) <= value + noise:
-                break
+        here = _moved(problem, here, found)
+        at = problem.stationarity(here)
+        lower = problem.value(here) <= highest
+        if lower and problem.infeasibility(here) <= outside and at.residual < least:
+            best, least, idle = here, at.residual, 0
         else:
-            break
-        then = problem.stationarity(there)
-        gain = value - problem.value(there)
-        if then.residual >= now.residual and gain <= 1e-9 * problem.slope:
-            break
-        P, now = there, then
-        value, outside = problem.value(P), problem.infeasibility(P)
-    return P
+            idle += 1
+            radius /= 4.0
+            if not lower:
+                here, at = best, problem.stationarity(best)
+    return best
 
 
 def _moved(problem: Any, P: Array, step: Array) -> Array:
@@ -92,48 +98,83 @@ def _moved(problem: Any, P: Array, step: Array) -> Array:
     return restored(problem, polar(there), 5)
 
 
-def _newton_step(problem: Any, P: Array, at: Stationarity) -> Array | None:
-    """Return the step of Newton's method on the active terms."""
+def _step(problem: Any, P: Array, at: Stationarity, radius: float) -> Array | None:
+    """Return the step of one quadratic programme."""
     n, m = P.shape
     free = (P > ZERO_ENTRY).ravel() if problem.nonnegative else np.ones(n * m, bool)
-    G, M = _lagrangian_at(problem, P, at)
-    inner = P.T @ G
-    Lambda = (inner + inner.T) / 2.0
-    H = np.kron(2.0 * M, np.eye(m)) - np.kron(np.eye(n), Lambda)
-    rows, lacking = _active(problem, P, at)
+    T = _tangent_basis(P, free)
+    if not T.shape[1]:
+        return None
+    H, g = _model(problem, P, at, free, T)
+    forms = problem.forms is not None
+    count = T.shape[1]
+    signs = 0 if problem.l1 is None else len(problem.l1[1])
+    size = count + forms + signs
+    rows = ConicRows(size)
+    unit = problem.slope
+    q = np.zeros(size)
+    q[:count] = g / unit
+    q[count:] = 1.0
+
+    def along(G: Array) -> Array:
+        return G.reshape(len(G), -1)[:, free] @ T / unit
+
+    if forms:
+        values = problem.forms.values(P)
+        chosen = near_the_largest(values, unit)
+        part = along(2.0 * problem.forms.images(P, chosen))
+        F = np.zeros((len(chosen), size))
+        F[:, :count], F[:, count] = -part, 1.0
+        rows.cone("nonnegative", F, (values.max() - values[chosen]) / unit)
+    if signs:
+        part, r = along(problem.l1[0]), problem.residuals(P) / unit
+        F = np.zeros((2 * signs, size))
+        F[:signs, :count], F[signs:, :count] = -part, part
+        F[:, count + forms :] = np.vstack([np.eye(signs), np.eye(signs)])
+        rows.cone("nonnegative", F, np.concatenate([-r, r]))
+    if problem.constraints:
+        part = along(np.stack([one.gradient(P) for one in problem.constraints]))
+        F = np.zeros((len(part), size))
+        F[:, :count] = -part
+        rows.cone("nonnegative", F, -problem.constraint_values(P) / unit)
+    ball = sparse.vstack(
+        [sparse.csr_array((1, size)), sparse.eye_array(count, size)]
+    )
+    rows.cone("second-order", ball, np.append(radius, np.zeros(count)))
+    Q = np.zeros((size, size))
+    Q[:count, :count] = H / unit
+    y = rows.solve(q, Q).x[:count]
+    if not np.isfinite(y).all() or np.linalg.norm(y) > 2.0 * radius:
+        return None
+    out = np.zeros(n * m)
+    out[free] = T @ y
+    return out.reshape(n, m)
+
+
+def _tangent_basis(P: Array, free: Array) -> Array:
+    """Return an orthonormal basis of the steps along the frames, on free entries."""
+    n, m = P.shape
+    normals = []
     for j in range(m):
         for k in range(j + 1):
             part = np.zeros((n, m))
             part[:, j] += P[:, k]
             part[:, k] += P[:, j]
-            rows.append(part.ravel())
-            lacking.append(0.0)
-    J, h = np.stack(rows)[:, free], np.array(lacking)
-    H, g = H[np.ix_(free, free)], (G - P @ Lambda).ravel()[free]
-    Q, R, _ = qr(J.T, mode="full", pivoting=True)
+            normals.append(part.ravel()[free])
+    Q, R, _ = qr(np.stack(normals).T, mode="full", pivoting=True)
     size = np.abs(np.diag(R))
     rank = int((size > 1e-9 * max(float(size.max()), 1e-300)).sum())
-    Z = Q[:, rank:]
-    onto = np.linalg.lstsq(J, -h, rcond=1e-10)[0]
-    step = onto
-    if Z.shape[1]:
-        values, vectors = np.linalg.eigh(Z.T @ H @ Z)
-        floor = 1e-8 * max(problem.slope, float(np.abs(values).max()))
-        y = vectors.T @ (Z.T @ (g + H @ onto))
-        step = onto - Z @ (vectors @ (y / np.maximum(np.abs(values), floor)))
-    if not np.isfinite(step).all():
-        return None
-    length = float(np.linalg.norm(step))
-    out = np.zeros(n * m)
-    out[free] = step * min(1.0, LONGEST_STEP / max(length, 1e-300))
-    return out.reshape(n, m)
+    return Q[:, rank:]
 
 
-def _lagrangian_at(problem: Any, P: Array, at: Stationarity) -> tuple[Array, Array]:
-    """Return gradient and matrix of the Lagrangian at P."""
-    n = len(P)
-    G = problem.smooth_gradient(P)
+def _model(
+    problem: Any, P: Array, at: Stationarity, free: Array, T: Array
+) -> tuple[Array, Array]:
+    """Return the Hessian of the Lagrangian, made positive, and the smooth gradient."""
+    n, m = P.shape
+    smooth = problem.smooth_gradient(P)
     M = np.zeros((n, n)) if problem.quadratic is None else dense(problem.quadratic)
+    G = smooth
     if problem.forms is not None:
         G = G + 2.0 * problem.forms.pull(at.weights, P)
         M = M + problem.forms.combined(at.weights)
@@ -143,31 +184,10 @@ def _lagrangian_at(problem: Any, P: Array, at: Stationarity) -> tuple[Array, Arr
         G = G + price * one.gradient(P)
         if one.quadratic is not None:
             M = M + price * dense(one.quadratic)
-    return G, M
-
-
-def _active(
-    problem: Any, P: Array, at: Stationarity
-) -> tuple[list[Array], list[float]]:
-    """Return gradients and values of what must become zero."""
-    rows: list[Array] = []
-    lacking: list[float] = []
-    if problem.forms is not None:
-        chosen = np.flatnonzero(at.weights > INACTIVE)
-        values = problem.forms.values(P)
-        images = 2.0 * problem.forms.images(P, chosen)
-        for k in range(1, len(chosen)):
-            rows.append((images[k] - images[0]).ravel())
-            lacking.append(float(values[chosen[k]] - values[chosen[0]]))
-    if problem.l1 is not None:
-        r = problem.residuals(P)
-        for i in np.flatnonzero(np.abs(at.signs) < 1.0 - INACTIVE):
-            rows.append(problem.l1[0][i].ravel())
-            lacking.append(float(r[i]))
-    unit = problem.slope
-    for price, one in zip(at.prices, problem.constraints, strict=True):
-        gradient = one.gradient(P)
-        if price * float(np.linalg.norm(gradient)) > INACTIVE * unit:
-            rows.append(gradient.ravel())
-            lacking.append(one.value(P))
-    return rows, lacking
+    inner = P.T @ G
+    Lambda = (inner + inner.T) / 2.0
+    H = np.kron(2.0 * M, np.eye(m)) - np.kron(np.eye(n), Lambda)
+    values, vectors = np.linalg.eigh(T.T @ H[np.ix_(free, free)] @ T)
+    floor = 1e-8 * max(problem.slope, float(np.abs(values).max()))
+    H = (vectors * np.maximum(np.abs(values), floor)) @ vectors.T
+    return H, smooth.ravel()[free] @ T

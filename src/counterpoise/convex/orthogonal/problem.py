@@ -161,6 +161,13 @@ class OrthogonalProblem:
             and all(one.linear is None for one in self.constraints)
         )
 
+    @property
+    def has_one_term(self) -> bool:
+        """Whether only one of the quadratic and the linear term varies over frames."""
+        low, high = self.quadratic_range
+        constant = high - low <= 1e-12 * max(abs(low), abs(high))
+        return self.linear is None or not self.linear.any() or constant
+
     @cached_property
     def quadratic_range(self) -> tuple[float, float]:
         """The least and the largest eigenvalue of M, zero without one."""

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from counterpoise.convex.orthogonal.relaxations.conic_rows import ConicRows
-from counterpoise.numerics.arrays import Array
+from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.numerics.frames import tangent
 
 # Forms that are this many times the slope below the largest get no multiplier: it would
@@ -56,6 +56,16 @@ def stationarity(problem: Any, P: Array) -> Stationarity:
     return _by_programme(problem, P)
 
 
+def near_the_largest(values: Array, slope: float) -> Indices:
+    """Return the forms that may attain the maximum after a small step, largest first.
+
+    Those at most a tenth of the slope below it, and at most 300 of them.
+    """
+    slack = values.max() - values
+    chosen = np.argsort(slack, kind="stable")[:MOST_FORMS]
+    return chosen[slack[chosen] <= FAR_BELOW * slope]
+
+
 def _on_supports(P: Array, G: Array) -> float:
     """Return the residual of a smooth problem with P >= 0, multipliers in closed form.
 
@@ -102,11 +112,9 @@ def _by_programme(problem: Any, P: Array) -> Stationarity:
     chosen = np.zeros(0, dtype=np.intp)
     if problem.forms is not None:
         values = problem.forms.values(P)
-        slack = values.max() - values
-        chosen = np.argsort(slack, kind="stable")[:MOST_FORMS]
-        chosen = chosen[slack[chosen] <= FAR_BELOW * problem.slope]
+        chosen = near_the_largest(values, problem.slope)
         columns += list(2.0 * problem.forms.images(P, chosen))
-        costs += list(slack[chosen])
+        costs += list(values.max() - values[chosen])
     if problem.l1 is not None:
         r = problem.residuals(P)
         columns += list(problem.l1[0])

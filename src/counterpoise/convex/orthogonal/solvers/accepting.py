@@ -15,6 +15,8 @@ class FrameRequirements:
         Whether a problem with such a part is accepted.
     needs_maximum : bool
         Whether one without a maximum is refused.
+    one_term : bool
+        Whether a quadratic beside a linear term must be a multiple of the identity.
     hint : str
         What helps.
     """
@@ -25,6 +27,7 @@ class FrameRequirements:
     constraints: bool = True
     nonnegative: bool = True
     needs_maximum: bool = False
+    one_term: bool = False
     hint: str = ""
 
     def lacking(self, problem: object) -> list[str]:
@@ -41,4 +44,6 @@ class FrameRequirements:
         out = [f"it takes no problem with {part}" for part, bad in found.items() if bad]
         if self.needs_maximum and problem.maximum is None:
             out.append("it needs a maximum of quadratics")
+        if self.one_term and not problem.has_one_term:
+            out.append("it takes a quadratic or a linear term, not both")
         return [*out, self.hint] if out and self.hint else out

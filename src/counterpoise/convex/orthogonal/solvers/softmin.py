@@ -1,0 +1,178 @@
+"""A maximum of quadratics by smooth stand-ins, descended along the frames."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from counterpoise.convex.loop import State
+from counterpoise.convex.orthogonal.polish import polished
+from counterpoise.convex.orthogonal.solvers.accepting import FrameRequirements
+from counterpoise.numerics.arrays import Array
+from counterpoise.numerics.frames import polar, tangent
+
+# Sharpness of the stand-ins, one a step of the loop.
+SHARPNESS = (1.0, 4.0, 16.0, 64.0, 256.0, 1024.0)
+# Most steps along the frames at each, and pairs of steps and gradients kept.
+INNER_STEPS, KEPT_PAIRS = 60, 6
+
+
+@dataclass(frozen=True, eq=False)
+class _SoftminMemory:
+    """Which stand-in comes next, from where."""
+
+    stage: int
+    P: Array
+    unit: float
+    restarted: bool
+
+
+@dataclass(frozen=True)
+class SoftminPolar:
+    r"""Descend :math:`g(P) + \frac{s}{\tau} \log\sum_k e^{\tau a_k(P) / s}` for sharper
+    and sharper :math:`\tau = 1, 4, \ldots, 1024`.
+
+    g is the quadratic and linear part, :math:`a_k = \langle A_k, PP'\rangle`, s the mean
+    absolute a_k at the start. Quasi-Newton directions along the frames (L-BFGS, pairs
+    carried along by projection), steps halved until Armijo's condition holds, the polar
+    factor back onto the frames; the frame of the best true maximum is kept and given to
+    Newton's method on the forms that attain it (`polish`). From a given start it is run
+    once more from the eigenvectors of the forms' mean, and the better end is kept.
+
+    Valid with a maximum and without absolute values, constraints and P >= 0. One step of
+    the loop is one tau: O(Knm + nm^2) an inner step for forms of rank one.
+
+    Parameters
+    ----------
+    polish : bool
+        Whether Newton steps follow the last tau.
+    """
+
+    polish: bool = True
+
+    @property
+    def accepts(self) -> FrameRequirements:
+        """A maximum of quadratics beside smooth terms."""
+        return FrameRequirements(
+            l1=False, constraints=False, nonnegative=False, needs_maximum=True
+        )
+
+    def begin(self, problem: Any, x: Array | None) -> State:
+        """Return the first state, at the frame nearest to x."""
+        P = polar(mean_start(problem) if x is None else x)
+        memory = _SoftminMemory(0, P, _unit(problem, P), restarted=x is None)
+        # The claim counts at the end, when all stand-ins have been seen.
+        return State(P, replace(problem.claim(P), residual=np.inf), memory)
+
+    def step(self, problem: Any, state: State) -> State:
+        """Return the state after one tau."""
+        memory: _SoftminMemory = state.memory
+        tau = SHARPNESS[memory.stage] / memory.unit
+        P, best = _descended(problem, memory.P, tau)
+        last = memory.stage + 1 == len(SHARPNESS)
+        if last and self.polish:
+            best = polished(problem, best)
+        x, value = state.x, state.claim.objective
+        if problem.value(best) < value:
+            x, value = best, problem.value(best)
+        memory = replace(memory, stage=memory.stage + 1, P=P)
+        if last and not memory.restarted:
+            again = mean_start(problem)
+            memory = _SoftminMemory(0, again, _unit(problem, again), restarted=True)
+            last = False
+        if not last:
+            claim = replace(state.claim, objective=value)
+            return State(x, claim, memory)
+        return State(x, problem.claim(x), memory, stalled=True)
+
+
+def mean_start(problem: Any) -> Array:
+    """Return the eigenvectors of the smallest eigenvalues of M and the forms' mean."""
+    weights = np.full(problem.forms.count, 1.0 / problem.forms.count)
+    mean = problem.forms.combined(weights)
+    if problem.quadratic is not None:
+        mean = mean + problem.quadratic
+    return np.ascontiguousarray(np.linalg.eigh(mean)[1][:, : problem.shape[1]])
+
+
+def _unit(problem: Any, P: Array) -> float:
+    return max(float(np.abs(problem.forms.values(P)).mean()), 1e-12 * problem.slope)
+
+
+def _descended(problem: Any, P: Array, tau: float) -> tuple[Array, Array]:
+    """Return the end of a descent of one stand-in, and the best frame on its way."""
+    smooth = problem.quadratic is not None or problem.linear is not None
+    # What multiples of the identity add is the same at all frames.
+
+    def value_of(P: Array) -> tuple[float, Array, float]:
+        a = problem.forms.values(P)
+        top = float(a.max())
+        e = np.exp(tau * (a - top))
+        total = float(e.sum())
+        rest = 0.0
+        if problem.quadratic is not None:
+            rest += float(np.sum(P * (problem.quadratic @ P)))
+        if problem.linear is not None:
+            rest += float(np.sum(problem.linear * P))
+        return rest + top + float(np.log(total)) / tau, e / total, rest + top
+
+    def gradient_of(P: Array, weights: Array) -> Array:
+        G = 2.0 * problem.forms.pull(weights, P)
+        if smooth:
+            G = G + problem.smooth_gradient(P)
+        return tangent(P, G)
+
+    value, weights, true = value_of(P)
+    g = gradient_of(P, weights)
+    best, least = P, true
+    pairs: list[tuple[Array, Array, float]] = []
+    for _ in range(INNER_STEPS):
+        square = float(np.sum(g * g))
+        if square <= (1e-9 * problem.slope) ** 2:
+            break
+        direction = -_two_loops(pairs, g)
+        slope = float(np.sum(direction * g))
+        if slope > -1e-10 * square:
+            direction, slope, pairs = -g, -square, []
+        step = 1.0 if pairs else min(1.0, 0.3 / np.sqrt(square))
+        for _ in range(30):
+            there = polar(P + step * direction)
+            then, weights, true = value_of(there)
+            if then <= value + 1e-4 * step * slope:
+                break
+            step *= 0.4
+        else:
+            break
+        after = gradient_of(there, weights)
+        if true < least:
+            best, least = there, true
+        # Pairs belong to the frame they were found at; their part along the new one
+        # stands for them there.
+        s = tangent(there, there - P)
+        y = after - tangent(there, g)
+        bend = float(np.sum(s * y))
+        pairs = pairs[-(KEPT_PAIRS - 1) :]
+        if bend > 1e-12 * float(np.sqrt(np.sum(s * s) * np.sum(y * y))):
+            pairs.append((s, y, 1.0 / bend))
+        done = value - then <= 1e-10 * abs(value)
+        P, value, g = there, then, after
+        if done:
+            break
+    return P, best
+
+
+def _two_loops(pairs: list[tuple[Array, Array, float]], g: Array) -> Array:
+    """Return the L-BFGS product of the inverse Hessian with the gradient."""
+    if not pairs:
+        return g
+    out = g.copy()
+    kept = []
+    for s, y, inverse in reversed(pairs):
+        share = inverse * float(np.sum(s * out))
+        out = out - share * y
+        kept.append(share)
+    _, y, inverse = pairs[-1]
+    out = out / (inverse * float(np.sum(y * y)))
+    for (s, y, inverse), share in zip(pairs, reversed(kept), strict=True):
+        out = out + (share - inverse * float(np.sum(y * out))) * s
+    return out
