@@ -58,6 +58,13 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "plot_weights",
         "render",
     ),
+    "subspaces": (
+        "MaxMinDistanceAnalysis",
+        "OrthogonalGraphClustering",
+        "OrthogonalProblem",
+        "SharedSubspace",
+        "solve_orthogonal",
+    ),
     "weights": tuple(entry.name for entry in _WEIGHTERS),
     "samples": (
         "clip",
@@ -88,6 +95,7 @@ _SUBMODULES = (
     "numerics",
     "report",
     "samples",
+    "subspaces",
     "testing",
     "validation",
     "weights",

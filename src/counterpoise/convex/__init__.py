@@ -28,6 +28,7 @@ from counterpoise.convex.objectives import (
     Objective,
     Quadratic,
 )
+from counterpoise.convex.orthogonal import OrthogonalProblem
 from counterpoise.convex.path import (
     Breakpoint,
     Path,
@@ -87,6 +88,7 @@ __all__ = [
     "NegativeMeanLog",
     "NonnegativeQuadratic",
     "Objective",
+    "OrthogonalProblem",
     "Path",
     "PathError",
     "Penalized",

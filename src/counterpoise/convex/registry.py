@@ -10,6 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from counterpoise.convex.loop import Solver
+from counterpoise.convex.orthogonal.solvers import (
+    Eigenvectors,
+    MajorizeMinimize,
+    NonnegativeRounds,
+    SequentialRelaxation,
+    SoftminPolar,
+    SpectralRounds,
+)
 from counterpoise.convex.solvers import (
     ADMM,
     Conic,
@@ -65,9 +73,10 @@ class RegisteredSolver:
     Attributes
     ----------
     kind : type
-    family : {"general", "spectral"}
+    family : {"general", "spectral", "orthogonal"}
         General ones are public in `counterpoise.convex`, those of spectral norms in
-        `counterpoise.convex.spectral.solvers`.
+        `counterpoise.convex.spectral.solvers`, those of frames in
+        `counterpoise.convex.orthogonal.solvers`.
     settings : tuple of SolverSetting
     """
 
@@ -87,6 +96,12 @@ def _general(kind: type, *settings: tuple[str, Solver, int, bool]) -> Registered
 
 def _spectral(kind: type, *settings: tuple[str, Solver, int, bool]) -> RegisteredSolver:
     return RegisteredSolver(kind, "spectral", tuple(_given(*one) for one in settings))
+
+
+def _orthogonal(
+    kind: type, *settings: tuple[str, Solver, int, bool]
+) -> RegisteredSolver:
+    return RegisteredSolver(kind, "orthogonal", tuple(_given(*one) for one in settings))
 
 
 def _given(name: str, solver: Solver, steps: int, sure: bool) -> SolverSetting:
@@ -160,6 +175,20 @@ SOLVERS = (
         ("entropic", SpectralSubgradient(), 40, False),
         ("polyak", SpectralSubgradient("polyak"), 40, False),
     ),
+    _orthogonal(Eigenvectors, ("eigenvectors", Eigenvectors(), 1, True)),
+    _orthogonal(MajorizeMinimize, ("majorize-minimize", MajorizeMinimize(), 100, True)),
+    _orthogonal(
+        NonnegativeRounds,
+        ("non-negative rounds", NonnegativeRounds(), 100, True),
+        ("non-negative balls", NonnegativeRounds("parabolic"), 100, True),
+    ),
+    _orthogonal(
+        SequentialRelaxation,
+        ("sequential sdp", SequentialRelaxation(), 100, True),
+        ("sequential parabolic", SequentialRelaxation("parabolic"), 100, True),
+    ),
+    _orthogonal(SoftminPolar, ("softmin", SoftminPolar(), 100, True)),
+    _orthogonal(SpectralRounds, ("spectral rounds", SpectralRounds(), 100, True)),
 )
 
 

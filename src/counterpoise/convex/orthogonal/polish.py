@@ -137,9 +137,7 @@ def _step(problem: Any, P: Array, at: Stationarity, radius: float) -> Array | No
         F = np.zeros((len(part), size))
         F[:, :count] = -part
         rows.cone("nonnegative", F, -problem.constraint_values(P) / unit)
-    ball = sparse.vstack(
-        [sparse.csr_array((1, size)), sparse.eye_array(count, size)]
-    )
+    ball = sparse.vstack([sparse.csr_array((1, size)), sparse.eye_array(count, size)])
     rows.cone("second-order", ball, np.append(radius, np.zeros(count)))
     Q = np.zeros((size, size))
     Q[:count, :count] = H / unit

@@ -26,6 +26,18 @@ def extreme_eigenvalues(M: Any) -> tuple[float, float]:
     return float((diagonal - radius).min()), float((diagonal + radius).max())
 
 
+def largest_eigenvalue(M: Any) -> float:
+    """Return the largest eigenvalue, of a large sparse matrix to three digits."""
+    if M is None:
+        return 0.0
+    if _is_small(M):
+        return extreme_eigenvalues(M)[1]
+    first = np.random.default_rng(0).standard_normal(M.shape[0])
+    return float(
+        eigsh(M, 1, which="LA", tol=1e-3, v0=first, return_eigenvectors=False)[0]
+    )
+
+
 def smallest_eigenpairs(M: Any, count: int) -> tuple[Array, Array]:
     """Return the smallest eigenvalues, ascending, and their eigenvectors as columns."""
     n = M.shape[0]

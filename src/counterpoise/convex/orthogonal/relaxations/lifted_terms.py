@@ -142,7 +142,9 @@ class LiftedTerms:
             )
             names.append("signs")
         if problem.constraints:
-            F = -np.stack([self.affine(c.quadratic, c.linear) for c in problem.constraints])
+            F = -np.stack(
+                [self.affine(c.quadratic, c.linear) for c in problem.constraints]
+            )
             c = np.array([one.constant for one in problem.constraints])
             rows.cone("nonnegative", F, -c)
             names.append("prices")

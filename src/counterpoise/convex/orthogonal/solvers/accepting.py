@@ -15,6 +15,8 @@ class FrameRequirements:
         Whether a problem with such a part is accepted.
     needs_maximum : bool
         Whether one without a maximum is refused.
+    needs_signs : bool
+        Whether one without P >= 0 is refused.
     one_term : bool
         Whether a quadratic beside a linear term must be a multiple of the identity.
     hint : str
@@ -27,6 +29,7 @@ class FrameRequirements:
     constraints: bool = True
     nonnegative: bool = True
     needs_maximum: bool = False
+    needs_signs: bool = False
     one_term: bool = False
     hint: str = ""
 
@@ -44,6 +47,8 @@ class FrameRequirements:
         out = [f"it takes no problem with {part}" for part, bad in found.items() if bad]
         if self.needs_maximum and problem.maximum is None:
             out.append("it needs a maximum of quadratics")
+        if self.needs_signs and not problem.nonnegative:
+            out.append("it needs P >= 0")
         if self.one_term and not problem.has_one_term:
             out.append("it takes a quadratic or a linear term, not both")
         return [*out, self.hint] if out and self.hint else out

@@ -58,7 +58,9 @@ class FistaRound:
         problem, m = self.problem, Pc.shape[1]
         shift = eigenvalue_shift(problem, "sdp")
         curvature = 2.0 * (problem.quadratic_range[1] - shift)
-        pull = -penalty * Pc if problem.linear is None else problem.linear - penalty * Pc
+        pull = (
+            -penalty * Pc if problem.linear is None else problem.linear - penalty * Pc
+        )
         steepest = max(curvature, 1e-3 * float(np.linalg.norm(pull, 2)), 1e-300)
         P = Pc if first is None else first
         Y, momentum = P, 1.0

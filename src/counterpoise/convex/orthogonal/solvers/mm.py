@@ -112,9 +112,7 @@ def _round(problem: Any, Pc: Array, shift: float) -> Array:
     return polar(sum(share * Q for share, Q in zip(mix, cuts, strict=False)))
 
 
-def _master(
-    values: Array, unit: float
-) -> tuple[Array, Array, float] | None:
+def _master(values: Array, unit: float) -> tuple[Array, Array, float] | None:
     """Return the weights w of largest min over cuts of values @ w, the cuts' shares."""
     cuts, count = values.shape
     rows = ConicRows(count + 1)

@@ -15,6 +15,7 @@ from counterpoise.convex.orthogonal.relaxations.eliminated import (
 from counterpoise.convex.orthogonal.relaxations.frame_cones import Relaxation
 from counterpoise.convex.orthogonal.relaxations.lifted import LiftedRound
 from counterpoise.convex.orthogonal.solvers.accepting import FrameRequirements
+from counterpoise.convex.orthogonal.supports import labels_of, on_supports
 from counterpoise.numerics.arrays import Array
 from counterpoise.numerics.frames import polar
 
@@ -104,7 +105,7 @@ class SequentialRelaxation:
             return self._doubled(problem, state, None)
         P = restored(problem, polar(answer.P))
         if problem.nonnegative:
-            P = on_supports(P)
+            P = on_supports(problem, labels_of(P))
         inside = problem.infeasibility(P) <= FEASIBLE
         if not memory.feasible:
             if not inside:
@@ -144,20 +145,3 @@ class SequentialRelaxation:
         if P is None:
             return replace(state, memory=memory, stalled=stalled)
         return State(P, problem.claim(P), memory, stalled=stalled)
-
-
-def on_supports(P: Array) -> Array:
-    """Return the frame with every row in its largest column, P >= 0 and P'P = I."""
-    out = np.zeros_like(P)
-    largest = np.argmax(P, axis=1)
-    rows = np.arange(len(P))
-    out[rows, largest] = np.maximum(P[rows, largest], 0.0)
-    lengths = np.linalg.norm(out, axis=0)
-    for j in np.flatnonzero(lengths <= 1e-12):
-        # A column without rows takes the one that other columns miss least.
-        others = np.where((out > 0.0).sum(axis=0)[largest] > 1, out[rows, largest], 2.0)
-        row = int(np.argmin(others))
-        out[row] = 0.0
-        out[row, j] = 1.0
-        largest[row] = j
-    return out / np.linalg.norm(out, axis=0)

@@ -65,25 +65,25 @@ class SoftminPolar:
         return State(P, replace(problem.claim(P), residual=np.inf), memory)
 
     def step(self, problem: Any, state: State) -> State:
-        """Return the state after one tau."""
+        """Return the state after one tau, or after Newton's method on the best frame."""
         memory: _SoftminMemory = state.memory
+        if memory.stage == len(SHARPNESS):
+            P = polished(problem, state.x) if self.polish else state.x
+            return State(P, problem.claim(P), memory, stalled=True)
         tau = SHARPNESS[memory.stage] / memory.unit
         P, best = _descended(problem, memory.P, tau)
-        last = memory.stage + 1 == len(SHARPNESS)
-        if last and self.polish:
-            best = polished(problem, best)
         x, value = state.x, state.claim.objective
         if problem.value(best) < value:
             x, value = best, problem.value(best)
         memory = replace(memory, stage=memory.stage + 1, P=P)
-        if last and not memory.restarted:
+        if memory.stage < len(SHARPNESS):
+            return State(x, replace(state.claim, objective=value), memory)
+        if not memory.restarted:
             again = mean_start(problem)
             memory = _SoftminMemory(0, again, _unit(problem, again), restarted=True)
-            last = False
-        if not last:
-            claim = replace(state.claim, objective=value)
-            return State(x, claim, memory)
-        return State(x, problem.claim(x), memory, stalled=True)
+            return State(x, replace(state.claim, objective=value), memory)
+        # Where this proves enough, Newton's method has nothing to add.
+        return State(x, problem.claim(x), memory)
 
 
 def mean_start(problem: Any) -> Array:
