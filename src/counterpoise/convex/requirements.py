@@ -21,7 +21,7 @@ class Acceptance(Protocol):
     """Whatever tells which problems a solver accepts."""
 
     def lacking(self, problem: object) -> list[str]:
-        """Return what stands against the problem, in words; nothing if it is accepted."""
+        """Return what stands against the problem, in words; nothing if accepted."""
         ...
 
 

@@ -74,9 +74,9 @@ def solve_orthogonal(
     Returns
     -------
     Solution
-        `x` of shape (n, m), feasible to 1e-6 or with a `ConvergenceWarning` "no feasible
-        point found"; the objective never rises after the first feasible round. Its
-        certificate holds by stationarity; bound and gap are the global ones.
+        `x` of shape (n, m), feasible to 1e-6 or with a `ConvergenceWarning` "no
+        feasible point found"; the objective never rises after the first feasible round.
+        Its certificate holds by stationarity; bound and gap are the global ones.
 
     Raises
     ------
@@ -103,8 +103,8 @@ def solve_orthogonal(
     n, m = problem.shape
     if problem.nonnegative and n == m:
         warn_user(
-            f"P is square ({n}) and not negative: only permutations are feasible, which "
-            "an assignment method finds better"
+            f"P is square ({n}) and not negative: only permutations are feasible, "
+            "which an assignment method finds better"
         )
     first = read_start(problem, start, random_state)
     method = frame_solver(problem, solver, cast(Relaxation, relaxation), mu, polish)
@@ -131,7 +131,7 @@ def solve_orthogonal(
 def check_frame_search(
     relaxation: Any, penalty: Any, tol: Any, max_iter: Any, max_time: Any
 ) -> float | None:
-    """Refuse parameters of a search over frames; return the penalty, None for "auto"."""
+    """Refuse parameters of a search over frames; return the penalty, None if auto."""
     check_choice("relaxation", relaxation, RELAXATIONS)
     mu = check_number("penalty", penalty, low=0.0, closed="neither", options=("auto",))
     check_number("tol", tol, low=0.0, closed="neither")
@@ -149,7 +149,8 @@ def read_start(problem: OrthogonalProblem, start: Any, random_state: Any) -> Arr
     outside = orthonormality(first)
     if outside > FEASIBLE:
         raise InvalidInput(
-            f"start must have orthonormal columns: an entry of |P'P - I| is {outside:.2g}"
+            "start must have orthonormal columns: an entry of |P'P - I| is "
+            f"{outside:.2g}"
         )
     return first
 

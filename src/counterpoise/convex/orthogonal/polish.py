@@ -149,7 +149,7 @@ def _step(problem: Any, P: Array, at: Stationarity, radius: float) -> Array | No
     return out.reshape(n, m)
 
 
-def _tangent_basis(P: Array, free: Array) -> Array:
+def _tangent_basis(P: Array, free: Any) -> Array:
     """Return an orthonormal basis of the steps along the frames, on free entries."""
     n, m = P.shape
     normals = []
@@ -166,7 +166,7 @@ def _tangent_basis(P: Array, free: Array) -> Array:
 
 
 def _model(
-    problem: Any, P: Array, at: Stationarity, free: Array, T: Array
+    problem: Any, P: Array, at: Stationarity, free: Any, T: Array
 ) -> tuple[Array, Array]:
     """Return the Hessian of the Lagrangian, made positive, and the smooth gradient."""
     n, m = P.shape

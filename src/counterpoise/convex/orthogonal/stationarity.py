@@ -94,7 +94,7 @@ def _on_supports(P: Array, G: Array) -> float:
 
 
 def _defaults(problem: Any, P: Array) -> tuple[Array, Array, Array]:
-    """Return the multipliers of the terms as they are: what attains, the signs, none."""
+    """Return the multipliers that the terms themselves suggest."""
     weights = np.zeros(0)
     if problem.forms is not None:
         weights = np.zeros(problem.forms.count)
@@ -189,7 +189,7 @@ def _with_signs(
     """Return the same where P >= 0: its multipliers and P's own are unknown too."""
     n, m = P.shape
     count, pairs = len(costs), [(j, k) for j in range(m) for k in range(j + 1)]
-    stack = np.stack([*columns, fixed]).reshape(count + 1, -1).T
+    stack: Array = np.stack([*columns, fixed]).reshape(count + 1, n * m).T
     unit = max(float(np.abs(stack).max()), 1e-300)
     normal = np.zeros((n * m, len(pairs)))
     for at, (j, k) in enumerate(pairs):

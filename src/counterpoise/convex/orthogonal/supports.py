@@ -55,11 +55,8 @@ def _best_column(M: Any, pull: Array | None, count: int) -> Array:
             p[int(np.argmin(pull))] = 1.0
         return p / np.linalg.norm(p)
     p = np.abs(smallest_eigenpairs(M, 1)[1][:, 0])
-    beside = M - (
-        sparse.diags_array(M.diagonal())
-        if sparse.issparse(M)
-        else np.diag(M.diagonal())
-    )
+    own = M.diagonal()
+    beside = M - (sparse.diags_array(own) if sparse.issparse(M) else np.diag(own))
     if pull is None and not (beside > 0).sum():
         return p / np.linalg.norm(p)
     top = float(abs(M).sum(axis=1).max())

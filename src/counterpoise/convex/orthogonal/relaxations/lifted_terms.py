@@ -78,7 +78,8 @@ class LiftedTerms:
                 used |= dense(M) != 0.0
             if self.problem.forms is not None:
                 used |= (self.problem.forms.matrices() != 0.0).any(axis=0)
-            upper = np.nonzero(np.triu(used, 1))
+            above, beside = np.nonzero(np.triu(used, 1))
+            upper = above, beside
         own = np.arange(n)
         return np.concatenate([own, upper[0]]), np.concatenate([own, upper[1]])
 
@@ -142,11 +143,9 @@ class LiftedTerms:
             )
             names.append("signs")
         if problem.constraints:
-            F = -np.stack(
-                [self.affine(c.quadratic, c.linear) for c in problem.constraints]
-            )
-            c = np.array([one.constant for one in problem.constraints])
-            rows.cone("nonnegative", F, -c)
+            parts = [self.affine(c.quadratic, c.linear) for c in problem.constraints]
+            constants = np.array([one.constant for one in problem.constraints])
+            rows.cone("nonnegative", -np.stack(parts), -constants)
             names.append("prices")
         if problem.nonnegative and self.with_frame:
             count = self.frame.stop

@@ -122,10 +122,8 @@ class NonnegativeRound:
         worst = np.inf
         for k in range(1, steps + 1):
             P = self._center(pull, rho, N - a + Y - b, Z - c)
-            to_N, to_Y = (
-                RELAXED * P + (1 - RELAXED) * N,
-                RELAXED * P + (1 - RELAXED) * Y,
-            )
+            to_N = RELAXED * P + (1.0 - RELAXED) * N
+            to_Y = RELAXED * P + (1.0 - RELAXED) * Y
             old_N, old_Y = N, Y
             N = np.maximum(to_N + a, 0.0)
             a = a + to_N - N
@@ -134,9 +132,8 @@ class NonnegativeRound:
             b = whole - Y
             if len(self._sums):
                 whole = RELAXED * P @ self._sums.T + (1 - RELAXED) * Z + c
-                Z = whole / np.maximum(
-                    np.linalg.norm(whole, axis=0) / np.sqrt(2.0), 1.0
-                )
+                length = np.linalg.norm(whole, axis=0) / np.sqrt(2.0)
+                Z = whole / np.maximum(length, 1.0)
                 c = whole - Z
             if k % 10:
                 continue
@@ -147,12 +144,8 @@ class NonnegativeRound:
             worst = max(apart, rho * change)
             if worst <= enough:
                 break
-            factor = 2.0 if apart > 5 * rho * change else 0.5
-            if (
-                k % 50 == 0
-                and k < steps // 2
-                and not 0.2 <= apart / (rho * change) <= 5
-            ):
+            if k % 50 == 0 and k < steps // 2:
+                factor = _balance(apart, rho * change)
                 rho *= factor
                 a, b, c = a / factor, b / factor, c / factor
         return Splitting(N, Y, Z, (a, b, c), rho, at.steps + k, worst)
@@ -175,3 +168,10 @@ class NonnegativeRound:
         squares, turn = np.linalg.eigh(whole.T @ whole)
         shrink = 1.0 / np.sqrt(np.maximum(squares, 1.0))
         return whole @ ((turn * shrink) @ turn.T)
+
+
+def _balance(apart: float, change: float) -> float:
+    """Return by what rho is multiplied: by two where copies are five times too far."""
+    if apart > 5.0 * change:
+        return 2.0
+    return 0.5 if change > 5.0 * apart else 1.0

@@ -58,9 +58,9 @@ class FistaRound:
         problem, m = self.problem, Pc.shape[1]
         shift = eigenvalue_shift(problem, "sdp")
         curvature = 2.0 * (problem.quadratic_range[1] - shift)
-        pull = (
-            -penalty * Pc if problem.linear is None else problem.linear - penalty * Pc
-        )
+        pull = -penalty * Pc
+        if problem.linear is not None:
+            pull = pull + problem.linear
         steepest = max(curvature, 1e-3 * float(np.linalg.norm(pull, 2)), 1e-300)
         P = Pc if first is None else first
         Y, momentum = P, 1.0
@@ -94,9 +94,9 @@ class _FistaMemory:
 
 @dataclass(frozen=True)
 class SpectralRounds:
-    r"""SPR with the semidefinite relaxation by FISTA, for a quadratic and a linear term.
+    r"""SPR with the semidefinite relaxation by FISTA, for smooth problems.
 
-    Valid without maximum, absolute values, constraints and P >= 0. A round is exact
+    Valid for a quadratic and a linear term, and nothing else. A round is exact
     where :math:`\mu > \|N\|_2 + 2 \|M - dI\|_2` (proof: the optimality condition is
     :math:`G + P\Lambda = 0`, :math:`\Lambda \succeq 0`,
     :math:`\Lambda (I - P'P) = 0`; the gradient G then has full column rank, so

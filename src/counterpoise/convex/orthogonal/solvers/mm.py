@@ -109,7 +109,7 @@ def _round(problem: Any, Pc: Array, shift: float) -> Array:
         weights, mix, top = found
         if top - highest <= 1e-7 * problem.slope:
             break
-    return polar(sum(share * Q for share, Q in zip(mix, cuts, strict=False)))
+    return polar(np.tensordot(mix, np.stack(cuts[: len(mix)]), 1))
 
 
 def _master(values: Array, unit: float) -> tuple[Array, Array, float] | None:

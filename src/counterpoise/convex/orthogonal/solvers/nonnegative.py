@@ -14,7 +14,7 @@ from counterpoise.convex.orthogonal.relaxations.nonnegative import (
 from counterpoise.convex.orthogonal.solvers.accepting import FrameRequirements
 from counterpoise.convex.orthogonal.spectrum import largest_eigenvalue
 from counterpoise.convex.orthogonal.supports import labels_of, on_supports
-from counterpoise.numerics.arrays import Array
+from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.numerics.frames import polar
 
 # Penalties of the continuation where the largest eigenvalue of M - dI is 12, and rounds
@@ -34,7 +34,7 @@ class _ContinuedMemory:
     at_level: int
     Pc: Array
     splitting: Splitting | None
-    labels: Array
+    labels: Indices
 
 
 @dataclass(frozen=True)

@@ -29,18 +29,20 @@ class _SoftminMemory:
 
 @dataclass(frozen=True)
 class SoftminPolar:
-    r"""Descend :math:`g(P) + \frac{s}{\tau} \log\sum_k e^{\tau a_k(P) / s}` for sharper
-    and sharper :math:`\tau = 1, 4, \ldots, 1024`.
+    r"""Softmin and polar factors: sharper and sharper stand-ins for the maximum.
 
-    g is the quadratic and linear part, :math:`a_k = \langle A_k, PP'\rangle`, s the mean
-    absolute a_k at the start. Quasi-Newton directions along the frames (L-BFGS, pairs
+    .. math:: \min_{P'P = I}\ g(P) + \frac{s}{\tau} \log\sum_k e^{\tau a_k(P) / s},
+              \qquad \tau = 1, 4, \ldots, 1024
+
+    g is the quadratic and linear part, :math:`a_k = \langle A_k, PP'\rangle`, s the
+    mean absolute :math:`a_k` at the start. Quasi-Newton directions along the frames (L-BFGS, pairs
     carried along by projection), steps halved until Armijo's condition holds, the polar
     factor back onto the frames; the frame of the best true maximum is kept and given to
     Newton's method on the forms that attain it (`polish`). From a given start it is run
     once more from the eigenvectors of the forms' mean, and the better end is kept.
 
-    Valid with a maximum and without absolute values, constraints and P >= 0. One step of
-    the loop is one tau: O(Knm + nm^2) an inner step for forms of rank one.
+    Valid with a maximum and without absolute values, constraints and P >= 0. One step
+    of the loop is one tau: O(Knm + nm^2) an inner step for forms of rank one.
 
     Parameters
     ----------
@@ -65,7 +67,7 @@ class SoftminPolar:
         return State(P, replace(problem.claim(P), residual=np.inf), memory)
 
     def step(self, problem: Any, state: State) -> State:
-        """Return the state after one tau, or after Newton's method on the best frame."""
+        """Return the state after one tau, or after Newton's method at the end."""
         memory: _SoftminMemory = state.memory
         if memory.stage == len(SHARPNESS):
             P = polished(problem, state.x) if self.polish else state.x
