@@ -7,7 +7,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from counterpoise.convex.orthogonal.relaxations.conic_rows import ConicRows, triangle
+from counterpoise.convex.orthogonal.relaxations.conic_rows import (
+    ConicAnswer,
+    ConicRows,
+    triangle,
+)
 from counterpoise.convex.orthogonal.relaxations.frame_cones import add_schur
 from counterpoise.convex.orthogonal.relaxations.lifted_terms import LiftedTerms
 from counterpoise.convex.orthogonal.spectrum import dense, ky_fan
@@ -139,18 +143,35 @@ def fantope_bound(problem: Any) -> float:
     tightness and never truth.
     """
     n, m = problem.shape
-    terms = LiftedTerms(problem, with_frame=not problem.sees_only_the_span)
-    rows = ConicRows(terms.size)
-    names = terms.add_terms(rows)
-    _add_fantope(rows, terms)
     unit = problem.slope
-    answer = rows.solve(terms.objective() / unit)
+    _, names, answer = _fantope(problem)
     found = dict(zip(names, answer.multipliers, strict=False))
     if not all(np.isfinite(z).all() for z in answer.multipliers):
         return -np.inf
     M, N, constant = _lagrangian(problem, found, unit)
     upper = _matrix_of(answer.multipliers[-1], n) * unit
     return constant + _dual_value(M, N, m, upper)
+
+
+def fantope_frame(problem: Any) -> Array:
+    """Return the m largest eigenvectors of the X that solves the Fantope relaxation."""
+    n, m = problem.shape
+    terms, _, answer = _fantope(problem)
+    X = np.zeros((n, n))
+    X[terms.rows, terms.columns] = answer.x[terms.lifted]
+    X[terms.columns, terms.rows] = answer.x[terms.lifted]
+    if not np.isfinite(X).all():
+        return problem.start()
+    return np.ascontiguousarray(np.linalg.eigh(X)[1][:, -m:])
+
+
+def _fantope(problem: Any) -> tuple[LiftedTerms, list[str], ConicAnswer]:
+    """Return Clarabel's solution of the relaxation, in units of the slope."""
+    terms = LiftedTerms(problem, with_frame=not problem.sees_only_the_span)
+    rows = ConicRows(terms.size)
+    names = terms.add_terms(rows)
+    _add_fantope(rows, terms)
+    return terms, names, rows.solve(terms.objective() / problem.slope)
 
 
 def _add_fantope(rows: ConicRows, terms: LiftedTerms) -> None:

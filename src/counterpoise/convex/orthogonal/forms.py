@@ -38,6 +38,10 @@ class Forms(Protocol):
         """Return A_k P for the forms chosen, of shape (len(chosen), n, m)."""
         ...
 
+    def ranges(self) -> tuple[Array, Array]:
+        """Return the least and the largest eigenvalue of every matrix."""
+        ...
+
     def matrices(self) -> Array:
         """Return all matrices, of shape (K, n, n)."""
         ...
@@ -84,6 +88,11 @@ class DenseForms:
         """Return A_k P for the forms chosen."""
         return self.stack[chosen] @ P
 
+    def ranges(self) -> tuple[Array, Array]:
+        """Return the least and the largest eigenvalue of every matrix."""
+        values: Array = np.linalg.eigvalsh(self.stack)
+        return values[:, 0], values[:, -1]
+
     def matrices(self) -> Array:
         """Return the stack itself."""
         return self.stack
@@ -129,6 +138,12 @@ class RankOneForms:
         """Return A_k P for the forms chosen."""
         part = self.vectors[chosen]
         return self.sign * part[:, :, None] * (part @ P)[:, None, :]
+
+    def ranges(self) -> tuple[Array, Array]:
+        """Return the least and the largest eigenvalue of every matrix."""
+        squares = self.sign * np.einsum("ki,ki->k", self.vectors, self.vectors)
+        other = squares if self.order == 1 else np.zeros_like(squares)
+        return np.minimum(squares, other), np.maximum(squares, other)
 
     def matrices(self) -> Array:
         """Return all matrices."""

@@ -193,8 +193,8 @@ class OrthogonalProblem:
         if self.l1 is not None:
             out += sum(float(np.linalg.norm(one, 2)) for one in self.l1[0])
         if self.forms is not None:
-            spans = np.linalg.eigvalsh(self.forms.matrices())
-            out += 2.0 * float((spans[:, -1] - spans[:, 0]).max())
+            least, largest = self.forms.ranges()
+            out += 2.0 * float((largest - least).max())
         return out or 1.0
 
     # -- values ------------------------------------------------------------------------

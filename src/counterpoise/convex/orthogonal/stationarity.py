@@ -128,17 +128,21 @@ def _by_programme(problem: Any, P: Array) -> Stationarity:
         found = _with_signs(P, fixed, columns, costs, len(chosen), len(signs))
     else:
         along = tangent(P, np.stack([*columns, fixed]))
-        found = _least(along, np.array(costs), len(chosen), len(signs))
-    if found is not None:
-        weights = weights.copy()
-        if len(chosen):
-            weights[:] = 0.0
-            weights[chosen] = found[: len(chosen)]
-        signs = found[len(chosen) : len(chosen) + len(signs)]
-        prices = found[len(chosen) + len(signs) :]
-    return Stationarity(
+        unit = max(float(np.abs(along).max()), 1e-6 * problem.slope)
+        found = _least(along / unit, np.array(costs) / unit, len(chosen), len(signs))
+    suggested = Stationarity(
         _residual(problem, P, weights, signs, prices), weights, signs, prices
     )
+    if found is None:
+        return suggested
+    better = np.zeros_like(weights)
+    better[chosen] = found[: len(chosen)]
+    signs = found[len(chosen) : len(chosen) + len(signs)]
+    prices = found[len(chosen) + len(signs) :]
+    residual = _residual(problem, P, better, signs, prices)
+    if residual > suggested.residual:
+        return suggested
+    return Stationarity(residual, better, signs, prices)
 
 
 def _residual(
@@ -170,16 +174,15 @@ def _least(along: Array, costs: Array, n_weights: int, n_signs: int) -> Array | 
     Only the triangular factor of the gradients matters, of order len(u) + 1.
     """
     stack = along.reshape(len(along), -1).T
-    R = np.linalg.qr(stack, mode="r")
-    unit = max(float(np.abs(R).max()), 1e-300)
+    R: Any = np.linalg.qr(stack, mode="r")
     count = len(costs)
     rows = ConicRows(count + 1)
     _polyhedron(rows, count, n_weights, n_signs)
     norm = np.zeros((1 + len(R), count + 1))
     norm[0, -1] = 1.0
-    norm[1:, :count] = R[:, :count] / unit
-    rows.cone("second-order", norm, np.append(0.0, R[:, -1] / unit))
-    x = rows.solve(np.append(costs / unit, 1.0)).x
+    norm[1:, :count] = R[:, :count]
+    rows.cone("second-order", norm, np.append(0.0, R[:, -1]))
+    x = rows.solve(np.append(costs, 1.0)).x
     return _clipped(x[:count], n_weights, n_signs)
 
 

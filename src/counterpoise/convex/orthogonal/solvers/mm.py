@@ -76,8 +76,7 @@ class MajorizeMinimize:
 
 def _shift(problem: Any) -> float:
     """Return the largest eigenvalue of all forms, with the quadratic term in each."""
-    own = np.linalg.eigvalsh(problem.forms.matrices())[:, -1].max()
-    return float(own) + problem.quadratic_range[1]
+    return float(problem.forms.ranges()[1].max()) + problem.quadratic_range[1]
 
 
 def _round(problem: Any, Pc: Array, shift: float) -> Array:

@@ -35,11 +35,12 @@ class SoftminPolar:
               \qquad \tau = 1, 4, \ldots, 1024
 
     g is the quadratic and linear part, :math:`a_k = \langle A_k, PP'\rangle`, s the
-    mean absolute :math:`a_k` at the start. Quasi-Newton directions along the frames (L-BFGS, pairs
-    carried along by projection), steps halved until Armijo's condition holds, the polar
-    factor back onto the frames; the frame of the best true maximum is kept and given to
-    Newton's method on the forms that attain it (`polish`). From a given start it is run
-    once more from the eigenvectors of the forms' mean, and the better end is kept.
+    mean absolute :math:`a_k` at the start. Quasi-Newton directions along the frames
+    (L-BFGS, pairs carried along by projection), steps shortened until Armijo's
+    condition holds, the polar factor back onto the frames; the frame of the best true
+    maximum is kept. From a given start it is run once more from the eigenvectors of the
+    forms' mean, and the better end is kept. Where that does not prove enough, Newton
+    steps on the forms that attain the maximum follow (`polish`).
 
     Valid with a maximum and without absolute values, constraints and P >= 0. One step
     of the loop is one tau: O(Knm + nm^2) an inner step for forms of rank one.
