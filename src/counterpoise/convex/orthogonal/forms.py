@@ -90,7 +90,7 @@ class DenseForms:
 
     def ranges(self) -> tuple[Array, Array]:
         """Return the least and the largest eigenvalue of every matrix."""
-        values: Array = np.linalg.eigvalsh(self.stack)
+        values = np.asarray(np.linalg.eigvalsh(self.stack), dtype=float)
         return values[:, 0], values[:, -1]
 
     def matrices(self) -> Array:

@@ -57,8 +57,8 @@ def polished(problem: Any, P: Array) -> Array:
 
     Every step minimises the Lagrangian's second-order model, its eigenvalues made
     positive, over steps along the frames that keep the linearised forms, absolute
-    values and constraints: what is active finds itself. Zeros of a non-negative frame
-    stay zero. A step may raise the value on the way (Maratos); what is returned does
+    values and constraints: what is active finds itself. Rows of a non-negative frame
+    keep their column. A step may raise the value on the way (Maratos); what is returned does
     not.
     """
     if P.size > NEWTON_ENTRIES:
@@ -93,7 +93,7 @@ def _moved(problem: Any, P: Array, step: Array) -> Array:
     there = P + step
     if problem.nonnegative:
         # Supports are apart, so that lengths are all that is to be put right.
-        there = np.where(P > ZERO_ENTRY, there, 0.0)
+        there = np.where(_free(problem, P) & (there > ZERO_ENTRY), there, 0.0)
         return there / np.maximum(np.linalg.norm(there, axis=0), 1e-300)
     return restored(problem, polar(there), 5)
 
@@ -101,7 +101,7 @@ def _moved(problem: Any, P: Array, step: Array) -> Array:
 def _step(problem: Any, P: Array, at: Stationarity, radius: float) -> Array | None:
     """Return the step of one quadratic programme."""
     n, m = P.shape
-    free = (P > ZERO_ENTRY).ravel() if problem.nonnegative else np.ones(n * m, bool)
+    free = _free(problem, P).ravel()
     T = _tangent_basis(P, free)
     if not T.shape[1]:
         return None
@@ -137,6 +137,10 @@ def _step(problem: Any, P: Array, at: Stationarity, radius: float) -> Array | No
         F = np.zeros((len(part), size))
         F[:, :count] = -part
         rows.cone("nonnegative", F, -problem.constraint_values(P) / unit)
+    if problem.nonnegative:
+        F = np.zeros((int(free.sum()), size))
+        F[:, :count] = T
+        rows.cone("nonnegative", F, P.ravel()[free])
     ball = sparse.vstack([sparse.csr_array((1, size)), sparse.eye_array(count, size)])
     rows.cone("second-order", ball, np.append(radius, np.zeros(count)))
     Q = np.zeros((size, size))
@@ -147,6 +151,13 @@ def _step(problem: Any, P: Array, at: Stationarity, radius: float) -> Array | No
     out = np.zeros(n * m)
     out[free] = T @ y
     return out.reshape(n, m)
+
+
+def _free(problem: Any, P: Array) -> Any:
+    """Return which entries may move: all, or those of every row's own column."""
+    if not problem.nonnegative:
+        return np.ones(P.shape, dtype=bool)
+    return np.argmax(P, axis=1)[:, None] == np.arange(P.shape[1])
 
 
 def _tangent_basis(P: Array, free: Any) -> Array:
