@@ -192,6 +192,9 @@ def test_two_blocks_of_a_graph_are_found_from_wrong_labels(relaxation):
     assert len(set(labels_of(found.x)[:6])) == len(set(labels_of(found.x)[6:])) == 1
     assert found.certificate.infeasibility <= 1e-14
     assert found.converged
+    # A proximal step of length 1/1000 against curvatures of 10 moves no label.
+    kept, _ = followed(problem, NonnegativeRounds(relaxation, 1000.0), wrong)
+    np.testing.assert_array_equal(labels_of(kept.x), labels_of(wrong))
 
 
 def test_on_given_supports_no_other_columns_are_better():

@@ -58,8 +58,8 @@ def polished(problem: Any, P: Array) -> Array:
     Every step minimises the Lagrangian's second-order model, its eigenvalues made
     positive, over steps along the frames that keep the linearised forms, absolute
     values and constraints: what is active finds itself. Rows of a non-negative frame
-    keep their column. A step may raise the value on the way (Maratos); what is returned does
-    not.
+    keep their column. A step may raise the value on the way (Maratos); what is returned
+    does not.
     """
     if P.size > NEWTON_ENTRIES:
         return P

@@ -6,9 +6,12 @@ import numpy as np
 from scipy import sparse
 
 from counterpoise.convex.orthogonal.spectrum import smallest_eigenpairs
+from counterpoise.convex.orthogonal.stationarity import ZERO_ENTRY
 from counterpoise.numerics.arrays import Array, Indices
 
 SUPPORT_STEPS = 200
+# How often rows of zeros change their column, at most.
+MOST_MOVES = 20
 
 
 def labels_of(P: Array) -> Indices:
@@ -34,16 +37,38 @@ def on_supports(problem: Any, labels: Indices) -> Array:
     Laplacian), column j is the eigenvector of the smallest eigenvalue of M on its rows,
     which is not negative: exactly feasible and optimal for the labels. Else tangents of
     the quadratic are minimised over the non-negative part of the sphere, from there.
+    Rows whose entry is zero (parts of a column's rows that nothing joins) go to the
+    column that gains most, until none gains.
     """
-    n, m = problem.shape
-    P = np.zeros((n, m))
-    M = problem.quadratic
-    for j in range(m):
-        rows = np.flatnonzero(labels == j)
-        part = None if M is None else M[rows][:, rows]
-        pull = None if problem.linear is None else problem.linear[rows, j]
-        P[rows, j] = _best_column(part, pull, len(rows))
+    P = np.zeros(problem.shape)
+    labels, changed = labels.copy(), set(range(problem.shape[1]))
+    for _ in range(MOST_MOVES):
+        for j in changed:
+            rows = np.flatnonzero(labels == j)
+            P[:, j] = 0.0
+            P[rows, j] = _column_on(problem, rows, j)
+        empty = np.flatnonzero(P.max(axis=1) <= ZERO_ENTRY)
+        if not len(empty):
+            break
+        gain = problem.smooth_gradient(P)[empty]
+        best = np.argmin(gain, axis=1)
+        moves = (gain[np.arange(len(empty)), best] < -1e-9 * problem.slope) & (
+            best != labels[empty]
+        )
+        if not moves.any():
+            break
+        rows, best = empty[moves], best[moves]
+        changed = {*labels[rows].tolist(), *best.tolist()}
+        labels[rows] = best
     return P
+
+
+def _column_on(problem: Any, rows: Indices, j: int) -> Array:
+    """Return the best column j on its rows."""
+    M = problem.quadratic
+    part = None if M is None else M[rows][:, rows]
+    pull = None if problem.linear is None else problem.linear[rows, j]
+    return _best_column(part, pull, len(rows))
 
 
 def _best_column(M: Any, pull: Array | None, count: int) -> Array:

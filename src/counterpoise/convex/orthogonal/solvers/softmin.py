@@ -15,6 +15,8 @@ from counterpoise.numerics.frames import polar, tangent
 SHARPNESS = (1.0, 4.0, 16.0, 64.0, 256.0, 1024.0)
 # Most steps along the frames at each, and pairs of steps and gradients kept.
 INNER_STEPS, KEPT_PAIRS = 60, 6
+# Frames that are drawn beside a given start.
+OTHER_STARTS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +26,7 @@ class _SoftminMemory:
     stage: int
     P: Array
     unit: float
-    restarted: bool
+    further: tuple[Array, ...]
 
 
 @dataclass(frozen=True)
@@ -38,9 +40,10 @@ class SoftminPolar:
     mean absolute :math:`a_k` at the start. Quasi-Newton directions along the frames
     (L-BFGS, pairs carried along by projection), steps shortened until Armijo's
     condition holds, the polar factor back onto the frames; the frame of the best true
-    maximum is kept. From a given start it is run once more from the eigenvectors of the
-    forms' mean, and the better end is kept. Where that does not prove enough, Newton
-    steps on the forms that attain the maximum follow (`polish`).
+    maximum is kept. Without a start it begins at the eigenvectors of the forms' mean.
+    After a given start it is run from there too and from three frames drawn with a
+    fixed seed, and the best end is kept. Where that does not prove enough, Newton steps
+    on the forms that attain the maximum follow (`polish`).
 
     Valid with a maximum and without absolute values, constraints and P >= 0. One step
     of the loop is one tau: O(Knm + nm^2) an inner step for forms of rank one.
@@ -63,7 +66,8 @@ class SoftminPolar:
     def begin(self, problem: Any, x: Array | None) -> State:
         """Return the first state, at the frame nearest to x."""
         P = polar(mean_start(problem) if x is None else x)
-        memory = _SoftminMemory(0, P, _unit(problem, P), restarted=x is None)
+        further = () if x is None else other_frames(problem)
+        memory = _SoftminMemory(0, P, _unit(problem, P), further)
         # The claim counts at the end, when all stand-ins have been seen.
         return State(P, replace(problem.claim(P), residual=np.inf), memory)
 
@@ -81,12 +85,19 @@ class SoftminPolar:
         memory = replace(memory, stage=memory.stage + 1, P=P)
         if memory.stage < len(SHARPNESS):
             return State(x, replace(state.claim, objective=value), memory)
-        if not memory.restarted:
-            again = mean_start(problem)
-            memory = _SoftminMemory(0, again, _unit(problem, again), restarted=True)
+        if memory.further:
+            again, *rest = memory.further
+            memory = _SoftminMemory(0, again, _unit(problem, again), tuple(rest))
             return State(x, replace(state.claim, objective=value), memory)
         # Where this proves enough, Newton's method has nothing to add.
         return State(x, problem.claim(x), memory)
+
+
+def other_frames(problem: Any) -> tuple[Array, ...]:
+    """Return frames from which the search may end better than from a given one."""
+    draw = np.random.default_rng(0)
+    drawn = [polar(draw.standard_normal(problem.shape)) for _ in range(OTHER_STARTS)]
+    return (mean_start(problem), *drawn)
 
 
 def mean_start(problem: Any) -> Array:
