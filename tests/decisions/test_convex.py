@@ -67,6 +67,12 @@ def test_a_bound_that_is_not_attained_leaves_the_decision_to_the_residual():
     assert not proof(0.0, kind="divergence", residual=1e-2).holds(1e-3)
 
 
+def test_a_global_bound_leaves_the_decision_on_stationarity_to_the_residual():
+    assert proof(5.0, kind="stationarity", residual=1e-3).holds(1e-3)
+    assert not proof(0.0, kind="stationarity", residual=1.01e-3).holds(1e-3)
+    assert "global bound -5" in str(proof(5.0, kind="stationarity", residual=0.0))
+
+
 def test_a_certificate_says_that_an_infeasible_point_proves_nothing():
     assert "INFEASIBLE" not in str(proof(0.1, infeasibility=1e-6))
     assert "INFEASIBLE" in str(proof(0.1, infeasibility=1.1e-6))

@@ -34,8 +34,8 @@ from counterpoise.validation import (
     warn_user,
 )
 
-# Searches of k-means in the spectral coordinates, of which the best is a start.
-SPECTRAL_SEARCHES = 10
+# Runs of k-means of which the best is a start: settled labels, whatever the seed.
+RUNS_OF_K_MEANS = 10
 
 
 class OrthogonalGraphClustering(ClusterMixin, BaseEstimator):
@@ -64,8 +64,9 @@ class OrthogonalGraphClustering(ClusterMixin, BaseEstimator):
         large number alone keeps the start's labels.
     n_init : int
         Starts: one from the spectral coordinates, the others from k-means (of the rows,
-        or of the spectral coordinates where affinities are given); the lowest objective
-        wins. One start: k-means.
+        or of the spectral coordinates where affinities are given), each the best of ten
+        runs; one that equals an earlier one is left out, and the lowest objective wins.
+        One start: k-means.
     tol : float
         Accuracy of the rounds.
     max_iter : int
@@ -95,7 +96,8 @@ class OrthogonalGraphClustering(ClusterMixin, BaseEstimator):
     Notes
     -----
     Rounds are solved by ADMM with a sparse factor of L (`NonnegativeRounds`), some
-    seconds at n = 1000 and seven clusters. Any labels with their best columns are
+    seconds at n = 1000 and seven clusters. The lowest objective need not be the truth:
+    starts that fit the rows well are part of the answer, more random ones are not. Any labels with their best columns are
     stationary, so the certificate says little but feasibility; the bound is the proof
     that counts. Rows without a neighbour get the largest cluster's label and a row of
     zeros.
@@ -266,18 +268,25 @@ class OrthogonalGraphClustering(ClusterMixin, BaseEstimator):
         coordinates = _spectral_coordinates(affinity, k)
         rows = coordinates if X is None else X
         count = int(self.n_init)
-        for seed in seeds[: max(count - 1, 1)]:
-            yield _by_means(rows, k, 1, seed)
+        sources = [(rows, seed) for seed in seeds[: max(count - 1, 1)]]
         if count > 1:
-            yield _by_means(coordinates, k, SPECTRAL_SEARCHES, seeds[-1])
+            sources.append((coordinates, seeds[-1]))
+        known: set[bytes] = set()
+        for source, seed in sources:
+            labels = _by_means(source, k, seed)
+            if labels.tobytes() not in known:
+                known.add(labels.tobytes())
+                yield labels
 
 
-def _by_means(rows: Array, k: int, n_init: int, seed: int) -> Indices:
-    """Return the labels of k-means, however many rows differ."""
+def _by_means(rows: Array, k: int, seed: int) -> Indices:
+    """Return the labels of k-means, numbered as they first occur."""
     with warnings.catch_warnings():
         # Fewer distinct rows than clusters: labels are given all the same.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return KMeans(k, n_init=n_init, random_state=seed).fit_predict(rows)
+        labels = KMeans(k, n_init=RUNS_OF_K_MEANS, random_state=seed).fit_predict(rows)
+    _, first, at = np.unique(labels, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[at]
 
 
 def _spectral_coordinates(affinity: Any, k: int) -> Array:

@@ -146,11 +146,11 @@ def read_start(problem: OrthogonalProblem, start: Any, random_state: Any) -> Arr
         drawn = as_random(random_state).standard_normal(problem.shape)
         return polar(np.abs(drawn) if problem.nonnegative else drawn)
     first = problem.read_frame("start", start)
-    outside = orthonormality(first)
-    if outside > FEASIBLE:
+    slanted = orthonormality(first)
+    if slanted > FEASIBLE:
         raise InvalidInput(
             "start must have orthonormal columns: an entry of |P'P - I| is "
-            f"{outside:.2g}"
+            f"{slanted:.2g}"
         )
     return first
 
@@ -159,9 +159,9 @@ def warn_of_frame(who: str, solution: Solution) -> None:
     """Warn where a frame is not feasible or not stationary."""
     if solution.converged:
         return
-    outside = solution.certificate.infeasibility
-    if outside > FEASIBLE:
-        words = f"no feasible point found: the least violation is {outside:.3g}"
+    violation = solution.certificate.infeasibility
+    if violation > FEASIBLE:
+        words = f"no feasible point found: the least violation is {violation:.3g}"
         warn_user(f"{who}: {words} ({solution.ended})", ConvergenceWarning)
     else:
         warn_user(f"{who}: {solution}", ConvergenceWarning)

@@ -4,7 +4,10 @@ problem.py       the problem, its certificate of stationarity and its global bou
 reading.py       what a user gives
 forms.py         quadratic forms under a maximum
 stationarity.py  multipliers of a frame, and what the optimality conditions lack
-bounds.py        numbers below every feasible value
+bounds.py        numbers below every feasible value (spectrum.py: eigenvalues)
+polish.py        quadratic programmes from a near frame to a stationary one
+descent.py       Newton steps along the frames, for smooth problems
+supports.py      non-negative frames by the labels of their rows
 relaxations/     the convex problems of one round
 solvers/         ways to search, a file a method; choice.py: which one
 """

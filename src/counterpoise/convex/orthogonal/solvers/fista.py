@@ -13,7 +13,7 @@ from counterpoise.convex.orthogonal.solvers.accepting import FrameRequirements
 from counterpoise.convex.orthogonal.solvers.sequential import (
     ABOVE_THE_SLOPE,
     LEAST_PENALTY,
-    PATIENCE,
+    IDLE_ROUNDS,
 )
 from counterpoise.convex.orthogonal.spectrum import smallest_eigenpairs
 from counterpoise.numerics.arrays import Array
@@ -147,7 +147,7 @@ class SpectralRounds:
             mu = memory.penalty if self.penalty else 2.0 * memory.penalty
             idle = memory.idle + 1
             again = replace(memory, penalty=mu, may_fall=False, idle=idle)
-            return replace(state, memory=again, stalled=idle >= PATIENCE)
+            return replace(state, memory=again, stalled=idle >= IDLE_ROUNDS)
         moved = memory.penalty * float(np.linalg.norm(P - state.x))
         if self.polish and moved <= 0.1 * problem.slope:
             P = descend(problem, P, 1e-11 * problem.slope)
@@ -160,7 +160,7 @@ class SpectralRounds:
         if self.penalty is None and memory.may_fall:
             mu = max(mu / 2.0, LEAST_PENALTY * problem.slope)
         memory = replace(memory, penalty=mu, idle=idle)
-        return State(P, claim, memory, stalled=idle >= PATIENCE)
+        return State(P, claim, memory, stalled=idle >= IDLE_ROUNDS)
 
     @staticmethod
     def _better(problem: Any, P: Array) -> Array:
