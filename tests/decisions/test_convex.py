@@ -324,3 +324,19 @@ def test_a_path_answers_between_its_ends_alone():
     for outside in (-1e-9, 1.0 + 1e-9):
         with pytest.raises(ValueError, match="theta must be between 0 and 1"):
             path.at(outside)
+
+
+def test_of_two_points_outside_the_nearer_one_is_returned():
+    class Wandering:
+        accepts = Requirements(domain=())
+
+        def begin(self, problem, x):
+            claim = proof(1.0, objective=5.0, infeasibility=0.1)
+            return State(np.array([1.0]), claim)
+
+        def step(self, problem, state):
+            claim = proof(1.0, objective=1.0, infeasibility=0.2)
+            return State(np.array([2.0]), claim, stalled=True)
+
+    problem = Constrained(Quadratic(np.eye(1), np.zeros(1)), Box([-9.0], [9.0]))
+    assert solve(problem, Wandering()).x[0] == 1.0

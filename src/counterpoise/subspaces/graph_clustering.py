@@ -97,10 +97,10 @@ class OrthogonalGraphClustering(ClusterMixin, BaseEstimator):
     -----
     Rounds are solved by ADMM with a sparse factor of L (`NonnegativeRounds`), some
     seconds at n = 1000 and seven clusters. The lowest objective need not be the truth:
-    starts that fit the rows well are part of the answer, more random ones are not. Any labels with their best columns are
-    stationary, so the certificate says little but feasibility; the bound is the proof
-    that counts. Rows without a neighbour get the largest cluster's label and a row of
-    zeros.
+    starts that fit the rows well are part of the answer, more random ones are not. Any
+    labels with their best columns are stationary, so the certificate says little but
+    feasibility; the bound is the proof that counts. Rows without a neighbour get the
+    largest cluster's label and a row of zeros.
 
     References
     ----------

@@ -19,8 +19,6 @@ class FrameRequirements:
         Whether one without P >= 0 is refused.
     one_term : bool
         Whether a quadratic beside a linear term must be a multiple of the identity.
-    hint : str
-        What helps.
     """
 
     linear: bool = True
@@ -31,7 +29,6 @@ class FrameRequirements:
     needs_maximum: bool = False
     needs_signs: bool = False
     one_term: bool = False
-    hint: str = ""
 
     def lacking(self, problem: object) -> list[str]:
         """Return what stands against the problem, in words."""
@@ -51,4 +48,4 @@ class FrameRequirements:
             out.append("it needs P >= 0")
         if self.one_term and not problem.has_one_term:
             out.append("it takes a quadratic or a linear term, not both")
-        return [*out, self.hint] if out and self.hint else out
+        return out

@@ -12,8 +12,8 @@ from counterpoise.convex.orthogonal.relaxations.lifted import RoundAnswer
 from counterpoise.convex.orthogonal.solvers.accepting import FrameRequirements
 from counterpoise.convex.orthogonal.solvers.sequential import (
     ABOVE_THE_SLOPE,
-    LEAST_PENALTY,
     IDLE_ROUNDS,
+    LEAST_PENALTY,
 )
 from counterpoise.convex.orthogonal.spectrum import smallest_eigenpairs
 from counterpoise.numerics.arrays import Array
