@@ -52,7 +52,9 @@ def neighbor_graph(X: Array, n_neighbors: int) -> NeighborGraph:
         positive = distance[distance > 0.0]
         width = float(positive.mean()) if positive.size else 1.0
     weight = np.exp(-(distance**2) / (2.0 * width**2))
-    start = np.arange(0, n * k + 1, k)
+    # Places of 32 bits, which is what scikit-learn takes.
+    start = np.arange(0, n * k + 1, k).astype(np.int32)
+    place = place.astype(np.int32)
     one_way = sparse.csr_array((weight.ravel(), place.ravel(), start), shape=(n, n))
     return NeighborGraph(sparse.csr_array(one_way.maximum(one_way.T)), width, search)
 

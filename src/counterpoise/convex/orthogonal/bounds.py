@@ -29,8 +29,7 @@ WEIGHT_STEPS = 200
 def global_bound(problem: Any) -> float:
     """Return a number that is never above any feasible value, rounding taken off.
 
-    Where the Fantope relaxation is not solved, and where it gives less, the bound is
-    that of the terms.
+    That of the Fantope relaxation while n + m is at most 60, else that of the terms.
     """
     bound = _bound_before_rounding(problem)
     return bound - ROUNDING * (abs(bound) + problem.slope)
@@ -41,9 +40,12 @@ def _bound_before_rounding(problem: Any) -> float:
     only_quadratic = problem.is_smooth and problem.linear is None
     if only_quadratic and not problem.constraints:
         return 0.0 if problem.quadratic is None else ky_fan(problem.quadratic, m)
-    bound = bound_by_terms(problem)
-    if n + m <= LARGEST_FANTOPE:
-        bound = max(bound, fantope_bound(problem))
+    if n + m > LARGEST_FANTOPE:
+        return bound_by_terms(problem)
+    bound = fantope_bound(problem)
+    # Weights of a maximum are found by the relaxation already.
+    if problem.forms is None or not math.isfinite(bound):
+        bound = max(bound, bound_by_terms(problem))
     return bound
 
 

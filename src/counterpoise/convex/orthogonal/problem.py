@@ -300,6 +300,10 @@ class OrthogonalProblem:
         """
         return self._proof(x, value, float(np.linalg.norm(gradient)), -math.inf)
 
+    def unproved(self, P: Array) -> Certificate:
+        """Return a certificate that never holds, of a frame that is not the end."""
+        return self._proof(P, self.value(P), math.inf, -math.inf)
+
     def claim(self, P: Array) -> Certificate:
         """Return the certificate without its global bound."""
         return self._proof(P, self.value(P), self.stationarity(P).residual, -math.inf)

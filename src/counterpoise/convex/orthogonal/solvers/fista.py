@@ -132,7 +132,7 @@ class SpectralRounds:
         P = polar(problem.start() if x is None else x)
         mu = self.penalty or ABOVE_THE_SLOPE * problem.slope
         # A start may be stationary by accident: it is a claim only after a round.
-        claim = replace(problem.claim(P), residual=np.inf)
+        claim = problem.unproved(P)
         return State(P, claim, _FistaMemory(mu))
 
     def step(self, problem: Any, state: State) -> State:

@@ -1,6 +1,6 @@
 """A maximum of quadratics by rounds without a penalty."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -59,7 +59,7 @@ class MajorizeMinimize:
     def begin(self, problem: Any, x: Array | None) -> State:
         """Return the first state, at the frame nearest to x."""
         P = polar(mean_start(problem) if x is None else x)
-        return State(P, replace(problem.claim(P), residual=np.inf), _shift(problem))
+        return State(P, problem.unproved(P), _shift(problem))
 
     def step(self, problem: Any, state: State) -> State:
         """Return the state after one round."""

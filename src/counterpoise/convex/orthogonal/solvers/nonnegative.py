@@ -85,7 +85,7 @@ class NonnegativeRounds:
         memory = _ContinuedMemory(relaxed, penalties, 0, 0, polar(Pc), None, labels)
         P = on_supports(problem, labels)
         # Every candidate is stationary: the claim counts when the continuation is over.
-        return State(P, replace(problem.claim(P), residual=np.inf), memory)
+        return State(P, problem.unproved(P), memory)
 
     def step(self, problem: Any, state: State) -> State:
         """Return the state after one round."""

@@ -104,7 +104,7 @@ class SequentialRelaxation:
         if problem.nonnegative:
             mu = self.penalty or LEAST_RISING * problem.slope
             memory = replace(memory, penalty=mu, center=P)
-            return State(P, replace(problem.claim(P), residual=np.inf), memory)
+            return State(P, problem.unproved(P), memory)
         return State(P, problem.claim(P), memory)
 
     def step(self, problem: Any, state: State) -> State:

@@ -69,7 +69,7 @@ class SoftminPolar:
         further = () if x is None else other_frames(problem)
         memory = _SoftminMemory(0, P, _unit(problem, P), further)
         # The claim counts at the end, when all stand-ins have been seen.
-        return State(P, replace(problem.claim(P), residual=np.inf), memory)
+        return State(P, problem.unproved(P), memory)
 
     def step(self, problem: Any, state: State) -> State:
         """Return the state after one tau, or after Newton's method at the end."""
@@ -127,7 +127,7 @@ def _descended(problem: Any, P: Array, tau: float) -> tuple[Array, Array]:
         if problem.quadratic is not None:
             rest += float(np.sum(P * (problem.quadratic @ P)))
         if problem.linear is not None:
-            rest += float(np.sum(problem.linear * P))
+            rest += float(np.vdot(problem.linear, P))
         return rest + top + float(np.log(total)) / tau, e / total, rest + top
 
     def gradient_of(P: Array, weights: Array) -> Array:
@@ -141,11 +141,11 @@ def _descended(problem: Any, P: Array, tau: float) -> tuple[Array, Array]:
     best, least = P, true
     pairs: list[tuple[Array, Array, float]] = []
     for _ in range(INNER_STEPS):
-        square = float(np.sum(g * g))
+        square = float(np.vdot(g, g))
         if square <= (1e-9 * problem.slope) ** 2:
             break
         direction = -_two_loops(pairs, g)
-        slope = float(np.sum(direction * g))
+        slope = float(np.vdot(direction, g))
         if slope > -1e-10 * square:
             direction, slope, pairs = -g, -square, []
         step = 1.0 if pairs else min(1.0, 0.3 / np.sqrt(square))
@@ -164,9 +164,9 @@ def _descended(problem: Any, P: Array, tau: float) -> tuple[Array, Array]:
         # stands for them there.
         s = tangent(there, there - P)
         y = after - tangent(there, g)
-        bend = float(np.sum(s * y))
+        bend = float(np.vdot(s, y))
         pairs = pairs[-(KEPT_PAIRS - 1) :]
-        if bend > 1e-12 * float(np.sqrt(np.sum(s * s) * np.sum(y * y))):
+        if bend > 1e-12 * float(np.sqrt(np.vdot(s, s) * np.vdot(y, y))):
             pairs.append((s, y, 1.0 / bend))
         done = value - then <= 1e-10 * abs(value)
         P, value, g = there, then, after
@@ -182,11 +182,11 @@ def _two_loops(pairs: list[tuple[Array, Array, float]], g: Array) -> Array:
     out = g.copy()
     kept = []
     for s, y, inverse in reversed(pairs):
-        share = inverse * float(np.sum(s * out))
+        share = inverse * float(np.vdot(s, out))
         out = out - share * y
         kept.append(share)
     _, y, inverse = pairs[-1]
-    out = out / (inverse * float(np.sum(y * y)))
+    out = out / (inverse * float(np.vdot(y, y)))
     for (s, y, inverse), share in zip(pairs, reversed(kept), strict=True):
-        out = out + (share - inverse * float(np.sum(y * out))) * s
+        out = out + (share - inverse * float(np.vdot(y, out))) * s
     return out
