@@ -72,6 +72,13 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "select_prototypes",
         "select_rows",
     ),
+    "subspaces": (
+        "MaxMinDistanceAnalysis",
+        "OrthogonalGraphClustering",
+        "OrthogonalProblem",
+        "SharedSubspace",
+        "solve_orthogonal",
+    ),
     "weights": tuple(entry.name for entry in _WEIGHTERS),
     "samples": (
         "clip",
@@ -103,6 +110,7 @@ _SUBMODULES = (
     "report",
     "samples",
     "selection",
+    "subspaces",
     "testing",
     "validation",
     "weights",

@@ -67,6 +67,12 @@ def test_a_bound_that_is_not_attained_leaves_the_decision_to_the_residual():
     assert not proof(0.0, kind="divergence", residual=1e-2).holds(1e-3)
 
 
+def test_a_global_bound_leaves_the_decision_on_stationarity_to_the_residual():
+    assert proof(5.0, kind="stationarity", residual=1e-3).holds(1e-3)
+    assert not proof(0.0, kind="stationarity", residual=1.01e-3).holds(1e-3)
+    assert "global bound -5" in str(proof(5.0, kind="stationarity", residual=0.0))
+
+
 def test_a_certificate_says_that_an_infeasible_point_proves_nothing():
     assert "INFEASIBLE" not in str(proof(0.1, infeasibility=1e-6))
     assert "INFEASIBLE" in str(proof(0.1, infeasibility=1.1e-6))
@@ -318,3 +324,19 @@ def test_a_path_answers_between_its_ends_alone():
     for outside in (-1e-9, 1.0 + 1e-9):
         with pytest.raises(ValueError, match="theta must be between 0 and 1"):
             path.at(outside)
+
+
+def test_of_two_points_outside_the_nearer_one_is_returned():
+    class Wandering:
+        accepts = Requirements(domain=())
+
+        def begin(self, problem, x):
+            claim = proof(1.0, objective=5.0, infeasibility=0.1)
+            return State(np.array([1.0]), claim)
+
+        def step(self, problem, state):
+            claim = proof(1.0, objective=1.0, infeasibility=0.2)
+            return State(np.array([2.0]), claim, stalled=True)
+
+    problem = Constrained(Quadratic(np.eye(1), np.zeros(1)), Box([-9.0], [9.0]))
+    assert solve(problem, Wandering()).x[0] == 1.0

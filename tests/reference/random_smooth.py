@@ -1,5 +1,7 @@
 """Random problems for the solvers that take no simple set, with optima of others."""
 
+from itertools import product
+
 import cvxpy as cp
 import numpy as np
 from convex.assignment.random_assignments import optimum as least_assignment
@@ -11,7 +13,12 @@ from convex.test_mean_matching import optimum as least_distance
 from reference.random_problems import optimum as least_value
 from reference.random_problems import random_mixture, to_eleven_digits
 
-from counterpoise.convex import KernelDiscrepancy, LogLinearMixture, LogLinearRatio
+from counterpoise.convex import (
+    KernelDiscrepancy,
+    LogLinearMixture,
+    LogLinearRatio,
+    OrthogonalProblem,
+)
 from counterpoise.convex.objectives import LogisticLoss
 from counterpoise.convex.problems import Smooth
 
@@ -100,6 +107,41 @@ def assignment(seed):
     return problem, least_assignment(problem)
 
 
+def quadratic_over_frames(seed):
+    """Return one quadratic over frames; its least value is a sum of eigenvalues."""
+    rng = np.random.default_rng(seed)
+    n, m = int(rng.integers(3, 9)), int(rng.integers(1, 3))
+    M = rng.standard_normal((n, n))
+    problem = OrthogonalProblem(M, n_columns=m)
+    return problem, np.linalg.eigvalsh((M + M.T) / 2.0)[:m].sum()
+
+
+def longest_vectors_over_frames(seed):
+    """Return a maximum whose vectors all fit into a frame: the shortest counts."""
+    rng = np.random.default_rng(seed)
+    n, count = int(rng.integers(4, 8)), 3
+    vectors = rng.standard_normal((count, n))
+    stack = -vectors[:, :, None] * vectors[:, None, :]
+    problem = OrthogonalProblem(maximum=stack, n_columns=count)
+    return problem, -(vectors**2).sum(axis=1).min()
+
+
+def blocks_over_frames(seed):
+    """Return a graph of two blocks; its best labels are found by trying them all."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(5, 9))
+    block = np.arange(n) < n // 2
+    W = np.where(block[:, None] == block, 1.0, 0.01) * rng.uniform(0.5, 1.0, (n, n))
+    W = np.triu(W, 1) + np.triu(W, 1).T
+    L = np.diag(W.sum(axis=1)) - W
+    least = min(
+        sum(np.linalg.eigvalsh(L[np.ix_(own, own)])[0] for own in (cut, ~cut))
+        for cut in map(np.array, product([False, True], repeat=n))
+        if cut.any() and not cut.all()
+    )
+    return OrthogonalProblem(L, n_columns=2, nonnegative=True), least
+
+
 FAMILIES = {
     "tilted": tilted,
     "one component": one_component,
@@ -109,4 +151,7 @@ FAMILIES = {
     "moments": moments,
     "kernel moments": kernel_moments,
     "assignment": assignment,
+    "quadratic over frames": quadratic_over_frames,
+    "longest vectors over frames": longest_vectors_over_frames,
+    "blocks over frames": blocks_over_frames,
 }

@@ -29,6 +29,7 @@ from counterpoise.convex.objectives import (
     Objective,
     Quadratic,
 )
+from counterpoise.convex.orthogonal import OrthogonalProblem
 from counterpoise.convex.path import (
     Breakpoint,
     Path,
@@ -88,6 +89,7 @@ __all__ = [
     "NegativeMeanLog",
     "NonnegativeQuadratic",
     "Objective",
+    "OrthogonalProblem",
     "Path",
     "PathError",
     "Penalized",

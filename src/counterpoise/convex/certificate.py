@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 # A point further outside its set than this is no answer, however small its gap.
 FEASIBLE = 1e-6
+# Kinds whose residual decides, whatever their bound.
+BY_RESIDUAL = ("divergence", "stationarity")
 
 
 @dataclass(frozen=True)
@@ -52,8 +54,9 @@ class Certificate:
         """Tell whether the point is feasible and proved optimal to `tol`.
 
         The gap decides, in units of `scale`; where nothing is bounded, or where the
-        bound is not attained ("divergence"), the residual does; a certificate of kind
-        "none" promises nothing and always holds.
+        bound is not attained ("divergence") or is global where the proof is local
+        ("stationarity"), the residual does; a certificate of kind "none" promises
+        nothing and always holds.
         """
         if self.kind == "none":
             return True
@@ -61,7 +64,7 @@ class Certificate:
             return False
         if not self.infeasibility <= min(max(tol, 1e-12), FEASIBLE):
             return False
-        if math.isfinite(self.gap) and self.kind != "divergence":
+        if math.isfinite(self.gap) and self.kind not in BY_RESIDUAL:
             return self.gap <= tol * self.scale
         return self.residual is not None and self.residual <= tol * self.scale
 
@@ -69,6 +72,11 @@ class Certificate:
         parts = [f"objective {self.objective:.6g}"]
         if self.infeasibility > FEASIBLE:
             parts.append(f"INFEASIBLE by {self.infeasibility:.1e}, nothing is proved")
+        elif self.kind == "stationarity" and self.residual is not None:
+            words = f"{self.kind} {self.residual:.2e} at scale {self.scale:.3g}"
+            if math.isfinite(self.gap):
+                words += f", global bound {self.bound:.6g}"
+            parts.append(words)
         elif math.isfinite(self.gap):
             parts.append(
                 f"proved within {self.gap:.2e} of the optimum, "

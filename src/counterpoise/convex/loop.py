@@ -10,7 +10,7 @@ import numpy as np
 
 from counterpoise.convex.certificate import FEASIBLE, Certificate
 from counterpoise.convex.problems.problem import Problem
-from counterpoise.convex.requirements import Requirements, SolverMismatchError
+from counterpoise.convex.requirements import Acceptance, SolverMismatchError
 from counterpoise.numerics.arrays import Array, finite_array
 
 
@@ -35,7 +35,7 @@ class Solver(Protocol):
     """Hyper-parameters and a step; it neither loops nor stops."""
 
     @property
-    def accepts(self) -> Requirements:
+    def accepts(self) -> Acceptance:
         """What a problem must be and have."""
         ...
 
@@ -357,7 +357,7 @@ def _told(callback: Callable[[Progress], object] | None, search: _Bookkeeping) -
 
 def _checked_start(problem: Any, x: Array) -> Array:
     """Return a copy of a start that lies in the problem's set and has a value."""
-    x = finite_array("x", x, 1).copy()
+    x = finite_array("x", x, len(getattr(problem, "shape", (0,)))).copy()
     part = getattr(problem, "domain", None) or getattr(problem, "penalty", None)
     if part is not None and x.shape != (part.size,):
         raise ValueError(f"x must have shape ({part.size},), got {x.shape}")
@@ -374,10 +374,15 @@ def _checked_start(problem: Any, x: Array) -> Array:
 
 
 def _better(new: Certificate, old: Certificate) -> bool:
-    """Tell whether a claim is better: inside, lower, or as low with a smaller gap."""
+    """Tell whether a claim is better: inside, lower, or as low with a smaller gap.
+
+    Of two points outside, the nearer one is better.
+    """
     inside, was_inside = new.infeasibility <= FEASIBLE, old.infeasibility <= FEASIBLE
     if inside != was_inside:
         return inside
+    if not inside:
+        return new.infeasibility < old.infeasibility
     noise = 1e-14 * max(1.0, abs(old.objective))
     if abs(new.objective - old.objective) <= noise:
         return new.gap <= old.gap

@@ -15,6 +15,14 @@ from counterpoise.convex.assignment.solvers import (
     SlackADMM,
 )
 from counterpoise.convex.loop import Solver
+from counterpoise.convex.orthogonal.solvers import (
+    Eigenvectors,
+    MajorizeMinimize,
+    NonnegativeRounds,
+    SequentialRelaxation,
+    SoftminPolar,
+    SpectralRounds,
+)
 from counterpoise.convex.solvers import (
     ADMM,
     Conic,
@@ -70,10 +78,9 @@ class RegisteredSolver:
     Attributes
     ----------
     kind : type
-    family : {"general", "spectral", "assignment"}
-        General ones are public in `counterpoise.convex`, those of spectral norms in
-        `counterpoise.convex.spectral.solvers`, those of sparse assignments in
-        `counterpoise.convex.assignment.solvers`.
+    family : {"general", "spectral", "assignment", "orthogonal"}
+        General ones are public in `counterpoise.convex`, those of a slice (spectral
+        norms, sparse assignments, frames) in its `solvers`.
     settings : tuple of SolverSetting
     """
 
@@ -99,6 +106,12 @@ def _assignment(
     kind: type, *settings: tuple[str, Solver, int, bool]
 ) -> RegisteredSolver:
     return RegisteredSolver(kind, "assignment", tuple(_given(*one) for one in settings))
+
+
+def _orthogonal(
+    kind: type, *settings: tuple[str, Solver, int, bool]
+) -> RegisteredSolver:
+    return RegisteredSolver(kind, "orthogonal", tuple(_given(*one) for one in settings))
 
 
 def _given(name: str, solver: Solver, steps: int, sure: bool) -> SolverSetting:
@@ -185,6 +198,20 @@ SOLVERS = (
         ("entropic", SpectralSubgradient(), 40, False),
         ("polyak", SpectralSubgradient("polyak"), 40, False),
     ),
+    _orthogonal(Eigenvectors, ("eigenvectors", Eigenvectors(), 1, True)),
+    _orthogonal(MajorizeMinimize, ("majorize-minimize", MajorizeMinimize(), 100, True)),
+    _orthogonal(
+        NonnegativeRounds,
+        ("non-negative rounds", NonnegativeRounds(), 100, True),
+        ("non-negative balls", NonnegativeRounds("parabolic"), 100, True),
+    ),
+    _orthogonal(
+        SequentialRelaxation,
+        ("sequential sdp", SequentialRelaxation(), 100, True),
+        ("sequential parabolic", SequentialRelaxation("parabolic"), 100, True),
+    ),
+    _orthogonal(SoftminPolar, ("softmin", SoftminPolar(), 100, True)),
+    _orthogonal(SpectralRounds, ("spectral rounds", SpectralRounds(), 100, True)),
 )
 
 

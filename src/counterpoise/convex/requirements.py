@@ -1,6 +1,7 @@
 """What a solver needs of a problem, said in advance and checked by name."""
 
 from dataclasses import dataclass
+from typing import Protocol
 
 PARTS = ("objective", "domain", "penalty")
 
@@ -14,6 +15,14 @@ class SolverMismatchError(TypeError):
             + "; ".join(lacking)
         )
         self.lacking = lacking
+
+
+class Acceptance(Protocol):
+    """Whatever tells which problems a solver accepts."""
+
+    def lacking(self, problem: object) -> list[str]:
+        """Return what stands against the problem, in words; nothing if accepted."""
+        ...
 
 
 @dataclass(frozen=True)

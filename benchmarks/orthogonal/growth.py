@@ -1,0 +1,71 @@
+"""How does a round of every relaxation grow with the number of rows?
+
+One round from a random frame at the penalty of the rule, set-up included, for a
+quadratic with a linear term: lifted, with X eliminated, FISTA; and with P >= 0 on a
+graph of neighbours: ADMM. A method is left out beyond the size at which it took more
+than 20 s.
+"""
+
+import time
+
+import numpy as np
+from random_frames import frame, symmetric
+from reporting import table
+
+from counterpoise import OrthogonalProblem
+from counterpoise.convex.orthogonal.relaxations.eliminated import EliminatedRound
+from counterpoise.convex.orthogonal.relaxations.lifted import LiftedRound
+from counterpoise.convex.orthogonal.relaxations.nonnegative import NonnegativeRound
+from counterpoise.convex.orthogonal.solvers.fista import FistaRound
+from counterpoise.subspaces.neighbor_graph import laplacian, neighbor_graph
+
+LONGEST = 20.0
+# Beyond these n the lifted programmes would not fit into memory.
+LARGEST = {"lifted sdp": 60, "lifted parabolic": 100, "eliminated sdp": 120}
+
+
+def run(quick):
+    sizes = (10, 20, 50) if quick else (10, 20, 50, 100, 200, 400, 800)
+    rows, over = [], set()
+    for n in sizes:
+        row = [n]
+        for name, ask in _rounds(n).items():
+            if name in over or n > LARGEST.get(name, 10_000):
+                row.append(None)
+                continue
+            began = time.process_time()
+            ask()
+            seconds = time.process_time() - began
+            row.append(seconds)
+            if seconds > LONGEST:
+                over.add(name)
+        rows.append(row)
+    header = " | ".join(["n", *_rounds(10)])
+    return {"table": table("CPU s of one round, m = 3", header, rows), "bars": []}
+
+
+def _rounds(n, m=3):
+    rng = np.random.default_rng(n)
+    problem = OrthogonalProblem(symmetric(rng, n), rng.standard_normal((n, m)))
+    start, mu = frame(rng, n, m), 1.01 * problem.slope
+    graph = neighbor_graph(rng.standard_normal((n, 2)), 8)
+    signed = OrthogonalProblem(laplacian(graph.affinity), n_columns=m, nonnegative=True)
+    labels = np.arange(n) % m
+    indicator = np.zeros((n, m))
+    indicator[np.arange(n), labels] = 1.0 / np.sqrt(n / m)
+
+    def split(relaxation):
+        one = NonnegativeRound(signed, relaxation)
+        return one.solve(indicator, 1.0, one.begin(indicator, 1.0), 1e-4, 800)
+
+    return {
+        "lifted sdp": lambda: LiftedRound(problem, "sdp").solve(start, mu),
+        "lifted parabolic": lambda: LiftedRound(problem, "parabolic").solve(start, mu),
+        "eliminated sdp": lambda: EliminatedRound(problem, "sdp").solve(start, mu),
+        "eliminated parabolic": lambda: EliminatedRound(problem, "parabolic").solve(
+            start, mu
+        ),
+        "FISTA": lambda: FistaRound(problem).solve(start, mu),
+        "ADMM sdp, P >= 0": lambda: split("sdp"),
+        "ADMM parabolic, P >= 0": lambda: split("parabolic"),
+    }

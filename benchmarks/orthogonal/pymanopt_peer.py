@@ -1,0 +1,149 @@
+"""pymanopt's answers from given starts, asked in an environment of its own.
+
+Run in the environment that `environment()` makes (out/peers-pymanopt), as
+``python pymanopt_peer.py question.npz answer.npz``; imported by the questions, which
+call `ask`.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import venv
+from pathlib import Path
+
+import numpy as np
+
+HERE = Path(__file__).resolve().parent
+HOME = HERE.parents[1] / "out" / "peers-pymanopt"
+REQUIREMENTS = HERE / "requirements-pymanopt.txt"
+TIMEOUT = 900
+
+
+class MissingPeerError(Exception):
+    """pymanopt could not be installed or did not run; the message says why."""
+
+
+def environment() -> Path:
+    """Return the interpreter of pymanopt, making its environment if need be."""
+    python = HOME / ("Scripts" if os.name == "nt" else "bin") / "python"
+    done = HOME / "installed.txt"
+    if done.exists() and done.read_text() == REQUIREMENTS.read_text():
+        return python
+    print(f"making the environment of pymanopt in {HOME} ...", flush=True)
+    venv.create(HOME, with_pip=True, clear=True)
+    install = [str(python), "-m", "pip", "install", "--quiet", "-r", str(REQUIREMENTS)]
+    ended = subprocess.run(install, capture_output=True, text=True, check=False)
+    if ended.returncode:
+        raise MissingPeerError(ended.stderr.strip().splitlines()[-1])
+    done.write_text(REQUIREMENTS.read_text())
+    return python
+
+
+def ask(questions: list[dict[str, np.ndarray]]) -> list[tuple[np.ndarray, float]]:
+    """Return the frames that pymanopt ends at, and its CPU seconds.
+
+    A question has `start`, and either `M` and `N` (a quadratic and a linear term, by
+    trust regions) or `V` (the least squared length of the rows of V in the frame, to be
+    made large: softmins by conjugate gradients).
+    """
+    flat = {
+        f"{k}/{name}": array
+        for k, one in enumerate(questions)
+        for name, array in one.items()
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        question, answer = Path(folder) / "question.npz", Path(folder) / "answer.npz"
+        np.savez(question, **flat)
+        command = [environment(), Path(__file__), question, answer]
+        ended = subprocess.run(
+            [str(part) for part in command],
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT,
+            check=False,
+        )
+        if ended.returncode:
+            lines = ended.stderr.strip().splitlines() or ["no message"]
+            raise MissingPeerError(lines[-1])
+        with np.load(answer) as found:
+            return [
+                (found[f"{k}/P"], float(found[f"{k}/seconds"]))
+                for k in range(len(questions))
+            ]
+
+
+def _main(question: str, answer: str) -> None:
+    with np.load(question) as given:
+        count = 1 + max(int(name.split("/")[0]) for name in given)
+        out = {}
+        for k in range(count):
+            own = {
+                name.split("/")[1]: given[name]
+                for name in given
+                if name.split("/")[0] == str(k)
+            }
+            began = time.process_time()
+            P = _worst(**own) if "V" in own else _smooth(**own)
+            out[f"{k}/P"] = P
+            out[f"{k}/seconds"] = time.process_time() - began
+    np.savez(answer, **out)
+
+
+def _smooth(M: np.ndarray, N: np.ndarray, start: np.ndarray) -> np.ndarray:
+    import pymanopt
+    from pymanopt.manifolds import Stiefel
+    from pymanopt.optimizers import TrustRegions
+
+    manifold = Stiefel(*start.shape)
+
+    @pymanopt.function.numpy(manifold)
+    def cost(P):
+        return np.sum(P * (M @ P)) + np.sum(N * P)
+
+    @pymanopt.function.numpy(manifold)
+    def gradient(P):
+        return 2.0 * M @ P + N
+
+    @pymanopt.function.numpy(manifold)
+    def hessian(P, D):
+        return 2.0 * M @ D
+
+    problem = pymanopt.Problem(
+        manifold, cost, euclidean_gradient=gradient, euclidean_hessian=hessian
+    )
+    optimizer = TrustRegions(verbosity=0, max_iterations=500, min_gradient_norm=1e-8)
+    return optimizer.run(problem, initial_point=start).point
+
+
+def _worst(V: np.ndarray, start: np.ndarray) -> np.ndarray:
+    import pymanopt
+    from pymanopt.manifolds import Stiefel
+    from pymanopt.optimizers import ConjugateGradient
+
+    manifold, P = Stiefel(*start.shape), start
+    unit = float(((V @ P) ** 2).sum(axis=1).mean())
+    for tau in (1.0, 4.0, 16.0, 64.0, 256.0, 1024.0):
+        sharp = tau / unit
+
+        @pymanopt.function.numpy(manifold)
+        def cost(P, sharp=sharp):
+            z = -sharp * ((V @ P) ** 2).sum(axis=1)
+            return (z.max() + np.log(np.exp(z - z.max()).sum())) / sharp
+
+        @pymanopt.function.numpy(manifold)
+        def gradient(P, sharp=sharp):
+            image = V @ P
+            z = -sharp * (image**2).sum(axis=1)
+            w = np.exp(z - z.max())
+            return -2.0 * (V.T * (w / w.sum())) @ image
+
+        problem = pymanopt.Problem(manifold, cost, euclidean_gradient=gradient)
+        optimizer = ConjugateGradient(verbosity=0, max_iterations=80)
+        P = optimizer.run(problem, initial_point=P).point
+    return P
+
+
+if __name__ == "__main__":
+    _main(*sys.argv[1:])

@@ -1,0 +1,79 @@
+"""Eigenvalues of symmetric matrices, stored whole or sparse."""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import eigh
+from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, eigsh
+
+from counterpoise.numerics.arrays import Array
+
+# Sparse matrices up to this order are treated as dense ones.
+DENSE_ORDER = 1000
+
+
+def extreme_eigenvalues(M: Any) -> tuple[float, float]:
+    """Return the least and the largest eigenvalue.
+
+    Of a large sparse matrix: Gershgorin's bounds of them, which need no iterations.
+    """
+    if _is_small(M):
+        values = np.linalg.eigvalsh(dense(M))
+        return float(values[0]), float(values[-1])
+    diagonal = M.diagonal()
+    radius = np.asarray(abs(M).sum(axis=1)).ravel() - np.abs(diagonal)
+    return float((diagonal - radius).min()), float((diagonal + radius).max())
+
+
+def largest_eigenvalue(M: Any) -> float:
+    """Return the largest eigenvalue, of a large sparse matrix to three digits."""
+    if M is None:
+        return 0.0
+    if _is_small(M):
+        return extreme_eigenvalues(M)[1]
+    first = np.random.default_rng(0).standard_normal(M.shape[0])
+    return float(
+        eigsh(M, 1, which="LA", tol=1e-3, v0=first, return_eigenvectors=False)[0]
+    )
+
+
+def smallest_eigenpairs(M: Any, count: int) -> tuple[Array, Array]:
+    """Return the smallest eigenvalues, ascending, and their eigenvectors as columns."""
+    n = M.shape[0]
+    if _is_small(M) or count >= n - 1:
+        return eigh(dense(M), subset_by_index=(0, count - 1))
+    low, high = extreme_eigenvalues(M)
+    first = np.random.default_rng(0).standard_normal(n)
+    # Just below the spectrum, the inverse has the wanted ones as its largest.
+    below = low - 1e-3 * max(high - low, 1e-12)
+    try:
+        values, vectors = eigsh(
+            sparse.csc_matrix(M), count, sigma=below, which="LM", v0=first
+        )
+    except (ArpackError, ArpackNoConvergence, RuntimeError):
+        return eigh(dense(M), subset_by_index=(0, count - 1))
+    order = np.argsort(values)
+    return values[order], vectors[:, order]
+
+
+def ky_fan(M: Any, m: int) -> float:
+    """Return the least <M, PP'> over frames, the sum of the m smallest eigenvalues.
+
+    Rounding is taken off, so that it is a bound.
+    """
+    values, vectors = smallest_eigenpairs(M, m)
+    if _is_small(M):
+        rounding = 1e-14 * len(vectors) * max(1e-300, float(np.abs(values).max()))
+        return float(values.sum()) - m * rounding
+    lacking = np.linalg.norm(M @ vectors - vectors * values, axis=0)
+    return float((values - lacking).sum())
+
+
+def dense(M: Any) -> Array:
+    """Return the matrix stored whole."""
+    return M.toarray() if sparse.issparse(M) else M
+
+
+def _is_small(M: Any) -> bool:
+    return not sparse.issparse(M) or M.shape[0] <= DENSE_ORDER
