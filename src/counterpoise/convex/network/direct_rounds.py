@@ -34,8 +34,8 @@ class Round:
         The largest ratio of a signal to its bound: at most one proves that the round
         was solved to its global minimum. NaN for rounds with constraints.
     gap : float
-        The round's value is proved within this of its minimum; infinite without proof.
-        Rounds with constraints: of the exact programme of the output layer.
+        The round's value is proved within this of its minimum; infinite without proof,
+        NaN for rounds with constraints.
     gradient : float
         Largest entry of the gradient of the round's objective; NaN with constraints.
     violation : float
@@ -46,7 +46,7 @@ class Round:
 
     objective: float
     exactness: float = math.nan
-    gap: float = math.inf
+    gap: float = math.nan
     gradient: float = math.nan
     violation: float = 0.0
     eta: float = math.nan
@@ -109,12 +109,12 @@ class DirectRounds:
     def begin(self, problem: Any, x: Array | None) -> State:
         """Return the first state."""
         x = problem.start() if x is None else x
-        depth = problem.objective.network.depth
+        depth, unit = problem.objective.network.depth, problem.objective.unit
         if self.proved:
-            fewer = (1.0,) * (depth - 1)
-            penalties = Penalties((FREE, *fewer), (FREE,) * depth, fewer, fewer)
+            fewer, free = (unit,) * (depth - 1), FREE * unit
+            penalties = Penalties((free, *fewer), (free,) * depth, fewer, fewer)
         else:
-            penalties = Penalties.equal(depth, UNPROVED_ETA)
+            penalties = Penalties.equal(depth, UNPROVED_ETA * unit)
         pace = _Pace(penalties, x)
         return State(x, problem.certify(x), pace, counts=dict.fromkeys(_COUNTED, 0))
 

@@ -51,6 +51,11 @@ class NetworkObjective:
         spread = float(self.share @ ((self.Y - self.share @ self.Y) ** 2).sum(axis=1))
         return spread if spread > 0.0 else 1.0
 
+    @property
+    def unit(self) -> float:
+        """What fixed penalties are multiplied by: `scale`, and one where it is less."""
+        return max(self.scale, 1.0)
+
     def loss(self, x: Array) -> float:
         """Return the weighted mean squared error."""
         residual = self.network.outputs(x, self.X) - self.Y

@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from counterpoise.convex.certificate import Certificate
 from counterpoise.convex.network.objective import NetworkObjective
 from counterpoise.convex.network.proximal_round import Penalties, ProximalRound
@@ -32,7 +30,7 @@ class NetworkTraining:
       to first order.
 
     Both are in units of the objective, and the unit of `holds` is the loss of the best
-    constant.
+    constant; where that is above one, fixed penalties are multiplied by it.
 
     Parameters
     ----------
@@ -44,6 +42,7 @@ class NetworkTraining:
 
     Examples
     --------
+    >>> import numpy as np
     >>> from counterpoise.convex import solve
     >>> from counterpoise.convex.network import DirectRounds, Network, Sigmoid
     >>> X = np.linspace(-1.0, 1.0, 9)[:, None]
@@ -77,7 +76,8 @@ class NetworkTraining:
             kind="stationarity",
             objective=value,
             scale=self.objective.scale,
-            residual=float(gradient @ gradient) / (4.0 * UNPROVED_ETA),
+            residual=float(gradient @ gradient)
+            / (4.0 * UNPROVED_ETA * self.objective.unit),
         )
 
     def _proof(self, x: Array) -> Certificate:
@@ -85,22 +85,23 @@ class NetworkTraining:
         # At the centre of a round the signals do not depend on its penalties.
         asked = ProximalRound(self.objective, x, Penalties.equal(depth, 1.0)).prove(x)
 
+        free = FREE * self.objective.unit
+
         def twice(ratios: tuple[float, ...]) -> tuple[float, ...]:
-            return tuple(max(2.0 * ratio, FREE) for ratio in ratios)
+            return tuple(max(2.0 * ratio, free) for ratio in ratios)
 
         penalties = Penalties(
-            (FREE, *twice(asked.units)),
-            (FREE,) * depth,
+            (free, *twice(asked.units)),
+            (free,) * depth,
             twice(asked.rows),
             twice(asked.activations),
         )
         proof = ProximalRound(self.objective, x, penalties).prove(x)
-        gap = proof.gap if np.isfinite(proof.gap) else np.inf
         return Certificate(
             kind=PROVED_ROUND,
             objective=proof.value,
-            bound=proof.value - gap,
-            gap=gap,
+            bound=proof.value - proof.gap,
+            gap=proof.gap,
             scale=self.objective.scale,
             residual=proof.gradient,
         )
