@@ -201,21 +201,11 @@ class ConstrainedTraining:
         Returns
         -------
         below, above, signs : arrays, or None
-            Multipliers of the limits' lower ends and bounds in the exact programme of
-            the last layer, and those of the signed weights that are zero, by the
-            slope of the Lagrangian. None where the last layer cannot keep the limits.
+            Multipliers of the limits' lower ends, of their bounds, and of the signed
+            weights, in the model around x, which are those of the training problem at
+            a stationary point. None where x exceeds a limit.
         """
-        found = self.output_layer(x).solved()
-        if found is None:
+        if self.violation(x) > 0.0:
             return None
-        answer, f = found[1], self.objective
-        signal = answer.signal.copy()
-        z = f.network.outputs(x, f.X)
-        signal[: len(f.X)] += 2.0 * f.share[:, None] * (z - f.Y)
-        if self.signs is None:
-            return answer.below, answer.above, np.zeros(0)
-        slopes = f.network.backward(x, self.rows, signal)
-        slopes += f.alpha * np.where(f.network.is_weight, x, 0.0)
-        places = self.signs.places
-        pull = np.maximum(self.signs.signs * slopes[places], 0.0)
-        return answer.below, answer.above, np.where(x[places] == 0.0, pull, 0.0)
+        answer = self.model(x, self.judged_eta).answer
+        return answer.below, answer.above, answer.floors

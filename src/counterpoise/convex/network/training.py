@@ -97,10 +97,11 @@ class NetworkTraining:
             twice(asked.activations),
         )
         proof = ProximalRound(self.objective, x, penalties).prove(x)
+        value = self.objective.value(x)
         return Certificate(
             kind=PROVED_ROUND,
-            objective=proof.value,
-            bound=proof.value - proof.gap,
+            objective=value,
+            bound=value - proof.gap,
             gap=proof.gap,
             scale=self.objective.scale,
             residual=proof.gradient,
