@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from counterpoise.convex.loop import Solver
+from counterpoise.convex.network import DirectRounds, ExactLayer, ProxLinear
 from counterpoise.convex.solvers import (
     ADMM,
     Conic,
@@ -65,9 +66,10 @@ class RegisteredSolver:
     Attributes
     ----------
     kind : type
-    family : {"general", "spectral"}
+    family : {"general", "spectral", "network"}
         General ones are public in `counterpoise.convex`, those of spectral norms in
-        `counterpoise.convex.spectral.solvers`.
+        `counterpoise.convex.spectral.solvers`, those of networks in
+        `counterpoise.convex.network`.
     settings : tuple of SolverSetting
     """
 
@@ -87,6 +89,10 @@ def _general(kind: type, *settings: tuple[str, Solver, int, bool]) -> Registered
 
 def _spectral(kind: type, *settings: tuple[str, Solver, int, bool]) -> RegisteredSolver:
     return RegisteredSolver(kind, "spectral", tuple(_given(*one) for one in settings))
+
+
+def _network(kind: type, *settings: tuple[str, Solver, int, bool]) -> RegisteredSolver:
+    return RegisteredSolver(kind, "network", tuple(_given(*one) for one in settings))
 
 
 def _given(name: str, solver: Solver, steps: int, sure: bool) -> SolverSetting:
@@ -160,6 +166,13 @@ SOLVERS = (
         ("entropic", SpectralSubgradient(), 40, False),
         ("polyak", SpectralSubgradient("polyak"), 40, False),
     ),
+    _network(
+        DirectRounds,
+        ("proved rounds", DirectRounds(), 40, False),
+        ("rounds", DirectRounds(proved=False), 40, False),
+    ),
+    _network(ExactLayer, ("exact layer", ExactLayer(), 1, True)),
+    _network(ProxLinear, ("prox-linear rounds", ProxLinear(), 40, False)),
 )
 
 

@@ -58,9 +58,7 @@ def test_slopes_and_curvature_are_those_of_differences(name):
         assert steps.max() <= one.curve * (1 + 1e-9)
     whole = (one.value(z + e) - one.value(z - e)) / (2 * e)
     np.testing.assert_allclose(whole, one.slope(z), atol=1e-8)
-    largest = max(
-        (np.abs(np.diff(s)) / np.diff(z)).max() for s in one.part_slopes(z)
-    )
+    largest = max((np.abs(np.diff(s)) / np.diff(z)).max() for s in one.part_slopes(z))
     assert largest >= 0.99 * one.curve
 
 
@@ -201,9 +199,7 @@ def test_permuting_rows_or_hidden_units_changes_nothing_but_the_order():
     around = ProximalRound(f, x, Penalties.equal(3, 3.0))
     value = around.evaluate(around.minimized(x))[0]
     order = rng.permutation(len(f.X))
-    moved = NetworkObjective(
-        f.network, f.X[order], f.Y[order], f.share[order], f.alpha
-    )
+    moved = NetworkObjective(f.network, f.X[order], f.Y[order], f.share[order], f.alpha)
     other = ProximalRound(moved, x, Penalties.equal(3, 3.0))
     assert other.evaluate(other.minimized(x))[0] == pytest.approx(value, abs=1e-8)
     (w1, b1), (w2, b2), last = f.network.unpack(x)

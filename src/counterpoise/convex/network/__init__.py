@@ -47,6 +47,7 @@ from counterpoise.convex.network.training import PROVED_ROUND, NetworkTraining
 
 __all__ = [
     "ACTIVATIONS",
+    "PROVED_ROUND",
     "Activation",
     "ConstrainedTraining",
     "DirectRounds",
@@ -60,7 +61,6 @@ __all__ = [
     "NetworkTraining",
     "OutputLayer",
     "OutputLimit",
-    "PROVED_ROUND",
     "Penalties",
     "ProxLinear",
     "ProximalRound",

@@ -13,8 +13,8 @@ Layer 1 is linear in its weights and not relaxed. p and q are no functions of co
 tangents stand for them, and more are laid where they are left.
 
 All variables are moves from the old point here (:math:`\omega, \beta, \zeta, \alpha` of
-w, b, z, a; V and T stand for :math:`|\omega|^2` and :math:`|\alpha|^2`, u for the sum of
-Bregman distances), which changes nothing but the digits that cancel:
+w, b, z, a; V and T stand for :math:`|\omega|^2` and :math:`|\alpha|^2`, u for the sum
+of Bregman distances), which changes nothing but the digits that cancel:
 
 .. math::
 
@@ -105,9 +105,7 @@ def relaxed_round(around: ProximalRound) -> RelaxedRound:
             continue
         linear[V[k - 1]] += pen.weights[k]
         linear[T[k - 1]] += pen.hidden[k - 1] * f.share
-        linear[u[k - 1]] += np.broadcast_to(
-            pen.bregman[k - 1] * share, u[k - 1].shape
-        )
+        linear[u[k - 1]] += np.broadcast_to(pen.bregman[k - 1] * share, u[k - 1].shape)
     first = _first_layer(f.X, w[0], b[0], z[0], at.size)
     cones = _squares((w, b, z, a, V, T), old, activations, at.size)
     points = [

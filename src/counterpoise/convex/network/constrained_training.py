@@ -15,7 +15,11 @@ from counterpoise.convex.network.output_layer import (
     LayerObjective,
     OutputLayer,
 )
-from counterpoise.convex.network.programme import Answer, Floors, LimitedProgramme
+from counterpoise.convex.network.programme import (
+    Floors,
+    LimitedProgramme,
+    ProgrammeAnswer,
+)
 from counterpoise.numerics.arrays import Array
 
 # What a violation by one spread of the outputs costs in the merit, in units of the best
@@ -34,12 +38,12 @@ class Model(NamedTuple):
         The move of the parameters.
     promised : float
         By how much the model lowers the merit; zero at a stationary point.
-    answer : Answer
+    answer : ProgrammeAnswer
     """
 
     d: Array
     promised: float
-    answer: Answer
+    answer: ProgrammeAnswer
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +52,8 @@ class ConstrainedTraining:
 
     The merit is :math:`M = f + \rho \sum_k v_k`, :math:`v_k` the amount by which limit
     k is exceeded, :math:`\rho` a thousand times the root of the best constant's loss.
-    Around a point x the outputs are replaced by their linearisation, loss and limits stay:
+    Around a point x the outputs are replaced by their linearisation, while loss and
+    limits stay:
 
     .. math::
 
@@ -140,7 +145,9 @@ class ConstrainedTraining:
             none = np.zeros(len(self.limits))
             still = np.zeros(network.size)
             at = np.zeros(floors.places.size)
-            answer = Answer(still, none, none, none, np.zeros_like(z), at, none)
+            answer = ProgrammeAnswer(
+                still, none, none, none, np.zeros_like(z), at, none
+            )
         d = answer.d
         moved = z + J @ d
         left = sum(limit.violation(moved) for limit in self.limits)

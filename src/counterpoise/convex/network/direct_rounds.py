@@ -13,7 +13,7 @@ from counterpoise.convex.network.proximal_round import (
     adapted,
     relaxed,
 )
-from counterpoise.convex.network.training import FREE, UNPROVED_ETA
+from counterpoise.convex.network.training import HARDLY_HELD, UNPROVED_ETA
 from counterpoise.convex.requirements import Requirements
 from counterpoise.numerics.arrays import Array
 
@@ -111,7 +111,7 @@ class DirectRounds:
         x = problem.start() if x is None else x
         depth, unit = problem.objective.network.depth, problem.objective.unit
         if self.proved:
-            fewer, free = (unit,) * (depth - 1), FREE * unit
+            fewer, free = (unit,) * (depth - 1), HARDLY_HELD * unit
             penalties = Penalties((free, *fewer), (free,) * depth, fewer, fewer)
         else:
             penalties = Penalties.equal(depth, UNPROVED_ETA * unit)

@@ -7,7 +7,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from counterpoise.convex.network.limits import ErrorBound, MeanWithin, OutputLimit
-from counterpoise.numerics.arrays import Array
+from counterpoise.numerics.arrays import Array, Indices
 
 
 def least_excess(
@@ -51,7 +51,7 @@ def least_excess(
     blocks: list[sparse.coo_array] = []
     ends: list[Array] = []
 
-    def add(entries: Array, lines: Array, places: Array, end: Array) -> None:
+    def add(entries: Array, lines: Indices, places: Indices, end: Array) -> None:
         shape = (end.size, n)
         blocks.append(sparse.coo_array((entries, (lines, places)), shape=shape))
         ends.append(end)
@@ -62,7 +62,7 @@ def least_excess(
         if isinstance(limit, ErrorBound):
             size = n_errors[k]
             line = np.arange(size)
-            value = (which[limit.rows][:, None] * n_outputs + np.arange(n_outputs))
+            value = which[limit.rows][:, None] * n_outputs + np.arange(n_outputs)
             error = first + line
             one = np.ones(size)
             both = np.concatenate([line, line])

@@ -60,7 +60,7 @@ class Network:
 
     @cached_property
     def starts(self) -> tuple[int, ...]:
-        """Where each layer begins in a vector of parameters, and where the last ends."""
+        """Where each layer begins among the parameters, and where the last ends."""
         lengths = [(a + 1) * b for a, b in self._pairs]
         return tuple(int(k) for k in np.cumsum([0, *lengths]))
 

@@ -15,12 +15,16 @@ from counterpoise.convex.network.limits import (
     OutputLimit,
     SignedWeights,
 )
-from counterpoise.convex.network.programme import Answer, Floors, LimitedProgramme
+from counterpoise.convex.network.programme import (
+    Floors,
+    LimitedProgramme,
+    ProgrammeAnswer,
+)
 from counterpoise.convex.requirements import Requirements
 from counterpoise.numerics.arrays import Array
 
-# Limits are kept this share of the outputs' spread inside, and ten times as much where that was not enough:
-# an interior-point method meets them up to its tolerance only.
+# Limits are kept this share of the outputs' spread inside, and ten times as much where
+# that was not enough: an interior-point method meets them up to its tolerance only.
 MARGIN = 1e-8
 MOST_MARGINS = 3
 # Directions in which the quadratic is flat up to rounding, as a share of its largest.
@@ -48,7 +52,7 @@ class LayerObjective:
         gram = 2.0 * (self.A.T * self.share) @ self.A
         weights = np.arange(self.A.shape[1] - 1)
         gram[weights, weights] += self.alpha
-        H = np.kron(gram, np.eye(n_outputs))
+        H = np.asarray(np.kron(gram, np.eye(n_outputs)), dtype=float)
         q = -2.0 * ((self.A.T * self.share) @ self.Y).ravel()
         return H, q, float(self.share @ (self.Y**2).sum(axis=1))
 
@@ -105,7 +109,9 @@ class OutputLayer:
         worst = max((limit.violation(z) for limit in self.limits), default=0.0)
         return max(worst, self.signs.violation(x) if self.signs else 0.0)
 
-    def solved(self, price: float | None = None) -> tuple[Array, Answer] | None:
+    def solved(
+        self, price: float | None = None
+    ) -> tuple[Array, ProgrammeAnswer] | None:
         """Return the layer and its multipliers; None where the limits exclude it.
 
         Parameters
@@ -145,12 +151,12 @@ class OutputLayer:
     def certify(self, x: Array, hint: object = None) -> Certificate:
         """Bound how far x is from optimal."""
         value = self.objective.value(x)
-        bound = self._dual(hint if isinstance(hint, Answer) else None)
+        bound = self._dual(hint if isinstance(hint, ProgrammeAnswer) else None)
         return Certificate(
             kind="duality gap",
             objective=value,
-            bound=min(bound, value),
-            gap=max(value - bound, 0.0),
+            bound=float(min(bound, value)),
+            gap=float(max(value - bound, 0.0)),
             scale=self.scale,
             infeasibility=self.violation(x),
         )
@@ -159,7 +165,7 @@ class OutputLayer:
         """Say what a value and a gradient prove: no more than x alone."""
         return self.certify(x)
 
-    def _dual(self, answer: Answer | None) -> float:
+    def _dual(self, answer: ProgrammeAnswer | None) -> float:
         """Return the least value of the Lagrangian."""
         H, q, constant = self.objective.quadratic
         if answer is not None:
@@ -179,7 +185,7 @@ class OutputLayer:
         return constant - 0.5 * float((turned[~flat] ** 2 / values[~flat]).sum())
 
 
-def _dual_constant(limit: OutputLimit, answer: Answer, k: int) -> float:
+def _dual_constant(limit: OutputLimit, answer: ProgrammeAnswer, k: int) -> float:
     """Return what a limit adds to the Lagrangian beside its slope by the outputs."""
     if isinstance(limit, ErrorBound):
         return -float(answer.truths[k]) - answer.above[k] * limit.bound

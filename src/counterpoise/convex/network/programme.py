@@ -38,7 +38,7 @@ MOST_SOLVES = 8
 
 
 @dataclass(frozen=True)
-class Answer:
+class ProgrammeAnswer:
     """What Clarabel found.
 
     Attributes
@@ -107,7 +107,7 @@ class LimitedProgramme:
         """Return the quadratic function."""
         return float(0.5 * d @ (self.H @ d) + self.q @ d)
 
-    def solved(self, price: float | None = None) -> Answer | None:
+    def solved(self, price: float | None = None) -> ProgrammeAnswer | None:
         """Return the answer; None where Clarabel proves that there is none.
 
         Parameters
@@ -116,9 +116,11 @@ class LimitedProgramme:
             Of loosening a limit by one; None: no limit is loosened.
         """
         if not self.limits and not self.floors.places.size:
-            d = -np.linalg.lstsq(self.H, self.q, rcond=1e-13)[0]
+            d = -np.asarray(np.linalg.lstsq(self.H, self.q, rcond=1e-13)[0], float)
             none = np.zeros(0)
-            return Answer(d, none, none, none, np.zeros_like(self.z), none, none)
+            return ProgrammeAnswer(
+                d, none, none, none, np.zeros_like(self.z), none, none
+            )
         taken = [self._first_rows(limit) for limit in self.limits]
         for attempt in range(MOST_SOLVES):
             answer = self._attempt(taken, price)
@@ -171,7 +173,7 @@ class LimitedProgramme:
 
     def _attempt(
         self, taken: list[NDArray[np.bool_]], price: float | None
-    ) -> Answer | None:
+    ) -> ProgrammeAnswer | None:
         built = _Rows(self, taken, price is not None)
         x, z, found = built.solve(price)
         return built.answer(x, z) if found else None
@@ -262,9 +264,7 @@ class _Rows:
     def _inequalities(self, dense: Array, k: int) -> None:
         middle = sparse.csc_array((len(dense), 2 * self.n_parts))
         self.rows.append(
-            sparse.hstack(
-                [sparse.csc_array(dense), middle, self._slack(k, len(dense))]
-            )
+            sparse.hstack([sparse.csc_array(dense), middle, self._slack(k, len(dense))])
         )
 
     def _floors(self) -> None:
@@ -318,7 +318,7 @@ class _Rows:
         impossible = "Infeasible" in str(found.status)
         return x, z, not impossible and bool(np.isfinite(x).all())
 
-    def answer(self, x: Array, z: Array) -> Answer:
+    def answer(self, x: Array, z: Array) -> ProgrammeAnswer:
         """Return variables and multipliers by what they belong to."""
         one = self.programme
         n_limits = len(one.limits)
@@ -350,4 +350,6 @@ class _Rows:
                 np.add.at(signal[:, 0], limit.upper[rows], -multipliers)
         slacks = x[self.n + 2 * self.n_parts :] if self.loose else np.zeros(n_limits)
         floors = z[self.floor_place : self.floor_place + one.floors.places.size]
-        return Answer(x[: self.n], slacks, below, above, signal, floors, truths)
+        return ProgrammeAnswer(
+            x[: self.n], slacks, below, above, signal, floors, truths
+        )

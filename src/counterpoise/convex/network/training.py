@@ -9,7 +9,7 @@ from counterpoise.numerics.arrays import Array
 
 PROVED_ROUND = "global minimum of the proximal round"
 # What holds back the first layer and the biases: no condition asks for more.
-FREE = 1e-3
+HARDLY_HELD = 1e-3
 # The one penalty of rounds without a proof.
 UNPROVED_ETA = 0.01
 
@@ -85,7 +85,7 @@ class NetworkTraining:
         # At the centre of a round the signals do not depend on its penalties.
         asked = ProximalRound(self.objective, x, Penalties.equal(depth, 1.0)).prove(x)
 
-        free = FREE * self.objective.unit
+        free = HARDLY_HELD * self.objective.unit
 
         def twice(ratios: tuple[float, ...]) -> tuple[float, ...]:
             return tuple(max(2.0 * ratio, free) for ratio in ratios)

@@ -14,7 +14,7 @@ EQUAL_MEANS = 1e-6
 
 
 @dataclass(frozen=True)
-class Interval:
+class AskedMean:
     """Where a mean has to lie, in the user's units.
 
     Attributes
@@ -42,9 +42,9 @@ class Asked:
     ----------
     class_bounds : dict of int to float
         By the code of the class.
-    group_means : dict of int to Interval
+    group_means : dict of int to AskedMean
         By the code of the group.
-    target_mean : Interval or None
+    target_mean : AskedMean or None
     everywhere, on_rows : dict of int to int
         Sign by column: monotone everywhere, or between rows and rows one spread away.
     names : dict
@@ -52,8 +52,8 @@ class Asked:
     """
 
     class_bounds: Mapping[int, float] = field(default_factory=dict)
-    group_means: Mapping[int, Interval] = field(default_factory=dict)
-    target_mean: Interval | None = None
+    group_means: Mapping[int, AskedMean] = field(default_factory=dict)
+    target_mean: AskedMean | None = None
     everywhere: Mapping[int, int] = field(default_factory=dict)
     on_rows: Mapping[int, int] = field(default_factory=dict)
     names: Mapping[tuple[str, int], str] = field(default_factory=dict)
@@ -73,7 +73,7 @@ def plain(label: Any) -> Any:
     return label.item() if isinstance(label, np.generic) else label
 
 
-def class_bounds(given: Any, classes: Sequence[Any]) -> dict[int, float]:
+def class_bounds(given: Any, classes: Any) -> dict[int, float]:
     """Return the bound of every class that has one, by its code.
 
     Parameters
@@ -98,7 +98,7 @@ def class_bounds(given: Any, classes: Sequence[Any]) -> dict[int, float]:
     return out
 
 
-def interval(name: str, given: Any) -> Interval:
+def interval(name: str, given: Any) -> AskedMean:
     """Return a mean or a pair of ends, checked."""
     if isinstance(given, tuple | list | np.ndarray):
         if len(given) != 2:
@@ -112,12 +112,12 @@ def interval(name: str, given: Any) -> Interval:
                 f"{name} must be a pair (low, high) with low <= high, not both "
                 f"infinite, got ({low:g}, {high:g})"
             )
-        return Interval(low, high)
+        return AskedMean(low, high)
     mean = check_number(name, given)
-    return Interval(mean, mean, exact=True)
+    return AskedMean(mean, mean, exact=True)
 
 
-def group_intervals(given: Any, labels: Sequence[Any]) -> dict[int, Interval]:
+def group_intervals(given: Any, labels: Sequence[Any]) -> dict[int, AskedMean]:
     """Return the interval of every group that has one, by its code among `labels`."""
     if not isinstance(given, Mapping) or not given:
         raise InvalidType(

@@ -2,31 +2,29 @@
 
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple, Self
+from collections.abc import Callable
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from counterpoise.convex import Solution, attested, solve
+from counterpoise.convex import Solution
 from counterpoise.convex.network import (
     ConstrainedTraining,
-    DirectRounds,
-    ExactLayer,
     Layer,
     Network,
     NetworkObjective,
-    NetworkTraining,
-    ProxLinear,
     Round,
 )
-from counterpoise.learners.convex_network import asked as asking
 from counterpoise.learners.convex_network import starting
 from counterpoise.learners.convex_network.asked import Asked
+from counterpoise.learners.convex_network.door import Given, read
 from counterpoise.learners.convex_network.infeasible import (
     InfeasibleConstraintError,
+    InfeasibleProof,
+    excess_of_every_function,
     strongest_proof,
 )
 from counterpoise.learners.convex_network.posed import (
@@ -36,38 +34,15 @@ from counterpoise.learners.convex_network.posed import (
     signed_weights,
     worst_in_words,
 )
-from counterpoise.learners.convex_network.training_rows import NO_GROUP, TrainingRows
+from counterpoise.learners.convex_network.rounds import trained
+from counterpoise.learners.convex_network.training_rows import TrainingRows
 from counterpoise.learners.convex_network.units import Units, column_spreads
 from counterpoise.numerics.arrays import Array
 from counterpoise.validation import (
-    InvalidInput,
-    InvalidType,
-    as_classes,
     as_random,
-    as_weights,
-    check_choice,
-    check_integer,
-    column_names,
     estimator_matrix,
-    estimator_samples,
     warn_user,
 )
-from counterpoise.validation.parameters import (
-    Choice,
-    Integer,
-    Number,
-    Rule,
-    check_parameters,
-)
-
-
-class Given(NamedTuple):
-    """What came through the door of `fit`."""
-
-    rows: TrainingRows
-    target: Array | None
-    target_share: Array | None
-    asked: Asked
 
 
 class ConvexNetwork(BaseEstimator):
@@ -95,15 +70,6 @@ class ConvexNetwork(BaseEstimator):
     max_time: float | None
     callback: Callable[..., object] | None
     random_state: Any
-
-    _rules: ClassVar[Mapping[str, Rule]] = {
-        "alpha": Number(0.0),
-        "max_rounds": Integer(1),
-        "tol": Number(0.0, closed="neither"),
-        "validation_fraction": Number(0.0, 1.0, "left"),
-        "infeasible": Choice(("raise", "warn")),
-        "max_time": Number(0.0, options=(None,)),
-    }
 
     @abstractmethod
     def _labels(self, y: Any, weights: Array) -> Array:
@@ -158,7 +124,7 @@ class ConvexNetwork(BaseEstimator):
         InfeasibleConstraintError
             If a constraint cannot be met, unless `infeasible="warn"`.
         """
-        given = self._door(X, y, sample_weight, X_target, groups)
+        given = read(self, X, y, sample_weight, X_target, groups)
         before = self._layers_of_last_fit()
         return self._fit(given, before)
 
@@ -177,106 +143,6 @@ class ConvexNetwork(BaseEstimator):
         X = estimator_matrix(self, X, reset=False)
         layers = map(Layer, self.coefs_, self.intercepts_)
         return self._network.outputs(Network.pack(list(layers)), X)
-
-    # -- the door ----------------------------------------------------------------------
-
-    def _check(self) -> None:
-        check_parameters(self, self._rules)
-        for name in ("standardize", "warm_start", "certify_rounds"):
-            if not isinstance(getattr(self, name), bool | np.bool_):
-                value = getattr(self, name)
-                raise InvalidType(f"{name} must be True or False, got {value!r}")
-        if not isinstance(self.hidden, tuple | list):
-            raise InvalidType(
-                "hidden must be a tuple of numbers of units, such as (6, 6), got "
-                f"{self.hidden!r}"
-            )
-        for k, size in enumerate(self.hidden):
-            check_integer(f"hidden[{k}]", size, low=1)
-        if self.callback is not None and not callable(self.callback):
-            raise InvalidType(f"callback must be callable, got {self.callback!r}")
-
-    def _door(
-        self, X: Any, y: Any, sample_weight: Any, X_target: Any, groups: Any
-    ) -> Given:
-        self._check()
-        if self.target_mean is not None and X_target is None:
-            raise InvalidInput("target_mean is about X_target: pass it to fit")
-        if self.group_means is not None and groups is None:
-            raise InvalidInput("group_means is about groups: pass them to fit")
-        if X_target is not None and self.target_mean is None:
-            warn_user("X_target is not used: target_mean is None")
-        if groups is not None and self.group_means is None:
-            warn_user("groups are not used: group_means is None")
-        names = column_names(X)
-        matrix, target = estimator_samples(self, X, X_target, reset=True, min_rows=2)
-        weights = as_weights(sample_weight, len(matrix))
-        labels = self._labels(y, weights)
-        counted = weights > 0.0
-        codes = np.full(len(matrix), NO_GROUP)
-        means: dict[int, Any] = {}
-        group_names: list[Any] = []
-        if self.group_means is not None:
-            all_groups = as_classes(groups, len(matrix), name="groups")
-            group_names = list(np.unique(all_groups[counted]))
-            means = asking.group_intervals(self.group_means, group_names)
-            for code in means:
-                codes[all_groups == group_names[code]] = code
-        asked = self._asked(matrix.shape[1], names, means, group_names)
-        rows = TrainingRows.merged(matrix, labels, weights, codes)
-        if self.target_mean is None or target is None:
-            return Given(rows, None, None, asked)
-        distinct, counts = np.unique(target + 0.0, axis=0, return_counts=True)
-        return Given(rows, distinct, counts / counts.sum(), asked)
-
-    def _asked(
-        self,
-        n_columns: int,
-        names: Sequence[str] | None,
-        means: Mapping[int, Any],
-        group_names: Sequence[Any],
-    ) -> Asked:
-        signs, rises = (
-            asking.column_signs(name, getattr(self, name), n_columns, names)
-            for name in ("monotonic_cst", "monotonic_on_rows")
-        )
-        target = None
-        if self.target_mean is not None:
-            target = asking.interval("target_mean", self.target_mean)
-        if not self._takes_means:
-            for name, some in (
-                ("group_means", means),
-                ("target_mean", target),
-                ("monotonic_cst", signs),
-                ("monotonic_on_rows", rises),
-            ):
-                if some:
-                    raise InvalidInput(f"{name} of a classifier is for two classes")
-        labels: Sequence[Any] = range(n_columns) if names is None else names
-        told = {
-            **{
-                ("group_means", k): asking.told("group_means", group_names[k])
-                for k in means
-            },
-            **{
-                ("monotonic_cst", k): asking.told("monotonic_cst", labels[k])
-                for k in signs
-            },
-            **{
-                ("monotonic_on_rows", k): asking.told("monotonic_on_rows", labels[k])
-                for k in rises
-            },
-        }
-        own = self._own_constraints()
-        told |= own.pop("names", {})
-        return Asked(
-            group_means=means,
-            target_mean=target,
-            everywhere=signs,
-            on_rows=rises,
-            names=told,
-            **own,
-        )
 
     def _layers_of_last_fit(self) -> list[Layer] | None:
         if not self.warm_start or not hasattr(self, "coefs_"):
@@ -317,8 +183,20 @@ class ConvexNetwork(BaseEstimator):
         training = ConstrainedTraining(
             objective, limits.rows, limits.limits, signs, first
         )
+        if self.infeasible == "raise" and limits.limits:
+            self._refuse_the_impossible(training, limits, units)
         rounds: list[Round] = []
-        solution = self._solved(training, bool(given.asked), rounds, began)
+        left = self.max_time
+        if left is not None:
+            left = max(left - (time.perf_counter() - began), 0.0)
+        solution = trained(
+            training,
+            rounds,
+            constrained=bool(given.asked),
+            proved=bool(self.certify_rounds),
+            max_rounds=int(self.max_rounds),
+            numbers={"tol": self.tol, "max_time": left, "callback": self.callback},
+        )
         self._refuse_or_warn(training, solution, limits, units)
         self._tell(training, solution, rounds, units)
         self._tell_constraints(training, solution.x, limits, given.asked, units)
@@ -342,61 +220,6 @@ class ConvexNetwork(BaseEstimator):
         if isinstance(self.init, str):
             return starting.drawn(network, random)
         return starting.taken_over(self.init, objective, units)
-
-    def _solved(
-        self,
-        training: ConstrainedTraining,
-        constrained: bool,
-        rounds: list[Round],
-        began: float,
-    ) -> Solution:
-        """Return the solution of the one loop; of one programme without hidden layers."""
-        left = self.max_time
-        if left is not None:
-            left = max(left - (time.perf_counter() - began), 0.0)
-        numbers: dict[str, Any] = {
-            "tol": self.tol,
-            "max_time": left,
-            "callback": self.callback,
-        }
-        if not self.hidden:
-            return self._solved_layer(training, rounds, numbers)
-        numbers["max_iter"] = int(self.max_rounds)
-        if constrained:
-            return solve(training, ProxLinear(rounds.append), **numbers)
-        proved = bool(self.certify_rounds)
-        return solve(
-            NetworkTraining(training.objective, training.first, proved),
-            DirectRounds(proved, rounds.append),
-            **numbers,
-        )
-
-    @staticmethod
-    def _solved_layer(
-        training: ConstrainedTraining, rounds: list[Round], numbers: dict[str, Any]
-    ) -> Solution:
-        layer = training.output_layer(training.first)
-        first = layer.signs.kept(training.first) if layer.signs else training.first
-        solution = solve(layer, ExactLayer(), first, max_iter=1, **numbers)
-        if layer.violation(solution.x) > 0.0 and solution.n_iter:
-            # No layer keeps the limits: the one that exceeds them least.
-            loose = layer.solved(training.price)
-            if loose is not None:
-                x = loose[0]
-                solution = attested(
-                    x, layer.certify(x), solution.tol, n_iter=1, ended=solution.ended
-                )
-        if solution.n_iter:
-            proof = solution.certificate
-            rounds.append(
-                Round(
-                    training.merit(solution.x),
-                    exactness=0.0,
-                    gap=proof.gap,
-                    violation=proof.infeasibility,
-                )
-            )
-        return solution
 
     # -- what is told ------------------------------------------------------------------
 
@@ -454,6 +277,21 @@ class ConvexNetwork(BaseEstimator):
         z = self._network.outputs(self.solution_.x, there.rows)
         self.feasibility_["validation"] = there.excesses(z)
 
+    def _refuse_the_impossible(
+        self, training: ConstrainedTraining, limits: Posed, units: Units
+    ) -> None:
+        """Refuse what no function of the inputs can meet, before any round.
+
+        Looked for where rows are equal, or several kinds of constraints speak of them.
+        """
+        kinds = {type(limit) for limit in limits.limits}
+        if len(kinds) == 1 and len(np.unique(limits.rows, axis=0)) == len(limits.rows):
+            return
+        excess = excess_of_every_function(training)
+        if excess is not None:
+            x = training.start()
+            raise self._error(training, x, limits, units, "every function", excess)
+
     def _refuse_or_warn(
         self,
         training: ConstrainedTraining,
@@ -461,13 +299,9 @@ class ConvexNetwork(BaseEstimator):
         limits: Posed,
         units: Units,
     ) -> None:
-        exceeded = training.violations(solution.x)
-        if exceeded.any():
-            proof, worst, excess = strongest_proof(training, solution.x)
-            z = training.objective.network.outputs(solution.x, limits.rows)
-            limit = limits.limits[worst]
-            bound, reached = worst_in_words(limit, float(excess[worst]), z, units)
-            error = InfeasibleConstraintError(limit.name, bound, reached, proof)
+        if training.violations(solution.x).any():
+            proof, excess = strongest_proof(training, solution.x)
+            error = self._error(training, solution.x, limits, units, proof, excess)
             if self.infeasible == "raise":
                 raise error
             warn_user(f"{type(self).__name__}: {error}", ConvergenceWarning)
@@ -476,6 +310,22 @@ class ConvexNetwork(BaseEstimator):
                 f"{type(self).__name__}: {solution}; raise max_rounds or tol",
                 ConvergenceWarning,
             )
+
+    @staticmethod
+    def _error(
+        training: ConstrainedTraining,
+        x: Array,
+        limits: Posed,
+        units: Units,
+        proof: InfeasibleProof,
+        excess: Array,
+    ) -> InfeasibleConstraintError:
+        """Return the error about the constraint that is exceeded most."""
+        z = training.objective.network.outputs(x, limits.rows)
+        worst = int(excess.argmax())
+        limit = limits.limits[worst]
+        bound, reached = worst_in_words(limit, float(excess[worst]), z, units)
+        return InfeasibleConstraintError(limit.name, bound, reached, proof)
 
     @property
     def _network(self) -> Network:
@@ -487,4 +337,3 @@ class ConvexNetwork(BaseEstimator):
         """Return an unfitted copy with other parameters."""
         copy: Self = clone(self)
         return copy.set_params(**changes)
-

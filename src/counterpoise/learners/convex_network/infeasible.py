@@ -1,4 +1,4 @@
-"""A constraint that cannot be met: the error that names it, and how strong the proof."""
+"""A constraint that cannot be met: the error that names it, and its proof."""
 
 from typing import Literal, TypeAlias
 
@@ -7,7 +7,9 @@ from counterpoise.convex.network.free_values import least_excess
 from counterpoise.numerics.arrays import Array
 from counterpoise.validation import InvalidInput
 
-InfeasibleProof: TypeAlias = Literal["every function", "these hidden layers", "max_rounds"]
+InfeasibleProof: TypeAlias = Literal[
+    "every function", "these hidden layers", "max_rounds"
+]
 
 _PROVED = {
     "every function": "no function of these inputs meets it",
@@ -62,26 +64,26 @@ layers: proved for these hidden layers: no output layer meets it)
         )
 
 
+def excess_of_every_function(training: ConstrainedTraining) -> Array | None:
+    """Return by how much the best of all functions exceeds each limit; None if not."""
+    n_outputs = training.objective.Y.shape[1]
+    excess = least_excess(training.rows, n_outputs, training.limits)
+    if excess is None or not excess.max() > EXCESS_IS_ROUNDING:
+        return None
+    return excess
+
+
 def strongest_proof(
     training: ConstrainedTraining, x: Array
-) -> tuple[InfeasibleProof, int, Array]:
-    """Return what is proved at a point that exceeds a limit, and which limit is worst.
+) -> tuple[InfeasibleProof, Array]:
+    """Return what is proved at a point that exceeds a limit, and all excesses.
 
-    Returns
-    -------
-    proof : str
-    worst : int
-        The limit that is exceeded most: by the best of all functions where none keeps
-        all limits, else at x.
-    excess : array
-        By how much each is exceeded there.
+    The strongest that applies: no function of the inputs keeps all limits; no output
+    layer over the hidden layers of x does; nothing. The excesses are those of the best
+    of all functions, or of x.
     """
-    n_outputs = training.objective.Y.shape[1]
-    free = least_excess(training.rows, n_outputs, training.limits)
-    if free is not None and free.max() > EXCESS_IS_ROUNDING:
-        return "every function", int(free.argmax()), free
-    excess = training.violations(x)
-    worst = int(excess.argmax())
-    if training.output_layer(x).solved() is None:
-        return "these hidden layers", worst, excess
-    return "max_rounds", worst, excess
+    free = excess_of_every_function(training)
+    if free is not None:
+        return "every function", free
+    proved = training.output_layer(x).solved() is None
+    return "these hidden layers" if proved else "max_rounds", training.violations(x)

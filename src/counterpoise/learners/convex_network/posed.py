@@ -12,7 +12,7 @@ from counterpoise.convex.network import (
     RisingRows,
     SignedWeights,
 )
-from counterpoise.learners.convex_network.asked import Asked, Interval
+from counterpoise.learners.convex_network.asked import Asked, AskedMean
 from counterpoise.learners.convex_network.training_rows import TrainingRows
 from counterpoise.learners.convex_network.units import Units, column_spreads
 from counterpoise.numerics.arrays import Array
@@ -40,9 +40,7 @@ class Posed:
 
     def excesses(self, z: Array) -> dict[str, float]:
         """Return the amount by which each bound is exceeded, in the user's units."""
-        return {
-            limit.name: self.y_spread * limit.violation(z) for limit in self.limits
-        }
+        return {limit.name: self.y_spread * limit.violation(z) for limit in self.limits}
 
     def prices(self, below: Array, above: Array) -> dict[str, float]:
         """Return what each bound costs, per unit of the user's.
@@ -82,7 +80,9 @@ def posed(
     y_spread : float
         Weighted spread of y in the user's units, in which one number is met.
     """
-    blocks, limits, exact = [units.columns(rows.X)], [], []
+    blocks = [units.columns(rows.X)]
+    limits: list[OutputLimit] = []
+    exact: list[bool] = []
     for code, bound in asked.class_bounds.items():
         own = np.flatnonzero(rows.y == code)
         if own.size:
@@ -186,11 +186,10 @@ def _mean(
     name: str,
     rows: np.ndarray,
     share: Array,
-    ends: Interval,
+    ends: AskedMean,
     units: Units,
     y_spread: float,
 ) -> MeanWithin:
     low, high = ends.ends(y_spread)
     scaled = units.responses(np.array([low, high]))
     return MeanWithin(name, rows, share, float(scaled[0]), float(scaled[1]))
-

@@ -16,15 +16,15 @@ from counterpoise.convex.network import (
 )
 from counterpoise.convex.network.output_layer import LayerObjective, OutputLayer
 from counterpoise.learners.convex_network.units import Units
-from counterpoise.numerics.arrays import Array
+from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.validation import InvalidInput, InvalidType, check_choice
 
 # The smooth ramp that stands for a rectifier.
-STEEP = Softplus(tau=10.0)
+SMOOTH_RECTIFIER = Softplus(tau=10.0)
 _OF_MLP: dict[str, Activation] = {
     "logistic": ACTIVATIONS["sigmoid"],
     "tanh": ACTIVATIONS["tanh"],
-    "relu": STEEP,
+    "relu": SMOOTH_RECTIFIER,
 }
 
 
@@ -95,7 +95,7 @@ def with_best_last_layer(x: Array, objective: NetworkObjective) -> Array:
     return np.concatenate([x[: network.starts[-2]], found[0]])
 
 
-def with_signs(x: Array, places: Array, signs: Array) -> Array:
+def with_signs(x: Array, places: Indices, signs: Array) -> Array:
     """Return a drawn start in which weights have the signs that they must have."""
     x = x.copy()
     x[places] = signs * np.abs(x[places])

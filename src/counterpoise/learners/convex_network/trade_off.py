@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from counterpoise.convex.network import Layer
 from counterpoise.learners.convex_network.asked import plain, told
+from counterpoise.learners.convex_network.door import read
 from counterpoise.learners.convex_network.infeasible import InfeasibleConstraintError
 from counterpoise.numerics.arrays import Array
 from counterpoise.validation import (
@@ -117,7 +118,7 @@ class WithTradeOff:
             one = self._with_bound(parameter, key, float(bound))
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
-                given = one._door(X, y, sample_weight, X_target, groups)
+                given = read(one, X, y, sample_weight, X_target, groups)
                 try:
                     one._fit(given, before)
                 except InfeasibleConstraintError:
@@ -132,13 +133,18 @@ class WithTradeOff:
                 f"tol {self.tol:g}; raise max_rounds or tol",
                 ConvergenceWarning,
             )
+        met = [one is not None for one in fitted]
+
+        def each(number: Callable[[Any], float]) -> Array:
+            return np.array([np.nan if f is None else number(f) for f in fitted])
+
         return TradeOff(
             name,
             wanted,
-            np.array([np.nan if f is None else f.objective_history_[-1] for f in fitted]),
-            np.array([np.nan if f is None else f.loss_ for f in fitted]),
-            np.array([np.nan if f is None else _price(f, name) for f in fitted]),
-            np.array([f is not None for f in fitted]),
+            each(lambda f: f.objective_history_[-1]),
+            each(lambda f: f.loss_),
+            each(lambda f: _price(f, name)),
+            np.array(met),
             tuple(fitted),
         )
 
@@ -174,7 +180,7 @@ class WithTradeOff:
             return text.strip("'\"")
 
     def _with_bound(self: Any, parameter: str, key: Any, bound: float) -> Any:
-        """Return an unfitted copy with that bound, which refuses what it cannot meet."""
+        """Return an unfitted copy with that bound, which refuses what cannot be met."""
         value: Any = bound
         if key is not None:
             given = getattr(self, parameter)

@@ -28,9 +28,7 @@ class Units:
     y_spread: float = 1.0
 
     @classmethod
-    def of(
-        cls, X: Array, y: Array | None, share: Array, standardize: bool
-    ) -> "Units":
+    def of(cls, X: Array, y: Array | None, share: Array, standardize: bool) -> "Units":
         """Return weighted means and spreads; zeros and ones unless `standardize`."""
         if not standardize:
             return cls.none(X.shape[1])
