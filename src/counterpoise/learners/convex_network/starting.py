@@ -77,7 +77,9 @@ def taken_over(mlp: Any, objective: NetworkObjective, units: Units) -> Array:
         Layer(np.asarray(w, dtype=float), np.asarray(b, dtype=float))
         for w, b in zip(mlp.coefs_, mlp.intercepts_, strict=True)
     ]
-    if isinstance(mlp, MLPRegressor) and layers[-1].biases.size == network.sizes[-1]:
+    # A regressor of counts has an exponential after its last layer.
+    linear = isinstance(mlp, MLPRegressor) and mlp.out_activation_ == "identity"
+    if linear and layers[-1].biases.size == network.sizes[-1]:
         return network.pack(units.learned(layers))
     inputs, outputs = network.sizes[-2:]
     empty = Layer(np.zeros((inputs, outputs)), np.zeros(outputs))
