@@ -170,7 +170,7 @@ def training_of(seed, bound, *, sizes=(3, 4, 3, 1), m=40, signs=False, on_rows=F
     ]
     rows = X
     if on_rows:
-        rows = np.vstack([X, X + np.array([1.0, 0.0, 0.0]]))
+        rows = np.vstack([X, X + np.array([1.0, 0.0, 0.0])])
         limits = [RisingRows("r", np.arange(m), np.arange(m, 2 * m))]
     own = None
     if signs:
@@ -237,7 +237,8 @@ def test_no_function_keeps_bounds_of_equal_rows_of_two_classes():
     ]
     # With value v at zero: v <= 0.3 + s and (1 - v) / 2 <= 0.3 + t, so s + 2t >= 0.1.
     assert least_excess(rows, 1, limits).sum() == pytest.approx(0.05)
-    assert least_excess(rows + np.array([[0.0]), [2.0], [0.0]], 1, limits).sum() <= 1e-12
+    apart = np.array([[0.0], [2.0], [1.0]])
+    assert least_excess(apart, 1, limits).sum() <= 1e-12
     means = [
         MeanWithin("m", np.array([0]), np.ones(1), 1.0, 2.0),
         MeanWithin("n", np.array([1]), np.ones(1), -2.0, 0.0),
