@@ -59,6 +59,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "plot_performance",
         "plot_selection",
         "plot_spectrum",
+        "plot_trade_off",
         "plot_weights",
         "render",
     ),

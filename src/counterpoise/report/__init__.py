@@ -9,6 +9,7 @@ from counterpoise.report.figures import (
     plot_performance,
     plot_selection,
     plot_spectrum,
+    plot_trade_off,
     plot_weights,
 )
 from counterpoise.report.page import Page, fragment, render
@@ -30,6 +31,7 @@ __all__ = [
     "plot_performance",
     "plot_selection",
     "plot_spectrum",
+    "plot_trade_off",
     "plot_weights",
     "render",
 ]

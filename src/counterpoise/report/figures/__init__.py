@@ -8,6 +8,7 @@ from counterpoise.report.figures.performance import plot_performance
 from counterpoise.report.figures.selection import plot_selection
 from counterpoise.report.figures.shift import plot_spectrum
 from counterpoise.report.figures.solver import plot_convergence
+from counterpoise.report.figures.trade_off import plot_trade_off
 from counterpoise.report.figures.weights import plot_weights
 
 __all__ = [
@@ -20,5 +21,6 @@ __all__ = [
     "plot_performance",
     "plot_selection",
     "plot_spectrum",
+    "plot_trade_off",
     "plot_weights",
 ]
