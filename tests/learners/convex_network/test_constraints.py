@@ -313,6 +313,6 @@ def test_a_trade_off_can_be_of_one_constraint_by_its_name():
         groups=["a", "b"] * 40,
     )
     assert curve.at(101.0).group_means == {"a": 101.0}
-    for constraint in ("class_error_bound", None, "group_means"):
+    for constraint in ("class_error_bound", "kappa", "group_means"):
         with pytest.raises(InvalidInput, match="constraint must"):
             regressor().trade_off(X, y, [1.0], constraint=constraint)

@@ -177,6 +177,20 @@ def test_of_a_classifier_the_hidden_layers_are_taken_over():
     assert least <= net.objective_history_[0] <= 2.0 * truth.var()
 
 
+def test_a_clone_begins_at_the_same_mlp():
+    X, y, _ = data()
+    mlp = MLPRegressor(hidden_layer_sizes=(3,), max_iter=20, random_state=0).fit(X, y)
+    net = quick(ConvexNetworkRegressor, init=mlp, max_rounds=1)
+    with config_context(enable_metadata_routing=True):
+        net.set_fit_request(sample_weight=True)
+    other = clone(net)
+    assert other.init is mlp
+    assert other is not net
+    np.testing.assert_array_equal(net.fit(X, y).predict(X), other.fit(X, y).predict(X))
+    requests = other.get_metadata_routing().fit.requests
+    assert requests["sample_weight"] is True
+
+
 def test_an_mlp_of_other_layers_is_refused():
     X, y, _ = data()
     mlp = MLPRegressor(hidden_layer_sizes=(5,), max_iter=5).fit(X, y)

@@ -1,6 +1,6 @@
 r"""One round: the objective plus a regulariser around a point, and its global proof."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -271,7 +271,9 @@ def relaxed(penalties: Penalties, proof: RoundProof) -> Penalties:
     )
 
 
-def _changed(penalties: Penalties, proof: RoundProof, rule) -> Penalties:  # type: ignore[no-untyped-def]
+def _changed(
+    penalties: Penalties, proof: RoundProof, rule: Callable[[float, float], float]
+) -> Penalties:
     def each(numbers: Sequence[float], ratios: Sequence[float]) -> tuple[float, ...]:
         return tuple(rule(p, r) for p, r in zip(numbers, ratios, strict=True))
 

@@ -333,6 +333,15 @@ class ConvexNetwork(BaseEstimator):
         sizes = (self.coefs_[0].shape[0], *(w.shape[1] for w in self.coefs_))
         return Network(sizes, self.activation_)
 
+    def __sklearn_clone__(self) -> Self:
+        # Cloning would forget what a fitted MLP has learned.
+        bare = type(self)(**{**self.get_params(deep=False), "init": "he"})
+        if hasattr(self, "_metadata_request"):
+            bare._metadata_request = self._metadata_request
+        copy: Self = super(ConvexNetwork, bare).__sklearn_clone__()
+        copy.init = self.init
+        return copy
+
     def _alike(self, **changes: Any) -> Self:
         """Return an unfitted copy with other parameters."""
         copy: Self = clone(self)

@@ -77,7 +77,7 @@ class WithTradeOff:
         y: Any,
         bounds: Any,
         *,
-        constraint: str | None = None,
+        constraint: str = "class_error_bound",
         sample_weight: Any = None,
         X_target: Any = None,
         groups: Any = None,
@@ -90,9 +90,9 @@ class WithTradeOff:
             As of `fit`.
         bounds : sequence of float
             Values of the constraint; they are tried from the largest on.
-        constraint : str, optional
-            "class_error_bound" (the default of a classifier): the bound of every class;
-            or the name of one constraint: "class_error_bound['MIT']",
+        constraint : str
+            "class_error_bound" (classifiers alone): the bound of every class; or the
+            name of one constraint: "class_error_bound['MIT']",
             "group_means['north']", "target_mean" (one number: the mean).
 
         Returns
@@ -148,17 +148,11 @@ class WithTradeOff:
             tuple(fitted),
         )
 
-    def _constraint(self: Any, constraint: str | None) -> tuple[str, Any]:
+    def _constraint(self: Any, constraint: str) -> tuple[str, Any]:
         """Return the parameter and the key that a name speaks of."""
-        options = self._constraint_names
-        if constraint is None:
-            constraint = options[0] if options[0] == "class_error_bound" else None
-        if constraint is None:
-            words = ", ".join(map(repr, options))
-            raise InvalidInput(f"constraint must be given: {words}, or one by its key")
         parts = re.fullmatch(r"(\w+)\[(.*)\]", str(constraint))
         parameter = str(constraint) if parts is None else parts[1]
-        check_choice("constraint", parameter, options)
+        check_choice("constraint", parameter, self._constraint_names)
         if parts is None:
             if parameter == "group_means":
                 raise InvalidInput(
