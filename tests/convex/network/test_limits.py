@@ -150,6 +150,8 @@ def test_a_bound_that_no_layer_keeps_is_proved_infeasible():
 
     layer, _, _ = layer_of(0, limits)
     assert layer.solved() is None
+    assert layer.impossible()
+    assert not layer_of(0, LIMITS["class bounds"])[0].impossible()
     problem, _ = by_cvxpy(layer)
     assert problem.status == "infeasible"
     x, answer = layer.solved(price=100.0)

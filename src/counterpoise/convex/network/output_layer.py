@@ -112,7 +112,7 @@ class OutputLayer:
     def solved(
         self, price: float | None = None
     ) -> tuple[Array, ProgrammeAnswer] | None:
-        """Return the layer and its multipliers; None where the limits exclude it.
+        """Return the layer and its multipliers; None where none was found.
 
         Parameters
         ----------
@@ -129,6 +129,10 @@ class OutputLayer:
                 return x, answer
             margin *= 10.0
         return None
+
+    def impossible(self) -> bool:
+        """Return whether it is proved that no layer keeps the limits as they are."""
+        return self._programme(0.0).impossible()
 
     def _programme(self, margin: float) -> LimitedProgramme:
         H, q, _ = self.objective.quadratic

@@ -108,7 +108,7 @@ class LimitedProgramme:
         return float(0.5 * d @ (self.H @ d) + self.q @ d)
 
     def solved(self, price: float | None = None) -> ProgrammeAnswer | None:
-        """Return the answer; None where Clarabel proves that there is none.
+        """Return the answer; None where Clarabel finds none.
 
         Parameters
         ----------
@@ -137,6 +137,13 @@ class LimitedProgramme:
             last = attempt == MOST_SOLVES - 2
             taken = [a | b | last for a, b in zip(taken, joining, strict=True)]
         return answer
+
+    def impossible(self) -> bool:
+        """Return whether Clarabel proves that no d keeps the limits."""
+        if not self.limits:
+            return False
+        every = [np.ones_like(self._first_rows(limit)) for limit in self.limits]
+        return _Rows(self, every, False).solve(None)[2] == "PrimalInfeasible"
 
     def _residuals(self, limit: ErrorBound) -> tuple[Array, Array, Array]:
         """Return residuals at d = 0, their derivatives and shares, an entry a line."""
@@ -175,8 +182,10 @@ class LimitedProgramme:
         self, taken: list[NDArray[np.bool_]], price: float | None
     ) -> ProgrammeAnswer | None:
         built = _Rows(self, taken, price is not None)
-        x, z, found = built.solve(price)
-        return built.answer(x, z) if found else None
+        x, z, status = built.solve(price)
+        if "Infeasible" in status or not np.isfinite(x).all():
+            return None
+        return built.answer(x, z)
 
 
 class _Rows:
@@ -288,8 +297,8 @@ class _Rows:
         )
         self.ends.append(np.zeros(others))
 
-    def solve(self, price: float | None) -> tuple[Array, Array, bool]:
-        """Return variables, multipliers, and whether there is a solution."""
+    def solve(self, price: float | None) -> tuple[Array, Array, str]:
+        """Return variables, multipliers, and what Clarabel says of them."""
         import clarabel
 
         one = self.programme
@@ -314,9 +323,7 @@ class _Rows:
         found = clarabel.DefaultSolver(
             sparse.csc_matrix(P), q, A, b, cones, settings
         ).solve()
-        x, z = np.asarray(found.x), np.asarray(found.z)
-        impossible = "Infeasible" in str(found.status)
-        return x, z, not impossible and bool(np.isfinite(x).all())
+        return np.asarray(found.x), np.asarray(found.z), str(found.status)
 
     def answer(self, x: Array, z: Array) -> ProgrammeAnswer:
         """Return variables and multipliers by what they belong to."""

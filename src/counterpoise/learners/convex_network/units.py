@@ -82,4 +82,4 @@ def column_spreads(X: Array, share: Array) -> Array:
     spread = np.sqrt(share @ (X - mean) ** 2)
     # What rounding makes of the spread of a constant is not one.
     constant = spread <= 1e-13 * np.abs(mean)
-    return np.where(constant | (spread == 0.0), 1.0, spread)
+    return np.where(constant, 1.0, spread)
