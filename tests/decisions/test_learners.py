@@ -444,9 +444,8 @@ def test_the_fraction_held_out_is_of_every_class_and_rounded_down():
 
 def test_a_constant_column_has_spread_one():
     share = np.array([0.1, 0.2, 0.7])
-    X = np.column_stack([np.full(3, 1e6 / 3), np.zeros(3), [1.0, 2.0, 3.0]])
-    # Rounding makes the mean of the first another number than its entries.
-    assert share @ X[:, 0] != X[0, 0]
+    # The first differs by no more than rounding does.
+    X = np.column_stack([[1.0, 1.0 + 4e-15, 1.0], np.zeros(3), [1.0, 2.0, 3.0]])
     spreads = column_spreads(X, share)
     assert spreads[:2].tolist() == [1.0, 1.0]
     assert spreads[2] == pytest.approx(np.sqrt(share @ (X[:, 2] - 2.6) ** 2))
