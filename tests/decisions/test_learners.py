@@ -18,6 +18,7 @@ from counterpoise.convex.network import (
     NetworkObjective,
     Sigmoid,
 )
+from counterpoise.convex.network.free_values import BestOfAll
 from counterpoise.learners.bins import QuantileBins
 from counterpoise.learners.boosting import boosting_for, boosting_of
 from counterpoise.learners.convex_network import infeasible
@@ -395,17 +396,19 @@ def test_the_price_of_one_number_has_a_sign_and_that_of_an_interval_has_none():
 def test_the_strongest_proof_is_told_and_a_tiny_excess_is_rounding(
     monkeypatch, excess, layer, proof
 ):
-    monkeypatch.setattr(infeasible, "least_excess", lambda *given: np.array([excess]))
+    best = BestOfAll(np.array([excess]), np.zeros((1, 1)))
+    monkeypatch.setattr(infeasible, "best_of_all", lambda *given: best)
+    network = SimpleNamespace(outputs=lambda x, rows: np.ones((1, 1)))
     training = SimpleNamespace(
-        objective=SimpleNamespace(Y=np.zeros((1, 1))),
+        objective=SimpleNamespace(Y=np.zeros((1, 1)), network=network),
         rows=None,
         limits=(),
         output_layer=lambda x: SimpleNamespace(impossible=lambda: not layer),
         violations=lambda x: np.array([0.3]),
     )
-    told, amounts = infeasible.strongest_proof(training, None)
+    told, found = infeasible.strongest_proof(training, None)
     assert told == proof
-    assert amounts == ([excess] if proof == "every function" else [0.3])
+    assert found.excess == ([excess] if proof == "every function" else [0.3])
 
 
 def test_the_impossible_is_refused_before_any_round():

@@ -20,7 +20,7 @@ from counterpoise.convex.network import (
     SignedWeights,
 )
 from counterpoise.convex.network import programme as programmes
-from counterpoise.convex.network.free_values import least_excess
+from counterpoise.convex.network.free_values import best_of_all
 
 
 def rows_of(seed, m=40, d=3, n_outputs=1):
@@ -238,12 +238,12 @@ def test_no_function_keeps_bounds_of_equal_rows_of_two_classes():
         bound_of("b", np.array([1, 2]), np.ones(3), Y, 0.3),
     ]
     # With value v at zero: v <= 0.3 + s and (1 - v) / 2 <= 0.3 + t, so s + 2t >= 0.1.
-    assert least_excess(rows, 1, limits).sum() == pytest.approx(0.05)
+    assert best_of_all(rows, 1, limits).excess.sum() == pytest.approx(0.05)
     apart = np.array([[0.0], [2.0], [1.0]])
-    assert least_excess(apart, 1, limits).sum() <= 1e-12
+    assert best_of_all(apart, 1, limits).excess.sum() <= 1e-12
     means = [
         MeanWithin("m", np.array([0]), np.ones(1), 1.0, 2.0),
         MeanWithin("n", np.array([1]), np.ones(1), -2.0, 0.0),
         RisingRows("r", np.array([2]), np.array([0])),
     ]
-    assert least_excess(rows, 1, means).sum() == pytest.approx(1.0)
+    assert best_of_all(rows, 1, means).excess.sum() == pytest.approx(1.0)

@@ -173,6 +173,20 @@ def test_constraints_of_two_kinds_that_contradict_each_other_are_refused_at_once
         net.fit(X, y, groups=["all"] * 40)
 
 
+def test_the_end_of_an_interval_that_no_function_meets_is_told():
+    X, y, _, _ = data(40)
+    twice = pd.concat([X, X])
+    groups = ["a"] * 40 + ["b"] * 40
+    net = regressor(group_means={"a": (-np.inf, 99.0), "b": (101.0, 102.0)})
+    with pytest.raises(InfeasibleConstraintError) as caught:
+        net.fit(twice, np.concatenate([y, y]), groups=groups)
+    error = caught.value
+    ends = {"group_means['a']": 99.0, "group_means['b']": 101.0}
+    assert error.proof == "every function"
+    assert error.bound == pytest.approx(ends[error.constraint])
+    assert 99.0 - 1e-6 <= error.reached <= 101.0 + 1e-6
+
+
 def test_a_bound_that_no_output_layer_meets_is_proved_for_these_hidden_layers():
     X, _, y, _ = data()
     net = classifier(class_error_bound=0.05, hidden=())

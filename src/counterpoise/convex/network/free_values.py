@@ -1,6 +1,7 @@
 """Limits that no function of the inputs can keep: a linear programme."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -10,10 +11,24 @@ from counterpoise.convex.network.limits import ErrorBound, MeanWithin, OutputLim
 from counterpoise.numerics.arrays import Array, Indices
 
 
-def least_excess(
+class BestOfAll(NamedTuple):
+    """A function that exceeds limits least, of all functions.
+
+    Attributes
+    ----------
+    excess : array of shape (n_limits,)
+    outputs : array of shape (n, n_outputs)
+        Its values at the rows.
+    """
+
+    excess: Array
+    outputs: Array
+
+
+def best_of_all(
     rows: Array, n_outputs: int, limits: Sequence[OutputLimit]
-) -> Array | None:
-    """Return by how much each limit is exceeded by the best of all functions.
+) -> BestOfAll | None:
+    """Return the best of all functions, and by how much it exceeds each limit.
 
     Values are free at each distinct row and the same at equal ones; of all such
     functions one is taken whose excesses have the least sum. A positive sum proves that
@@ -27,7 +42,7 @@ def least_excess(
 
     Returns
     -------
-    array of shape (n_limits,), or None
+    BestOfAll or None
         None where the linear programme was not solved.
 
     Examples
@@ -38,7 +53,7 @@ def least_excess(
     ...     ErrorBound(str(k), np.array([k]), np.ones(1), truth[[k]], 0.25)
     ...     for k in (0, 1)
     ... ]
-    >>> least_excess(same, 1, both).sum().round(6)
+    >>> best_of_all(same, 1, both).excess.sum().round(6)
     np.float64(0.5)
     """
     distinct, which = np.unique(rows, axis=0, return_inverse=True)
@@ -102,4 +117,6 @@ def least_excess(
     )
     if not found.success:
         return None
-    return np.asarray(found.x[n - len(limits) :], dtype=float)
+    x = np.asarray(found.x, dtype=float)
+    values = x[:n_values].reshape(len(distinct), n_outputs)
+    return BestOfAll(x[n - len(limits) :], values[which])

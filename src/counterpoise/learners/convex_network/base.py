@@ -18,6 +18,7 @@ from counterpoise.convex.network import (
     NetworkObjective,
     Round,
 )
+from counterpoise.convex.network.free_values import BestOfAll
 from counterpoise.learners.convex_network import starting
 from counterpoise.learners.convex_network.asked import Asked
 from counterpoise.learners.convex_network.door import Given, read
@@ -287,10 +288,9 @@ class ConvexNetwork(BaseEstimator):
         kinds = {type(limit) for limit in limits.limits}
         if len(kinds) == 1 and len(np.unique(limits.rows, axis=0)) == len(limits.rows):
             return
-        excess = excess_of_every_function(training)
-        if excess is not None:
-            x = training.start()
-            raise self._error(training, x, limits, units, "every function", excess)
+        best = excess_of_every_function(training)
+        if best is not None:
+            raise self._error(limits, units, "every function", best)
 
     def _refuse_or_warn(
         self,
@@ -300,8 +300,7 @@ class ConvexNetwork(BaseEstimator):
         units: Units,
     ) -> None:
         if training.violations(solution.x).any():
-            proof, excess = strongest_proof(training, solution.x)
-            error = self._error(training, solution.x, limits, units, proof, excess)
+            error = self._error(limits, units, *strongest_proof(training, solution.x))
             if self.infeasible == "raise":
                 raise error
             warn_user(f"{type(self).__name__}: {error}", ConvergenceWarning)
@@ -313,18 +312,12 @@ class ConvexNetwork(BaseEstimator):
 
     @staticmethod
     def _error(
-        training: ConstrainedTraining,
-        x: Array,
-        limits: Posed,
-        units: Units,
-        proof: InfeasibleProof,
-        excess: Array,
+        limits: Posed, units: Units, proof: InfeasibleProof, found: BestOfAll
     ) -> InfeasibleConstraintError:
         """Return the error about the constraint that is exceeded most."""
-        z = training.objective.network.outputs(x, limits.rows)
-        worst = int(excess.argmax())
-        limit = limits.limits[worst]
-        bound, reached = worst_in_words(limit, float(excess[worst]), z, units)
+        worst = int(found.excess.argmax())
+        limit, excess = limits.limits[worst], float(found.excess[worst])
+        bound, reached = worst_in_words(limit, excess, found.outputs, units)
         return InfeasibleConstraintError(limit.name, bound, reached, proof)
 
     @property

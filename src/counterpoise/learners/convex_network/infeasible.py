@@ -3,7 +3,7 @@
 from typing import Literal, TypeAlias
 
 from counterpoise.convex.network.constrained_training import ConstrainedTraining
-from counterpoise.convex.network.free_values import least_excess
+from counterpoise.convex.network.free_values import BestOfAll, best_of_all
 from counterpoise.numerics.arrays import Array
 from counterpoise.validation import InvalidInput
 
@@ -64,26 +64,28 @@ layers: proved for these hidden layers: no output layer meets it)
         )
 
 
-def excess_of_every_function(training: ConstrainedTraining) -> Array | None:
-    """Return by how much the best of all functions exceeds each limit; None if not."""
+def excess_of_every_function(training: ConstrainedTraining) -> BestOfAll | None:
+    """Return the best of all functions if it exceeds a limit, else None."""
     n_outputs = training.objective.Y.shape[1]
-    excess = least_excess(training.rows, n_outputs, training.limits)
-    if excess is None or not excess.max() > EXCESS_IS_ROUNDING:
+    best = best_of_all(training.rows, n_outputs, training.limits)
+    if best is None or not best.excess.max() > EXCESS_IS_ROUNDING:
         return None
-    return excess
+    return best
 
 
 def strongest_proof(
     training: ConstrainedTraining, x: Array
-) -> tuple[InfeasibleProof, Array]:
+) -> tuple[InfeasibleProof, BestOfAll]:
     """Return what is proved at a point that exceeds a limit, and all excesses.
 
     The strongest that applies: no function of the inputs keeps all limits; no output
-    layer over the hidden layers of x does; nothing. The excesses are those of the best
-    of all functions, or of x.
+    layer over the hidden layers of x does; nothing. Excesses and outputs are those of
+    the best of all functions, or of x.
     """
     free = excess_of_every_function(training)
     if free is not None:
         return "every function", free
+    outputs = training.objective.network.outputs(x, training.rows)
+    own = BestOfAll(training.violations(x), outputs)
     proved = training.output_layer(x).impossible()
-    return "these hidden layers" if proved else "max_rounds", training.violations(x)
+    return "these hidden layers" if proved else "max_rounds", own
