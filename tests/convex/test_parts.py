@@ -13,6 +13,7 @@ from counterpoise.convex import (
     RowNorms,
     Simplex,
 )
+from counterpoise.convex.network import LayerObjective
 from counterpoise.convex.objectives import (
     FactoredDistance,
     KernelDistance,
@@ -41,6 +42,12 @@ OBJECTIVES = {
     ),
     "tilted": TiltedLikelihood(POSITIVE, POSITIVE[0], SHARES, 0.1),
     "factored distance": FactoredDistance(POSITIVE, SHARES, np.arange(5.0)),
+    "output layer": LayerObjective(
+        np.column_stack([POSITIVE[:, 1:], np.ones(9)]),
+        rng.standard_normal((9, 1)),
+        SHARES,
+        0.1,
+    ),
     "kernel distance": KernelDistance(GRAM, np.ones(5), 9.0, np.arange(5.0)),
 }
 DOMAINS = {

@@ -5,6 +5,7 @@ import inspect
 import pkgutil
 
 from counterpoise import convex
+from counterpoise.convex import network
 from counterpoise.convex.assignment import solvers as assignment
 from counterpoise.convex.orthogonal import solvers as orthogonal
 from counterpoise.convex.registry import SOLVERS, solver_names, solver_settings
@@ -36,6 +37,7 @@ def test_public_names_are_those_of_the_registry():
     assert set(solver_names("spectral")) == set(spectral.__all__) - {"best_solver"}
     frames = set(orthogonal.__all__) - {"FRAME_SOLVERS", "frame_solver"}
     assert set(solver_names("orthogonal")) == frames
+    assert set(solver_names("network")) <= set(network.__all__)
     assert all(hasattr(convex, name) for name in convex.__all__)
     assert len(set(convex.__all__)) == len(convex.__all__)
 
@@ -43,6 +45,6 @@ def test_public_names_are_those_of_the_registry():
 def test_every_solver_has_a_setting_and_every_setting_a_name_of_its_own():
     assert all(one.settings for one in SOLVERS)
     count = sum(len(one.settings) for one in SOLVERS)
-    families = ("general", "spectral", "assignment", "orthogonal")
+    families = {one.family for one in SOLVERS}
     every = [name for family in families for name in solver_settings(family)]
     assert len(set(every)) == len(every) == count

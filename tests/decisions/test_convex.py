@@ -26,6 +26,20 @@ from counterpoise.convex import (
     solve,
 )
 from counterpoise.convex.loop import Solution, State
+from counterpoise.convex.network import (
+    DirectRounds,
+    MeanWithin,
+    Network,
+    NetworkObjective,
+    Penalties,
+    ProximalRound,
+    ProxLinear,
+    RoundProof,
+    Softplus,
+)
+from counterpoise.convex.network.direct_rounds import _Pace
+from counterpoise.convex.network.prox_linear import _Memory
+from counterpoise.convex.network.proximal_round import adapted, relaxed
 from counterpoise.convex.path import Breakpoint
 from counterpoise.convex.requirements import Requirements
 from counterpoise.convex.spectral.solvers import best_solver
@@ -340,3 +354,131 @@ def test_of_two_points_outside_the_nearer_one_is_returned():
 
     problem = Constrained(Quadratic(np.eye(1), np.zeros(1)), Box([-9.0], [9.0]))
     assert solve(problem, Wandering()).x[0] == 1.0
+
+
+# -- networks --------------------------------------------------------------------------
+
+
+def one_round(**penalties):
+    """Return a round of two layers and one row, with signals that are known."""
+    f = NetworkObjective(
+        Network((1, 1, 1), Softplus()),
+        np.array([[0.0]]),
+        np.array([[-1.0]]),
+        np.ones(1),
+        0.0,
+    )
+    # The output is zero and the residual one: delta is 2, the pull 2 times the weight.
+    x = np.array([1.0, 0.0, 0.5, -0.5 * np.log(2.0)])
+    numbers = {"weights": 1.0, "hidden": 1.0, "bregman": 1.0, **penalties}
+    pen = Penalties(
+        (1.0, numbers["weights"]),
+        (1.0, 1.0),
+        (numbers["hidden"],),
+        (numbers["bregman"],),
+    )
+    return ProximalRound(f, x, pen), x
+
+
+def test_a_round_is_proved_up_to_a_ratio_of_exactly_one():
+    for name in ("weights", "hidden", "bregman"):
+        # The last layer's own penalties must not make S singular.
+        others = dict.fromkeys(("weights", "hidden", "bregman"), 4.0)
+        around, x = one_round(**{**others, name: 1.0})
+        proof = around.prove(x)
+        assert proof.exactness == 1.0
+        assert proof.gap < np.inf
+        around, x = one_round(**{**others, name: 1.0 - 1e-9})
+        proof = around.prove(x)
+        assert proof.exactness == pytest.approx(1.0, abs=1e-8)
+        assert proof.exactness > 1.0
+        assert proof.gap == np.inf
+
+
+def test_penalties_double_above_one_and_shrink_below_six_tenths():
+    penalties = Penalties((7.0, 1.0, 1.0), (7.0,) * 3, (1.0, 1.0), (1.0, 1.2e-6))
+    proof = RoundProof(0.0, (1.0, 1.0 + 1e-12), (2.0, 0.5), (1.0, 9.0), 0.0, 0.0)
+    more = adapted(penalties, proof)
+    assert more.weights == (7.0, 1.0, 2.0)
+    assert more.hidden == (2.0, 1.0)
+    assert more.bregman == (1.0, 2.4e-6)
+    proof = RoundProof(0.0, (0.6, 0.6 - 1e-12), (0.9, 0.1), (0.7, 0.1), 0.0, 0.0)
+    less = relaxed(penalties, proof)
+    assert less.weights == (7.0, 1.0, 1.0 / 1.5)
+    assert less.hidden == (1.0, 1.0 / 1.5)
+    assert less.bregman == (1.0, 1e-6)
+    assert less.biases == more.biases == (7.0,) * 3
+
+
+@pytest.mark.parametrize(("value", "ahead"), [(1.0, True), (1.0 + 1e-12, False)])
+def test_a_round_is_centred_ahead_unless_the_objective_is_higher_there(value, ahead):
+    problem = SimpleNamespace(objective=SimpleNamespace(value=lambda x: value))
+    state = SimpleNamespace(x=np.array([2.0]), claim=proof(objective=1.0))
+    pace = _Pace(None, np.array([1.0]), 4)
+    centre, count = DirectRounds._centre(problem, state, pace)
+    assert centre == pytest.approx([2.5] if ahead else [2.0])
+    assert count == (4 if ahead else 1)
+
+
+@dataclass
+class Promising:
+    """A problem on a line: its model promises one, and keeps a share of it.
+
+    From an eta of one on it keeps half. `keepable` is whether a last layer keeps the
+    limits, `holds` whether they hold.
+    """
+
+    share: float
+    holds: bool = True
+    keepable: bool = True
+    etas: list = field(default_factory=list)
+    price = 1.0
+
+    def model(self, x, eta):
+        self.etas.append(eta)
+        step = self.share if eta < 1.0 else 0.5
+        return SimpleNamespace(d=np.array([step]), promised=1.0)
+
+    def kept(self, x):
+        return x
+
+    def merit(self, x):
+        return 10.0 - float(x[0])
+
+    def violation(self, x):
+        return 0.0 if self.holds else 1.0
+
+    def refitted(self, x, price=None):
+        return x if self.keepable or price is not None else None
+
+    def judged(self, x, model):
+        return proof(objective=self.merit(x))
+
+
+def stepped(problem, eta):
+    x = np.zeros(1)
+    memory = _Memory(eta, problem.model(x, eta))
+    state = State(x, proof(objective=10.0), memory, counts={"tries": 0})
+    return ProxLinear().step(problem, state)
+
+
+@pytest.mark.parametrize(("share", "taken"), [(0.1, True), (0.1 - 1e-9, False)])
+def test_a_step_is_taken_if_a_tenth_of_the_promise_is_kept(share, taken):
+    problem = Promising(share)
+    state = stepped(problem, 0.3)
+    assert state.x[0] == (share if taken else 0.5)
+    assert problem.etas == ([0.3, 0.15] if taken else [0.3, 1.2, 0.6])
+    assert state.memory.eta == problem.etas[-1]
+
+
+def test_a_step_that_would_give_up_what_holds_is_not_taken():
+    assert stepped(Promising(0.5, keepable=False), 0.1).stalled
+    assert not stepped(Promising(0.5, holds=False, keepable=False), 0.1).stalled
+
+
+def test_an_interval_keeps_half_of_its_width():
+    limit = MeanWithin("m", np.zeros(1, dtype=int), np.ones(1), 1.0, 2.0)
+    assert (limit.tightened(0.1).low, limit.tightened(0.1).high) == (1.1, 1.9)
+    assert (limit.tightened(9.0).low, limit.tightened(9.0).high) == (1.25, 1.75)
+    point = MeanWithin("m", np.zeros(1, dtype=int), np.ones(1), 1.0, 1.0)
+    assert (point.tightened(0.1).low, point.tightened(0.1).high) == (1.0, 1.0)

@@ -5,10 +5,28 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sklearn.neural_network import MLPRegressor
 
-from counterpoise import WeightedSVC
+from counterpoise import (
+    ConvexNetworkClassifier,
+    InfeasibleConstraintError,
+    WeightedSVC,
+)
+from counterpoise.convex.network import (
+    MeanWithin,
+    Network,
+    NetworkObjective,
+    Sigmoid,
+)
+from counterpoise.convex.network.free_values import BestOfAll
 from counterpoise.learners.bins import QuantileBins
 from counterpoise.learners.boosting import boosting_for, boosting_of
+from counterpoise.learners.convex_network import infeasible
+from counterpoise.learners.convex_network.asked import AskedMean
+from counterpoise.learners.convex_network.posed import Posed
+from counterpoise.learners.convex_network.starting import taken_over
+from counterpoise.learners.convex_network.training_rows import TrainingRows
+from counterpoise.learners.convex_network.units import Units, column_spreads
 from counterpoise.learners.svm.curves.flips import flips
 from counterpoise.learners.svm.curves.ndcg import ndcg
 from counterpoise.learners.svm.curves.tracing import Trace
@@ -328,3 +346,126 @@ def test_a_ridge_below_1e_8_is_warned_of_unless_a_search_chooses_it():
         check_widths(SimpleNamespace(ridge_x=0.9e-8, search=None), ["ridge_x"])
     check_widths(SimpleNamespace(ridge_x=1e-8, search=None), ["ridge_x"])
     check_widths(SimpleNamespace(ridge_x=0.9e-8, search="kfold"), ["ridge_x"])
+
+
+# -- networks with constraints ---------------------------------------------------------
+
+
+def network_giving(z, classes):
+    """Return a fitted classifier whose outputs are given."""
+    net = ConvexNetworkClassifier()
+    net.classes_ = np.array(classes)
+    net.outputs = lambda X: np.asarray(z, dtype=float)
+    return net
+
+
+def test_an_output_of_exactly_one_half_is_for_the_first_class():
+    net = network_giving([[0.5], [0.5 + 1e-12]], ["a", "b"])
+    assert net.predict(None).tolist() == ["a", "b"]
+
+
+def test_of_equal_outputs_the_first_class_wins_and_the_largest_has_all_where_none_is_positive():  # noqa: E501
+    z = [[0.2, 0.4, 0.4], [-0.3, -0.1, 0.0], [-0.3, -0.1, -0.2]]
+    net = network_giving(z, ["a", "b", "c"])
+    assert net.predict(None).tolist() == ["b", "c", "b"]
+    expected = [[0.2, 0.4, 0.4], [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
+    np.testing.assert_allclose(net.predict_proba(None), expected)
+
+
+def test_one_number_has_a_millionth_of_the_spread_and_a_pair_nothing():
+    assert AskedMean(3.0, 3.0, exact=True).ends(2.0) == (3.0 - 2e-6, 3.0 + 2e-6)
+    assert AskedMean(1.0, 3.0).ends(2.0) == (1.0, 3.0)
+
+
+def test_the_price_of_one_number_has_a_sign_and_that_of_an_interval_has_none():
+    one = np.zeros(1, dtype=int)
+    limits = [MeanWithin(name, one, np.ones(1), 0.0, 1.0) for name in "ab"]
+    found = Posed(np.zeros((1, 1)), limits, [True, False], y_spread=4.0)
+    prices = found.prices(np.array([2.0, 2.0]), np.array([0.0, 0.0]))
+    assert prices == {"a": -0.5, "b": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("excess", "layer", "proof"),
+    [
+        (1e-7, False, "these hidden layers"),
+        (1.01e-7, False, "every function"),
+        (0.0, True, "max_rounds"),
+    ],
+)
+def test_the_strongest_proof_is_told_and_a_tiny_excess_is_rounding(
+    monkeypatch, excess, layer, proof
+):
+    best = BestOfAll(np.array([excess]), np.zeros((1, 1)))
+    monkeypatch.setattr(infeasible, "best_of_all", lambda *given: best)
+    network = SimpleNamespace(outputs=lambda x, rows: np.ones((1, 1)))
+    training = SimpleNamespace(
+        objective=SimpleNamespace(Y=np.zeros((1, 1)), network=network),
+        rows=None,
+        limits=(),
+        output_layer=lambda x: SimpleNamespace(impossible=lambda: not layer),
+        violations=lambda x: np.array([0.3]),
+    )
+    told, found = infeasible.strongest_proof(training, None)
+    assert told == proof
+    assert found.excess == ([excess] if proof == "every function" else [0.3])
+
+
+def test_the_impossible_is_refused_before_any_round():
+    X = np.array([[0.0], [0.0], [1.0], [2.0]])
+    seen = []
+    how = {"hidden": (1,), "callback": seen.append, "random_state": 0}
+    net = ConvexNetworkClassifier(class_error_bound=0.1, **how)
+    with pytest.raises(InfeasibleConstraintError, match="every function"):
+        net.fit(X, [0, 1, 0, 1])
+    distinct = X + np.array([[0.0], [0.5], [0.0], [0.0]])
+    net.set_params(group_means={"all": 0.0})
+    with pytest.raises(InfeasibleConstraintError, match="every function"):
+        net.fit(distinct, [0, 1, 0, 1], groups=["all"] * 4)
+    assert seen == []
+
+
+def test_equal_rows_are_one_and_rows_of_weight_zero_none():
+    X = np.array([[1.0], [0.0], [1.0], [-0.0], [2.0]])
+    rows = TrainingRows.merged(
+        X, np.zeros(5), np.array([1.0, 2.0, 3.0, 0.5, 0.0]), np.zeros(5, dtype=int)
+    )
+    assert rows.X.ravel().tolist() == [0.0, 1.0]
+    assert rows.weights.tolist() == [2.5, 4.0]
+
+
+def test_the_fraction_held_out_is_of_every_class_and_rounded_down():
+    y = np.array([0.0] * 8 + [1.0] * 4)
+    rows = TrainingRows(np.arange(12.0)[:, None], y, np.ones(12), np.zeros(12, int))
+    for seed in range(9):
+        kept, held = rows.divided(0.3, True, np.random.RandomState(seed))
+        assert np.bincount(held.y.astype(int)).tolist() == [2, 1]
+        assert len(kept) == 9
+    kept, held = rows.divided(0.3, False, np.random.RandomState(0))
+    assert len(held) == 3
+
+
+def test_a_constant_column_has_spread_one():
+    share = np.array([0.1, 0.2, 0.7])
+    # The first differs by no more than rounding does.
+    X = np.column_stack([[1.0, 1.0 + 4e-15, 1.0], np.zeros(3), [1.0, 2.0, 3.0]])
+    spreads = column_spreads(X, share)
+    assert spreads[:2].tolist() == [1.0, 1.0]
+    assert spreads[2] == pytest.approx(np.sqrt(share @ (X[:, 2] - 2.6) ** 2))
+
+
+@pytest.mark.parametrize("last", ["identity", "exp"])
+def test_only_a_regressor_with_a_linear_last_layer_is_taken_whole(last):
+    rng = np.random.default_rng(0)
+    network = Network((2, 3, 1), Sigmoid())
+    X, Y = rng.standard_normal((9, 2)), rng.standard_normal((9, 1))
+    f = NetworkObjective(network, X, Y, np.full(9, 1 / 9), 0.1)
+    x = rng.standard_normal(network.size)
+    layers = network.unpack(x)
+    mlp = MLPRegressor()
+    mlp.coefs_ = [one.weights for one in layers]
+    mlp.intercepts_ = [one.biases for one in layers]
+    mlp.out_activation_ = last
+    found = taken_over(mlp, f, Units.none(2))
+    np.testing.assert_array_equal(found[:9], x[:9])
+    assert np.array_equal(found, x) == (last == "identity")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from report.records_at_hand import complete, full
 
-from counterpoise import KLIEP, DiscrepancyWeights, diagnose
+from counterpoise import KLIEP, ConvexNetworkClassifier, DiscrepancyWeights, diagnose
 from counterpoise.datasets import make_sinc_shift
 from counterpoise.report import (
     Record,
@@ -17,6 +17,7 @@ from counterpoise.report import (
     plot_performance,
     plot_selection,
     plot_spectrum,
+    plot_trade_off,
     plot_weights,
     render,
 )
@@ -277,3 +278,24 @@ def test_widths_of_less_than_a_decade_have_plain_numbers():
     ax.figure.canvas.draw()
     told = [text.get_text() for text in ax.get_xticklabels(which="both")]
     assert told == ["1.5", "2", "2.5", "3"]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_trade_off_is_drawn_with_its_prices_and_what_was_not_met():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 2))
+    net = ConvexNetworkClassifier(hidden=())
+    curve = net.trade_off(X, X[:, 0] > 0.8, [0.45, 0.4, 0.01])
+    ax = plot_trade_off(curve)
+    points = {line.get_label(): line for line in ax.get_lines()}
+    np.testing.assert_array_equal(points["objective"].get_xdata(), [0.45, 0.4])
+    np.testing.assert_array_equal(points["objective"].get_ydata(), curve.objective[:2])
+    np.testing.assert_array_equal(points["loss"].get_ydata(), curve.loss[:2])
+    assert points["not met"].get_xdata().tolist() == [0.01]
+    x, y = points["price"].get_data()
+    assert -(y[1] - y[0]) / (x[1] - x[0]) == pytest.approx(curve.price[0], abs=1e-9)
+    none = net.trade_off(X, X[:, 0] > 0.8, [0.01])
+    with pytest.raises(ValueError, match=r"no bound .* was met"):
+        plot_trade_off(none)
+    with pytest.raises(TypeError, match="takes a TradeOff, got ndarray"):
+        plot_trade_off(X)

@@ -7,6 +7,7 @@ there.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from counterpoise.convex.assignment.solvers import (
@@ -15,6 +16,7 @@ from counterpoise.convex.assignment.solvers import (
     SlackADMM,
 )
 from counterpoise.convex.loop import Solver
+from counterpoise.convex.network import DirectRounds, ExactLayer, ProxLinear
 from counterpoise.convex.orthogonal.solvers import (
     Eigenvectors,
     MajorizeMinimize,
@@ -78,9 +80,9 @@ class RegisteredSolver:
     Attributes
     ----------
     kind : type
-    family : {"general", "spectral", "assignment", "orthogonal"}
-        General ones are public in `counterpoise.convex`, those of a slice (spectral
-        norms, sparse assignments, frames) in its `solvers`.
+    family : {"general", "assignment", "network", "orthogonal", "spectral"}
+        General ones are public in `counterpoise.convex`, those of a slice (sparse
+        assignments, networks, frames, spectral norms) in the slice.
     settings : tuple of SolverSetting
     """
 
@@ -94,24 +96,17 @@ class RegisteredSolver:
         return self.kind.__name__
 
 
-def _general(kind: type, *settings: tuple[str, Solver, int, bool]) -> RegisteredSolver:
-    return RegisteredSolver(kind, "general", tuple(_given(*one) for one in settings))
-
-
-def _spectral(kind: type, *settings: tuple[str, Solver, int, bool]) -> RegisteredSolver:
-    return RegisteredSolver(kind, "spectral", tuple(_given(*one) for one in settings))
-
-
-def _assignment(
-    kind: type, *settings: tuple[str, Solver, int, bool]
+def _registered(
+    family: str, kind: type, *settings: tuple[str, Solver, int, bool]
 ) -> RegisteredSolver:
-    return RegisteredSolver(kind, "assignment", tuple(_given(*one) for one in settings))
+    return RegisteredSolver(kind, family, tuple(_given(*one) for one in settings))
 
 
-def _orthogonal(
-    kind: type, *settings: tuple[str, Solver, int, bool]
-) -> RegisteredSolver:
-    return RegisteredSolver(kind, "orthogonal", tuple(_given(*one) for one in settings))
+_assignment = partial(_registered, "assignment")
+_general = partial(_registered, "general")
+_network = partial(_registered, "network")
+_orthogonal = partial(_registered, "orthogonal")
+_spectral = partial(_registered, "spectral")
 
 
 def _given(name: str, solver: Solver, steps: int, sure: bool) -> SolverSetting:
@@ -212,6 +207,13 @@ SOLVERS = (
     ),
     _orthogonal(SoftminPolar, ("softmin", SoftminPolar(), 100, True)),
     _orthogonal(SpectralRounds, ("spectral rounds", SpectralRounds(), 100, True)),
+    _network(
+        DirectRounds,
+        ("proved rounds", DirectRounds(), 40, False),
+        ("rounds", DirectRounds(proved=False), 40, False),
+    ),
+    _network(ExactLayer, ("exact layer", ExactLayer(), 1, True)),
+    _network(ProxLinear, ("prox-linear rounds", ProxLinear(), 40, False)),
 )
 
 

@@ -1,5 +1,11 @@
 """Predictors that take a weight a row."""
 
+from counterpoise.learners.convex_network import (
+    ConvexNetworkClassifier,
+    ConvexNetworkRegressor,
+    InfeasibleConstraintError,
+    TradeOff,
+)
 from counterpoise.learners.kernel_ridge import WeightedKernelRidge
 from counterpoise.learners.svm import (
     HeteroscedasticSVR,
@@ -19,13 +25,17 @@ from counterpoise.learners.twin_gp import (
 )
 
 __all__ = [
+    "ConvexNetworkClassifier",
+    "ConvexNetworkRegressor",
     "DirectTwinGP",
     "HeteroscedasticSVR",
+    "InfeasibleConstraintError",
     "KernelQuantileRegressor",
     "OneClassSVMPath",
     "RankingSVM",
     "SVMPath",
     "SlidingWindowSVC",
+    "TradeOff",
     "TwinGP",
     "WeightedGPR",
     "WeightedKNN",

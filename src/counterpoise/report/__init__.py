@@ -10,6 +10,7 @@ from counterpoise.report.figures import (
     plot_segments,
     plot_selection,
     plot_spectrum,
+    plot_trade_off,
     plot_weights,
 )
 from counterpoise.report.page import Page, fragment, render
@@ -32,6 +33,7 @@ __all__ = [
     "plot_segments",
     "plot_selection",
     "plot_spectrum",
+    "plot_trade_off",
     "plot_weights",
     "render",
 ]

@@ -9,6 +9,7 @@ from counterpoise.report.figures.segments import plot_segments
 from counterpoise.report.figures.selection import plot_selection
 from counterpoise.report.figures.shift import plot_spectrum
 from counterpoise.report.figures.solver import plot_convergence
+from counterpoise.report.figures.trade_off import plot_trade_off
 from counterpoise.report.figures.weights import plot_weights
 
 __all__ = [
@@ -22,5 +23,6 @@ __all__ = [
     "plot_segments",
     "plot_selection",
     "plot_spectrum",
+    "plot_trade_off",
     "plot_weights",
 ]

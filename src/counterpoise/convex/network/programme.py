@@ -1,0 +1,362 @@
+r"""Quadratic programmes under limits on affine outputs, by Clarabel.
+
+.. math::
+
+    \min_{d, s \ge 0} \tfrac12 d'Hd + q'd + \rho \sum_k s_k \quad \text{with limits on }
+    z + Jd \text{, the k-th loosened by } s_k
+
+(hard: without s). A mean absolute error over thousands of rows would bring as many
+dense rows into the programme; those whose residual keeps its sign enter through one sum
+instead. Rows whose sign turns out to change join, and the programme is solved again:
+what is left out makes a relaxation, so that an answer that keeps the limits is exact.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from counterpoise.convex.network.limits import (
+    ErrorBound,
+    MeanWithin,
+    OutputLimit,
+    RisingRows,
+)
+from counterpoise.numerics.arrays import Array, Indices
+
+# Clarabel's own tolerance on gap and feasibility.
+PROGRAMME_ACCURACY = 1e-10
+# A programme with at most so many dense entries has all rows from the first.
+SMALL_PROGRAMME = 30_000
+# Residuals below this share of the largest may change sign; their rows join at first.
+LIKELY_TO_TURN = 0.05
+# Solves of one programme, rows joining; the last one has all of them.
+MOST_SOLVES = 8
+
+
+@dataclass(frozen=True)
+class ProgrammeAnswer:
+    """What Clarabel found.
+
+    Attributes
+    ----------
+    d : array
+    slacks : array
+        One a limit; zeros for a hard programme.
+    below, above : arrays
+        Multipliers of the limits: of the lower end of a mean (zero for other limits),
+        and of the bound itself (of all rows together, where rows have to rise).
+    signal : array of shape (rows, n_outputs)
+        Slope of the limits' share in the Lagrangian by the outputs.
+    floors : array
+        Multipliers of the floors of d.
+    truths : array
+        Of an error bound: its part of the signal times the truth, summed.
+    """
+
+    d: Array
+    slacks: Array
+    below: Array
+    above: Array
+    signal: Array
+    floors: Array
+    truths: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Floors:
+    """Entries of d that are bounded on one side: sign * d >= value.
+
+    Parameters
+    ----------
+    places, signs, values : arrays
+    """
+
+    places: Indices = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
+    signs: Array = field(default_factory=lambda: np.zeros(0))
+    values: Array = field(default_factory=lambda: np.zeros(0))
+
+
+@dataclass(frozen=True, eq=False)
+class LimitedProgramme:
+    """A quadratic function of d, outputs that are affine in d, and their limits.
+
+    Parameters
+    ----------
+    H, q : arrays
+        Of the function; H positive semidefinite.
+    z : array of shape (rows, n_outputs)
+        Outputs at d = 0.
+    J : array of shape (rows, n_outputs, n)
+        Their derivatives.
+    limits : sequence of limits
+    floors : Floors
+    """
+
+    H: Array
+    q: Array
+    z: Array
+    J: Array
+    limits: Sequence[OutputLimit] = ()
+    floors: Floors = field(default_factory=Floors)
+
+    def value(self, d: Array) -> float:
+        """Return the quadratic function."""
+        return float(0.5 * d @ (self.H @ d) + self.q @ d)
+
+    def solved(self, price: float | None = None) -> ProgrammeAnswer | None:
+        """Return the answer; None where Clarabel finds none.
+
+        Parameters
+        ----------
+        price : float or None
+            Of loosening a limit by one; None: no limit is loosened.
+        """
+        if not self.limits and not self.floors.places.size:
+            d = -np.asarray(np.linalg.lstsq(self.H, self.q, rcond=1e-13)[0], float)
+            none = np.zeros(0)
+            return ProgrammeAnswer(
+                d, none, none, none, np.zeros_like(self.z), none, none
+            )
+        taken = [self._first_rows(limit) for limit in self.limits]
+        for attempt in range(MOST_SOLVES):
+            answer = self._attempt(taken, price)
+            if answer is None:
+                return None
+            joining = [
+                self._turned(limit, rows, answer.d, slack)
+                for limit, rows, slack in zip(
+                    self.limits, taken, answer.slacks, strict=True
+                )
+            ]
+            if not any(one.any() for one in joining):
+                return answer
+            last = attempt == MOST_SOLVES - 2
+            taken = [a | b | last for a, b in zip(taken, joining, strict=True)]
+        return answer
+
+    def impossible(self) -> bool:
+        """Return whether Clarabel proves that no d keeps the limits."""
+        if not self.limits:
+            return False
+        every = [np.ones_like(self._first_rows(limit)) for limit in self.limits]
+        return _Rows(self, every, False).solve(None)[2] == "PrimalInfeasible"
+
+    def _residuals(self, limit: ErrorBound) -> tuple[Array, Array, Array]:
+        """Return residuals at d = 0, their derivatives and shares, an entry a line."""
+        start = (self.z[limit.rows] - limit.truth).ravel()
+        slopes = self.J[limit.rows].reshape(start.size, -1)
+        return start, slopes, np.repeat(limit.share, self.z.shape[1])
+
+    def _first_rows(self, limit: OutputLimit) -> NDArray[np.bool_]:
+        if isinstance(limit, MeanWithin):
+            return np.zeros(0, dtype=bool)
+        if isinstance(limit, RisingRows):
+            size, distance = limit.lower.size, limit.rises(self.z)
+        else:
+            distance = np.abs(self._residuals(limit)[0])
+            size = distance.size
+        if size * self.q.size <= SMALL_PROGRAMME:
+            return np.ones(size, dtype=bool)
+        return distance <= LIKELY_TO_TURN * np.abs(distance).max()
+
+    def _turned(
+        self, limit: OutputLimit, taken: NDArray[np.bool_], d: Array, slack: float
+    ) -> NDArray[np.bool_]:
+        """Return which rows have to join."""
+        if isinstance(limit, MeanWithin):
+            return np.zeros(0, dtype=bool)
+        if isinstance(limit, RisingRows):
+            rises = limit.rises(self.z + self.J @ d)
+            return (rises < limit.least - slack - PROGRAMME_ACCURACY) & ~taken
+        start, slopes, share = self._residuals(limit)
+        now = start + slopes @ d
+        if float(share @ np.abs(now)) <= limit.bound + slack:
+            return np.zeros_like(taken)
+        return (np.sign(start) * now < 0.0) & ~taken
+
+    def _attempt(
+        self, taken: list[NDArray[np.bool_]], price: float | None
+    ) -> ProgrammeAnswer | None:
+        built = _Rows(self, taken, price is not None)
+        x, z, status = built.solve(price)
+        if "Infeasible" in status or not np.isfinite(x).all():
+            return None
+        return built.answer(x, z)
+
+
+class _Rows:
+    """The rows of one call of Clarabel, and where its multipliers belong."""
+
+    def __init__(
+        self, programme: LimitedProgramme, taken: list[NDArray[np.bool_]], loose: bool
+    ) -> None:
+        self.programme, self.taken, self.loose = programme, taken, loose
+        limits = programme.limits
+        self.n = programme.q.size
+        self.sizes = [
+            int(rows.sum()) if isinstance(limit, ErrorBound) else 0
+            for limit, rows in zip(limits, taken, strict=True)
+        ]
+        self.n_parts = sum(self.sizes)
+        self.n_slacks = len(limits) if loose else 0
+        self.equations: list[Any] = []
+        self.equation_ends: list[Array] = []
+        self.rows: list[Any] = []
+        self.ends: list[Array] = []
+        # Where the multipliers of a limit begin among the inequalities.
+        self.places: list[int] = []
+        first = 0
+        for k, (limit, rows) in enumerate(zip(limits, taken, strict=True)):
+            self.places.append(sum(end.size for end in self.ends))
+            if isinstance(limit, ErrorBound):
+                self._error(k, limit, rows, first)
+                first += self.sizes[k]
+            elif isinstance(limit, MeanWithin):
+                c = limit.share @ programme.J[limit.rows, 0]
+                mean = limit.value(programme.z)
+                self._inequalities(np.vstack([c, -c]), k)
+                self.ends.append(np.array([limit.high - mean, mean - limit.low]))
+            else:
+                up, low = limit.upper[rows], limit.lower[rows]
+                fall = programme.J[low, 0] - programme.J[up, 0]
+                self._inequalities(fall, k)
+                self.ends.append(limit.rises(programme.z)[rows] - limit.least)
+        self.floor_place = sum(end.size for end in self.ends)
+        self._floors()
+
+    def _error(
+        self, k: int, limit: ErrorBound, rows: NDArray[np.bool_], first: int
+    ) -> None:
+        start, slopes, share = self.programme._residuals(limit)
+        size, kept = self.sizes[k], np.sign(start) * share * ~rows
+        unit = sparse.eye_array(size, format="csc")
+        self.equations.append(
+            sparse.hstack(
+                [
+                    sparse.csc_array(slopes[rows]),
+                    *self._at(first, size, -unit),
+                    *self._at(first, size, unit),
+                    sparse.csc_array((size, self.n_slacks)),
+                ]
+            )
+        )
+        self.equation_ends.append(-start[rows])
+        mean = sparse.csc_array(share[rows][None, :])
+        self.rows.append(
+            sparse.hstack(
+                [
+                    sparse.csc_array((kept @ slopes)[None, :]),
+                    *self._at(first, size, mean),
+                    *self._at(first, size, mean),
+                    self._slack(k, 1),
+                ]
+            )
+        )
+        self.ends.append(np.array([limit.bound - float(kept @ start)]))
+
+    def _at(self, first: int, size: int, block: Any) -> list[Any]:
+        """Return a block over the parts of residuals, at its place among all."""
+        rows = block.shape[0]
+        after = self.n_parts - first - size
+        return [sparse.csc_array((rows, first)), block, sparse.csc_array((rows, after))]
+
+    def _slack(self, k: int, rows: int) -> Any:
+        out = sparse.lil_array((rows, self.n_slacks))
+        if self.loose:
+            out[:, k] = -1.0
+        return sparse.csc_array(out)
+
+    def _inequalities(self, dense: Array, k: int) -> None:
+        middle = sparse.csc_array((len(dense), 2 * self.n_parts))
+        self.rows.append(
+            sparse.hstack([sparse.csc_array(dense), middle, self._slack(k, len(dense))])
+        )
+
+    def _floors(self) -> None:
+        """Add floors of d, and that parts of residuals and slacks are not negative."""
+        one = self.programme
+        count = one.floors.places.size
+        others = 2 * self.n_parts + self.n_slacks
+        signs = sparse.csc_array(
+            (-one.floors.signs, (np.arange(count), one.floors.places)),
+            shape=(count, self.n),
+        )
+        self.rows.append(sparse.hstack([signs, sparse.csc_array((count, others))]))
+        self.ends.append(-one.floors.values)
+        self.rows.append(
+            sparse.hstack(
+                [
+                    sparse.csc_array((others, self.n)),
+                    -sparse.eye_array(others, format="csc"),
+                ]
+            )
+        )
+        self.ends.append(np.zeros(others))
+
+    def solve(self, price: float | None) -> tuple[Array, Array, str]:
+        """Return variables, multipliers, and what Clarabel says of them."""
+        import clarabel
+
+        one = self.programme
+        others = 2 * self.n_parts + self.n_slacks
+        P = sparse.block_diag(
+            [sparse.csc_array(np.triu(one.H)), sparse.csc_array((others, others))],
+            format="csc",
+        )
+        q = np.concatenate(
+            [one.q, np.zeros(2 * self.n_parts), np.full(self.n_slacks, price or 0.0)]
+        )
+        A = sparse.csc_matrix(sparse.vstack([*self.equations, *self.rows]))
+        b = np.concatenate([*self.equation_ends, *self.ends])
+        n_equations = sum(end.size for end in self.equation_ends)
+        cones = [clarabel.ZeroConeT(n_equations)] if n_equations else []
+        cones.append(clarabel.NonnegativeConeT(b.size - n_equations))
+        settings = clarabel.DefaultSettings()
+        settings.verbose = False
+        settings.max_threads = 1
+        settings.tol_gap_abs = settings.tol_gap_rel = PROGRAMME_ACCURACY
+        settings.tol_feas = PROGRAMME_ACCURACY
+        found = clarabel.DefaultSolver(
+            sparse.csc_matrix(P), q, A, b, cones, settings
+        ).solve()
+        return np.asarray(found.x), np.asarray(found.z), str(found.status)
+
+    def answer(self, x: Array, z: Array) -> ProgrammeAnswer:
+        """Return variables and multipliers by what they belong to."""
+        one = self.programme
+        n_limits = len(one.limits)
+        n_equations = sum(end.size for end in self.equation_ends)
+        equal, z = z[:n_equations], np.maximum(z[n_equations:], 0.0)
+        below, above, truths = np.zeros((3, n_limits))
+        signal = np.zeros_like(one.z)
+        first = 0
+        for k, (limit, rows) in enumerate(zip(one.limits, self.taken, strict=True)):
+            place = self.places[k]
+            if isinstance(limit, ErrorBound):
+                above[k] = z[place]
+                start, _, share = one._residuals(limit)
+                most = above[k] * share
+                u = np.sign(start) * most
+                u[rows] = equal[first : first + self.sizes[k]]
+                u = np.clip(u, -most, most)
+                first += self.sizes[k]
+                own = u.reshape(-1, one.z.shape[1])
+                signal[limit.rows] += own
+                truths[k] = float((own * limit.truth).sum())
+            elif isinstance(limit, MeanWithin):
+                above[k], below[k] = z[place], z[place + 1]
+                signal[limit.rows, 0] += (above[k] - below[k]) * limit.share
+            else:
+                multipliers = z[place : place + int(rows.sum())]
+                above[k] = multipliers.sum()
+                np.add.at(signal[:, 0], limit.lower[rows], multipliers)
+                np.add.at(signal[:, 0], limit.upper[rows], -multipliers)
+        slacks = x[self.n + 2 * self.n_parts :] if self.loose else np.zeros(n_limits)
+        floors = z[self.floor_place : self.floor_place + one.floors.places.size]
+        return ProgrammeAnswer(
+            x[: self.n], slacks, below, above, signal, floors, truths
+        )

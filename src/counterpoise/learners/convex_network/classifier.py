@@ -1,0 +1,244 @@
+"""A classifier whose error on every class keeps its bound."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+
+from counterpoise.learners.convex_network import asked as asking
+from counterpoise.learners.convex_network.base import ConvexNetwork
+from counterpoise.learners.convex_network.trade_off import WithTradeOff
+from counterpoise.learners.convex_network.units import Units
+from counterpoise.numerics.arrays import Array
+from counterpoise.validation import InvalidInput, as_classes
+
+
+class ConvexNetworkClassifier(ClassifierMixin, WithTradeOff, ConvexNetwork):
+    r"""A small network classifier, trained by convex rounds, with hard constraints.
+
+    .. math::
+
+        \min_{w, b} \frac{\sum_i s_i |z(x_i) - y_i|^2}{\sum_i s_i}
+        + \frac{\alpha}{2} \sum_l |w_l|^2
+
+    subject to the constraints asked for. Two classes have one output, whose truth is 0
+    or 1 in the order of `classes_`; more have one output each. Biases are free. A
+    weight of two is the row twice, a weight of zero its absence.
+
+    Parameters
+    ----------
+    hidden : tuple of int
+        Units of the hidden layers. (): constrained least squares, one exact programme.
+    activation : {"sigmoid", "tanh", "softplus"}
+        Of the hidden layers; an MLP given as `init` brings its own.
+    alpha : float
+        Weight decay, not negative.
+    standardize : bool
+        Whether columns are brought to weighted mean 0 and spread 1; `alpha` counts
+        there. Columns of very different scales saturate a network.
+    init : "he" or fitted MLPClassifier or MLPRegressor
+        Where training begins: drawn by He's rule, or at the layers of an MLP (a
+        classifier's hidden layers; logistic and tanh, and relu as a softplus with tau
+        10).
+    warm_start : bool
+        Whether training begins at the last fit's layers.
+    certify_rounds : bool
+        Without constraints: whether every round is proved to reach its global minimum.
+        False: rounds of eta 0.01, faster, monotone all the same.
+    class_error_bound : float, dict of class to float, or None
+        kappa: the weighted mean of abs(z - y) over the rows of each class, outputs
+        summed, is at most that.
+    group_means : dict of group to mean or (low, high), or None
+        Of the weighted mean output of the rows of a group; two classes only. One number
+        is met to 1e-6 of the spread of y.
+    target_mean : float, (low, high), or None
+        The same over the rows of `X_target`.
+    monotonic_cst : dict of column to 1 or -1, sequence of 1, 0 and -1, or None
+        The output rises (falls) with a column, everywhere, by signs of the weights; two
+        classes only.
+    monotonic_on_rows : the same
+        Between the training rows and rows one spread further; no promise elsewhere.
+    max_rounds : int
+        Largest number of rounds.
+    tol : float
+        What a further round may lower the objective by, in units of the loss of the
+        best constant.
+    validation_fraction : float
+        Share of the rows of every class that is held out, for
+        ``feasibility_["validation"]``.
+    infeasible : {"raise", "warn"}
+        What happens where a constraint cannot be met: an `InfeasibleConstraintError`,
+        or a warning and the least violation.
+    max_time : float or None
+        Seconds after which no further round begins.
+    callback : callable or None
+        Called with the `Progress` at the start and after every round; True ends the
+        search.
+    random_state : None, int or RandomState
+        Draws the start and the rows that are held out.
+
+    Attributes
+    ----------
+    classes_ : array
+    coefs_, intercepts_ : lists of arrays
+        As scikit-learn's MLP, in the units of X: a plain forward pass gives `outputs`.
+    objective_history_ : array
+        The objective at the start and after every round; with constraints the merit,
+        which adds a thousand times what bounds are exceeded by. It never rises.
+    loss_ : float
+        The first term of the objective.
+    rounds_ : tuple of Round
+        `objective`, `exactness` (at most one proves the round), `gap`, `gradient`,
+        `violation`, `eta` of each.
+    feasibility_ : dict
+        "train" (and "validation"): name to the amount by which the bound is exceeded.
+    multipliers_ : dict
+        Name to price: minus the slope of the objective by the bound; zero where the
+        bound does not matter, with a sign for a mean given as one number.
+    activation_ : Activation
+    n_iter_ : int
+    solution_ : Solution
+        The parameters in the units of training, with their certificate.
+
+    Notes
+    -----
+    Certificates: "global minimum of the proximal round" proves how much another round
+    around the point could do at most; "stationarity" (with constraints, or without
+    proof) bounds nothing; without hidden layers a duality gap. None of them but the
+    last speaks of the global minimum of the objective. Proved rounds are short: they
+    cost some speed. The constraints hold on the rows of `fit`, to 1e-6, and
+    ``feasibility_["validation"]`` tells how they fare on others.
+
+    Rounds without constraints minimise the objective and a regulariser around a centre
+    by L-BFGS; a backward pass proves that no other point is lower. Rounds with
+    constraints linearise the outputs, keep loss and constraints as they are, and solve
+    the output layer exactly. Published rounds penalise biases as well; here they are
+    free.
+
+    References
+    ----------
+    Zohrizadeh (2019), chapter 4; Drusvyatskiy and Paquette (2019).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).standard_normal((60, 2))
+    >>> y = np.where(X[:, 0] + X[:, 1] > 1.2, "rare", "usual")
+    >>> net = ConvexNetworkClassifier(class_error_bound={"rare": 0.25}, tol=1e-3)
+    >>> net.set_params(random_state=0).fit(X, y).feasibility_["train"]
+    {"class_error_bound['rare']": 0.0}
+    """
+
+    _constraint_names = (
+        "class_error_bound",
+        "group_means",
+        "target_mean",
+    )
+
+    def __init__(
+        self,
+        *,
+        hidden: Sequence[int] = (6, 6),
+        activation: str = "sigmoid",
+        alpha: float = 1e-2,
+        standardize: bool = True,
+        init: Any = "he",
+        warm_start: bool = False,
+        certify_rounds: bool = True,
+        class_error_bound: Any = None,
+        group_means: Any = None,
+        target_mean: Any = None,
+        monotonic_cst: Any = None,
+        monotonic_on_rows: Any = None,
+        max_rounds: int = 40,
+        tol: float = 1e-7,
+        validation_fraction: float = 0.0,
+        infeasible: str = "raise",
+        max_time: float | None = None,
+        callback: Callable[..., object] | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.hidden = hidden
+        self.activation = activation
+        self.alpha = alpha
+        self.standardize = standardize
+        self.init = init
+        self.warm_start = warm_start
+        self.certify_rounds = certify_rounds
+        self.class_error_bound = class_error_bound
+        self.group_means = group_means
+        self.target_mean = target_mean
+        self.monotonic_cst = monotonic_cst
+        self.monotonic_on_rows = monotonic_on_rows
+        self.max_rounds = max_rounds
+        self.tol = tol
+        self.validation_fraction = validation_fraction
+        self.infeasible = infeasible
+        self.max_time = max_time
+        self.callback = callback
+        self.random_state = random_state
+
+    def decision_function(self, X: Any) -> Array:
+        """Return outputs minus 0.5, (n,), of two classes; of more, the outputs."""
+        z = self.outputs(X)
+        return z[:, 0] - 0.5 if len(self.classes_) == 2 else z
+
+    def predict(self, X: Any) -> Any:
+        """Return the classes.
+
+        Of two the second where its output is above 0.5, of more the first of the
+        largest.
+        """
+        z = self.outputs(X)
+        if len(self.classes_) == 2:
+            return self.classes_[(z[:, 0] > 0.5).astype(np.intp)]
+        return self.classes_[np.argmax(z, axis=1)]
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return outputs clipped to [0, 1] and normalised, a column a class.
+
+        Of more than two classes the largest output has all where none is positive.
+        """
+        z = np.clip(self.outputs(X), 0.0, 1.0)
+        if len(self.classes_) == 2:
+            return np.column_stack([1.0 - z[:, 0], z[:, 0]])
+        empty = ~z.any(axis=1)
+        if empty.any():
+            largest = np.argmax(self.outputs(X)[empty], axis=1)
+            z[np.flatnonzero(empty), largest] = 1.0
+        return z / z.sum(axis=1, keepdims=True)
+
+    def _labels(self, y: Any, weights: Array) -> Array:
+        labels = as_classes(y, len(weights))
+        counted = weights > 0.0
+        self.classes_ = np.unique(labels[counted])
+        if len(self.classes_) < 2:
+            raise InvalidInput(
+                "The number of classes has to be greater than one; got "
+                f"{len(self.classes_)} class"
+            )
+        places = np.searchsorted(self.classes_, labels)
+        # Rows of weight zero may have a class of their own, and are left out.
+        return np.minimum(places, len(self.classes_) - 1).astype(float)
+
+    def _truth(self, y: Array, units: Units) -> Array:
+        if len(self.classes_) == 2:
+            return y[:, None].copy()
+        return np.eye(len(self.classes_))[y.astype(np.intp)]
+
+    def _own_constraints(self) -> dict[str, Any]:
+        bounds = asking.class_bounds(self.class_error_bound, self.classes_)
+        names = {
+            ("class_error_bound", k): asking.told("class_error_bound", self.classes_[k])
+            for k in bounds
+        }
+        return {"class_bounds": bounds, "names": names}
+
+    @property
+    def _is_regression(self) -> bool:
+        return False
+
+    @property
+    def _takes_means(self) -> bool:
+        return len(self.classes_) == 2
