@@ -4,11 +4,6 @@ from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-)
 from sklearn.decomposition import KernelPCA
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,6 +15,7 @@ from counterpoise.convex.orthogonal.solvers import frame_solver
 from counterpoise.numerics.arrays import Array
 from counterpoise.numerics.frames import polar
 from counterpoise.subspaces.class_means import ClassMeans, class_means, coinciding
+from counterpoise.subspaces.projection import SubspaceOfClasses
 from counterpoise.subspaces.solving import check_frame_search, warn_of_frame
 from counterpoise.validation import (
     InvalidInput,
@@ -37,9 +33,7 @@ KERNELS_OF_COORDINATES = ("linear", "poly", "rbf", "sigmoid", "cosine")
 NO_COORDINATE = 1e-9
 
 
-class MaxMinDistanceAnalysis(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
-):
+class MaxMinDistanceAnalysis(SubspaceOfClasses):
     r"""Max-min distance analysis: discriminants for the worst pair of classes.
 
     .. math::
@@ -157,12 +151,6 @@ class MaxMinDistanceAnalysis(
         self.callback = callback
         self.random_state = random_state
 
-    def __sklearn_tags__(self) -> Any:
-        """Return the tags; labels are needed."""
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
-
     def fit(self, X: Any, y: Any) -> "MaxMinDistanceAnalysis":
         """Find the subspace.
 
@@ -196,13 +184,10 @@ class MaxMinDistanceAnalysis(
         self.n_iter_ = max(self.solution_.n_iter, 1)
         return self
 
-    def transform(self, X: Any) -> Array:
-        """Return the rows in the subspace, of shape (k, n_components)."""
-        check_is_fitted(self, "components_")
-        X = estimator_matrix(self, X, reset=False)
-        if self.kernel is not None:
-            X = self.kernel_pca_.transform(X)[:, : len(self.mean_)]
-        return (X - self.mean_) @ self.components_.T
+    def _columns(self, X: Array) -> Array:
+        if self.kernel is None:
+            return X
+        return self.kernel_pca_.transform(X)[:, : len(self.mean_)]
 
     def inverse_transform(self, X: Any) -> Array:
         """Return rows of the original space of least norm from the mean."""
@@ -211,10 +196,6 @@ class MaxMinDistanceAnalysis(
             raise InvalidInput("inverse_transform is not defined with a kernel")
         X = np.asarray(X, dtype=float)
         return X @ np.linalg.pinv(self.components_).T + self.mean_
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.components_)
 
     def _check(self) -> float | None:
         check_integer("n_components", self.n_components, low=1)

@@ -4,12 +4,6 @@ from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-)
-from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.convex import Progress, Solution, certified, solve
 from counterpoise.convex.orthogonal import OrthogonalProblem, RankOneForms
@@ -20,6 +14,7 @@ from counterpoise.numerics.arrays import Array
 from counterpoise.numerics.frames import polar
 from counterpoise.subspaces.class_means import ClassMeans, class_means, coinciding
 from counterpoise.subspaces.max_min_distance import distances_of
+from counterpoise.subspaces.projection import SubspaceOfClasses
 from counterpoise.subspaces.solving import (
     check_frame_search,
     read_start,
@@ -32,7 +27,6 @@ from counterpoise.validation import (
     check_choice,
     check_integer,
     check_number,
-    estimator_matrix,
     estimator_samples,
     warn_user,
 )
@@ -44,7 +38,7 @@ MOST_DIRECTIONS = 30
 MOST_SUBSPACES = 6
 
 
-class SharedSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SharedSubspace(SubspaceOfClasses):
     r"""Separate the source's classes where source and target have the same moments.
 
     .. math::
@@ -136,12 +130,6 @@ class SharedSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.callback = callback
         self.random_state = random_state
 
-    def __sklearn_tags__(self) -> Any:
-        """Return the tags; labels are needed."""
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
-
     def fit(self, X: Any, y: Any, *, X_target: Any = None) -> "SharedSubspace":
         """Find the subspace.
 
@@ -182,15 +170,8 @@ class SharedSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.n_iter_ = max(self.solution_.n_iter, 1)
         return self
 
-    def transform(self, X: Any) -> Array:
-        """Return the rows in the subspace, of shape (k, n_components)."""
-        check_is_fitted(self, "components_")
-        X = estimator_matrix(self, X, reset=False)
-        return (X - self.mean_) @ self.components_.T
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.components_)
+    def _columns(self, X: Array) -> Array:
+        return X
 
     def _check(self) -> float | None:
         check_integer("n_components", self.n_components, low=1)

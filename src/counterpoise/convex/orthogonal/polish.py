@@ -1,5 +1,6 @@
 """From a frame near a stationary one to it: sequential quadratic programmes."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,11 @@ from counterpoise.numerics.frames import polar, tangent
 
 # Hessians are stored whole; frames of more entries are left as they are.
 NEWTON_ENTRIES = 400
-NEWTON_STEPS = 12
+NEWTON_STEPS = 20
+# Multipliers below this share of their unit belong to nothing active.
+INACTIVE = 1e-6
 # No step goes further than this.
-LONGEST_STEP = 0.3
+LONGEST_STEP, SHORTEST_RADIUS = 0.3, 1e-4
 
 
 def restored(problem: Any, P: Array, steps: int = 15) -> Array:
@@ -58,34 +61,48 @@ def polished(problem: Any, P: Array) -> Array:
     Every step minimises the Lagrangian's second-order model, its eigenvalues made
     positive, over steps along the frames that keep the linearised forms, absolute
     values and constraints: what is active finds itself. Rows of a non-negative frame
-    keep their column. A step may raise the value on the way (Maratos); what is returned
-    does not.
+    keep their column. No step raises the value.
     """
     if P.size > NEWTON_ENTRIES:
         return P
-    at = problem.stationarity(P)
-    best, least = P, at.residual
-    highest = problem.value(P)
-    highest += 1e-13 * max(abs(highest), problem.slope)
+    at, value = problem.stationarity(P), problem.value(P)
+    noise = 1e-13 * max(abs(value), problem.slope)
     outside = max(problem.infeasibility(P), 1e-10)
-    here, radius, idle = P, LONGEST_STEP, 0
+    radius = LONGEST_STEP
     for _ in range(NEWTON_STEPS):
-        if least <= 1e-11 * problem.slope or idle >= 3:
+        if at.residual <= 1e-11 * problem.slope or radius < SHORTEST_RADIUS:
             break
-        found = _step(problem, here, at, radius)
-        if found is None:
-            break
-        here = _moved(problem, here, found)
-        at = problem.stationarity(here)
-        lower = problem.value(here) <= highest
-        if lower and problem.infeasibility(here) <= outside and at.residual < least:
-            best, least, idle = here, at.residual, 0
+        for there in _candidates(problem, P, at, radius):
+            then = problem.value(there)
+            if then > value + noise or problem.infeasibility(there) > outside:
+                continue
+            fresh = problem.stationarity(there)
+            if fresh.residual < at.residual or then < value - 1e-9 * problem.slope:
+                P, at, value = there, fresh, min(value, then)
+                break
         else:
-            idle += 1
             radius /= 4.0
-            if not lower:
-                here, at = best, problem.stationarity(best)
-    return best
+    return P
+
+
+def _candidates(
+    problem: Any, P: Array, at: Stationarity, radius: float
+) -> Iterator[Array]:
+    """Yield frames to go to: Newton's, the same corrected, one that surely descends.
+
+    The correction takes into account how far the terms have bent at Newton's frame.
+    """
+    step = _step(problem, P, at, radius, keep=True)
+    if step is not None:
+        there = _moved(problem, P, step)
+        yield there
+        if not problem.is_smooth or problem.constraints:
+            second = _step(problem, P, at, radius, keep=True, bent=(step, there))
+            if second is not None:
+                yield _moved(problem, P, second)
+    step = _step(problem, P, at, radius, keep=False)
+    if step is not None:
+        yield _moved(problem, P, step)
 
 
 def _moved(problem: Any, P: Array, step: Array) -> Array:
@@ -98,14 +115,32 @@ def _moved(problem: Any, P: Array, step: Array) -> Array:
     return restored(problem, polar(there), 5)
 
 
-def _step(problem: Any, P: Array, at: Stationarity, radius: float) -> Array | None:
-    """Return the step of one quadratic programme."""
+def _step(
+    problem: Any,
+    P: Array,
+    at: Stationarity,
+    radius: float,
+    *,
+    keep: bool,
+    bent: tuple[Array, Array] | None = None,
+) -> Array | None:
+    """Return the step of one quadratic programme.
+
+    Parameters
+    ----------
+    keep : bool
+        Whether curvature counts only along what keeps active terms active.
+    bent : pair of arrays, optional
+        A step and the frame it led to: terms are linear about P through their values
+        there.
+    """
     n, m = P.shape
     free = _free(problem, P).ravel()
     T = _tangent_basis(P, free)
     if not T.shape[1]:
         return None
-    H, g = _model(problem, P, at, free, T)
+    H, g = _model(problem, P, at, free, T, keep)
+    D, Q = (np.zeros_like(P), P) if bent is None else bent
     forms = problem.forms is not None
     count = T.shape[1]
     signs = 0 if problem.l1 is None else len(problem.l1[1])
@@ -122,30 +157,33 @@ def _step(problem: Any, P: Array, at: Stationarity, radius: float) -> Array | No
     if forms:
         values = problem.forms.values(P)
         chosen = near_the_largest(values, unit)
-        part = along(2.0 * problem.forms.images(P, chosen))
+        gradients = 2.0 * problem.forms.images(P, chosen)
+        there = problem.forms.values(Q)[chosen] - np.tensordot(gradients, D, 2)
         F = np.zeros((len(chosen), size))
-        F[:, :count], F[:, count] = -part, 1.0
-        rows.cone("nonnegative", F, (values.max() - values[chosen]) / unit)
+        F[:, :count], F[:, count] = -along(gradients), 1.0
+        rows.cone("nonnegative", F, (values.max() - there) / unit)
     if signs:
-        part, r = along(problem.l1[0]), problem.residuals(P) / unit
+        part = along(problem.l1[0])
+        r = (problem.residuals(Q) - np.tensordot(problem.l1[0], D, 2)) / unit
         F = np.zeros((2 * signs, size))
         F[:signs, :count], F[signs:, :count] = -part, part
         F[:, count + forms :] = np.vstack([np.eye(signs), np.eye(signs)])
         rows.cone("nonnegative", F, np.concatenate([-r, r]))
     if problem.constraints:
-        part = along(np.stack([one.gradient(P) for one in problem.constraints]))
-        F = np.zeros((len(part), size))
-        F[:, :count] = -part
-        rows.cone("nonnegative", F, -problem.constraint_values(P) / unit)
+        gradients = np.stack([one.gradient(P) for one in problem.constraints])
+        there = problem.constraint_values(Q) - np.tensordot(gradients, D, 2)
+        F = np.zeros((len(gradients), size))
+        F[:, :count] = -along(gradients)
+        rows.cone("nonnegative", F, -there / unit)
     if problem.nonnegative:
         F = np.zeros((int(free.sum()), size))
         F[:, :count] = T
         rows.cone("nonnegative", F, P.ravel()[free])
     ball = sparse.vstack([sparse.csr_array((1, size)), sparse.eye_array(count, size)])
     rows.cone("second-order", ball, np.append(radius, np.zeros(count)))
-    Q = np.zeros((size, size))
-    Q[:count, :count] = H / unit
-    y = rows.solve(q, Q).x[:count]
+    curvature = np.zeros((size, size))
+    curvature[:count, :count] = H / unit
+    y = rows.solve(q, curvature).x[:count]
     if not np.isfinite(y).all() or np.linalg.norm(y) > 2.0 * radius:
         return None
     out = np.zeros(n * m)
@@ -170,14 +208,11 @@ def _tangent_basis(P: Array, free: Any) -> Array:
             part[:, j] += P[:, k]
             part[:, k] += P[:, j]
             normals.append(part.ravel()[free])
-    Q, R, _ = qr(np.stack(normals).T, mode="full", pivoting=True)
-    size = np.abs(np.diag(R))
-    rank = int((size > 1e-9 * max(float(size.max()), 1e-300)).sum())
-    return Q[:, rank:]
+    return _null_and_range(np.stack(normals), int(free.sum()))[0]
 
 
 def _model(
-    problem: Any, P: Array, at: Stationarity, free: Any, T: Array
+    problem: Any, P: Array, at: Stationarity, free: Any, T: Array, keep: bool
 ) -> tuple[Array, Array]:
     """Return the Hessian of the Lagrangian, made positive, and the smooth gradient."""
     n, m = P.shape
@@ -196,7 +231,41 @@ def _model(
     inner = P.T @ G
     Lambda = (inner + inner.T) / 2.0
     H = np.kron(2.0 * M, np.eye(m)) - np.kron(np.eye(n), Lambda)
-    values, vectors = np.linalg.eigh(T.T @ H[np.ix_(free, free)] @ T)
-    floor = 1e-8 * max(problem.slope, float(np.abs(values).max()))
-    H = (vectors * np.maximum(np.abs(values), floor)) @ vectors.T
-    return H, smooth.ravel()[free] @ T
+    H = T.T @ H[np.ix_(free, free)] @ T
+    # What is active stays so: only steps that keep it feel the curvature, others a
+    # large one in its place.
+    J = _active_gradients(problem, P, at)[:, free] @ T
+    J = J if keep else J[:0]
+    keeping, leaving = _null_and_range(J, H.shape[0])
+    values, vectors = np.linalg.eigh(keeping.T @ H @ keeping)
+    top = max(problem.slope, float(np.abs(H).max()))
+    turned = keeping @ vectors
+    H = (turned * np.maximum(np.abs(values), 1e-8 * top)) @ turned.T
+    return H + top * leaving @ leaving.T, smooth.ravel()[free] @ T
+
+
+def _active_gradients(problem: Any, P: Array, at: Stationarity) -> Array:
+    """Return gradients of what has a multiplier, one a row."""
+    rows = [np.zeros((0, P.size))]
+    if problem.forms is not None:
+        chosen = np.flatnonzero(at.weights > INACTIVE)
+        images = problem.forms.images(P, chosen).reshape(len(chosen), -1)
+        rows.append(images[1:] - images[:1])
+    if problem.l1 is not None:
+        inside = np.abs(at.signs) < 1.0 - INACTIVE
+        rows.append(problem.l1[0][inside].reshape(-1, P.size))
+    for price, one in zip(at.prices, problem.constraints, strict=True):
+        gradient = one.gradient(P)
+        if price * float(np.linalg.norm(gradient)) > INACTIVE * problem.slope:
+            rows.append(gradient.reshape(1, -1))
+    return np.vstack(rows)
+
+
+def _null_and_range(J: Array, size: int) -> tuple[Array, Array]:
+    """Return orthonormal bases of the directions that J sends to zero, and the rest."""
+    if not len(J):
+        return np.eye(size), np.zeros((size, 0))
+    Q, R, _ = qr(J.T, mode="full", pivoting=True)
+    diagonal = np.abs(np.diag(R))
+    rank = int((diagonal > 1e-9 * max(float(diagonal.max()), 1e-300)).sum())
+    return Q[:, rank:], Q[:, :rank]
