@@ -16,7 +16,6 @@ QUESTIONS = (
     "holes",
     "null",
     "thin_interval",
-    "groups",
     "power",
 )
 

@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 from counterpoise.diagnosis import diagnose
+from counterpoise.diagnosis.detectable import detectable
 from counterpoise.diagnosis.distances import (
     holm,
     ks_distance,
@@ -257,7 +258,14 @@ def test_spreads_are_compared_by_ranks_as_mood_does():
 # -- words -----------------------------------------------------------------------------
 
 
-def told(verdict="shift, covered", features=(), reweighting=None, thin=0.0, tests=()):
+def told(
+    verdict="shift, covered",
+    features=(),
+    reweighting=None,
+    thin=0.0,
+    tests=(),
+    missed=None,
+):
     return explanation(
         SimpleNamespace(
             verdict=verdict,
@@ -266,6 +274,7 @@ def told(verdict="shift, covered", features=(), reweighting=None, thin=0.0, test
             features=features,
             reweighting=reweighting,
             tests=tests,
+            detectable=missed,
         )
     )
 
@@ -289,6 +298,28 @@ def test_tests_that_tell_are_named_where_the_classifier_does_not():
     assert "differ by more: cells and neighbours ('a' with 'b')." in said
     assert "another test" not in told(tests=(replace(quiet, tells=True), holes))
     assert "another test" not in told(tests=(quiet, others))
+
+
+def test_what_could_have_been_missed_is_told_where_little_is_seen():
+    missed = detectable(500, 500, d=3)
+    for word in ("no shift found", "small shift"):
+        assert str(missed) in told(word, missed=missed)
+    assert "could have been missed" not in told("shift, covered", missed=missed)
+
+
+def test_what_could_have_been_missed_follows_its_formulas():
+    n, m, d, k = 800, 400, 6, 5
+    found = detectable(n, m, d, n_levels=k)
+    e, often = np.sqrt(1 / n + 1 / m), stats.norm.ppf(0.8)
+    distance = e * np.sqrt(np.log(2 * d / 0.01) / 2)
+    assert found.mean == pytest.approx(2 * stats.norm.ppf((1 + distance) / 2))
+    z = stats.norm.isf(0.005 / d) + often
+    assert found.scale == pytest.approx(np.exp(z * e / np.sqrt(1.52)))
+    z = stats.norm.isf(0.01 / (12 * k * d)) + often
+    more = found.level - 1
+    assert 0.1 * more == pytest.approx(z * e * np.sqrt(0.1 * (2 + more) / 2))
+    c = np.log(24 * 144 * 15 / 0.01) / np.log1p(n / m)
+    assert found.hole == pytest.approx(3 * (c + often * np.sqrt(c)) / m)
 
 
 def test_new_categories_are_told_from_one_in_a_hundred_on():

@@ -1,15 +1,17 @@
 """Whether and where two samples differ: all in one, with a verdict."""
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from counterpoise.diagnosis import words
+from counterpoise.diagnosis.detectable import Detectable, detectable_of
 from counterpoise.diagnosis.features import FeatureShift, sparse_shifts, table_shifts
 from counterpoise.diagnosis.reweighting import Reweighting, reweighting_of
+from counterpoise.diagnosis.rows_looked_at import rows_looked_at
 from counterpoise.diagnosis.shift_tests import (
     ShiftTest,
     rows_for_spreads,
@@ -17,18 +19,14 @@ from counterpoise.diagnosis.shift_tests import (
     verdict_by,
 )
 from counterpoise.diagnosis.thin_rows import ThinRows, thin_rows_of
-from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.as_read import SamplesAsRead
 from counterpoise.samples.measures import measure_mmd
-from counterpoise.samples.ordering import canonical_order
 from counterpoise.samples.overlap_verdict import Overlap, overlap_between
-from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.tables.columns import Table
 from counterpoise.tables.duplicates import duplicate_rows
 from counterpoise.tables.encoding import TableEncoder, encoded_rows, encoder_of
 from counterpoise.tables.table_column import names_of
 from counterpoise.validation import (
-    Matrix,
     as_random,
     as_seed,
     check_integer,
@@ -61,6 +59,9 @@ class Diagnosis:
     thin_low, thin_high : float or None
         Its interval of level 0.95; the verdict is "no overlap" where its lower end is
         above one half.
+    detectable : Detectable or None
+        The smallest shifts of four kinds that would be found with a chance of 0.8: what
+        could have been missed. None for sparse matrices.
     thin_rows : ThinRows
         A description of that part: columns and ranges, never a row.
     mmd, mmd_p_value : float or None
@@ -114,6 +115,7 @@ class Diagnosis:
     tests: tuple[ShiftTest, ...] = ()
     thin_low: float | None = None
     thin_high: float | None = None
+    detectable: Detectable | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers, strings, lists and dictionaries."""
@@ -126,6 +128,9 @@ class Diagnosis:
             "thin": self.thin,
             "thin_low": self.thin_low,
             "thin_high": self.thin_high,
+            "detectable": None
+            if self.detectable is None
+            else self.detectable.to_dict(),
             "thin_rows": self.thin_rows.to_dict(),
             "mmd": self.mmd,
             "mmd_p_value": self.mmd_p_value,
@@ -253,7 +258,7 @@ def diagnose_samples(
         unseen = {labels[k]: share for k, share in encoder.unseen_.items()}
     covered = overlap_between(numbers, _drawn(random))
     seed = _drawn(random)
-    looked_at = _looked_at(numbers, covered, seed)
+    looked_at = rows_looked_at(numbers, covered, seed)
     with warnings.catch_warnings():
         # The features say what varies in one sample alone.
         warnings.filterwarnings("ignore", "hardly varies", UserWarning)
@@ -271,6 +276,7 @@ def diagnose_samples(
             _of_overlap(covered, len(source), len(target)),
             verdict=verdict_by(tests, covered, w, v),
             tests=tests,
+            detectable=detectable_of(source, w, v),
             thin_rows=thin_rows_of(source, target, w, v, covered, names),
             mmd=distance.value,
             mmd_p_value=distance.p_value,
@@ -354,40 +360,8 @@ def _explained(found: Diagnosis) -> Diagnosis:
     return replace(found, explanation=words.explanation(found))
 
 
-def _looked_at(
-    samples: SamplesAsRead, covered: Overlap, seed: int
-) -> Callable[[int], TwoSamples]:
-    """Return what gives at most so many rows of each sample that were scored.
-
-    They stand in their canonical order, and are the same whatever order they came in.
-    """
-    found: dict[tuple[int, int], TwoSamples] = {}
-
-    def at_most(most: int) -> TwoSamples:
-        sizes = min(covered.rows.size, most), min(covered.rows_target.size, most)
-        if sizes not in found:
-            w, v = samples.source_weight, samples.target_weight
-            some = _some(samples.source, w, covered.rows, seed, most)
-            aims = _some(samples.target, v, covered.rows_target, seed, most)
-            found[sizes] = TwoSamples.of(
-                samples.source[some], samples.target[aims], w[some], v[aims]
-            ).ordered()
-        return found[sizes]
-
-    return at_most
-
-
 def _drawn(random: Any) -> int:
     return as_seed(random)
-
-
-def _some(rows: Matrix, weight: Array, among: Indices, seed: int, most: int) -> Indices:
-    """Return at most so many rows, the same whatever order they came in."""
-    if among.size <= most:
-        return among
-    ordered = among[canonical_order(rows[among], weight[among])]
-    picked = np.random.default_rng(seed).permutation(ordered.size)[:most]
-    return ordered[np.sort(picked)]
 
 
 def _with_columns(table: Table, kept: list[int]) -> Table:

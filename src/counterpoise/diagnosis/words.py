@@ -2,12 +2,12 @@
 
 import datetime
 from collections.abc import Sequence
-from html import escape
 from textwrap import fill
 from typing import TYPE_CHECKING
 
 from counterpoise.diagnosis.features import FeatureShift
 from counterpoise.diagnosis.shift_tests import ShiftTest
+from counterpoise.diagnosis.text_tables import aligned, html_table, safe
 from counterpoise.diagnosis.thin_rows import ThinColumn
 from counterpoise.samples.domain_scores import TEST_LEVEL
 from counterpoise.samples.overlap_verdict import (
@@ -79,6 +79,8 @@ def explanation(found: "Diagnosis") -> str:
     )
     sentences = [meaning, told, *said_of(found.tests), *_columns(found)]
     sentences += _matched(found)
+    if found.verdict in (NO_SHIFT, SMALL_SHIFT) and found.detectable is not None:
+        sentences.append(str(found.detectable))
     return " ".join([*sentences, _NEXT[found.verdict], _UNSEEN])
 
 
@@ -87,15 +89,15 @@ def as_text(found: "Diagnosis") -> str:
     facts = [[f"  {name}", value] for name, value in _facts(found)]
     shown, others = _shown(found.features)
     rows = [list(_HEADER), *[_cells(feature) for feature in shown]]
-    lines = [f"Diagnosis: {found.verdict}", *_aligned(facts, numbers=False), ""]
-    lines += _aligned(rows, numbers=True)
+    lines = [f"Diagnosis: {found.verdict}", *aligned(facts, numbers=False), ""]
+    lines += aligned(rows, numbers=True)
     lines += [f"  {others}"] if others else []
     lines += [fill(f"{_LEGEND} {found.note}".strip(), _WIDTH)]
     thin = found.thin_rows
     if thin.n_rows:
         lines += ["", _thin_title(found)]
         described = [[f"  {a}", b, c] for a, b, c in map(_thin_cells, thin.columns)]
-        lines += _aligned(described, numbers=False)
+        lines += aligned(described, numbers=False)
         lines += [fill(f"  {thin.note}", _WIDTH)] if thin.note else []
     lines += [
         f"Left out: {printable(name)} ({printable(reason, 60)})"
@@ -110,22 +112,22 @@ def as_html(found: "Diagnosis") -> str:
     facts = [[name, value] for name, value in _facts(found)]
     thin = found.thin_rows
     parts = [
-        f"<p><strong>{_safe(found.verdict)}</strong></p>",
-        f"<p>{_safe(found.explanation)}</p>",
-        _html_table([], facts),
-        _html_table(_HEADER, [_cells(feature) for feature in shown]),
-        f"<p>{_safe(' '.join([others, _LEGEND, found.note]).strip())}</p>",
+        f"<p><strong>{safe(found.verdict)}</strong></p>",
+        f"<p>{safe(found.explanation)}</p>",
+        html_table([], facts),
+        html_table(_HEADER, [_cells(feature) for feature in shown]),
+        f"<p>{safe(' '.join([others, _LEGEND, found.note]).strip())}</p>",
     ]
     if thin.n_rows:
-        parts.append(f"<p>{_safe(_thin_title(found))}</p>")
+        parts.append(f"<p>{safe(_thin_title(found))}</p>")
         rows = [_thin_cells(column) for column in thin.columns]
         if rows:
-            parts.append(_html_table(("feature", "these rows", "source"), rows))
+            parts.append(html_table(("feature", "these rows", "source"), rows))
         if thin.note:
-            parts.append(f"<p>{_safe(thin.note)}</p>")
+            parts.append(f"<p>{safe(thin.note)}</p>")
     if found.dropped:
         out = [(printable(k), printable(v, 60)) for k, v in found.dropped.items()]
-        parts.append(_html_table(("left out", "why"), out))
+        parts.append(html_table(("left out", "why"), out))
     return f'<div class="counterpoise-diagnosis">{"".join(parts)}</div>'
 
 
@@ -372,29 +374,3 @@ def _chance(p: float | None) -> str:
 
 def _times(auc: float) -> str:
     return f"{100 * auc:.0f}"
-
-
-def _aligned(rows: Sequence[Sequence[str]], *, numbers: bool) -> list[str]:
-    if not rows:
-        return []
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for first, *others in rows:
-        cells = [first.ljust(widths[0])]
-        for cell, width in zip(others, widths[1:], strict=True):
-            cells.append(cell.rjust(width) if numbers else cell.ljust(width))
-        lines.append("  ".join(cells).rstrip())
-    return lines
-
-
-def _html_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    head = "".join(f'<th scope="col">{_safe(cell)}</th>' for cell in header)
-    head = f"<thead><tr>{head}</tr></thead>" if header else ""
-    body = "".join(
-        f"<tr>{''.join(f'<td>{_safe(cell)}</td>' for cell in row)}</tr>" for row in rows
-    )
-    return f"<table>{head}<tbody>{body}</tbody></table>"
-
-
-def _safe(text: str) -> str:
-    return escape(text, quote=True)

@@ -1,0 +1,33 @@
+"""Rows of cells as lines of text and as a table of HTML, every text escaped."""
+
+from collections.abc import Sequence
+from html import escape
+
+
+def aligned(rows: Sequence[Sequence[str]], *, numbers: bool) -> list[str]:
+    """Return lines, the columns one below the other; numbers to the right."""
+    if not rows:
+        return []
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for first, *others in rows:
+        cells = [first.ljust(widths[0])]
+        for cell, width in zip(others, widths[1:], strict=True):
+            cells.append(cell.rjust(width) if numbers else cell.ljust(width))
+        lines.append("  ".join(cells).rstrip())
+    return lines
+
+
+def html_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table of HTML."""
+    head = "".join(f'<th scope="col">{safe(cell)}</th>' for cell in header)
+    head = f"<thead><tr>{head}</tr></thead>" if header else ""
+    body = "".join(
+        f"<tr>{''.join(f'<td>{safe(cell)}</td>' for cell in row)}</tr>" for row in rows
+    )
+    return f"<table>{head}<tbody>{body}</tbody></table>"
+
+
+def safe(text: str) -> str:
+    """Return text that is safe within HTML."""
+    return escape(text, quote=True)
