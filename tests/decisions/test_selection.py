@@ -151,8 +151,8 @@ def test_a_word_with_an_entry_of_one_half_is_tried_as_a_whole():
 
 
 def test_of_words_that_tie_in_a_set_the_first_stays():
-    C = np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 1.0]])
-    assert improved_set(C, np.array([0, 1]), np.full(3, 0.1)).tolist() == [0]
+    C = np.array([[1.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
+    assert improved_set(C, np.array([1, 2]), np.full(3, 0.1)).tolist() == [1]
 
 
 def test_the_largest_sparsity_of_a_word_is_where_it_enters():
@@ -248,6 +248,7 @@ def test_rows_to_label_come_best_first_and_are_none_of_those_labelled():
     assert first in (2, 3, 4)
     assert second in (0, 1)
     assert 3 not in select_rows(X, 3, labelled=[3])
-    assert select_rows(X, 5, labelled=[3]).size == 5
+    equal = np.array([[0.0], [0.0], [0.0], [5.0]])
+    assert select_rows(equal, 3, labelled=[0]).tolist() == [3, 1, 2]
     with pytest.raises(ValueError, match="at most 5"):
         select_rows(X, 6, labelled=[3])

@@ -128,7 +128,7 @@ class PosedSelection:
         problem = self.problem(penalty)
         found = self._closed_form(problem, penalty, tol)
         if found is None:
-            method = assignment_solver(solver, trail)
+            method = assignment_solver(solver, trail, max_time)
             steps = math.ceil(max_iter / getattr(method, "every", 1))
             found = solve(
                 problem,
@@ -176,12 +176,14 @@ class PosedSelection:
         return certified(problem, U.ravel(), tol, ended=ended, hint=dual)
 
 
-def assignment_solver(name: str, trail: Trail | None = None) -> Solver:
+def assignment_solver(
+    name: str, trail: Trail | None = None, max_time: float | None = None
+) -> Solver:
     """Return the solver of a name, beginning where a trail ends."""
     if name in ("auto", "proximal-admm"):
         return ProximalADMM(trail=trail)
     if name == "conic":
-        return AssignmentConic()
+        return AssignmentConic(max_seconds=math.inf if max_time is None else max_time)
     return SlackADMM("closed" if name == "slack-admm" else "kkt")
 
 

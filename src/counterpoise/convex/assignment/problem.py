@@ -187,20 +187,23 @@ class SparseAssignment:
 
     def excess_bound(self, dual: AssignmentDual) -> float:
         """Return D(G, Y) less the same, G clipped and its columns scaled down."""
-        G = np.maximum(dual.G, 0.0)
-        sizes = (
-            G.sum(axis=0)
-            if self.norm == "max"
-            else np.sqrt(np.einsum("ij,ij->j", G, G))
-        )
-        over = sizes > self.penalties
-        if over.any():
-            G[:, over] *= self.penalties[over] / sizes[over]
+        G = self._within(dual.G)
         if not self.is_smoothed or dual.Y is None:
             return float((self.excess_costs + G).min(axis=1).sum())
         LY, roughness = self._rough(dual.Y)
         least = sum_of_least(self.excess_costs, G, 2.0 * self.smoothness, LY)
         return float(least - self.smoothness * roughness)
+
+    def raised(self, dual: AssignmentDual) -> AssignmentDual:
+        """Return a dual point whose bound is no lower: no price can be raised alone."""
+        G, slopes = self._within(dual.G), self.excess_costs
+        ordered = None if self.is_smoothed else self._ordered_costs
+        if self.is_smoothed and dual.Y is not None:
+            slopes = slopes + 2.0 * self.smoothness * self._rough(dual.Y)[0]
+        offers = (slopes + G).min(axis=1)
+        is_max = self.norm == "max"
+        G = raised_prices(slopes, self.penalties, is_max, offers, ordered)
+        return AssignmentDual(G, dual.Y)
 
     def inside(self, x: Array) -> Array:
         """Return the nearest assignment, item by item."""
@@ -251,6 +254,23 @@ class SparseAssignment:
             scale=max(excess, 0.0),
             infeasibility=self.infeasibility(x),
         )
+
+    @cached_property
+    def _ordered_costs(self) -> Array:
+        return np.sort(self.excess_costs, axis=1)
+
+    def _within(self, G: Array) -> Array:
+        """Return prices clipped at zero, columns scaled down to their penalties."""
+        G = np.maximum(G, 0.0)
+        sizes = (
+            G.sum(axis=0)
+            if self.norm == "max"
+            else np.sqrt(np.einsum("ij,ij->j", G, G))
+        )
+        over = sizes > self.penalties
+        if over.any():
+            G[:, over] *= self.penalties[over] / sizes[over]
+        return G
 
     def _rough(self, Y: Array) -> tuple[Array, float]:
         """Return L Y and tr(Y'LY)."""
