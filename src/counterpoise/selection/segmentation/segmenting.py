@@ -133,6 +133,8 @@ def segment(
     Defaults were fixed on photographs of 481 x 321 pixels, by cross-validation over
     twenty of them (`benchmarks/selection/segmentation.py` has every setting tried).
     The regions of "felzenszwalb" grow with the picture, `window` does not.
+    Answers are within `tol` of the optimum, and regions that are nearly tied may fall
+    either way: a member of a sequence need not equal the same sparsity asked alone.
 
     References
     ----------
