@@ -18,7 +18,7 @@ mpl.use("agg")
 from matplotlib import pyplot as plt
 
 photograph = coffee()
-sparsities = [0.5, 0.15, 0.02]
+sparsities = [0.5, 0.2, 0.02]
 record = segment(photograph, sparsity=sparsities, random_state=0, return_record=True)
 
 figure, axes = plt.subplots(1, 3, figsize=(12, 3), layout="constrained")

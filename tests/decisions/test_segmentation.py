@@ -73,7 +73,7 @@ def test_floats_are_from_zero_to_one_with_both_ends(value):
 
 @pytest.mark.parametrize(
     ("shape", "scale", "least"),
-    [((10, 30), 60.0, 20), ((300, 500), 60.0, 150), ((600, 500), 120.0, 300)],
+    [((10, 30), 60.0, 20), ((481, 321), 61.7604, 154), ((962, 642), 123.5208, 618)],
 )
 def test_regions_grow_with_the_picture_from_a_least_size_on(
     monkeypatch, shape, scale, least
@@ -86,7 +86,7 @@ def test_regions_grow_with_the_picture_from_a_least_size_on(
     monkeypatch.setattr(skimage.segmentation, "felzenszwalb", spy)
     blank = SimpleNamespace(rgb=None, lab=None, luminance=np.zeros(shape))
     regions_of(blank, "felzenszwalb")
-    assert asked == [(scale, least)]
+    assert asked == [(pytest.approx(scale), least)]
 
 
 def test_a_border_is_as_strong_as_the_stronger_of_two_pixels_on_average():
@@ -250,6 +250,19 @@ def test_several_sparsities_keep_their_order_and_the_selector_is_at_the_last(
     counts = [one.max() + 1 for one in record.labels]
     assert counts == [1, 4, 1]
     assert record.selector == 0.7
+
+
+@pytest.mark.parametrize(("n", "counts"), [(10, 0.25), (39, 0.975), (40, 1), (41, 1)])
+def test_smoothness_counts_in_full_from_forty_regions_on(monkeypatch, n, counts):
+    def spy(sparsity, smoothness, tol):
+        asked.append(smoothness)
+        raise InterruptedError
+
+    asked = []
+    monkeypatch.setattr(segmenting, "SubsetSelector", spy)
+    with pytest.raises(InterruptedError):
+        segment(np.zeros((1, n)), oversegmentation=[range(n)], smoothness=0.8)
+    assert asked == [pytest.approx(0.8 * counts)]
 
 
 def test_outlines_are_a_four_hundredth_of_the_longer_side_thick():

@@ -45,6 +45,16 @@ def test_patches_are_found_and_one_colour_in_two_places_is_two_segments():
     assert scores.rand_index > 0.95
 
 
+@pytest.mark.parametrize("noise", [0.0, 0.03])
+def test_a_disc_is_told_from_its_background(noise):
+    y, x = np.indices((200, 300))
+    disc = (y - 100) ** 2 + (x - 150) ** 2 < 50**2
+    rough = noise * np.random.default_rng(0).standard_normal(disc.shape)
+    labels = segment(np.clip(0.2 + 0.6 * disc + rough, 0, 1))
+    assert labels.max() == 1
+    assert segmentation_scores(labels, disc).covering > 0.99
+
+
 @pytest.mark.parametrize("oversegmentation", ["felzenszwalb", "slic", "watershed"])
 @pytest.mark.parametrize("dictionary", ["ward", "kmeans", "nmf"])
 def test_every_choice_gives_whole_segments_and_the_same_ones_again(

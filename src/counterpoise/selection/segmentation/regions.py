@@ -1,5 +1,6 @@
 """Over-segmentation: small regions that the segments are put together from."""
 
+import math
 from typing import Any
 
 from counterpoise.numerics.arrays import Indices
@@ -11,9 +12,10 @@ from counterpoise.validation import InvalidInput, check_choice
 WAYS = ("felzenszwalb", "slic", "watershed")
 # Regions that a picture of any size is cut into by "slic" and "watershed".
 _N_REGIONS = 200
-# What "felzenszwalb" calls a region grows with the picture from a scale of 60 and 20
-# pixels on: 62 and 154 in one of 481 x 321.
-_LEAST_SCALE, _PIXELS_A_SCALE = 60.0, 2500.0
+# What "felzenszwalb" calls a region grows with the picture: its scale with the side,
+# from 60 on, because steps between neighbouring pixels shrink as sides grow; its least
+# size with the pixels, from 20 on.
+_LEAST_SCALE, _SCALE, _PIXELS = 60.0, 61.7604, 481 * 321
 _LEAST_PIXELS, _LEAST_SHARE = 20, 1e-3
 
 
@@ -43,7 +45,7 @@ def regions_of(picture: Picture, oversegmentation: Any) -> Indices:
         n_pixels = picture.luminance.size
         found = felzenszwalb(
             picture.rgb,
-            scale=max(n_pixels / _PIXELS_A_SCALE, _LEAST_SCALE),
+            scale=max(_SCALE * math.sqrt(n_pixels / _PIXELS), _LEAST_SCALE),
             sigma=0.8,
             min_size=max(round(_LEAST_SHARE * n_pixels), _LEAST_PIXELS),
         )

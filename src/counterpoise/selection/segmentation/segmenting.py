@@ -27,6 +27,9 @@ from counterpoise.validation import (
     check_number,
 )
 
+# Regions from which on smoothness counts in full.
+_ENOUGH_REGIONS = 40
+
 
 @dataclass(frozen=True, eq=False)
 class Segmentation:
@@ -104,7 +107,8 @@ def segment(
         How dear a word is: 0 free, 1 and above a single word. Of a sequence all are
         solved along one path, and returned in its order.
     smoothness : float
-        How much touching regions that look alike want the same word.
+        How much touching regions that look alike want the same word. Of fewer than 40
+        regions it counts in proportion to them: a few large ones would all be merged.
     window : int
         Side, in pixels, of the square whose histogram describes a pixel.
     n_bins : int
@@ -129,6 +133,8 @@ def segment(
     Defaults were fixed on photographs of 481 x 321 pixels, by cross-validation over
     twenty of them (`benchmarks/selection/segmentation.py` has every setting tried).
     The regions of "felzenszwalb" grow with the picture, `window` does not.
+    Answers are within `tol` of the optimum, and regions that are nearly tied may fall
+    either way: a member of a sequence need not equal the same sparsity asked alone.
 
     References
     ----------
@@ -164,7 +170,9 @@ def segment(
     )
     graph = likeness(borders, features, edge_width)
     selector = SubsetSelector(
-        sparsity=float(sparsities[-1]), smoothness=smoothness, tol=tol
+        sparsity=float(sparsities[-1]),
+        smoothness=smoothness * min(area.size / _ENOUGH_REGIONS, 1.0),
+        tol=tol,
     )
     selector.fit(features, words=words, graph=graph, sample_weight=area)
     if np.ndim(sparsity) == 0:
