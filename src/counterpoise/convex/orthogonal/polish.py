@@ -61,27 +61,35 @@ def polished(problem: Any, P: Array) -> Array:
     Every step minimises the Lagrangian's second-order model, its eigenvalues made
     positive, over steps along the frames that keep the linearised forms, absolute
     values and constraints: what is active finds itself. Rows of a non-negative frame
-    keep their column. No step raises the value.
+    keep their column. No step raises the value; of several, one that halves the
+    residual is taken, else the lowest.
     """
     if P.size > NEWTON_ENTRIES:
         return P
     at, value = problem.stationarity(P), problem.value(P)
-    noise = 1e-13 * max(abs(value), problem.slope)
+    noise = 1e-12 * max(abs(value), problem.slope)
     outside = max(problem.infeasibility(P), 1e-10)
     radius = LONGEST_STEP
     for _ in range(NEWTON_STEPS):
         if at.residual <= 1e-11 * problem.slope or radius < SHORTEST_RADIUS:
             break
+        found = None
         for there in _candidates(problem, P, at, radius):
             then = problem.value(there)
             if then > value + noise or problem.infeasibility(there) > outside:
                 continue
             fresh = problem.stationarity(there)
-            if fresh.residual < at.residual or then < value - 1e-9 * problem.slope:
-                P, at, value = there, fresh, min(value, then)
+            if fresh.residual >= at.residual and then >= value - 1e-9 * problem.slope:
+                continue
+            if found is None or then < found[2]:
+                found = there, fresh, then
+            if fresh.residual <= 0.5 * at.residual:
+                found = there, fresh, then
                 break
-        else:
+        if found is None:
             radius /= 4.0
+        else:
+            P, at, value = found[0], found[1], min(value, found[2])
     return P
 
 
@@ -145,7 +153,8 @@ def _step(
     count = T.shape[1]
     signs = 0 if problem.l1 is None else len(problem.l1[1])
     size = count + forms + signs
-    rows = ConicRows(size)
+    # What is left of a constraint costs its price: steps must end on it.
+    rows = ConicRows(size, accuracy=1e-13)
     unit = problem.slope
     q = np.zeros(size)
     q[:count] = g / unit

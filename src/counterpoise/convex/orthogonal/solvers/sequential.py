@@ -174,6 +174,10 @@ class SequentialRelaxation:
         largest = LARGEST_GROWTH * ABOVE_THE_SLOPE * problem.slope
         stalled = idle >= IDLE_ROUNDS or mu > largest
         memory = replace(memory, penalty=mu, may_fall=False, idle=idle)
+        if P is None and self.polish and memory.feasible and idle == 1:
+            # Where rounds fail, Newton's method may still improve the frame.
+            better = polished(problem, state.x)
+            return State(better, problem.claim(better), memory, stalled=stalled)
         if P is None:
             return replace(state, memory=memory, stalled=stalled)
         return State(P, problem.claim(P), memory, stalled=stalled)
