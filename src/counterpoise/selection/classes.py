@@ -270,4 +270,6 @@ def auto_sparsity(shares: Array, recalls: Array | None = None) -> tuple[float, A
     effective = 1.0 / float(shares @ shares)
     sparsity = AUTO_SPARSITY * max(1.0 - effective / len(shares), 0.0)
     costs = np.clip(1.0 - 2.0 * effective * shares, 0.0, 1.0)
-    return sparsity, costs if recalls is None else np.minimum(2 * recalls, 1) * costs
+    if recalls is not None:
+        costs = np.minimum(2 * recalls, 1) * costs
+    return sparsity, costs
