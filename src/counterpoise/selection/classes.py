@@ -131,8 +131,8 @@ def select_classes(
     and the penalty of class j is multiplied by :math:`c_j`, :math:`r_j` the share of
     the source's rows of the class that the classifier gives to it: classes that hold
     half of an even share or more cost nothing, those of which the classifier finds less
-    than half in the source cost less, and where all classes hold even shares there is no
-    penalty at all. A given sparsity has :math:`c_j = 1`.
+    than half in the source cost less, and where all classes hold even shares there is
+    no penalty at all. A given sparsity has :math:`c_j = 1`.
 
     The graph spreads the classifier's mistakes as well: below a `confidence` of 0.4
     there is a warning.
