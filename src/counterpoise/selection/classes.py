@@ -131,8 +131,8 @@ def select_classes(
     and the penalty of class j is multiplied by :math:`c_j`, :math:`r_j` the share of
     the source's rows of the class that the classifier gives to it: classes that hold
     half of an even share or more cost nothing, those of which the classifier finds less
-    than half in the source cost less, and where all classes hold even shares there is no
-    penalty at all. A given sparsity has :math:`c_j = 1`.
+    than half in the source cost less, and where all classes hold even shares there is
+    no penalty at all. A given sparsity has :math:`c_j = 1`.
 
     The graph spreads the classifier's mistakes as well: below a `confidence` of 0.4
     there is a warning.
@@ -270,4 +270,6 @@ def auto_sparsity(shares: Array, recalls: Array | None = None) -> tuple[float, A
     effective = 1.0 / float(shares @ shares)
     sparsity = AUTO_SPARSITY * max(1.0 - effective / len(shares), 0.0)
     costs = np.clip(1.0 - 2.0 * effective * shares, 0.0, 1.0)
-    return sparsity, costs if recalls is None else np.minimum(2 * recalls, 1) * costs
+    if recalls is not None:
+        costs = np.minimum(2 * recalls, 1) * costs
+    return sparsity, costs
