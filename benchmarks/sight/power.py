@@ -1,8 +1,9 @@
 """Are small shifts found, and those that `detectable` says would be?
 
 A thousand rows of each sample, ten columns: one level of a category 1.7 times as
-common, a cluster of 3 % of the target in all columns, a scale of 1.25 in one column, and
-the sizes that `Diagnosis.detectable` tells. Before: none of the first three was found.
+common, a cluster of 3 % of the target in all columns, a scale of 1.25 in one column,
+and the sizes that `Diagnosis.detectable` tells. Before: none of the first three was
+found.
 """
 
 import os
