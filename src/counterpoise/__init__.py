@@ -75,6 +75,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "NoOverlapError",
         "NoTargetWarning",
         "PartialOverlapWarning",
+        "WeakClassifierWarning",
     ),
 }
 _SUBMODULES = (
@@ -92,6 +93,8 @@ _SUBMODULES = (
     "validation",
     "weights",
 )
+# A room that needs an extra: `from counterpoise import *` leaves it alone.
+_OPTIONAL = ("deep",)
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = ["__version__", *_SUBMODULES, *_HOME]
@@ -100,7 +103,7 @@ __all__ = ["__version__", *_SUBMODULES, *_HOME]
 def __getattr__(name: str) -> Any:
     if name in _HOME:
         value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-    elif name in _SUBMODULES:
+    elif name in (*_SUBMODULES, *_OPTIONAL):
         value = import_module(f"{__name__}.{name}")
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
