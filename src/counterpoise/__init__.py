@@ -58,6 +58,15 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "plot_weights",
         "render",
     ),
+    "selection": (
+        "ClassSelection",
+        "Prototypes",
+        "SelectionPath",
+        "SubsetSelector",
+        "select_classes",
+        "select_prototypes",
+        "select_rows",
+    ),
     "weights": tuple(entry.name for entry in _WEIGHTERS),
     "samples": (
         "clip",
@@ -89,6 +98,7 @@ _SUBMODULES = (
     "numerics",
     "report",
     "samples",
+    "selection",
     "testing",
     "validation",
     "weights",

@@ -5,6 +5,7 @@ import inspect
 import pkgutil
 
 from counterpoise import convex
+from counterpoise.convex.assignment import solvers as assignment
 from counterpoise.convex.registry import SOLVERS, solver_names, solver_settings
 from counterpoise.convex.spectral import solvers as spectral
 
@@ -30,6 +31,7 @@ def test_public_names_are_those_of_the_registry():
     for name in solver_names("general"):
         assert name in convex.__all__
         assert inspect.isclass(getattr(convex, name))
+    assert set(solver_names("assignment")) == set(assignment.__all__) - {"Trail"}
     assert set(solver_names("spectral")) == set(spectral.__all__) - {"best_solver"}
     assert all(hasattr(convex, name) for name in convex.__all__)
     assert len(set(convex.__all__)) == len(convex.__all__)
@@ -38,5 +40,6 @@ def test_public_names_are_those_of_the_registry():
 def test_every_solver_has_a_setting_and_every_setting_a_name_of_its_own():
     assert all(one.settings for one in SOLVERS)
     count = sum(len(one.settings) for one in SOLVERS)
-    both = {**solver_settings("general"), **solver_settings("spectral")}
-    assert len(both) == count
+    families = ("general", "spectral", "assignment")
+    every = [name for family in families for name in solver_settings(family)]
+    assert len(set(every)) == len(every) == count

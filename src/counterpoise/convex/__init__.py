@@ -19,6 +19,7 @@ from counterpoise.convex.loop import (
     State,
     attested,
     certified,
+    placed,
     solve,
 )
 from counterpoise.convex.objectives import (
@@ -108,6 +109,7 @@ __all__ = [
     "certified",
     "default_solver",
     "follow",
+    "placed",
     "solve",
 ]
 # The solvers are public as they are registered.

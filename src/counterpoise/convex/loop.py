@@ -69,7 +69,7 @@ class Progress:
 class Solution:
     """A point, what the problem proves about it, and how it was found.
 
-    Made by `solve`, by `certified` and by `attested`, and by nobody else.
+    Made by `solve`, `certified`, `attested` and `placed`, and by nobody else.
 
     `ended` says in words what ended the search.
     """
@@ -99,8 +99,9 @@ class Solution:
 class Provable(Protocol):
     """The half of a problem that proves."""
 
-    def certify(self, x: Array) -> Certificate:
-        """Bound how far x is from optimal, whoever found it."""
+    @property
+    def certify(self) -> Callable[..., Certificate]:
+        """Bound how far a point is from optimal, whoever found it."""
         ...
 
 
@@ -112,9 +113,23 @@ def certified(
     n_iter: int = 0,
     seconds: float = 0.0,
     ended: str = "proved",
+    hint: object = None,
 ) -> Solution:
-    """Return the solution that a closed form or a path gave: same proof, no loop."""
-    return Solution(x, problem.certify(x), tol, n_iter, seconds, ended=ended)
+    """Return the solution that a closed form or a path gave: same proof, no loop.
+
+    A `hint` goes to the problem's `certify`.
+    """
+    proof = problem.certify(x) if hint is None else problem.certify(x, hint)
+    return Solution(x, proof, tol, n_iter, seconds, ended=ended)
+
+
+def placed(solution: Solution, x: Array) -> Solution:
+    """Return a solution with its point in the coordinates of a larger problem.
+
+    For a problem whose other coordinates are known to be idle at an optimum: what is
+    proved of the smaller one is then proved of the larger one too.
+    """
+    return replace(solution, x=x)
 
 
 def attested(

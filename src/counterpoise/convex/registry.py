@@ -9,6 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from counterpoise.convex.assignment.solvers import (
+    AssignmentConic,
+    ProximalADMM,
+    SlackADMM,
+)
 from counterpoise.convex.loop import Solver
 from counterpoise.convex.solvers import (
     ADMM,
@@ -65,9 +70,10 @@ class RegisteredSolver:
     Attributes
     ----------
     kind : type
-    family : {"general", "spectral"}
+    family : {"general", "spectral", "assignment"}
         General ones are public in `counterpoise.convex`, those of spectral norms in
-        `counterpoise.convex.spectral.solvers`.
+        `counterpoise.convex.spectral.solvers`, those of sparse assignments in
+        `counterpoise.convex.assignment.solvers`.
     settings : tuple of SolverSetting
     """
 
@@ -89,6 +95,12 @@ def _spectral(kind: type, *settings: tuple[str, Solver, int, bool]) -> Registere
     return RegisteredSolver(kind, "spectral", tuple(_given(*one) for one in settings))
 
 
+def _assignment(
+    kind: type, *settings: tuple[str, Solver, int, bool]
+) -> RegisteredSolver:
+    return RegisteredSolver(kind, "assignment", tuple(_given(*one) for one in settings))
+
+
 def _given(name: str, solver: Solver, steps: int, sure: bool) -> SolverSetting:
     return SolverSetting(name, lambda problem: solver, steps, sure)
 
@@ -101,6 +113,19 @@ def _kernel_factor(problem: Any) -> Solver:
 
 
 SOLVERS = (
+    _assignment(AssignmentConic, ("assignment conic", AssignmentConic(), 1, True)),
+    _assignment(
+        ProximalADMM,
+        ("proximal admm", ProximalADMM(), 500, True),
+        ("proximal admm sparse", ProximalADMM(reduction="sparse"), 500, True),
+        ("proximal admm inverse", ProximalADMM(reduction="inverse"), 500, True),
+        ("proximal admm eigen", ProximalADMM(reduction="eigen"), 500, True),
+    ),
+    _assignment(
+        SlackADMM,
+        ("slack admm", SlackADMM("closed"), 1000, False),
+        ("slack admm kkt", SlackADMM("kkt"), 1000, False),
+    ),
     _general(ADMM, ("admm", ADMM(), 2000, False)),
     _general(Conic, ("conic", Conic(), 10, False)),
     _general(Corrective, ("corrective", Corrective(), 200, True)),

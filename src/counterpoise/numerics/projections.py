@@ -70,3 +70,22 @@ def project_capped_simplex(point: Array, upper: Array, total: float = 1.0) -> Ar
 def project_box(point: Array, lower: Array, upper: Array) -> Array:
     """Return the nearest point between `lower` and `upper`."""
     return np.clip(point, lower, upper)
+
+
+def project_rows(points: Array) -> Array:
+    r"""Return the nearest point of the unit simplex to every row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> project_rows(np.array([[0.5, 1.5, -1.0], [0.2, 0.3, 0.5]]))
+    array([[0. , 1. , 0. ],
+           [0.2, 0.3, 0.5]])
+    """
+    shifted = points - points.max(axis=1, keepdims=True)
+    descending = -np.sort(-shifted, axis=1)
+    excess = np.cumsum(descending, axis=1) - 1.0
+    count = np.arange(1, points.shape[1] + 1)
+    last = np.count_nonzero(descending * count > excess, axis=1)
+    tau = excess[np.arange(len(points)), last - 1] / last
+    return np.maximum(shifted - tau[:, None], 0.0)

@@ -34,9 +34,12 @@ def default_solver(problem: Any) -> Solver:
 
     Corrective over the simplex, which is best where few of many coordinates are used
     (ProjectedGradient is where hundreds are); else ProjectedGradient or
-    ProximalGradient.
+    ProximalGradient. A sparse assignment has a method of its own, ProximalADMM.
     """
+    from counterpoise.convex.assignment.solvers import ProximalADMM
+
     candidates: tuple[Solver, ...] = (
+        ProximalADMM(),
         Corrective(),
         ProjectedGradient(),
         ProximalGradient(),
