@@ -24,9 +24,7 @@ def run(quick):
             if k is not None:
                 drawn = _random_cost(some, k) / _cost(some, select_rows(some, k))
                 least = min(least, drawn)
-            rows.append(
-                [n, k, share, len(found.indices), found.ratio, seconds, drawn]
-            )
+            rows.append([n, k, share, len(found.indices), found.ratio, seconds, drawn])
     header = "n | k given | sparsity | k | objective / bound | s | random / select_rows"
     return {
         "table": table("Prototypes of digits", header, rows),

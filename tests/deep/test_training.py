@@ -6,7 +6,7 @@ import torch
 from deep.partial_samples import make_partial, training
 from sklearn.exceptions import ConvergenceWarning
 
-from counterpoise import InvalidInput
+from counterpoise import InvalidInput, select_classes
 from counterpoise.deep import PartialDomainClassifier
 from counterpoise.deep.rows import TrainingRows
 from counterpoise.deep.schedule import Schedule
@@ -257,6 +257,15 @@ def test_features_that_tell_nothing_have_an_auc_of_one_half():
     assert abs(linear_auc(rows[:600], rows[600:]) - 0.5) < 0.1
     assert linear_auc(rows[:600], rows[600:] + 2.0) > 0.95
     assert linear_auc(rows[:7], rows[600:]) is None
+
+
+def test_the_selection_of_classes_may_weigh_them():
+    X, y, X_target, _ = make_partial()
+    found = model("pada", class_weight="selection").fit(X, y, X_target=X_target)
+    shares = select_classes(X, y, X_target, random_state=0).shares
+    assert found.class_weight_.max() == 1.0
+    assert (found.class_weight_[3:] < 0.02).all()
+    assert (shares[3:] < 2e-3).all()
 
 
 def test_fixed_class_weights_are_used_throughout():

@@ -24,6 +24,7 @@ from counterpoise.deep.training import (
 )
 from counterpoise.engine.progress import announce
 from counterpoise.numerics.arrays import Array
+from counterpoise.selection import select_classes
 from counterpoise.validation import (
     InvalidInput,
     InvalidType,
@@ -326,7 +327,7 @@ class PartialDomainClassifier(FittedNetwork):
         """Return the network, what the training remembers, and who stopped it."""
         kept = kept_training(self.checkpoint)
         recipe = self._recipe(kept, moving=isinstance(given, str) and given == "moving")
-        fixed = None if isinstance(given, str) else given
+        fixed = self._fixed_weight(rows, given, recipe.seed)
         seed_torch(recipe.seed, 0)
         network = DomainNetwork.of(
             self.extractor, self._row_shape_, rows.n_classes, self.hidden
@@ -342,6 +343,17 @@ class PartialDomainClassifier(FittedNetwork):
             callback=self.callback,
         )
         return network, memory, stopped
+
+    def _fixed_weight(
+        self, rows: TrainingRows, given: Array | str, seed: int
+    ) -> Array | None:
+        """Return weights that do not move; None where they do, or nothing is known."""
+        if not isinstance(given, str):
+            return given
+        if given == "moving" or rows.target is None:
+            return None
+        X, X_target = (part.reshape(len(part), -1) for part in (rows.X, rows.target))
+        return select_classes(X, rows.y, X_target, random_state=seed).shares
 
     def _recipe(self, kept: dict[str, Any] | None, *, moving: bool) -> Recipe:
         if self.random_state is not None:
