@@ -1,4 +1,4 @@
-"""Five of ten classes, drawn by three seeds: digits, and Office-Caltech by three features.
+"""Five of ten classes, by three seeds: digits, and Office-Caltech by three features.
 
 Every task is shown; a loss of more than ten points must have come with a warning.
 """
