@@ -1,4 +1,4 @@
-"""Problems as images pose them: regions on a grid, textures, words near the textures."""
+"""Problems as images pose them: regions on a grid, and words near their textures."""
 
 from dataclasses import dataclass
 

@@ -36,7 +36,8 @@ def run(quick):
         whole, fitted = timed(
             lambda: selector.fit(one.R, graph=one.W, sample_weight=one.mass)  # noqa: B023
         )
-        assert found.converged and fitted.solution_.converged
+        assert found.converged
+        assert fitted.solution_.converged
         assert found.certificate.bound <= judged.objective * (1 + 1e-7)
         excess = found.certificate.objective / judged.objective - 1.0
         given.setdefault(n, []).append(theirs / ours)

@@ -2,6 +2,8 @@
 
 import cvxpy as cp
 import numpy as np
+from convex.assignment.random_assignments import optimum as least_assignment
+from convex.assignment.random_assignments import random_assignment
 from convex.spectral.random_moments import optimum as least_norm
 from convex.spectral.random_moments import random_problem as random_moments
 from convex.test_mean_matching import CASES, both
@@ -90,6 +92,14 @@ def kernel_moments(seed):
     return problem, least_norm(problem.features())
 
 
+def assignment(seed):
+    """Return an assignment of items to few words, with a graph or without."""
+    problem = random_assignment(
+        12 + seed, 4 + seed, seed, smoothness=0.02 * (seed % 2), equal=seed > 1
+    )
+    return problem, least_assignment(problem)
+
+
 FAMILIES = {
     "tilted": tilted,
     "one component": one_component,
@@ -98,4 +108,5 @@ FAMILIES = {
     "mixture": mixture,
     "moments": moments,
     "kernel moments": kernel_moments,
+    "assignment": assignment,
 }

@@ -12,9 +12,9 @@ from counterpoise.numerics.arrays import Array
 from counterpoise.selection.posed import PosedSelection
 from counterpoise.selection.reading import as_laplacian
 from counterpoise.selection.source_classifier import (
-    default_probabilities,
+    answers_of,
+    default_answers,
     neighbor_graph,
-    probabilities_of,
 )
 from counterpoise.validation import (
     InvalidInput,
@@ -126,11 +126,13 @@ def select_classes(
     penalty and :math:`K_e = 1 / \sum_j q_j^2` classes in effect,
 
     .. math:: \text{sparsity} = 0.1 \, (1 - K_e / K), \qquad
-              c_j = \min(\max(1 - 2 K_e q_j, 0), 1)
+              c_j = r_j \min(\max(1 - 2 K_e q_j, 0), 1)
 
-    and the penalty of class j is multiplied by :math:`c_j`: classes that hold half of
-    an even share or more cost nothing, and where all classes hold even shares there is
-    no penalty at all. A given sparsity has :math:`c_j = 1`.
+    and the penalty of class j is multiplied by :math:`c_j`, :math:`r_j` the share of
+    the source's rows of the class that the classifier gives to it: classes that hold
+    half of an even share or more cost nothing, nor do classes that the classifier does
+    not even find in the source, and where all classes hold even shares there is no
+    penalty at all. A given sparsity has :math:`c_j = 1`.
 
     The graph spreads the classifier's mistakes as well: below a `confidence` of 0.4
     there is a warning.
@@ -155,17 +157,21 @@ def select_classes(
     if estimator is None:
         source, target = two_samples(X, X_target)
         assert target is not None
-        classes, p, points = default_probabilities(
-            source, labels, target, as_seed(random_state)
-        )
+        said, points = default_answers(source, labels, target, as_seed(random_state))
     else:
-        classes, p = probabilities_of(estimator, X, labels, X_target)
+        said = answers_of(estimator, X, labels, X_target)
         needed = graph is None and n_neighbors > 0 and smoothness != 0.0
         points = as_matrix(X_target, name="X_target") if needed else np.zeros((rows, 1))
     if graph is None and n_neighbors > 0 and rows > 1 and smoothness != 0.0:
         graph = neighbor_graph(points, n_neighbors)
     found = classes_by_probabilities(
-        classes, p, graph, sparsity=sparsity, smoothness=smoothness, tol=tol
+        said.classes,
+        said.probabilities,
+        graph,
+        recalls=said.recalls,
+        sparsity=sparsity,
+        smoothness=smoothness,
+        tol=tol,
     )
     if found.confidence < UNSURE_BELOW:
         warn_user(
@@ -183,6 +189,7 @@ def classes_by_probabilities(
     probabilities: Array,
     graph: Any,
     *,
+    recalls: Array | None = None,
     sparsity: float | str = "auto",
     smoothness: float = 0.3,
     tol: float = 1e-3,
@@ -197,6 +204,8 @@ def classes_by_probabilities(
         A classifier's, of the target rows.
     graph : matrix of shape (m, m) or None
         Weights of edges between target rows.
+    recalls : array of shape (K,), optional
+        How well the classifier finds each class in the source; None: perfectly.
     sparsity, smoothness, tol
         As of `select_classes`.
     max_iter : int
@@ -224,7 +233,8 @@ def classes_by_probabilities(
     factors = np.ones(K)
     if sparsity == "auto":
         free = posed(np.zeros(K)).solved(0.0, "auto", tol, max_iter=max_iter)
-        sparsity, factors = auto_sparsity(free.x.reshape(m, K).mean(axis=0))
+        shares = free.x.reshape(m, K).mean(axis=0)
+        sparsity, factors = auto_sparsity(shares, recalls)
     problem = posed(factors)
     penalty = float(sparsity) * problem.one_word.low
     solution = problem.solved(penalty, "auto", tol, max_iter=max_iter)
@@ -243,11 +253,11 @@ def classes_by_probabilities(
     )
 
 
-def auto_sparsity(shares: Array) -> tuple[float, Array]:
+def auto_sparsity(shares: Array, recalls: Array | None = None) -> tuple[float, Array]:
     r"""Return sparsity and costs of classes from their shares without a penalty.
 
-    :math:`0.1 (1 - K_e / K)` and :math:`\min(\max(1 - 2 K_e q_j, 0), 1)`, with
-    :math:`K_e = 1 / \sum_j q_j^2`.
+    :math:`0.1 (1 - K_e / K)` and :math:`r_j \min(\max(1 - 2 K_e q_j, 0), 1)`, with
+    :math:`K_e = 1 / \sum_j q_j^2`; `recalls` are r, None: ones.
 
     Examples
     --------
@@ -258,4 +268,5 @@ def auto_sparsity(shares: Array) -> tuple[float, Array]:
     """
     effective = 1.0 / float(shares @ shares)
     sparsity = AUTO_SPARSITY * max(1.0 - effective / len(shares), 0.0)
-    return sparsity, np.clip(1.0 - 2.0 * effective * shares, 0.0, 1.0)
+    costs = np.clip(1.0 - 2.0 * effective * shares, 0.0, 1.0)
+    return sparsity, costs if recalls is None else recalls * costs

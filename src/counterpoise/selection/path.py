@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from counterpoise.convex import Solution
@@ -112,7 +111,6 @@ def follow_sparsity(selector: Any, sparsities: Any) -> SelectionPath:
 def _fitted_at(selector: Any, sparsity: float, solution: Solution) -> Any:
     """Return a selector like another, fitted at a sparsity of its path."""
     out = copy.copy(selector)
-    out.set_params(**clone(selector).get_params(deep=False))
     out.set_params(sparsity=float(sparsity), penalty=None)
     one = selector.posed_.one_word
     out.lambda_max_, out.lambda_max_bounds_ = one.low, (one.low, one.high)

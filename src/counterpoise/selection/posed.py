@@ -128,7 +128,7 @@ class PosedSelection:
         problem = self.problem(penalty)
         found = self._closed_form(problem, penalty, tol)
         if found is None:
-            method = assignment_solver(solver, trail)
+            method = assignment_solver(solver, trail, max_time)
             steps = math.ceil(max_iter / getattr(method, "every", 1))
             found = solve(
                 problem,
@@ -151,18 +151,18 @@ class PosedSelection:
             G = np.full((n, words), 1.0 if self.norm == "max" else math.sqrt(n))
             G *= problem.penalties / n
             return self._vertex(problem, np.full(n, best), G, tol, "closed form")
+        if self.has_equal_penalties and "one_word" in self.__dict__:
+            one = self.one_word
+            if penalty >= one.high:
+                costs = self.mass[:, None] * self.dissimilarities[:, self.candidates]
+                place = np.searchsorted(self.candidates, self._columns[2])
+                G = one.prices(costs, penalty, self.norm)[:, place]
+                best = int(np.flatnonzero(place == one.word)[0])
+                return self._vertex(problem, np.full(n, best), G, tol, ONE_WORD)
         if not problem.penalties.any() and not problem.is_smoothed:
             nearest = problem.costs.argmin(axis=1)
             G = np.zeros((n, words))
             return self._vertex(problem, nearest, G, tol, "closed form")
-        if self.has_equal_penalties and "one_word" in self.__dict__:
-            one = self.one_word
-            if penalty >= one.high:
-                numbers = self._columns[2]
-                place = np.searchsorted(self.candidates, numbers)
-                best = int(np.flatnonzero(place == one.word)[0])
-                G = one.prices[:, place]
-                return self._vertex(problem, np.full(n, best), G, tol, ONE_WORD)
         return None
 
     @staticmethod
@@ -176,12 +176,14 @@ class PosedSelection:
         return certified(problem, U.ravel(), tol, ended=ended, hint=dual)
 
 
-def assignment_solver(name: str, trail: Trail | None = None) -> Solver:
+def assignment_solver(
+    name: str, trail: Trail | None = None, max_time: float | None = None
+) -> Solver:
     """Return the solver of a name, beginning where a trail ends."""
     if name in ("auto", "proximal-admm"):
         return ProximalADMM(trail=trail)
     if name == "conic":
-        return AssignmentConic()
+        return AssignmentConic(max_seconds=math.inf if max_time is None else max_time)
     return SlackADMM("closed" if name == "slack-admm" else "kkt")
 
 

@@ -82,7 +82,7 @@ class SubsetSelector(ClusterMixin, BaseEstimator):
     tol : float
         The gap to prove, in units of the objective above the items' least costs.
     max_iter : int
-        Largest number of iterations.
+        Largest number of iterations, rounded up to steps of twenty.
     max_time : float or None
         Seconds after which no further step begins.
     callback : callable or None

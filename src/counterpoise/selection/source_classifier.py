@@ -1,5 +1,6 @@
 """What a classifier of the source says of target rows, and which of them are near."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,28 @@ from counterpoise.validation import InvalidInput, refusals_of_estimators
 COMPONENTS = 50
 
 
-def default_probabilities(
+@dataclass(frozen=True, eq=False)
+class ClassifierAnswers:
+    """What a classifier of the source says.
+
+    Attributes
+    ----------
+    classes : array of shape (K,)
+    probabilities : array of shape (m, K)
+        Of the target rows.
+    recalls : array of shape (K,)
+        Of each class, the share of its source rows that are given to it.
+    """
+
+    classes: NDArray[Any]
+    probabilities: Array
+    recalls: Array
+
+
+def default_answers(
     X: Array, y: NDArray[Any], X_target: Array, seed: int
-) -> tuple[NDArray[Any], Array, Array]:
-    """Return classes, probabilities of the target rows, and these as it sees them.
+) -> tuple[ClassifierAnswers, Array]:
+    """Return what the default classifier says, and the target rows as it sees them.
 
     Principal components of both samples, the source's mean taken off, rows of unit
     length, logistic regression with C = 1.
@@ -24,9 +43,16 @@ def default_probabilities(
     from sklearn.linear_model import LogisticRegression
 
     source, target = common_components(X, X_target, seed)
-    with refusals_of_estimators():
-        model = LogisticRegression(max_iter=1000).fit(source, y)
-    return model.classes_, model.predict_proba(target), target
+    answers = answers_of(LogisticRegression(max_iter=1000), source, y, target)
+    return answers, target
+
+
+def default_probabilities(
+    X: Array, y: NDArray[Any], X_target: Array, seed: int
+) -> tuple[NDArray[Any], Array, Array]:
+    """Return classes, probabilities and target rows of the default classifier."""
+    answers, target = default_answers(X, y, X_target, seed)
+    return answers.classes, answers.probabilities, target
 
 
 def common_components(X: Array, X_target: Array, seed: int) -> tuple[Array, Array]:
@@ -43,10 +69,10 @@ def common_components(X: Array, X_target: Array, seed: int) -> tuple[Array, Arra
     return both[: len(X)], both[len(X) :]
 
 
-def probabilities_of(
+def answers_of(
     estimator: Any, X: Any, y: NDArray[Any], X_target: Any
-) -> tuple[NDArray[Any], Array]:
-    """Return classes and probabilities of the target rows by somebody's classifier."""
+) -> ClassifierAnswers:
+    """Return what somebody's classifier says, fitted to the source."""
     from sklearn.base import clone
 
     if not hasattr(estimator, "fit"):
@@ -58,10 +84,14 @@ def probabilities_of(
                 f"estimator must have predict_proba, {type(estimator).__name__} has not"
             )
         p = np.asarray(model.predict_proba(X_target), dtype=float)
+        own = np.asarray(model.predict_proba(X), dtype=float)
     if not np.isfinite(p).all():
         row = int(np.argmax(~np.isfinite(p).all(axis=1)))
         raise InvalidInput(f"the probabilities of target row {row} are not finite")
-    return np.asarray(model.classes_), p
+    classes = np.asarray(model.classes_)
+    right = classes[own.argmax(axis=1)] == y
+    recalls = np.array([right[y == one].mean() for one in classes])
+    return ClassifierAnswers(classes, p, recalls)
 
 
 def neighbor_graph(points: Array, n_neighbors: int) -> Any:

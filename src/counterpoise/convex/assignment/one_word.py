@@ -36,19 +36,34 @@ class OneWordPenalty:
         The word of least total cost, the first of equal ones.
     low, high : float
         Proved bounds, equal where the penalty is exact.
-    prices : array of shape (n, l) or None
-        G, which proves the word optimal from `high` on.
+    offers : array of shape (n,)
+        s, of dual norm `high`.
     """
 
     word: int
     low: float
     high: float
-    prices: Array
+    offers: Array
 
     @property
     def is_exact(self) -> bool:
         """Whether the bounds are equal."""
         return self.low == self.high
+
+    def prices(
+        self, costs: Array, penalty: float, norm: Literal["max", "euclidean"]
+    ) -> Array:
+        """Return G, which proves the word optimal at a penalty of `high` or more.
+
+        What the penalty is above `high` is offered by all items alike (max norm), or
+        all offers are raised to it (Euclidean norm).
+        """
+        n = len(costs)
+        if norm == "max":
+            s = self.offers + max(penalty - float(self.offers.sum()), 0.0) / n
+        else:
+            s = np.full(n, penalty / np.sqrt(n))
+        return np.maximum(s[:, None] - (costs - costs[:, [self.word]]), 0.0)
 
 
 def one_word_penalty(
@@ -80,21 +95,16 @@ def one_word_penalty(
     apart = costs - costs[:, [word]]
     if norm == "euclidean":
         level = _bisected(np.delete(apart, word, axis=1))
-        prices = np.full(len(costs), level / np.sqrt(len(costs)))
-        return OneWordPenalty(word, level, level, _prices(prices, apart))
+        offers = np.full(len(costs), level / np.sqrt(len(costs)))
+        return OneWordPenalty(word, level, level, offers)
     highest = np.maximum(apart.max(axis=1), 0.0)
     low = float(np.maximum(-apart, 0.0).sum(axis=0).max())
     if costs.size > LARGEST_PROGRAMME:
         high = max(float(highest.sum()), low)
-        return OneWordPenalty(word, low, high, _prices(highest, apart))
+        return OneWordPenalty(word, low, high, highest)
     s = _programme(np.delete(apart, word, axis=1), highest)
     level = max(float(s.sum()), low)
-    return OneWordPenalty(word, level, level, _prices(s, apart))
-
-
-def _prices(s: Array, apart: Array) -> Array:
-    """Return what a word is offered by each item; the first word's is s."""
-    return np.maximum(s[:, None] - apart, 0.0)
+    return OneWordPenalty(word, level, level, s)
 
 
 def _programme(apart: Array, highest: Array) -> Array:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from counterpoise.convex.assignment.price_ascent import raised_prices
+from counterpoise.convex.assignment.price_ascent import raised_prices, slope_prices
 from counterpoise.convex.assignment.sweeps import laplacian_times, sum_of_least
 from counterpoise.convex.certificate import Certificate
 from counterpoise.numerics.arrays import Array, Indices, finite_array
@@ -187,20 +187,23 @@ class SparseAssignment:
 
     def excess_bound(self, dual: AssignmentDual) -> float:
         """Return D(G, Y) less the same, G clipped and its columns scaled down."""
-        G = np.maximum(dual.G, 0.0)
-        sizes = (
-            G.sum(axis=0)
-            if self.norm == "max"
-            else np.sqrt(np.einsum("ij,ij->j", G, G))
-        )
-        over = sizes > self.penalties
-        if over.any():
-            G[:, over] *= self.penalties[over] / sizes[over]
+        G = self._within(dual.G)
         if not self.is_smoothed or dual.Y is None:
             return float((self.excess_costs + G).min(axis=1).sum())
         LY, roughness = self._rough(dual.Y)
         least = sum_of_least(self.excess_costs, G, 2.0 * self.smoothness, LY)
         return float(least - self.smoothness * roughness)
+
+    def raised(self, dual: AssignmentDual) -> AssignmentDual:
+        """Return a dual point whose bound is no lower: no price can be raised alone."""
+        G, slopes = self._within(dual.G), self.excess_costs
+        ordered = None if self.is_smoothed else self._ordered_costs
+        if self.is_smoothed and dual.Y is not None:
+            slopes = slopes + 2.0 * self.smoothness * self._rough(dual.Y)[0]
+        offers = (slopes + G).min(axis=1)
+        is_max = self.norm == "max"
+        G = raised_prices(slopes, self.penalties, is_max, offers, ordered)
+        return AssignmentDual(G, dual.Y)
 
     def inside(self, x: Array) -> Array:
         """Return the nearest assignment, item by item."""
@@ -216,8 +219,9 @@ class SparseAssignment:
     def certify(self, x: Array, hint: object = None) -> Certificate:
         """Bound how far x is from optimal, whoever found it.
 
-        With an `AssignmentDual` as hint by its bound, or else by prices raised for the
-        gradient at x until no word has slack.
+        With an `AssignmentDual` as hint by its bound, or else by prices made for the
+        gradient at x: raised until no word has slack, or those of the Euclidean norm's
+        own slope.
         """
         U = self.matrix(x)
         if isinstance(hint, AssignmentDual):
@@ -229,13 +233,17 @@ class SparseAssignment:
         U = self.matrix(x)
         slopes = gradient.reshape(self.shape) - self.least_costs[:, None]
         G = raised_prices(slopes, self.penalties, self.norm == "max")
+        bound = self.excess_bound(AssignmentDual(G, U))
+        if self.norm == "euclidean":
+            G = slope_prices(slopes, self.penalties, U)
+            bound = max(bound, self.excess_bound(AssignmentDual(G, U)))
         excess = value + float(self.penalties @ self.norms(U)) - self.least_costs.sum()
-        return self.claim(x, excess, self.excess_bound(AssignmentDual(G, U)))
+        return self.claim(x, excess, bound)
 
     def claim(self, x: Array, excess: float, bound: float) -> Certificate:
         """Say what a value and a bound prove, both above the least costs."""
-        offset = float(self.least_costs.sum())
-        gap = max(excess - bound, 0.0)
+        offset, excess = float(self.least_costs.sum()), float(excess)
+        gap = max(excess - float(bound), 0.0)
         if gap <= ROUNDED_GAP * float(self.excess_costs.max(axis=1).sum()):
             gap = 0.0
         return Certificate(
@@ -246,6 +254,23 @@ class SparseAssignment:
             scale=max(excess, 0.0),
             infeasibility=self.infeasibility(x),
         )
+
+    @cached_property
+    def _ordered_costs(self) -> Array:
+        return np.sort(self.excess_costs, axis=1)
+
+    def _within(self, G: Array) -> Array:
+        """Return prices clipped at zero, columns scaled down to their penalties."""
+        G = np.maximum(G, 0.0)
+        sizes = (
+            G.sum(axis=0)
+            if self.norm == "max"
+            else np.sqrt(np.einsum("ij,ij->j", G, G))
+        )
+        over = sizes > self.penalties
+        if over.any():
+            G[:, over] *= self.penalties[over] / sizes[over]
+        return G
 
     def _rough(self, Y: Array) -> tuple[Array, float]:
         """Return L Y and tr(Y'LY)."""

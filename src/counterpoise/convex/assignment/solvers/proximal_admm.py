@@ -80,9 +80,8 @@ class ProximalADMM:
     where the factor would be full. An iteration costs O(nl + l nnz(factor)); no KKT
     matrix, and half of the variables of the published splitting.
 
-    :math:`\mu` begins at half the standard deviation of C plus :math:`0.03\gamma`, and
-    is multiplied by the root of the residuals' ratio, between 0.2 and 5, where they are
-    apart by more than 5.
+    :math:`\mu` begins as `first_penalty` says, and is multiplied by the root of the
+    residuals' ratio, between 0.2 and 5, where they are apart by more than 5.
 
     Parameters
     ----------
@@ -166,6 +165,7 @@ class ProximalADMM:
             best = best.or_dual(problem, AssignmentDual(G, _put_back(U, order)))
         elif problem.norm == "max":
             best = best.or_rounded(problem, Z1)
+            best = best.or_dual(problem, problem.raised(AssignmentDual(G)))
         rounds = memory.rounds + self.every
         step_number = rounds // self.every
         next_balance = memory.next_balance
@@ -218,10 +218,16 @@ class ProximalADMM:
 
 
 def first_penalty(problem: Any) -> float:
-    """Return the penalty parameter to begin with."""
-    spread = float(problem.excess_costs.std())
+    """Return the penalty parameter to begin with.
+
+    Half of the costs' standard deviation or of 0.4 times their median, whichever is
+    less, plus 0.03 gamma: a few far items do not count.
+    """
+    spread, middle = problem.excess_costs.std(), np.median(problem.excess_costs)
+    if middle > 0.0:
+        spread = min(spread, 0.4 * middle)
     gamma = problem.smoothness if problem.is_smoothed else 0.0
-    return max(0.5 * spread + 0.03 * gamma, 1e-12)
+    return max(0.5 * float(spread) + 0.03 * gamma, 1e-300)
 
 
 def _balance(halves: _Halves, U: Array, Z1: Array, Z2: Array) -> None:
