@@ -24,7 +24,7 @@ COLUMNS_FACTORED = 500
 # Bins of a column that trees can tell apart.
 N_BINS = 64
 # Columns that trees look at; of more, those that differ most.
-COLUMNS_OF_TREES = 100
+COLUMNS_OF_TREES = 64
 # Probabilities nearer to 0 or 1 than this are no evidence.
 NO_EVIDENCE = 1e-6
 # Threads that wait for one another cost more than they save on tables this small.
@@ -95,8 +95,8 @@ class CutColumns(TransformerMixin, BaseEstimator):
 class BinnedColumns(TransformerMixin, BaseEstimator):
     r"""Columns as numbers of bins of about equal weight.
 
-    Trees bin columns anyway, but with weights they take long over it. Of more than 100
-    columns those 100 are kept whose distribution functions in the two classes differ
+    Trees bin columns anyway, but with weights they take long over it. Of more than 64
+    columns those 64 are kept whose distribution functions in the two classes differ
     most at one of the eighths of the column, the first of equals: the time of trees
     grows with the columns, and few of so many are needed.
     """

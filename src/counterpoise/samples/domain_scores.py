@@ -138,7 +138,7 @@ def domain_score(
     with few categories, copies are dealt out over the folds and get the mean of their
     log-odds. The order of the rows does not matter.
 
-    Of more than 100 columns the trees look at the 100 that differ most between the
+    Of more than 64 columns the trees look at the 64 that differ most between the
     samples, by the rows that they learn from. More than 500 dense columns are cut and
     scaled once, by the rows of both samples and not by those of each fold (no label is
     looked at), and the regression goes to a tolerance of 1e-4, not 1e-6.

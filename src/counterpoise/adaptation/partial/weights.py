@@ -239,7 +239,7 @@ class PartialWeights(BaseEstimator):
         source_shares = np.bincount(places, counts[used], self.classes_.size)
         source_shares = source_shares / source_shares.sum()
         shares, assignment, self.solution_ = self._shares(found, source_shares)
-        present = shares > PRESENT_ABOVE
+        present = PRESENT_ABOVE < shares
         best = assignment.argmax(axis=1)
         self.guard_: PartialGuard = judge_selection(
             p, best, shares, present, self.guard
