@@ -24,11 +24,14 @@ class TargetProbabilities:
     probabilities : array of shape (m, K)
     points : array of shape (m, q)
         In which neighbours are looked for.
+    recalls : array of shape (K,) or None
+        Of each class, the share of its source rows that are given to it; None: all.
     """
 
     classes: NDArray[Any]
     probabilities: Array
     points: Array
+    recalls: Array | None = None
 
     def with_points(self, source: Any, target: Any, seed: int) -> "TargetProbabilities":
         """Return the same, its rows in the common components of both samples."""
@@ -44,7 +47,10 @@ def of_components(
     source, target = common_components(X, X_target, seed)
     with refusals_of_estimators():
         model = LogisticRegression(max_iter=1000).fit(source, y, counts)
-    return TargetProbabilities(model.classes_, model.predict_proba(target), target)
+    recalls = _recalls(model.classes_, model.predict(source), y, counts)
+    return TargetProbabilities(
+        model.classes_, model.predict_proba(target), target, recalls
+    )
 
 
 def of_classifier(
@@ -72,4 +78,17 @@ def of_classifier(
     if not np.isfinite(p).all():
         row = int(np.argmax(~np.isfinite(p).all(axis=1)))
         raise InvalidInput(f"the probabilities of target row {row} are not finite")
-    return TargetProbabilities(np.asarray(model.classes_), p, np.zeros((len(p), 1)))
+    classes = np.asarray(model.classes_)
+    with refusals_of_estimators():
+        own = model.predict(X)
+    weight = np.ones(len(y)) if counts is None else counts
+    recalls = _recalls(classes, own, y, weight)
+    return TargetProbabilities(classes, p, np.zeros((len(p), 1)), recalls)
+
+
+def _recalls(classes: Any, own: Any, y: Any, weight: Array) -> Array:
+    """Return of each class the share of its rows that a classifier gives to it."""
+    places = np.searchsorted(classes, y)
+    right = np.bincount(places, weight * (np.asarray(own) == y), classes.size)
+    out: Array = right / np.bincount(places, weight, classes.size)
+    return out

@@ -44,6 +44,8 @@ from counterpoise.validation.parameters import Integer, Number, Rule, check_para
 METHODS_OF_CLASSES = ("selection", "em")
 # With fewer target rows neighbours are noise.
 FEWEST_ROWS_OF_GRAPH = 50
+# The sparsity of "auto" in units of that of `select_classes`.
+AUTO_FACTOR = 2.0
 
 
 class PartialWeights(BaseEstimator):
@@ -71,8 +73,8 @@ class PartialWeights(BaseEstimator):
         the source's mean taken off, rows of unit length, logistic regression with
         C = 1. (In `Adapted`: its estimator, where it has `predict_proba`.)
     sparsity : "auto" or float
-        Penalty of a class, in units of that from which on one class is best; "auto": by
-        the classes in effect, see `select_classes`.
+        Penalty of a class, in units of that from which on one class is best; "auto":
+        twice that of `select_classes`, which goes by the classes in effect.
     smoothness : float
         The s above.
     n_neighbors : int
@@ -239,7 +241,7 @@ class PartialWeights(BaseEstimator):
         source_shares = np.bincount(places, counts[used], self.classes_.size)
         source_shares = source_shares / source_shares.sum()
         shares, assignment, self.solution_ = self._shares(found, source_shares)
-        present = PRESENT_ABOVE < shares
+        present = np.greater(shares, PRESENT_ABOVE)
         best = assignment.argmax(axis=1)
         self.guard_: PartialGuard = judge_selection(
             p, best, shares, present, self.guard
@@ -285,6 +287,8 @@ class PartialWeights(BaseEstimator):
             self.classes_,
             p,
             graph,
+            recalls=found.recalls,
+            auto_factor=AUTO_FACTOR,
             sparsity=self.sparsity,
             smoothness=self.smoothness if graph is not None else 0.0,
             tol=self.tol,
