@@ -191,9 +191,9 @@ def test_probabilities_below_a_millionth_cost_no_more():
     assert value == pytest.approx(least + lam, rel=1e-5)
 
 
-def test_the_auto_sparsity_is_a_tenth_of_the_classes_not_in_effect():
+def test_the_auto_sparsity_goes_by_the_classes_not_in_effect():
     sparsity, costs = auto_sparsity(np.array([0.5, 0.5, 0.0, 0.0]))
-    assert sparsity == pytest.approx(0.05)
+    assert sparsity == pytest.approx(0.075)
     assert costs.tolist() == [0.0, 0.0, 1.0, 1.0]
     # Half of an even share is free, and just below it nearly so.
     shares = np.array([0.25, 0.25, 0.25, 0.125, 0.125, 0.0])

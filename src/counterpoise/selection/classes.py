@@ -35,7 +35,7 @@ PRESENT_ABOVE = 2e-3
 # A classifier whose largest probabilities have a smaller mean is said to be unsure.
 UNSURE_BELOW = 0.4
 # The sparsity of "auto" where the target holds one class of very many.
-AUTO_SPARSITY = 0.1
+AUTO_SPARSITY = 0.15
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +125,7 @@ def select_classes(
     "auto" lets the graph speak first. With the shares q of the assignment without a
     penalty and :math:`K_e = 1 / \sum_j q_j^2` classes in effect,
 
-    .. math:: \text{sparsity} = 0.1 \, (1 - K_e / K), \qquad
+    .. math:: \text{sparsity} = 0.15 \, (1 - K_e / K), \qquad
               c_j = r_j \min(\max(1 - 2 K_e q_j, 0), 1)
 
     and the penalty of class j is multiplied by :math:`c_j`, :math:`r_j` the share of
@@ -260,7 +260,7 @@ def classes_by_probabilities(
 def auto_sparsity(shares: Array, recalls: Array | None = None) -> tuple[float, Array]:
     r"""Return sparsity and costs of classes from their shares without a penalty.
 
-    :math:`0.1 (1 - K_e / K)` and :math:`r_j \min(\max(1 - 2 K_e q_j, 0), 1)`, with
+    :math:`0.15 (1 - K_e / K)` and :math:`r_j \min(\max(1 - 2 K_e q_j, 0), 1)`, with
     :math:`K_e = 1 / \sum_j q_j^2`; `recalls` are r, None: ones.
 
     Examples
@@ -268,7 +268,7 @@ def auto_sparsity(shares: Array, recalls: Array | None = None) -> tuple[float, A
     >>> import numpy as np
     >>> sparsity, costs = auto_sparsity(np.array([0.5, 0.5, 0.0, 0.0]))
     >>> round(sparsity, 3), costs
-    (0.05, array([0., 0., 1., 1.]))
+    (0.075, array([0., 0., 1., 1.]))
     """
     effective = 1.0 / float(shares @ shares)
     sparsity = AUTO_SPARSITY * max(1.0 - effective / len(shares), 0.0)

@@ -15,7 +15,7 @@ COMPONENTS = 50
 
 
 @dataclass(frozen=True, eq=False)
-class ClassifierAnswers:
+class SourceAnswers:
     """What a classifier of the source says.
 
     Attributes
@@ -34,7 +34,7 @@ class ClassifierAnswers:
 
 def default_answers(
     X: Array, y: NDArray[Any], X_target: Array, seed: int
-) -> tuple[ClassifierAnswers, Array]:
+) -> tuple[SourceAnswers, Array]:
     """Return what the default classifier says, and the target rows as it sees them.
 
     Principal components of both samples, the source's mean taken off, rows of unit
@@ -69,9 +69,7 @@ def common_components(X: Array, X_target: Array, seed: int) -> tuple[Array, Arra
     return both[: len(X)], both[len(X) :]
 
 
-def answers_of(
-    estimator: Any, X: Any, y: NDArray[Any], X_target: Any
-) -> ClassifierAnswers:
+def answers_of(estimator: Any, X: Any, y: NDArray[Any], X_target: Any) -> SourceAnswers:
     """Return what somebody's classifier says, fitted to the source."""
     from sklearn.base import clone
 
@@ -91,7 +89,7 @@ def answers_of(
     classes = np.asarray(model.classes_)
     right = classes[own.argmax(axis=1)] == y
     recalls = np.array([right[y == one].mean() for one in classes])
-    return ClassifierAnswers(classes, p, recalls)
+    return SourceAnswers(classes, p, recalls)
 
 
 def neighbor_graph(points: Array, n_neighbors: int) -> Any:
