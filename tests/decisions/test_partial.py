@@ -78,14 +78,6 @@ def test_classes_that_are_present_weigh_alike_unless_the_exponent_says_otherwise
     assert root[0] / root[1] == pytest.approx(np.sqrt(3.0))
 
 
-def test_the_sparsity_of_auto_is_twice_that_of_the_selection():
-    found = PartialWeights(n_neighbors=0)
-    labels = np.repeat(np.arange(4), 10)
-    found._fit_probabilities(sure([50, 50, 0, 0]), labels, np.ones(40))
-    # Two of four classes in effect.
-    assert found.sparsity_ == pytest.approx(2 * 0.1 * (1 - 2 / 4), rel=1e-3)
-
-
 def test_fewer_than_fifty_rows_have_no_neighbours():
     found = PartialWeights()
     labels = np.repeat(np.arange(2), 10)

@@ -191,7 +191,6 @@ def classes_by_probabilities(
     *,
     recalls: Array | None = None,
     sparsity: float | str = "auto",
-    auto_factor: float = 1.0,
     smoothness: float = 0.3,
     tol: float = 1e-3,
     max_iter: int = 20_000,
@@ -209,8 +208,6 @@ def classes_by_probabilities(
         How well the classifier finds each class in the source; None: perfectly.
     sparsity, smoothness, tol
         As of `select_classes`.
-    auto_factor : float
-        What the sparsity of "auto" is multiplied by.
     max_iter : int
         Largest number of iterations.
     """
@@ -238,7 +235,6 @@ def classes_by_probabilities(
         free = posed(np.zeros(K)).solved(0.0, "auto", tol, max_iter=max_iter)
         shares = free.x.reshape(m, K).mean(axis=0)
         sparsity, factors = auto_sparsity(shares, recalls)
-        sparsity = auto_factor * sparsity
     problem = posed(factors)
     penalty = float(sparsity) * problem.one_word.low
     solution = problem.solved(penalty, "auto", tol, max_iter=max_iter)

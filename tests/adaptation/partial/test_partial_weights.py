@@ -60,7 +60,7 @@ def test_the_classes_are_those_of_the_selection():
     found = fitted()
     np.testing.assert_allclose(found.class_prior_, chosen.shares, atol=1e-6)
     assert np.array_equal(found.labels_, chosen.labels)
-    assert found.sparsity_ == pytest.approx(2 * chosen.sparsity, rel=1e-3)
+    assert found.sparsity_ == pytest.approx(chosen.sparsity, rel=1e-3)
 
 
 def test_full_weights_are_shares_of_target_over_source():

@@ -44,8 +44,6 @@ from counterpoise.validation.parameters import Integer, Number, Rule, check_para
 METHODS_OF_CLASSES = ("selection", "em")
 # With fewer target rows neighbours are noise.
 FEWEST_ROWS_OF_GRAPH = 50
-# The sparsity of "auto" in units of that of `select_classes`.
-AUTO_FACTOR = 2.0
 
 
 class PartialWeights(BaseEstimator):
@@ -74,7 +72,7 @@ class PartialWeights(BaseEstimator):
         C = 1. (In `Adapted`: its estimator, where it has `predict_proba`.)
     sparsity : "auto" or float
         Penalty of a class, in units of that from which on one class is best; "auto":
-        twice that of `select_classes`, which goes by the classes in effect.
+        by the classes in effect, see `select_classes`.
     smoothness : float
         The s above.
     n_neighbors : int
@@ -288,7 +286,6 @@ class PartialWeights(BaseEstimator):
             p,
             graph,
             recalls=found.recalls,
-            auto_factor=AUTO_FACTOR,
             sparsity=self.sparsity,
             smoothness=self.smoothness if graph is not None else 0.0,
             tol=self.tol,
