@@ -16,6 +16,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "Adapted",
         "CutTargetWarning",
         "FarTargetWarning",
+        "PartialWeights",
         "TimeOrderWarning",
         "TrainingRowsWarning",
         "TransductiveSVC",
@@ -53,6 +54,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "compare",
         "log_to_mlflow",
         "plot_balance",
+        "plot_classes",
         "plot_convergence",
         "plot_overlap",
         "plot_path",
@@ -101,6 +103,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "NoOverlapError",
         "NoTargetWarning",
         "PartialOverlapWarning",
+        "WeakClassifierWarning",
     ),
 }
 _SUBMODULES = (
@@ -120,6 +123,8 @@ _SUBMODULES = (
     "validation",
     "weights",
 )
+# A room that needs an extra: `from counterpoise import *` leaves it alone.
+_OPTIONAL = ("deep",)
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = ["__version__", *_SUBMODULES, *_HOME]
@@ -128,7 +133,7 @@ __all__ = ["__version__", *_SUBMODULES, *_HOME]
 def __getattr__(name: str) -> Any:
     if name in _HOME:
         value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-    elif name in _SUBMODULES:
+    elif name in (*_SUBMODULES, *_OPTIONAL):
         value = import_module(f"{__name__}.{name}")
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -62,6 +62,7 @@ _PREPARED = (
     "sklearn.neighbors",
     "sklearn.pipeline",
     "sklearn.preprocessing",
+    "torch",
 )
 
 

@@ -16,7 +16,9 @@ from counterpoise.samples import (
     overlap,
 )
 from counterpoise.samples.cells import CutColumn, cell_tests
+from counterpoise.samples.classifiers import BinnedColumns
 from counterpoise.samples.domain_scores import _auc as auc_of
+from counterpoise.samples.domain_scores import _better_model
 from counterpoise.samples.domain_scores import _better_model as better_model
 from counterpoise.samples.domain_scores import _interval as auc_interval
 from counterpoise.samples.folds import content, dealt_by_sample, folds
@@ -657,3 +659,34 @@ def test_a_range_needs_ten_rows_of_the_smaller_sample():
     many = list(np.arange(100.0))
     assert len(parts_of(many, list(np.arange(40.0)), most=4)) == 4
     assert len(parts_of(many, list(np.arange(39.0)), most=4)) == 3
+
+
+def test_trees_look_at_the_columns_that_differ_most():
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    for columns, kept in ((64, None), (65, 64)):
+        X = rng.normal(size=(60, columns))
+        found = BinnedColumns().fit(X, y)
+        assert (found.kept_ is None) == (kept is None)
+        assert found.transform(X).shape == (60, 64)
+    # Of equal distances the first.
+    X = np.repeat(rng.normal(size=(60, 1)), 130, axis=1)
+    assert BinnedColumns().fit(X, y).kept_.tolist() == list(range(64))
+
+
+def test_more_than_five_hundred_columns_are_prepared_once(monkeypatch):
+    asked = []
+
+    def out_of_fold(pool, estimator):
+        asked.append((type(estimator).__name__, pool.X.std(axis=0).max()))
+        return np.zeros(pool.labels.size)
+
+    monkeypatch.setattr(Pool, "out_of_fold", out_of_fold)
+    rng = np.random.default_rng(0)
+    for columns, first in ((500, "Pipeline"), (501, "LogisticRegression")):
+        asked.clear()
+        X = 7.0 * rng.normal(size=(60, columns))
+        pool = Pool.of(TwoSamples.of(X[:30], X[30:], np.ones(30), np.ones(30)), 0)
+        _better_model(pool)
+        assert [name for name, _ in asked] == [first, "Pipeline"]
+        assert (asked[0][1] < 1.1) == (columns > 500)

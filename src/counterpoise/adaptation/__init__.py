@@ -10,6 +10,7 @@ from counterpoise.adaptation.odd_inputs import (
     TimeOrderWarning,
     TrainingRowsWarning,
 )
+from counterpoise.adaptation.partial import PartialGuard, PartialWeights
 from counterpoise.adaptation.performance import estimate_performance
 from counterpoise.adaptation.scoring import target_scorer
 from counterpoise.adaptation.transduction import TransductiveSVC
@@ -19,6 +20,8 @@ __all__ = [
     "CutTargetWarning",
     "FarTargetWarning",
     "Guard",
+    "PartialGuard",
+    "PartialWeights",
     "TimeOrderWarning",
     "TrainingRowsWarning",
     "TransductiveSVC",

@@ -29,6 +29,12 @@ from counterpoise.adaptation.odd_inputs import (
     warn_if_hardly_covered,
     warn_if_in_time_order,
 )
+from counterpoise.adaptation.partial.adapting import (
+    fit_partial_weights,
+    fit_to_present,
+    partial_weighter,
+)
+from counterpoise.adaptation.partial.weights import PartialWeights
 from counterpoise.adaptation.routing import (
     check_takes_weights,
     fit_rows,
@@ -102,8 +108,9 @@ class Adapted(MetaEstimatorMixin, FittedModel):
     estimator : scikit-learn estimator or None
         Classifier or regressor, a pipeline too. None: histogram gradient boosting, by
         the type of the label.
-    weighter : "auto", weighter or None
-        "auto": `AutoWeights`, then the guard. A weighter: its weights as they are (see
+    weighter : "auto", "partial", weighter or None
+        "auto": `AutoWeights`, then the guard. "partial": `PartialWeights`, for a target
+        that has only some of the classes. A weighter: its weights as they are (see
         `guard`). None: no weights; the target is diagnosed all the same.
     guard : "auto" or bool
         Whether the exponent is chosen. "auto": with `weighter="auto"` alone.
@@ -152,6 +159,10 @@ class Adapted(MetaEstimatorMixin, FittedModel):
         Of `weights_`.
     classes_ : array
         Of a classifier.
+    class_prior_, class_weight_, absent_classes_, target_labels_ : arrays
+        With "partial": estimated shares of all classes in the target, what a row of
+        each weighs, the labels of those judged absent, and a label for every target row
+        (better than `predict` there).
 
     Notes
     -----
@@ -159,6 +170,11 @@ class Adapted(MetaEstimatorMixin, FittedModel):
     without the exponent. Cross-validation cuts an `X_target` that has as many rows as
     `X`: give it as a tuple, ``X_target=(X_target,)``. The progress of a fit goes to
     the logger "counterpoise".
+
+    With "partial" the estimator is fitted to rows of the classes that are present and,
+    by default, to the target rows with the labels of the selection; it need not take
+    `sample_weight`. Missing overlap is told, not raised. `adapted_` says whether a
+    class was left out; `guard_` is a `PartialGuard`.
 
     References
     ----------
@@ -244,10 +260,11 @@ class Adapted(MetaEstimatorMixin, FittedModel):
         n = n_rows(X)
         counts = None if sample_weight is None else as_weights(sample_weight, n)
         samples = None
+        self._every_class_: Any = None
         if X_target is None:
             ratio = self._without_target(n)
         else:
-            if not self.resample and self.budget is None:
+            if not self.resample and self.budget is None and not self._is_partial():
                 check_takes_weights(estimator)
             if n < 2:
                 raise InvalidInput("n_samples = 1: two source rows or more are needed")
@@ -256,7 +273,7 @@ class Adapted(MetaEstimatorMixin, FittedModel):
                     y = column_or_1d(y, warn=True)
             check_none_missing(y)
             samples = _read(X, X_target, counts)
-            ratio = self._with_target(samples, X, y, counts, seed)
+            ratio = self._with_target(samples, estimator, X, y, counts, seed)
         kept, held_out = divided(n, self.calibration, groups, seed)
         if self._row_marks_ is not None:
             self._row_marks_ = self._row_marks_[kept]
@@ -267,19 +284,29 @@ class Adapted(MetaEstimatorMixin, FittedModel):
                 estimator, samples, X, y, ratio, counts, groups, kept, seed
             )
         self._set_weights(ratio, counts)
+        if isinstance(self.weighter_, PartialWeights):
+            self._set_partial()
         announce(FITTING)
         weights = self.weights_ if counts is None else self.weights_ * counts
         # Without weights of anybody's the estimator is called as the user would.
-        asked = counts is not None or self.weighter_ is not None
+        plain = self._is_partial() and not self._leaves_out()
+        asked = counts is not None or (self.weighter_ is not None and not plain)
         asked = asked or self.budget is not None
-        self.estimator_ = self._fit_rows(
-            estimator,
-            part_of(X, kept, n),
-            part_of(y, kept, n),
-            weights[kept] if asked else None,
-            seed,
-            self.budget,
-        )
+        if self._leaves_out() and not self.resample and self.budget is None:
+            assert samples is not None
+            given = samples.given or (X, samples.target)
+            self.estimator_ = fit_to_present(
+                estimator, X, y, kept, self.weighter_, counts, given[1]
+            )
+        else:
+            self.estimator_ = self._fit_rows(
+                estimator,
+                part_of(X, kept, n),
+                part_of(y, kept, n),
+                weights[kept] if asked else None,
+                seed,
+                self.budget,
+            )
         self.calibration_ = None
         if held_out.size:
             self.calibration_ = self._calibrated_on(samples, X, y, counts, held_out)
@@ -301,6 +328,7 @@ class Adapted(MetaEstimatorMixin, FittedModel):
     def _with_target(
         self,
         samples: SamplesAsRead,
+        estimator: Any,
         X: Any,
         y: Any,
         counts: Array | None,
@@ -313,25 +341,39 @@ class Adapted(MetaEstimatorMixin, FittedModel):
         self._row_marks_ = row_marks(_as_dense(samples, X))
         announce(DIAGNOSING)
         self.diagnosis_ = diagnose_samples(samples, PERMUTATIONS, seed)
-        if self.diagnosis_.verdict == NO_OVERLAP and not self.force:
+        partial = partial_weighter(self.weighter, self.guard, seed)
+        told = self.force or partial is not None
+        if self.diagnosis_.verdict == NO_OVERLAP and not told:
             raise NoOverlapError(self.diagnosis_.thin, "thin", auc=self.diagnosis_.auc)
         warn_if_hardly_covered(self.diagnosis_)
         self.reference_ = reference_rows(samples, REFERENCE_ROWS, seed)
         if self.weighter is None:
             self.weighter_ = None
             return np.ones(samples.source_weight.size)
+        announce(WEIGHING)
+        if partial is not None:
+            self.weighter_ = fit_partial_weights(
+                partial, samples, estimator, y, counts, seed
+            )
+            return np.asarray(self.weighter_.weights_)
         if isinstance(self.weighter, str):
             weighter: Any = AutoWeights(force=self.force, random_state=seed)
         else:
             weighter = clone(self.weighter)
             if self.force and "force" in weighter.get_params():
                 weighter.set_params(force=True)
-        announce(WEIGHING)
         self.weighter_ = fit_weighter(weighter, samples, y, counts)
         ratio: Array = self.weighter_.weights_
         return ratio
 
+    def _is_partial(self) -> bool:
+        asked = isinstance(self.weighter, str) and self.weighter == "partial"
+        return asked or isinstance(self.weighter, PartialWeights)
+
     def _is_guarded(self) -> bool:
+        if self._is_partial():
+            # It has a guard of its own.
+            return False
         if isinstance(self.guard, str):
             return isinstance(self.weighter, str)
         return self.guard
@@ -406,6 +448,23 @@ class Adapted(MetaEstimatorMixin, FittedModel):
             self.weights_ = ratio if chosen == 1.0 else flatten(ratio, chosen)
         self.effective_sample_size_ = effective_sample_size(self.weights_)
 
+    def _leaves_out(self) -> bool:
+        """Return whether a partial weighter left a class out."""
+        return isinstance(self.weighter_, PartialWeights) and self.adapted_
+
+    def _set_partial(self) -> None:
+        """Tell what a partial weighter found; the rest is as with any other."""
+        found = self.weighter_
+        self.guard_ = found.guard_
+        self.adapted_ = bool(found.absent_classes_.size or found.exponent > 0.0)
+        self.adapted_ = self.adapted_ and bool(found.guard_.chosen)
+        self.exponent_ = float(self.adapted_)
+        self.class_prior_ = found.class_prior_
+        self.class_weight_ = found.class_weight_
+        self.absent_classes_ = found.absent_classes_
+        self.target_labels_ = found.labels_
+        self._every_class_ = found.classes_
+
     def _fit_rows(
         self,
         estimator: Any,
@@ -432,7 +491,8 @@ class Adapted(MetaEstimatorMixin, FittedModel):
         X, y = rows_of(X, rows), rows_of(y, rows)
         weights = np.ones(rows.size)
         if self.weighter_ is not None and samples is not None:
-            weights = self.weighter_.weigh(samples.source[rows])
+            of_labels = getattr(self.weighter_, "needs_labels", False)
+            weights = self.weighter_.weigh(y if of_labels else samples.source[rows])
         if counts is not None and counts[rows].any():
             # On the scale of a row that counts once, as the row to predict does.
             weights = weights * counts[rows] / counts[rows].mean()
@@ -440,10 +500,11 @@ class Adapted(MetaEstimatorMixin, FittedModel):
 
     def _check_parameters(self) -> None:
         if isinstance(self.weighter, str):
-            check_choice("weighter", self.weighter, ("auto",))
+            check_choice("weighter", self.weighter, ("auto", "partial"))
         elif self.weighter is not None and not hasattr(self.weighter, "weigh"):
             raise InvalidType(
-                'weighter must be "auto", None or an estimator with `weigh`, got '
+                'weighter must be "auto", "partial", None or an estimator with '
+                "`weigh`, got "
                 f"{type(self.weighter).__name__}"
             )
         if not isinstance(self.guard, bool):

@@ -12,6 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.adaptation.model_files.saving import save
+from counterpoise.adaptation.partial.adapting import over_all_classes
 from counterpoise.adaptation.summary import html_of, summary_of
 from counterpoise.diagnosis import Diagnosis, diagnose
 from counterpoise.evaluation.conformal import Calibration, intervals_of, sets_of
@@ -59,13 +60,17 @@ class FittedModel(BaseEstimator):
 
     @_offered("predict_proba")
     def predict_proba(self, X: Any) -> Any:
-        """Return the classifier's probabilities."""
-        return self._fitted_estimator().predict_proba(X)
+        """Return the classifier's probabilities, none for classes judged absent."""
+        found = self._fitted_estimator()
+        return self._over_all_classes(found.predict_proba(X), found.classes_)
 
     @_offered("predict_log_proba")
     def predict_log_proba(self, X: Any) -> Any:
         """Return the logarithms of the classifier's probabilities."""
-        return self._fitted_estimator().predict_log_proba(X)
+        if getattr(self, "_every_class_", None) is None:
+            return self._fitted_estimator().predict_log_proba(X)
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
 
     @_offered("decision_function")
     def decision_function(self, X: Any) -> Any:
@@ -96,6 +101,10 @@ class FittedModel(BaseEstimator):
         if self.weighter_ is None:
             check_columns(self, X, reset=False)
             return np.ones(n_rows(X))
+        if getattr(self, "_every_class_", None) is not None:
+            # By class: labels are needed, and said to be.
+            by_label: Array = self.weighter_.weigh(X)
+            return by_label
         weights: Array = self.weighter_.weigh(encoded(self.encoder_, X))
         return weights
 
@@ -190,7 +199,14 @@ class FittedModel(BaseEstimator):
         """The classes of a fitted classifier."""
         if not hasattr(self, "estimator_"):
             raise AttributeError("classes_ are known after fit")
-        return self.estimator_.classes_
+        every = getattr(self, "_every_class_", None)
+        return self.estimator_.classes_ if every is None else every
+
+    def _over_all_classes(self, probabilities: Any, classes: Any) -> Any:
+        every = getattr(self, "_every_class_", None)
+        if every is None or len(classes) == len(every):
+            return probabilities
+        return over_all_classes(probabilities, classes, every)
 
     def _atoms(self, X: Any) -> Array:
         """Return the rows' own weights, beyond all where the ratio is not known."""

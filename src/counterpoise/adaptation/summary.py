@@ -9,6 +9,9 @@ ASSUMPTION = (
     "both samples; inputs alone cannot show otherwise."
 )
 
+# Absent classes that are named one by one.
+MOST_NAMED = 10
+
 
 def summary_of(model: Any) -> str:
     """Return what an `Adapted` found, chose and assumes, a line each."""
@@ -24,6 +27,8 @@ def summary_of(model: Any) -> str:
     ]
     if model.guard_ is not None:
         lines.append(f"Guard: {model.guard_.reason}.")
+    if getattr(model, "_every_class_", None) is not None:
+        lines.append(f"Classes: {_classes(model)}")
     n = model.weights_.size
     lines += [
         f"Model: {name}, fitted to "
@@ -44,6 +49,19 @@ def html_of(model: Any) -> str:
         return f"<div>{lines}</div>"
     shift = model.diagnosis_._repr_html_()
     return f"<div>{lines}<details><summary>The shift</summary>{shift}</details></div>"
+
+
+def _classes(model: Any) -> str:
+    """Return which classes the target seems to have."""
+    absent = [str(one) for one in model.absent_classes_]
+    if not absent:
+        return f"all {len(model.classes_)} of the source seem to be in the target."
+    named = ", ".join(absent[:MOST_NAMED])
+    more = f" and {len(absent) - MOST_NAMED} more" if len(absent) > MOST_NAMED else ""
+    return (
+        f"{len(absent)} of {len(model.classes_)} are judged absent from the target "
+        f"({named}{more}); a class of one or two rows would be among them."
+    )
 
 
 def _weights(model: Any) -> str:

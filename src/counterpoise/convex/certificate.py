@@ -78,10 +78,11 @@ class Certificate:
                 words += f", global bound {self.bound:.6g}"
             parts.append(words)
         elif math.isfinite(self.gap):
+            # A scale may be zero where the optimum is plain to see.
+            share = f"{self.gap / self.scale:.1e} of" if self.scale > 0.0 else "at"
             parts.append(
-                f"proved within {self.gap:.2e} of the optimum, "
-                f"{self.gap / self.scale:.1e} of its scale {self.scale:.3g} "
-                f"({self.kind})"
+                f"proved within {self.gap:.2e} of the optimum, {share} its scale "
+                f"{self.scale:.3g} ({self.kind})"
             )
         elif self.residual is not None:
             parts.append(f"{self.kind} {self.residual:.2e}")

@@ -10,23 +10,6 @@ from counterpoise.numerics.arrays import Array
 _LEAST_EXPECTED, _ENOUGH = 1.0, 5.0
 
 
-def distances_of_numbers(
-    values: Array,
-    target: Array,
-    share: Array,
-    target_share: Array,
-    n: float,
-    m: float,
-) -> tuple[float | None, float, float]:
-    """Return `standardized_difference`, `ks_distance` and its p-value.
-
-    `n` and `m` are the effective sizes of the samples.
-    """
-    ks = ks_distance(values, target, share, target_share)
-    smd = standardized_difference(values, target, share, target_share)
-    return smd, ks, ks_p_value(ks, n, m)
-
-
 def standardized_difference(
     values: Array, target: Array, share: Array, target_share: Array
 ) -> float | None:
@@ -98,17 +81,21 @@ def ks_distance(
     0.5
     """
     n, m = values.size, target.size
+    if _are_equal(share) and _are_equal(target_share):
+        ordered, ordered_target = np.sort(values), np.sort(target)
+        apart = 0.0
+        for at in (ordered, ordered_target):
+            below = np.searchsorted(ordered, at, side="right") / n
+            below -= np.searchsorted(ordered_target, at, side="right") / m
+            apart = max(apart, float(np.abs(below).max()))
+        return min(apart, 1.0)
     orders = np.argsort(values), np.argsort(target)
     both = np.concatenate([values[orders[0]], target[orders[1]]])
     # A stable sort merges two that are in order already in one pass.
     merged = np.argsort(both, kind="stable")
     both = both[merged]
-    if _are_equal(share) and _are_equal(target_share):
-        in_target = np.cumsum(merged >= n)
-        ahead = (np.arange(1, n + m + 1) - in_target) / n - in_target / m
-    else:
-        steps = np.concatenate([share[orders[0]], -target_share[orders[1]]])
-        ahead = np.cumsum(steps[merged])
+    steps = np.concatenate([share[orders[0]], -target_share[orders[1]]])
+    ahead = np.cumsum(steps[merged])
     # Between equal values there is no place to look.
     last = np.append(both[1:] != both[:-1], True)
     return min(float(np.abs(ahead[last]).max()), 1.0)
@@ -120,7 +107,14 @@ def ks_p_value(distance: float, n: float, m: float) -> float:
     That of one sample of n m / (n + m) rows and its distribution, as in scipy's
     ``ks_2samp(method="asymp")``. With weights, n and m are effective sizes.
     """
-    return float(stats.kstwo.sf(distance, max(np.round(n * m / (n + m)), 1)))
+    return float(ks_p_values(*np.array([[distance], [n], [m]]))[0])
+
+
+def ks_p_values(distances: Array, n: Array, m: Array) -> Array:
+    """Return `ks_p_value` of many distances, in one call."""
+    sizes = np.maximum(np.round(n * m / (n + m)), 1)
+    out: Array = stats.kstwo.sf(distances, sizes)
+    return out
 
 
 def shares_p_value(shares: Array, target_shares: Array, n: float, m: float) -> float:

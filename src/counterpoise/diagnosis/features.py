@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from counterpoise.diagnosis.distances import (
-    distances_of_numbers,
     holm,
+    ks_distance,
+    ks_p_values,
     means_p_value,
     shares_p_value,
     standardized,
+    standardized_difference,
 )
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples import effective_sample_size
@@ -125,12 +127,36 @@ def table_shifts(
 
 
 def column_shifts(
-    source: Table, target: Table, share: Array, target_share: Array
+    source: Table,
+    target: Table,
+    share: Array,
+    target_share: Array,
+    *,
+    tested: bool = True,
 ) -> list[FeatureShift]:
-    """Return how every column differs; the p-values are not corrected."""
+    """Return how every column differs; the p-values are not corrected.
+
+    `tested`: whether p-values are asked for; of numbers they take their time.
+    """
     shares = _Shares(share), _Shares(target_share)
     pairs = zip(source.columns, target.columns, strict=True)
-    return [_column_shift(x, t, *shares) for x, t in pairs]
+    found = [_column_shift(x, t, *shares) for x, t in pairs]
+    if not tested:
+        return [shift for shift, _ in found]
+    # One call for all columns: the machinery around a call takes longer than a value.
+    waiting = [(shift.ks, *sizes) for shift, sizes in found if sizes is not None]
+    p_values = iter(ks_p_values(*np.array(waiting).T) if waiting else ())
+    return [
+        shift if sizes is None else _with_p_value(shift, float(next(p_values)))
+        for shift, sizes in found
+    ]
+
+
+def _with_p_value(shift: FeatureShift, p: float) -> FeatureShift:
+    """Return the shift with the p-value of its values beside that of missing ones."""
+    if shift.p_value is not None:
+        p = min(1.0, 2 * min(p, shift.p_value))
+    return replace(shift, p_value=p)
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,9 +185,16 @@ class _Shares:
 
 
 def _column_shift(
-    source: TableColumn, target: TableColumn, share: _Shares, target_share: _Shares
-) -> FeatureShift:
-    """Return how one column differs; its p-value is not corrected."""
+    source: TableColumn,
+    target: TableColumn,
+    share: _Shares,
+    target_share: _Shares,
+) -> tuple[FeatureShift, tuple[float, float] | None]:
+    """Return how one column differs; its p-value is not corrected.
+
+    Numbers come with the effective sizes that their p-value needs; till then they have
+    that of missing values alone.
+    """
     source, target, absent = of_one_kind(source, target)
     kind = source.kind
     missing = (
@@ -179,7 +212,7 @@ def _column_shift(
         blank = replace(blank, **_new(source, target, target_share.share))
     p_missing = _missing_p_value(missing, share, target_share)
     if absent[0].all() or absent[1].all():
-        return replace(blank, p_value=p_missing)
+        return replace(blank, p_value=p_missing), None
     (p_share, size), (q_share, target_size) = (
         share.there(absent[0]),
         target_share.there(absent[1]),
@@ -192,10 +225,8 @@ def _column_shift(
         found, p = _of_categories(blank, both.categories, there, shares, sizes)
     else:
         values = source.values[~absent[0]], target.values[~absent[1]]
-        found, p = _of_numbers(blank, values, shares, sizes)
-    if p_missing is not None:
-        p = min(1.0, 2 * min(p, p_missing))
-    return replace(found, p_value=p)
+        return replace(_of_numbers(blank, values, shares), p_value=p_missing), sizes
+    return _with_p_value(replace(found, p_value=p_missing), p), None
 
 
 def sparse_shifts(
@@ -249,14 +280,14 @@ def _of_numbers(
     found: FeatureShift,
     values: tuple[Array, Array],
     shares: tuple[Array, Array],
-    sizes: tuple[float, float],
-) -> tuple[FeatureShift, float]:
-    smd, ks, p = distances_of_numbers(*values, *shares, *sizes)
+) -> FeatureShift:
+    ks = ks_distance(*values, *shares)
+    smd = standardized_difference(*values, *shares)
     means = [
         float(share @ rows) if rows.size >= FEWEST_ROWS_TOLD else None
         for rows, share in zip(values, shares, strict=True)
     ]
-    found = replace(
+    return replace(
         found,
         effect=max(found.effect, abs(smd or 0.0), NORMAL * ks),
         smd=smd,
@@ -264,7 +295,6 @@ def _of_numbers(
         source_mean=means[0],
         target_mean=means[1],
     )
-    return found, p
 
 
 def _of_categories(

@@ -207,7 +207,7 @@ def describe_thin_rows(
             "recognised."
         )
         return ThinRows(k, n_scored, note=note)
-    shifts = column_shifts(source, thin, share, thin_share)
+    shifts = column_shifts(source, thin, share, thin_share, tested=False)
     order = np.argsort([-shift.effect for shift in shifts], kind="stable")
     apart = [j for j in order[:_COLUMNS] if shifts[j].effect >= _APART]
     columns = tuple(

@@ -3,6 +3,7 @@
 from counterpoise.report.comparison import Comparison, compare
 from counterpoise.report.figures import (
     plot_balance,
+    plot_classes,
     plot_convergence,
     plot_overlap,
     plot_path,
@@ -26,6 +27,7 @@ __all__ = [
     "fragment",
     "log_to_mlflow",
     "plot_balance",
+    "plot_classes",
     "plot_convergence",
     "plot_overlap",
     "plot_path",

@@ -13,6 +13,7 @@ from counterpoise.report.data_card import (
     samples_table,
 )
 from counterpoise.report.figures.balance import balance_drawing
+from counterpoise.report.figures.classes import classes_drawing, overruled_table
 from counterpoise.report.figures.columns import worst_columns_drawing
 from counterpoise.report.figures.drawing import Drawing
 from counterpoise.report.figures.overlap import overlap_drawing
@@ -101,6 +102,14 @@ CHAPTERS = (
         "about.",
         (overlap_drawing,),
         (thin_rows_table,),
+    ),
+    Chapter(
+        "classes",
+        "Which classes there are",
+        "New data may have only some of the classes that a model was trained on; the "
+        "others are better left out.",
+        (classes_drawing,),
+        (overruled_table,),
     ),
     Chapter(
         "weights",

@@ -7,6 +7,10 @@ from scipy import sparse
 
 from counterpoise.numerics.arrays import Array, Indices
 
+# Where no more than this share of the rows is alike in the first columns, the others
+# are not looked at again.
+FEW_TIED = 0.2
+
 
 def canonical_order(X: Any, weights: Array) -> Indices:
     """Return an order in which permuted rows come out alike.
@@ -26,6 +30,13 @@ def canonical_order(X: Any, weights: Array) -> Indices:
         if used == columns:
             return order
         ordered = X[order, :used]
-        if not (ordered[1:] == ordered[:-1]).all(axis=1).any():
+        same = (ordered[1:] == ordered[:-1]).all(axis=1)
+        if not same.any():
+            return order
+        tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
+        if tied.size <= FEW_TIED * order.size:
+            # Few are left to be told apart: they keep the places that they share.
+            few = np.sort(order[tied])
+            order[tied] = few[np.lexsort((weights[few], *X[few].T[::-1]))]
             return order
         used = min(4 * used, columns)

@@ -17,6 +17,7 @@ from counterpoise.validation.exceptions import (
     NoOverlapError,
     NoTargetWarning,
     PartialOverlapWarning,
+    WeakClassifierWarning,
     refusals_of_estimators,
 )
 from counterpoise.validation.frames import column_names
@@ -51,6 +52,7 @@ __all__ = [
     "NoTargetWarning",
     "PartialOverlapWarning",
     "SparseMatrix",
+    "WeakClassifierWarning",
     "as_classes",
     "as_matrix",
     "as_random",

@@ -18,6 +18,7 @@ __all__ = [
     "NoTargetWarning",
     "OverlapMeasure",
     "PartialOverlapWarning",
+    "WeakClassifierWarning",
     "refusals_of_estimators",
 ]
 
@@ -113,3 +114,7 @@ force=True goes on all the same.
 
 class PartialOverlapWarning(UserWarning):
     """Some target rows lie where the source has no rows."""
+
+
+class WeakClassifierWarning(UserWarning):
+    """The source classifier is unsure of the target: adaptation amplifies errors."""

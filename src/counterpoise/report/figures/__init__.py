@@ -1,6 +1,7 @@
 """Pictures: for a page as SVG, for anybody as functions that return an Axes."""
 
 from counterpoise.report.figures.balance import plot_balance
+from counterpoise.report.figures.classes import plot_classes
 from counterpoise.report.figures.drawing import DataTable, Drawing
 from counterpoise.report.figures.overlap import plot_overlap
 from counterpoise.report.figures.path import plot_path
@@ -16,6 +17,7 @@ __all__ = [
     "DataTable",
     "Drawing",
     "plot_balance",
+    "plot_classes",
     "plot_convergence",
     "plot_overlap",
     "plot_path",

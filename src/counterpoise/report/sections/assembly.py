@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from counterpoise.adaptation import Adapted
+from counterpoise.adaptation import Adapted, PartialWeights
 from counterpoise.diagnosis import Diagnosis
 from counterpoise.learners import SVMPath
 from counterpoise.report.sections.balance import balance_section
+from counterpoise.report.sections.classes import classes_section
 from counterpoise.report.sections.data import data_section, with_what_is_told
 from counterpoise.report.sections.guarantees import guarantees_section
 from counterpoise.report.sections.overlap import overlap_section
@@ -84,6 +85,8 @@ def _of_weighter(weighter: Any) -> dict[str, Any]:
         },
         "weights": weights_section(weighter, weighter.weights_),
     }
+    if isinstance(weighter, PartialWeights):
+        found["classes"] = classes_section(weighter)
     spectrum = spectrum_section(weighter)
     if spectrum is not None:
         found["shift"] = {"spectrum": spectrum}
@@ -113,6 +116,9 @@ def _of_model(model: Adapted) -> dict[str, Any]:
     elif diagnosis is not None:
         found |= _scores(diagnosis)
     found["guard"] = None if model.guard_ is None else model.guard_.to_dict()
+    if isinstance(weighter, PartialWeights):
+        # Its guard tries nothing by cross-validation, and stands with the classes.
+        found["classes"], found["guard"] = classes_section(weighter), None
     found["model"] = {
         "type": type(_last(model.estimator_)).__name__,
         "adapted": bool(model.adapted_),
