@@ -1,0 +1,25 @@
+"""Measure what is seen of a shift: `python benchmarks/sight/run.py [question ...]`.
+
+Prints tables and bars, and writes out/benchmarks/sight.json. One thread; fresh seeds.
+With --quick fewer draws. Real data are read from COUNTERPOISE_DATA.
+"""
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+from asking import ask  # noqa: E402
+
+QUESTIONS = (
+    "choice",
+    "correlation",
+    "text",
+    "uncovered_weights",
+    "spread",
+)
+
+
+if __name__ == "__main__":
+    ask("sight", QUESTIONS, __doc__)
