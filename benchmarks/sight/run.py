@@ -15,9 +15,7 @@ from asking import ask  # noqa: E402
 QUESTIONS = (
     "choice",
     "correlation",
-    "text",
     "uncovered_weights",
-    "spread",
 )
 
 

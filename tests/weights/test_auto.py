@@ -122,6 +122,7 @@ def test_a_shift_of_correlations_is_found(seed):
     assert relative_error(fitted.weights_, truth) < 0.3
 
 
+@pytest.mark.filterwarnings("ignore::counterpoise.PartialOverlapWarning")
 @pytest.mark.parametrize("seed", range(2))
 def test_no_noisy_candidate_is_taken_for_a_shift_of_one_column(seed):
     rng = np.random.default_rng(seed)

@@ -20,6 +20,7 @@ from counterpoise.weights.candidates import Candidate, Trials, candidates
 from counterpoise.weights.deadline import Deadline
 from counterpoise.weights.discriminator import DiscriminatorWeights
 from counterpoise.weights.kernel_widths import FEWEST_TO_CHOOSE, thinned
+from counterpoise.weights.left_out import with_neighbours
 from counterpoise.weights.search import choose, untried
 from counterpoise.weights.supported import cut_at, supported_weight
 
@@ -47,18 +48,18 @@ class AutoWeights(WeightEstimator):
         + \mathrm{mean}_i \log \frac{2}{1 + w(x_i)}
 
     in nats, on rows of both samples that it was not fitted to (five folds), and the
-    first candidate that falls short of the best by no more than half of the
-    standard error of the best's own score is fitted to all rows: the same for all, so
-    that a noisy candidate is not excused by its noise. A width at
-    which more than 10 % of the target rows have less than one expected source
-    neighbour is not taken; from 2 % on the ratio is a relative one. A ratio is not
-    extrapolated: no weight exceeds the largest at a target row of the fit (rows far
-    outside the bulk of both samples aside), and none is below 1e-4. Where the ten or
-    the thirty source rows of the largest held-out weights would stand for more of the
-    target than the target rows of such ratios and three standard errors, weights are
-    cut to that. Target rows that a
-    classifier places beyond every source row are left out where they are more than 5 %:
-    the weights then speak for the others, and a warning says so. Where a sample has
+    first candidate that falls short of the best by no more than half of the standard
+    error of the best's own score is fitted to all rows: the same for all, so that a
+    noisy candidate is not excused by its noise. A width at which more than 10 % of the
+    target rows have less than one expected source neighbour is not taken; from 2 % on
+    the ratio is a relative one. A ratio is not extrapolated: no weight exceeds the
+    largest at a target row of the fit (rows far outside the bulk of both samples
+    aside), and none is below 1e-4. Where the ten, thirty or ninety source rows of the
+    largest held-out weights would stand for more of the target than the target rows of
+    such ratios and two standard errors, weights are cut to that. Target rows that a
+    classifier places beyond every source row are left out where they are more than 5 %,
+    and with them those that have only target rows near, half of them left out: the
+    weights then speak for the others, and a warning says so. Where a sample has
     more than 2000 rows, the choice is made on 2000, and a classifier is fitted to no
     more than 20,000 and asked about the others.
 
@@ -197,6 +198,8 @@ class AutoWeights(WeightEstimator):
             target = _with_others(guard, told.target, aims, samples.target)
             beyond = target > source.max()
             hole = float(samples.target_share[beyond].sum()) > HOLE
+            if hole and not sparse.issparse(samples.target):
+                beyond = with_neighbours(beyond, samples, rows, aims)
             if hole and np.count_nonzero(~beyond[aims]) >= FEWEST_TO_CHOOSE:
                 reached = ~beyond
         return uncovered, reached

@@ -157,8 +157,7 @@ def out_of_fold(
 
 def _score(candidate: HeldOut, samples: TwoSamples) -> float:
     target, source = _log_likelihoods(candidate, samples)
-    mean = float(samples.target_share @ target + samples.source_share @ source)
-    return mean + 2.0 * math.log(2.0)
+    return float(samples.target_share @ target + samples.source_share @ source)
 
 
 def _error(one: HeldOut, other: HeldOut | None, samples: TwoSamples) -> float:
@@ -173,13 +172,18 @@ def _error(one: HeldOut, other: HeldOut | None, samples: TwoSamples) -> float:
 
 
 def _log_likelihoods(candidate: HeldOut, samples: TwoSamples) -> tuple[Array, Array]:
-    """Return the log chances that target and source rows are of their own sample."""
+    """Return the log chances that rows are of their own sample, to those of one half.
+
+    Of the target rows, and of the source rows.
+    """
     mean = max(float(samples.source_share @ candidate.source), SMALLEST_LOGGED)
     logs_target, logs = (
-        np.log(np.maximum(weights, SMALLEST_LOGGED) / mean)
+        np.log(np.maximum(weights, SMALLEST_LOGGED)) - math.log(mean)
         for weights in (candidate.target, candidate.source)
     )
-    return -np.logaddexp(0.0, -logs_target), -np.logaddexp(0.0, logs)
+    # As it is computed for a log weight of zero: weights of one score zero.
+    half = np.logaddexp(0.0, 0.0)
+    return half - np.logaddexp(0.0, -logs_target), half - np.logaddexp(0.0, logs)
 
 
 def _variance(values: Array, share: Array) -> float:

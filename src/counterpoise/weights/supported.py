@@ -10,9 +10,9 @@ from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.weights.search import HeldOut
 
 # How many of the source rows of the largest weights are looked at, together.
-TOP_ROWS = (10, 30)
+TOP_ROWS = (10, 30, 90)
 # They stand for no more than the target rows of such ratios and this many errors.
-ERRORS_ABOVE = 3.0
+ERRORS_ABOVE = 2.0
 
 
 def supported_weight(held_out: HeldOut, samples: TwoSamples) -> float:
@@ -22,12 +22,16 @@ def supported_weight(held_out: HeldOut, samples: TwoSamples) -> float:
 
     .. math:: E_{source}[w\,1(w \ge c)] = P_{target}(w \ge c) = \pi_c .
 
-    With c the weight that ten source rows reach, and that thirty reach, all of them
-    held out, the left side may exceed the right by three standard errors,
-    :math:`3 \sqrt{\max(\pi_c (1 - \pi_c), 1 / m) / m}`. Where it exceeds that, weights
-    are cut to where it does not, never below one: a few source rows would stand for
-    more of the target than there is like them. A number of rows is passed over where it
-    is more than half of the source rows.
+    With c the weight that ten source rows reach (that thirty, that ninety reach), all
+    of them held out, the left side may exceed the right by two standard errors of the
+    difference,
+
+    .. math:: se^2 = \max(\pi_c (1 - \pi_c), 1 / m) / m
+        + \mathrm{mean}_i(w_i^2\,1(w_i \ge c)) / n .
+
+    Where it exceeds that, weights are cut to where it does not, never below one: a few
+    source rows would stand for more of the target than there is like them. A number of
+    rows is passed over where it is more than half of the source rows.
     """
     mean = float(samples.source_share @ held_out.source)
     if not 0.0 < mean < math.inf:
@@ -44,9 +48,10 @@ def supported_weight(held_out: HeldOut, samples: TwoSamples) -> float:
         level = ordered[np.searchsorted(rows, count)]
         above = ordered >= level
         there = float(samples.target_share[target >= level].sum())
-        m = samples.target_mass
-        error = math.sqrt(max(there * (1.0 - there), 1.0 / m) / m)
-        most = there + ERRORS_ABOVE * error
+        n, m = samples.source_mass, samples.target_mass
+        variance = max(there * (1.0 - there), 1.0 / m) / m
+        variance += float(share[above] @ ordered[above] ** 2) / n
+        most = there + ERRORS_ABOVE * math.sqrt(variance)
         if float(share[above] @ ordered[above]) > most:
             limit = min(limit, _cut(ordered[above], share[above], most))
     return max(limit, 1.0)
