@@ -16,6 +16,7 @@ QUESTIONS = (
     "choice",
     "correlation",
     "uncovered_weights",
+    "spread",
 )
 
 
