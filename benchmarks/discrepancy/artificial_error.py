@@ -100,7 +100,7 @@ def _draw(kernel, m, n, seed):
 
 def _weights(kernel, X, T):
     """Return the weights of each kind, and the norm before and after."""
-    options = {"standardize": False, "add_constant": False, **kernel}
+    options = {"spread": 0.0, "standardize": False, "add_constant": False, **kernel}
     least = DiscrepancyWeights(tol=1e-2, **options).fit(X, X_target=T)
     frobenius = DiscrepancyWeights(solver="frobenius", **options).fit(X, X_target=T)
     published = solve(Discrepancy.of(X, T), Smoothing(power=16), tol=1e-9, max_iter=5)

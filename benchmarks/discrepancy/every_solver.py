@@ -32,6 +32,7 @@ def run(quick):
     for name in NAMES:
         weighter = DiscrepancyWeights(
             solver=name,
+            spread=0.0,
             standardize=False,
             add_constant=False,
             tol=1e-3,

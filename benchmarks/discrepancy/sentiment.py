@@ -188,7 +188,7 @@ def _split(source, target, seed):
 
 def _weights(K, m, solver):
     weighter = DiscrepancyWeights(
-        kernel="precomputed", add_constant=False, solver=solver, tol=0.1
+        kernel="precomputed", add_constant=False, spread=0.0, solver=solver, tol=0.1
     )
     return weighter.fit(K[:m], X_target=K[m:])
 

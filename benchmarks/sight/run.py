@@ -1,7 +1,8 @@
 """Measure what is seen of a shift: `python benchmarks/sight/run.py [question ...]`.
 
 Prints tables and bars, and writes out/benchmarks/sight.json. One thread; fresh seeds
-(SEED says where they begin). With --quick fewer draws.
+(SEED says where they begin). With --quick fewer draws. Real data are read from
+COUNTERPOISE_DATA.
 """
 
 import sys
@@ -17,6 +18,10 @@ QUESTIONS = (
     "null",
     "thin_interval",
     "power",
+    "choice",
+    "correlation",
+    "uncovered_weights",
+    "spread",
 )
 
 

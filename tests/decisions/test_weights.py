@@ -54,56 +54,72 @@ def log_weights(logs, n=2, **more):
 # -- the choice ------------------------------------------------------------------------
 
 
-def test_the_first_within_one_standard_error_of_the_best_is_taken():
-    samples = samples_of(2, 4)
-    best = log_weights([1.0, 1.0, 0.0, 0.0])
-    # Differences to the best of mean 0.25 and standard error sqrt(0.1875 / 4): 0.2165.
-    out = log_weights([1.0, 0.0, 0.0, 0.0])
-    # Of mean 0.25 / 2 and standard error 0.108.
-    near = log_weights([0.5, 1.0, 0.0, 0.0])
-    # Of mean 0.1 and standard error 0.5.
-    within = log_weights([0.9, 0.9, -0.5, 0.3])
-    assert choose([out, best], samples).chosen == 1
-    assert choose([near, best], samples).chosen == 1
-    found = choose([out, within, best], samples)
+def gain(held_out):
+    """Return the score and its error by the formulas of the docstring."""
+    w = held_out.source.mean()
+    of_target = np.log(2 * held_out.target / (w + held_out.target))
+    of_source = np.log(2 * w / (w + held_out.source))
+    error = of_target.var() / of_target.size + of_source.var() / of_source.size
+    return of_target.mean() + of_source.mean(), np.sqrt(error)
+
+
+def behind(best, deficit):
+    """Return a candidate with this deficit to the best, noisier or not."""
+    score, _ = gain(best)
+    # A shift of all log weights at the target moves the score without end.
+    low, high = -50.0, 0.0
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        moved = HeldOut(best.target * np.exp(middle), best.source)
+        low, high = (
+            (middle, high) if score - gain(moved)[0] > deficit else (low, middle)
+        )
+    return HeldOut(best.target * np.exp(high), best.source)
+
+
+def test_uniform_weights_score_nothing_and_the_score_is_that_of_the_formula():
+    samples = samples_of(3, 4)
+    ones = HeldOut(np.ones(4), np.ones(3))
+    some = HeldOut(np.array([0.5, 2.0, 3.0, 1.0]), np.array([0.2, 1.0, 4.0]))
+    found = choose([ones, some], samples)
+    assert found.scores[0] == pytest.approx(0.0, abs=1e-15)
+    assert found.scores[1] == pytest.approx(gain(some)[0])
+
+
+def test_the_first_within_half_of_the_bests_error_is_taken():
+    samples = samples_of(3, 4)
+    best = HeldOut(np.array([3.0, 2.0, 4.0, 1.0]), np.array([0.5, 1.0, 1.5]))
+    _, error = gain(best)
+    inside, outside = (
+        behind(best, times * error) for times in (0.5 - 1e-6, 0.5 + 1e-6)
+    )
+    assert choose([inside, best], samples).chosen == 0
+    assert choose([outside, best], samples).chosen == 1
+    found = choose([outside, inside, best], samples)
     assert (found.chosen, found.best) == (1, 2)
+    assert found.allowed == pytest.approx(0.5 * error)
 
 
-def test_a_candidate_exactly_one_standard_error_behind_is_within_it():
-    samples = samples_of(2, 2)
-    best = log_weights([2.0, 0.0])
-    # The difference is 1 and -3/... of mean d and deviation d: se = d / sqrt(2).
-    behind = log_weights([2.0 - 1.0, 0.0])
-    # mean 0.5, standard deviation 0.5, error 0.5 / sqrt(2): not within.
-    assert choose([behind, best], samples).chosen == 1
-    level = log_weights([2.0 - 1.0, 0.0 + (np.sqrt(2) - 1) ** 2])
-    # mean a, deviation b with a = b / sqrt(2) exactly.
-    d = np.array([1.0, -((np.sqrt(2) - 1) ** 2)])
-    assert d.mean() == pytest.approx(d.std() / np.sqrt(2))
-    assert choose([level, best], samples).chosen == 0
-    below = log_weights([2.0 - 1.0, (np.sqrt(2) - 1) ** 2 - 1e-6])
-    assert choose([below, best], samples).chosen == 1
-
-
-def test_a_wild_candidate_is_not_excused_by_its_own_noise():
-    samples = samples_of(2, 4)
-    best = log_weights([1.0, 0.9, 1.1, 1.0])
-    wild = log_weights([9.0, -9.0, 9.0, -9.0])
-    found = choose([wild, best], samples)
-    # The best's own error, against uniform weights, is what may be missing.
-    assert found.chosen == 1
-    own = np.std([1.0, 0.9, 1.1, 1.0]) / 2
-    assert found.allowed[0] == pytest.approx(own)
+def test_a_noisy_candidate_is_excused_no_more_than_a_near_copy_of_the_best():
+    samples = samples_of(4, 4)
+    best = HeldOut(np.array([3.0, 2.0, 4.0, 1.5]), np.array([0.5, 1.0, 1.5, 1.0]))
+    score, error = gain(best)
+    copy = behind(best, 0.6 * error)
+    # The same deficit, its log weights far apart.
+    target = np.array([90.0, 0.2, 60.0, 1.0])
+    noisy = behind(HeldOut(target, best.source), 0.0)
+    noisy = behind(noisy, gain(noisy)[0] - (score - 0.6 * error))
+    assert gain(noisy)[1] > 2 * gain(copy)[1]
+    assert choose([copy, best], samples).chosen == 1
+    assert choose([noisy, best], samples).chosen == 1
 
 
 def test_the_error_counts_the_weights_at_source_rows_too():
     samples = samples_of(2, 2)
-    calm = HeldOut(np.exp([1.0, 1.0]), np.array([1.0, 1.0]))
-    rough = HeldOut(np.exp([1.2, 1.2]), np.array([0.5, 1.5]))
-    found = choose([calm, rough], samples)
-    # Shapes at the source differ by 0.5: an error of 0.5 / sqrt(2).
-    assert found.allowed[0] == pytest.approx(0.5 / np.sqrt(2))
-    assert found.chosen == 0
+    best = HeldOut(np.array([2.0, 2.0]), np.array([0.5, 1.5]))
+    found = choose([best], samples)
+    of_source = np.log(1 / np.array([1.5, 2.5]))
+    assert found.allowed == pytest.approx(0.5 * of_source.std() / np.sqrt(2))
 
 
 def test_an_inadmissible_candidate_is_taken_only_where_all_are():
@@ -119,13 +135,15 @@ def test_a_candidate_falls_short_by_more_than_three_standard_errors():
     samples = samples_of(2, 2)
     rival = log_weights([0.0, 0.0])
 
-    def behind(times):
-        # Mean -1 and standard error 1 / times.
+    def short(times):
+        # Log chances of their own sample of mean -1 to the rival's, the standard error
+        # of which is 1 / times.
         b = np.sqrt(2) / times
-        return log_weights([-1.0 - b, -1.0 + b])
+        chance = 0.5 * np.exp([-1.0 - b, -1.0 + b])
+        return HeldOut(chance / (1 - chance), np.ones(2))
 
-    assert not falls_short(behind(2.999), rival, samples)
-    assert falls_short(behind(3.001), rival, samples)
+    assert not falls_short(short(2.999), rival, samples)
+    assert falls_short(short(3.001), rival, samples)
 
 
 def test_the_score_is_two_sided_and_a_vanished_weight_counts_as_the_least():
@@ -350,8 +368,8 @@ def test_widths_that_reach_too_little_of_the_target_are_shown_and_not_taken():
 
 
 def test_the_best_of_the_covering_widths_is_taken_where_it_beats_the_simplest():
-    # Scores of 1.45, 1.475 and 1.5, all within one error of the best.
-    tables = {1.0: [2.0, 0.9], 2.0: [2.4, 0.55], 3.0: [3.0, 0.0]}
+    # Scores of 0.393, 0.413 and 0.432; 0.056 is allowed.
+    tables = {1.0: [2.0, 0.5], 2.0: [2.4, 0.5], 3.0: [3.0, 0.5]}
     samples, gammas = samples_of(2, 2), np.array([1.0, 2.0, 3.0])
 
     def taken(n_covering):
@@ -481,15 +499,27 @@ def test_candidates_come_in_order_of_simplicity():
         samples = TwoSamples.of(rng.normal(size=(n, d)), rng.normal(size=(30, d)))
         return [one.name for one in candidates(Trials(samples, 0, Deadline()), {})]
 
-    assert names(50, 2)[:4] == [
+    assert names(50, 2)[:7] == [
         "uniform",
         "log-ratio linear",
         "log-ratio diag",
+        "two Gaussians",
+        "log-ratio full, ridge 0.1",
         "log-ratio full",
+        "kernel 2 median",
     ]
-    assert names(50, 2)[4] == "kernel 2 median"
-    assert names(50, 2)[-3:] == ["logistic", "logistic on squares", "boosted"]
+    assert names(50, 2)[-5:] == [
+        "logistic",
+        "logistic on squares",
+        "logistic on products, C = 0.01",
+        "logistic on products, C = 0.1",
+        "boosted",
+    ]
     assert "log-ratio full" not in names(49, 2)
+    # Fourteen products of four columns, and half of the fewer rows.
+    assert "log-ratio full, ridge 0.1" in names(28, 4)
+    assert "log-ratio full, ridge 0.1" not in names(27, 4)
+    assert "log-ratio full, ridge 0.1" not in names(50, 1)
 
 
 class OnlyUniform(AutoWeights):

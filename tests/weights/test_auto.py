@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.stats import multivariate_normal
 
 from counterpoise import NoOverlapError
 from counterpoise.datasets import make_gaussian_shift
@@ -42,12 +43,12 @@ def test_numbers_too_large_to_square_are_refused_and_never_become_nan():
 def test_the_clock_ends_the_choice_and_says_so():
     shift = pair()
     weighter = AutoWeights(random_state=0, max_time=1e-6)
-    words = "max_time = 1e-06 s: 1 of 15 candidates were tried"
+    words = "max_time = 1e-06 s: 1 of 19 candidates were tried"
     with pytest.warns(UserWarning, match=words):
         weighter.fit(shift.X, X_target=shift.X_target)
     results = weighter.cv_results_
     assert list(results["candidate"][results["chosen"]]) == ["uniform"]
-    assert np.isnan(results["score"]).sum() == 14
+    assert np.isnan(results["score"]).sum() == 18
 
 
 def test_widths_that_cannot_be_taken_are_not_tried():
@@ -98,3 +99,47 @@ def test_one_target_row_among_the_source_is_no_lack_of_overlap(statistics):
     assert fitted.weights_[near].mean() > fitted.weights_[~near].mean()
     with pytest.raises(NoOverlapError):
         weighter.fit(X, X_target=np.array([[30.0, 0.5]]))
+
+
+def relative_error(weights, truth):
+    weights, truth = weights / weights.mean(), truth / truth.mean()
+    return ((weights - truth) ** 2).mean() / (truth**2).mean()
+
+
+@pytest.mark.filterwarnings("ignore::counterpoise.PartialOverlapWarning")
+@pytest.mark.parametrize("seed", range(2))
+def test_a_shift_of_correlations_is_found(seed):
+    rng = np.random.default_rng(seed)
+    Q = 0.5 ** np.abs(np.subtract.outer(np.arange(6), np.arange(6)))
+    X, X_target = (
+        rng.standard_normal((500, 6)),
+        rng.multivariate_normal(np.zeros(6), Q, 500),
+    )
+    both = [multivariate_normal(np.zeros(6), C).logpdf(X) for C in (Q, np.eye(6))]
+    truth = np.exp(both[0] - both[1])
+    fitted = AutoWeights(random_state=seed).fit(X, X_target=X_target)
+    # Kernels, boosting and ratios without products are above 0.6.
+    assert relative_error(fitted.weights_, truth) < 0.3
+
+
+@pytest.mark.filterwarnings("ignore::counterpoise.PartialOverlapWarning")
+@pytest.mark.parametrize("seed", range(2))
+def test_no_noisy_candidate_is_taken_for_a_shift_of_one_column(seed):
+    rng = np.random.default_rng(seed)
+    X, X_target = rng.standard_normal((2, 800, 5))
+    X_target[:, 0] += 0.8
+    fitted = AutoWeights(random_state=seed).fit(X, X_target=X_target)
+    taken = fitted.cv_results_["candidate"][fitted.cv_results_["chosen"]]
+    assert taken[0] == "log-ratio linear"
+    assert relative_error(fitted.weights_, np.exp(0.8 * X[:, 0])) < 0.08
+
+
+def test_weights_are_cut_to_what_held_out_rows_support():
+    rng = np.random.default_rng(0)
+    X, X_target = rng.standard_normal((2, 300, 2))
+    X_target[:, 0] += 0.5
+    plain = AutoWeights(random_state=0).fit(X, X_target=X_target)
+    # What was reached and not what is supported tells where a ratio is not known.
+    plain._reached_, plain.largest_weight_ = 1e9, 1.5
+    assert plain.weigh(X).max() == pytest.approx(1.5)
+    assert not plain.beyond(X_target).any()

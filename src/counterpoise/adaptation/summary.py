@@ -75,7 +75,7 @@ def _weights(model: Any) -> str:
         told += (
             ", for there are too few rows to choose by cross-validation"
             if len(tried) == 1
-            else ", the simplest within one standard error of the best held-out score"
+            else ", the simplest that is as good as the best by its held-out score"
         )
     proof = _proof(weighter.solution_)
     if model.guard_ is not None and model.guard_.kind == "mixing":

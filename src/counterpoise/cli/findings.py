@@ -117,7 +117,7 @@ def _chosen(record: Record) -> Iterator[Block]:
             why = ", for there are too few rows to choose by cross-validation"
         elif weights["candidates"]:
             why = (
-                ", the simplest within one standard error of the best of "
+                ", the simplest that is as good as the best of "
                 f"{len(weights['candidates'])} by held-out score"
             )
         lines.append(f"weights: {weights['chosen']}{why}")

@@ -12,11 +12,16 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    PolynomialFeatures,
+    StandardScaler,
+)
 from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.samples.two_gaussians import NormalScores, TwoGaussians
 from counterpoise.tables.quantiles import column_limits
 from counterpoise.validation import Matrix, refusals_of_estimators
 
@@ -44,9 +49,8 @@ def logistic(
 
 def prepared(X: Array, weights: Array) -> Array:
     """Return columns cut and of variance one, as `logistic` makes them."""
-    steps = make_pipeline(CutColumns(), StandardScaler())
-    given = {"cutcolumns__sample_weight": weights}
-    out: Array = steps.fit_transform(X, **given, standardscaler__sample_weight=weights)
+    cut = CutColumns().fit(X, sample_weight=weights).transform(X)
+    out: Array = StandardScaler().fit(cut, sample_weight=weights).transform(cut)
     return out
 
 
@@ -59,6 +63,25 @@ def squared_logistic(n_columns: int) -> Any:
         StandardScaler(),
         plain_logistic(2 * n_columns, 1e-6, 10_000),
     )
+
+
+def product_logistic(n_columns: int, C: float) -> Any:
+    """Return logistic regression on all products of two columns, made normal first.
+
+    `C` is one over the ridge, as scikit-learn has it.
+    """
+    n_products = n_columns * (n_columns + 3) // 2
+    return make_pipeline(
+        NormalScores(),
+        PolynomialFeatures(2, include_bias=False),
+        StandardScaler(),
+        plain_logistic(n_products, 1e-6, 10_000).set_params(C=C),
+    )
+
+
+def two_gaussians() -> Any:
+    """Return the odds of two Gaussians with shrunk covariances, columns made normal."""
+    return make_pipeline(NormalScores(), StandardScaler(), TwoGaussians())
 
 
 def boosted() -> Any:

@@ -166,18 +166,27 @@ def _equal_neighbours(rows: Any) -> tuple[Indices, Indices]:
     return np.cumsum(starts) - 1, np.flatnonzero(starts)
 
 
+def may_be_spread(samples: TwoSamples) -> bool:
+    """Return whether rows count the same, or small whole numbers of times."""
+    counts = samples.source_share * samples.source_mass
+    if np.ptp(counts) <= 1e-9 * counts.max():
+        return True
+    whole = np.rint(counts)
+    return bool(
+        np.abs(counts - whole).max() <= 1e-9 * counts.max()
+        and whole.sum() <= MOST_COPIES * counts.size
+    )
+
+
 def _counts(samples: TwoSamples) -> Indices:
     """Return how often each source row is to be written out."""
     counts = samples.source_share * samples.source_mass
     if np.ptp(counts) <= 1e-9 * counts.max():
         return np.ones(counts.size, dtype=np.intp)
-    whole = np.rint(counts)
-    if np.abs(counts - whole).max() > 1e-9 * counts.max() or not (
-        whole.sum() <= MOST_COPIES * counts.size
-    ):
+    if not may_be_spread(samples):
         raise InvalidInput(
             "cap and spread need source rows that count the same, or small whole "
             f"numbers of times: sample_weight goes from {counts.min():g} to "
             f"{counts.max():g}"
         )
-    return whole.astype(np.intp)
+    return np.rint(counts).astype(np.intp)

@@ -25,7 +25,9 @@ from counterpoise.weights.candidates import Candidate, Trials, candidates
 from counterpoise.weights.deadline import Deadline
 from counterpoise.weights.discriminator import DiscriminatorWeights
 from counterpoise.weights.kernel_widths import FEWEST_TO_CHOOSE, thinned
+from counterpoise.weights.left_out import with_neighbours
 from counterpoise.weights.search import choose, untried
+from counterpoise.weights.supported import cut_at, supported_weight
 
 # Target rows that score above every source row are left out if they are more than this
 # share: no weight makes the source stand for them.
@@ -38,25 +40,34 @@ SMALLEST_WEIGHT = 1e-4
 
 
 class AutoWeights(WeightEstimator):
-    r"""The simplest weights within one standard error of the best held-out score.
+    r"""The simplest weights that are as good as the best by their held-out score.
 
-    Candidates, in order of simplicity: uniform weights; `MixtureKLIEP` with linear,
-    squared and full statistics; `KLIEP` at eight widths; `DiscriminatorWeights` by
-    logistic regression, the same on squares too, and boosting. Each is scored by
+    Candidates, in order of simplicity: uniform weights; `MixtureKLIEP` with linear and
+    squared statistics; two Gaussians with shrunk covariances, of columns made normal by
+    their ranks; `MixtureKLIEP` with all products, of two ridges; `KLIEP` at eight
+    widths; `DiscriminatorWeights` by logistic regression, the same on squares, on all
+    products of columns made normal (of two ridges), and boosting. Each is scored by
+    how much likelier than weights of one it makes it which sample a row is of,
 
-    .. math:: \mathrm{mean}_j \log w(t_j) - \log \mathrm{mean}_i w(x_i)
+    .. math:: G(w) = \mathrm{mean}_j \log \frac{2 w(t_j)}{1 + w(t_j)}
+        + \mathrm{mean}_i \log \frac{2}{1 + w(x_i)}
 
-    on rows of both samples that it was not fitted to (five folds), and the first
-    candidate within one standard error of the best is fitted to all rows. A width at
-    which more than 10 % of the target rows have less than one expected source
-    neighbour is not taken; from 2 % on the ratio is a relative one. A ratio is not
-    extrapolated: no weight exceeds the largest at a target row of the fit (rows far
-    outside the bulk of both samples aside), and none is below 1e-4. Target rows that a
+    in nats, on rows of both samples that it was not fitted to (five folds), and the
+    first candidate that falls short of the best by no more than half of the standard
+    error of the best's own score is fitted to all rows: the same for all, so that a
+    noisy candidate is not excused by its noise. A width at which more than 10 % of the
+    target rows have less than one expected source neighbour is not taken; from 2 % on
+    the ratio is a relative one. A ratio is not extrapolated: no weight exceeds the
+    largest at a target row of the fit (rows far outside the bulk of both samples
+    aside), and none is below 1e-4. Where the ten, thirty or ninety source rows of the
+    largest held-out weights would stand for more of the target than the target rows of
+    such ratios and two standard errors, weights are cut to that. Target rows that a
     classifier places beyond every source row, or that lie in holes among the source
-    rows (`overlap`), are left out where they are more than 5 %: the weights then speak
-    for the others, and a warning says so; `beyond` knows the holes. Where a sample has
+    rows (`overlap`), are left out where they are more than 5 %, and with them those
+    that have only target rows near, half of them left out: the weights then speak for
+    the others, and a warning says so; `beyond` knows the holes. Where a sample has
     more than 2000 rows, the choice is made on 2000, and a classifier is fitted to no
-    more than 20,000 and asked about the others.
+    more than 10,000 and asked about the others.
 
     Parameters
     ----------
@@ -141,21 +152,33 @@ class AutoWeights(WeightEstimator):
             some = samples.take(rows, aims[reached[aims]])
             trials = Trials(some, seed, deadline)
         samples = samples.take(np.arange(samples.source.shape[0]), reached)
-        chosen = self._choose(candidates(trials, self._common(seed)), trials)
+        chosen, supported = self._choose(candidates(trials, self._common(seed)), trials)
+        weights = self._take(chosen, supported, samples, trials)
+        assert self.weighter_.solution_ is not None
+        return Fitted(
+            replace(self.weighter_.solution_, tol=self.tol),
+            weights,
+            uncovered,
+            "thin",
+            uncovered_low=low,
+        )
+
+    def _take(
+        self,
+        chosen: Candidate,
+        supported: float,
+        samples: TwoSamples,
+        trials: Trials,
+    ) -> Array:
+        """Set `weighter_` and the cap, and return the weights of the source rows."""
         weights = self._fit_chosen(chosen, samples, trials)
         at_target = self.weighter_._weigh_rows(samples.target)
         if not sparse.issparse(samples.target):
             near = ~far_rows(samples)
             at_target = at_target[near] if near.any() else at_target
-        self.largest_weight_ = max(float(at_target.max()), 1.0)
-        assert self.weighter_.solution_ is not None
-        return Fitted(
-            replace(self.weighter_.solution_, tol=self.tol),
-            self._bounded(weights),
-            uncovered,
-            "thin",
-            uncovered_low=low,
-        )
+        self._reached_ = max(float(at_target.max()), 1.0)
+        self.largest_weight_ = min(self._reached_, supported)
+        return self._bounded(weights)
 
     def _look(
         self, samples: TwoSamples, rows: Indices, aims: Indices, trials: Trials
@@ -191,6 +214,8 @@ class AutoWeights(WeightEstimator):
             target = _with_others(guard, told.target, aims, samples.target)
             beyond = (target > source.max()) | holes.hold(samples.target)
             hole = float(samples.target_share[beyond].sum()) > HOLE
+            if hole and not sparse.issparse(samples.target):
+                beyond = with_neighbours(beyond, samples, rows, aims)
             if hole and np.count_nonzero(~beyond[aims]) >= FEWEST_TO_CHOOSE:
                 reached = ~beyond
         return uncovered, low, reached
@@ -200,7 +225,8 @@ class AutoWeights(WeightEstimator):
 
     def _beyond(self, X: Matrix) -> NDArray[np.bool_]:
         found: NDArray[np.bool_] = self.weighter_._beyond_rows(X) | (
-            self.weighter_._weigh_rows(X) > self.largest_weight_
+            self.weighter_._weigh_rows(X)
+            > getattr(self, "_reached_", self.largest_weight_)
         )
         # Models of before holes were looked for, and of few rows, have none.
         holes = getattr(self, "_holes_", None)
@@ -230,9 +256,15 @@ class AutoWeights(WeightEstimator):
         self.weighter_ = fitted
         return _with_others(fitted, fitted.held_out_.source, rows, samples.source)
 
-    def _choose(self, candidates: list[Candidate], trials: Trials) -> Candidate:
-        """Return the candidate to take, and write down what was found of all."""
+    def _choose(
+        self, candidates: list[Candidate], trials: Trials
+    ) -> tuple[Candidate, float]:
+        """Return the candidate to take and its largest weight; write down the others'.
+
+        Each is judged with its largest weights cut to what held-out rows support.
+        """
         held_out = [untried(trials.samples)] * len(candidates)
+        supported = np.full(len(candidates), np.inf)
         tried = np.zeros(len(candidates), dtype=bool)
         asked = 0
         for k, candidate in enumerate(candidates):
@@ -240,7 +272,9 @@ class AutoWeights(WeightEstimator):
                 continue
             asked += 1
             if not (tried.any() and trials.deadline.choose_no_more()):
-                held_out[k] = candidate.try_out()
+                found = candidate.try_out()
+                supported[k] = supported_weight(found, trials.samples)
+                held_out[k] = cut_at(found, float(supported[k]), trials.samples)
                 tried[k] = True
         trials.deadline.say_untried(int(tried.sum()), asked, "candidates")
         choice = choose(held_out, trials.samples)
@@ -248,11 +282,11 @@ class AutoWeights(WeightEstimator):
         self.cv_results_ = {
             "candidate": np.array([candidate.name for candidate in candidates]),
             "score": np.where(able, choice.scores, np.nan),
-            "standard_error": choice.allowed,
+            "standard_error": np.full(len(candidates), choice.allowed),
             "admissible": able,
             "chosen": np.arange(len(candidates)) == choice.chosen,
         }
-        return candidates[choice.chosen]
+        return candidates[choice.chosen], float(supported[choice.chosen])
 
     def _common(self, seed: int) -> dict[str, Any]:
         """Return what all candidates are told."""

@@ -11,7 +11,14 @@ from scipy import sparse
 
 from counterpoise.numerics.arrays import Indices
 from counterpoise.samples.as_read import SamplesAsRead
-from counterpoise.samples.classifiers import boosted, logistic, squared_logistic
+from counterpoise.samples.classifiers import (
+    COLUMNS_FACTORED,
+    boosted,
+    logistic,
+    product_logistic,
+    squared_logistic,
+    two_gaussians,
+)
 from counterpoise.samples.median_width import median_gamma
 from counterpoise.samples.overlap_verdict import RELATIVE_FROM
 from counterpoise.samples.scaling import pooled_scale, rows_scaled
@@ -39,6 +46,9 @@ from counterpoise.weights.uniform import UniformWeights
 
 # What kernels get of the target in the denominator where some of it is uncovered.
 TARGET_SHARE = 0.05
+# Beside the ridge that log-quadratic ratios have by default; and one over the ridges of
+# logistic regression on products, the strong one first.
+STRONG_RIDGE, PRODUCT_CS = 0.1, (0.01, 0.1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,21 +146,54 @@ def _candidates(trials: Trials, common: dict[str, Any]) -> Iterator[Candidate]:
         )
         return
     is_sparse = sparse.issparse(trials.samples.source)
-    families = ["linear"] if is_sparse else ["linear", "diag"]
-    if not is_sparse and d > 1 and d * (d + 3) / 2 <= n / 10:
-        families.append("full")
-    for family in families:
-        weighter = MixtureKLIEP(statistics=family, **common)
-        yield Candidate(f"log-ratio {family}", weighter, _family(weighter, trials))
-    if not is_sparse:
-        yield from _kernels(trials, common)
-    for name, classifier in _classifiers(is_sparse, d).items():
-        by_odds = with_parameters(DiscriminatorWeights, estimator=classifier, **common)
-        yield Candidate(name, by_odds, _classifier({name: classifier}, trials))
+    if is_sparse:
+        yield _family("linear", trials, common)
+        yield from _by_odds({"logistic": logistic(True, d)}, trials, common)
+        return
+    # How many products of columns there are, themselves included; one has no others.
+    products = d * (d + 3) / 2 if d > 1 else np.inf
+    yield _family("linear", trials, common)
+    yield _family("diag", trials, common)
+    classifiers = {
+        "logistic": logistic(False, d),
+        "logistic on squares": squared_logistic(d),
+    }
+    if d <= COLUMNS_FACTORED:
+        yield from _by_odds({"two Gaussians": two_gaussians()}, trials, common)
+    if products <= min(n / 2, m / 2, COLUMNS_FACTORED):
+        # The stronger ridge is the simpler of two, and bears more products.
+        strong = {**common, "ridge": STRONG_RIDGE}
+        yield _family("full", trials, strong, f", ridge {STRONG_RIDGE:g}")
+        classifiers |= {
+            f"logistic on products, C = {C:g}": product_logistic(d, C)
+            for C in PRODUCT_CS
+        }
+    if products <= n / 10:
+        yield _family("full", trials, common)
+    yield from _kernels(trials, common)
+    classifiers |= {"boosted": boosted()}
+    yield from _by_odds(classifiers, trials, common)
 
 
-def _family(weighter: MixtureKLIEP, trials: Trials) -> Callable[[], HeldOut]:
-    return lambda: weighter._held_out(trials.samples, trials.parts, trials.deadline)
+def _family(
+    name: str, trials: Trials, parameters: dict[str, Any], told: str = ""
+) -> Candidate:
+    """Return a ratio whose logarithm is linear in statistics of this name."""
+    weighter = MixtureKLIEP(statistics=name, **parameters)
+    return Candidate(
+        f"log-ratio {name}{told}",
+        weighter,
+        lambda: weighter._held_out(trials.samples, trials.parts, trials.deadline),
+    )
+
+
+def _by_odds(
+    classifiers: dict[str, Any], trials: Trials, common: dict[str, Any]
+) -> Iterator[Candidate]:
+    """Yield weights by the odds of classifiers, each by its name."""
+    for name, classifier in classifiers.items():
+        weighter = with_parameters(DiscriminatorWeights, estimator=classifier, **common)
+        yield Candidate(name, weighter, _classifier({name: classifier}, trials))
 
 
 def _classifier(classifier: dict[str, Any], trials: Trials) -> Callable[[], HeldOut]:
@@ -191,10 +234,3 @@ def _kernel_trial(
         return held_out
 
     return try_out
-
-
-def _classifiers(is_sparse: bool, d: int) -> dict[str, Any]:
-    linear = {"logistic": logistic(is_sparse, d)}
-    if is_sparse:
-        return linear
-    return {**linear, "logistic on squares": squared_logistic(d), "boosted": boosted()}

@@ -50,8 +50,7 @@ WEIGHTERS = (
     Registered(
         "AutoWeights",
         "auto",
-        "the simplest of all below within one standard error of the best held-out "
-        "score",
+        "the simplest of all below that is as good as the best by its held-out score",
         {"auto": {}},
     ),
     Registered(

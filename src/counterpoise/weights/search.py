@@ -14,6 +14,8 @@ from counterpoise.validation import InvalidInput
 
 # The logarithm of a weight that underflows is taken here.
 SMALLEST_LOGGED = 1e-300
+# A deficit of this many standard errors of the best's score is indifferent.
+INDIFFERENT = 0.5
 
 
 def two_sided_score(
@@ -57,36 +59,44 @@ class HeldOut:
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """Which candidate was taken, and the scores of all."""
+    """Which candidate was taken, the scores of all, and the deficit allowed to each."""
 
     chosen: int
     best: int
     scores: Array
-    allowed: Array
+    allowed: float
 
 
 def choose(candidates: Sequence[HeldOut], samples: TwoSamples) -> Chosen:
-    r"""Return the first candidate within one standard error of the best.
+    r"""Return the first candidate as good as the best, by what is indifferent alike.
 
-    Candidates come in order of simplicity. With v = w / mean w the standard error of
-    the difference of two scores is taken over rows,
+    Candidates come in the order of what is lost if the choice is wrong, the simplest
+    first, and are scored by how much likelier they make it which sample a held-out row
+    is of, in nats over weights of one,
 
-    .. math::
-        se^2 = var_j(\log w_a(t_j) - \log w_b(t_j)) / m + var_i(v_a(x_i) - v_b(x_i)) / n
+    .. math:: G(w) = \mathrm{mean}_j \log \frac{2 w(t_j)}{1 + w(t_j)}
+        + \mathrm{mean}_i \log \frac{2}{1 + w(x_i)},
 
-    and a candidate may fall short of the best by the smaller of this error and the
-    best's own (its error against uniform weights): a wild candidate is not excused by
-    its own noise. Inadmissible candidates are never taken while others are there.
+    w being of mean one over the held-out source rows. No candidate may fall short of
+    the best by more than half of the standard error of the best's own score,
+
+    .. math:: se^2 = var_j(\log \tfrac{w}{1 + w}(t_j)) / m
+        + var_i(\log \tfrac{1}{1 + w}(x_i)) / n,
+
+    and that much is allowed to each of them alike: a noisy one is excused no more than
+    a near copy of the best. Inadmissible candidates are never taken while others are
+    there.
+
+    The score is bounded where the ratio is large, unlike the two-sided one of
+    `two_sided_score`, whose error comes from a few rows of the largest weights: over
+    families of known ratios the one chosen by it has the smaller error.
     """
     scores = np.array([_score(candidate, samples) for candidate in candidates])
     able = np.array([c.admissible for c in candidates])
     if not able.any():
         able[:] = True
     best = int(np.argmax(np.where(able, scores, -np.inf)))
-    own = _error(candidates[best], None, samples)
-    allowed = np.array(
-        [min(_error(candidates[best], c, samples), own) for c in candidates]
-    )
+    allowed = INDIFFERENT * _error(candidates[best], None, samples)
     within = able & (scores[best] - scores <= allowed + 1e-12)
     return Chosen(int(np.argmax(within)), best, scores, allowed)
 
@@ -146,25 +156,34 @@ def out_of_fold(
 
 
 def _score(candidate: HeldOut, samples: TwoSamples) -> float:
-    return two_sided_score(
-        candidate.target, candidate.source, samples.target_share, samples.source_share
-    )
+    target, source = _log_likelihoods(candidate, samples)
+    return float(samples.target_share @ target + samples.source_share @ source)
 
 
 def _error(one: HeldOut, other: HeldOut | None, samples: TwoSamples) -> float:
     """Return the standard error of the difference of two scores; None is uniform."""
+    target, source = _log_likelihoods(one, samples)
+    if other is not None:
+        target_other, source_other = _log_likelihoods(other, samples)
+        target, source = target - target_other, source - source_other
     q, p = samples.target_share, samples.source_share
-    log, v = _logs_and_shape(one, p)
-    log_other, v_other = (0.0, 1.0) if other is None else _logs_and_shape(other, p)
-    over_target = _variance(log - log_other, q) * float(q @ q)
-    return math.sqrt(over_target + _variance(v - v_other, p) * float(p @ p))
+    over_target = _variance(target, q) * float(q @ q)
+    return math.sqrt(over_target + _variance(source, p) * float(p @ p))
 
 
-def _logs_and_shape(candidate: HeldOut, source_share: Array) -> tuple[Array, Array]:
-    mean = max(float(source_share @ candidate.source), SMALLEST_LOGGED)
-    return np.log(
-        np.maximum(candidate.target, SMALLEST_LOGGED)
-    ), candidate.source / mean
+def _log_likelihoods(candidate: HeldOut, samples: TwoSamples) -> tuple[Array, Array]:
+    """Return the log chances that rows are of their own sample, to those of one half.
+
+    Of the target rows, and of the source rows.
+    """
+    mean = max(float(samples.source_share @ candidate.source), SMALLEST_LOGGED)
+    logs_target, logs = (
+        np.log(np.maximum(weights, SMALLEST_LOGGED)) - math.log(mean)
+        for weights in (candidate.target, candidate.source)
+    )
+    # As it is computed for a log weight of zero: weights of one score zero.
+    half = np.logaddexp(0.0, 0.0)
+    return half - np.logaddexp(0.0, -logs_target), half - np.logaddexp(0.0, logs)
 
 
 def _variance(values: Array, share: Array) -> float:

@@ -29,7 +29,8 @@ PLAIN = {"standardize": False, "add_constant": False}
 
 
 def fitted(X, T, weights=None, target_weights=None, **parameters):
-    return DiscrepancyWeights(**parameters).fit(
+    """Return the published objective's weights, unless a spread is given."""
+    return DiscrepancyWeights(**{"spread": 0.0, **parameters}).fit(
         X, X_target=T, sample_weight=weights, target_weight=target_weights
     )
 
@@ -388,7 +389,7 @@ def test_estimates_of_performance_ask_for_a_density_ratio():
     [
         ({"kernel": "gauss"}, "kernel must be one of"),
         ({"cap": 0.5}, "cap must be at least 1.0 or None, got 0.5"),
-        ({"spread": -1.0}, "spread must be at least 0.0, got -1.0"),
+        ({"spread": -1.0}, "spread must be at least 0.0 or 'auto', got -1.0"),
         ({"solver": "simplex"}, "solver must be one of 'auto', 'interior-point'"),
         ({"tol": 1e-17}, "tol = 1e-17 is below what double precision can prove"),
         ({"kernel": "poly", "coef0": -1.0}, "negative coef0"),

@@ -155,7 +155,7 @@ def validation_drawing(record: Record) -> Drawing | None:
         told.append(
             sentence(
                 "Of {} ways to weigh, {} was taken: the simplest whose held-out score "
-                "is within one standard error of the best.",
+                "is as good as the best.",
                 str(len(candidates)),
                 taken_one,
             )

@@ -14,7 +14,11 @@ from counterpoise.numerics.arrays import Array
 from counterpoise.numerics.kernel import refuse_indefinite
 from counterpoise.numerics.row_keys import row_keys
 from counterpoise.samples.as_read import SamplesAsRead
-from counterpoise.samples.discrepancy_problem import PosedDiscrepancy, pose_discrepancy
+from counterpoise.samples.discrepancy_problem import (
+    PosedDiscrepancy,
+    may_be_spread,
+    pose_discrepancy,
+)
 from counterpoise.samples.hypotheses import (
     HYPOTHESES_RULES,
     hypotheses,
@@ -26,6 +30,7 @@ from counterpoise.validation import InvalidInput, Matrix
 from counterpoise.validation.parameters import Choice, Number, Rule
 from counterpoise.weights.base import Fitted, WeightEstimator
 from counterpoise.weights.deadline import Deadline
+from counterpoise.weights.discrepancy.default_spread import default_spread
 from counterpoise.weights.discrepancy.lopsided import warn_of_one_row, warn_of_scales
 
 DISCREPANCY_SOLVERS: dict[str, Callable[[Any, float], Solver]] = {
@@ -45,6 +50,8 @@ DISCREPANCY_SOLVERS: dict[str, Callable[[Any, float], Solver]] = {
 }
 # Solvers that take a kernel as it is; the others get its factor.
 OF_KERNELS = ("auto", "subspace", "smoothing", "frobenius")
+# Solvers that take no spread.
+OF_THE_NORM_ALONE = ("smoothing", "multiplicative-weights", "frobenius")
 
 
 class DiscrepancyWeights(WeightEstimator):
@@ -87,8 +94,12 @@ class DiscrepancyWeights(WeightEstimator):
         precomputed kernel is taken as it is.
     cap : float or None
         Largest weight of a row, at least one.
-    spread : float
-        s: how much an effective sample size counts against the norm.
+    spread : float or "auto"
+        s: how much an effective sample size counts against the norm. "auto": by the
+        noise of the source's moment, :math:`s f_0 = \nu / (2 \sqrt n)` (see Notes), at
+        most 10, and 0 where `sample_weight` has other than small whole numbers or the
+        solver minimises the norm alone ("smoothing", "multiplicative-weights",
+        "frobenius"); 0 is the published objective.
     solver : str
         "auto": the fastest that has a proof. Or "interior-point", "column-generation",
         "subspace", "sdp" (Clarabel, up to 120 columns), "smoothing" (Cortes and Mohri),
@@ -117,6 +128,8 @@ class DiscrepancyWeights(WeightEstimator):
         itself, a lower bound by a dual matrix.
     discrepancy_, discrepancy_uniform_ : float
         The norm at the weights, as proved, and at weights of one.
+    spread_ : float
+        The spread that was used.
     lower_bound_ : float
         What no weights go below: of the norm, or with a `spread` of the objective.
     spectrum_, spectrum_uniform_ : DiscrepancySpectrum
@@ -134,9 +147,13 @@ class DiscrepancyWeights(WeightEstimator):
     Notes
     -----
     Where the target's moments are a mixture of those of source rows, the least
-    discrepancy is zero and many weights have it; those found are near the analytic
-    centre of all (interior point), and a small `spread` picks those of the largest
-    effective sample size.
+    discrepancy is zero and many weights have it; without a `spread` those found are
+    near the analytic centre of all (interior point), follow the noise of both samples,
+    and leave few effective rows. The default is the `spread` at which an effective row
+    counts as much as the discrepancy that its loss leaves unknown: a weighted moment of
+    n source rows is off by about :math:`\nu \sqrt{\sum_i z_i^2 / p_i} / \sqrt n`, with
+    :math:`\nu^2` the largest eigenvalue of the variance of
+    :math:`\phi(x) \phi(x)'` over the source.
 
     `weigh` knows the source rows of `fit` alone and refuses others: the method defines
     no weights there. So `score` and what holds rows out (`target_scorer`, prediction
@@ -154,8 +171,8 @@ class DiscrepancyWeights(WeightEstimator):
     --------
     >>> from counterpoise.datasets import make_gaussian_shift
     >>> shift = make_gaussian_shift(n=300, m=300, d=2, random_state=0)
-    >>> fitted = DiscrepancyWeights(spread=0.01).fit(shift.X, X_target=shift.X_target)
-    >>> fitted.discrepancy_ < 0.2 * fitted.discrepancy_uniform_
+    >>> fitted = DiscrepancyWeights().fit(shift.X, X_target=shift.X_target)
+    >>> fitted.discrepancy_ < 0.5 * fitted.discrepancy_uniform_
     True
     """
 
@@ -164,7 +181,7 @@ class DiscrepancyWeights(WeightEstimator):
     weights_are_a_ratio = False
     _rules: ClassVar[Mapping[str, Rule]] = {
         "cap": Number(1.0, options=(None,)),
-        "spread": Number(0.0),
+        "spread": Number(0.0, options=("auto",)),
         "solver": Choice(tuple(DISCREPANCY_SOLVERS)),
         **HYPOTHESES_RULES,
     }
@@ -179,7 +196,7 @@ class DiscrepancyWeights(WeightEstimator):
         add_constant: bool = True,
         standardize: bool = True,
         cap: float | None = None,
-        spread: float = 0.0,
+        spread: float | str = "auto",
         solver: str = "auto",
         tol: float = 1e-3,
         max_iter: int = 10_000,
@@ -229,15 +246,10 @@ class DiscrepancyWeights(WeightEstimator):
         if self.kernel != "precomputed":
             warn_of_scales(samples, self.standardize, self.kernel)
         gram = self._gram(samples)
-        posed = pose_discrepancy(
-            samples,
-            self.hypotheses_,
-            gram=gram,
-            cap=self.cap,
-            spread=self.spread,
-        )
+        posed = self._posed(samples, gram)
         problem = posed.problem
         self.discrepancy_uniform_ = float(problem.uniform_value)
+        self.spread_ = float(problem.spread)
         warn_of_one_row(
             samples.target_share * self._target_squares(samples, gram),
             self.discrepancy_uniform_,
@@ -254,6 +266,23 @@ class DiscrepancyWeights(WeightEstimator):
         self.discrepancy_ = max(proof.objective - problem.spread_term(z), 0.0)
         self._spectra_: dict[str, DiscrepancySpectrum] = {}
         return Fitted(solution, self._found_, None)
+
+    def _posed(self, samples: TwoSamples, gram: Array | None) -> PosedDiscrepancy:
+        """Return the problem with its spread."""
+
+        def posed(spread: float) -> PosedDiscrepancy:
+            return pose_discrepancy(
+                samples, self.hypotheses_, gram=gram, cap=self.cap, spread=spread
+            )
+
+        if not isinstance(self.spread, str):
+            return posed(self.spread)
+        if self.solver in OF_THE_NORM_ALONE or not may_be_spread(samples):
+            return posed(0.0)
+        found = posed(1.0)
+        uniform = float(found.problem.uniform_value)
+        spread = default_spread(samples, self.hypotheses_, gram, uniform)
+        return replace(found, problem=replace(found.problem, spread=spread))
 
     def _target_squares(self, samples: TwoSamples, gram: Array | None) -> Array:
         """Return the squared norm of every target row, the constant left out."""

@@ -72,8 +72,8 @@ class KLIEP(WeightEstimator):
     Parameters
     ----------
     gamma : float or {"cv", "median", "cv-one-sided"}
-        Width of the kernel. "cv" takes the smoothest of eight widths within one
-        standard error of the best two-sided held-out score; "median" the median
+        Width of the kernel. "cv" takes the smoothest of eight widths whose
+        held-out score is as good as the best; "median" the median
         distance between target rows; "cv-one-sided" the best textbook likelihood
         score, which an exact solver drives to ever narrower kernels.
     n_centers : int, None or "auto"

@@ -41,7 +41,7 @@ def select_gamma(
     """Return the chosen gamma and the whole curve behind the choice.
 
     Every width is scored on held-out rows of both samples (five folds); the smoothest
-    width within one standard error of the best is taken. `one_sided` takes the best by
+    width as good as the best is taken (`search.choose`). `one_sided` takes the best by
     the textbook score instead. With fewer than twenty rows in a sample there is nothing
     to hold out: the median distance is the width, and a warning says so. After half of
     the time until the deadline no further width is tried.
@@ -82,7 +82,7 @@ def select_gamma(
         "gamma": gammas,
         "width": 1.0 / np.sqrt(2.0 * gammas),
         "score": np.where(tried, choice.scores, np.nan),
-        "standard_error": choice.allowed,
+        "standard_error": np.full(len(gammas), choice.allowed),
         "one_sided_score": np.array([c.one_sided for c in candidates]),
         "admissible": np.array([c.admissible for c in candidates]),
         "chosen": np.arange(len(gammas)) == taken,

@@ -67,8 +67,8 @@ class ULSIF(_Ridge):
     ----------
     gamma : float, "cv" or "median"
         Width of the kernel, on scaled columns. "cv": the smoothest of eight widths (2
-        to 0.18 times the median distance between target rows) within one standard
-        error of the best two-sided score on held-out rows; "median": that distance.
+        to 0.18 times the median distance between target rows) as good as the
+        best on held-out rows of both samples; "median": that distance.
     regularization : float or "cv"
         Penalty :math:`\lambda`. "cv": chosen with the width, among nine from 10 to
         1e-3.

@@ -1,9 +1,10 @@
 r"""Choosing the width and the penalty of least-squares ratio fits by held-out rows.
 
-The score is the two-sided one that all methods are chosen by. The textbook criterion,
-the held-out least-squares loss :math:`E_{source} w^2 / 2 - E_{target} w`, is kept
-beside it and not used: it has no lower bound, and a fit with a huge bump where no
-held-out source row happens to lie wins by millions.
+The score is the one that all methods are chosen by (`weights.search.choose`). The
+textbook criterion, the held-out least-squares loss
+:math:`E_{source} w^2 / 2 - E_{target} w`, is kept beside it and not used: it has no
+lower bound, and a fit with a huge bump where no held-out source row happens to lie wins
+by millions.
 """
 
 from collections.abc import Callable, Iterator
@@ -69,7 +70,7 @@ def search(
     """Return the chosen gamma and penalty, and all that the choice was made from.
 
     `gammas` come with the widest kernel first, penalties with the largest first, and
-    the first within one standard error of the best is taken, or, if that is better, the
+    the first as good as the best is taken, or, if that is better, the
     best of the first `n_covering` widths. Widths beyond the first
     `n_admissible` are shown and not taken, except the widest where none is admissible.
     After half of the time until the deadline no further width is tried.
@@ -115,7 +116,7 @@ def search(
             "width": 1.0 / np.sqrt(2.0 * each),
             "regularization": penalties,
             "score": choice.scores,
-            "standard_error": choice.allowed,
+            "standard_error": np.full(len(each), choice.allowed),
             "least_squares_score": ratio_target @ samples.target_share - squares,
             "admissible": number < n_admissible,
             "chosen": np.arange(len(each)) == taken,

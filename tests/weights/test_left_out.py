@@ -1,0 +1,56 @@
+"""Which target rows belong to those that no source row stands for."""
+
+import numpy as np
+import pytest
+
+from counterpoise import AutoWeights
+from counterpoise.datasets import make_uncovered_cluster
+from counterpoise.samples.two_samples import TwoSamples
+from counterpoise.weights.left_out import with_neighbours
+
+# Ten rows beside one another: each has the nine others and one further off near.
+CLUSTER = np.arange(11.0)[:, None] / 10
+
+
+def grown(lost, source, target, rows=None):
+    samples = TwoSamples.of(np.asarray(source), np.asarray(target))
+    rows = np.arange(len(source)) if rows is None else rows
+    return with_neighbours(
+        np.array(lost), samples, np.asarray(rows), np.arange(len(target))
+    )
+
+
+def test_a_row_joins_the_lost_with_half_of_its_neighbours_and_none_of_the_source():
+    far = 100.0 + np.arange(12.0)[:, None]
+    five, four = np.arange(11) < 5, np.arange(11) < 4
+    assert grown(five, far, CLUSTER).all()
+    assert grown(four, far, CLUSTER).sum() == 4
+    # A source row among them speaks for all that have it near.
+    beside = np.vstack([far, [[0.55]]])
+    assert grown(five, beside, CLUSTER).sum() == 5
+    assert grown(five, beside, CLUSTER, np.arange(12)).all()
+
+
+def test_rows_join_those_that_have_joined():
+    far = 1000.0 + np.arange(12.0)[:, None]
+    line = np.arange(40.0)[:, None]
+    lost = np.arange(40) < 8
+    assert grown(lost, far, line).all()
+    # Nothing joins nothing.
+    assert not grown(np.zeros(40, dtype=bool), far, line).any()
+
+
+def test_what_was_given_is_left_as_it_is():
+    far = 100.0 + np.arange(12.0)[:, None]
+    five = np.arange(11) < 5
+    grown(five, far, CLUSTER)
+    assert five.sum() == 5
+
+
+@pytest.mark.filterwarnings("ignore::counterpoise.PartialOverlapWarning")
+@pytest.mark.parametrize("seed", [0, 1])
+def test_weights_follow_the_truth_where_a_part_of_the_target_is_uncovered(seed):
+    shift = make_uncovered_cluster(distance=6.0, shift=1.0, random_state=seed)
+    fitted = AutoWeights(random_state=seed).fit(shift.X, X_target=shift.X_target)
+    # Some rows of the cluster lie below an odd source row; with them it was 0.87.
+    assert np.corrcoef(fitted.weights_, shift.ratio)[0, 1] > 0.9
