@@ -36,6 +36,7 @@ def test_rows_join_those_that_have_joined():
     line = np.arange(40.0)[:, None]
     lost = np.arange(40) < 8
     assert grown(lost, far, line).all()
+    assert grown(np.ones(40, dtype=bool), far, line).all()
     # Nothing joins nothing.
     assert not grown(np.zeros(40, dtype=bool), far, line).any()
 

@@ -23,6 +23,8 @@ def with_neighbours(
     That is repeated until none joins. `rows` and `aims` are the places of the source
     and target rows that are looked at as neighbours; a row is not its own.
     """
+    if lost.all():
+        return lost
     scaled = rows_scaled(samples, pooled_scale(samples))
     known = np.vstack([scaled.source[rows], scaled.target[aims]])
     # The place of each neighbour among the target rows; -1 for a source row.
