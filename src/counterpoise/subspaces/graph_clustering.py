@@ -295,7 +295,7 @@ def _spectral_coordinates(affinity: Any, k: int) -> Array:
     root = 1.0 / np.sqrt(np.maximum(degrees, 1e-300))
     scale = sparse.diags_array(np.where(degrees > 0.0, root, 0.0))
     normal = sparse.eye_array(len(degrees)) - scale @ affinity @ scale
-    vectors = smallest_eigenpairs(sparse.csr_array(normal), k)[1]
+    vectors = smallest_eigenpairs(sparse.csr_array(normal), k, low=0.0)[1]
     return vectors * np.where(degrees > 0.0, root, 1.0)[:, None]
 
 

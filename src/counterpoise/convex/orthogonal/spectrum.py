@@ -11,6 +11,8 @@ from counterpoise.numerics.arrays import Array
 
 # Sparse matrices up to this order are treated as dense ones.
 DENSE_ORDER = 1000
+# Some eigenvectors of a sparse matrix beyond this order come by Lanczos.
+FEW_ROWS = 200
 
 
 def extreme_eigenvalues(M: Any) -> tuple[float, float]:
@@ -21,6 +23,11 @@ def extreme_eigenvalues(M: Any) -> tuple[float, float]:
     if _is_small(M):
         values = np.linalg.eigvalsh(dense(M))
         return float(values[0]), float(values[-1])
+    return _gershgorin(M)
+
+
+def _gershgorin(M: Any) -> tuple[float, float]:
+    """Return numbers below and above all eigenvalues, without iterations."""
     diagonal = M.diagonal()
     radius = np.asarray(abs(M).sum(axis=1)).ravel() - np.abs(diagonal)
     return float((diagonal - radius).min()), float((diagonal + radius).max())
@@ -38,18 +45,30 @@ def largest_eigenvalue(M: Any) -> float:
     )
 
 
-def smallest_eigenpairs(M: Any, count: int) -> tuple[Array, Array]:
-    """Return the smallest eigenvalues, ascending, and their eigenvectors as columns."""
+def smallest_eigenpairs(
+    M: Any, count: int, low: float | None = None
+) -> tuple[Array, Array]:
+    """Return the smallest eigenvalues, ascending, and their eigenvectors as columns.
+
+    Parameters
+    ----------
+    M : matrix, dense or sparse
+    count : int
+    low : float, optional
+        A number not above the spectrum, of a sparse matrix; the nearer, the faster. By
+        default Gershgorin's.
+    """
     n = M.shape[0]
-    if _is_small(M) or count >= n - 1:
+    if not sparse.issparse(M) or n <= FEW_ROWS or 4 * count >= n:
         return eigh(dense(M), subset_by_index=(0, count - 1))
-    low, high = extreme_eigenvalues(M)
+    least, high = _gershgorin(M)
+    low = least if low is None else low
     first = np.random.default_rng(0).standard_normal(n)
     # Just below the spectrum, the inverse has the wanted ones as its largest.
-    below = low - 1e-3 * max(high - low, 1e-12)
+    below = low - 1e-7 * max(high - low, 1e-12)
     try:
         values, vectors = eigsh(
-            sparse.csc_matrix(M), count, sigma=below, which="LM", v0=first
+            sparse.csc_matrix(M), count, sigma=below, which="LM", v0=first, tol=1e-11
         )
     except (ArpackError, ArpackNoConvergence, RuntimeError):
         return eigh(dense(M), subset_by_index=(0, count - 1))
@@ -63,7 +82,7 @@ def ky_fan(M: Any, m: int) -> float:
     Rounding is taken off, so that it is a bound.
     """
     values, vectors = smallest_eigenpairs(M, m)
-    if _is_small(M):
+    if not sparse.issparse(M):
         rounding = 1e-14 * len(vectors) * max(1e-300, float(np.abs(values).max()))
         return float(values.sum()) - m * rounding
     lacking = np.linalg.norm(M @ vectors - vectors * values, axis=0)
