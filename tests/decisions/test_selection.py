@@ -191,9 +191,9 @@ def test_probabilities_below_a_millionth_cost_no_more():
     assert value == pytest.approx(least + lam, rel=1e-5)
 
 
-def test_the_auto_sparsity_is_a_tenth_of_the_classes_not_in_effect():
+def test_the_auto_sparsity_goes_by_the_classes_not_in_effect():
     sparsity, costs = auto_sparsity(np.array([0.5, 0.5, 0.0, 0.0]))
-    assert sparsity == pytest.approx(0.05)
+    assert sparsity == pytest.approx(0.075)
     assert costs.tolist() == [0.0, 0.0, 1.0, 1.0]
     # Half of an even share is free, and just below it nearly so.
     shares = np.array([0.25, 0.25, 0.25, 0.125, 0.125, 0.0])
@@ -201,8 +201,9 @@ def test_the_auto_sparsity_is_a_tenth_of_the_classes_not_in_effect():
     _, costs = auto_sparsity(shares)
     np.testing.assert_allclose(costs[3], max(1 - 2 * effective * 0.125, 0))
     assert auto_sparsity(np.full(4, 0.25))[0] == 0.0
-    _, found = auto_sparsity(np.array([0.5, 0.5, 0.0, 0.0]), np.full(4, 0.3))
-    np.testing.assert_allclose(found, [0.0, 0.0, 0.3, 0.3])
+    recalls = np.array([1.0, 1.0, 0.3, 0.5])
+    _, found = auto_sparsity(np.array([0.5, 0.5, 0.0, 0.0]), recalls)
+    np.testing.assert_allclose(found, [0.0, 0.0, 0.6, 1.0])
 
 
 @pytest.mark.parametrize(("limit", "says"), [(1.0, True), (0.0, False)])
