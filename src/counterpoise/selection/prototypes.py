@@ -14,6 +14,7 @@ from counterpoise.convex.loop import Solution, solve
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.selection.reading import (
     Dissimilarity,
+    as_shares,
     as_word_numbers,
     as_words,
     check_size,
@@ -158,7 +159,7 @@ def candidate_costs(
     """Return p_i R_ij of rows and candidates, and the candidates' numbers."""
     items = as_matrix(X)
     weights = as_weights(sample_weight, len(items))
-    mass = weights / weights.sum()
+    mass = as_shares(weights)
     given = None if candidates is None else np.asarray(candidates)
     if isinstance(dissimilarity, str) and dissimilarity == "precomputed":
         check_size(*items.shape)
@@ -172,9 +173,14 @@ def candidate_costs(
         numbers = np.flatnonzero(weights > 0.0)
     if given is not None:
         chosen = as_word_numbers(given, R.shape[1], "candidates")
-        numbers = np.intersect1d(chosen, numbers)
-        if numbers.size == 0:
-            raise InvalidInput("candidates leaves no row of positive weight")
+        if chosen.size == 0:
+            raise InvalidInput("candidates is empty: at least one is needed")
+        without = np.setdiff1d(chosen, numbers)
+        if without.size:
+            raise InvalidInput(
+                f"candidates has row {without[0]}, whose sample_weight is zero"
+            )
+        numbers = chosen
     return np.ascontiguousarray(mass[:, None] * R[:, numbers]), numbers
 
 
