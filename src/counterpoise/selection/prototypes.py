@@ -104,7 +104,8 @@ def select_prototypes(
     dissimilarity : str or callable
         As of `SubsetSelector`.
     candidates : array of int, or points of shape (l, d), optional
-        Rows that may be chosen, or other points; None: all rows of positive weight.
+        Rows of positive weight that may be chosen, or other points; None: all such
+        rows. Precomputed: columns.
     sample_weight : array of shape (n,), optional
         What the rows count; only their ratios matter.
     max_time : float or None
@@ -166,7 +167,8 @@ def candidate_costs(
         R = checked_dissimilarities(items, "the dissimilarity")
         numbers = np.arange(R.shape[1])
     elif given is not None and given.ndim == 2:
-        R = dissimilarities(items, as_words(candidates, X, items), dissimilarity)
+        points = as_words(candidates, X, items, "candidates")
+        R = dissimilarities(items, points, dissimilarity)
         return np.ascontiguousarray(mass[:, None] * R), np.arange(R.shape[1])
     else:
         R = dissimilarities(items, items, dissimilarity)

@@ -161,12 +161,14 @@ def as_word_costs(given: Any, n_words: int) -> Array:
     return as_weights(values, n_words, name="word_costs", of="the list of words")
 
 
-def as_words(words: Any, X: Any, items: Array) -> Array:
+def as_words(words: Any, X: Any, items: Array, name: str = "words") -> Array:
     """Return the candidates as a matrix with the columns of the items."""
-    read = as_matrix(words, name="words")
-    check_same_columns(X, words, name="words")
+    read = as_matrix(words, name=name)
+    check_same_columns(X, words, name=name)
     if read.shape[1] != items.shape[1]:
-        raise InvalidInput(f"words has {read.shape[1]} columns, X has {items.shape[1]}")
+        raise InvalidInput(
+            f"{name} has {read.shape[1]} columns, X has {items.shape[1]}"
+        )
     return read
 
 
