@@ -102,7 +102,12 @@ def test_equal_rows_have_one_prototype_and_no_cost():
         ({"sparsity": -1.0}, "sparsity must be at least 0"),
         ({"max_time": -1.0}, "max_time must be at least 0"),
         ({"candidates": [12]}, "candidates must be indices from 0 to 11"),
-        ({"candidates": np.ones((2, 3))}, "words has 3 columns"),
+        ({"candidates": np.ones((2, 3))}, "candidates has 3 columns"),
+        ({"candidates": []}, "candidates is empty"),
+        (
+            {"candidates": [0, 1], "sample_weight": np.r_[0.0, np.ones(11)]},
+            "candidates has row 0, whose sample_weight is zero",
+        ),
     ],
 )
 def test_prototypes_that_cannot_be_are_refused(given, words):

@@ -67,3 +67,21 @@ def test_a_fit_by_an_absolute_penalty_has_a_path_too():
 def test_sparsities_that_are_none_are_refused(sparsities):
     with pytest.raises(ValueError, match="sparsities"):
         fitted().path(sparsities)
+
+
+def test_words_that_must_be_there_are_active_all_along():
+    R = np.array([[0.0, 1.0, 9.0], [1.0, 0.0, 9.0], [0.2, 0.3, 9.0]])
+    selector = SubsetSelector("precomputed").fit(R, must_include=[2])
+    path = selector.path([0.1, 0.5])
+    assert path.active[:, 2].all()
+    assert path.enters[2] == 0.5
+    assert path.at(0.5).active_.tolist() == np.flatnonzero(path.active[1]).tolist()
+
+
+def test_another_fit_does_not_change_a_path():
+    rng = np.random.default_rng(0)
+    selector = SubsetSelector(sparsity=0.2).fit(rng.random((12, 2)))
+    path = selector.path([0.1, 0.5])
+    before = path.at(0.3).assignment_
+    selector.fit(rng.random((7, 2)))
+    np.testing.assert_array_equal(path.at(0.3).assignment_, before)

@@ -31,7 +31,7 @@ class SelectionPath:
     labels : array of shape (s, n)
         Every item's word, by its number; the outlier word's is l.
     active : array of bool of shape (s, l)
-        Words with an entry above 1e-3.
+        Words with an entry above 1e-3, and those of `must_include`.
     enters : array of shape (l,)
         The largest sparsity at which a word is active; nan: at none.
     solutions : tuple of Solution
@@ -95,6 +95,7 @@ def follow_sparsity(selector: Any, sparsities: Any) -> SelectionPath:
         [one.x.reshape(len(posed.mass), posed.n_columns) for one in solutions]
     )
     active = np.stack([active_words(one, words) for one in assignments])
+    active[:, selector.must_include_] = True
     last = active.shape[0] - 1 - np.argmax(active[::-1], axis=0)
     return SelectionPath(
         wanted,
@@ -104,7 +105,8 @@ def follow_sparsity(selector: Any, sparsities: Any) -> SelectionPath:
         active,
         np.where(active.any(axis=0), wanted[last], np.nan),
         solutions,
-        selector,
+        # Another fit of the selector does not change what was found.
+        copy.copy(selector),
     )
 
 

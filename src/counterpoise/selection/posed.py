@@ -79,8 +79,17 @@ class PosedSelection:
     @cached_property
     def one_word(self) -> OneWordPenalty:
         """From which penalty on a single candidate is best, if all cost the same."""
-        costs = self.mass[:, None] * self.dissimilarities[:, self.candidates]
-        return one_word_penalty(costs, self.norm)
+        return one_word_penalty(self._candidate_costs, self.norm)
+
+    @cached_property
+    def one_word_bounds(self) -> OneWordPenalty:
+        """The same between bounds, of which none is dear."""
+        return one_word_penalty(self._candidate_costs, self.norm, largest=0)
+
+    @property
+    def _candidate_costs(self) -> Array:
+        out: Array = self.mass[:, None] * self.dissimilarities[:, self.candidates]
+        return out
 
     @cached_property
     def _columns(self) -> tuple[Array, Array, Indices]:
@@ -151,12 +160,12 @@ class PosedSelection:
             G = np.full((n, words), 1.0 if self.norm == "max" else math.sqrt(n))
             G *= problem.penalties / n
             return self._vertex(problem, np.full(n, best), G, tol, "closed form")
-        if self.has_equal_penalties and "one_word" in self.__dict__:
-            one = self.one_word
+        if self.has_equal_penalties:
+            is_known = "one_word" in self.__dict__
+            one = self.one_word if is_known else self.one_word_bounds
             if penalty >= one.high:
-                costs = self.mass[:, None] * self.dissimilarities[:, self.candidates]
                 place = np.searchsorted(self.candidates, self._columns[2])
-                G = one.prices(costs, penalty, self.norm)[:, place]
+                G = one.prices(self._candidate_costs, penalty, self.norm)[:, place]
                 best = int(np.flatnonzero(place == one.word)[0])
                 return self._vertex(problem, np.full(n, best), G, tol, ONE_WORD)
         if not problem.penalties.any() and not problem.is_smoothed:

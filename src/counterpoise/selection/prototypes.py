@@ -14,6 +14,7 @@ from counterpoise.convex.loop import Solution, solve
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.selection.reading import (
     Dissimilarity,
+    as_shares,
     as_word_numbers,
     as_words,
     check_size,
@@ -103,7 +104,8 @@ def select_prototypes(
     dissimilarity : str or callable
         As of `SubsetSelector`.
     candidates : array of int, or points of shape (l, d), optional
-        Rows that may be chosen, or other points; None: all rows of positive weight.
+        Rows of positive weight that may be chosen, or other points; None: all such
+        rows. Precomputed: columns.
     sample_weight : array of shape (n,), optional
         What the rows count; only their ratios matter.
     max_time : float or None
@@ -158,23 +160,29 @@ def candidate_costs(
     """Return p_i R_ij of rows and candidates, and the candidates' numbers."""
     items = as_matrix(X)
     weights = as_weights(sample_weight, len(items))
-    mass = weights / weights.sum()
+    mass = as_shares(weights)
     given = None if candidates is None else np.asarray(candidates)
     if isinstance(dissimilarity, str) and dissimilarity == "precomputed":
         check_size(*items.shape)
         R = checked_dissimilarities(items, "the dissimilarity")
         numbers = np.arange(R.shape[1])
     elif given is not None and given.ndim == 2:
-        R = dissimilarities(items, as_words(candidates, X, items), dissimilarity)
+        points = as_words(candidates, X, items, "candidates")
+        R = dissimilarities(items, points, dissimilarity)
         return np.ascontiguousarray(mass[:, None] * R), np.arange(R.shape[1])
     else:
         R = dissimilarities(items, items, dissimilarity)
         numbers = np.flatnonzero(weights > 0.0)
     if given is not None:
         chosen = as_word_numbers(given, R.shape[1], "candidates")
-        numbers = np.intersect1d(chosen, numbers)
-        if numbers.size == 0:
-            raise InvalidInput("candidates leaves no row of positive weight")
+        if chosen.size == 0:
+            raise InvalidInput("candidates is empty: at least one is needed")
+        without = np.setdiff1d(chosen, numbers)
+        if without.size:
+            raise InvalidInput(
+                f"candidates has row {without[0]}, whose sample_weight is zero"
+            )
+        numbers = chosen
     return np.ascontiguousarray(mass[:, None] * R[:, numbers]), numbers
 
 

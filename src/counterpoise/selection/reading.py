@@ -18,6 +18,7 @@ from counterpoise.validation import (
     refusals_of_estimators,
     warn_user,
 )
+from counterpoise.validation.tables import as_column
 
 # Arrays of items by words that a fit holds at once.
 ARRAYS_HELD = 8
@@ -37,8 +38,11 @@ def dissimilarities(X: Array, words: Array, dissimilarity: Dissimilarity) -> Arr
     if callable(dissimilarity):
         R = np.asarray(pairwise_distances(X, words, metric=dissimilarity), dtype=float)
     else:
-        with refusals_of_estimators():
-            R = np.asarray(pairwise_distances(X, words, metric=dissimilarity))
+        try:
+            with refusals_of_estimators():
+                R = np.asarray(pairwise_distances(X, words, metric=dissimilarity))
+        except (InvalidInput, InvalidType) as error:
+            raise type(error)(f"dissimilarity={dissimilarity!r}: {error}") from error
     return checked_dissimilarities(R, "the dissimilarity")
 
 
@@ -119,6 +123,12 @@ def as_laplacian(graph: Any, n: int) -> Any:
     return sparse.csc_array(sparse.diags_array(W.sum(axis=1)) - W)
 
 
+def as_shares(weights: Array) -> Array:
+    """Return weights divided by their sum, which may be beyond the largest number."""
+    weights = weights / weights.max()
+    return weights / weights.sum()
+
+
 def as_word_numbers(given: Any, n_words: int, name: str) -> Indices:
     """Return numbers of words, each once, ascending; none where None is given."""
     if given is None:
@@ -145,15 +155,20 @@ def as_word_costs(given: Any, n_words: int) -> Array:
         return np.ones(n_words)
     if np.ndim(given) == 0:
         raise InvalidType(f"word_costs must have one entry a word, got {given!r}")
-    return as_weights(given, n_words, name="word_costs", of="the list of words")
+    values = as_column(given, name="word_costs")
+    if values.shape == (n_words,) and not values.any():
+        return values
+    return as_weights(values, n_words, name="word_costs", of="the list of words")
 
 
-def as_words(words: Any, X: Any, items: Array) -> Array:
+def as_words(words: Any, X: Any, items: Array, name: str = "words") -> Array:
     """Return the candidates as a matrix with the columns of the items."""
-    read = as_matrix(words, name="words")
-    check_same_columns(X, words, name="words")
+    read = as_matrix(words, name=name)
+    check_same_columns(X, words, name=name)
     if read.shape[1] != items.shape[1]:
-        raise InvalidInput(f"words has {read.shape[1]} columns, X has {items.shape[1]}")
+        raise InvalidInput(
+            f"{name} has {read.shape[1]} columns, X has {items.shape[1]}"
+        )
     return read
 
 

@@ -15,6 +15,7 @@ from counterpoise.selection.posed import PosedSelection, active_words
 from counterpoise.selection.reading import (
     Dissimilarity,
     as_laplacian,
+    as_shares,
     as_word_costs,
     as_word_numbers,
     as_words,
@@ -333,7 +334,7 @@ class SubsetSelector(ClusterMixin, BaseEstimator):
         factors[included] = 0.0
         posed = PosedSelection(
             R,
-            weights / weights.sum(),
+            as_shares(weights),
             as_laplacian(graph, n),
             float(self.smoothness) / n,
             self.norm,  # type: ignore[arg-type]
@@ -365,13 +366,15 @@ class SubsetSelector(ClusterMixin, BaseEstimator):
         """Say what is not proved, and where the graph merges everything."""
         if not self.solution_.converged:
             warn_user(f"SubsetSelector: {self.solution_}", ConvergenceWarning)
+            return
         posed: PosedSelection = self.posed_
         merged = np.unique(self.labels_).size == 1 and len(self.labels_) > 1
         light = self.lambda_ < MERGED_BELOW * self.lambda_max_
         if posed.is_smoothed and merged and light:
             warn_user(
                 f"one label is left at a sparsity of {self.sparsity:g}: smoothness "
-                f"{self.smoothness:g} merges all items, whatever the penalty"
+                f"{self.smoothness:g} merges all items; lower it, or the sparsity, to "
+                "keep more"
             )
 
     def __sklearn_tags__(self) -> Any:

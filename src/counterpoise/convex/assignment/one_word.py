@@ -67,7 +67,10 @@ class OneWordPenalty:
 
 
 def one_word_penalty(
-    costs: Array, norm: Literal["max", "euclidean"] = "max"
+    costs: Array,
+    norm: Literal["max", "euclidean"] = "max",
+    *,
+    largest: int = LARGEST_PROGRAMME,
 ) -> OneWordPenalty:
     r"""Return the least penalty at which a single word is optimal.
 
@@ -76,7 +79,8 @@ def one_word_penalty(
     .. math:: \lambda_{\max} = \min 1's \quad \text{s.t. } s \ge 0, \;
               \sum_i \min(s_i, a_{ij}) \ge 0 \text{ for all } j
 
-    by HiGHS. Beyond 50,000 entries of C only the bounds
+    by HiGHS, in units of the largest saving :math:`\max_j \sum_i (-a_{ij})_+` (its
+    tolerances are absolute). Beyond `largest` entries of C only the bounds
 
     .. math:: \max_j \sum_i (-a_{ij})_+ \le \lambda_{\max}
               \le \sum_i \max_j (a_{ij})_+
@@ -99,21 +103,26 @@ def one_word_penalty(
         return OneWordPenalty(word, level, level, offers)
     highest = np.maximum(apart.max(axis=1), 0.0)
     low = float(np.maximum(-apart, 0.0).sum(axis=0).max())
-    if costs.size > LARGEST_PROGRAMME:
+    if costs.size > largest:
         high = max(float(highest.sum()), low)
         return OneWordPenalty(word, low, high, highest)
-    s = _programme(np.delete(apart, word, axis=1), highest)
+    s = np.zeros(len(costs))
+    if low > 0.0:
+        s = low * _programme(np.delete(apart, word, axis=1) / low)
     level = max(float(s.sum()), low)
     return OneWordPenalty(word, level, level, s)
 
 
-def _programme(apart: Array, highest: Array) -> Array:
-    """Return the least s that no word improves upon.
+def _programme(apart: Array) -> Array:
+    """Return the least s that no word improves upon; the largest saving is one.
 
     Few words bind: the programme begins with those that save most and takes in those
-    that its solution leaves short, until none is.
+    that its solution leaves short, until none is. What an item loses at a word beyond
+    all that the word saves counts for no more.
     """
     saved = np.maximum(-apart, 0.0).sum(axis=0)
+    apart = np.minimum(apart, saved)
+    highest = np.maximum(apart.max(axis=1), 0.0)
     order = np.argsort(-saved, kind="stable")
     apart, saved = apart[:, order], saved[order]
     taken = np.zeros(len(saved), dtype=bool)
@@ -164,6 +173,9 @@ def _bisected(apart: Array) -> float:
     n = len(apart)
     if apart.size == 0 or not (apart < 0.0).any():
         return 0.0
+    # Squares of small numbers vanish, so the largest is made one.
+    unit = float(np.abs(apart).max())
+    apart = apart / unit
 
     def suffices(level: float) -> bool:
         rest = np.maximum(level / np.sqrt(n) - apart, 0.0)
@@ -175,4 +187,4 @@ def _bisected(apart: Array) -> float:
     while high - low > BISECTED * high:
         middle = 0.5 * (low + high)
         low, high = (low, middle) if suffices(middle) else (middle, high)
-    return high
+    return unit * high

@@ -262,11 +262,7 @@ class SparseAssignment:
     def _within(self, G: Array) -> Array:
         """Return prices clipped at zero, columns scaled down to their penalties."""
         G = np.maximum(G, 0.0)
-        sizes = (
-            G.sum(axis=0)
-            if self.norm == "max"
-            else np.sqrt(np.einsum("ij,ij->j", G, G))
-        )
+        sizes = G.sum(axis=0) if self.norm == "max" else _lengths(G)
         over = sizes > self.penalties
         if over.any():
             G[:, over] *= self.penalties[over] / sizes[over]
@@ -278,3 +274,11 @@ class SparseAssignment:
         out = np.empty(self.shape)
         total = laplacian_times(L.starts, L.columns, L.entries, Y, out)
         return out, float(total)
+
+
+def _lengths(G: Array) -> Array:
+    """Return the lengths of columns, in units that keep squares from vanishing."""
+    tops = G.max(axis=0)
+    unit = np.where(tops > 0.0, tops, 1.0)
+    out: Array = unit * np.sqrt(((G / unit) ** 2).sum(axis=0))
+    return out

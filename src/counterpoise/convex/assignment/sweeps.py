@@ -18,7 +18,11 @@ NO_CEILING = 1e300
 def laplacian_times(
     starts: Indices, columns: Indices, entries: Array, Y: Array, out: Array
 ) -> float:
-    """Write L Y to `out`, and return tr(Y'LY)."""
+    """Write L Y to `out`, and return tr(Y'LY).
+
+    Both by differences of rows, as rows of L add up to zero: what is constant has
+    neither, exactly, and the trace of weights is not negative.
+    """
     n, words = Y.shape
     total = 0.0
     for i in range(n):
@@ -26,10 +30,12 @@ def laplacian_times(
             out[i, j] = 0.0
         for k in range(starts[i], starts[i + 1]):
             other, weight = columns[k], entries[k]
+            if other == i:
+                continue
             for j in range(words):
-                out[i, j] += weight * Y[other, j]
-        for j in range(words):
-            total += Y[i, j] * out[i, j]
+                apart = Y[other, j] - Y[i, j]
+                out[i, j] += weight * apart
+                total -= 0.5 * weight * apart * apart
     return total
 
 

@@ -1,7 +1,7 @@
 """A sparse assignment as one conic programme, by Clarabel."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -57,7 +57,17 @@ class AssignmentConic:
     def step(self, problem: Any, state: State) -> State:
         """Return the answer of Clarabel; there is no second step."""
         best = BestAssignment.at(problem, state.x)
-        U, G, iterations = clarabel_assignment(problem, self.accuracy, self.max_seconds)
+        # Clarabel's tolerances are partly absolute.
+        largest = max(problem.excess_costs.max(), problem.penalties.max())
+        unit = float(largest) if largest > 1e-250 else 1.0
+        scaled = replace(
+            problem,
+            costs=problem.excess_costs / unit,
+            penalties=problem.penalties / unit,
+            smoothness=problem.smoothness / unit,
+        )
+        U, G, iterations = clarabel_assignment(scaled, self.accuracy, self.max_seconds)
+        G = unit * G
         counts = {"iterations": iterations}
         if not np.isfinite(U).all():
             return best.state(problem, None, counts, stalled=True)

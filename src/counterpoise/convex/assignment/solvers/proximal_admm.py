@@ -22,6 +22,9 @@ from counterpoise.numerics.arrays import Array
 # Steps between two looks at the penalty parameter, and how far apart the residuals must
 # be; after so many iterations the looks become ever rarer, as convergence asks for.
 BALANCE_STEPS, BALANCE_RATIO, RARER_AFTER = 3, 5.0, 3000
+# The penalty parameter is not made smaller where gamma is so many times larger: in
+# floating point smoothing would no longer shrink.
+LARGEST_SMOOTHING = 1e10
 
 
 @dataclass
@@ -174,7 +177,8 @@ class ProximalADMM:
             if rounds > RARER_AFTER:
                 wait = max(wait, step_number // 4)
             next_balance = step_number + wait
-            _balance(halves, U, *before)
+            gamma = problem.smoothness if problem.is_smoothed else 0.0
+            _balance(halves, gamma, U, *before)
         return self._state(
             problem, _ProximalMemory(halves, memory.costs, best, rounds, next_balance)
         )
@@ -223,20 +227,25 @@ def first_penalty(problem: Any) -> float:
     Half of the costs' standard deviation or of 0.4 times their median, whichever is
     less, plus 0.03 gamma: a few far items do not count.
     """
-    spread, middle = problem.excess_costs.std(), np.median(problem.excess_costs)
+    # A power of two, by which squares of small costs do not vanish.
+    unit = 2.0 ** float(np.frexp(problem.excess_costs.max())[1] - 1)
+    spread = unit * (problem.excess_costs / unit).std()
+    middle = np.median(problem.excess_costs)
     if middle > 0.0:
         spread = min(spread, 0.4 * middle)
     gamma = problem.smoothness if problem.is_smoothed else 0.0
     return max(0.5 * float(spread) + 0.03 * gamma, 1e-300)
 
 
-def _balance(halves: _Halves, U: Array, Z1: Array, Z2: Array) -> None:
+def _balance(halves: _Halves, gamma: float, U: Array, Z1: Array, Z2: Array) -> None:
     """Change the penalty parameter where one residual is far above the other."""
     apart = np.hypot(np.linalg.norm(U - halves.Z1), np.linalg.norm(U - halves.Z2))
     size = np.hypot(np.linalg.norm(halves.Z1), np.linalg.norm(halves.Z2))
     moved = np.hypot(np.linalg.norm(halves.Z1 - Z1), np.linalg.norm(halves.Z2 - Z2))
     weight = np.hypot(np.linalg.norm(halves.y1), np.linalg.norm(halves.y2))
     primal, dual = apart / max(size, 1e-300), moved / max(weight, 1e-12)
+    if dual > primal and gamma > LARGEST_SMOOTHING * halves.mu:
+        return
     if primal > BALANCE_RATIO * dual or dual > BALANCE_RATIO * primal:
         ratio = primal / max(dual, 1e-300)
         factor = float(np.clip(math.sqrt(ratio), 0.2, 5.0))
