@@ -284,8 +284,20 @@ class OrthogonalProblem:
         return polar(np.abs(first) if self.nonnegative else first)
 
     def stationarity(self, P: Array) -> Stationarity:
-        """Return multipliers at P and what the optimality conditions lack by them."""
-        return stationarity(self, P)
+        """Return multipliers at P and what the optimality conditions lack by them.
+
+        The last answer is kept: a claim and its proof are about one frame.
+        """
+        key = P.tobytes()
+        if key not in self._last:
+            found = stationarity(self, P)
+            self._last.clear()
+            self._last[key] = found
+        return self._last[key]
+
+    @cached_property
+    def _last(self) -> dict[bytes, Stationarity]:
+        return {}
 
     def certify(self, x: Array, hint: object = None) -> Certificate:
         """Say how far x is from stationary, and bound how far from optimal."""

@@ -78,7 +78,8 @@ class SoftminPolar:
             P = polished(problem, state.x) if self.polish else state.x
             return State(P, problem.claim(P), memory, stalled=True)
         tau = SHARPNESS[memory.stage] / memory.unit
-        P, best = _descended(problem, memory.P, tau)
+        last = memory.stage + 1 == len(SHARPNESS)
+        P, best = _descended(problem, memory.P, tau, 1e-10 if last else 1e-7)
         x, value = state.x, state.claim.objective
         if problem.value(best) < value:
             x, value = best, problem.value(best)
@@ -113,8 +114,13 @@ def _unit(problem: Any, P: Array) -> float:
     return max(float(np.abs(problem.forms.values(P)).mean()), 1e-12 * problem.slope)
 
 
-def _descended(problem: Any, P: Array, tau: float) -> tuple[Array, Array]:
-    """Return the end of a descent of one stand-in, and the best frame on its way."""
+def _descended(
+    problem: Any, P: Array, tau: float, enough: float
+) -> tuple[Array, Array]:
+    """Return the end of a descent of one stand-in, and the best frame on its way.
+
+    A step that gains less than `enough` of the value is the last.
+    """
     smooth = problem.quadratic is not None or problem.linear is not None
     # What multiples of the identity add is the same at all frames.
 
@@ -168,7 +174,7 @@ def _descended(problem: Any, P: Array, tau: float) -> tuple[Array, Array]:
         pairs = pairs[-(KEPT_PAIRS - 1) :]
         if bend > 1e-12 * float(np.sqrt(np.vdot(s, s) * np.vdot(y, y))):
             pairs.append((s, y, 1.0 / bend))
-        done = value - then <= 1e-10 * abs(value)
+        done = value - then <= enough * abs(value)
         P, value, g = there, then, after
         if done:
             break
