@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPRegressor
 
 from counterpoise import (
@@ -380,7 +381,8 @@ def test_one_number_has_a_millionth_of_the_spread_and_a_pair_nothing():
 def test_the_price_of_one_number_has_a_sign_and_that_of_an_interval_has_none():
     one = np.zeros(1, dtype=int)
     limits = [MeanWithin(name, one, np.ones(1), 0.0, 1.0) for name in "ab"]
-    found = Posed(np.zeros((1, 1)), limits, [True, False], y_spread=4.0)
+    rows = np.zeros((1, 1))
+    found = Posed(rows, limits, [True, False], 4.0, rows)
     prices = found.prices(np.array([2.0, 2.0]), np.array([0.0, 0.0]))
     assert prices == {"a": -0.5, "b": 0.5}
 
@@ -469,3 +471,13 @@ def test_only_a_regressor_with_a_linear_last_layer_is_taken_whole(last):
     found = taken_over(mlp, f, Units.none(2))
     np.testing.assert_array_equal(found[:9], x[:9])
     assert np.array_equal(found, x) == (last == "identity")
+
+
+def test_rounding_beyond_a_millionth_is_warned_of():
+    net = ConvexNetworkClassifier()
+    training = SimpleNamespace(violations=lambda x: np.zeros(1))
+    net.feasibility_ = {"train": {"a": 1e-6}}
+    net._warn_of_rounding(training, None, Units.none(1))
+    net.feasibility_ = {"train": {"a": 1.1e-6}}
+    with pytest.warns(ConvergenceWarning, match="rounding exceeds a constraint"):
+        net._warn_of_rounding(training, None, Units.none(1))

@@ -247,3 +247,26 @@ def test_no_function_keeps_bounds_of_equal_rows_of_two_classes():
         RisingRows("r", np.array([2]), np.array([0])),
     ]
     assert best_of_all(rows, 1, means).excess.sum() == pytest.approx(1.0)
+
+
+def test_a_poor_answer_of_the_solver_does_not_pass_for_a_stationary_point(monkeypatch):
+    X, Y, share, codes, rng = rows_of(0)
+    network = Network((3, 2, 1), Sigmoid())
+    f = NetworkObjective(network, X, Y, share, 0.01)
+    limits = [bound_of("a", np.flatnonzero(codes), share, Y, 5.0)]
+    x = rng.standard_normal(network.size)
+    training = ConstrainedTraining(f, X, limits, None, x)
+    honest = training.certify(x)
+    assert not honest.holds(1e-3)
+    solve_well = programmes._Rows.solve
+
+    def lazy(rows, price):
+        d, z, status = solve_well(rows, price)
+        return 0.0 * d, z, status
+
+    with monkeypatch.context() as patch:
+        patch.setattr(programmes._Rows, "solve", lazy)
+        assert training.certify(x).residual >= 0.999 * honest.residual
+    with monkeypatch.context() as patch:
+        patch.setattr(programmes.LimitedProgramme, "solved", lambda *given: None)
+        assert training.certify(x).residual == np.inf

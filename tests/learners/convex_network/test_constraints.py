@@ -226,6 +226,7 @@ def test_the_least_violation_falls_with_the_rounds():
     ("how", "words"),
     [
         ({"class_error_bound": -0.1}, "class_error_bound must be at least 0"),
+        ({"class_error_bound": {}}, "class_error_bound is empty"),
         ({"class_error_bound": {"XYZ": 0.1}}, "class_error_bound names 'XYZ'"),
         ({"class_error_bound": {"MIT": -1}}, r"class_error_bound\['MIT'\] must be"),
         ({"target_mean": 0.5}, "target_mean is about X_target"),
@@ -258,6 +259,7 @@ def test_bad_parameters_are_refused_by_name(how, words):
         ({"group_means": {"a": (1.0, 2.0, 3.0)}}, "got 3 numbers"),
         ({"group_means": {"a": np.nan}}, r"group_means\['a'\] must be finite"),
         ({"group_means": 3.0}, "group_means must be a dict"),
+        ({"group_means": {}}, "group_means is empty"),
     ],
 )
 def test_bad_means_are_refused_by_name(how, words):
@@ -283,6 +285,55 @@ def test_rows_that_no_constraint_is_about_are_told_of():
     target = X.rename(columns={"age": "years"})
     with pytest.raises(InvalidInput, match="X_target must have the columns of X"):
         regressor(target_mean=1.0).fit(X, y, X_target=target)
+
+
+# -- magnitudes ------------------------------------------------------------------------
+
+
+def test_a_mean_that_is_very_far_is_met_all_the_same():
+    X, y, _, _ = data()
+    for hidden in ((), (3,)):
+        net = regressor(hidden=hidden, max_rounds=2, target_mean=1e5)
+        net.fit(X, y, X_target=X)
+        assert net.feasibility_["train"] == {"target_mean": 0.0}
+        assert net.predict(X).mean() == pytest.approx(1e5, rel=1e-9)
+        assert np.diff(net.objective_history_).max() <= 0.0
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1e-6, 1.0, 1e12])
+def test_what_is_proved_impossible_does_not_depend_on_the_unit_of_y(unit):
+    X, y, _, _ = data(40)
+    y = unit * (y - y.mean())
+    both = {"max_rounds": 1, "standardize": False, "target_mean": 2.0 * unit}
+    where = {"X_target": X, "groups": ["all"] * 40}
+    net = regressor(group_means={"all": 2.0 * unit}, **both).fit(X, y, **where)
+    assert max(net.feasibility_["train"].values()) == 0.0
+    with pytest.raises(InfeasibleConstraintError, match="every function"):
+        regressor(group_means={"all": 3.0 * unit}, **both).fit(X, y, **where)
+
+
+def test_feasibility_is_told_of_the_outputs_that_users_get():
+    X, y, _, _ = data()
+    far = X + 1e12
+    net = regressor(group_means={"all": 103.0}, max_rounds=2)
+    with pytest.warns(ConvergenceWarning, match="too far from zero for its spread"):
+        net.fit(far, y, groups=["all"] * len(y))
+    off = abs(net.predict(far).mean() - 103.0) - 1e-6 * y.std()
+    assert off > 1e-6
+    assert net.feasibility_["train"]["group_means['all']"] == pytest.approx(off)
+
+
+def test_a_group_is_not_held_out_whole():
+    X, y, _, _ = data(20)
+    # Nineteen of twenty rows are held out: one row of two groups is left.
+    net = regressor(
+        group_means={"a": (90.0, 110.0), "b": (90.0, 110.0)}, validation_fraction=0.95
+    )
+    with pytest.raises(InvalidInput, match=r"group_means\['[ab]'\]: .*holds out all"):
+        net.fit(X, y, groups=["a"] * 19 + ["b"])
+    net = regressor(max_rounds=1, validation_fraction=0.01)
+    with pytest.warns(UserWarning, match="holds out no row of 20"):
+        net.fit(X, y)
 
 
 # -- the trade-off ---------------------------------------------------------------------
@@ -315,6 +366,10 @@ def test_a_trade_off_can_be_of_one_constraint_by_its_name():
         X, labels, [0.4, 0.3], constraint="class_error_bound['MIT']"
     )
     assert curve.at(0.3).class_error_bound == {"NUC": 0.4, "MIT": 0.3}
+    curve = classifier(class_error_bound=0.45).trade_off(
+        X, labels == "MIT", [0.4], constraint="class_error_bound[True]"
+    )
+    assert curve.at(0.4).class_error_bound == {False: 0.45, True: 0.4}
     curve = regressor().trade_off(
         X, y, [101.0, 102.0], constraint="target_mean", X_target=X
     )

@@ -102,6 +102,24 @@ def test_the_unit_of_a_column_and_of_y_does_not_matter():
     np.testing.assert_allclose(found, 8.0 * one.predict(X), rtol=1e-7)
 
 
+@pytest.mark.parametrize("unit", [1e-300, 1e-160, 1e12])
+def test_tiny_and_huge_columns_and_responses_are_learned_alike(unit):
+    X, y, _ = data()
+    one = quick(ConvexNetworkRegressor).fit(X, y).predict(X)
+    for columns, responses in ((unit, 1.0), (1.0, unit)):
+        other = quick(ConvexNetworkRegressor).fit(columns * X, responses * y)
+        found = other.predict(columns * X) / responses
+        np.testing.assert_allclose(found, one, rtol=1e-5)
+
+
+@pytest.mark.parametrize("certify", [True, False])
+def test_large_responses_as_they_are_do_not_pass_for_converged(certify):
+    X, y, _ = data()
+    net = quick(ConvexNetworkRegressor, standardize=False, certify_rounds=certify)
+    net.set_params(max_rounds=1).fit(X, 1e6 * (y - 90.0))
+    assert not net.solution_.converged
+
+
 def test_the_same_seed_gives_the_same_bytes():
     X, y, _ = data()
     one, other = (quick(ConvexNetworkRegressor).fit(X, y).predict(X) for _ in range(2))
@@ -232,7 +250,9 @@ def test_a_callback_sees_every_round_and_can_end_the_search():
 
 def test_what_has_not_converged_is_told_with_its_numbers():
     X, y, _ = data()
-    with pytest.warns(ConvergenceWarning, match="proved within .* raise max_rounds"):
+    with pytest.warns(
+        ConvergenceWarning, match="max_rounds = 4 reached.*raise max_rounds"
+    ):
         quick(ConvexNetworkRegressor).fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -9,6 +9,7 @@ direct_rounds.py    rounds by L-BFGS, proved by a backward pass
 cone_programme.py   the same round as a cone programme, the reference
 limits.py           what outputs and weights have to keep
 programme.py        a quadratic programme under limits, by Clarabel
+lagrangian.py       what its multipliers prove
 output_layer.py     the last layer alone: exact, with a duality gap
 constrained_training.py  the training problem under limits
 prox_linear.py      its rounds

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from counterpoise.convex.certificate import Certificate
+from counterpoise.convex.network.lagrangian import least_value
 from counterpoise.convex.network.limits import OutputLimit, SignedWeights
 from counterpoise.convex.network.objective import NetworkObjective
 from counterpoise.convex.network.output_layer import (
@@ -37,12 +38,16 @@ class Model(NamedTuple):
     d : array
         The move of the parameters.
     promised : float
-        By how much the model lowers the merit; zero at a stationary point.
+        By how much this move lowers the merit in the model.
+    most : float
+        By how much no move lowers it by more, by weak duality; zero at a stationary
+        point, infinite where nothing was found.
     answer : ProgrammeAnswer
     """
 
     d: Array
     promised: float
+    most: float
     answer: ProgrammeAnswer
 
 
@@ -51,7 +56,9 @@ class ConstrainedTraining:
     r"""Lower a network's objective f under limits on its outputs and weights.
 
     The merit is :math:`M = f + \rho \sum_k v_k`, :math:`v_k` the amount by which limit
-    k is exceeded, :math:`\rho` a thousand times the root of the best constant's loss.
+    k is exceeded, :math:`\rho` a thousand times the root of the best constant's loss,
+    or more: twice what a last layer that keeps the limits costs at the start, per unit
+    of violation there.
     Around a point x the outputs are replaced by their linearisation, while loss and
     limits stay:
 
@@ -61,8 +68,9 @@ class ConstrainedTraining:
         + \eta |d|^2 \quad \text{with the limits on } z + Jd
 
     (with slacks of price :math:`\rho` where x exceeds a limit). What this convex
-    programme lowers the merit by, with :math:`\eta = 0.01`, is the residual of the
-    certificate: zero at a stationary point. Nothing is bounded.
+    programme lowers the merit by at most, with :math:`\eta = 0.01`, is the residual of
+    the certificate: zero at a stationary point, by its dual, so that a poor answer of
+    the solver cannot pass for one. Nothing else is bounded.
 
     Parameters
     ----------
@@ -82,10 +90,17 @@ class ConstrainedTraining:
     signs: SignedWeights | None
     first: Array
 
-    @property
+    @cached_property
     def price(self) -> float:
         """What a unit of violation costs."""
-        return VIOLATION_PRICE * self.objective.scale**0.5
+        least = VIOLATION_PRICE * self.objective.scale**0.5
+        x = self.start()
+        exceeded = float(self.violations(x).sum())
+        kept = self.refitted(x) if exceeded > 0.0 else None
+        if kept is None:
+            return least
+        dearer = self.objective.value(kept) - self.objective.value(x)
+        return max(least, 2.0 * dearer / exceeded)
 
     @property
     def judged_eta(self) -> float:
@@ -135,24 +150,27 @@ class ConstrainedTraining:
             floors = Floors(places, signs, -signs * x[places])
         margin = MARGIN * f.scale**0.5
         limits = [limit.tightened(margin) for limit in self.limits]
-        programme = LimitedProgramme(H, q, z, J, limits, floors)
+        programme = LimitedProgramme(H, q, z, J, limits, floors, f.scale**0.5)
         exceeded = float(self.violations(x).sum())
         answer = programme.solved() if exceeded == 0.0 else None
         if answer is None:
             answer = programme.solved(self.price)
         if answer is None:
-            # Clarabel found neither a point nor a proof: the point stays.
+            # Clarabel found neither a point nor a proof: nothing is known.
             none = np.zeros(len(self.limits))
             still = np.zeros(network.size)
             at = np.zeros(floors.places.size)
             answer = ProgrammeAnswer(
                 still, none, none, none, np.zeros_like(z), at, none
             )
+            return Model(still, 0.0, np.inf, answer)
         d = answer.d
         moved = z + J @ d
         left = sum(limit.violation(moved) for limit in self.limits)
         promised = self.price * (exceeded - left) - programme.value(d)
-        return Model(d, max(promised, 0.0), answer)
+        most = self.price * exceeded - least_value(programme, answer)
+        promised, most = max(float(promised), 0.0), float(most)
+        return Model(d, promised, max(promised, most), answer)
 
     def output_layer(self, x: Array) -> OutputLayer:
         """Return the programme of the last layer over the hidden layers of x."""
@@ -198,7 +216,7 @@ class ConstrainedTraining:
             kind="stationarity",
             objective=self.merit(x),
             scale=self.objective.scale,
-            residual=model.promised,
+            residual=model.most,
             infeasibility=self.violation(x),
         )
 

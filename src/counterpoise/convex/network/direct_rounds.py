@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from counterpoise.convex.loop import State
@@ -113,8 +113,16 @@ class DirectRounds:
         if self.proved:
             fewer, free = (unit,) * (depth - 1), HARDLY_HELD * unit
             penalties = Penalties((free, *fewer), (free,) * depth, fewer, fewer)
+            last, bias = unit**0.5, HARDLY_HELD
         else:
             penalties = Penalties.equal(depth, UNPROVED_ETA * unit)
+            last = bias = UNPROVED_ETA
+        # The last layer grows with the outputs, and the objective with their square.
+        penalties = replace(
+            penalties,
+            weights=(*penalties.weights[:-1], last if depth > 1 else bias),
+            biases=(*penalties.biases[:-1], bias),
+        )
         pace = _Pace(penalties, x)
         return State(x, problem.certify(x), pace, counts=dict.fromkeys(_COUNTED, 0))
 

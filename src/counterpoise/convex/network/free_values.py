@@ -19,10 +19,13 @@ class BestOfAll(NamedTuple):
     excess : array of shape (n_limits,)
     outputs : array of shape (n, n_outputs)
         Its values at the rows.
+    unit : float
+        The largest number among bounds and truths, which rounding is relative to.
     """
 
     excess: Array
     outputs: Array
+    unit: float = 1.0
 
 
 def best_of_all(
@@ -108,15 +111,17 @@ def best_of_all(
     cost = np.zeros(n)
     cost[n - len(limits) :] = 1.0
     bounds = [(None, None)] * n_values + [(0.0, None)] * (n - n_values)
+    end = np.concatenate(ends)
+    unit = float(np.abs(end).max(initial=0.0)) or 1.0
     found = linprog(
         cost,
         A_ub=sparse.csr_array(sparse.vstack(blocks)),
-        b_ub=np.concatenate(ends),
+        b_ub=end / unit,
         bounds=bounds,
         method="highs",
     )
     if not found.success:
         return None
-    x = np.asarray(found.x, dtype=float)
+    x = unit * np.asarray(found.x, dtype=float)
     values = x[:n_values].reshape(len(distinct), n_outputs)
-    return BestOfAll(x[n - len(limits) :], values[which])
+    return BestOfAll(x[n - len(limits) :], values[which], unit)

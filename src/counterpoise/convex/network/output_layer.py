@@ -9,12 +9,8 @@ import numpy as np
 
 from counterpoise.convex.certificate import Certificate
 from counterpoise.convex.loop import State
-from counterpoise.convex.network.limits import (
-    ErrorBound,
-    MeanWithin,
-    OutputLimit,
-    SignedWeights,
-)
+from counterpoise.convex.network.lagrangian import dual_constant
+from counterpoise.convex.network.limits import OutputLimit, SignedWeights
 from counterpoise.convex.network.programme import (
     Floors,
     LimitedProgramme,
@@ -150,6 +146,7 @@ class OutputLayer:
             J.reshape(rows, n_outputs, -1),
             [limit.tightened(margin) for limit in self.limits],
             floors,
+            self.scale**0.5,
         )
 
     def certify(self, x: Array, hint: object = None) -> Certificate:
@@ -179,7 +176,7 @@ class OutputLayer:
                 q = q.copy()
                 q[self.signs.places] -= self.signs.signs * answer.floors
             for k, limit in enumerate(self.limits):
-                constant += _dual_constant(limit, answer, k)
+                constant += dual_constant(limit, answer, k)
         values, vectors = np.linalg.eigh(H)
         turned = vectors.T @ q
         flat = values <= _FLAT * max(values[-1], 1e-300)
@@ -187,17 +184,6 @@ class OutputLayer:
         if (np.abs(turned[flat]) > 1e-8 * (1.0 + np.abs(q).max())).any():
             return -np.inf
         return constant - 0.5 * float((turned[~flat] ** 2 / values[~flat]).sum())
-
-
-def _dual_constant(limit: OutputLimit, answer: ProgrammeAnswer, k: int) -> float:
-    """Return what a limit adds to the Lagrangian beside its slope by the outputs."""
-    if isinstance(limit, ErrorBound):
-        return -float(answer.truths[k]) - answer.above[k] * limit.bound
-    if isinstance(limit, MeanWithin):
-        high = answer.above[k] * limit.high if answer.above[k] else 0.0
-        low = answer.below[k] * limit.low if answer.below[k] else 0.0
-        return low - high
-    return answer.above[k] * limit.least
 
 
 @dataclass(frozen=True)

@@ -94,6 +94,9 @@ class LimitedProgramme:
         Their derivatives.
     limits : sequence of limits
     floors : Floors
+    unit : float
+        What outputs are measured in, at least: Clarabel's tolerances and its proof that
+        there is no point are about numbers near one.
     """
 
     H: Array
@@ -102,6 +105,7 @@ class LimitedProgramme:
     J: Array
     limits: Sequence[OutputLimit] = ()
     floors: Floors = field(default_factory=Floors)
+    unit: float = 1.0
 
     def value(self, d: Array) -> float:
         """Return the quadratic function."""
@@ -312,6 +316,7 @@ class _Rows:
         )
         A = sparse.csc_matrix(sparse.vstack([*self.equations, *self.rows]))
         b = np.concatenate([*self.equation_ends, *self.ends])
+        unit = max(one.unit, np.abs(b[np.isfinite(b)]).max(initial=0.0))
         n_equations = sum(end.size for end in self.equation_ends)
         cones = [clarabel.ZeroConeT(n_equations)] if n_equations else []
         cones.append(clarabel.NonnegativeConeT(b.size - n_equations))
@@ -321,9 +326,10 @@ class _Rows:
         settings.tol_gap_abs = settings.tol_gap_rel = PROGRAMME_ACCURACY
         settings.tol_feas = PROGRAMME_ACCURACY
         found = clarabel.DefaultSolver(
-            sparse.csc_matrix(P), q, A, b, cones, settings
+            sparse.csc_matrix(P), q / unit, A, b / unit, cones, settings
         ).solve()
-        return np.asarray(found.x), np.asarray(found.z), str(found.status)
+        x, z = (unit * np.asarray(part) for part in (found.x, found.z))
+        return x, z, str(found.status)
 
     def answer(self, x: Array, z: Array) -> ProgrammeAnswer:
         """Return variables and multipliers by what they belong to."""

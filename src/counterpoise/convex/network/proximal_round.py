@@ -164,7 +164,7 @@ class ProximalRound:
                 "maxfun": 2 * ROUND_STEPS,
                 "maxcor": ROUND_MEMORY,
                 "ftol": 0.0,
-                "gtol": ROUND_GRADIENT * self.objective.unit,
+                "gtol": ROUND_GRADIENT * self.objective.unit**0.5,
             },
         )
         if found.fun <= self.objective.value(self.old):

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from counterpoise.convex.certificate import Certificate
 from counterpoise.convex.network.objective import NetworkObjective
 from counterpoise.convex.network.proximal_round import Penalties, ProximalRound
@@ -30,7 +32,8 @@ class NetworkTraining:
       to first order.
 
     Both are in units of the objective, and the unit of `holds` is the loss of the best
-    constant; where that is above one, fixed penalties are multiplied by it.
+    constant; where that is above one, fixed penalties are multiplied by it, but those
+    of the last layer, whose weights and biases grow with the outputs.
 
     Parameters
     ----------
@@ -76,23 +79,28 @@ class NetworkTraining:
             kind="stationarity",
             objective=value,
             scale=self.objective.scale,
-            residual=float(gradient @ gradient)
-            / (4.0 * UNPROVED_ETA * self.objective.unit),
+            residual=float((gradient**2 / self._held_back).sum()) / 4.0,
         )
+
+    @property
+    def _held_back(self) -> Array:
+        eta = np.full(self.objective.network.size, UNPROVED_ETA * self.objective.unit)
+        eta[self.objective.network.starts[-2] :] = UNPROVED_ETA
+        return eta
 
     def _proof(self, x: Array) -> Certificate:
         depth = self.objective.network.depth
         # At the centre of a round the signals do not depend on its penalties.
         asked = ProximalRound(self.objective, x, Penalties.equal(depth, 1.0)).prove(x)
 
-        free = HARDLY_HELD * self.objective.unit
+        free, last = HARDLY_HELD * self.objective.unit, HARDLY_HELD
 
         def twice(ratios: tuple[float, ...]) -> tuple[float, ...]:
-            return tuple(max(2.0 * ratio, free) for ratio in ratios)
+            return tuple(max(2.0 * ratio, last) for ratio in ratios)
 
         penalties = Penalties(
             (free, *twice(asked.units)),
-            (free,) * depth,
+            (*(free,) * (depth - 1), last),
             twice(asked.rows),
             twice(asked.activations),
         )

@@ -84,6 +84,8 @@ def class_bounds(given: Any, classes: Any) -> dict[int, float]:
     if given is None:
         return {}
     known = [plain(one) for one in classes]
+    if isinstance(given, Mapping) and not given:
+        raise InvalidInput("class_error_bound is empty: name a class, or give None")
     if not isinstance(given, Mapping):
         bound = check_number("class_error_bound", given, low=0.0)
         return dict.fromkeys(range(len(known)), bound)
@@ -119,7 +121,9 @@ def interval(name: str, given: Any) -> AskedMean:
 
 def group_intervals(given: Any, labels: Sequence[Any]) -> dict[int, AskedMean]:
     """Return the interval of every group that has one, by its code among `labels`."""
-    if not isinstance(given, Mapping) or not given:
+    if isinstance(given, Mapping) and not given:
+        raise InvalidInput("group_means is empty: name a group, or give None")
+    if not isinstance(given, Mapping):
         raise InvalidType(
             "group_means must be a dict of group to mean or (low, high), got "
             f"{type(given).__name__}"

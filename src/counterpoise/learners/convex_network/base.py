@@ -30,20 +30,25 @@ from counterpoise.learners.convex_network.infeasible import (
 )
 from counterpoise.learners.convex_network.posed import (
     Posed,
+    Spreads,
     posed,
     sign_prices,
     signed_weights,
     worst_in_words,
 )
-from counterpoise.learners.convex_network.rounds import trained
+from counterpoise.learners.convex_network.rounds import not_converged, trained
 from counterpoise.learners.convex_network.training_rows import TrainingRows
 from counterpoise.learners.convex_network.units import Units, column_spreads
 from counterpoise.numerics.arrays import Array
 from counterpoise.validation import (
+    InvalidInput,
     as_random,
     estimator_matrix,
     warn_user,
 )
+
+# What rounding may exceed a constraint by, in units of the outputs.
+KEPT_TO = 1e-6
 
 
 class ConvexNetwork(BaseEstimator):
@@ -159,6 +164,7 @@ class ConvexNetwork(BaseEstimator):
         rows, held = given.rows.divided(
             float(self.validation_fraction), not self._is_regression, random
         )
+        self._check_held_out(given.asked, rows, held)
         y = rows.y if self._is_regression else None
         units = Units.of(rows.X, y, rows.share, bool(self.standardize))
         truth = self._truth(rows.y, units)
@@ -167,7 +173,8 @@ class ConvexNetwork(BaseEstimator):
         network = Network(sizes, activation)
         X = units.columns(rows.X)
         objective = NetworkObjective(network, X, truth, rows.share, float(self.alpha))
-        y_spread = column_spreads(self._truth(rows.y, Units.none(1)), rows.share)[0]
+        own = column_spreads(self._truth(rows.y, Units.none(1)), rows.share)[0]
+        spreads = Spreads(float(own), column_spreads(rows.X, rows.share))
         limits = posed(
             given.asked,
             rows,
@@ -175,7 +182,7 @@ class ConvexNetwork(BaseEstimator):
             given.target,
             given.target_share,
             units,
-            float(y_spread),
+            spreads,
         )
         signs = signed_weights(given.asked, network)
         first = self._start(objective, units, before, random)
@@ -201,8 +208,9 @@ class ConvexNetwork(BaseEstimator):
         self._refuse_or_warn(training, solution, limits, units)
         self._tell(training, solution, rounds, units)
         self._tell_constraints(training, solution.x, limits, given.asked, units)
+        self._warn_of_rounding(training, solution.x, units)
         if held is not None:
-            self._tell_held_out(given.asked, held, units, float(y_spread))
+            self._tell_held_out(given.asked, held, units, spreads)
         return self
 
     def _start(
@@ -253,9 +261,7 @@ class ConvexNetwork(BaseEstimator):
         asked: Asked,
         units: Units,
     ) -> None:
-        z = training.objective.network.outputs(x, limits.rows)
-        signs = [asked.names["monotonic_cst", k] for k in asked.everywhere]
-        self.feasibility_ = {"train": limits.excesses(z) | dict.fromkeys(signs, 0.0)}
+        self.feasibility_ = {"train": self._excesses(asked, limits, units)}
         self.multipliers_ = {}
         if not asked:
             return
@@ -271,12 +277,51 @@ class ConvexNetwork(BaseEstimator):
         )
 
     def _tell_held_out(
-        self, asked: Asked, held: TrainingRows, units: Units, y_spread: float
+        self, asked: Asked, held: TrainingRows, units: Units, spreads: Spreads
     ) -> None:
         truth = self._truth(held.y, units)
-        there = posed(asked, held, truth, None, None, units, y_spread)
-        z = self._network.outputs(self.solution_.x, there.rows)
-        self.feasibility_["validation"] = there.excesses(z)
+        there = posed(asked, held, truth, None, None, units, spreads)
+        self.feasibility_["validation"] = self._excesses(asked, there, units)
+
+    def _excesses(self, asked: Asked, there: Posed, units: Units) -> dict[str, float]:
+        """Return what bounds are exceeded by, of outputs as the user has them."""
+        layers = list(map(Layer, self.coefs_, self.intercepts_))
+        z = self._network.outputs(Network.pack(layers), there.given)
+        signs = [asked.names["monotonic_cst", k] for k in asked.everywhere]
+        return there.excesses(units.responses(z)) | dict.fromkeys(signs, 0.0)
+
+    def _warn_of_rounding(
+        self, training: ConstrainedTraining, x: Array, units: Units
+    ) -> None:
+        """Tell of bounds kept in training and exceeded in the user's units.
+
+        By more than 1e-6 of the unit of outputs: columns far from zero, as against
+        their spread, lose digits in a plain forward pass.
+        """
+        worst = max(self.feasibility_["train"].values(), default=0.0) / units.y_spread
+        if worst > KEPT_TO and not training.violations(x).any():
+            warn_user(
+                f"{type(self).__name__}: rounding exceeds a constraint by {worst:.2g}: "
+                "a column of X, or y, is too far from zero for its spread; subtract a "
+                "constant",
+                ConvergenceWarning,
+            )
+
+    def _check_held_out(
+        self, asked: Asked, rows: TrainingRows, held: TrainingRows | None
+    ) -> None:
+        """Refuse to hold out all rows that a constraint is about."""
+        for code in asked.group_means:
+            if not (rows.groups == code).any():
+                raise InvalidInput(
+                    f"{asked.names['group_means', code]}: validation_fraction = "
+                    f"{self.validation_fraction:g} holds out all rows of the group"
+                )
+        if held is None and self.validation_fraction > 0.0:
+            warn_user(
+                f"validation_fraction = {self.validation_fraction:g} holds out no row "
+                f"of {len(rows)}"
+            )
 
     def _refuse_the_impossible(
         self, training: ConstrainedTraining, limits: Posed, units: Units
@@ -306,8 +351,7 @@ class ConvexNetwork(BaseEstimator):
             warn_user(f"{type(self).__name__}: {error}", ConvergenceWarning)
         elif not solution.converged:
             warn_user(
-                f"{type(self).__name__}: {solution}; raise max_rounds or tol",
-                ConvergenceWarning,
+                f"{type(self).__name__}: {not_converged(solution)}", ConvergenceWarning
             )
 
     @staticmethod

@@ -16,7 +16,8 @@ _PROVED = {
     "these hidden layers": "proved for these hidden layers: no output layer meets it",
     "max_rounds": "not proved: not reached in max_rounds, max_time or by the callback",
 }
-# An excess of the linear programme below this is its rounding.
+# An excess of the linear programme below this share of its largest number is its
+# rounding.
 EXCESS_IS_ROUNDING = 1e-7
 
 
@@ -68,7 +69,7 @@ def excess_of_every_function(training: ConstrainedTraining) -> BestOfAll | None:
     """Return the best of all functions if it exceeds a limit, else None."""
     n_outputs = training.objective.Y.shape[1]
     best = best_of_all(training.rows, n_outputs, training.limits)
-    if best is None or not best.excess.max() > EXCESS_IS_ROUNDING:
+    if best is None or not best.excess.max() > EXCESS_IS_ROUNDING * best.unit:
         return None
     return best
 

@@ -1,6 +1,7 @@
 """Constraints on rows at hand: limits of the convex room, and what users are told."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,8 +15,23 @@ from counterpoise.convex.network import (
 )
 from counterpoise.learners.convex_network.asked import Asked, AskedMean
 from counterpoise.learners.convex_network.training_rows import TrainingRows
-from counterpoise.learners.convex_network.units import Units, column_spreads
+from counterpoise.learners.convex_network.units import Units
 from counterpoise.numerics.arrays import Array
+
+
+class Spreads(NamedTuple):
+    """Weighted spreads of the training rows, in the user's units.
+
+    Attributes
+    ----------
+    y : float
+        In which one number is met.
+    columns : array of shape (d,)
+        By which rows are moved where outputs have to rise.
+    """
+
+    y: float
+    columns: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,12 +47,15 @@ class Posed:
         Whether a mean was given as one number.
     y_spread : float
         The user's unit of an output in that of training.
+    given : array
+        The rows in the user's units.
     """
 
     rows: Array
     limits: list[OutputLimit]
     exact: list[bool]
     y_spread: float
+    given: Array
 
     def excesses(self, z: Array) -> dict[str, float]:
         """Return the amount by which each bound is exceeded, in the user's units."""
@@ -63,7 +82,7 @@ def posed(
     target: Array | None,
     target_share: Array | None,
     units: Units,
-    y_spread: float,
+    spreads: Spreads,
 ) -> Posed:
     """Return the limits that constraints put on rows.
 
@@ -77,10 +96,9 @@ def posed(
     target, target_share : arrays or None
         Unlabelled rows in the user's units, and what they count.
     units : Units
-    y_spread : float
-        Weighted spread of y in the user's units, in which one number is met.
+    spreads : Spreads
     """
-    blocks = [units.columns(rows.X)]
+    blocks = [rows.X]
     limits: list[OutputLimit] = []
     exact: list[bool] = []
     for code, bound in asked.class_bounds.items():
@@ -97,28 +115,28 @@ def posed(
         if own.size:
             share = rows.weights[own] / rows.weights[own].sum()
             name = asked.names["group_means", code]
-            limits.append(_mean(name, own, share, ends, units, y_spread))
+            limits.append(_mean(name, own, share, ends, units, spreads.y))
             exact.append(ends.exact)
     if asked.target_mean is not None and target is not None:
         assert target_share is not None
         first = sum(map(len, blocks))
-        blocks.append(units.columns(target))
+        blocks.append(target)
         own = np.arange(first, first + len(target))
         limits.append(
-            _mean("target_mean", own, target_share, asked.target_mean, units, y_spread)
+            _mean("target_mean", own, target_share, asked.target_mean, units, spreads.y)
         )
         exact.append(asked.target_mean.exact)
-    spreads = column_spreads(rows.X, rows.share) / units.spread
     for column, sign in asked.on_rows.items():
         first = sum(map(len, blocks))
         further = blocks[0].copy()
-        further[:, column] += spreads[column]
+        further[:, column] += spreads.columns[column]
         blocks.append(further)
         here, there = np.arange(len(rows)), np.arange(first, first + len(rows))
         low, up = (here, there) if sign > 0 else (there, here)
         limits.append(RisingRows(asked.names["monotonic_on_rows", column], low, up))
         exact.append(False)
-    return Posed(np.vstack(blocks), limits, exact, units.y_spread)
+    given = np.vstack(blocks)
+    return Posed(units.columns(given), limits, exact, units.y_spread, given)
 
 
 def signed_weights(asked: Asked, network: Network) -> SignedWeights | None:

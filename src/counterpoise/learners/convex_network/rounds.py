@@ -4,6 +4,7 @@ from typing import Any
 
 from counterpoise.convex import Solution, attested, solve
 from counterpoise.convex.network import (
+    PROVED_ROUND,
     ConstrainedTraining,
     DirectRounds,
     ExactLayer,
@@ -70,3 +71,17 @@ def _one_layer(
         Round(merit, exactness=0.0, gap=proof.gap, violation=proof.infeasibility)
     )
     return solution
+
+
+def not_converged(solution: Solution) -> str:
+    """Return what is told of rounds that ended before `tol` was reached."""
+    proof, name = solution.certificate, solution.ended.replace("max_iter", "max_rounds")
+    if proof.kind == "duality gap":
+        return str(solution)
+    left = proof.gap if proof.kind == PROVED_ROUND else proof.residual
+    about = "at most" if proof.kind == PROVED_ROUND else "about"
+    return (
+        f"not converged ({name}): one more round may lower the objective "
+        f"{proof.objective:.6g} by {about} {left:.2g}, where tol = {solution.tol:g} "
+        f"asks for {solution.tol * proof.scale:.2g}; raise max_rounds or tol"
+    )

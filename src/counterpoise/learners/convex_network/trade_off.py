@@ -1,9 +1,11 @@
 """What a tighter bound costs: fits down a list of bounds, each from the last."""
 
+import ast
 import re
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -114,8 +116,14 @@ class WithTradeOff:
         fitted: list[Any] = []
         before: list[Layer] | None = None
         unproved = 0
+        others = getattr(self, parameter)
+        if parameter == "class_error_bound" and isinstance(others, Real):
+            # One number is the bound of every class; the others keep it.
+            every = self._alike()
+            read(every, X, y, sample_weight, X_target, groups)
+            others = dict.fromkeys(map(plain, every.classes_), others)
         for bound in wanted:
-            one = self._with_bound(parameter, key, float(bound))
+            one = self._with_bound(parameter, key, float(bound), others)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 given = read(one, X, y, sample_weight, X_target, groups)
@@ -169,16 +177,17 @@ class WithTradeOff:
                 if repr(plain(key)) == text:
                     return plain(key)
         try:
-            return int(text)
-        except ValueError:
-            return text.strip("'\"")
+            return ast.literal_eval(text)
+        except (ValueError, SyntaxError):
+            return text
 
-    def _with_bound(self: Any, parameter: str, key: Any, bound: float) -> Any:
+    def _with_bound(
+        self: Any, parameter: str, key: Any, bound: float, others: Any
+    ) -> Any:
         """Return an unfitted copy with that bound, which refuses what cannot be met."""
         value: Any = bound
         if key is not None:
-            given = getattr(self, parameter)
-            value = {**(given if isinstance(given, Mapping) else {}), key: bound}
+            value = {**(others if isinstance(others, Mapping) else {}), key: bound}
         return self._alike(**{parameter: value, "infeasible": "raise"})
 
 

@@ -79,7 +79,11 @@ def column_spreads(X: Array, share: Array) -> Array:
     array([1., 1.])
     """
     mean = share @ X
-    spread = np.sqrt(share @ (X - mean) ** 2)
+    apart = X - mean
+    # Squares of numbers near one neither vanish nor overflow.
+    largest = np.abs(apart).max(axis=0)
+    largest = np.where(largest > 0.0, largest, 1.0)
+    spread = largest * np.sqrt(share @ (apart / largest) ** 2)
     # What rounding makes of the spread of a constant is not one.
     constant = spread <= 1e-13 * np.abs(mean)
     return np.where(constant, 1.0, spread)
