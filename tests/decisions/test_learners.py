@@ -26,7 +26,7 @@ from counterpoise.learners.convex_network import infeasible
 from counterpoise.learners.convex_network.asked import AskedMean
 from counterpoise.learners.convex_network.posed import Posed
 from counterpoise.learners.convex_network.starting import taken_over
-from counterpoise.learners.convex_network.training_rows import TrainingRows
+from counterpoise.learners.convex_network.training_rows import NetworkRows
 from counterpoise.learners.convex_network.units import Units, column_spreads
 from counterpoise.learners.svm.curves.flips import flips
 from counterpoise.learners.svm.curves.ndcg import ndcg
@@ -429,7 +429,7 @@ def test_the_impossible_is_refused_before_any_round():
 
 def test_equal_rows_are_one_and_rows_of_weight_zero_none():
     X = np.array([[1.0], [0.0], [1.0], [-0.0], [2.0]])
-    rows = TrainingRows.merged(
+    rows = NetworkRows.merged(
         X, np.zeros(5), np.array([1.0, 2.0, 3.0, 0.5, 0.0]), np.zeros(5, dtype=int)
     )
     assert rows.X.ravel().tolist() == [0.0, 1.0]
@@ -438,7 +438,7 @@ def test_equal_rows_are_one_and_rows_of_weight_zero_none():
 
 def test_the_fraction_held_out_is_of_every_class_and_rounded_down():
     y = np.array([0.0] * 8 + [1.0] * 4)
-    rows = TrainingRows(np.arange(12.0)[:, None], y, np.ones(12), np.zeros(12, int))
+    rows = NetworkRows(np.arange(12.0)[:, None], y, np.ones(12), np.zeros(12, int))
     for seed in range(9):
         kept, held = rows.divided(0.3, True, np.random.RandomState(seed))
         assert np.bincount(held.y.astype(int)).tolist() == [2, 1]

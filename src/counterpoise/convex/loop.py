@@ -357,7 +357,7 @@ def _told(callback: Callable[[Progress], object] | None, search: _Bookkeeping) -
 
 def _checked_start(problem: Any, x: Array) -> Array:
     """Return a copy of a start that lies in the problem's set and has a value."""
-    x = finite_array("x", x, len(getattr(problem, "shape", (0,)))).copy()
+    x = finite_array("x", x, getattr(problem, "point_dimensions", 1)).copy()
     part = getattr(problem, "domain", None) or getattr(problem, "penalty", None)
     if part is not None and x.shape != (part.size,):
         raise ValueError(f"x must have shape ({part.size},), got {x.shape}")

@@ -12,7 +12,7 @@ def polar(H: Array) -> Array:
 
     Examples
     --------
-    >>> polar(np.array([[3.0], [4.0]])).ravel().tolist()
+    >>> polar(np.array([[3.0], [4.0]])).ravel().round(12).tolist()
     [0.6, 0.8]
     """
     left, _, right = np.linalg.svd(H, full_matrices=False)

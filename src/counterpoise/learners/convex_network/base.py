@@ -37,7 +37,7 @@ from counterpoise.learners.convex_network.posed import (
     worst_in_words,
 )
 from counterpoise.learners.convex_network.rounds import not_converged, trained
-from counterpoise.learners.convex_network.training_rows import TrainingRows
+from counterpoise.learners.convex_network.training_rows import NetworkRows
 from counterpoise.learners.convex_network.units import Units, column_spreads
 from counterpoise.numerics.arrays import Array
 from counterpoise.validation import (
@@ -277,7 +277,7 @@ class ConvexNetwork(BaseEstimator):
         )
 
     def _tell_held_out(
-        self, asked: Asked, held: TrainingRows, units: Units, spreads: Spreads
+        self, asked: Asked, held: NetworkRows, units: Units, spreads: Spreads
     ) -> None:
         truth = self._truth(held.y, units)
         there = posed(asked, held, truth, None, None, units, spreads)
@@ -308,7 +308,7 @@ class ConvexNetwork(BaseEstimator):
             )
 
     def _check_held_out(
-        self, asked: Asked, rows: TrainingRows, held: TrainingRows | None
+        self, asked: Asked, rows: NetworkRows, held: NetworkRows | None
     ) -> None:
         """Refuse to hold out all rows that a constraint is about."""
         for code in asked.group_means:

@@ -7,7 +7,7 @@ import numpy as np
 
 from counterpoise.learners.convex_network import asked as asking
 from counterpoise.learners.convex_network.asked import Asked
-from counterpoise.learners.convex_network.training_rows import NO_GROUP, TrainingRows
+from counterpoise.learners.convex_network.training_rows import NO_GROUP, NetworkRows
 from counterpoise.numerics.arrays import Array
 from counterpoise.validation import (
     InvalidInput,
@@ -41,7 +41,7 @@ RULES: Mapping[str, Rule] = {
 class Given(NamedTuple):
     """What came through the door of `fit`."""
 
-    rows: TrainingRows
+    rows: NetworkRows
     target: Array | None
     target_share: Array | None
     asked: Asked
@@ -93,7 +93,7 @@ def read(
         for code in means:
             codes[all_groups == group_names[code]] = code
     asked = _asked(net, matrix.shape[1], names, means, group_names)
-    rows = TrainingRows.merged(matrix, labels, weights, codes)
+    rows = NetworkRows.merged(matrix, labels, weights, codes)
     if net.target_mean is None or target is None:
         return Given(rows, None, None, asked)
     distinct, counts = np.unique(target + 0.0, axis=0, return_counts=True)

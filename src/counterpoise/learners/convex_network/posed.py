@@ -14,7 +14,7 @@ from counterpoise.convex.network import (
     SignedWeights,
 )
 from counterpoise.learners.convex_network.asked import Asked, AskedMean
-from counterpoise.learners.convex_network.training_rows import TrainingRows
+from counterpoise.learners.convex_network.training_rows import NetworkRows
 from counterpoise.learners.convex_network.units import Units
 from counterpoise.numerics.arrays import Array
 
@@ -77,7 +77,7 @@ class Posed:
 
 def posed(
     asked: Asked,
-    rows: TrainingRows,
+    rows: NetworkRows,
     truth: Array,
     target: Array | None,
     target_share: Array | None,
@@ -89,7 +89,7 @@ def posed(
     Parameters
     ----------
     asked : Asked
-    rows : TrainingRows
+    rows : NetworkRows
         In the user's units.
     truth : array of shape (n, n_outputs)
         What the outputs should be, in the units of training.

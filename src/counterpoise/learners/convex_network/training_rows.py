@@ -11,7 +11,7 @@ NO_GROUP = -1
 
 
 @dataclass(frozen=True, eq=False)
-class TrainingRows:
+class NetworkRows:
     """Distinct rows with labels, groups and what they count.
 
     Attributes
@@ -33,7 +33,7 @@ class TrainingRows:
     @classmethod
     def merged(
         cls, X: Array, y: Array, weights: Array, groups: Indices
-    ) -> "TrainingRows":
+    ) -> "NetworkRows":
         """Return distinct rows of positive weight, sorted by what they hold.
 
         So a weight of two is the row twice and a weight of zero its absence, to the
@@ -58,7 +58,7 @@ class TrainingRows:
         """Weights of sum one."""
         return self.weights / self.weights.sum()
 
-    def take(self, rows: Indices) -> "TrainingRows":
+    def take(self, rows: Indices) -> "NetworkRows":
         """Return some of the rows."""
         return replace(
             self,
@@ -70,7 +70,7 @@ class TrainingRows:
 
     def divided(
         self, fraction: float, stratify: bool, random: np.random.RandomState
-    ) -> tuple["TrainingRows", "TrainingRows | None"]:
+    ) -> tuple["NetworkRows", "NetworkRows | None"]:
         """Return rows to train on, and a fraction of the rows held out.
 
         With `stratify` the fraction is of every class, rounded down, and each keeps a

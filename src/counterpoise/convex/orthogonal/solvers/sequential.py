@@ -27,7 +27,7 @@ LARGEST_GROWTH = 1e6
 # The least penalty, in units of the slope.
 LEAST_PENALTY = 1e-4
 # The rising penalty of non-negative frames, in units of the slope, and its factor.
-LEAST_RISING, MOST_RISING, RISE = 3e-3, 3.0, 3.0
+LEAST_RISING, MOST_RISING, RISE_OF_PENALTY = 3e-3, 3.0, 3.0
 # So many rounds without a better frame end the search.
 IDLE_ROUNDS = 6
 
@@ -142,7 +142,7 @@ class SequentialRelaxation:
                 x, claim = candidate, replace(fresh, residual=np.inf)
         still = float(np.linalg.norm(there - center)) < 1e-3
         last = still if self.penalty else memory.penalty >= MOST_RISING * problem.slope
-        mu = memory.penalty * (1.0 if self.penalty else RISE)
+        mu = memory.penalty * (1.0 if self.penalty else RISE_OF_PENALTY)
         memory = replace(memory, penalty=mu, center=there)
         if last:
             return State(x, problem.claim(x), memory, stalled=True)
