@@ -96,3 +96,7 @@ def test_the_guard_leaves_weights_of_one_and_says_why():
         found._fit_probabilities(weak, labels, np.ones(40))
     assert (found.weights_ == 1.0).all()
     assert found.absent_classes_.size == 0
+    with pytest.warns(WeakClassifierWarning, match="the classes collapsed"):
+        found = weights_of([95, 5, 0])
+    assert (found.weights_ == 1.0).all()
+    assert found.absent_classes_.size == 0
