@@ -201,8 +201,9 @@ def test_the_auto_sparsity_goes_by_the_classes_not_in_effect():
     _, costs = auto_sparsity(shares)
     np.testing.assert_allclose(costs[3], max(1 - 2 * effective * 0.125, 0))
     assert auto_sparsity(np.full(4, 0.25))[0] == 0.0
-    _, found = auto_sparsity(np.array([0.5, 0.5, 0.0, 0.0]), np.full(4, 0.3))
-    np.testing.assert_allclose(found, [0.0, 0.0, 0.3, 0.3])
+    recalls = np.array([1.0, 1.0, 0.3, 0.5])
+    _, found = auto_sparsity(np.array([0.5, 0.5, 0.0, 0.0]), recalls)
+    np.testing.assert_allclose(found, [0.0, 0.0, 0.6, 1.0])
 
 
 @pytest.mark.parametrize(("limit", "says"), [(1.0, True), (0.0, False)])

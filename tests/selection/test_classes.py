@@ -175,7 +175,7 @@ def test_the_auto_rule_is_its_formula():
     effective = 1.0 / 0.46
     assert sparsity == pytest.approx(0.15 * (1 - effective / 4))
     np.testing.assert_allclose(costs, [0.0, 0.0, 1 - 0.2 * effective, 1.0])
-    _, found = auto_sparsity(shares, np.array([1.0, 1.0, 0.5, 0.2]))
+    _, found = auto_sparsity(shares, np.array([1.0, 1.0, 0.25, 0.1]))
     np.testing.assert_allclose(found, [0.0, 0.0, 0.5 * costs[2], 0.2])
     even, free = auto_sparsity(np.full(5, 0.2))
     assert even == pytest.approx(0.0, abs=1e-15)

@@ -126,13 +126,13 @@ def select_classes(
     penalty and :math:`K_e = 1 / \sum_j q_j^2` classes in effect,
 
     .. math:: \text{sparsity} = 0.15 \, (1 - K_e / K), \qquad
-              c_j = r_j \min(\max(1 - 2 K_e q_j, 0), 1)
+              c_j = \min(2 r_j, 1) \min(\max(1 - 2 K_e q_j, 0), 1)
 
     and the penalty of class j is multiplied by :math:`c_j`, :math:`r_j` the share of
     the source's rows of the class that the classifier gives to it: classes that hold
-    half of an even share or more cost nothing, nor do classes that the classifier does
-    not even find in the source, and where all classes hold even shares there is no
-    penalty at all. A given sparsity has :math:`c_j = 1`.
+    half of an even share or more cost nothing, those of which the classifier finds less
+    than half in the source cost less, and where all classes hold even shares there is
+    no penalty at all. A given sparsity has :math:`c_j = 1`.
 
     The graph spreads the classifier's mistakes as well: below a `confidence` of 0.4
     there is a warning.
@@ -256,7 +256,8 @@ def classes_by_probabilities(
 def auto_sparsity(shares: Array, recalls: Array | None = None) -> tuple[float, Array]:
     r"""Return sparsity and costs of classes from their shares without a penalty.
 
-    :math:`0.15 (1 - K_e / K)` and :math:`r_j \min(\max(1 - 2 K_e q_j, 0), 1)`, with
+    :math:`0.15 (1 - K_e / K)` and
+    :math:`\min(2 r_j, 1) \min(\max(1 - 2 K_e q_j, 0), 1)`, with
     :math:`K_e = 1 / \sum_j q_j^2`; `recalls` are r, None: ones.
 
     Examples
@@ -269,4 +270,6 @@ def auto_sparsity(shares: Array, recalls: Array | None = None) -> tuple[float, A
     effective = 1.0 / float(shares @ shares)
     sparsity = AUTO_SPARSITY * max(1.0 - effective / len(shares), 0.0)
     costs = np.clip(1.0 - 2.0 * effective * shares, 0.0, 1.0)
-    return sparsity, costs if recalls is None else recalls * costs
+    if recalls is not None:
+        costs = np.minimum(2 * recalls, 1) * costs
+    return sparsity, costs
