@@ -22,6 +22,8 @@ LARGEST_PROGRAMME = 50_000
 WORDS_AT_ONCE = 10
 # A word is short of nothing where it saves less than this share of the largest saving.
 MET = 1e-10
+# A solution that leaves a word short of a larger share is not taken for one.
+SHORT_ABOVE = 1e-6
 # Relative width at which the bisection ends.
 BISECTED = 1e-13
 
@@ -76,7 +78,9 @@ def one_word_penalty(
     .. math:: \lambda_{\max} = \min 1's \quad \text{s.t. } s \ge 0, \;
               \sum_i \min(s_i, a_{ij}) \ge 0 \text{ for all } j
 
-    by HiGHS. Beyond 50,000 entries of C only the bounds
+    by HiGHS, in units of the mean :math:`|a_{ij}|`: its tolerances are absolute. Beyond
+    50,000 entries of C, and where HiGHS finds nothing (costs that differ by little more
+    than their rounding), only the bounds
 
     .. math:: \max_j \sum_i (-a_{ij})_+ \le \lambda_{\max}
               \le \sum_i \max_j (a_{ij})_+
@@ -91,7 +95,7 @@ def one_word_penalty(
     >>> round(one_word_penalty(np.array(words).T).low, 6)
     3.0
     """
-    word = int(np.argmin(costs.sum(axis=0)))
+    word = _least_in_all(costs)
     apart = costs - costs[:, [word]]
     if norm == "euclidean":
         level = _bisected(np.delete(apart, word, axis=1))
@@ -99,20 +103,35 @@ def one_word_penalty(
         return OneWordPenalty(word, level, level, offers)
     highest = np.maximum(apart.max(axis=1), 0.0)
     low = float(np.maximum(-apart, 0.0).sum(axis=0).max())
-    if costs.size > LARGEST_PROGRAMME:
+    s = None
+    if costs.size <= LARGEST_PROGRAMME:
+        s = _programme(np.delete(apart, word, axis=1), highest)
+    if s is None:
         high = max(float(highest.sum()), low)
         return OneWordPenalty(word, low, high, highest)
-    s = _programme(np.delete(apart, word, axis=1), highest)
     level = max(float(s.sum()), low)
     return OneWordPenalty(word, level, level, s)
 
 
-def _programme(apart: Array, highest: Array) -> Array:
-    """Return the least s that no word improves upon.
+def _least_in_all(costs: Array) -> int:
+    """Return the word of least total cost, of equal ones the first.
+
+    Totals of differences decide where those of costs differ by their rounding alone.
+    """
+    word = int(np.argmin(costs.sum(axis=0)))
+    return int(np.argmin((costs - costs[:, [word]]).sum(axis=0)))
+
+
+def _programme(apart: Array, highest: Array) -> Array | None:
+    """Return the least s that no word improves upon, or None where none was found.
 
     Few words bind: the programme begins with those that save most and takes in those
     that its solution leaves short, until none is.
     """
+    unit = float(np.abs(apart).mean()) if apart.size else 0.0
+    if unit == 0.0:
+        return np.zeros(len(apart))
+    apart, highest = apart / unit, highest / unit
     saved = np.maximum(-apart, 0.0).sum(axis=0)
     order = np.argsort(-saved, kind="stable")
     apart, saved = apart[:, order], saved[order]
@@ -120,18 +139,23 @@ def _programme(apart: Array, highest: Array) -> Array:
     taken[:WORDS_AT_ONCE] = saved[:WORDS_AT_ONCE] > 0.0
     s = np.zeros(len(apart))
     while taken.any():
-        s = _over_words(apart[:, taken], saved[taken], highest)
+        found = _over_words(apart[:, taken], saved[taken], highest)
+        if found is None:
+            return None
+        s = found
         short = -np.minimum(s[:, None], apart).sum(axis=0)
+        if short[taken].max() > SHORT_ABOVE * saved[0]:
+            return None
         short[taken] = 0.0
         worst = np.argsort(-short, kind="stable")[:WORDS_AT_ONCE]
         worst = worst[short[worst] > MET * saved[0]]
         if worst.size == 0:
             break
         taken[worst] = True
-    return s
+    return s * unit
 
 
-def _over_words(apart: Array, saved: Array, highest: Array) -> Array:
+def _over_words(apart: Array, saved: Array, highest: Array) -> Array | None:
     r"""Return the least s that none of some words improves upon.
 
     Variables s and :math:`v_{ij} = \min(s_i, a_{ij})` of positive :math:`a_{ij}` alone.
@@ -154,9 +178,7 @@ def _over_words(apart: Array, saved: Array, highest: Array) -> Array:
         ),
         method="highs",
     )
-    if answer.x is None:
-        raise ArithmeticError(f"the linear programme ended with: {answer.message}")
-    return np.maximum(answer.x[:n], 0.0)
+    return None if answer.x is None else np.maximum(answer.x[:n], 0.0)
 
 
 def _bisected(apart: Array) -> float:
