@@ -80,6 +80,7 @@ def test_labels_worth_three_quarters_of_the_classes_leave_some_out():
     assert is_partial(np.arange(120) % 3, 4)
     assert not is_partial(np.arange(120) % 4, 4)
     assert not is_partial(np.append(np.arange(120) % 3, [3, 3]), 4)
+    assert not is_partial(np.arange(120) % 4, 5)
 
 
 def network_with(prior):

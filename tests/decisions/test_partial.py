@@ -39,16 +39,16 @@ def test_one_class_with_more_than_nine_tenths_is_a_collapse():
     assert "collapsed" in found.reason
 
 
-def test_more_than_a_fifth_of_other_labels_is_doubtful():
-    p = unsure(0.5)
+def test_more_than_a_tenth_of_other_labels_is_doubtful():
+    p = unsure(0.5, m=1000)
     labels = p.argmax(axis=1)
-    labels[:2] = 3
+    labels[:100] = 3
     assert not judged(p, labels=labels).doubtful
-    labels[:3] = 3
+    labels[:101] = 3
     found = judged(p, labels=labels)
     assert found.doubtful
     assert found.chosen == 1
-    assert found.agreement == pytest.approx(0.7)
+    assert found.agreement == pytest.approx(0.899)
 
 
 def sure(counts):
@@ -94,5 +94,9 @@ def test_the_guard_leaves_weights_of_one_and_says_why():
     weak = TargetProbabilities(np.arange(4), p, np.zeros((60, 1)))
     with pytest.warns(WeakClassifierWarning, match="rows stay unweighted"):
         found._fit_probabilities(weak, labels, np.ones(40))
+    assert (found.weights_ == 1.0).all()
+    assert found.absent_classes_.size == 0
+    with pytest.warns(WeakClassifierWarning, match="the classes collapsed"):
+        found = weights_of([95, 5, 0])
     assert (found.weights_ == 1.0).all()
     assert found.absent_classes_.size == 0

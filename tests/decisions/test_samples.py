@@ -672,6 +672,8 @@ def test_trees_look_at_the_columns_that_differ_most():
     # Of equal distances the first.
     X = np.repeat(rng.normal(size=(60, 1)), 130, axis=1)
     assert BinnedColumns().fit(X, y).kept_.tolist() == list(range(64))
+    X[:, 129] = y
+    assert BinnedColumns().fit(X, y).kept_.tolist() == [*range(63), 129]
 
 
 def test_more_than_five_hundred_columns_are_prepared_once(monkeypatch):

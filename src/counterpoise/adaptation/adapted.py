@@ -76,6 +76,9 @@ from counterpoise.weights.auto import AutoWeights
 # compare next week's with.
 PERMUTATIONS, REFERENCE_ROWS = 200, 5_000
 
+# What a partial weighter adds to a fitted model.
+OF_CLASSES = ("class_prior_", "class_weight_", "absent_classes_", "target_labels_")
+
 # The steps of a fit, as they are announced.
 DIAGNOSING = "diagnosing the shift"
 WEIGHING = "weighing the source rows"
@@ -260,7 +263,7 @@ class Adapted(MetaEstimatorMixin, FittedModel):
         n = n_rows(X)
         counts = None if sample_weight is None else as_weights(sample_weight, n)
         samples = None
-        self._every_class_: Any = None
+        self._forget_classes()
         if X_target is None:
             ratio = self._without_target(n)
         else:
@@ -452,6 +455,12 @@ class Adapted(MetaEstimatorMixin, FittedModel):
         """Return whether a partial weighter left a class out."""
         return isinstance(self.weighter_, PartialWeights) and self.adapted_
 
+    def _forget_classes(self) -> None:
+        """Forget what a partial weighter found in a fit before this one."""
+        self._every_class_: Any = None
+        for name in OF_CLASSES:
+            vars(self).pop(name, None)
+
     def _set_partial(self) -> None:
         """Tell what a partial weighter found; the rest is as with any other."""
         found = self.weighter_
@@ -511,6 +520,11 @@ class Adapted(MetaEstimatorMixin, FittedModel):
             check_choice("guard", self.guard, ("auto",))
         check_integer("budget", self.budget, low=1, options=(None,))
         check_number("calibration", self.calibration, low=0.0, high=1.0, closed="left")
+        if self.calibration > 0.0 and self._is_partial():
+            raise InvalidInput(
+                "calibration needs weights of rows without labels, and PartialWeights "
+                "weighs by class: choose calibration=0"
+            )
         check_choice("missing_target", self.missing_target, ("warn", "ignore", "raise"))
 
     def __sklearn_tags__(self) -> Any:

@@ -12,7 +12,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.adaptation.model_files.saving import save
-from counterpoise.adaptation.partial.adapting import over_all_classes
+from counterpoise.adaptation.partial.adapting import (
+    over_all_classes,
+    values_over_all_classes,
+)
 from counterpoise.adaptation.summary import html_of, summary_of
 from counterpoise.diagnosis import Diagnosis, diagnose
 from counterpoise.evaluation.conformal import Calibration, intervals_of, sets_of
@@ -74,8 +77,13 @@ class FittedModel(BaseEstimator):
 
     @_offered("decision_function")
     def decision_function(self, X: Any) -> Any:
-        """Return the classifier's decision values."""
-        return self._fitted_estimator().decision_function(X)
+        """Return the classifier's decision values, least for classes judged absent."""
+        found = self._fitted_estimator()
+        values = found.decision_function(X)
+        every = getattr(self, "_every_class_", None)
+        if every is None or len(found.classes_) == len(every):
+            return values
+        return values_over_all_classes(values, found.classes_, every)
 
     @_offered("score")
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

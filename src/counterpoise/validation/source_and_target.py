@@ -161,7 +161,7 @@ def check_same_columns(X: Any, X_target: Any, *, name: str = "X_target") -> None
     name : str
         What errors call the target.
     """
-    refuse_raw_target()
+    refuse_raw_target(X, X_target)
     # What has not two dimensions is refused where it is read.
     if len(_shape(X)) != 2 or len(_shape(X_target)) != 2:
         return

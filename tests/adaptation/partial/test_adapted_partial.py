@@ -18,10 +18,12 @@ from counterpoise import (
     Adapted,
     InvalidInput,
     InvalidType,
+    NoTargetWarning,
     PartialWeights,
     WeakClassifierWarning,
     load,
 )
+from counterpoise.adaptation.partial.adapting import stacked, values_over_all_classes
 
 
 def samples(**more):
@@ -159,8 +161,54 @@ def test_it_is_searched_and_saved(tmp_path):
     assert again.classes_.tolist() == list(range(6))
 
 
+def test_decision_values_are_over_all_classes_too():
+    _, _, X_target, _ = samples()
+    model = fitted(LinearSVC())
+    values = model.decision_function(X_target)
+    assert values.shape == (len(X_target), 6)
+    assert np.array_equal(values[:, :3], model.estimator_.decision_function(X_target))
+    np.testing.assert_allclose(values[:, 3:].max(axis=1), values.min(axis=1))
+    np.testing.assert_allclose(values[:, 5], values[:, :3].min(axis=1) - 1.0)
+    assert np.array_equal(
+        model.classes_[values.argmax(axis=1)], model.predict(X_target)
+    )
+    # Two classes that are left have one column of values, and get two.
+    two = values_over_all_classes(np.array([2.0, -1.0]), [1, 3], [0, 1, 3])
+    assert two.tolist() == [[-3.0, -2.0, 2.0], [-2.0, 1.0, -1.0]]
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_a_target_without_names_joins_a_frame_by_position(frame):
+    X, _, X_target, _ = samples()
+    names = [f"c{k}" for k in range(X.shape[1])]
+    joined = stacked(frame(dict(zip(names, X.T, strict=True))), X_target)
+    assert list(joined.columns) == names
+    np.testing.assert_array_equal(np.asarray(joined), np.vstack([X, X_target]))
+
+
+def test_a_fit_without_a_target_forgets_the_classes_of_the_one_before():
+    X, y, _, _ = samples()
+    model = fitted()
+    with pytest.warns(NoTargetWarning):
+        model.fit(X, y)
+    for name in ("class_prior_", "class_weight_", "absent_classes_", "target_labels_"):
+        assert not hasattr(model, name)
+    assert model.predict_proba(X).shape == (len(X), 6)
+
+
 def test_what_does_not_fit_is_refused():
-    X, _, _, _ = samples()
+    X, y, X_target, _ = samples()
+    hole = X_target.copy()
+    hole[4, 1] = np.nan
+    model = Adapted(LogisticRegression(), weighter="partial", random_state=0)
+    with pytest.raises(InvalidInput, match="X_target, row 4, column 1"):
+        model.fit(X, y, X_target=hole)
+    with pytest.raises(InvalidInput, match="row 64, column 1"):
+        model.fit(X, y, X_target=(X_target[:60], hole[:60]))
+    with pytest.raises(InvalidInput, match="y has 1 class, 0: two classes or more"):
+        model.fit(X, np.zeros(len(X), int), X_target=X_target)
+    with pytest.raises(InvalidInput, match="PartialWeights weighs by class"):
+        fitted(calibration=0.2)
     with pytest.raises(InvalidType, match="is a regressor"):
         fitted(LinearRegression())
     with pytest.raises(InvalidInput, match="weigh needs labels"):

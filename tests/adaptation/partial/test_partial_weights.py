@@ -157,6 +157,14 @@ def fitted_labels(X, y, X_target):
     return one.fit(X, y, X_target=X_target).labels_
 
 
+def test_a_classifier_that_tells_next_to_nothing_is_followed_without_the_guard():
+    X, y, X_target, _ = make_partial()
+    blind = LogisticRegression(C=1e-12)
+    found = PartialWeights(classifier=blind, guard=False).fit(X, y, X_target=X_target)
+    assert np.isfinite(found.weights_).all()
+    assert found.class_prior_.sum() == pytest.approx(1.0)
+
+
 def test_one_seed_gives_the_same_bits():
     assert np.array_equal(fitted().assignment_, fitted().assignment_)
 
@@ -215,8 +223,15 @@ def test_bad_input_is_named():
     fit = {"X_target": X_target}
     with pytest.raises(InvalidInput, match="X_target has 11"):
         PartialWeights().fit(X, y, X_target=X_target[:, :11])
-    with pytest.raises(InvalidInput, match="y has 1 class"):
-        PartialWeights(classifier=GaussianNB()).fit(X, np.zeros(len(X), int), **fit)
+    for classifier in (None, GaussianNB()):
+        with pytest.raises(InvalidInput, match="y has 1 class, 0: two classes"):
+            PartialWeights(classifier=classifier).fit(X, np.zeros(len(X), int), **fit)
+    for name, place in (("X", (3, 2)), ("X_target", (4, 1))):
+        holes = {"X": X.copy(), "X_target": X_target.copy()}
+        holes[name][place] = np.nan
+        told = f"{name} contains 1 NaN, the first in row {place[0]}, column {place[1]}"
+        with pytest.raises(InvalidInput, match=told):
+            PartialWeights().fit(holes["X"], y, X_target=holes["X_target"])
     for name, value, told in (
         ("method", "eme", "did you mean 'em'"),
         ("sparsity", -1.0, "sparsity must be"),

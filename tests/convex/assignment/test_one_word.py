@@ -10,6 +10,7 @@ from counterpoise.convex import solve
 from counterpoise.convex.assignment import (
     AssignmentDual,
     SparseAssignment,
+    one_word,
     one_word_penalty,
 )
 from counterpoise.convex.assignment.solvers import AssignmentConic
@@ -101,3 +102,34 @@ def test_a_word_that_is_best_for_all_items_needs_no_penalty():
     assert one_word_penalty(C).low == 0.0
     assert one_word_penalty(C, "euclidean").low == 0.0
     assert one_word_penalty(C[:, :1]).low == 0.0
+
+
+@pytest.mark.parametrize("spread", [1e-4, 1e-7, 1e-10, 1e-13])
+def test_costs_that_hardly_differ_give_the_same_penalty_in_their_own_units(spread):
+    rng = np.random.default_rng(0)
+    apart = rng.normal(size=(120, 12))
+    found = one_word_penalty(spread * apart)
+    assert found.is_exact
+    assert found.low == pytest.approx(spread * one_word_penalty(apart).low, rel=1e-6)
+    # About a level their differences are rounded, and a proof is still one.
+    found = one_word_penalty(3.0 + spread * apart)
+    rest = 3.0 + spread * apart
+    rest = rest - rest[:, [found.word]]
+    short = -np.minimum(found.offers[:, None], rest).sum(axis=0).min()
+    assert short <= 1e-6 * found.high
+
+
+def test_where_the_programme_has_no_solution_there_are_bounds(monkeypatch):
+    C = random_costs(30, 8, 4)
+    exact = one_word_penalty(C)
+    monkeypatch.setattr(one_word, "_over_words", lambda *_: None)
+    bounded = one_word_penalty(C)
+    assert not bounded.is_exact
+    assert bounded.low <= exact.low <= bounded.high
+    assert bounded.offers.sum() == pytest.approx(bounded.high)
+
+
+def test_offers_that_leave_a_word_short_are_not_taken_for_a_solution(monkeypatch):
+    C = random_costs(30, 8, 4)
+    monkeypatch.setattr(one_word, "_over_words", lambda apart, *_: np.zeros(len(apart)))
+    assert not one_word_penalty(C).is_exact

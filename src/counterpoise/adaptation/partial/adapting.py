@@ -104,7 +104,7 @@ def fit_to_present(
     labels = np.asarray(y)[rows]
     if np.unique(labels).size < 2:
         raise InvalidInput(
-            f"one class is left, {labels[0]!r}: a classifier needs two; "
+            f"one class is left, {labels[:1].tolist()[0]!r}: a classifier needs two; "
             "PartialWeights(guard=True) would leave the rows unweighted"
         )
     part, weight = rows_of(X, rows), weights[rows]
@@ -123,6 +123,20 @@ def over_all_classes(probabilities: Any, classes: Any, every: Any) -> Any:
     return out
 
 
+def values_over_all_classes(values: Any, classes: Any, every: Any) -> Any:
+    """Return decision values over all classes, the absent ones one below a row's least.
+
+    Of two classes that are left the second's values are its own, the first's their
+    negatives.
+    """
+    if values.ndim == 1:
+        values = np.column_stack([-values, values])
+    least = values.min(axis=1, keepdims=True) - 1.0
+    out = np.repeat(least, len(every), axis=1)
+    out[:, np.searchsorted(every, classes)] = values
+    return out
+
+
 def stacked(X: Any, X_target: Any) -> Any:
     """Return rows of source and target in one table of the source's kind."""
     pieces = X_target if isinstance(X_target, tuple) else (X_target,)
@@ -130,12 +144,19 @@ def stacked(X: Any, X_target: Any) -> Any:
     if kind == "pandas":
         import pandas as pd
 
-        return pd.concat([X, *(one[X.columns] for one in pieces)], ignore_index=True)
+        named = [
+            one if hasattr(one, "columns") else pd.DataFrame(one, columns=X.columns)
+            for one in pieces
+        ]
+        return pd.concat([X, *named], ignore_index=True)
     if kind == "polars":
         import polars as pl
 
-        chosen = [X, *(one.select(X.columns) for one in pieces)]
-        return pl.concat(chosen, how="vertical_relaxed")
+        named = [
+            one if hasattr(one, "columns") else pl.DataFrame(one, schema=X.columns)
+            for one in pieces
+        ]
+        return pl.concat([X, *named], how="vertical_relaxed")
     if sparse.issparse(X) or any(map(sparse.issparse, pieces)):
         return sparse.vstack([X, *pieces], format="csr")
     return np.vstack([np.asarray(X), *(np.asarray(one) for one in pieces)])

@@ -11,8 +11,9 @@ from counterpoise.numerics.arrays import Array
 WEAK_ENTROPY = 0.9
 # One class with more than this share of the target is no selection of classes.
 ONE_CLASS_ABOVE = 0.9
-# Below this share of rows whose label is still the classifier's, a warning is due.
-AGREED_FROM = 0.8
+# Below this share of rows whose label is still the classifier's, a warning is due: the
+# labels can lose no more than the rest, so no more than ten points go without one.
+AGREED_FROM = 0.9
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class PartialGuard:
 
     @property
     def doubtful(self) -> bool:
-        """Whether the classifier was overruled on more than a fifth of the rows."""
+        """Whether the classifier was overruled on more than a tenth of the rows."""
         return self.agreement < AGREED_FROM
 
     def __str__(self) -> str:
@@ -69,8 +70,9 @@ def judge_selection(
     Not where the classifier knows nothing of the target,
     :math:`\frac1m \sum_i H(p_i) > 0.9 \log K`, nor where one class is left, with more
     than 0.9 of the target: that is how a classifier looks that has collapsed. Where the
-    selection overrules the classifier on more than a fifth of the rows, it is used and
-    a warning says so.
+    selection overrules the classifier on more than a tenth of the rows, it is used and
+    a warning says so. (Accuracies of labels differ by the share of labels that differ
+    at most: without a warning no more than ten points are lost.)
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from counterpoise.adaptation.routing import fit_weighted, weight_keyword
 from counterpoise.numerics.arrays import Array
 from counterpoise.selection.source_classifier import common_components
-from counterpoise.validation import InvalidInput, refusals_of_estimators
+from counterpoise.validation import InvalidInput, n_rows, refusals_of_estimators
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +44,7 @@ def of_components(
     X: Array, y: NDArray[Any], X_target: Array, counts: Array, seed: int
 ) -> TargetProbabilities:
     """Return what logistic regression says, in the common components of both."""
+    check_two_classes(y)
     source, target = common_components(X, X_target, seed)
     with refusals_of_estimators():
         model = LogisticRegression(max_iter=1000).fit(source, y, counts)
@@ -65,6 +66,7 @@ def of_classifier(
 
     Weights are handed over where they differ and the classifier takes some.
     """
+    check_two_classes(y)
     differ = counts is not None and np.ptp(counts) > 0.0
     given = counts if differ and weight_keyword(classifier) is not None else None
     model = fit_weighted(classifier, X, y, given)
@@ -73,8 +75,11 @@ def of_classifier(
             f"classifier must have predict_proba, {type(classifier).__name__} has not"
         )
     pieces = X_target if isinstance(X_target, tuple) else (X_target,)
-    with refusals_of_estimators():
-        p = np.vstack([np.asarray(model.predict_proba(one), float) for one in pieces])
+    try:
+        with refusals_of_estimators():
+            p = np.vstack([np.asarray(model.predict_proba(a), float) for a in pieces])
+    except InvalidInput as error:
+        raise InvalidInput(f"X_target{_first_hole(pieces)}: {error}") from error
     if not np.isfinite(p).all():
         row = int(np.argmax(~np.isfinite(p).all(axis=1)))
         raise InvalidInput(f"the probabilities of target row {row} are not finite")
@@ -84,6 +89,27 @@ def of_classifier(
     weight = np.ones(len(y)) if counts is None else counts
     recalls = _recalls(classes, own, y, weight)
     return TargetProbabilities(classes, p, np.zeros((len(p), 1)), recalls)
+
+
+def check_two_classes(y: NDArray[Any]) -> None:
+    """Refuse labels of one class."""
+    if np.unique(y).size < 2:
+        raise InvalidInput(
+            f"y has 1 class, {y[:1].tolist()[0]!r}: two classes or more are needed"
+        )
+
+
+def _first_hole(pieces: tuple[Any, ...]) -> str:
+    """Return where the first missing number of tables is, if there is one."""
+    before = 0
+    for piece in pieces:
+        table = np.empty(0) if sparse.issparse(piece) else np.asarray(piece)
+        holes = np.argwhere(np.isnan(table)) if table.dtype.kind == "f" else []
+        if len(holes):
+            row, column = holes[0].tolist()
+            return f", row {before + row}, column {column} (counted from 0)"
+        before += n_rows(piece)
+    return ""
 
 
 def _recalls(classes: Any, own: Any, y: Any, weight: Array) -> Array:

@@ -122,8 +122,8 @@ class PartialWeights(BaseEstimator):
     The guard leaves all as it was (weights of one, labels and shares of the
     classifier's own, no class absent) where the mean entropy of the probabilities
     exceeds 0.9 log K, or where one class holds more than 0.9 of the target. Where more
-    than a fifth of the labels are no longer the classifier's, a
-    `WeakClassifierWarning` says so.
+    than a tenth of the labels are no longer the classifier's, a
+    `WeakClassifierWarning` says so: so many of them could be worse at most.
 
     Nothing here needs a ratio of inputs: features of two domains often do not overlap
     at all. Target classes that the source does not have are out of scope.
@@ -230,10 +230,6 @@ class PartialWeights(BaseEstimator):
         """Fit to what a classifier says of the target rows."""
         self._check_parameters()
         self.classes_, p = found.classes, found.probabilities
-        if self.classes_.size < 2:
-            raise InvalidInput(
-                f"y has 1 class, {self.classes_[0]!r}: two classes or more are needed"
-            )
         used = counts > 0.0
         places = np.searchsorted(self.classes_, labels[used])
         source_shares = np.bincount(places, counts[used], self.classes_.size)
@@ -323,8 +319,9 @@ class PartialWeights(BaseEstimator):
         elif self.guard and self.guard_.doubtful:
             warn_user(
                 f"{1 - self.guard_.agreement:.0%} of the target's labels are no longer "
-                "the classifier's own: it is unsure of the target, and its mistakes "
-                "may have spread",
+                "the classifier's own: better where it was right on most of the "
+                "target, and where it was not its mistakes have spread; look at "
+                "confusion_",
                 WeakClassifierWarning,
             )
 

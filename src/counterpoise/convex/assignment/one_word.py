@@ -20,6 +20,8 @@ from counterpoise.numerics.arrays import Array
 LARGEST_PROGRAMME = 50_000
 # Words that a programme begins with, and takes in at once.
 WORDS_AT_ONCE = 10
+# A solution that leaves a word short of a larger share is not taken for one.
+SHORT_ABOVE = 1e-6
 # A word is short of nothing where it saves less than this share of the largest saving.
 MET = 1e-10
 # Relative width at which the bisection ends.
@@ -70,7 +72,7 @@ def one_word_penalty(
     costs: Array,
     norm: Literal["max", "euclidean"] = "max",
     *,
-    largest: int = LARGEST_PROGRAMME,
+    exact: bool = True,
 ) -> OneWordPenalty:
     r"""Return the least penalty at which a single word is optimal.
 
@@ -80,7 +82,9 @@ def one_word_penalty(
               \sum_i \min(s_i, a_{ij}) \ge 0 \text{ for all } j
 
     by HiGHS, in units of the largest saving :math:`\max_j \sum_i (-a_{ij})_+` (its
-    tolerances are absolute). Beyond `largest` entries of C only the bounds
+    tolerances are absolute). Beyond 50,000 entries of C, where HiGHS finds nothing
+    (costs that differ by little more than their rounding) and where they will do (not
+    `exact`), only the bounds
 
     .. math:: \max_j \sum_i (-a_{ij})_+ \le \lambda_{\max}
               \le \sum_i \max_j (a_{ij})_+
@@ -95,7 +99,7 @@ def one_word_penalty(
     >>> round(one_word_penalty(np.array(words).T).low, 6)
     3.0
     """
-    word = int(np.argmin(costs.sum(axis=0)))
+    word = _least_in_all(costs)
     apart = costs - costs[:, [word]]
     if norm == "euclidean":
         level = _bisected(np.delete(apart, word, axis=1))
@@ -103,23 +107,35 @@ def one_word_penalty(
         return OneWordPenalty(word, level, level, offers)
     highest = np.maximum(apart.max(axis=1), 0.0)
     low = float(np.maximum(-apart, 0.0).sum(axis=0).max())
-    if costs.size > largest:
+    s = None
+    if exact and costs.size <= LARGEST_PROGRAMME:
+        s = _programme(np.delete(apart, word, axis=1), low)
+    if s is None:
         high = max(float(highest.sum()), low)
         return OneWordPenalty(word, low, high, highest)
-    s = np.zeros(len(costs))
-    if low > 0.0:
-        s = low * _programme(np.delete(apart, word, axis=1) / low)
     level = max(float(s.sum()), low)
     return OneWordPenalty(word, level, level, s)
 
 
-def _programme(apart: Array) -> Array:
-    """Return the least s that no word improves upon; the largest saving is one.
+def _least_in_all(costs: Array) -> int:
+    """Return the word of least total cost, of equal ones the first.
+
+    Totals of differences decide where those of costs differ by their rounding alone.
+    """
+    word = int(np.argmin(costs.sum(axis=0)))
+    return int(np.argmin((costs - costs[:, [word]]).sum(axis=0)))
+
+
+def _programme(apart: Array, unit: float) -> Array | None:
+    """Return the least s that no word improves upon, or None where none was found.
 
     Few words bind: the programme begins with those that save most and takes in those
     that its solution leaves short, until none is. What an item loses at a word beyond
     all that the word saves counts for no more.
     """
+    if unit == 0.0:
+        return np.zeros(len(apart))
+    apart = apart / unit
     saved = np.maximum(-apart, 0.0).sum(axis=0)
     apart = np.minimum(apart, saved)
     highest = np.maximum(apart.max(axis=1), 0.0)
@@ -129,18 +145,23 @@ def _programme(apart: Array) -> Array:
     taken[:WORDS_AT_ONCE] = saved[:WORDS_AT_ONCE] > 0.0
     s = np.zeros(len(apart))
     while taken.any():
-        s = _over_words(apart[:, taken], saved[taken], highest)
+        found = _over_words(apart[:, taken], saved[taken], highest)
+        if found is None:
+            return None
+        s = found
         short = -np.minimum(s[:, None], apart).sum(axis=0)
+        if short[taken].max() > SHORT_ABOVE * saved[0]:
+            return None
         short[taken] = 0.0
         worst = np.argsort(-short, kind="stable")[:WORDS_AT_ONCE]
         worst = worst[short[worst] > MET * saved[0]]
         if worst.size == 0:
             break
         taken[worst] = True
-    return s
+    return s * unit
 
 
-def _over_words(apart: Array, saved: Array, highest: Array) -> Array:
+def _over_words(apart: Array, saved: Array, highest: Array) -> Array | None:
     r"""Return the least s that none of some words improves upon.
 
     Variables s and :math:`v_{ij} = \min(s_i, a_{ij})` of positive :math:`a_{ij}` alone.
@@ -163,9 +184,7 @@ def _over_words(apart: Array, saved: Array, highest: Array) -> Array:
         ),
         method="highs",
     )
-    if answer.x is None:
-        raise ArithmeticError(f"the linear programme ended with: {answer.message}")
-    return np.maximum(answer.x[:n], 0.0)
+    return None if answer.x is None else np.maximum(answer.x[:n], 0.0)
 
 
 def _bisected(apart: Array) -> float:
