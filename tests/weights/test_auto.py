@@ -133,14 +133,3 @@ def test_no_noisy_candidate_is_taken_for_a_shift_of_one_column(seed):
     taken = fitted.cv_results_["candidate"][fitted.cv_results_["chosen"]]
     assert taken[0] == "log-ratio linear"
     assert relative_error(fitted.weights_, np.exp(0.8 * X[:, 0])) < 0.08
-
-
-def test_weights_are_cut_to_what_held_out_rows_support():
-    rng = np.random.default_rng(0)
-    X, X_target = rng.standard_normal((2, 300, 2))
-    X_target[:, 0] += 0.5
-    plain = AutoWeights(random_state=0).fit(X, X_target=X_target)
-    # What was reached and not what is supported tells where a ratio is not known.
-    plain._reached_, plain.largest_weight_ = 1e9, 1.5
-    assert plain.weigh(X).max() == pytest.approx(1.5)
-    assert not plain.beyond(X_target).any()

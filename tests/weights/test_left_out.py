@@ -20,27 +20,6 @@ def grown(lost, source, target, rows=None):
     )
 
 
-def test_a_row_joins_the_lost_with_half_of_its_neighbours_and_none_of_the_source():
-    far = 100.0 + np.arange(12.0)[:, None]
-    five, four = np.arange(11) < 5, np.arange(11) < 4
-    assert grown(five, far, CLUSTER).all()
-    assert grown(four, far, CLUSTER).sum() == 4
-    # A source row among them speaks for all that have it near.
-    beside = np.vstack([far, [[0.55]]])
-    assert grown(five, beside, CLUSTER).sum() == 5
-    assert grown(five, beside, CLUSTER, np.arange(12)).all()
-
-
-def test_rows_join_those_that_have_joined():
-    far = 1000.0 + np.arange(12.0)[:, None]
-    line = np.arange(40.0)[:, None]
-    lost = np.arange(40) < 8
-    assert grown(lost, far, line).all()
-    assert grown(np.ones(40, dtype=bool), far, line).all()
-    # Nothing joins nothing.
-    assert not grown(np.zeros(40, dtype=bool), far, line).any()
-
-
 def test_what_was_given_is_left_as_it_is():
     far = 100.0 + np.arange(12.0)[:, None]
     five = np.arange(11) < 5

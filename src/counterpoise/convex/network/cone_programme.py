@@ -38,7 +38,7 @@ _GRID = (-8.0, -4.0, -2.0, 0.0, 2.0, 4.0, 8.0)
 # What Clarabel is asked for.
 _ACCURACY = 1e-8
 # Solves, each with tangents where the last one left p or q by more than this.
-MOST_REFINEMENTS, LEFT_BY = 8, 1e-8
+MOST_CONE_CUTS, LEFT_BY = 8, 1e-8
 
 
 class RelaxedRound(NamedTuple):
@@ -112,7 +112,7 @@ def relaxed_round(around: ProximalRound) -> RelaxedRound:
         [zs[k] + d for d in _NEAR] + [np.full(zs[k].shape, t) for t in _GRID]
         for k in range(depth - 1)
     ]
-    for _ in range(MOST_REFINEMENTS):
+    for _ in range(MOST_CONE_CUTS):
         tangents = [
             _tangents(network.activation, zs[k], at_z, (z[k], a[k], u[k]), at.size)
             for k in range(depth - 1)

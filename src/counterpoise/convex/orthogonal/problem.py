@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -100,6 +100,8 @@ class OrthogonalProblem:
     constraints: tuple[Constraint, ...]
     nonnegative: bool
     shape: tuple[int, int]
+    # Of a point, for the loop's check of a start.
+    point_dimensions: ClassVar[int] = 2
 
     def __init__(
         self,
