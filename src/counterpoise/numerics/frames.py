@@ -12,8 +12,8 @@ def polar(H: Array) -> Array:
 
     Examples
     --------
-    >>> polar(np.array([[3.0], [4.0]])).ravel().tolist()
-    [0.6, 0.8]
+    >>> polar(np.array([[3.0], [4.0]])).ravel().round(6)
+    array([0.6, 0.8])
     """
     left, _, right = np.linalg.svd(H, full_matrices=False)
     return left @ right
