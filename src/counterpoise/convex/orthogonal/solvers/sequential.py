@@ -68,7 +68,7 @@ class SequentialRelaxation:
     factor of three a round, each round's labels are a candidate, and the best is kept.
 
     Valid for every problem. A round costs one conic programme: of order n + m ("sdp",
-    1 s at n = 50) or of second-order cones ("parabolic", cheaper for small m and
+    2 s at n = 50) or of second-order cones ("parabolic", cheaper for small m and
     matrices with few entries); without X, by `EliminatedRound`, where no constraint or
     maximum sees it.
 
