@@ -2,7 +2,6 @@
 
 from copy import deepcopy
 from dataclasses import replace
-from math import ceil
 from typing import Any, Self
 
 import numpy as np
@@ -13,21 +12,19 @@ from sklearn.utils import (
     get_tags,
 )
 
+from counterpoise.adaptation.choosing import choose_how_much
 from counterpoise.adaptation.conformal import calibrated, divided
 from counterpoise.adaptation.fitted_model import FittedModel
-from counterpoise.adaptation.guard import ROWS_JUDGED, Guard, choose_exponent
 from counterpoise.adaptation.labels import (
-    check_folds_have_classes,
     check_none_missing,
     default_estimator,
 )
-from counterpoise.adaptation.mixing import choose_mixing, follows_path, mixed
+from counterpoise.adaptation.mixing import mixed
 from counterpoise.adaptation.odd_inputs import (
     row_marks,
     warn_if_cut,
     warn_if_far,
     warn_if_hardly_covered,
-    warn_if_in_time_order,
 )
 from counterpoise.adaptation.partial.adapting import (
     fit_partial_weights,
@@ -46,8 +43,7 @@ from counterpoise.adaptation.weighing import fit_weighter
 from counterpoise.diagnosis.diagnosis import Diagnosis, diagnose_samples
 from counterpoise.engine.progress import announce
 from counterpoise.evaluation.conformal import Calibration
-from counterpoise.evaluation.metrics import as_metric, is_classifier
-from counterpoise.evaluation.splits import alike_rows, folds_of, folds_within
+from counterpoise.evaluation.metrics import is_classifier
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.as_read import SamplesAsRead
 from counterpoise.samples.effective_size import effective_sample_size, flatten
@@ -283,8 +279,18 @@ class Adapted(MetaEstimatorMixin, FittedModel):
         self.guard_ = None
         if self.weighter_ is not None and self._is_guarded():
             assert samples is not None
-            self.guard_ = self._choose(
-                estimator, samples, X, y, ratio, counts, groups, kept, seed
+            announce(CHOOSING)
+            self.guard_ = choose_how_much(
+                self,
+                estimator,
+                _as_dense(samples, X),
+                X,
+                y,
+                ratio,
+                counts,
+                groups,
+                kept,
+                seed,
             )
         self._set_weights(ratio, counts)
         if isinstance(self.weighter_, PartialWeights):
@@ -381,64 +387,6 @@ class Adapted(MetaEstimatorMixin, FittedModel):
             return isinstance(self.weighter, str)
         return self.guard
 
-    def _choose(
-        self,
-        estimator: Any,
-        samples: SamplesAsRead,
-        X: Any,
-        y: Any,
-        ratio: Array,
-        counts: Array | None,
-        groups: Any,
-        kept: Indices,
-        seed: int,
-    ) -> Guard:
-        """Let the estimator's own loss say how much of the weights it can use."""
-        some = kept
-        if kept.size > ROWS_JUDGED:
-            drawn = np.random.default_rng(seed).choice(kept, ROWS_JUDGED, replace=False)
-            some = np.sort(drawn)
-        classes = is_classifier(estimator, y)
-        # The user's folds are of all rows; the choice is made on those that are left.
-        folds = folds_of(self.cv, X, y, groups, is_classifier=classes, seed=seed)
-        folds = folds_within(folds, some)
-        if classes and np.ndim(y) == 1:
-            check_folds_have_classes(y, [(some[kept], out) for kept, out in folds])
-        if self.cv is None and groups is None:
-            first = slice(min(n_rows(X), ROWS_JUDGED))
-            warn_if_in_time_order(_as_dense(samples, X)[first])
-        X, y = rows_of(X, some), rows_of(y, some)
-        budget = self.budget
-
-        def fit(X: Any, y: Any, weights: list[Array | None], fold: int) -> list[Any]:
-            share = None
-            if budget is not None:
-                n = n_rows(X)
-                weights = [np.ones(n) if one is None else one for one in weights]
-                share = ceil(budget * n / some.size)
-            return fit_rows(
-                estimator,
-                X,
-                y,
-                weights,
-                seed + fold,
-                resample=self.resample,
-                budget=share,
-            )
-
-        announce(CHOOSING)
-        metric = as_metric(self.scoring, estimator, y)
-        judged = (
-            ratio[some],
-            np.ones(some.size) if counts is None else counts[some],
-            folds,
-            alike_rows(self.cv, groups, some),
-        )
-        draws = self.resample or self.budget is not None
-        if not draws and follows_path(estimator, metric) and np.ptp(ratio[some]) > 0.0:
-            return choose_mixing(estimator, metric, X, y, *judged)
-        return choose_exponent(fit, metric, X, y, *judged)
-
     def _set_weights(self, ratio: Array, counts: Array | None) -> None:
         chosen = 1.0 if self.guard_ is None else self.guard_.chosen
         self.exponent_ = 0.0 if self.weighter_ is None else chosen
@@ -459,7 +407,8 @@ class Adapted(MetaEstimatorMixin, FittedModel):
         """Forget what a partial weighter found in a fit before this one."""
         self._every_class_: Any = None
         for name in OF_CLASSES:
-            vars(self).pop(name, None)
+            if hasattr(self, name):
+                delattr(self, name)
 
     def _set_partial(self) -> None:
         """Tell what a partial weighter found; the rest is as with any other."""

@@ -9,6 +9,11 @@ ASSUMPTION = (
     "both samples; inputs alone cannot show otherwise."
 )
 
+ASSUMPTION_OF_CLASSES = (
+    "All of this assumes that the target has no class that the source has not; inputs "
+    "alone cannot show otherwise."
+)
+
 # Absent classes that are named one by one.
 MOST_NAMED = 10
 
@@ -27,19 +32,29 @@ def summary_of(model: Any) -> str:
     ]
     if model.guard_ is not None:
         lines.append(f"Guard: {model.guard_.reason}.")
-    if getattr(model, "_every_class_", None) is not None:
+    by_class = getattr(model, "_every_class_", None) is not None
+    if by_class:
         lines.append(f"Classes: {_classes(model)}")
     n = model.weights_.size
     lines += [
         f"Model: {name}, fitted to "
         + (
-            f"weighted rows worth {model.effective_sample_size_:.0f} of {n}."
+            f"weighted rows worth {model.effective_sample_size_:.0f} of {n}"
+            f"{_labelled(model)}."
             if model.adapted_
             else f"{n} rows without weights."
         ),
-        ASSUMPTION,
+        ASSUMPTION_OF_CLASSES if by_class else ASSUMPTION,
     ]
     return "\n".join(lines)
+
+
+def _labelled(model: Any) -> str:
+    """Return what joined the source rows, if anything did."""
+    joins = getattr(model.weighter_, "with_target", False)
+    if not joins or model.resample or model.budget is not None:
+        return ""
+    return f", and to {model.target_labels_.size} target rows by `target_labels_`"
 
 
 def html_of(model: Any) -> str:
@@ -80,6 +95,8 @@ def _weights(model: Any) -> str:
     proof = _proof(weighter.solution_)
     if model.guard_ is not None and model.guard_.kind == "mixing":
         return f"{told}{proof}; {model.mixing_:.3g} of them used, beside equal weights."
+    if getattr(model, "_every_class_", None) is not None:
+        return f"{told}{proof}; by class, absent ones weigh nothing."
     return f"{told}{proof}; used to the power {model.exponent_:g}."
 
 

@@ -140,9 +140,10 @@ def find_holes(samples: TwoSamples, seed: int) -> Holes:
     others count whose center lies in it, or at the rim of one that counts. So where the
     source grows thin by and by, towards its edge, a ball without a row is no hole: that
     is for a classifier to see.
-    Numbers are compared by their ranks, and in columns and pairs levels of a category
-    are too far apart to share a ball. Around rows found in one set of columns no ball
-    is looked for in another.
+    Where a column holds numbers, rows of a sample that are there several times count
+    once: copies are no evidence. Numbers are compared by their ranks, and in columns
+    and pairs levels of a category are too far apart to share a ball. Around rows found
+    in one set of columns no ball is looked for in another.
 
     Parameters
     ----------
@@ -156,6 +157,10 @@ def find_holes(samples: TwoSamples, seed: int) -> Holes:
     blocks = blocks_of(np.vstack([samples.source, samples.target]))
     if not blocks:
         return Holes(1.0)
+    if any(block.is_number for block in blocks):
+        copied, samples = samples, _without_copies(samples)
+        if samples is not copied:
+            blocks = blocks_of(np.vstack([samples.source, samples.target]))
     shares = samples.source_share, samples.target_share
     few, n = blocks[:MOST_COLUMNS], samples.source.shape[0]
     families = [family for family in cell_tests(few, n, *shares) if family]
@@ -190,6 +195,18 @@ def find_holes(samples: TwoSamples, seed: int) -> Holes:
         tuple(int(j) for k in most for j in blocks[k].columns),
         tuple(balls),
     )
+
+
+def _without_copies(samples: TwoSamples) -> TwoSamples:
+    """Return the different rows of each sample, in their order; itself if all are."""
+    kept = [
+        np.sort(np.unique(rows, axis=0, return_index=True)[1])
+        for rows in (samples.source, samples.target)
+    ]
+    sizes = samples.source.shape[0], samples.target.shape[0]
+    if all(one.size == size for one, size in zip(kept, sizes, strict=True)):
+        return samples
+    return TwoSamples.of(samples.source[kept[0]], samples.target[kept[1]])
 
 
 def is_hole(

@@ -82,6 +82,9 @@ def test_missing_overlap_is_told_and_no_error():
     assert model.diagnosis_.verdict == "no overlap"
     assert "no overlap" in model.summary()
     assert "Classes: " in model.summary()
+    assert "by class, absent ones weigh nothing" in model.summary()
+    assert f"and to {len(X_target)} target rows" in model.summary()
+    assert "no class that the source has not" in model.summary()
 
 
 def test_the_estimator_sees_present_rows_and_labelled_target_rows():

@@ -104,8 +104,8 @@ def _first_hole(pieces: tuple[Any, ...]) -> str:
     before = 0
     for piece in pieces:
         table = np.empty(0) if sparse.issparse(piece) else np.asarray(piece)
-        holes = np.argwhere(np.isnan(table)) if table.dtype.kind == "f" else []
-        if len(holes):
+        if table.dtype.kind == "f" and np.isnan(table).any():
+            holes = np.argwhere(np.isnan(table))
             row, column = holes[0].tolist()
             return f", row {before + row}, column {column} (counted from 0)"
         before += n_rows(piece)
