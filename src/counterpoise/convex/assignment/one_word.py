@@ -70,7 +70,7 @@ def one_word_penalty(
     costs: Array,
     norm: Literal["max", "euclidean"] = "max",
     *,
-    largest: int = LARGEST_PROGRAMME,
+    exact: bool = True,
 ) -> OneWordPenalty:
     r"""Return the least penalty at which a single word is optimal.
 
@@ -80,7 +80,8 @@ def one_word_penalty(
               \sum_i \min(s_i, a_{ij}) \ge 0 \text{ for all } j
 
     by HiGHS, in units of the largest saving :math:`\max_j \sum_i (-a_{ij})_+` (its
-    tolerances are absolute). Beyond `largest` entries of C only the bounds
+    tolerances are absolute). Beyond 50,000 entries of C only the bounds (and where
+    they will do, not `exact`)
 
     .. math:: \max_j \sum_i (-a_{ij})_+ \le \lambda_{\max}
               \le \sum_i \max_j (a_{ij})_+
@@ -103,7 +104,7 @@ def one_word_penalty(
         return OneWordPenalty(word, level, level, offers)
     highest = np.maximum(apart.max(axis=1), 0.0)
     low = float(np.maximum(-apart, 0.0).sum(axis=0).max())
-    if costs.size > largest:
+    if not exact or costs.size > LARGEST_PROGRAMME:
         high = max(float(highest.sum()), low)
         return OneWordPenalty(word, low, high, highest)
     s = np.zeros(len(costs))
