@@ -371,26 +371,3 @@ def test_the_posed_problem_is_the_one_that_was_solved():
     assert isinstance(problem, SparseAssignment)
     again = problem.certify(selector.solution_.x)
     assert again.objective == pytest.approx(selector.solution_.certificate.objective)
-
-
-def test_a_penalty_far_above_is_one_word_without_the_programme():
-    X, _ = blobs()
-    selector = SubsetSelector(penalty=1e4).fit(X)
-    assert selector.active_.tolist() == selector.selected_.tolist()
-    assert selector.selected_.size == 1
-    assert selector.n_iter_ == 0
-    assert "one_word" not in selector.posed_.__dict__
-
-
-def test_words_may_all_be_free():
-    X, _ = blobs(6)
-    free = SubsetSelector(sparsity=0.5).fit(X, word_costs=np.zeros(6))
-    assert free.selected_.tolist() == list(range(6))
-
-
-def test_a_search_that_was_cut_short_does_not_blame_the_graph():
-    X, _ = blobs(12)
-    selector = SubsetSelector(smoothness=0.1, max_time=0.0)
-    with pytest.warns(ConvergenceWarning) as caught:
-        selector.fit(X, graph=graph(12, 1))
-    assert len(caught) == 1

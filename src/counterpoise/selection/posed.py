@@ -84,7 +84,7 @@ class PosedSelection:
     @cached_property
     def one_word_bounds(self) -> OneWordPenalty:
         """The same between bounds, of which none is dear."""
-        return one_word_penalty(self._candidate_costs, self.norm, largest=0)
+        return one_word_penalty(self._candidate_costs, self.norm, exact=False)
 
     @property
     def _candidate_costs(self) -> Array:

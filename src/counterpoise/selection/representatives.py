@@ -330,7 +330,7 @@ class SubsetSelector(ClusterMixin, BaseEstimator):
                 )
         if candidates.size == 0:
             raise InvalidInput("must_exclude leaves no word")
-        factors = as_word_costs(word_costs, count)
+        factors = as_word_costs(word_costs, count).copy()
         factors[included] = 0.0
         posed = PosedSelection(
             R,
