@@ -250,7 +250,7 @@ def test_a_target_that_the_pipeline_did_not_transform_is_noticed() -> None:
     X, T = 1e4 + rng.normal(size=(2, 200, 2))
     pipeline = make_pipeline(StandardScaler(), Adapted(LinearRegression()))
     with pytest.raises(ValueError, match="X_target looks as X did before"):
-        pipeline.fit(X, X[:, 0], adapted__X_target=T)
+        pipeline.fit(X, X[:, 0], adapted__X_target=(T,))
 
 
 def test_cross_validation_and_clone_work(sinc: Any) -> None:
