@@ -184,11 +184,13 @@ class Halves(BaseEstimator):
 
     def fit(self, X, y=None):
         check_same_columns(X[:1], X[1:])
+        self.n_compared_ = len(X)
         return self
 
 
 def test_a_target_made_behind_the_steps_of_a_pipeline_is_not_refused():
-    Pipeline([("scale", StandardScaler()), ("halves", Halves())]).fit(np.eye(2))
+    pipeline = Pipeline([("scale", StandardScaler()), ("halves", Halves())])
+    assert pipeline.fit(5.0 + np.eye(2))[-1].n_compared_ == 2
 
 
 def test_a_tuple_of_targets_is_stacked_and_an_empty_one_refused():
