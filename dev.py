@@ -4,6 +4,7 @@
     python3 dev.py test [arguments]   install, run every check (arguments: pytest alone)
     python3 dev.py test --quick       install, run laws and decisions: the inner loop
     python3 dev.py mutants [words]    install, plant faults that tests must notice
+    python3 dev.py fuzz [--minutes 10] [--seed 0]   install, run hostile cases by chance
     python3 dev.py lock               install the newest versions, write constraints.txt
 
 Tests run in as many processes as there are processors, four at most. `mutants` takes
@@ -213,6 +214,14 @@ def mutants(arguments: list[str]) -> int:
     return subprocess.run(list(map(str, command)), cwd=ROOT).returncode
 
 
+def fuzz(arguments: list[str]) -> int:
+    """Run hostile cases made by chance, and keep those that fail in `out/fuzz/`."""
+    install("test")
+    command = [PYTHON, ROOT / "tests" / "hostile" / "fuzz.py", *arguments]
+    words = list(map(str, command))
+    return subprocess.run(words, cwd=ROOT, env=one_thread()).returncode
+
+
 def demo(arguments: list[str]) -> int:
     """Run the main job on bundled data."""
     install("cli,report")
@@ -234,7 +243,13 @@ def lock(arguments: list[str]) -> int:
 
 def main() -> int:
     """Do what the first argument says."""
-    commands = {"demo": demo, "test": test, "mutants": mutants, "lock": lock}
+    commands = {
+        "demo": demo,
+        "test": test,
+        "mutants": mutants,
+        "fuzz": fuzz,
+        "lock": lock,
+    }
     if sys.version_info < OLDEST:
         say(f"Python {'.'.join(map(str, OLDEST))} or later is needed")
         return 1

@@ -23,7 +23,7 @@ from reporting import bar, table
 N_NUMBERS, N_COUNTS = 20, 4
 # How many values each column of categories has.
 CATEGORIES = (3, 5, 8, 12, 20)
-MOST_SECONDS, MOST_MEGABYTES = 60, 2000
+MOST_SECONDS, MOST_MEGABYTES = 40, 2000
 
 
 def make_table(n: int, moved: bool, seed: int) -> dict:

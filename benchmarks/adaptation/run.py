@@ -12,7 +12,14 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 from asking import ask  # noqa: E402
 
-QUESTIONS = ("guard", "estimates", "interval_coverage", "overlap_and_null", "big_table")
+QUESTIONS = (
+    "guard",
+    "estimates",
+    "interval_coverage",
+    "overlap_and_null",
+    "big_table",
+    "advice",
+)
 
 if __name__ == "__main__":
     ask("adaptation", QUESTIONS, __doc__)

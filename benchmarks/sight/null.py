@@ -10,7 +10,8 @@ from counterpoise.diagnosis import diagnose
 
 def run(quick: bool) -> dict:
     """Count verdicts, and which test raised a false alarm."""
-    first, draws = int(os.environ.get("SEED", "0")), 4 if quick else 20
+    first = int(os.environ.get("SEED", "0"))
+    draws = int(os.environ.get("DRAWS", "4" if quick else "20"))
     rows, quiet, alarms = [], [], {}
     for name, (n, m, draw) in KINDS.items():
         own = []
@@ -22,6 +23,7 @@ def run(quick: bool) -> dict:
                 alarms[test.name] = alarms.get(test.name, 0) + test.tells
         quiet += own
         rows.append([name, n, m, float(np.mean(own))])
+        print("  " + " | ".join(str(cell) for cell in rows[-1]), flush=True)
     tables = [table("No shift", "kind | n | m | 'no shift found'", rows)]
     total = len(quiet)
     tables.append(

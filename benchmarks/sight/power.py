@@ -20,7 +20,7 @@ ROWS, COLUMNS, LEVELS = 1000, 10, 8
 def run(quick: bool) -> dict:
     """Count how often a shift is found."""
     first, draws = int(os.environ.get("SEED", "0")), 4 if quick else 20
-    least = detectable(ROWS, ROWS, COLUMNS, LEVELS)
+    least = detectable(ROWS, ROWS, COLUMNS, LEVELS, n_categories=1)
     kinds = {
         "a level of 20 % times 1.7": (_level, (0.2, 1.7), 0.8),
         "a level of 10 % times 1.7": (_level, (0.1, 1.7), None),

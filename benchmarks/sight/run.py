@@ -14,14 +14,20 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 from asking import ask  # noqa: E402
 
 QUESTIONS = (
+    "label_change",
+    "label_shift",
+    "guard_classifiers",
     "holes",
     "null",
+    "intervals",
     "thin_interval",
     "power",
     "choice",
     "correlation",
     "uncovered_weights",
     "spread",
+    "dependent",
+    "text",
 )
 
 

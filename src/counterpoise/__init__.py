@@ -27,6 +27,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "which_rows_to_label",
     ),
     "diagnosis": ("Diagnosis", "diagnose"),
+    "engine": ("BlockFailedError",),
     "evaluation": ("bounds", "consensus"),
     "learners": (
         "ConvexNetworkClassifier",
@@ -63,6 +64,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "plot_selection",
         "plot_spectrum",
         "plot_trade_off",
+        "plot_watch",
         "plot_weights",
         "render",
     ),
@@ -105,6 +107,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "PartialOverlapWarning",
         "WeakClassifierWarning",
     ),
+    "watching": ("Alarm", "Look", "Watch"),
 }
 _SUBMODULES = (
     "adaptation",
@@ -121,6 +124,7 @@ _SUBMODULES = (
     "subspaces",
     "testing",
     "validation",
+    "watching",
     "weights",
 )
 # A room that needs an extra: `from counterpoise import *` leaves it alone.

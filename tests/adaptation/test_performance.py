@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.ensemble import BaggingRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -18,7 +19,7 @@ from sklearn.utils import check_array
 from counterpoise.adaptation.adapted import Adapted
 from counterpoise.adaptation.odd_inputs import TrainingRowsWarning, row_marks
 from counterpoise.adaptation.performance import estimate_performance
-from counterpoise.evaluation.estimates import Evidence
+from counterpoise.evaluation.estimating.evidence import Evidence
 from counterpoise.evaluation.judging import label_check
 from counterpoise.evaluation.performance import ESTIMATES
 from counterpoise.samples.as_read import SamplesAsRead
@@ -60,7 +61,7 @@ def test_the_target_s_loss_is_found_where_the_source_s_is_far_off():
     assert found.confidence is None
     assert "probabilities" in found["mean_squared_error"].reasons["confidence"]
     assert 0 < found.effective_rows < 1500
-    assert found.best is found.doubly_robust
+    assert found.best is getattr(found, found["mean_squared_error"].leading)
 
 
 def test_classifiers_have_every_estimate_and_aucs_those_that_are_defined():
@@ -73,7 +74,7 @@ def test_classifiers_have_every_estimate_and_aucs_those_that_are_defined():
         X,
         y,
         X_target,
-        metrics=["neg_log_loss", "accuracy", "roc_auc"],
+        metrics=["neg_log_loss", "accuracy", "roc_auc", "balanced_accuracy"],
         weighter=FAST,
         random_state=0,
     )
@@ -82,12 +83,17 @@ def test_classifiers_have_every_estimate_and_aucs_those_that_are_defined():
     assert accuracy.doubly_robust.low < truth < accuracy.doubly_robust.high
     assert accuracy.confidence is not None
     auc = found["roc_auc"]
-    assert auc.doubly_robust is None
-    assert auc.direct is None
-    assert "no mean" in auc.reasons["doubly_robust"]
-    assert auc.best is auc.weighted
-    assert auc.weighted.low < auc.weighted.value < auc.weighted.high <= 1
+    area = roc_auc_score(y_test, model.predict_proba(X_test)[:, 1])
+    for name in ("weighted", "direct", "doubly_robust"):
+        one = getattr(auc, name)
+        assert one.low < area < one.high <= 1
+        assert one.value == pytest.approx(area, abs=0.08)
+    assert auc.best is getattr(auc, auc.leading)
     assert auc.confidence is not None
+    balanced = found["balanced_accuracy"]
+    assert balanced.doubly_robust is None
+    assert "no mean" in balanced.reasons["doubly_robust"]
+    assert balanced.best is balanced.weighted
 
 
 def test_without_overlap_nothing_is_invented():

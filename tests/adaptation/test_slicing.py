@@ -12,8 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from counterpoise import Adapted, estimate_performance
-from counterpoise.adaptation.sets import target_sets
-from counterpoise.adaptation.slicing import moved_columns, some_of
+from counterpoise.adaptation.estimating.sets import target_sets
+from counterpoise.adaptation.estimating.slicing import moved_columns, some_of
 from counterpoise.datasets import make_gaussian_shift
 from counterpoise.samples.as_read import SamplesAsRead
 

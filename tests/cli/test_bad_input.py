@@ -152,6 +152,8 @@ USES = {
     "unknown name of rows": (("--id", "colour"), 2, "no column 'colour' (--id)"),
     "unknown time": (("--time", "colour"), 2, "no column 'colour' (--time)"),
     "time of strings": (("--time", "region"), 2, "'region' (--time) holds categories"),
+    "unknown groups": (("--groups", "colour"), 2, "no column 'colour' (--groups)"),
+    "groups and time": (("--groups", "region", "--time", "day"), 1, "--groups and --t"),
     "no target labels": (("--target-labels",), 2, "no column 'bought' (--target-lab"),
     "numbers that are none": (("--numeric", "region"), 2, "line 2, column 'region'"),
     "no column left": (("--drop", "age,income,region,day"), 2, "no column left"),

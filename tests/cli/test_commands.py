@@ -145,3 +145,34 @@ def test_rows_are_called_by_their_names(run, tables, tmp_path):
     code, _, _ = run("weigh", *pair_of(tables), "--out", out, "--id", "customer")
     assert code == 0
     assert pd.read_csv(out)["customer"].tolist() == names
+
+
+def test_groups_are_said_and_held_out_together(run, tmp_path):
+    rng = np.random.default_rng(0)
+    paths = []
+    for k, name in enumerate(("train", "live")):
+        site = np.repeat(np.arange(20), 15)
+        x = rng.normal(size=(20, 2))[site] + rng.normal(size=(300, 2))
+        columns = {"site": site + 100 * k, "x0": x[:, 0], "x1": x[:, 1]}
+        frame = pd.DataFrame(columns)
+        if k == 0:
+            frame["y"] = x[:, 0] + rng.normal(size=300)
+        paths.append(tmp_path / f"{name}.csv")
+        frame.to_csv(paths[-1], index=False)
+    both = ("--source", paths[0], "--target", paths[1], "--label", "y")
+    code, out, err = run("diagnose", *both, "--groups", "site", "--json", "-")
+    record = json.loads(out)
+    assert code == 0
+    assert record["shift"]["verdict"] == "no shift found"
+    assert record["shift"]["dependence"]["n_source"] == 20
+    assert "20 source and 20 target groups" in err
+    code, out, err = run("diagnose", *both, "--drop", "site", "--json", "-")
+    assert "Rows look dependent: neighbours in the training data" in err
+    assert json.loads(out)["shift"]["asks"].startswith("Rows look dependent")
+    folder = tmp_path / "out"
+    more = ("--estimator", "linear", "--groups", "site", "--out", folder)
+    code, _, err = run("run", *both, *more)
+    assert code == 0
+    assert "20 source and 20 target groups" in err
+    record = json.loads((folder / "report.json").read_text())
+    assert record["shift"]["dependence"]["kind"] == "groups"

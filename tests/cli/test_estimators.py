@@ -18,6 +18,8 @@ KINDS = {
 OFFERED = [
     (name, task)
     for name in ESTIMATORS
+    # A way to choose among the others.
+    if name != "auto"
     for task in ("classification", "regression")
     if ONLY.get(name, task) == task
 ]
@@ -60,7 +62,9 @@ def test_a_model_learns_is_saved_and_predicts_the_same_from_the_file(
     np.testing.assert_array_equal(loaded.predict(X_new), told)
     assert kinds_of(loaded) == KINDS
     np.testing.assert_array_equal(loaded.weigh(X_new), model.weigh(X_new))
-    if classes:
+    if name == "constant":
+        assert np.unique(told).size == 1
+    elif classes:
         right = np.mean(told == np.where(signal_new > 0.5, "yes", "no"))
         assert right > 0.6
         if hasattr(model, "predict_proba"):
@@ -82,9 +86,12 @@ def test_boosting_in_bins_predicts_what_scikit_learns_own_bins_do():
     X = pd.DataFrame(rng.normal(size=(2000, 3)), columns=["a", "b", "c"])
     y = np.sin(X["a"]) + X["b"] + 0.1 * rng.normal(size=2000)
     ours = build("boosting", "regression", dict.fromkeys(X, "numbers"), 0).fit(X, y)
-    theirs = HistGradientBoostingRegressor(random_state=0).fit(X, y)
-    # Ends of bins differ by less than a row, so that single rows may change sides.
-    assert np.abs(ours.predict(X) - theirs.predict(X)).mean() < 0.02
+    theirs = HistGradientBoostingRegressor(
+        max_leaf_nodes=15, early_stopping=True, random_state=0
+    ).fit(X, y)
+    # Ours bin all rows and theirs nine tenths, so that single rows may change sides:
+    # a third of the noise.
+    assert np.abs(ours.predict(X) - theirs.predict(X)).mean() < 0.035
 
 
 def test_a_column_of_a_thousand_categories_can_be_boosted():

@@ -13,6 +13,7 @@ from counterpoise.cli.exits import WrongUse
 from counterpoise.cli.writing import (
     check_file,
     check_folder,
+    exchange,
     write_columns,
     write_file,
     write_folder,
@@ -84,20 +85,20 @@ def test_a_folder_where_a_file_goes_is_refused_before_and_after(tmp_path):
 
 
 def test_old_files_come_back_when_a_move_fails(tmp_path, monkeypatch):
-    import counterpoise.cli.writing as writing
-
+    # Where no folder can be exchanged, files are moved one by one.
+    monkeypatch.setattr(exchange, "_renameat2", None)
     out = tmp_path / "out"
     write_folder(out, {name: writer("old") for name in "abc"}, force=False)
     moves, replace = [], os.replace
 
     def fail_once(old, new):
         moves.append(new)
-        # Three are moved aside, one into its place, and the disk is full.
-        if len(moves) == 5:
+        # A plan, three are moved aside, and the disk is full.
+        if len(moves) == 4:
             raise OSError(errno.ENOSPC, "disk full")
         replace(old, new)
 
-    monkeypatch.setattr(writing.os, "replace", fail_once)
+    monkeypatch.setattr(exchange.os, "replace", fail_once)
     files = {name: writer("new") for name in "da"}
     with pytest.raises(OSError, match="disk full"):
         write_folder(out, files, ("a", "b", "c"), force=True)
@@ -128,7 +129,10 @@ def test_a_file_made_meanwhile_is_not_overwritten_without_force(tmp_path):
     assert (out / "a").read_text() == "ours"
 
 
-def test_a_folder_that_is_there_is_written_from_inside(tmp_path):
+def test_a_folder_that_cannot_be_exchanged_is_written_from_inside(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(exchange, "_renameat2", None)
     # What lies in its parent, or in that of a link to it, may be another disk.
     out, seen = tmp_path / "out", []
     out.mkdir()

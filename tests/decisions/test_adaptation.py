@@ -11,8 +11,10 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from counterpoise import Adapted, WeightedSVC, WeightedSVR
+from counterpoise import Adapted, InvalidInput, WeightedSVC, WeightedSVR
 from counterpoise.adaptation.conformal import divided
+from counterpoise.adaptation.estimating.sets import target_sets
+from counterpoise.adaptation.estimating.slicing import moved_columns
 from counterpoise.adaptation.guard import (
     Guard,
     choose_exponent,
@@ -23,6 +25,7 @@ from counterpoise.adaptation.labelling import _greedy as greedy
 from counterpoise.adaptation.labelling import _unsure as unsure
 from counterpoise.adaptation.labels import are_classes, default_estimator
 from counterpoise.adaptation.mixing import follows_path, mixed
+from counterpoise.adaptation.model_files.unpacking import _check_sizes
 from counterpoise.adaptation.odd_inputs import (
     CutTargetWarning,
     FarTargetWarning,
@@ -46,9 +49,10 @@ from counterpoise.adaptation.routing import (
     fit_weighted,
     weight_keyword,
 )
-from counterpoise.adaptation.sets import target_sets
-from counterpoise.adaptation.slicing import moved_columns
 from counterpoise.adaptation.transduction import _worst_pair as worst_pair
+from counterpoise.engine import memory_budget
+from counterpoise.evaluation.confidence import fit_line
+from counterpoise.evaluation.labels.smooth_loss import calibrated_losses
 from counterpoise.evaluation.metrics import as_metric
 from counterpoise.samples.as_read import SamplesAsRead
 from counterpoise.samples.effective_size import flatten
@@ -428,3 +432,103 @@ def test_a_target_that_is_hardly_covered_is_warned_of_and_not_refused():
     # Warnings are errors.
     warn_if_hardly_covered(found(0.5, "shift, thin in part"))
     warn_if_hardly_covered(found(0.9, "no overlap"))
+
+
+# -- right and wrong tell little -------------------------------------------------------
+
+
+class SaysValues:
+    """A classifier of two classes that gives a column as its decision value."""
+
+    classes_ = np.array([0, 1])
+
+    def __init__(self, column):
+        self.column = column
+
+    def decision_function(self, X):
+        return X[:, self.column]
+
+    def predict(self, X):
+        return (X[:, self.column] > 0).astype(int)
+
+
+def test_errors_are_judged_by_the_log_loss_of_calibrated_values():
+    rng = np.random.default_rng(0)
+    n = 400
+    sure = rng.uniform(0.1, 3.0, n) * rng.choice([-1, 1], n)
+    y = (rng.random(n) < 1 / (1 + np.exp(-2 * sure))).astype(int)
+    # The same signs, and nothing of how sure one may be.
+    X = np.column_stack([np.sign(sure), sure])
+    folds = [
+        (np.setdiff1d(np.arange(n), out), out) for out in np.arange(n).reshape(4, 100)
+    ]
+    weights = rng.uniform(0.5, 1.5, n)
+
+    def fit(X, y, every, fold):
+        return [SaysValues(int(k == 4)) for k in range(len(every))]
+
+    metric = as_metric("error_rate", WeightedSVC(), y)
+    guard = choose_exponent(fit, metric, X, y, weights, np.ones(n), folds)
+    assert guard.chosen == 1.0
+    assert guard.gain == 0.0
+    assert len(set(guard.values)) == 1
+    # A line is fitted to weighted rows of the other folds.
+    values = np.column_stack([np.zeros(n), sure])
+    values -= values.mean(axis=1, keepdims=True)
+    odds = np.exp(values / np.sqrt((values**2).mean()))
+    p = odds / odds.sum(axis=1, keepdims=True)
+    heavy = np.where(y == 1, 5.0, 1.0)
+    held_out = [out for _, out in folds]
+    losses = calibrated_losses(values, y, heavy, held_out)
+    for kept, out in folds:
+        own = fit_line(p[kept], y[kept], heavy[kept]).of(p[out])
+        assert losses[out] == pytest.approx(-np.log(own[np.arange(100), y[out]]))
+
+
+def test_a_model_file_is_refused_by_its_members_its_ratio_and_its_size():
+    def package(count, size, packed, name="1.npy"):
+        one = SimpleNamespace(file_size=size, compress_size=packed, filename=name)
+        return SimpleNamespace(infolist=lambda: [one] * count)
+
+    _check_sizes(package(100_000, 0, 0))
+    with pytest.raises(InvalidInput, match="100001 members"):
+        _check_sizes(package(100_001, 0, 0))
+    _check_sizes(package(1, 1100, 1))
+    with pytest.raises(InvalidInput, match="which no compression gives"):
+        _check_sizes(package(1, 1101, 1))
+    with memory_budget(1100):
+        _check_sizes(package(1, 1100, 1100))
+        _check_sizes(package(1, 55, 55, "schema.json"))
+        for name, size in (("1.npy", 1101), ("schema.json", 56)):
+            with pytest.raises(InvalidInput, match="bytes unpacked, and the memory"):
+                _check_sizes(package(1, size, size, name))
+
+
+# -- what was found before -------------------------------------------------------------
+
+
+def test_findings_are_kept_by_content_and_seed_and_few_of_them():
+    from counterpoise.adaptation.kept.weighings import (
+        _CONTENT,
+        _Findings,
+        remember_content,
+    )
+    from counterpoise.samples.as_read import SamplesAsRead
+
+    kept = _Findings()
+    for k in range(25):
+        kept.put(("rows", str(k)), k, [])
+    assert len(kept) == 24
+    assert kept.get(("rows", "0")) is None
+    X = np.arange(8.0).reshape(4, 2)
+
+    def mark(X, target, seed):
+        samples = SamplesAsRead.read_numbers(X, target)
+        remember_content(samples, X, target, seed)
+        return samples.found.get(_CONTENT)
+
+    assert mark(X, X + 1.0, 0) == mark(X.copy(), X + 1.0, 0)
+    assert mark(X, X + 1.0, None) is None
+    others = [mark(X, X + 1.0, 1), mark(X + 1.0, X, 0), mark(X, X[:3] + 1.0, 0)]
+    assert mark(X, X + 1.0, 0) not in others
+    assert len(set(others)) == 3

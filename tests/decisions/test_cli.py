@@ -13,6 +13,7 @@ from counterpoise.cli.ending import judged
 from counterpoise.cli.exits import BadData, WrongUse, listed
 from counterpoise.cli.fail_if import Condition, holding, read_conditions
 from counterpoise.cli.notices import Cell, Notice
+from counterpoise.cli.options import read_value
 from counterpoise.cli.performance import check_metric_of
 from counterpoise.cli.reading.files import read_file
 from counterpoise.cli.reading.labels import read_labels, task_of
@@ -393,3 +394,27 @@ def test_classes_are_merged_by_no_number_of_digits(tmp_path):
     table = read_text(tmp_path, "y\n" + "\n".join(["1.0", f"{last + 2}"] * 10))
     with pytest.raises(BadData, match="would be merged"):
         read_labels(table, "y", "classification")
+
+
+def test_time_holds_out_blocks_and_cv_is_what_it_says():
+    from counterpoise.cli.job import folds_of_options
+
+    for time, cv, found in (
+        (None, None, None),
+        (None, 3, 3),
+        (None, "blocks", "blocks"),
+        ("day", None, "blocks"),
+        ("day", "blocks", "blocks"),
+    ):
+        assert folds_of_options(Namespace(time=time, cv=cv)) == found
+    with pytest.raises(WrongUse, match="give one of them"):
+        folds_of_options(Namespace(time="day", cv=3))
+
+
+def test_folds_are_two_or_more_and_days_are_days():
+    assert read_value("cv", "2") == 2
+    assert read_value("cv", "blocks") == "blocks"
+    assert read_value("date", "2026-01-31") == "2026-01-31"
+    for name, value in (("cv", "1"), ("cv", "2.5"), ("date", "31.1.2026")):
+        with pytest.raises(WrongUse):
+            read_value(name, value)

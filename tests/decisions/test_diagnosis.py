@@ -19,10 +19,12 @@ from counterpoise.diagnosis.distances import (
 from counterpoise.diagnosis.features import FeatureShift, column_shifts
 from counterpoise.diagnosis.reweighting import Reweighting, reweighting_of
 from counterpoise.diagnosis.shift_tests import ShiftTest, shift_tests, verdict_by
+from counterpoise.diagnosis.smallest_hole import smallest_hole
 from counterpoise.diagnosis.spreads import spread_p_values
 from counterpoise.diagnosis.thin_rows import describe_thin_rows
 from counterpoise.diagnosis.words import explanation
 from counterpoise.samples import overlap
+from counterpoise.samples.cells import chance_of_cells
 from counterpoise.samples.holes import Holes
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.tables.columns import Table
@@ -275,6 +277,9 @@ def told(
             reweighting=reweighting,
             tests=tests,
             detectable=missed,
+            dependence=None,
+            asks="",
+            watched=False,
         )
     )
 
@@ -309,17 +314,43 @@ def test_what_could_have_been_missed_is_told_where_little_is_seen():
 
 def test_what_could_have_been_missed_follows_its_formulas():
     n, m, d, k = 800, 400, 6, 5
-    found = detectable(n, m, d, n_levels=k)
+    found = detectable(n, m, d, n_levels=k, n_categories=2)
     e, often = np.sqrt(1 / n + 1 / m), stats.norm.ppf(0.8)
     distance = e * np.sqrt(np.log(2 * d / 0.01) / 2)
     assert found.mean == pytest.approx(2 * stats.norm.ppf((1 + distance) / 2))
     z = stats.norm.isf(0.005 / d) + often
     assert found.scale == pytest.approx(np.exp(z * e / np.sqrt(1.52)))
-    z = stats.norm.isf(0.01 / (12 * k * d)) + often
+    # Two categories beside numbers: two of two kinds.
+    z = stats.norm.isf(0.01 / (12 * k * 4)) + often
     more = found.level - 1
     assert 0.1 * more == pytest.approx(z * e * np.sqrt(0.1 * (2 + more) / 2))
-    c = np.log(24 * 144 * 15 / 0.01) / np.log1p(n / m)
-    assert found.hole == pytest.approx(3 * (c + often * np.sqrt(c)) / m)
+    # Six pairs of numbers, of three kinds.
+    assert found.hole == smallest_hole(n, m, 18)
+    # Categories alone are of one kind; without any, one among numbers is meant.
+    assert detectable(n, m, 4, k, 4).level == pytest.approx(found.level)
+    assert detectable(n, m, d, k).level == detectable(n, m, d, k, 1).level
+
+
+def test_the_smallest_hole_is_a_quarter_more_than_the_one_whose_cells_tell():
+    n, m, among = 1000, 1000, 45
+    share = smallest_hole(n, m, among) / 1.25
+
+    def least_chance(share):
+        found = []
+        for cut in (5, 8):
+            middle, half = (cut // 2 + 0.25) / cut, np.sqrt(share) / 2
+            ends = np.arange(cut + 1) / cut
+            along = np.diff(np.clip(ends, middle - half, middle + half)) * cut
+            covered = np.outer(along, along).ravel()
+            each = n / cut**2
+            fewer = stats.norm.ppf(0.8) * covered * each / np.sqrt(share * m)
+            s, t = (1 - covered) * each / (1 - share), each - fewer
+            found.append(chance_of_cells(s, t, 0.5))
+        return min(found)
+
+    assert 12 * among * least_chance(share) <= 0.01
+    assert 12 * among * least_chance(share * 0.998) > 0.01
+    assert smallest_hole(12, 12, 1) == pytest.approx(1.25)
 
 
 def test_new_categories_are_told_from_one_in_a_hundred_on():
@@ -327,13 +358,6 @@ def test_new_categories_are_told_from_one_in_a_hundred_on():
     few = replace(FEATURE, new_share=0.0099)
     assert "categories that the source has not" in told(features=(many,))
     assert "categories that the source has not" not in told(features=(few,))
-
-
-def test_a_column_that_separates_the_samples_is_told_where_there_is_no_overlap():
-    apart = replace(FEATURE, ks=0.991)
-    assert "leave it out" in told("no overlap", (apart,))
-    assert "leave it out" not in told("no overlap", (replace(apart, ks=0.99),))
-    assert "leave it out" not in told("shift, covered", (apart,))
 
 
 def removing(after, share=0.2):

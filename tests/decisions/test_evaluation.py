@@ -1,6 +1,7 @@
 """Which estimate leads, how wide its interval is, when rows contradict it."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from scipy import stats
 from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 
 from counterpoise.evaluation import consensus
+from counterpoise.evaluation.answers import ClassifierAnswers
 from counterpoise.evaluation.bounds import any_hypothesis, model_distance
 from counterpoise.evaluation.conformal import (
     Calibration,
@@ -19,26 +21,31 @@ from counterpoise.evaluation.conformal import (
 )
 from counterpoise.evaluation.estimates import (
     Estimate,
-    Evidence,
     labelled_error,
     labelled_estimate,
     mean_intervals,
 )
+from counterpoise.evaluation.estimating.errors import Errors, errors_of
+from counterpoise.evaluation.estimating.evidence import Evidence
+from counterpoise.evaluation.estimating.functionals import as_functional
+from counterpoise.evaluation.estimating.linearised import Chances, linearised
+from counterpoise.evaluation.estimating.loss_curve import LossCurve
 from counterpoise.evaluation.intervals import (
     Interval,
     combined,
     effective_rows,
     least_error,
     rows_worth,
+    skewness_of_mean,
     student_quantile,
     weighted_mean_error,
     wilson_interval,
 )
 from counterpoise.evaluation.judging import _together as together
 from counterpoise.evaluation.judging import label_check
-from counterpoise.evaluation.loss_model import fit_loss_model
+from counterpoise.evaluation.loss_model import _factors, fit_loss_model
 from counterpoise.evaluation.metrics import as_metric, is_classifier
-from counterpoise.evaluation.performance import MetricPerformance
+from counterpoise.evaluation.performance import MetricPerformance, leading_of
 from counterpoise.evaluation.reliability import reliability
 from counterpoise.evaluation.slices import MovedColumn, loss_by_slice
 from counterpoise.evaluation.splits import (
@@ -163,20 +170,221 @@ def test_no_error_among_few_rows_is_no_proof_of_none():
     assert wilson.high == pytest.approx(1.96**2 / (60 + 1.96**2))
 
 
-def test_the_interval_spans_the_ratio_to_the_power_of_five_quarters():
-    losses = np.r_[np.zeros(50), np.ones(50)] + np.tile([0.0, 1e-6], 50)
-    ratio = np.r_[np.ones(50), np.full(50, 3.0)]
-    plain = evidence(losses, ratio)
-    sharp = float((ratio**1.25) @ losses / (ratio**1.25).sum())
-    found = mean_intervals(SQUARED, plain, 0.5)["weighted"]
-    error = weighted_mean_error(losses, ratio / ratio.sum())
-    kept = effective_rows(ratio) / 100
-    quantile = student_quantile(effective_rows(ratio), 0.5)
-    reach = error * (1.1 + 0.3 * (1 - kept)) * quantile
-    away = 0.5 * (1 - kept) * (found.value - losses.mean())
-    skew = max(found.high - (sharp + reach + away), 0.0)
-    assert found.high >= sharp + reach + away - 1e-12
-    assert skew <= error * (2 * quantile**2 + 1) / 6 + 1e-12
+def alternating(n=100, off=0.0):
+    """Return evidence of losses without skewness, modelled as zero and off."""
+    losses = 5.0 + np.tile([-1.0, 1.0], n // 2)
+    return Evidence(
+        losses, np.ones(n), np.ones(n), np.full(n, 5.0), np.full(n, 5.0 + off)
+    )
+
+
+def test_the_interval_reaches_five_quarters_of_the_error_and_a_quarter_where_lost():
+    found = mean_intervals(SQUARED, alternating(), 0.95)["doubly_robust"]
+    error = np.sqrt(1 / 99)
+    quantile = student_quantile(100.0, 0.95)
+    assert found.high - found.value == pytest.approx(1.25 * quantile * error)
+    # Half of the rows lost; cut weights and whole ones are the same.
+    half = alternating()
+    half.ratio[:50] = 1e-300
+    lost = mean_intervals(SQUARED, half, 0.95)["doubly_robust"]
+    reach = (1.25 + 0.25 * 0.5) * student_quantile(50.0, 0.95) * np.sqrt(1 / 49)
+    assert lost.high - lost.value == pytest.approx(reach)
+
+
+def test_the_interval_of_an_area_reaches_less_and_counts_few_rows():
+    rng = np.random.default_rng(0)
+    labels, scores = np.repeat([0, 1], [150, 50]), rng.normal(size=200)
+    scores[150:] += 1.0
+    answers = ClassifierAnswers(
+        {"predict": (scores > 0).astype(int), "decision_function": scores}, np.arange(2)
+    )
+    metric = as_metric("roc_auc", answers, labels)
+    one, chance = np.ones(200), np.full(200, 0.25)
+    told = linearised(
+        as_functional(metric, answers),
+        answers,
+        labels,
+        one,
+        one,
+        Chances(chance, chance),
+        answers,
+    )
+    found = mean_intervals(metric, told, 0.95)["doubly_robust"]
+    assert told.worth == pytest.approx(50.0)
+    values, errors = told.values(), errors_of(told)
+    apart = np.hypot(
+        values["weighted"] - values["doubly_robust"],
+        values["doubly_robust"] - values["direct"],
+    )
+    error = np.hypot(0.85 * errors.doubly_robust, 0.5 * apart)
+    assert error > told.least
+    place = (found.value * 50 + 1) / 52
+    rows = place * (1 - place) / error**2
+    quantile = student_quantile(50.0, 0.95)
+    wanted = wilson_interval(found.value, rows, quantile, 0.0, 1.0)
+    assert (found.low, found.high) == pytest.approx((wanted.low, wanted.high))
+
+
+def test_a_skewed_interval_reaches_twice_as_far_on_its_side_and_half_on_the_other():
+    losses = np.r_[np.full(90, 4.0), np.full(10, 14.0)]
+    one, flat = np.ones(100), np.full(100, 5.0)
+    for sign in (1, -1):
+        told = Evidence(sign * losses, one, one, sign * flat, sign * flat)
+        found = mean_intervals(SQUARED, told, 0.95)["doubly_robust"]
+        error = 1.25 * errors_of(told).doubly_robust
+        quantile = student_quantile(errors_of(told).freedom, 0.95)
+        further = skewness_of_mean(losses, one / 100) * (2 * quantile**2 + 1) / 6
+        near, far = quantile - further, quantile + 2 * further
+        ends = found.value - found.low, found.high - found.value
+        assert ends[::sign] == pytest.approx((error * near, error * far))
+    ruled = np.r_[np.zeros(99), 30.0]
+    told = Evidence(ruled, one, one, 0 * one + 0.3, 0 * one + 0.3)
+    found = mean_intervals(SQUARED, told, 0.95)["doubly_robust"]
+    quantile = student_quantile(errors_of(told).freedom, 0.95)
+    # So skewed that nothing would be left below: half of it is.
+    reach = 1.25 * errors_of(told).doubly_robust * quantile / 2
+    assert found.value - found.low == pytest.approx(reach)
+
+
+def test_no_interval_is_narrower_than_the_doubly_robust_one_s():
+    sure = replace(alternating(), by_fold=np.full((4, 100), 5.0))
+    assert errors_of(sure).direct == 0.0
+    found = mean_intervals(SQUARED, sure, 0.95)
+    widths = {name: one.high - one.low for name, one in found.items()}
+    assert widths["direct"] == pytest.approx(widths["doubly_robust"])
+
+
+def test_half_of_the_estimates_difference_is_an_error_of_each():
+    # The direct estimate is off by 2, and the doubly robust one with it.
+    found = mean_intervals(SQUARED, alternating(off=2.0), 0.95)["doubly_robust"]
+    whole = np.sqrt(1.25**2 / 99 + 0.25 * 2.0**2)
+    reach = student_quantile(100.0, 0.95) * whole
+    assert found.high - found.value == pytest.approx(reach)
+
+
+def test_another_estimate_leads_where_its_error_is_less_than_half():
+    def errors(weighted, direct, robust):
+        return Errors(weighted, direct, robust, 10.0, 1.0)
+
+    # Half of the error is needed, and less.
+    assert errors(1.0, 1.0, 2.0).least == "doubly_robust"
+    assert errors(1.0, 1.0, 2.01).least == "weighted"
+    assert errors(1.0, 0.9, 2.01).least == "direct"
+    found = MetricPerformance(
+        "m",
+        False,
+        estimate(),
+        weighted=estimate(1.0),
+        direct=estimate(2.0),
+        doubly_robust=estimate(3.0),
+        leading="direct",
+    )
+    assert found.best is found.direct
+    assert leading_of(found.to_dict()) == "direct"
+
+
+def test_what_chance_does_not_explain_is_the_bias_of_the_simpler_estimate():
+    none = errors_of(alternating())
+    assert none.weighted == pytest.approx(0.1)
+    assert none.doubly_robust == pytest.approx(np.sqrt(1 / 99))
+    biased = errors_of(alternating(off=2.0))
+    # Off from the doubly robust by 2, of which the model's spread explains nothing.
+    assert biased.weighted == pytest.approx(np.sqrt(0.01 + 4.0))
+    missed = alternating()
+    missed.modelled[:] = 4.0
+    # By chance the rest of the losses has a variance of 0.01 in the mean.
+    assert errors_of(missed).direct == pytest.approx(np.sqrt(0.01 + 1.0 - 0.01))
+    fits = np.array([1.0, 2.0, 3.0, 4.0])[:, None] * np.ones((4, 100))
+    by_fits = errors_of(replace(alternating(), by_fold=fits))
+    assert by_fits.direct == pytest.approx(np.sqrt(0.75 * 5.0))
+
+
+def test_of_given_target_rows_the_chance_in_their_labels_counts():
+    where_from = alternating()
+    rows = replace(where_from, of_these_rows=True)
+    assert errors_of(where_from).doubly_robust == pytest.approx(np.sqrt(1 / 99))
+    # As many target rows, and as noisy.
+    assert errors_of(rows).doubly_robust == pytest.approx(np.sqrt(1 / 99 + 0.01))
+    spread = np.tile([0.0, 10.0], 50)
+    wide = replace(rows, modelled_target=spread)
+    assert errors_of(wide).doubly_robust == pytest.approx(np.sqrt(1 / 99 + 0.25))
+
+
+def test_an_error_that_hangs_on_few_squares_has_few_degrees_of_freedom():
+    assert errors_of(alternating()).freedom == pytest.approx(300.0)
+    ruled = np.zeros(100)
+    ruled[:2] = 30.0, -30.0
+    one, none = np.ones(100), np.zeros(100)
+    told = Evidence(ruled, one, one, none, none)
+    assert errors_of(told).freedom == pytest.approx(6.0)
+    found = mean_intervals(SQUARED, told, 0.95)["doubly_robust"]
+    reach = 1.25 * student_quantile(6.0, 0.95) * errors_of(told).doubly_robust
+    assert found.high - found.value == pytest.approx(reach)
+
+
+def test_a_model_of_the_loss_makes_at_most_four_rows_of_one():
+    losses = np.tile([0.0, 1.0], 50)
+    for left, gain in ((1.0, 1.0), (1 / np.sqrt(2), 2.0), (0.1, 4.0), (0.0, 1.0)):
+        modelled = 0.5 + (losses - 0.5) * (1 - left)
+        told = evidence(losses, modelled=modelled)
+        assert errors_of(told).gain == pytest.approx(gain)
+
+
+def test_the_rarer_class_tells_of_an_area_and_what_is_counted_of_a_ratio():
+    labels = np.r_[np.ones(3), np.zeros(7)]
+    # Two are found, one is missed, and one is found that is none.
+    points = np.r_[1.0, 1.0, 0.0, 1.0, np.zeros(6)]
+    share = np.full(10, 0.1)
+    answers = ClassifierAnswers(
+        {"predict": points.astype(int), "decision_function": points}, np.arange(2)
+    )
+    area, f1, recall = (
+        as_functional(as_metric(name, answers, labels), answers)
+        for name in ("roc_auc", "f1", "recall")
+    )
+    assert area.told_by(points, labels, share).sum() == pytest.approx(0.3)
+    assert area.told_by(points, 1 - labels, share).sum() == pytest.approx(0.3)
+    assert f1.told_by(points, labels, share).sum() == pytest.approx(0.4)
+    assert recall.told_by(1 - points, labels, share).sum() == pytest.approx(0.3)
+    # Of eight rows, none found: 1 in 10, and in F1 one row counts twice.
+    assert recall.least_error(0.0, 8.0) == pytest.approx(np.sqrt(0.09 / 8))
+    assert f1.least_error(0.0, 8.0) == pytest.approx(np.sqrt(0.09 * 1.9**2 / 16))
+    assert area.least_error(1.0, 8.0) == pytest.approx(np.sqrt(0.9 * 0.01 / 8.8))
+
+
+def test_a_curve_has_products_squares_and_itself_up_to_so_many_columns():
+    rows = np.random.default_rng(0).normal(size=(60, 301))
+    losses, ones = rows[:, 0] ** 2, np.ones(60)
+
+    def terms(d):
+        curve = LossCurve(rows[:, :d]).fit(rows[:, :d], losses, ones)
+        return curve._terms(rows[:, :d]).shape[1]
+
+    assert terms(12) == 12 + 12 + 66
+    assert terms(13) == 26
+    assert terms(100) == 200
+    assert terms(101) == 101
+    for d, parts in ((300, 2), (301, 1)):
+        model = fit_loss_model(rows[:, :d], losses, ones, rows[:5, :d], 0)
+        assert len(model.models[0].parts) == parts
+
+
+def test_a_curve_ends_at_twice_the_range_beyond_the_largest_loss():
+    x = np.linspace(-1, 1, 200)[:, None]
+    curve = LossCurve(10 * x).fit(x, 1 + x[:, 0] ** 2, np.ones(200))
+    far = np.array([[1.6], [10.0], [100.0]])
+    # Losses from 1 to 2 are not taken for more than 4.
+    assert curve.predict(far).round(1).tolist() == [3.6, 4.0, 4.0]
+
+
+def test_parts_of_the_loss_model_are_added_by_what_they_are_worth_held_out():
+    rng = np.random.default_rng(0)
+    truth, noise = rng.normal(size=500), rng.normal(size=500)
+    factors, offset = _factors(
+        np.column_stack([truth, -truth, noise]), 3 + 2 * truth, np.ones(500)
+    )
+    assert factors == pytest.approx([2.0, 0.0, 0.0], abs=1e-9)
+    assert offset == pytest.approx(3.0)
 
 
 def test_student_s_quantile_counts_no_fewer_than_three_rows():

@@ -5,12 +5,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPRegressor
 
 from counterpoise import (
     ConvexNetworkClassifier,
     InfeasibleConstraintError,
+    WeightedKernelRidge,
     WeightedSVC,
 )
 from counterpoise.convex.network import (
@@ -20,8 +22,14 @@ from counterpoise.convex.network import (
     Sigmoid,
 )
 from counterpoise.convex.network.free_values import BestOfAll
+from counterpoise.engine import memory_budget
 from counterpoise.learners.bins import QuantileBins
-from counterpoise.learners.boosting import boosting_for, boosting_of
+from counterpoise.learners.boosting import (
+    BoostedClassifier,
+    BoostedRegressor,
+    boosting_for,
+    boosting_of,
+)
 from counterpoise.learners.convex_network import infeasible
 from counterpoise.learners.convex_network.asked import AskedMean
 from counterpoise.learners.convex_network.posed import Posed
@@ -46,6 +54,7 @@ from counterpoise.learners.twin_gp.models.nearest import (
 from counterpoise.learners.twin_gp.models.rows import Settings, TwinRows, width_rule
 from counterpoise.learners.twin_gp.search import Axis, held_out_score, search, splits
 from counterpoise.learners.twin_gp.widths import check_widths
+from counterpoise.validation import InvalidInput
 
 # -- support vector machines -----------------------------------------------------------
 
@@ -141,10 +150,51 @@ def test_rows_of_one_score_stand_in_their_order():
 
 
 def test_a_table_of_numbers_goes_to_the_estimator_itself():
-    assert type(boosting_for([[1.0]], classes=True, seed=0)).__name__.startswith("Hist")
+    alone = boosting_for([[1.0]], classes=True, seed=0)
+    assert isinstance(alone, HistGradientBoostingClassifier)
     mixed = boosting_for([["a", 1.0], ["b", 2.0]], classes=False, seed=0)
     assert type(mixed).__name__ == "Pipeline"
     assert mixed["model"].categorical_features == [1]
+
+
+def test_trees_are_small_and_stop_early():
+    for classes in (False, True):
+        trees = boosting_for([[1.0]], classes=classes, seed=0)
+        assert (trees.max_leaf_nodes, trees.early_stopping) == (15, True)
+        assert trees.validation_fraction == 0.1
+
+
+@pytest.mark.parametrize(
+    ("of_classes", "stops"),
+    [((198, 2), True), ((199, 1), False), ((197, 2), False), ((90, 90, 20), True)],
+)
+def test_no_rows_are_held_out_of_few_or_of_a_class_that_has_one(of_classes, stops):
+    y = np.repeat(np.arange(len(of_classes)), of_classes)
+    x = np.random.default_rng(0).normal(size=(y.size, 1))
+    model = BoostedClassifier(
+        early_stopping=True, max_iter=50, n_iter_no_change=1, tol=1.0
+    ).fit(x, y)
+    assert (model.n_iter_ < 50) is stops
+    assert model.early_stopping is True
+
+
+@pytest.mark.parametrize(("n", "stops"), [(199, False), (200, True)])
+def test_numbers_are_held_out_of_two_hundred_rows_or_more(n, stops):
+    x = np.random.default_rng(0).normal(size=(n, 1))
+    model = BoostedRegressor(
+        early_stopping=True, max_iter=50, n_iter_no_change=1, tol=1.0
+    ).fit(x, x[:, 0])
+    assert (model.n_iter_ < 50) is stops
+    assert model.early_stopping is True
+
+
+def test_no_rows_are_held_out_where_they_would_be_fewer_than_the_classes():
+    x = np.arange(210.0)[:, None]
+    for n_classes, stops in ((21, True), (22, False)):
+        model = BoostedClassifier(
+            early_stopping=True, max_iter=4, n_iter_no_change=1, tol=1.0
+        ).fit(x, np.arange(210) % n_classes)
+        assert (model.n_iter_ < 4) is stops
 
 
 def test_only_crowded_columns_share_places():
@@ -481,3 +531,11 @@ def test_rounding_beyond_a_millionth_is_warned_of():
     net.feasibility_ = {"train": {"a": 1.1e-6}}
     with pytest.warns(ConvergenceWarning, match="rounding exceeds a constraint"):
         net._warn_of_rounding(training, None, Units.none(1))
+
+
+def test_a_kernel_matrix_above_the_budget_is_refused():
+    X = np.arange(101.0)[:, None]
+    with memory_budget(8 * 100**2):
+        WeightedKernelRidge().fit(X[:100], X[:100, 0])
+        with pytest.raises(InvalidInput, match="the kernel matrix of 101 rows takes"):
+            WeightedKernelRidge().fit(X, X[:, 0])

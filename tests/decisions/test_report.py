@@ -2,20 +2,21 @@
 
 import pytest
 
+from counterpoise.evaluation.change_of_score import is_about_the_same, is_within
 from counterpoise.report import Record
 from counterpoise.report.answers import (
     has_labels,
     is_contradicted,
-    stays_about_the_same,
-    stays_within,
 )
 from counterpoise.report.data_card import classes_table
+from counterpoise.report.figures.selection import _tried
+from counterpoise.report.figures.shift import _spectrum_told
 from counterpoise.report.parts import part_in_words
 from counterpoise.report.record import NewerRecordError
 from counterpoise.report.sections.balance import balance_section
 from counterpoise.report.sections.performance import headline_section
 from counterpoise.report.verdict import verdict_of
-from counterpoise.report.wording import chance, figures, share, told
+from counterpoise.report.wording import chance, figures, share, told, told_apart
 
 NO_SHIFT, SMALL, COVERED = "no shift found", "small shift", "shift, covered"
 THIN, NO_OVERLAP = "shift, thin in part", "no overlap"
@@ -23,7 +24,13 @@ TOO_FEW = "too few rows to tell"
 
 
 def shift(verdict, **more):
-    numbers = {"auc": 0.7, "auc_low": 0.65, "auc_high": 0.75, "thin": 0.1}
+    numbers = {
+        "n_source": 99,
+        "auc": 0.7,
+        "auc_low": 0.65,
+        "auc_high": 0.75,
+        "thin": 0.1,
+    }
     return {
         "shift": {"verdict": verdict, "covered": 0.9, "n_target": 99, **numbers, **more}
     }
@@ -103,19 +110,32 @@ def test_labels_contradict_below_a_p_value_of_one_in_twenty():
 
 
 def test_without_overlap_nothing_is_promised_and_a_column_that_separates_is_named():
-    features = [
-        {"name": "day", "effect": 9.0, "ks": 0.991},
-        {"name": "age", "effect": 9.5, "ks": 0.99},
-    ]
-    steps = [told(s) for s in screen(shift(NO_OVERLAP, features=features)).steps]
-    assert "Do not rely" in steps[0]
-    assert "Look at the column day" in steps[2]
-    assert len(steps) == 3
+    words = "missing in 99.0% of the target rows, in the source in 1.0%"
+    found = {
+        "columns": [{"name": "day", "words": words}],
+        "drop": "day",
+        "covered": 0.98,
+        "verdict": COVERED,
+    }
+
+    def steps(found, command):
+        more = {"reproduce": {"command": command}}
+        screened = screen(shift(NO_OVERLAP, separation=found), more)
+        return [told(s) for s in screened.steps]
+
+    first, column, _ = steps(found, "run")
+    assert "Do not rely" in first
+    assert "day (missing in 99.0% of the new rows, in the training data" in column
+    assert "(--drop day)" in column
+    assert "--drop" not in steps(found, "evaluate")[1]
+    assert "does not help" in steps(found | {"verdict": NO_OVERLAP}, "run")[1]
+    assert len(steps(None, "run")) == 2
 
 
 def test_too_few_rows_ask_for_more_and_for_nothing_else():
-    (step,) = screen(shift(TOO_FEW), model(False)).steps
-    assert "more rows, 100 of each" in told(step)
+    (step,) = screen(shift(TOO_FEW, n_source=60, n_target=20), model(False)).steps
+    assert "more rows: with 104 of each" in told(step)
+    assert "60 training and 20 new rows" in told(step)
 
 
 def test_labels_are_asked_for_where_there_are_none():
@@ -129,17 +149,15 @@ def test_labels_are_asked_for_where_there_are_none():
 
 def test_the_source_s_score_is_within_the_interval_up_to_its_ends():
     ends = {"low": 1.0, "high": 2.0}
-    assert stays_within({**ends, "source": 1.0})
-    assert stays_within({**ends, "source": 2.0})
-    assert not stays_within({**ends, "source": 2.01})
-    assert not stays_within({"low": None, "high": None, "source": 1.0})
+    assert is_within(1.0, **ends)
+    assert is_within(2.0, **ends)
+    assert not is_within(2.01, **ends)
+    assert not is_within(1.0, low=None, high=None)
 
 
 def test_about_the_same_is_a_narrow_interval_or_a_close_value_in_a_fair_one():
     def same(value, low, high, source=1.0):
-        return stays_about_the_same(
-            {"value": value, "low": low, "high": high, "source": source}
-        )
+        return is_about_the_same(source, value, low, high)
 
     assert same(1.2, 0.96, 1.25)
     assert not same(1.2, 0.94, 1.25)
@@ -160,6 +178,11 @@ def test_the_score_is_better_or_worse_by_the_metric_s_own_direction():
     wide = score_answer(low=0.1, high=9.0, value=5.0)
     assert wide.short.startswith("Cannot be told well")
     assert score_answer().short == "About the same"
+    assert score_answer(low=None, high=None).short == "Better"
+    # The rule is told with the word.
+    assert "lies outside the interval" in told(score_answer(**away).sure)
+    assert "at most 30 % as wide" in told(score_answer().sure).replace("\xa0", " ")
+    assert "too wide to call them the same" in told(wide.sure)
 
 
 def test_an_estimate_that_labels_contradict_is_doubtful_unless_it_is_theirs():
@@ -213,7 +236,7 @@ def test_the_plan_is_the_score_or_its_whole_interval():
         steps = screen(shift(COVERED), model(False), headline(**more)).steps
         return next(told(s) for s in steps if "Plan" in told(s))
 
-    assert "within the margin" in plan()
+    assert "within the margin" in plan(value=1.02)
     assert "not with the" in plan(low=1.4, high=1.6, value=1.5)
     assert "between" in plan(low=0.1, high=9.0, value=5.0)
 
@@ -221,15 +244,17 @@ def test_the_plan_is_the_score_or_its_whole_interval():
 # -- sections --------------------------------------------------------------------------
 
 
-def test_the_headline_is_that_of_labels_then_both_then_weights():
+def test_the_headline_is_that_of_labels_then_of_least_error_then_both_then_weights():
     estimates = {
         "higher_is_better": True,
         "source": {"value": 0.0},
         "labelled": {"value": 1.0},
+        "direct": {"value": 1.5},
         "doubly_robust": {"value": 2.0},
         "weighted": {"value": 3.0},
+        "leading": "direct",
     }
-    for kind in ("labelled", "doubly_robust", "weighted"):
+    for kind in ("labelled", "direct", "doubly_robust", "weighted"):
         found = headline_section({"metrics": {"m": estimates}, "level": 0.9})
         assert found["estimate"] == kind
         estimates[kind] = None
@@ -279,10 +304,41 @@ def test_what_is_not_all_or_not_nothing_does_not_look_like_it():
 
     assert [said(v) for v in (0.0, 0.0009, 0.001)] == ["0 %", "< 0.1 %", "0.1 %"]
     assert [said(v) for v in (0.999, 0.9991, 1.0)] == ["99.9 %", "> 99.9 %", "100 %"]
+    assert [said(v) for v in (-2.2e-16, 1 + 2.2e-16)] == ["0 %", "100 %"]
+    assert [said(v) for v in (9.994, 9.9951, 12)] == ["999 %", "1,000 %", "1,200 %"]
+    assert not any("e" in said(10.0**k) for k in range(-20, 6))
+    assert not any("e" in said(-(10.0**k)) for k in range(-20, 6))
     assert str(chance(0.00009)).startswith("<")
     assert str(chance(0.0001)) == "0.0001"
     assert str(figures(99.96)) == "100"
     assert str(figures(100.0)) == "100"
+
+
+def test_two_numbers_have_figures_enough_to_differ_or_no_difference_is_said():
+    def said(a, b):
+        both = told_apart((a, "a"), (b, "b"))
+        return None if both is None else [str(one) for one in both]
+
+    assert said(0.55, 0.56) == ["0.550", "0.560"]
+    assert said(0.5512, 0.5511) == ["0.5512", "0.5511"]
+    assert said(0.551231, 0.551232) == ["0.551231", "0.551232"]
+    assert said(0.5512341, 0.5512342) is None
+    assert said(3834.2, 3834.3) == ["3,834.2", "3,834.3"]
+    one = {
+        "exponents": [0.0, 1.0],
+        "chosen": 1.0,
+        "best": 1.0,
+        "metric": "neg_log_loss",
+    }
+    one |= {"effective_rows": 99.0, "gain": 1e-9, "gain_error": 1e-9}
+    guard = {"guard": one | {"values": [0.5512, 0.5509]}}
+    (*_, answer) = screen(shift(COVERED), model(True), guard).answers
+    assert "from 0.5512 to 0.5509" in told(answer.told)
+    guard = {"guard": one | {"values": [0.551, 0.551]}}
+    (*_, answer) = screen(shift(COVERED), model(True), guard).answers
+    assert "makes no difference to its log-loss" in told(answer.told)
+    (*_, answer) = screen(shift(COVERED), headline(value=1.0)).answers
+    assert "expect no difference" in told(answer.told)
 
 
 def test_a_part_is_told_by_its_open_ends():
@@ -293,3 +349,18 @@ def test_a_part_is_told_by_its_open_ends():
     assert said(5.0, None) == "5 or more"
     assert said(0.0, None, "dates") == "since 1970-01-01"
     assert said(None, None) == "all"
+
+
+def test_weights_that_remove_less_than_a_twentieth_are_said_to_do_nothing():
+    spectrum = {"before": [1.0], "after": [1.0], "direction": []}
+    for removable, said in ((0.05, False), (0.0499, True)):
+        told = _spectrum_told({**spectrum, "removable": removable})
+        assert (
+            any("do next to nothing" in str(part) for s in told for part in s) is said
+        )
+
+
+def test_candidates_without_a_score_are_not_drawn_unless_none_has_one():
+    scored, untried = {"score": 0.1}, {"score": None}
+    assert _tried([scored, untried]) == [scored]
+    assert _tried([untried]) == [untried]

@@ -1,6 +1,9 @@
 """What counts as overlap, as a copy, as rare, as an identifier, as the same row."""
 
+from types import SimpleNamespace
+
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from scipy.special import beta, comb, gammaincc
@@ -15,8 +18,14 @@ from counterpoise.samples import (
     mmd,
     overlap,
 )
-from counterpoise.samples.cells import CutColumn, cell_tests
+from counterpoise.samples.as_read import SamplesAsRead
+from counterpoise.samples.cells import CutColumn, blocks_of, cell_tests
 from counterpoise.samples.classifiers import BinnedColumns
+from counterpoise.samples.coverage.separating_columns import (
+    separating_columns,
+    times_larger,
+)
+from counterpoise.samples.coverage.thin_by_chance import rows_that_tell, thin_by_chance
 from counterpoise.samples.domain_scores import _auc as auc_of
 from counterpoise.samples.domain_scores import _better_model
 from counterpoise.samples.domain_scores import _better_model as better_model
@@ -28,7 +37,6 @@ from counterpoise.samples.median_width import median_gamma
 from counterpoise.samples.ordering import canonical_order
 from counterpoise.samples.overlap_verdict import (
     overlap_of,
-    thin_by_chance,
     thin_interval,
     thin_share,
     verdict,
@@ -105,6 +113,17 @@ def test_thin_rows_and_rows_in_holes_are_counted_once():
     np.testing.assert_array_equal(found.is_thin, top | beyond)
 
 
+def test_estimates_leave_out_rows_up_to_so_far_from_the_middle_of_a_hole():
+    rng = np.random.default_rng(0)
+    X, T = rng.uniform(size=(2, 500, 1))
+    X = X[np.abs(X[:, 0] - 0.5) > 0.1]
+    found = overlap(X, T, random_state=0)
+    rows = T[found.rows_target]
+    np.testing.assert_array_equal(found.near_hole, found.holes.hold(rows, 1.6))
+    others = [found.holes.hold(rows, wider).sum() for wider in (1.35, 1.6, 1.8)]
+    assert len(set(others)) == 3
+
+
 def test_holes_are_looked_for_where_their_own_test_tells():
     # A cell that the target leaves empty is no hole of the source.
     rng = np.random.default_rng(0)
@@ -149,18 +168,47 @@ def test_cells_are_chosen_alone_or_together_whichever_is_less_by_chance():
     even = np.full(400, 1 / 400)
     # Eight levels of the source, four of which it has hardly.
     counts = np.array(
-        [[100, 100, 98, 96, 2, 2, 1, 1], [85, 85, 85, 85, 15, 15, 15, 15]]
+        [[100, 100, 96, 95, 4, 3, 1, 1], [85, 85, 85, 85, 15, 15, 15, 15]]
     )
     levels = np.concatenate([np.repeat(np.arange(8.0), row) for row in counts])
     block = CutColumn(np.array([0]), np.arange(8.0), None, None, levels)
     (found,), _ = cell_tests([block], 400, even, even)
     x = -np.log(binom.cdf(counts[0, 4:], counts[:, 4:].sum(axis=0), 0.5))
+    kinds = [(0.0, x.max(keepdims=True)), (3.0, x[x >= 3]), (6.0, x[x >= 6])]
     chances = [
-        r * (r + 1) * comb(8, r) * gammaincc(r, np.sort(x)[::-1][:r].sum())
-        for r in (1, int((x >= 3).sum()), int((x >= 6).sum()))
+        r * (r + 1) * comb(8, r) * np.exp(-a * r) * gammaincc(r, some.sum() - a * r)
+        for a, some in kinds
+        for r in [some.size]
     ]
+    assert [some.size for _, some in kinds] == [1, 4, 2]
     assert found.p_depleted == pytest.approx(min(chances))
-    assert len({round(c, 12) for c in chances}) > 1
+    assert np.argmin(chances) == 1
+
+
+def test_a_test_of_cells_is_corrected_by_those_of_its_kind():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(1000, 5))
+    rows[:, :2] = rng.integers(0, 3, (1000, 2))
+    rows[:60, :2] = 0
+    even = np.full(500, 1 / 500)
+    alone, pairs = cell_tests(blocks_of(rows), 500, even, even)
+    assert [one.among for one in alone] == [4, 4, 6, 6, 6]
+    among = {one.blocks: one.among for one in pairs}
+    assert among == {
+        (i, j): 3 if j < 2 else 9 if i > 1 else 18
+        for i in range(5)
+        for j in range(i + 1, 5)
+    }
+    # A pair of categories has the same cells by either cut, and pays for one.
+    both, _ = cell_tests(_joined(rows[:, :2]), 500, even, even)
+    assert pairs[0].p_value == pytest.approx(both[0].p_value)
+    assert pairs[0].p_value < 1
+
+
+def _joined(codes):
+    """Two categories of three levels as one of nine."""
+    joint = 3 * codes[:, 0] + codes[:, 1]
+    return [CutColumn(np.array([0]), np.arange(9.0), None, None, joint)]
 
 
 def test_thin_rows_that_chance_explains_are_no_shift():
@@ -168,12 +216,24 @@ def test_thin_rows_that_chance_explains_are_no_shift():
     assert verdict(0.55, 0.5, 0.2 + HAIR, chance=0.2) == "shift, thin in part"
 
 
-def test_with_fewer_than_twenty_rows_of_worth_only_a_glaring_shift_is_told():
-    assert verdict(0.7, 0.6, 0.1, 0.2, n_rows=20.0) == "shift, thin in part"
-    assert verdict(0.7, 0.6, 0.1, 0.2, n_rows=19.9) == "too few rows to tell"
-    assert verdict(0.9, 0.6, 0.3, 0.2, n_rows=19.9) == "shift, thin in part"
-    assert verdict(0.9, 0.5, 0.3, 0.2, n_rows=19.9) == "too few rows to tell"
-    assert verdict(0.9, 0.6, 0.2, 0.2, n_rows=19.9) == "too few rows to tell"
+def test_with_fewer_than_thirty_rows_of_worth_only_samples_apart_are_told():
+    assert verdict(0.7, 0.6, 0.1, 0.2, n_rows=30.0) == "shift, thin in part"
+    assert verdict(0.7, 0.6, 0.1, 0.2, n_rows=29.9) == "too few rows to tell"
+    for low, said in ((0.5, "too few rows to tell"), (0.5 + HAIR, "no overlap")):
+        assert verdict(0.9, 0.6, 0.8, 0.2, n_rows=20.0, thin_low=low) == said
+    assert verdict(0.5, 0.5, 0.8, 0.8, 5.0, thin_low=0.6) == "too few rows to tell"
+
+
+def test_so_many_rows_tell_as_leave_chance_five_in_a_hundred():
+    n = rows_that_tell()
+    assert thin_by_chance(n, n) <= 0.05 < thin_by_chance(n - 1, n - 1)
+
+
+def test_a_share_of_rows_is_never_above_one():
+    shares = np.full(49, 1 / 49 + 1e-17)
+    target = np.ones(49)
+    assert thin_share(np.zeros(3), target, even(3), shares + 1e-12) == 1.0
+    assert thin_interval(np.zeros(3), target, even(3), shares + 1e-12)[1] == 1.0
 
 
 def test_a_refusal_needs_the_lower_end_of_the_thin_share_above_one_half():
@@ -692,3 +752,95 @@ def test_more_than_five_hundred_columns_are_prepared_once(monkeypatch):
         _better_model(pool)
         assert [name for name, _ in asked] == [first, "Pipeline"]
         assert (asked[0][1] < 1.1) == (columns > 500)
+
+
+# -- columns that make the samples disjoint -------------------------------------------
+
+SEPARATING = "counterpoise.samples.coverage.separating_columns"
+
+
+def heart(missing=(0.99, 0.92), n=240, m=200, seed=0):
+    rng = np.random.default_rng(seed)
+
+    def part(k, shift, gone):
+        table = pd.DataFrame(rng.normal(shift, 1.0, (k, 3)), columns=list("abc"))
+        table["vessels"] = rng.integers(0, 4, k).astype(float)
+        table["defect"] = rng.choice(["none", "fixed"], k)
+        for name, share in zip(("vessels", "defect"), gone, strict=True):
+            table[name] = table[name].mask(rng.random(k) < share)
+        return table
+
+    return part(n, 0.0, (0.01, 0.005)), part(m, 0.2, missing)
+
+
+def test_columns_that_are_missing_in_the_target_are_named_and_no_others():
+    found = separating_columns(SamplesAsRead.read(*heart()), 0)
+    assert [column.name for column in found.columns] == ["vessels", "defect"]
+    assert {column.how for column in found.columns} == {"missing"}
+    assert found.verdict != "no overlap"
+    assert found.covered > 0.9
+    assert found.drop == "vessels,defect"
+    assert "--drop vessels,defect" in str(found)
+    # Where the samples overlap no column is to blame.
+    assert separating_columns(SamplesAsRead.read(*heart((0.6, 0.0))), 0) is None
+
+
+def test_a_column_is_put_back_where_the_others_suffice(monkeypatch):
+    loss = 0.0625
+
+    def seen(samples, seed):
+        names = [column.name for column in samples.tables[0].columns]
+        if "b" in names:
+            return SimpleNamespace(verdict="no overlap", thin=1.0)
+        return SimpleNamespace(verdict="", thin=loss * ("a" in names))
+
+    monkeypatch.setattr(
+        "counterpoise.samples.coverage.separating_columns.overlap_between", seen
+    )
+    X = pd.DataFrame({"a": np.zeros(20), "b": np.arange(20.0), "c": np.zeros(20)})
+    T = pd.DataFrame({"a": np.ones(20), "b": np.r_[10:30.0], "c": np.zeros(20)})
+    # The first sets all apart and is tried first; the second is what matters.
+    T.loc[:4, "b"] += 20
+
+    def names():
+        found = separating_columns(SamplesAsRead.read(X, T), 0)
+        return [column.name for column in found.columns]
+
+    assert names() == ["a", "b"]
+    loss = 0.03125
+    assert names() == ["b"]
+    monkeypatch.setattr(
+        "counterpoise.samples.coverage.separating_columns.THIN_ABOVE", loss
+    )
+    assert names() == ["b"]
+
+
+def test_a_column_that_sets_half_of_the_target_apart_is_no_candidate(monkeypatch):
+    def seen(samples, seed):
+        return SimpleNamespace(verdict="no overlap", thin=0.9)
+
+    monkeypatch.setattr(
+        "counterpoise.samples.coverage.separating_columns.overlap_between", seen
+    )
+    X = pd.DataFrame({"a": np.zeros(20), "b": np.zeros(20)})
+    T = pd.DataFrame({"a": np.r_[np.zeros(10), np.ones(10)], "b": np.zeros(20)})
+    assert separating_columns(SamplesAsRead.read(X, T), 0) is None
+    T.loc[0, "a"] = 1.0
+    found = separating_columns(SamplesAsRead.read(X, T), 0)
+    assert [column.name for column in found.columns] == ["a"]
+    assert "Even without this column" in str(found)
+
+
+def test_values_so_many_times_larger_are_of_another_unit():
+    metres = np.linspace(1.5, 2.0, 50)
+    assert times_larger(metres, 100 * metres) == pytest.approx(100)
+    assert times_larger(100 * metres, metres) == pytest.approx(0.01)
+    assert times_larger(metres, 2.001 * metres) == pytest.approx(2.001)
+    assert times_larger(metres, 1.999 * metres) is None
+    middle = np.median(metres)
+    for factor, unit in ((1.49, True), (1.51, False)):
+        wider = 4 * (middle + factor * (metres - middle))
+        assert (times_larger(metres, wider) is not None) is unit
+        assert (times_larger(wider, metres) is not None) is unit
+    metres[0] = 0.0
+    assert times_larger(metres, 100 * metres) is None

@@ -207,3 +207,11 @@ def test_more_than_thirty_columns_are_searched_in_a_subspace(monkeypatch):
         with pytest.raises(error):
             SharedSubspace(2, random_state=0).fit(X, y, X_target=X + 1.0)
     assert asked == [31]
+
+
+def test_samples_too_far_apart_share_no_subspace():
+    still = np.zeros((1, 1))
+    shared_subspace._refuse_far(EYE[:1, :1], np.array([0.9e30]), still)
+    for far in ((np.array([1.1e30]), still), (np.zeros(1), np.array([[1.1e60]]))):
+        with pytest.raises(InvalidInput, match="squared spreads of a class"):
+            shared_subspace._refuse_far(EYE[:1, :1], *far)

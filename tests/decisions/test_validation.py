@@ -234,3 +234,12 @@ def test_a_missing_overlap_says_how_it_was_counted():
     assert "only the outermost source rows" in str(NoOverlapError(0.9, "thin", 0.99))
     assert "AUC" not in str(NoOverlapError(0.9, "thin"))
     assert "within reach of the kernel" in str(NoOverlapError(0.9, "uncovered"))
+
+
+def test_weights_too_small_beside_the_largest_count_for_nothing():
+    assert as_weights([1.0, 1.01e-30], 2).tolist() == [1.0, 1.01e-30]
+    assert as_weights([1e15, 0.99e-15], 2).tolist() == [1e15, 0.0]
+    assert as_weights([1.0, 1.01e-100], 2).tolist() == [1.0, 0.0]
+    told = r"sample_weight spans more than 100 orders .* 1 of 2 rows .* row 1"
+    with pytest.warns(UserWarning, match=told):
+        assert as_weights([1e50, 0.99e-50], 2).tolist() == [1e50, 0.0]

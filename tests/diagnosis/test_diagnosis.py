@@ -290,7 +290,7 @@ def test_a_column_that_separates_the_samples_is_named(frames):
     later = X_target.assign(when=X_target["when"] + pd.Timedelta("900D"))
     found = diagnose(X, later, n_permutations=0, random_state=0)
     assert found.verdict == "no overlap"
-    assert "By 'when' alone" in found.explanation
+    assert "What makes the samples disjoint: 'when'" in found.explanation
 
 
 class Tags(HTMLParser):

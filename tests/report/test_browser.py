@@ -16,6 +16,7 @@ from report.records_at_hand import (
     hostile_page,
     wide,
 )
+from report.watched_at_hand import watched
 
 from counterpoise.report import Record, compare, render
 
@@ -34,6 +35,7 @@ def pages(tmp_path_factory):
         "hostile complete": hostile_complete_page(),
         "wide": render(wide(120)),
         "shift alone": render({"shift": full()["shift"]}),
+        "watch": render(watched()),
         "comparison": compare(first, nasty, names=(HOSTILE[0], HOSTILE[12])),
     }
     paths = {}
@@ -50,6 +52,7 @@ PAGES = (
     "hostile complete",
     "wide",
     "shift alone",
+    "watch",
     "comparison",
 )
 
@@ -63,6 +66,7 @@ PAGES = (
         ("complete", "light", True),
         ("complete", "dark", True),
         ("comparison", "dark", True),
+        ("watch", "light", True),
     ],
 )
 def test_an_audit_of_accessibility_finds_nothing(window, pages, name, scheme, unfolded):

@@ -40,3 +40,40 @@ def test_names_do_not_break_the_page():
     html = compare(nasty, nasty, names=("<script>", "\x00")).html
     assert not re.search(r"<script", html)
     assert "\x00" not in html
+
+
+def test_records_of_the_same_data_are_compared_without_a_word():
+    first = Record.from_dict(full())
+    assert compare(first, first).warnings == ()
+
+
+def test_other_labels_metrics_columns_and_tables_are_told():
+    first, second = full(), full()
+    first["data"]["columns"] = [{"name": "a"}, {"name": "b"}]
+    second["data"]["columns"] = [{"name": "a"}, {"name": "<b>"}]
+    for record, mark in ((first, "one"), (second, "other")):
+        record.setdefault("reproduce", {}).setdefault("options", {})["label"] = mark
+        record["headline"]["metric"] = f"metric {mark}"
+        for part in ("source", "target"):
+            record["data"].setdefault(part, {})["sha256"] = mark
+    found = compare(Record.from_dict(first), Record.from_dict(second))
+    assert [one.partition(" (")[0].partition(":")[0] for one in found.warnings] == [
+        "the labels differ",
+        "the metrics differ",
+        "only one of the two has the columns '<b>', 'b'.",
+        "the training data are not the same table.",
+        "the new data are not the same table.",
+    ]
+    assert "Note: the training data are not the same table." in found.text()
+    assert "'&lt;b&gt;'" in found.html or "&#39;&lt;b&gt;&#39;" in found.html
+
+
+def test_the_scores_are_those_with_which_the_reports_lead():
+    record = full()
+    metric = record["headline"]["metric"]
+    record["headline"]["value"] = 7.0
+    found = compare(Record.from_dict(record), Record.from_dict(record))
+    scores = next(table for table in found.tables if table.name == "scores")
+    words = [row for row in scores.data.rows if str(row[0]).endswith("new data")]
+    assert metric in record["performance"]["metrics"]
+    assert str(words[0][1]) == "7.00"

@@ -281,7 +281,7 @@ def test_slices_are_told_with_their_effective_rows_or_not_at_all(no_pictures):
     html = render(found).html
     figure = html.partition('id="slices-title"')[2].partition("</article>")[0]
     assert '<data value="3.25">3</data>' in figure
-    assert "<td>too few rows</td>" in figure
+    assert '<td data-label="expected">too few rows</td>' in figure
     for part in parts:
         part["estimate"] = None
     found["performance"]["slices"]["columns"] = [
@@ -338,8 +338,10 @@ def test_the_last_chapter_has_command_environment_hashes_and_record():
     line = " ".join(words)
     assert line.startswith(
         "counterpoise run --source applications.parquet --label paid --target "
-        "&#39;this month.parquet&#39; --out again --seed 0 pip install counterpoise=="
+        "&#39;this month.parquet&#39; --out again --seed 0 pip install numpy=="
     )
+    # No index has it yet.
+    assert "counterpoise==" not in line
     assert "0123456789abcdef" * 4 in words
     assert '<a href="./report.json">' in html
     assert "Python 3." in html
@@ -364,3 +366,58 @@ def test_the_seed_zero_is_said(no_pictures):
     assert found["reproduce"]["options"]["seed"] == 0
     again = render(found).html.partition('id="again-title"')[2]
     assert re.search(r">seed</th><td[^>]*><bdi class=\"name\">0</bdi>", again)
+
+
+def test_the_first_screen_says_which_data_label_and_model():
+    found = complete()
+    found["reproduce"]["options"] = {"label": "paid <i>", "date": "2026-01-31"}
+    first = render(found).html.partition('class="which">')[2].partition("</p>")[0]
+    told = re.sub("<[^>]*>", "", first)
+    for part in (
+        found["data"]["source"]["file"],
+        found["data"]["target"]["file"],
+        "label paid &lt;i&gt;",
+        f"model {found['model']['type']}",
+        "2026-01-31",
+    ):
+        assert part in told
+    del found["reproduce"]["options"]["date"]
+    assert "2026" not in render(found).html.partition('class="which">')[2][:600]
+
+
+def test_differences_of_shares_are_points_and_units_stand_in_the_head():
+    found = complete()
+    found["shift"]["features"][0] |= {"source_missing": 0.1, "target_missing": 0.25}
+    table = render(found).html.partition('id="features-title"')[2]
+    table = table.partition("</article>")[0]
+    assert '<th scope="col">missing (points)</th>' in table
+    assert ">+15</td>" in table
+    assert '<th scope="col">effect (SD)</th>' in table
+
+
+def test_candidates_are_called_by_words_and_those_not_tried_have_no_bar():
+    found = complete()
+    found["weights"]["candidates"] = [
+        {
+            "candidate": name,
+            "score": score,
+            "standard_error": 0.1,
+            "admissible": score is not None,
+            "chosen": name == "boosted",
+        }
+        for name, score in (("boosted", 0.2), ("kernel 0.18 median", None))
+    ]
+    html = render(found).html
+    picture = html.partition('id="validation-title"')[2].partition("</figure>")[0]
+    assert "boosted trees" in picture
+    assert "kernels, width 0.18" not in picture
+    assert "nats" not in html
+    assert ">not tried</td>" in html
+
+
+def test_an_unmoved_spectrum_is_not_left_without_a_word():
+    found = complete()
+    found["shift"]["spectrum"]["after"] = found["shift"]["spectrum"]["before"]
+    for removable, said in ((0.049, True), (0.05, False)):
+        found["shift"]["spectrum"]["removable"] = removable
+        assert ("do next to nothing" in render(found).html) is said

@@ -50,8 +50,8 @@ def test_a_space_that_does_not_break_is_not_spelt_out():
     [
         (0.18, 0.205, 0.23, "About the same"),
         (0.17, 0.205, 0.26, "About the same"),
-        (0.10, 0.205, 0.40, "Cannot be told well: somewhere between 0.100 and 0.400"),
-        (0.17, 0.230, 0.26, "Cannot be told well: somewhere between 0.170 and 0.260"),
+        (0.10, 0.205, 0.40, "Cannot be told well"),
+        (0.17, 0.230, 0.26, "Cannot be told well"),
         (0.25, 0.300, 0.35, "Worse"),
         (0.05, 0.100, 0.15, "Better"),
     ],
@@ -82,6 +82,23 @@ def test_a_score_that_was_measured_by_labels_is_not_doubtful():
     assert any("expected log-loss of 2.20" in told(step) for step in first.steps)
 
 
+def test_what_rests_on_the_old_relation_is_withdrawn_where_it_has_changed():
+    found = full()
+    before = verdict_of(Record.from_dict(found))
+    assert before.answers[2].short in ("Yes", "No")
+    assert any(one.label.startswith("Expected") for one in before.numbers)
+    assert "calibration" in render(found).html
+    found["performance"]["metrics"]["neg_log_loss"]["check"] = CHECK
+    after = verdict_of(Record.from_dict(found))
+    assert after.answers[2].short == "Withdrawn"
+    # The estimate that leads is none of labels.
+    assert not any(one.label.startswith("Expected") for one in after.numbers)
+    page = render(found)
+    assert "withdrawn, for labelled new rows contradict it" in page.html
+    assert "Do the model's probabilities mean what they say?" not in page.html
+    assert "The score on the covered part" not in page.html
+
+
 def test_nobody_who_gave_labels_is_asked_for_a_few():
     found = full()
     assert any("label a few new rows" in step for step in steps_of(found))
@@ -97,11 +114,17 @@ def test_columns_that_tell_all_apart_are_named_with_the_option(command):
     found = full()
     found["shift"]["verdict"] = "no overlap"
     found["reproduce"]["command"] = command
-    found["shift"]["features"][0] |= {"name": "day", "ks": 1.0, "effect": 99.0}
-    found["shift"]["features"][1] |= {"name": "row id", "ks": 1.0, "effect": 98.0}
-    last = steps_of(found)[-1]
-    assert "the columns day, row id: each alone" in last
-    assert ("--drop 'day,row id', or --id" in last) == (command == "run")
+    columns = [{"name": name, "words": "other values"} for name in ("day", "row id")]
+    found["shift"]["separation"] = {
+        "columns": columns,
+        "verdict": "shift, covered",
+        "covered": 0.97,
+        "drop": "'day,row id'",
+    }
+    step = steps_of(found)[1]
+    assert "day (other values), row id (other values)" in step
+    assert ("(--drop 'day,row id')" in step) is (command == "run")
+    assert "97" in step
 
 
 def test_rows_that_were_not_fitted_to_are_no_training_data():

@@ -6,7 +6,8 @@ from scipy.stats import norm
 
 from counterpoise.datasets import make_uncovered_cluster
 from counterpoise.samples import domain_auc, overlap, thin_share
-from counterpoise.samples.overlap_verdict import thin_by_chance, verdict
+from counterpoise.samples.coverage.thin_by_chance import thin_by_chance
+from counterpoise.samples.overlap_verdict import verdict
 
 VERDICTS = {
     0.0: "no shift found",
@@ -128,12 +129,18 @@ def test_a_source_row_of_weight_two_is_the_row_twice_in_the_thin_share():
     )
 
 
-@pytest.mark.parametrize(("n", "m", "far"), [(3, 3, 0), (5, 5, 99), (15, 15, 0)])
+@pytest.mark.parametrize(("n", "m", "far"), [(3, 3, 0), (15, 15, 0), (20, 20, 1)])
 def test_a_handful_of_rows_is_too_few_to_tell(n, m, far):
     rng = np.random.default_rng(0)
     found = overlap(rng.normal(size=(n, 2)), rng.normal(size=(m, 2)) + far)
     assert found.verdict == "too few rows to tell"
     assert str(found).startswith("too few rows to tell: chance alone")
+
+
+def test_a_handful_of_rows_far_from_one_another_does_tell():
+    rng = np.random.default_rng(0)
+    found = overlap(rng.normal(size=(5, 2)), rng.normal(size=(5, 2)) + 99)
+    assert found.verdict == "no overlap"
 
 
 def test_few_target_rows_far_from_many_source_rows_do_tell():

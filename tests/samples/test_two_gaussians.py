@@ -36,7 +36,8 @@ def test_a_row_of_weight_two_is_the_row_twice():
     X, y = two_classes(n=30)
     weight = np.where(np.arange(60) % 3 == 0, 2, 1)
     twice = np.repeat(np.arange(60), weight)
-    for model in (two_gaussians(), NormalScores()):
+    models = two_gaussians(by_ranks=True), two_gaussians(by_ranks=False), NormalScores()
+    for model in models:
         if hasattr(model, "steps"):
             given = {
                 f"{name}__sample_weight": weight.astype(float)
@@ -65,7 +66,7 @@ def test_units_however_bent_do_not_matter():
     X = rng.normal(size=(200, 3))
     X[100:, 1] += 0.7 * X[100:, 0]
     y = np.repeat([0, 1], 100)
-    for model in (two_gaussians(), product_logistic(3, 0.1)):
+    for model in (two_gaussians(by_ranks=True), product_logistic(3, 0.1)):
         plain = model.fit(X, y).decision_function(X)
         bent = model.fit(np.exp(X), y).decision_function(np.exp(X))
         assert bent == pytest.approx(plain)
@@ -74,4 +75,27 @@ def test_units_however_bent_do_not_matter():
 def test_a_constant_column_does_no_harm():
     X, y = two_classes()
     X = np.column_stack([X, np.where(y == 1, 5.0, 2.0), np.ones(len(y))])
-    assert np.isfinite(two_gaussians().fit(X, y).decision_function(X)).all()
+    for by_ranks in (True, False):
+        fitted = two_gaussians(by_ranks).fit(X, y)
+        assert np.isfinite(fitted.decision_function(X)).all()
+
+
+def test_of_normal_columns_ranks_lose_what_the_outermost_rows_tell():
+    rng = np.random.default_rng(0)
+    Q = 0.5 ** np.abs(np.subtract.outer(np.arange(3), np.arange(3)))
+    errors = []
+    for _ in range(4):
+        X = rng.standard_normal((1600, 3))
+        X[800:] = rng.multivariate_normal(np.zeros(3), Q, 800)
+        y = np.repeat([0, 1], 800)
+        logs = [
+            multivariate_normal(np.zeros(3), C).logpdf(X[:800]) for C in (Q, np.eye(3))
+        ]
+        truth = np.exp(logs[0] - logs[1])
+        found = [
+            np.exp(two_gaussians(by_ranks).fit(X, y).decision_function(X[:800]))
+            for by_ranks in (True, False)
+        ]
+        errors.append([((one - truth) ** 2).mean() for one in found])
+    by_ranks, as_they_are = np.mean(errors, axis=0)
+    assert as_they_are < 0.9 * by_ranks

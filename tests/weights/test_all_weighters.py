@@ -251,7 +251,7 @@ def test_auto_takes_the_right_family_for_gaussian_pairs():
     results = auto.cv_results_
     assert results["score"][0] == 0.0
     assert results["chosen"].sum() == 1
-    assert len(results["candidate"]) == 19
+    assert len(results["candidate"]) == 20
 
 
 @pytest.mark.parametrize("weighter", ALL, ids=named)

@@ -43,12 +43,12 @@ def test_numbers_too_large_to_square_are_refused_and_never_become_nan():
 def test_the_clock_ends_the_choice_and_says_so():
     shift = pair()
     weighter = AutoWeights(random_state=0, max_time=1e-6)
-    words = "max_time = 1e-06 s: 1 of 19 candidates were tried"
+    words = "max_time = 1e-06 s: 1 of 20 candidates were tried"
     with pytest.warns(UserWarning, match=words):
         weighter.fit(shift.X, X_target=shift.X_target)
     results = weighter.cv_results_
     assert list(results["candidate"][results["chosen"]]) == ["uniform"]
-    assert np.isnan(results["score"]).sum() == 18
+    assert np.isnan(results["score"]).sum() == 19
 
 
 def test_widths_that_cannot_be_taken_are_not_tried():
@@ -119,7 +119,7 @@ def test_a_shift_of_correlations_is_found(seed):
     truth = np.exp(both[0] - both[1])
     fitted = AutoWeights(random_state=seed).fit(X, X_target=X_target)
     taken = fitted.cv_results_["candidate"][fitted.cv_results_["chosen"]]
-    assert taken[0] == "two Gaussians"
+    assert taken[0].startswith("two Gaussians")
     assert relative_error(fitted.weights_, truth) < 0.45
 
 
@@ -131,5 +131,5 @@ def test_no_noisy_candidate_is_taken_for_a_shift_of_one_column(seed):
     X_target[:, 0] += 0.8
     fitted = AutoWeights(random_state=seed).fit(X, X_target=X_target)
     taken = fitted.cv_results_["candidate"][fitted.cv_results_["chosen"]]
-    assert taken[0] == "log-ratio linear"
+    assert taken[0] in ("log-ratio linear", "logistic")
     assert relative_error(fitted.weights_, np.exp(0.8 * X[:, 0])) < 0.08

@@ -22,7 +22,8 @@ from counterpoise.validation import (
     NoTargetWarning,
     PartialOverlapWarning,
 )
-from counterpoise.weights.mixture import MixtureKLIEP, PairProducts
+from counterpoise.weights.mixture import MixtureKLIEP
+from counterpoise.weights.mixture_statistics import PairProducts
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::counterpoise.validation.PartialOverlapWarning"),

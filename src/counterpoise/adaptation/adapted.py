@@ -1,5 +1,6 @@
 """A model fitted where data were cheap, for where it must work."""
 
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
 from typing import Any, Self
@@ -15,6 +16,15 @@ from sklearn.utils import (
 from counterpoise.adaptation.choosing import choose_how_much
 from counterpoise.adaptation.conformal import calibrated, divided
 from counterpoise.adaptation.fitted_model import FittedModel
+from counterpoise.adaptation.kept.weighings import diagnosed, remember_content, weighed
+from counterpoise.adaptation.label_shift.adapting import (
+    BY_INPUTS,
+    EITHER,
+    LABELS,
+    explained,
+    weighter_by_labels,
+)
+from counterpoise.adaptation.label_shift.recognising import LabelShift
 from counterpoise.adaptation.labels import (
     check_none_missing,
     default_estimator,
@@ -42,10 +52,12 @@ from counterpoise.adaptation.target_rows import reference_rows
 from counterpoise.adaptation.weighing import fit_weighter
 from counterpoise.diagnosis.diagnosis import Diagnosis, diagnose_samples
 from counterpoise.engine.progress import announce
+from counterpoise.engine.telling import told
 from counterpoise.evaluation.conformal import Calibration
 from counterpoise.evaluation.metrics import is_classifier
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.as_read import SamplesAsRead
+from counterpoise.samples.dependent.belonging import with_units
 from counterpoise.samples.effective_size import effective_sample_size, flatten
 from counterpoise.samples.overlap_verdict import NO_OVERLAP
 from counterpoise.tables.encoding import TableEncoder
@@ -55,7 +67,6 @@ from counterpoise.validation import (
     NoOverlapError,
     NoTargetWarning,
     as_seed,
-    as_weights,
     check_choice,
     check_columns,
     check_integer,
@@ -63,6 +74,7 @@ from counterpoise.validation import (
     check_same_length,
     n_rows,
     refusals_of_estimators,
+    row_counts,
 )
 from counterpoise.validation.rows import readable
 from counterpoise.validation.warning import warn_user
@@ -74,6 +86,9 @@ PERMUTATIONS, REFERENCE_ROWS = 200, 5_000
 
 # What a partial weighter adds to a fitted model.
 OF_CLASSES = ("class_prior_", "class_weight_", "absent_classes_", "target_labels_")
+
+# Ways to weigh that have a name.
+NAMED_WEIGHTERS = (BY_INPUTS, LABELS, EITHER, "partial")
 
 # The steps of a fit, as they are announced.
 DIAGNOSING = "diagnosing the shift"
@@ -107,10 +122,14 @@ class Adapted(MetaEstimatorMixin, FittedModel):
     estimator : scikit-learn estimator or None
         Classifier or regressor, a pipeline too. None: histogram gradient boosting, by
         the type of the label.
-    weighter : "auto", "partial", weighter or None
-        "auto": `AutoWeights`, then the guard. "partial": `PartialWeights`, for a target
-        that has only some of the classes. A weighter: its weights as they are (see
-        `guard`). None: no weights; the target is diagnosed all the same.
+    weighter : "auto", "labels", "either", "partial", weighter or None
+        "auto": `AutoWeights`, then the guard. "labels": by the label alone, for a
+        target in which p(y) has moved and p(x | y) has not: of classes by their
+        estimated shares, of numbers `TargetShiftWeights`; then the guard. "either": as
+        "labels" where a classifier's classes in other shares are seen to explain the
+        shift (`label_shift_.preferred`), else as "auto". "partial": `PartialWeights`,
+        for a target that has only some of the classes. A weighter: its weights as they
+        are (see `guard`). None: no weights; the target is diagnosed all the same.
     guard : "auto" or bool
         Whether the exponent is chosen. "auto": with `weighter="auto"` alone.
     cv : None, int, "blocks", splitter or iterable
@@ -132,6 +151,11 @@ class Adapted(MetaEstimatorMixin, FittedModel):
         Whether to go on where most of the target has no source rows near.
     random_state : int, RandomState or None
         Seed of folds, subsamples, weights and draws.
+    verbose : int
+        Above zero: a line is printed as each step begins, and every few seconds.
+    callback : callable or None
+        Called as ``callback(step, done, total)``: with zeros as a step begins, then
+        with the parts of it that are over. Models are saved without it.
 
     Attributes
     ----------
@@ -151,6 +175,9 @@ class Adapted(MetaEstimatorMixin, FittedModel):
     guard_ : Guard or None
         What was tried, gain and standard error.
     diagnosis_ : Diagnosis or None
+    label_shift_ : LabelShift or None
+        Of a classifier with "auto", "labels" or "either", where a shift was found:
+        whether the target looks like the source's classes in other shares.
     encoder_ : TableEncoder or None
         How weighter and diagnosis see a table that is not of finite numbers alone; the
         estimator sees what it would see today.
@@ -168,7 +195,9 @@ class Adapted(MetaEstimatorMixin, FittedModel):
     The guard works on at most 5,000 rows. `weigh` returns the density ratio itself,
     without the exponent. Cross-validation cuts an `X_target` that has as many rows as
     `X`: give it as a tuple, ``X_target=(X_target,)``. The progress of a fit goes to
-    the logger "counterpoise".
+    the logger "counterpoise" too. With a number as `random_state`, diagnosis and
+    weights of the last fits are kept by a digest of all rows: a grid search weighs once
+    a fold, not once a candidate.
 
     With "partial" the estimator is fitted to rows of the classes that are present and,
     by default, to the target rows with the labels of the selection; it need not take
@@ -207,6 +236,8 @@ class Adapted(MetaEstimatorMixin, FittedModel):
         missing_target: str = "warn",
         force: bool = False,
         random_state: Any = None,
+        verbose: int = 0,
+        callback: Callable[[str, int, int], Any] | None = None,
     ) -> None:
         self.estimator = estimator
         self.weighter = weighter
@@ -219,6 +250,8 @@ class Adapted(MetaEstimatorMixin, FittedModel):
         self.missing_target = missing_target
         self.force = force
         self.random_state = random_state
+        self.verbose = verbose
+        self.callback = callback
 
     def fit(
         self,
@@ -242,13 +275,19 @@ class Adapted(MetaEstimatorMixin, FittedModel):
         sample_weight : array of shape (n,)
             The user's own weights; they multiply ours and count in every mean.
         groups : array of shape (n,)
-            Rows of one group are held out together.
+            Rows of one group are held out together, in the diagnosis of the shift too.
 
         Returns
         -------
         self
         """
         self._check_parameters()
+        with told(self.verbose, self.callback):
+            return self._fit_told(X, y, X_target, sample_weight, groups)
+
+    def _fit_told(
+        self, X: Any, y: Any, X_target: Any, sample_weight: Any, groups: Any
+    ) -> Self:
         check_columns(self, X, reset=True)
         seed = as_seed(self.random_state)
         estimator = self.estimator
@@ -257,7 +296,7 @@ class Adapted(MetaEstimatorMixin, FittedModel):
         X, y = readable(X), readable(y)
         check_same_length(X, y, groups)
         n = n_rows(X)
-        counts = None if sample_weight is None else as_weights(sample_weight, n)
+        counts = None if sample_weight is None else row_counts(sample_weight, n)
         samples = None
         self._forget_classes()
         if X_target is None:
@@ -272,6 +311,10 @@ class Adapted(MetaEstimatorMixin, FittedModel):
                     y = column_or_1d(y, warn=True)
             check_none_missing(y)
             samples = _read(X, X_target, counts)
+            if samples.units is None:
+                samples = with_units(samples, groups)
+            if not isinstance(X_target, SamplesAsRead):
+                remember_content(samples, X, X_target, self.random_state)
             ratio = self._with_target(samples, estimator, X, y, counts, seed)
         kept, held_out = divided(n, self.calibration, groups, seed)
         if self._row_marks_ is not None:
@@ -322,16 +365,17 @@ class Adapted(MetaEstimatorMixin, FittedModel):
         return self
 
     def _without_target(self, n: int) -> Array:
-        told = "no X_target was given: all weights are one and nothing is adapted"
+        words = "no X_target was given: all weights are one and nothing is adapted"
         if self.missing_target == "raise":
-            raise InvalidInput(told)
+            raise InvalidInput(words)
         if self.missing_target == "warn":
-            warn_user(told, NoTargetWarning)
+            warn_user(words, NoTargetWarning)
         self.encoder_: TableEncoder | None = None
         self._row_marks_ = None
         self.diagnosis_: Diagnosis | None = None
         self.reference_: Any = None
         self.weighter_: Any = None
+        self.label_shift_: LabelShift | None = None
         return np.ones(n)
 
     def _with_target(
@@ -345,15 +389,23 @@ class Adapted(MetaEstimatorMixin, FittedModel):
     ) -> Array:
         """Look at the target, and return the density ratio at the source rows."""
         self.encoder_ = samples.encoder
+        self.label_shift_ = None
         samples.refuse_huge(by_label=True)
         warn_if_far(samples.source, samples.target)
         self._row_marks_ = row_marks(_as_dense(samples, X))
         announce(DIAGNOSING)
-        self.diagnosis_ = diagnose_samples(samples, PERMUTATIONS, seed)
+        # By the user's own seed, as `diagnose` would: one quantity, one number.
+        given = self.random_state
+        drawn_by = given if isinstance(given, int | np.integer) else seed
+        self.diagnosis_ = diagnosed(
+            samples, lambda: diagnose_samples(samples, PERMUTATIONS, drawn_by)
+        )
         partial = partial_weighter(self.weighter, self.guard, seed)
-        told = self.force or partial is not None
-        if self.diagnosis_.verdict == NO_OVERLAP and not told:
-            raise NoOverlapError(self.diagnosis_.thin, "thin", auc=self.diagnosis_.auc)
+        goes_on = self.force or partial is not None
+        if self.diagnosis_.verdict == NO_OVERLAP and not goes_on:
+            found = self.diagnosis_
+            columns = "" if found.separation is None else str(found.separation)
+            raise NoOverlapError(found.thin, "thin", found.auc, columns)
         warn_if_hardly_covered(self.diagnosis_)
         self.reference_ = reference_rows(samples, REFERENCE_ROWS, seed)
         if self.weighter is None:
@@ -371,13 +423,35 @@ class Adapted(MetaEstimatorMixin, FittedModel):
             weighter = clone(self.weighter)
             if self.force and "force" in weighter.get_params():
                 weighter.set_params(force=True)
-        self.weighter_ = fit_weighter(weighter, samples, y, counts)
+        if self._asks_for(LABELS):
+            self.weighter_, self.label_shift_ = weighter_by_labels(
+                samples, estimator, y, counts, seed, force=self.force
+            )
+        else:
+            self.weighter_ = weighed(
+                samples, weighter, y, lambda: fit_weighter(weighter, samples, y, counts)
+            )
+        if isinstance(self.weighter, str) and not self._asks_for(LABELS):
+            self.label_shift_, by_labels = explained(
+                self.weighter_,
+                self.diagnosis_.verdict,
+                samples,
+                estimator,
+                y,
+                counts,
+                seed,
+            )
+            # Rows that are held out for sets need weights by inputs.
+            if self._asks_for(EITHER) and by_labels and not self.calibration:
+                self.weighter_ = by_labels
         ratio: Array = self.weighter_.weights_
         return ratio
 
+    def _asks_for(self, name: str) -> bool:
+        return isinstance(self.weighter, str) and self.weighter == name
+
     def _is_partial(self) -> bool:
-        asked = isinstance(self.weighter, str) and self.weighter == "partial"
-        return asked or isinstance(self.weighter, PartialWeights)
+        return self._asks_for("partial") or isinstance(self.weighter, PartialWeights)
 
     def _is_guarded(self) -> bool:
         if self._is_partial():
@@ -458,11 +532,11 @@ class Adapted(MetaEstimatorMixin, FittedModel):
 
     def _check_parameters(self) -> None:
         if isinstance(self.weighter, str):
-            check_choice("weighter", self.weighter, ("auto", "partial"))
+            check_choice("weighter", self.weighter, NAMED_WEIGHTERS)
         elif self.weighter is not None and not hasattr(self.weighter, "weigh"):
             raise InvalidType(
-                'weighter must be "auto", "partial", None or an estimator with '
-                "`weigh`, got "
+                'weighter must be "auto", "labels", "either", "partial", None or an '
+                "estimator with `weigh`, got "
                 f"{type(self.weighter).__name__}"
             )
         if not isinstance(self.guard, bool):
@@ -473,6 +547,16 @@ class Adapted(MetaEstimatorMixin, FittedModel):
             raise InvalidInput(
                 "calibration needs weights of rows without labels, and PartialWeights "
                 "weighs by class: choose calibration=0"
+            )
+        if self.calibration > 0.0 and self._asks_for(LABELS):
+            raise InvalidInput(
+                'calibration needs weights of rows without labels, and "labels" weighs '
+                "by them: choose calibration=0"
+            )
+        check_integer("verbose", self.verbose, low=0)
+        if self.callback is not None and not callable(self.callback):
+            raise InvalidType(
+                f"callback must be callable or None, got {self.callback!r}"
             )
         check_choice("missing_target", self.missing_target, ("warn", "ignore", "raise"))
 

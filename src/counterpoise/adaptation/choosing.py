@@ -6,10 +6,12 @@ from typing import Any
 import numpy as np
 
 from counterpoise.adaptation.guard import ROWS_JUDGED, Guard, choose_exponent
+from counterpoise.adaptation.kept.fold_models import keep
 from counterpoise.adaptation.labels import check_folds_have_classes
 from counterpoise.adaptation.mixing import choose_mixing, follows_path
 from counterpoise.adaptation.odd_inputs import warn_if_in_time_order
 from counterpoise.adaptation.routing import fit_rows, rows_of
+from counterpoise.engine.progress import advance
 from counterpoise.evaluation.metrics import as_metric, is_classifier
 from counterpoise.evaluation.splits import alike_rows, folds_of, folds_within
 from counterpoise.numerics.arrays import Array, Indices
@@ -68,7 +70,7 @@ def choose_how_much(
             n = n_rows(X)
             weights = [np.ones(n) if one is None else one for one in weights]
             share = ceil(budget * n / some.size)
-        return fit_rows(
+        fitted = fit_rows(
             estimator,
             X,
             y,
@@ -77,6 +79,9 @@ def choose_how_much(
             resample=asked.resample,
             budget=share,
         )
+        keep(asked, some[folds[fold][0]], weights, fitted)
+        advance(fold + 1, len(folds))
+        return fitted
 
     metric = as_metric(asked.scoring, estimator, y)
     judged = (

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.metaestimators import available_if
@@ -164,7 +165,9 @@ class FittedModel(BaseEstimator):
     def diagnose(self, X_target_new: Any, *, random_state: Any = None) -> Diagnosis:
         """Return what has changed from the target of `fit` to a new one.
 
-        Nothing is fitted again: at most 5,000 rows of the target of `fit` were kept.
+        The words are those of a model that is watched: `n_source` and all else that is
+        called the source is the target of the fit. Nothing is fitted again: at most
+        5,000 rows of the target of `fit` were kept.
 
         Parameters
         ----------
@@ -174,7 +177,8 @@ class FittedModel(BaseEstimator):
         check_is_fitted(self)
         if self.reference_ is None:
             raise InvalidInput("there was no X_target in fit: nothing to compare with")
-        return diagnose(self.reference_, X_target_new, random_state=random_state)
+        found = diagnose(self.reference_, X_target_new, random_state=random_state)
+        return found.as_watched()
 
     def summary(self) -> str:
         """Return what was found, chosen and assumed, in words and numbers."""
@@ -198,6 +202,7 @@ class FittedModel(BaseEstimator):
         check_is_fitted(self)
         lean = copy(self)
         lean._row_marks_ = None
+        lean.callback = None
         if hasattr(self.weighter_, "without_rows"):
             lean.weighter_ = self.weighter_.without_rows()
         save(lean, path, overwrite=overwrite)
@@ -215,6 +220,23 @@ class FittedModel(BaseEstimator):
         if every is None or len(classes) == len(every):
             return probabilities
         return over_all_classes(probabilities, classes, every)
+
+    def uncovered_rows(self, X: Any) -> NDArray[np.bool_]:
+        """Return which rows the fit knows no density ratio of.
+
+        In holes among the source rows, outside the range of both samples, or of a
+        larger ratio than any target row of the fit. None is where nothing was weighed.
+
+        Parameters
+        ----------
+        X : table of shape (k, d)
+        """
+        check_is_fitted(self)
+        of_labels = getattr(self.weighter_, "needs_labels", False)
+        if of_labels or not hasattr(self.weighter_, "beyond"):
+            return np.zeros(n_rows(X), dtype=bool)
+        beyond: NDArray[np.bool_] = self.weighter_.beyond(encoded(self.encoder_, X))
+        return beyond
 
     def _atoms(self, X: Any) -> Array:
         """Return the rows' own weights, beyond all where the ratio is not known."""

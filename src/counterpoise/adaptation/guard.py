@@ -1,6 +1,5 @@
 """How much of the weights to use: none, unless the user's own loss gains by them."""
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -9,10 +8,12 @@ import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
 from counterpoise.adaptation.routing import divided_rows
+from counterpoise.evaluation.labels.smooth_loss import SmoothLosses
 from counterpoise.evaluation.metrics import Metric
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.effective_size import effective_sample_size, powers
 from counterpoise.validation import InvalidInput
+from counterpoise.validation.warning import held_back
 
 EXPONENTS = (0.0, 0.25, 0.5, 0.75, 1.0)
 # Differences of this size, relative to the loss, are rounding.
@@ -107,6 +108,10 @@ def choose_exponent(
         \mathrm{se}^2 = \sum_i w_i^2 (d_i - \bar d)^2 / \Bigl(\sum_i w_i\Bigr)^2 ,
 
     rows of a group being summed before they are squared, since they err together.
+    A metric of right and wrong (error rate, accuracy) tells little of single rows:
+    there :math:`L` is the log-loss of probabilities or decision values, calibrated out
+    of fold (`smooth_loss`), where the classifier has such; values and gain are still
+    the metric's.
     With fewer than 50 effective rows the rows stay unweighted unless the best gains two
     standard errors on them. A metric that is no mean over rows is averaged over folds,
     and its standard error is that of the folds.
@@ -133,22 +138,28 @@ def choose_exponent(
     tried = _Tried(fit, X, y, weights, counts, folds, exponents)
     sign = -1.0 if metric.higher_is_better else 1.0
     judge = tried.by_rows if metric.by_row is not None else tried.by_folds
-    losses, shares, left_out = judge(metric)
+    losses, shares, left_out, smooth = judge(metric)
     losses = sign * losses
     means = losses @ shares
-    best = int(np.argmin(means))
+    # Right and wrong tell little: what the choice is made by may tell more.
+    by_loss = losses if smooth is None else smooth
+    judged = by_loss @ shares
+    best = int(np.argmin(judged))
     held_out = np.unique(np.concatenate([test for _, test in folds]))
     # A metric by folds has no rows to group.
     by = groups[held_out] if groups is not None and metric.by_row is not None else None
-    errors = np.array([paired_error(row - losses[best], shares, by) for row in losses])
-    errors += LOSS_ROUNDING * float(np.abs(losses[best]) @ shares)
+    errors, judged_errors = (
+        _errors_to(one, best, shares, by) for one in (losses, by_loss)
+    )
     effective = effective_sample_size((counts * weights)[held_out])
     # A root of a mean is judged by the mean, and told in its own units.
     root = max(metric.of_mean(float(means[best])), LEAST_ROOT)
     unit = 0.5 / root if metric.root else 1.0
     chosen, reason = smallest_as_good(
-        means, errors, best, effective, unit, exponents, "exponent"
+        judged, judged_errors, best, effective, unit, exponents, "exponent"
     )
+    if smooth is not None:
+        reason += " (judged by the log-loss of its values, calibrated out of fold)"
     if left_out:
         reason += f" ({left_out} of {len(folds)} folds left out: no {metric.name})"
     return Guard(
@@ -231,29 +242,34 @@ class _Tried:
     folds: Sequence[tuple[Indices, Indices]]
     exponents: tuple[float, ...]
 
-    def by_rows(self, metric: Metric) -> tuple[Array, Array, int]:
+    def by_rows(self, metric: Metric) -> tuple[Array, Array, int, Array | None]:
         """Return the value at every held-out row, and the row's share of the mean.
 
-        A row that is held out more than once has the mean of its values.
+        A row that is held out more than once has the mean of its values. Last, where
+        the metric is one of right and wrong, a loss a row that tells more.
         """
         n = self.weights.size
         total, times = np.zeros((len(self.exponents), n)), np.zeros(n)
+        sure = SmoothLosses.of(metric, self.y, self.folds, len(self.exponents))
         for out, models, held in self._folds():
             for j, model in enumerate(models):
                 np.add.at(total[j], out, metric.rows(model, *held))
+                if sure is not None:
+                    sure = sure.told_by(model, held[0], out, j)
             np.add.at(times, out, 1.0)
         seen = times > 0
-        share = (self.counts * self.weights)[seen]
-        return total[:, seen] / times[seen], share / share.sum(), 0
+        count = self.counts * self.weights
+        share = count[seen]
+        smooth = None if sure is None else sure.losses(count)[:, seen]
+        return total[:, seen] / times[seen], share / share.sum(), 0, smooth
 
-    def by_folds(self, metric: Metric) -> tuple[Array, Array, int]:
+    def by_folds(self, metric: Metric) -> tuple[Array, Array, int, None]:
         """Return the value of every fold that has one, each of the same share."""
         count = self.counts * self.weights
         values = []
         for out, models, held in self._folds():
-            with warnings.catch_warnings():
-                # What is not defined is counted and told.
-                warnings.simplefilter("ignore", UndefinedMetricWarning)
+            # What is not defined is counted and told.
+            with held_back(UndefinedMetricWarning):
                 values.append(
                     [metric.value(m, *held, sample_weight=count[out]) for m in models]
                 )
@@ -266,7 +282,7 @@ class _Tried:
             )
         found = found[:, defined]
         share = np.full(found.shape[1], 1 / found.shape[1])
-        return found, share, int(np.count_nonzero(~defined))
+        return found, share, int(np.count_nonzero(~defined)), None
 
     def _folds(self) -> Iterator[tuple[Indices, list[Any], tuple[Any, Any]]]:
         """Yield the rows of each fold, the models without it, and its held-out part."""
@@ -281,6 +297,16 @@ class _Tried:
                 for exponent, power in zip(self.exponents, raised, strict=True)
             ]
             yield out, self.fit(X, y, weights, k), held
+
+
+def _errors_to(
+    losses: Array, best: int, shares: Array, groups: Indices | None
+) -> Array:
+    """Return the standard errors of all differences to the best, and its rounding."""
+    errors = np.array(
+        [paired_error(row - losses[best], shares, groups) for row in losses]
+    )
+    return errors + LOSS_ROUNDING * float(np.abs(losses[best]) @ shares)
 
 
 def paired_error(difference: Array, shares: Array, groups: Indices | None) -> float:

@@ -1,6 +1,5 @@
 """Which target rows are worth the price of a label."""
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from counterpoise.validation import (
     check_integer,
     target_pieces,
 )
+from counterpoise.validation.warning import held_back
 
 # Source rows that are taken into account, and target rows that are candidates together.
 SOURCE_ROWS_SEEN, CANDIDATES_AT_ONCE = 1_000, 2_000
@@ -157,9 +157,8 @@ def _unsure(model: Any, pieces: tuple[Any, ...]) -> Array:
 def _scaled(source: Any, target: Any) -> tuple[Array, Array]:
     if sparse.issparse(source):
         source, target = source.toarray(), target.toarray()
-    with warnings.catch_warnings():
-        # A column that varies in the target alone is a reason to choose rows there.
-        warnings.simplefilter("ignore", UserWarning)
+    # A column that varies in the target alone is a reason to choose rows there.
+    with held_back(UserWarning):
         scale = pooled_scale(TwoSamples.of(source, target))
     return scale_columns(source, scale), scale_columns(target, scale)
 

@@ -21,9 +21,9 @@ def default_estimator(X: Any, y: Any, seed: int) -> Any:
     Examples
     --------
     >>> type(default_estimator([[1.0], [2.0]], ["a", "b"], 0)).__name__
-    'HistGradientBoostingClassifier'
+    'BoostedClassifier'
     >>> type(default_estimator([[1.0], [2.0]], [0.5, 1.5], 0)).__name__
-    'HistGradientBoostingRegressor'
+    'BoostedRegressor'
     """
     return boosting_for(X, classes=are_classes(y), seed=seed)
 

@@ -1,4 +1,4 @@
-"""What a fitted model would have said of rows that it had not been fitted to."""
+"""What a fitted model would have said of rows not fitted to, and their ratio."""
 
 from collections.abc import Sequence
 from math import ceil
@@ -6,14 +6,22 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from counterpoise.adaptation.adapted import Adapted
+from counterpoise.adaptation.kept.fold_models import known
 from counterpoise.adaptation.routing import fit_weighted, rows_of
+from counterpoise.adaptation.weighing import fit_weighter
+from counterpoise.engine.progress import advance
 from counterpoise.evaluation.answers import Answers, joined_answers
 from counterpoise.evaluation.splits import folds_of
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.validation import InvalidInput, InvalidType
+from counterpoise.samples.as_read import SamplesAsRead
+from counterpoise.samples.overlap_verdict import NO_OVERLAP_ABOVE
+from counterpoise.validation import InvalidInput, InvalidType, PartialOverlapWarning
+from counterpoise.validation.warning import held_back
+from counterpoise.weights.auto import AutoWeights
 
 
 def out_of_fold_answers(
@@ -53,10 +61,12 @@ def out_of_fold_answers(
             f"{len(model.weights_)}: with cv they must be the same rows"
         )
     parts, places = [], []
-    for kept, out in folds_of(cv, X, y, groups, is_classifier=classifier, seed=seed):
+    folds = folds_of(cv, X, y, groups, is_classifier=classifier, seed=seed)
+    for kept, out in folds:
         fitted = _fitted_to(model, X, y, counts, kept, seed)
         parts.append(Answers.of(fitted, [rows_of(X, out)], classifier, methods))
         places.append(out)
+        advance(len(places), len(folds))
     if not np.array_equal(np.sort(np.concatenate(places)), np.arange(counts.size)):
         raise InvalidInput("cv must hold out every row exactly once")
     return joined_answers(parts, places)
@@ -138,6 +148,56 @@ def _fitted_to(
     if budget is not None:
         budget = ceil(budget * kept.size / counts.size)
     asked = not plain or model.adapted_ or budget is not None
+    found = None if asked else known(model, kept)
+    if found is not None:
+        return found
     return model._fit_rows(
         model.estimator_, some, labels, weights if asked else None, seed, budget
     )
+
+
+def ratio_at_rows(
+    model: Any,
+    samples: SamplesAsRead,
+    looked_at: SamplesAsRead,
+    some: Indices,
+    weighter: Any,
+    seed: int,
+) -> Array:
+    """Return the density ratio at all source rows, learned from some."""
+    if isinstance(weighter, str) and weighter == "auto":
+        weighter = AutoWeights(random_state=seed)
+        known = _known_ratio(model, looked_at, weighter)
+        if known is not None:
+            return known
+    elif not hasattr(weighter, "weigh"):
+        raise InvalidType(
+            f'weighter must be "auto", "model" or a weighter, got {weighter!r}'
+        )
+    check_is_ratio(weighter)
+    # What is thinly covered is in the record.
+    with held_back(PartialOverlapWarning):
+        fitted = fit_weighter(clone(weighter), looked_at)
+    ratio = np.empty(samples.source.shape[0])
+    ratio[some] = fitted.weights_
+    others = np.setdiff1d(np.arange(ratio.size), some)
+    if others.size:
+        ratio[others] = fitted.weigh(samples.source[others])
+    return ratio
+
+
+def _known_ratio(model: Any, samples: SamplesAsRead, weighter: Any) -> Array | None:
+    """Return the ratio of a model that was fitted to these very rows by this weighter.
+
+    The same method, seed and rows give the same weights: they are not sought again.
+    """
+    fitted = getattr(model, "weighter_", None)
+    if type(fitted) is not AutoWeights or fitted.rows_of_fit is not samples.counted:
+        return None
+    if fitted.uncovered_ is not None and fitted.uncovered_ > NO_OVERLAP_ABOVE:
+        # A forced fit goes on where this one refuses.
+        return None
+    own, asked = fitted.get_params(), weighter.get_params()
+    own.pop("force"), asked.pop("force")
+    # A copy: the model's own weights are not for others to write to.
+    return fitted.weights_.copy() if own == asked else None

@@ -1,6 +1,5 @@
 """How good a model is where nobody has labels yet."""
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -8,21 +7,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import clone
 
+from counterpoise.adaptation.estimating.sets import target_sets
+from counterpoise.adaptation.estimating.slicing import moved_columns, some_of
 from counterpoise.adaptation.odd_inputs import row_marks, warn_if_fitted_to
 from counterpoise.adaptation.out_of_fold import (
     adapted_within,
-    check_is_ratio,
     ends_in_adapted,
     out_of_fold_answers,
+    ratio_at_rows,
     ratio_of_model,
 )
-from counterpoise.adaptation.sets import target_sets
-from counterpoise.adaptation.slicing import moved_columns, some_of
-from counterpoise.adaptation.weighing import fit_weighter
+from counterpoise.evaluation.advice.baseline import baseline_of
+from counterpoise.evaluation.advice.labels_wanted import labels_wanted
 from counterpoise.evaluation.answers import Answers
-from counterpoise.evaluation.judging import Judge, Rows, as_they_are
+from counterpoise.evaluation.judging import Judge, Rows, as_they_are, label_changes
 from counterpoise.evaluation.metrics import (
     OF_PROBABILITIES,
     Metric,
@@ -38,21 +37,18 @@ from counterpoise.evaluation.reliability import reliability_of
 from counterpoise.evaluation.slices import MovedColumn, loss_by_slice
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.as_read import SamplesAsRead
+from counterpoise.samples.coverage.thin_by_chance import THIN_ABOVE
 from counterpoise.samples.effective_size import effective_sample_size
 from counterpoise.samples.overlap_verdict import (
     NO_OVERLAP,
-    NO_OVERLAP_ABOVE,
-    THIN_ABOVE,
     Overlap,
     overlap_between,
 )
 from counterpoise.tables.encoding import encoded
 from counterpoise.validation import (
     InvalidInput,
-    InvalidType,
     Matrix,
     NoOverlapError,
-    PartialOverlapWarning,
     as_classes,
     as_responses,
     as_seed,
@@ -60,10 +56,10 @@ from counterpoise.validation import (
     check_number,
     check_same_columns,
     n_rows,
+    row_counts,
     target_pieces,
     two_samples,
 )
-from counterpoise.weights.auto import AutoWeights
 
 # Rows of either sample that are weighed and that teach the model of the loss.
 ROWS_WEIGHED = 5_000
@@ -86,6 +82,7 @@ def estimate_performance(
     weighter: Any = "auto",
     cv: Any = None,
     groups: Any = None,
+    precision: float = 0.2,
     random_state: Any = None,
 ) -> Performance:
     r"""Return how good the model is on the target, without the target's labels.
@@ -137,6 +134,9 @@ def estimate_performance(
     groups : array of shape (n,)
         Rows of one group are held out together, and may be alike: errors of means are
         those of groups, drawn by chance as a whole.
+    precision : float
+        A width of the first metric's interval, as a share of its value: `.labels` says
+        how many labelled target rows would make it so narrow.
     random_state : int, RandomState or None
         Seed of folds, subsamples, weights and resamples.
 
@@ -151,8 +151,12 @@ def estimate_performance(
     estimates for the covered part of the target (`.covered`), and none at all without
     overlap. Weights and :math:`g` are learned from at most 5,000 rows of each sample,
     and the estimates for the covered part are made of those rows alone.
-    Metrics that are no means over rows (AUC, R2, F1) have no direct and no doubly
-    robust estimate. How the intervals are made: `evaluation.estimates.mean_estimates`.
+    The estimate to go by (`.best`) is that of labelled rows, or the doubly robust one,
+    or the weighted or direct one where its estimated error is less than half. AUC, F1,
+    Jaccard's index, precision and recall of two classes have them all, to the first
+    order (`linearised`); other metrics that are no means over rows (R2,
+    those of several classes) have no direct and no doubly robust estimate. How the
+    intervals are made: `evaluation.estimates.mean_estimates`.
 
     References
     ----------
@@ -171,9 +175,10 @@ def estimate_performance(
     True
     """
     check_number("level", level, low=0.0, high=1.0, closed="neither")
+    check_number("precision", precision, low=0.0, closed="neither")
     seed = as_seed(random_state)
     n = n_rows(X)
-    counts = as_weights(sample_weight, n)
+    counts = row_counts(sample_weight, n)
     classifier = is_classifier(model, y)
     labels = _labels(y, n, classifier, "y")
     is_read = isinstance(X_target, SamplesAsRead)
@@ -194,7 +199,9 @@ def estimate_performance(
         samples: SamplesAsRead = X_target
     else:
         samples = SamplesAsRead.read(X, tuple(pieces.values()))
-    numbers, lab = _numbers(samples, X_lab, counts)
+    if not np.array_equal(samples.source_weight, counts):
+        samples = replace(samples, source_weight=counts)
+    numbers, lab, names = _numbers(samples, X_lab, counts)
     rows = Rows(
         answers,
         labels,
@@ -205,22 +212,26 @@ def estimate_performance(
         numbers.target,
         lab,
         _group_numbers(groups, n),
+        names,
     )
     some, aims = (_some(len(z.rows), seed) for z in (answers, answers_target))
     looked_at = _looked_at(numbers, some, aims)
-    seen = overlap_between(looked_at, as_seed(seed))
+    # What is covered is a matter of the two tables alone, and one number.
+    seen = overlap_between(samples, seed)
     try:
         if seen.verdict == NO_OVERLAP:
             raise NoOverlapError(seen.thin, "thin", seen.auc)
         if isinstance(weighter, str) and weighter == "model":
             ratio = ratio_of_model(model, X, refitted=cv is not None)
         else:
-            ratio = _ratio(model, numbers, looked_at, some, weighter, seed)
+            ratio = ratio_at_rows(model, numbers, looked_at, some, weighter, seed)
     except NoOverlapError as error:
         found = _without_overlap(rows, wanted, error, level, seed)
     else:
         moved = moved_columns(samples, counts, some, aims)
-        found = _with_overlap(rows, wanted, seen, some, aims, ratio, moved, level, seed)
+        found = _with_overlap(
+            rows, wanted, seen, some, aims, ratio, moved, level, precision, seed
+        )
     return replace(found, sets=target_sets(model, some_of(pieces, aims), labels))
 
 
@@ -242,32 +253,43 @@ def _with_overlap(
     ratio: Array,
     moved: Sequence[MovedColumn],
     level: float,
+    precision: float,
     seed: int,
 ) -> Performance:
     n, m = ratio.size, len(rows.answers_target.rows)
-    inside = some[seen.rows[seen.scores <= seen.threshold]]
+    inside = seen.rows[seen.scores <= seen.threshold]
     # A hole's rim belongs to neither part: what is missed of it would be judged.
     left = ~(seen.is_thin | seen.near_hole)
-    aims_inside = aims[seen.rows_target[left]]
-    whole, covered, slices = {}, {}, None
+    aims_inside = seen.rows_target[left]
+    whole, covered, slices, labels = {}, {}, None, None
+    changes = label_changes(rows, ratio, some, seed)
     for metric in metrics:
-        judge = Judge(rows, metric, ratio, level, seed)
-        model = judge.loss_model(some) if metric.by_row is not None else None
-        whole[metric.name] = judge.performance(model, np.arange(n), np.arange(m))
-        covered[metric.name] = judge.performance(
-            model, inside, aims_inside, with_labelled=False
-        )
-        if metric is metrics[0] and model is not None and moved:
+        judge = Judge(rows, metric, ratio, level, seed, changes)
+        model = judge.loss_model(some)
+        found = judge.performance(model, np.arange(n), np.arange(m))
+        baseline = baseline_of(judge, some, found)
+        whole[metric.name] = replace(found, baseline=baseline)
+        if metric is metrics[0]:
+            labels = labels_wanted(judge, model, found, precision)
+        if inside.size and aims_inside.size:
+            covered[metric.name] = judge.performance(
+                model, inside, aims_inside, with_labelled=False, of_these_rows=True
+            )
+        of_rows = metric.by_row is not None
+        if metric is metrics[0] and model is not None and of_rows and moved:
             evidence = judge.evidence(model).take(some, aims)
             slices = loss_by_slice(metric, evidence, moved, level)
     effective = effective_sample_size(rows.counts * ratio)
     return Performance(
         metrics=whole,
-        covered=CoveredPart(
+        # Of no rows nothing is estimated.
+        covered=None
+        if not covered
+        else CoveredPart(
             share=1.0 - seen.thin if not seen.holes.balls else float(left.mean()),
             # Of the rows that were drawn to be scored; they stand for all.
             effective_rows=effective_sample_size((rows.counts * ratio)[inside])
-            * (n / some.size),
+            * (n / seen.rows.size),
             metrics=covered,
         ),
         level=level,
@@ -279,6 +301,7 @@ def _with_overlap(
         statement=_statement(n, m, effective, seen.thin),
         calibration=reliability_of(rows.answers, rows.labels, rows.counts * ratio),
         slices=slices,
+        labels=labels,
     )
 
 
@@ -335,77 +358,30 @@ def _without_overlap(
     )
 
 
-def _ratio(
-    model: Any,
-    samples: SamplesAsRead,
-    looked_at: SamplesAsRead,
-    some: Indices,
-    weighter: Any,
-    seed: int,
-) -> Array:
-    """Return the density ratio at all source rows, learned from some."""
-    if isinstance(weighter, str) and weighter == "auto":
-        weighter = AutoWeights(random_state=seed)
-        known = _known_ratio(model, looked_at, weighter)
-        if known is not None:
-            return known
-    elif not hasattr(weighter, "weigh"):
-        raise InvalidType(
-            f'weighter must be "auto", "model" or a weighter, got {weighter!r}'
-        )
-    check_is_ratio(weighter)
-    with warnings.catch_warnings():
-        # What is thinly covered is in the record.
-        warnings.simplefilter("ignore", PartialOverlapWarning)
-        fitted = fit_weighter(clone(weighter), looked_at)
-    ratio = np.empty(samples.source.shape[0])
-    ratio[some] = fitted.weights_
-    others = np.setdiff1d(np.arange(ratio.size), some)
-    if others.size:
-        ratio[others] = fitted.weigh(samples.source[others])
-    return ratio
-
-
-def _known_ratio(model: Any, samples: SamplesAsRead, weighter: Any) -> Array | None:
-    """Return the ratio of a model that was fitted to these very rows by this weighter.
-
-    The same method, seed and rows give the same weights: they are not sought again.
-    """
-    fitted = getattr(model, "weighter_", None)
-    if type(fitted) is not AutoWeights or fitted.rows_of_fit is not samples.counted:
-        return None
-    if fitted.uncovered_ is not None and fitted.uncovered_ > NO_OVERLAP_ABOVE:
-        # A forced fit goes on where this one refuses.
-        return None
-    own, asked = fitted.get_params(), weighter.get_params()
-    own.pop("force"), asked.pop("force")
-    # A copy: the model's own weights are not for others to write to.
-    return fitted.weights_.copy() if own == asked else None
-
-
 def _numbers(
     samples: SamplesAsRead, X_lab: Any, counts: Array
-) -> tuple[SamplesAsRead, Matrix | None]:
-    """Return source and target, and labelled target rows, as numbers encoded alike."""
-    if not np.array_equal(samples.source_weight, counts):
-        samples = replace(samples, source_weight=counts)
+) -> tuple[SamplesAsRead, Matrix | None, Sequence[str] | None]:
+    """Return both samples and labelled target rows, encoded alike, and their names."""
     if X_lab is None:
         samples.refuse_huge(by_label=True)
-        return samples, None
+        return samples, None, None
     if samples.tables is None or sparse.issparse(X_lab):
         if samples.tables is not None and not samples.is_plain:
             assert samples.given is not None
             two_samples(*samples.given, accept_sparse=True)
-        return samples, two_samples(X_lab, None, accept_sparse=True)[0]
+        lab = two_samples(X_lab, None, accept_sparse=True)[0]
+        return samples, lab, samples.matrix_names
     # The encoder learns from the labelled rows too, which are target rows.
     source, target = samples.tables
     together = SamplesAsRead.read(source, (target, X_lab))
     together.refuse_huge(by_label=True)
     if samples.is_plain and together.is_plain:
-        return samples, together.target[len(target) :]
+        return samples, together.target[len(target) :], samples.matrix_names
     part = slice(len(target))
     numbers = SamplesAsRead.of_matrices(together.source, together.target[part], counts)
-    return numbers, together.target[len(target) :]
+    encoder = together.encoder
+    names = together.matrix_names if encoder is None else encoder.names_
+    return numbers, together.target[len(target) :], names
 
 
 def _looked_at(samples: SamplesAsRead, some: Indices, aims: Indices) -> SamplesAsRead:

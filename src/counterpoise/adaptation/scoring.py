@@ -5,7 +5,7 @@ from typing import Any
 from sklearn.pipeline import Pipeline
 
 from counterpoise.evaluation.metrics import as_metric
-from counterpoise.validation import InvalidType, as_weights
+from counterpoise.validation import InvalidType, row_counts
 
 
 class TargetScorer:
@@ -27,7 +27,7 @@ class TargetScorer:
             What the rows count; it multiplies the density ratio.
         """
         weights = _weights(estimator, X)
-        weights = weights * as_weights(sample_weight, weights.size)
+        weights = weights * row_counts(sample_weight, weights.size)
         metric = as_metric(self.scoring, estimator, y)
         value = metric.value(estimator, X, y, sample_weight=weights)
         return value if metric.higher_is_better else -value

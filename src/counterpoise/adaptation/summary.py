@@ -4,6 +4,9 @@ import math
 from html import escape
 from typing import Any
 
+from counterpoise.adaptation.label_shift.weights import ClassShareWeights
+from counterpoise.weights.target_shift.estimator import TargetShiftWeights
+
 ASSUMPTION = (
     "All of this assumes that p(y | x), the label given the inputs, is the same in "
     "both samples; inputs alone cannot show otherwise."
@@ -13,6 +16,12 @@ ASSUMPTION_OF_CLASSES = (
     "All of this assumes that the target has no class that the source has not; inputs "
     "alone cannot show otherwise."
 )
+
+ASSUMPTION_OF_LABELS = (
+    "All of this assumes that p(x | y), the inputs given the label, is the same in "
+    "both samples, and only the shares of the labels have moved."
+)
+BY_LABELS = (ClassShareWeights, TargetShiftWeights)
 
 # Absent classes that are named one by one.
 MOST_NAMED = 10
@@ -33,6 +42,9 @@ def summary_of(model: Any) -> str:
     if model.guard_ is not None:
         lines.append(f"Guard: {model.guard_.reason}.")
     by_class = getattr(model, "_every_class_", None) is not None
+    shift = getattr(model, "label_shift_", None)
+    if shift is not None and shift.moved:
+        lines.append(f"Labels: {shift.words}{_advice(model, shift)}.")
     if by_class:
         lines.append(f"Classes: {_classes(model)}")
     n = model.weights_.size
@@ -44,9 +56,25 @@ def summary_of(model: Any) -> str:
             if model.adapted_
             else f"{n} rows without weights."
         ),
-        ASSUMPTION_OF_CLASSES if by_class else ASSUMPTION,
+        ASSUMPTION_OF_CLASSES
+        if by_class
+        else ASSUMPTION_OF_LABELS
+        if isinstance(model.weighter_, BY_LABELS)
+        else ASSUMPTION,
     ]
     return "\n".join(lines)
+
+
+def _advice(model: Any, shift: Any) -> str:
+    """Return what to do where classes in other shares explain the shift."""
+    if not shift.is_label_shift or isinstance(model.weighter_, BY_LABELS):
+        return ""
+    if shift.preferred == "labels":
+        return ': weighter="labels" makes up for that'
+    return (
+        ': weighter="labels" would make up for that, weights by inputs explain more of '
+        "it on held-out rows"
+    )
 
 
 def _labelled(model: Any) -> str:

@@ -17,6 +17,8 @@ _TYPES: dict[str, tuple[tuple[type, ...], str]] = {
     "whole": ((int,), "a whole number"),
     "share": ((float,), "a number between 0 and 1"),
     "size": ((int, str), "a size such as '2G'"),
+    "flag or path": ((bool, str), "true, false or the name of a file"),
+    "percentage": ((float, str), "a share such as '10%' or 0.1"),
 }
 
 

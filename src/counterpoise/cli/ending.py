@@ -20,7 +20,7 @@ from counterpoise.report.record import Record
 from counterpoise.report.text import record_text
 
 # Options that name files to read.
-_READ = ("source", "target", "table", "model", "config")
+_READ = ("source", "target", "table", "model", "reference", "config", "target_labels")
 
 
 def prepare(
@@ -49,7 +49,9 @@ def prepare(
 def inputs_of(options: Namespace) -> list[Path]:
     """Return the files that a command reads."""
     given = (getattr(options, name, None) for name in _READ)
-    return [path for path in given if path is not None]
+    files = [path for path in given if isinstance(path, Path)]
+    maybe = (getattr(options, name, None) for name in ("estimator", "weights"))
+    return [*files, *(Path(one) for one in maybe if one and Path(one).is_file())]
 
 
 @contextmanager

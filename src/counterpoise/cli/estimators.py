@@ -1,10 +1,12 @@
 """The models that `--estimator` offers: pipelines that take mixed tables."""
 
 from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import Any
 
 from counterpoise.cli.exits import WrongUse
 from counterpoise.cli.reading.labels import CLASSIFICATION, REGRESSION
+from counterpoise.cli.reading.saved_estimator import is_saved, saved_estimator
 from counterpoise.tables.kinds import CATEGORIES, DATES, NUMBERS
 
 # A category of fewer rows has no coefficient of its own.
@@ -27,7 +29,7 @@ def build(
     Parameters
     ----------
     name : str
-        One of those that `--estimator` lists.
+        One of those that `--estimator` lists, or a file of a saved model.
     task : {"classification", "regression"}
     kinds : mapping
         What each column holds, in the order of the table.
@@ -40,6 +42,8 @@ def build(
 
     from counterpoise.learners.boosting import boosting_of
 
+    if is_saved(name):
+        return saved_estimator(Path(name), task)
     if ONLY.get(name, task) != task:
         wanted = "classes" if ONLY[name] == CLASSIFICATION else "numbers"
         raise WrongUse(
@@ -107,6 +111,7 @@ def _for_lines(kinds: Mapping[str, str]) -> Any:
 
 
 def _model(name: str, task: str, seed: int) -> Any:
+    from sklearn.dummy import DummyClassifier, DummyRegressor
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
     from sklearn.linear_model import LogisticRegression, Ridge
     from sklearn.naive_bayes import GaussianNB
@@ -131,5 +136,6 @@ def _model(name: str, task: str, seed: int) -> Any:
         ),
         "svm": lambda: SVC(random_state=seed) if classes else SVR(),
         "bayes": lambda: GaussianNB(),
+        "constant": lambda: DummyClassifier() if classes else DummyRegressor(),
     }
     return makers[name]()

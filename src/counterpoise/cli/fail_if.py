@@ -39,6 +39,8 @@ SHORT_NAMES = {
     "score_low": "headline.low",
     "score_high": "headline.high",
     "source_score": "headline.source",
+    "label_change_p": "headline.label_change_p",
+    "skill": "headline.baseline.skill",
 }
 ALL_NUMBERS = tuple(SHORT_NAMES)
 SHIFT_NUMBERS = ALL_NUMBERS[:9]
@@ -113,6 +115,8 @@ def example(names: Collection[str]) -> str:
     >>> example(["auc", "ess"]), example(["auc"])
     ('ess<0.2', 'auc>0.8')
     """
+    if "alarms" in names:
+        return "alarms>0"
     return "ess<0.2" if "ess" in names else "auc>0.8"
 
 

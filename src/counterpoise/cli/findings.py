@@ -6,6 +6,7 @@ from typing import Any
 
 from counterpoise.cli.terminal import Block, cells
 from counterpoise.evaluation.performance import ESTIMATES
+from counterpoise.report.answers import is_contradicted
 from counterpoise.report.metric_names import metric_in_words
 from counterpoise.report.record import Record
 from counterpoise.report.verdict import verdict_of
@@ -14,6 +15,8 @@ from counterpoise.samples.overlap_verdict import THIN_IN_PART
 
 # Features that are listed, those that moved most.
 _COLUMNS_LISTED = 5
+# Shares that differ by less are one number.
+_ROUNDING = 1e-9
 
 
 def of_record(record: Record) -> Iterator[Block]:
@@ -55,14 +58,22 @@ def _performance(record: Record) -> Iterator[Block]:
     performance = record.at("performance")
     if performance is None:
         return
-    yield from _estimates(performance["metrics"], "the new data")
+    contradicted = is_contradicted(record)
+    yield from _estimates(performance["metrics"], "the new data", contradicted)
     covered = performance["covered"]
-    if covered is not None and record.at("shift.verdict") == THIN_IN_PART:
-        share = f"the covered {covered['share']:.1%} of the new data"
-        yield from _estimates(covered["metrics"], share)
+    thin = record.at("shift.verdict") == THIN_IN_PART and not contradicted
+    if covered is not None and thin:
+        part = f"the covered {covered['share']:.1%} of the new data"
+        if abs(covered["share"] - record.at("shift.covered", 0.0)) > _ROUNDING:
+            # The rims of holes are left out as well.
+            part = f"the {covered['share']:.1%} of the new data away from all holes"
+        yield from _estimates(covered["metrics"], part)
 
 
-def _estimates(metrics: dict[str, Any], where: str) -> Iterator[Block]:
+def _estimates(
+    metrics: dict[str, Any], where: str, contradicted: bool = False
+) -> Iterator[Block]:
+    """Return a table a metric, of estimates that labelled rows do not contradict."""
     for name, one in metrics.items():
         rows = tuple(
             (
@@ -72,7 +83,13 @@ def _estimates(metrics: dict[str, Any], where: str) -> Iterator[Block]:
             )
             for kind in ESTIMATES
             if one[kind] is not None
+            and not (contradicted and kind not in ("source", "labelled"))
         )
+        guess = one.get("baseline")
+        if guess is not None:
+            said = f"every row gets the {guess['prediction']}; the model is "
+            said += guess["verdict"]
+            rows += (("guessing", _number(guess["value"]), "", "", said),)
         better = "higher" if one["higher_is_better"] else "lower"
         check = () if one["check"] is None else (for_a_person(one["check"]["words"]),)
         title = f"{metric_in_words(name).name} on {where} ({better} is better)"
@@ -89,23 +106,23 @@ def _moved(record: Record) -> Iterator[Block]:
             one["effect"],
             one["smd"],
             one["ks"] if one["ks"] is not None else one["total_variation"],
-            one["target_missing"] - one["source_missing"] or None,
-            one["new_share"] or None,
+            100 * (one["target_missing"] - one["source_missing"]) or None,
+            100 * one["new_share"] or None,
             one["adjusted_p_value"],
         )
         for one in order
     )
     header = (
         "column",
-        "effect",
-        "mean difference",
+        "effect (SD)",
+        "mean (SD)",
         "distance",
-        "more missing",
-        "new categories",
+        "missing (points)",
+        "new (%)",
         "p",
     )
     if rows:
-        yield Block("Moved most (in standard deviations)", (), header, rows)
+        yield Block("Moved most (SD: standard deviations)", (), header, rows)
 
 
 def _chosen(record: Record) -> Iterator[Block]:

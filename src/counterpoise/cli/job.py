@@ -7,10 +7,14 @@ from typing import Any
 import numpy as np
 
 from counterpoise.cli import ending, estimators, weighters
+from counterpoise.cli.best_estimator import BY_ESTIMATE, TRIED, Tried, best_of
+from counterpoise.cli.exits import WrongUse
 from counterpoise.cli.fail_if import ALL_NUMBERS, FIT_NUMBERS
 from counterpoise.cli.findings import of_end, of_record
+from counterpoise.cli.notices import of_dependence
 from counterpoise.cli.performance import check_metric, check_metric_of, estimate
 from counterpoise.cli.progress import Steps, followed
+from counterpoise.cli.reading.own_weights import read_own_weights
 from counterpoise.cli.reading.pair import Pair, read_pair
 from counterpoise.cli.record import data_of, reproduced_by
 from counterpoise.cli.writing import (
@@ -31,6 +35,8 @@ RECORDING = "writing the record"
 WRITING = "writing the files"
 # Folds of the estimate; where rows are many, fewer leave enough of them to fit to.
 ESTIMATE_FOLDS, FEWER_FOLDS, ROWS_OF_FEWER_FOLDS = 5, 3, 20_000
+# How `Adapted` calls what --shift names.
+SHIFTS = {"auto": "either", "inputs": "auto", "labels": "labels"}
 
 
 def do(options: Namespace, *, estimates: bool) -> int:
@@ -43,6 +49,7 @@ def do(options: Namespace, *, estimates: bool) -> int:
         Whether the score on the target is estimated too.
     """
     from counterpoise.adaptation.adapted import steps_of_fit
+    from counterpoise.adaptation.kept.fold_models import kept_folds
 
     names = ALL_NUMBERS if estimates else FIT_NUMBERS
     own = [options.out / name for name in FILES]
@@ -51,9 +58,13 @@ def do(options: Namespace, *, estimates: bool) -> int:
     check_metric(options.metric)
     model = _model(options)
     plan = (READING, *steps_of_fit(model), *([ESTIMATING] if estimates else []))
+    if options.estimator == BY_ESTIMATE:
+        plan = (READING, *[*steps_of_fit(model), ESTIMATING] * len(TRIED))
     with followed((*plan, RECORDING, WRITING), quiet=options.quiet) as steps:
-        with ending.memory_limit(options):
-            pair, found, performance = _done(model, options, steps, estimates=estimates)
+        with ending.memory_limit(options), kept_folds():
+            pair, found, performance, tried = _done(
+                model, options, steps, estimates=estimates
+            )
             steps.begin(RECORDING)
             record = Record.of(
                 found,
@@ -61,6 +72,7 @@ def do(options: Namespace, *, estimates: bool) -> int:
                 data=data_of(pair),
                 reproduce=reproduced_by(options),
                 notices=list(steps.notices),
+                **({"tried": tried} if tried else {}),
             )
         refused = "model" not in record
         code, reasons = ending.judged(record, conditions, refused=refused)
@@ -81,29 +93,48 @@ def _model(options: Namespace) -> Any:
     """Return what the options ask for, but for the estimator, which the label tells."""
     from counterpoise.adaptation import Adapted
 
-    weighter: Any = "auto"
+    weighter: Any = SHIFTS[options.shift]
     if options.weighter != "auto":
+        if options.shift == "labels":
+            raise WrongUse(
+                f"--shift labels has weights of its own, --weighter {options.weighter} "
+                "has others: leave one of them out"
+            )
         weighter = weighters.build(
             options.weighter, force=options.despite_no_overlap, seed=options.seed
         )
     return Adapted(
         weighter=weighter,
         guard=options.weighter != "uniform",
-        cv=None if options.time is None else "blocks",
+        cv=folds_of_options(options),
         scoring=options.metric,
+        calibration=options.calibration or 0.0,
         force=options.despite_no_overlap,
         random_state=options.seed,
     )
 
 
+def folds_of_options(options: Namespace) -> Any:
+    """Return what `--cv` and `--time` ask for; None for the usual folds."""
+    if options.time is None:
+        return options.cv
+    if options.cv not in (None, "blocks"):
+        raise WrongUse(
+            f"--time holds out blocks of time, --cv {options.cv} rows drawn by chance: "
+            "give one of them"
+        )
+    return "blocks"
+
+
 def _done(
     model: Any, options: Namespace, steps: Steps, *, estimates: bool
-) -> tuple[Pair, Any, Any]:
-    """Return the samples, the fitted model, and its performance on the target.
+) -> tuple[Pair, Any, Any, list[dict[str, Any]]]:
+    """Return the samples, the fitted model, its performance on the target, and others'.
 
     Where the source does not cover the target, the diagnosis stands for the model.
     """
-    from counterpoise.learners.boosting import MOST_CATEGORIES
+    from sklearn.base import clone
+
     from counterpoise.validation import NoOverlapError
 
     steps.begin(READING)
@@ -112,26 +143,60 @@ def _done(
         steps.notice(notice)
     assert pair.task is not None
     check_metric_of(options.metric, pair.task, options.label)
-    model.set_params(
-        estimator=estimators.build(
-            options.estimator,
-            pair.task,
-            pair.kinds,
-            options.seed,
-            pair.crowded(MOST_CATEGORIES),
-        )
-    )
+    counts = read_own_weights(options.weights, pair.source, pair.rows, options.id)
     try:
-        model.fit(pair.X, pair.y, X_target=pair.samples)
+        if options.estimator == BY_ESTIMATE:
+
+            def fitted(name: str) -> Tried:
+                one = _fitted(clone(model), name, pair, options, counts)
+                return Tried(name, one, _estimated(one, pair, options, steps, counts))
+
+            best, tried = best_of(fitted)
+            _say_dependence(steps, best.model.diagnosis_)
+            return pair, best.model, best.performance if estimates else None, tried
+        _fitted(model, options.estimator, pair, options, counts)
     except NoOverlapError:
-        return pair, _diagnosis(model, pair, options.seed), None
+        found = _diagnosis(model, pair, options.seed)
+        _say_dependence(steps, found)
+        return pair, found, None, []
+    _say_dependence(steps, model.diagnosis_)
     if not estimates:
-        return pair, model, None
+        return pair, model, None, []
+    return pair, model, _estimated(model, pair, options, steps, counts), []
+
+
+def _fitted(model: Any, name: str, pair: Pair, options: Namespace, counts: Any) -> Any:
+    """Return the model with the estimator of a name, fitted."""
+    from counterpoise.learners.boosting import MOST_CATEGORIES
+
+    assert pair.task is not None
+    crowded = pair.crowded(MOST_CATEGORIES)
+    model.set_params(
+        estimator=estimators.build(name, pair.task, pair.kinds, options.seed, crowded)
+    )
+    return model.fit(
+        pair.X,
+        pair.y,
+        X_target=pair.samples,
+        sample_weight=counts,
+        groups=pair.groups,
+    )
+
+
+def _estimated(
+    model: Any, pair: Pair, options: Namespace, steps: Steps, counts: Any
+) -> Any:
+    """Return the performance on the target."""
     steps.begin(ESTIMATING)
     # The rows are those of the fit: each is asked about by a model without it.
     n_folds = FEWER_FOLDS if len(pair.X) > ROWS_OF_FEWER_FOLDS else ESTIMATE_FOLDS
-    cv = n_folds if options.time is None else "blocks"
-    return pair, model, estimate(model, pair, options, cv=cv)
+    cv = folds_of_options(options) or n_folds
+    return estimate(model, pair, options, cv=cv, sample_weight=counts)
+
+
+def _say_dependence(steps: Steps, diagnosis: Any) -> None:
+    for told in of_dependence(diagnosis):
+        steps.notice(told)
 
 
 def _diagnosis(model: Any, pair: Pair, seed: int) -> Any:

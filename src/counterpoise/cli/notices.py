@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -56,3 +57,12 @@ def _recorded(part: str | Path | Cell) -> str:
     if isinstance(part, Cell):
         return "a value"
     return part.name if isinstance(part, Path) else part
+
+
+def of_dependence(diagnosis: Any) -> list[str]:
+    """Return what rows were taken to belong to, or the question whether they do."""
+    if diagnosis is None:
+        return []
+    if diagnosis.dependence is not None:
+        return [str(diagnosis.dependence)]
+    return [diagnosis.asks] if diagnosis.asks else []

@@ -1,15 +1,18 @@
 """The options of all commands: one name, one meaning, one sentence."""
 
 import argparse
+import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any, NoReturn
 
 from counterpoise.cli.config import read_config
 from counterpoise.cli.exits import WRONG_USE, WrongUse
 from counterpoise.cli.fail_if import example
+from counterpoise.cli.reading.saved_estimator import is_saved
 from counterpoise.weights.registry import WEIGHTERS_BY_COMMAND
 
 # Scorers of scikit-learn by the names that people use.
@@ -34,7 +37,7 @@ class Option:
     help : str
         One sentence.
     kind : {"text", "texts", "names", "path", "whole", "size", "share", "flag",\
-            "metric"}
+            "flag or path", "percentage", "metric", "folds", "date", "amount"}
         What it takes: texts are given by repeating the option, names with commas
         between them.
     default : object
@@ -59,6 +62,8 @@ ESTIMATORS = (
     "tree",
     "svm",
     "bayes",
+    "constant",
+    "auto",
 )
 
 OPTIONS: dict[str, Option] = {
@@ -72,6 +77,27 @@ OPTIONS: dict[str, Option] = {
         "table of rows from where the model will work", "path", shown="FILE"
     ),
     "table": Option("table of rows to predict, as --source", "path", shown="FILE"),
+    "reference": Option(
+        "table of labelled rows that the model was not fitted to", "path", shown="FILE"
+    ),
+    "every": Option(
+        "what a chunk is: hour, day, week, month, year, a number of rows, or the name "
+        "of a column, a chunk a value (default: week)",
+        default="week",
+        shown="UNIT",
+    ),
+    "alarm": Option(
+        "largest probability of any false alarm over all looks (default: 0.05)",
+        "share",
+        0.05,
+        "SHARE",
+    ),
+    "tolerance": Option(
+        "by how much the score may become worse, in its own units (default: 0)",
+        "amount",
+        0.0,
+        "NUMBER",
+    ),
     "model": Option("model.skops of an earlier run", "path", shown="FILE"),
     "label": Option("column of the source to predict"),
     "out": Option("where to write; nothing is written elsewhere", "path", shown="PATH"),
@@ -80,7 +106,9 @@ OPTIONS: dict[str, Option] = {
     ),
     "text": Option("print the findings to stdout as plain text", "flag", False),
     "estimator": Option(
-        "the model to fit: %(choices)s (default: boosting)",
+        "the model to fit: %(choices)s (default: boosting), or a scikit-learn model "
+        "in a .skops file; auto: of boosting, linear and constant the one with the "
+        "best estimated score on the target",
         default="boosting",
         choices=ESTIMATORS,
     ),
@@ -88,6 +116,12 @@ OPTIONS: dict[str, Option] = {
         "how rows are weighed: %(choices)s (default: auto)",
         default="auto",
         choices=tuple(WEIGHTERS_BY_COMMAND),
+    ),
+    "shift": Option(
+        "what has moved, with --weighter auto: %(choices)s (default: auto: the shares "
+        "of the classes where they alone are seen to explain it, else the inputs)",
+        default="auto",
+        choices=("auto", "inputs", "labels"),
     ),
     "metric": Option(
         "a scikit-learn scorer's name, such as accuracy or neg_log_loss, or auc, "
@@ -104,15 +138,65 @@ OPTIONS: dict[str, Option] = {
     "numeric": Option("columns to read as numbers", "names", (), "A,B"),
     "drop": Option("columns to leave out", "names", (), "A,B"),
     "id": Option("column that names the rows; not used to predict"),
+    "groups": Option(
+        "column that names what rows belong to, such as a patient or a site: rows of "
+        "a group are held out together, intervals and p-values are of groups, and it "
+        "is not used to predict"
+    ),
     "time": Option(
-        "column to order the source rows by; folds are blocks of time then, and it is "
-        "not used to predict"
+        "column to order the rows by; folds are blocks of time then, intervals and "
+        "p-values of the shift are of such blocks, and it is not used to predict"
     ),
     "target-labels": Option(
-        "use the labels that target rows have, to sharpen the estimate and to test "
-        "whether p(y|x) is the same",
-        "flag",
+        "use the labels that target rows have, or that FILE (see label) has for them, "
+        "to sharpen the estimate and to test whether p(y|x) is the same",
+        "flag or path",
         False,
+        "FILE",
+    ),
+    "precision": Option(
+        "say how many labels make the score's interval as wide as this share of the "
+        "score (default: 20%%)",
+        "percentage",
+        0.2,
+        "SHARE",
+    ),
+    "k": Option("how many rows to label (default: 50)", "whole", 50, "N"),
+    "by": Option(
+        "how rows are chosen: %(choices)s (default: chance)",
+        default="chance",
+        choices=("chance", "gain"),
+    ),
+    "weights": Option(
+        "what the source rows count: a column of the source, or a file with a column "
+        "'weight'; multiplies what is found here",
+        shown="COLUMN|FILE",
+    ),
+    "cv": Option(
+        "folds of the guard and of the estimate: a number, or blocks of neighbouring "
+        "rows (default: 5; blocks with --time)",
+        "folds",
+        shown="N|blocks",
+    ),
+    "calibration": Option(
+        "share of the source rows held out for `predict --intervals`",
+        "share",
+        shown="SHARE",
+    ),
+    "intervals": Option(
+        "add the interval, or the set of classes, that holds the label with this "
+        "probability; needs a model with --calibration",
+        "share",
+        shown="SHARE",
+    ),
+    "coverage": Option(
+        "add for every row its weight and whether the source covers it", "flag", False
+    ),
+    "date": Option(
+        "day to put on the page, such as 2026-01-31; without it none, so that the same "
+        "data and seed make the same page",
+        "date",
+        shown="DAY",
     ),
     "level": Option("level of the intervals (default: 0.95)", "share", 0.95, "SHARE"),
     "seed": Option("seed of all choices (default: 0)", "whole", 0, "N"),
@@ -247,11 +331,21 @@ def read_value(name: str, value: Any) -> Any:
         return (value,) if isinstance(value, str) else tuple(value)
     if option.kind == "path":
         return Path(value)
+    if option.kind == "flag or path":
+        return value if isinstance(value, bool) else Path(value)
+    if option.kind == "percentage":
+        return _percentage(name, value)
     if option.kind == "metric":
         return _SCORERS.get(str(value).casefold(), value)
     if option.kind == "size":
         return _size(name, value)
-    if option.kind in ("whole", "share"):
+    if option.kind == "date":
+        return _date(name, value)
+    if option.kind == "folds":
+        return value if value == "blocks" else _folds(name, value)
+    if name == "estimator" and is_saved(str(value)):
+        return str(value)
+    if option.kind in ("whole", "share", "amount"):
         return _number(name, value, option.kind)
     if option.choices is not None and value not in option.choices:
         known = ", ".join(option.choices)
@@ -275,8 +369,12 @@ def _add(
     if option.kind == "flag":
         parser.add_argument(f"--{name}", action="store_true", help=about)
         return
+    more: dict[str, Any] = {}
+    if option.kind == "flag or path":
+        more = {"nargs": "?", "const": True}
     parser.add_argument(
         f"--{name}",
+        **more,
         action="append" if option.kind == "texts" else "store",
         metavar=option.shown,
         help=about,
@@ -293,6 +391,39 @@ def _number(name: str, value: Any, kind: str) -> int | float:
         raise WrongUse(f"--{name} must be from 0 to 2**32 - 1, got {number}")
     if kind == "share" and not 0 < number < 1:
         raise WrongUse(f"--{name} must lie between 0 and 1, got {number}")
+    if kind == "amount" and not 0 <= number < math.inf:
+        raise WrongUse(f"--{name} must be at least 0, got {number}")
+    return number
+
+
+def _percentage(name: str, value: Any) -> float:
+    """Return a share above zero, given as such or in per cent."""
+    text = str(value).strip()
+    try:
+        number = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf"):
+        raise WrongUse(f"--{name} must be a share such as 10% or 0.1, got {value!r}")
+    return number
+
+
+def _date(name: str, value: Any) -> str:
+    try:
+        return date.fromisoformat(str(value)).isoformat()
+    except ValueError as error:
+        raise WrongUse(
+            f"--{name} must be a day such as 2026-01-31, got {value!r}"
+        ) from error
+
+
+def _folds(name: str, value: Any) -> int:
+    try:
+        number = int(str(value))
+    except ValueError:
+        number = 0
+    if number < 2:
+        raise WrongUse(f"--{name} must be 2 or more folds, or blocks, got {value!r}")
     return number
 
 

@@ -4,6 +4,7 @@ from argparse import Namespace
 from typing import Any
 
 from counterpoise.cli.exits import WrongUse
+from counterpoise.cli.options import OPTIONS
 from counterpoise.cli.reading.labels import CLASSIFICATION
 from counterpoise.cli.reading.pair import Pair
 from counterpoise.validation import did_you_mean
@@ -72,7 +73,14 @@ def check_metric_of(metric: str | None, task: str, label: str) -> None:
         )
 
 
-def estimate(model: Any, pair: Pair, options: Namespace, *, cv: Any = None) -> Any:
+def estimate(
+    model: Any,
+    pair: Pair,
+    options: Namespace,
+    *,
+    cv: Any = None,
+    sample_weight: Any = None,
+) -> Any:
     """Return the estimates of the score on the target.
 
     Parameters
@@ -84,6 +92,8 @@ def estimate(model: Any, pair: Pair, options: Namespace, *, cv: Any = None) -> A
     cv : None, int or "blocks"
         None: the source rows were not fitted to. Else they are those of the fit, and
         the model is fitted again without each fold.
+    sample_weight : array of shape (n,) or None
+        What the source rows count, by `--weights`.
     """
     from counterpoise.adaptation.performance import estimate_performance
 
@@ -99,9 +109,12 @@ def estimate(model: Any, pair: Pair, options: Namespace, *, cv: Any = None) -> A
         pair.y,
         pair.samples,
         metrics=None if options.metric is None else [options.metric],
-        level=options.level,
+        level=getattr(options, "level", OPTIONS["level"].default),
+        precision=getattr(options, "precision", OPTIONS["precision"].default),
         weighter="model" if weighed else "auto",
         cv=cv,
+        groups=pair.groups,
+        sample_weight=sample_weight,
         random_state=options.seed,
         **labelled,
     )

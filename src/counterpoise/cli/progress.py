@@ -3,13 +3,15 @@
 import sys
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO
 
 from counterpoise.cli.notices import Notice
+from counterpoise.cli.option_words import in_options
 from counterpoise.cli.terminal import one_line
 from counterpoise.engine.progress import heard_by
+from counterpoise.engine.telling import Teller, never_silent
 from counterpoise.report.wording import for_a_person
 
 
@@ -42,20 +44,32 @@ class Steps:
         self._since = self._cpu_since = 0.0
         self._said: dict[str, str] = {}
         self._bar, self._task = self._rich(len(plan))
+        # A bar has a clock of its own.
+        is_mute = quiet or self._bar is not None
+        self.teller = Teller(self._say_unless(is_mute), says_begin=False)
 
     def begin(self, what: str) -> None:
         """End the step before and begin another."""
         self.end()
         self._step, self._since = what, time.perf_counter()
         self._cpu_since = time.process_time()
+        self.teller.begin(for_a_person(what))
         if self._bar is not None:
             said = for_a_person(what)
+            self._bar.update(self._task, description=said, refresh=True)
+
+    def advance(self, done: int, total: int) -> None:
+        """Show how many parts of the step are over."""
+        self.teller.advance(done, total)
+        if self._bar is not None and self._step is not None:
+            said = f"{for_a_person(self._step)}, {done} of {total}"
             self._bar.update(self._task, description=said, refresh=True)
 
     def end(self) -> None:
         """End the step that is going on, if one is."""
         if self._step is None:
             return
+        self.teller.end()
         passed = time.perf_counter() - self._since
         used = time.process_time() - self._cpu_since
         self.seconds[self._step] = self.seconds.get(self._step, 0.0) + passed
@@ -96,6 +110,13 @@ class Steps:
             self._bar.stop()
             self._bar = None
 
+    def _say_unless(self, is_mute: bool) -> Callable[[str], None]:
+        def say(line: str) -> None:
+            if not is_mute:
+                print(f"... {line}", file=self._stream, flush=True)
+
+        return say
+
     def _rich(self, total: int) -> tuple[Any, Any]:
         if self._quiet or not self._stream.isatty():
             return None, None
@@ -132,7 +153,11 @@ def followed(plan: Sequence[str], *, quiet: bool = False) -> Iterator[Steps]:
     steps = Steps(plan, quiet=quiet)
     shown = warnings.showwarning
     try:
-        with warnings.catch_warnings(), heard_by(steps.begin):
+        with (
+            warnings.catch_warnings(),
+            never_silent(steps.teller),
+            heard_by(steps.begin, steps.advance),
+        ):
             # What numpy and scikit-learn say to programmers means nothing here.
             warnings.simplefilter("ignore")
             warnings.simplefilter("always", UserWarning)
@@ -149,4 +174,4 @@ def _noticed(warning: Warning | str) -> str | Notice:
     """Return a warning as a notice; to others the target is what is predicted."""
     from counterpoise.validation.warning import is_own
 
-    return str(warning) if is_own(warning) else Notice(str(warning))
+    return in_options(str(warning)) if is_own(warning) else Notice(str(warning))

@@ -20,6 +20,7 @@ _NOT_RECORDED = (
     "source",
     "target",
     "model",
+    "reference",
     "table",
     "out",
     "json",
@@ -32,6 +33,10 @@ _NOT_RECORDED = (
 
 # What is shown, and how, is asked for anew.
 _NOT_REPEATED = ("json", "text", "config", "force", "quiet")
+
+
+# A name on offer, or that of a file.
+_MAYBE_A_FILE = ("estimator", "weights")
 
 
 def data_of(pair: Pair) -> dict[str, Any]:
@@ -71,11 +76,18 @@ def reproduced_by(options: Namespace) -> dict[str, Any]:
         "command": options.command,
         "command_line": command_line(options),
         "options": {
-            key: list(value) if isinstance(value, tuple) else value
+            key: _recorded(key, value)
             for key, value in sorted(vars(options).items())
             if key not in _NOT_RECORDED
         },
     }
+
+
+def _recorded(key: str, value: Any) -> Any:
+    """Return an option's value without the folders of files."""
+    if isinstance(value, Path) or (key in _MAYBE_A_FILE and isinstance(value, str)):
+        return Path(value).name
+    return list(value) if isinstance(value, tuple) else value
 
 
 def command_line(options: Namespace) -> list[str]:
@@ -101,12 +113,12 @@ def command_line(options: Namespace) -> list[str]:
         if name == "out":
             suffix = Path(value).suffix
             value = f"again{suffix if suffix in TABLE_ENDINGS else ''}"
-        elif option.kind == "path":
+        elif option.kind == "path" or isinstance(value, Path) or name in _MAYBE_A_FILE:
             value = Path(value).name
         elif option.kind == "names":
             value = ",".join(value)
         for one in value if option.kind == "texts" else (value,):
-            words += [f"--{name}"] if option.kind == "flag" else _said(name, str(one))
+            words += [f"--{name}"] if one is True else _said(name, str(one))
     return words
 
 

@@ -13,6 +13,7 @@ from counterpoise.validation import (
     as_weights,
     check_choice,
     estimator_samples,
+    row_counts,
 )
 
 CLASS_WEIGHTS = ("moving", "selection")
@@ -59,7 +60,7 @@ def read_rows(
             X_target, _ = flat(X_target, shape)
     X, target = estimator_samples(estimator, X, X_target, reset=True)
     labels = as_classes(y, len(X))
-    weight = as_weights(sample_weight, len(X))
+    weight = row_counts(sample_weight, len(X))
     used = weight > 0.0
     classes, places = np.unique(labels[used], return_inverse=True)
     if classes.size < 2:

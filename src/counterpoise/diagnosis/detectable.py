@@ -7,21 +7,19 @@ import numpy as np
 from scipy.special import comb
 from scipy.stats import norm
 
+from counterpoise.diagnosis.smallest_hole import POWER, smallest_hole
 from counterpoise.numerics.arrays import Array
 from counterpoise.samples.domain_scores import TEST_LEVEL
 from counterpoise.samples.effective_size import effective_sample_size
 from counterpoise.tables.columns import Table
 
-# A shift of the size told is found with about this chance.
-POWER = 0.8
 # A level that so many of the rows have.
 LEVEL_SHARE = 0.1
 # Mood's test of the spread needs 1 / 0.76 times the rows of the best one for normals.
 _MOOD = 0.76
-# Families of cells, sides and cuts among which its tests are corrected.
-_FAMILIES, _SIDES, _CUTS = 3, 2, 2
-# Cells of a pair of columns, at most, and how much larger than one a hole must be.
-_CELLS, _MISFIT = 144, 3.0
+# Families of tests and sides among which a chance of cells is corrected, and what the
+# choice of one cell costs.
+_FAMILIES, _SIDES, _CHOSEN = 3, 2, 2
 
 
 @dataclass(frozen=True)
@@ -71,12 +69,15 @@ def detectable_of(source: Table, w: Array, v: Array) -> Detectable:
     w, v : array of shape (n,), (m,)
         What the rows count.
     """
-    levels = max([2, *(len(column.categories) for column in source.columns)])
+    levels = [len(column.categories) for column in source.columns if column.categories]
     n, m = (effective_sample_size(one) for one in (w, v))
-    return detectable(n, m, len(source.columns), levels)
+    d = len(source.columns)
+    return detectable(n, m, d, max([2, *levels]), n_categories=len(levels))
 
 
-def detectable(n: float, m: float, d: int, n_levels: int = 2) -> Detectable:
+def detectable(
+    n: float, m: float, d: int, n_levels: int = 2, n_categories: int = 0
+) -> Detectable:
     r"""Return the smallest shifts that the tests of `diagnose` find.
 
     With :math:`e = \sqrt{1/n + 1/m}`, :math:`z_p` normal quantiles, each test at a
@@ -88,10 +89,10 @@ def detectable(n: float, m: float, d: int, n_levels: int = 2) -> Detectable:
             true one about as much as chance may lower it)
     scale   :math:`\exp\bigl((z_{1 - 0.005/d} + z_{0.8})\, e / \sqrt{1.52}\bigr)` (Mood)
     level   f with :math:`0.1 (f - 1) = (z_{1 - a} + z_{0.8})\, e \sqrt{0.1 (1 + f)/2}`,
-            :math:`a = 0.01 / (12 K d)` for K levels (cells)
-    hole    :math:`3 (c + z_{0.8} \sqrt c) / m`, :math:`c = \log(1/a) / \log(1 + n/m)`,
-            :math:`a = 0.01 / (24 K P)` for P pairs of columns (or one column) of K
-            cells; three times, since a hole need not fit a cell
+            :math:`a = 0.01 / (12 K c k)` for K levels, c categories and k kinds of
+            columns, 2 where there are numbers beside them (cells)
+    hole    `smallest_hole`, in one of the pairs of numbers, times as many kinds of
+            pairs as there are
     ======  ==========================================================================
 
     Parameters
@@ -102,6 +103,9 @@ def detectable(n: float, m: float, d: int, n_levels: int = 2) -> Detectable:
         Number of columns.
     n_levels : int
         Levels of the category that has most.
+    n_categories : int
+        How many of the columns are categories; of none, what is told of a level is
+        told of one among the columns.
 
     Examples
     --------
@@ -115,12 +119,13 @@ def detectable(n: float, m: float, d: int, n_levels: int = 2) -> Detectable:
     z = norm.isf(TEST_LEVEL / 2 / d) + often
     # e enters the logarithm of a scale by the variance of a sample's log deviation.
     scale = np.exp(z * e / np.sqrt(2 * _MOOD))
-    part = TEST_LEVEL / (_FAMILIES * d * _SIDES * 2 * max(n_levels, 2))
+    n_numbers = d - n_categories
+    n_kinds = 2 if n_numbers and d > 1 else 1
+    among = n_kinds * max(n_categories, 1) * max(n_levels, 2)
+    part = TEST_LEVEL / (_FAMILIES * _SIDES * _CHOSEN * among)
     reach = ((norm.isf(part) + often) * e) ** 2 / LEVEL_SHARE / 2
     # f - 1 = x solves x^2 = reach (x + 2).
     level = 1 + (reach + np.sqrt(reach**2 + 8 * reach)) / 2
-    pairs = max(float(comb(d, 2)), 1.0)
-    a = TEST_LEVEL / (_FAMILIES * pairs * _SIDES * _CUTS * 2 * _CELLS)
-    rows = -np.log(a) / np.log1p(n / m)
-    hole = _MISFIT * (rows + often * np.sqrt(rows)) / m
+    pairs = [comb(n_numbers, 2), n_numbers * n_categories, comb(n_categories, 2)]
+    hole = smallest_hole(n, m, max(pairs[0], 1.0) * max(np.count_nonzero(pairs), 1))
     return Detectable(float(mean), float(scale), float(level), float(hole))

@@ -1,6 +1,5 @@
 """Whether and where two samples differ: all in one, with a verdict."""
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -11,17 +10,31 @@ from counterpoise.diagnosis import words
 from counterpoise.diagnosis.detectable import Detectable, detectable_of
 from counterpoise.diagnosis.features import FeatureShift, sparse_shifts, table_shifts
 from counterpoise.diagnosis.reweighting import Reweighting, reweighting_of
-from counterpoise.diagnosis.rows_looked_at import rows_looked_at
+from counterpoise.diagnosis.rows_looked_at import RowsLookedAt
 from counterpoise.diagnosis.shift_tests import (
     ShiftTest,
     rows_for_spreads,
     shift_tests,
     verdict_by,
 )
+from counterpoise.diagnosis.tests_of_units import (
+    Dependence,
+    columns_by_units,
+    dependence_of,
+    kernel_means_by_units,
+    spreads_by_units,
+)
 from counterpoise.diagnosis.thin_rows import ThinRows, thin_rows_of
 from counterpoise.samples.as_read import SamplesAsRead
+from counterpoise.samples.coverage.separating_columns import (
+    Separation,
+    separating_columns,
+)
+from counterpoise.samples.dependent.belonging import with_units
+from counterpoise.samples.dependent.dependence_seen import asked_of
+from counterpoise.samples.dependent.divisions import divided
 from counterpoise.samples.measures import measure_mmd
-from counterpoise.samples.overlap_verdict import Overlap, overlap_between
+from counterpoise.samples.overlap_verdict import NO_OVERLAP, Overlap, overlap_between
 from counterpoise.tables.columns import Table
 from counterpoise.tables.duplicates import duplicate_rows
 from counterpoise.tables.encoding import TableEncoder, encoded_rows, encoder_of
@@ -31,6 +44,7 @@ from counterpoise.validation import (
     as_seed,
     check_integer,
 )
+from counterpoise.validation.warning import held_back
 
 # Rows of each sample between which the maximum mean discrepancy is measured, and by
 # which weights of least discrepancy are looked for.
@@ -61,7 +75,14 @@ class Diagnosis:
         above one half.
     detectable : Detectable or None
         The smallest shifts of four kinds that would be found with a chance of 0.8: what
-        could have been missed. None for sparse matrices.
+        could have been missed. None for sparse matrices and rows that belong together.
+    dependence : Dependence or None
+        The groups or blocks of time that rows belong to, if they were said.
+    asks : str
+        A question, where rows look dependent and nothing was said; empty if not.
+    separation : Separation or None
+        Where there is no overlap: the columns that make the samples disjoint, how, and
+        what is covered without them. None where it is not columns.
     thin_rows : ThinRows
         A description of that part: columns and ranges, never a row.
     mmd, mmd_p_value : float or None
@@ -87,6 +108,9 @@ class Diagnosis:
         direction that cannot be matched; the same is None for the same.
     overlap : Overlap or None
         The scores of the rows behind `auc` and `thin`; not part of `to_dict`.
+    watched : bool
+        Whether the words are about a model that is watched (`Adapted.diagnose`), its
+        source being the target of the fit; not part of `to_dict`.
     source_duplicates, target_duplicates : int or None
         Rows that equal one before them in every column that counts; not part of
         `to_dict`.
@@ -116,6 +140,17 @@ class Diagnosis:
     thin_low: float | None = None
     thin_high: float | None = None
     detectable: Detectable | None = None
+    dependence: Dependence | None = None
+    asks: str = ""
+    separation: Separation | None = None
+    watched: bool = False
+
+    def as_watched(self) -> "Diagnosis":
+        """Return the same about a model that is watched.
+
+        The source is then the target of its fit, and the target today's rows.
+        """
+        return _explained(replace(self, watched=True))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers, strings, lists and dictionaries."""
@@ -131,6 +166,13 @@ class Diagnosis:
             "detectable": None
             if self.detectable is None
             else self.detectable.to_dict(),
+            "dependence": None
+            if self.dependence is None
+            else self.dependence.to_dict(),
+            "asks": self.asks,
+            "separation": None
+            if self.separation is None
+            else self.separation.to_dict(),
             "thin_rows": self.thin_rows.to_dict(),
             "mmd": self.mmd,
             "mmd_p_value": self.mmd_p_value,
@@ -161,6 +203,10 @@ def diagnose(
     *,
     sample_weight: Any = None,
     target_weight: Any = None,
+    groups: Any = None,
+    groups_target: Any = None,
+    time: Any = None,
+    time_target: Any = None,
     n_permutations: int = 200,
     random_state: Any = None,
 ) -> Diagnosis:
@@ -182,6 +228,16 @@ def diagnose(
         The target rows.
     sample_weight, target_weight : array of shape (n,), (m,)
         What the rows count in every mean; only their ratios within a sample matter.
+    groups, groups_target : array of shape (n,), (m,)
+        Names of what rows belong to, such as patients or sites, where rows of one are
+        alike. They are held out together, and intervals and p-values are of groups. A
+        name in both samples is one group; of a sample without names every row counts
+        for itself.
+    time, time_target : array of shape (n,), (m,)
+        Numbers or dates in whose order neighbouring rows are alike: the same with 6 to
+        20 blocks of neighbours a sample, by how long columns remember. Each sample has
+        its own sequence; n + m entries in `time` alone are one for both, the source's
+        first. Not together with groups.
     n_permutations : int
         How often the rows are divided anew, by chance, for the p-value of the maximum
         mean discrepancy; 0: none.
@@ -216,6 +272,14 @@ def diagnose(
     Kolmogorov-Smirnov distance, no discrepancies, and thinly covered rows are counted
     but not described.
 
+    With groups or time, the classifier holds units out whole, its interval is of units
+    (Obuchowski), and the other tests divide units by chance (999 times; for the maximum
+    mean discrepancy `n_permutations`): columns, spreads, cells of columns and of pairs,
+    kernel means. Neighbourhoods and holes are not looked for. With fewer than five
+    units of a sample, or so few that no p-value can be 0.01 (`dependence.smallest_p`),
+    the verdict is "too few rows to tell" unless the shift is glaring. Of sparse
+    matrices the classifier alone is asked.
+
     It never raises `NoOverlapError`: the verdict says it.
 
     Examples
@@ -231,6 +295,7 @@ def diagnose(
     if not isinstance(random, int | np.integer):
         random = as_random(random_state)
     samples = SamplesAsRead.read(X, X_target, sample_weight, target_weight)
+    samples = with_units(samples, groups, groups_target, time, time_target)
     return diagnose_samples(samples, n_permutations, random)
 
 
@@ -258,25 +323,57 @@ def diagnose_samples(
         unseen = {labels[k]: share for k, share in encoder.unseen_.items()}
     covered = overlap_between(numbers, _drawn(random))
     seed = _drawn(random)
-    looked_at = rows_looked_at(numbers, covered, seed)
-    with warnings.catch_warnings():
-        # The features say what varies in one sample alone.
-        warnings.filterwarnings("ignore", "hardly varies", UserWarning)
+    looked_at = RowsLookedAt(numbers, covered, seed)
+    # The features say what varies in one sample alone.
+    with held_back(UserWarning, message="hardly varies"):
         distance = measure_mmd(
-            looked_at(MMD_ROWS), None, n_permutations, random, standardize=True
+            looked_at(MMD_ROWS),
+            None,
+            n_permutations if numbers.units is None else 0,
+            random,
+            standardize=True,
         )
     weighed = reweighting_of(looked_at(WEIGHED_ROWS), names)
     kept = [j for j, name in enumerate(column_names) if name not in dropped]
     source, target = _with_columns(source, kept), _with_columns(target, kept)
     features = table_shifts(source, target, w / w.sum(), v / v.sum())
-    ranked = looked_at(rows_for_spreads(numbers.source.shape[1]))
-    tests = shift_tests(covered, features, names, distance.p_value, ranked)
+    if numbers.units is None:
+        ranked = looked_at(rows_for_spreads(numbers.source.shape[1]))
+        tests = shift_tests(covered, features, names, distance.p_value, ranked)
+    else:
+        found = divided(numbers, covered.rows, covered.rows_target, seed)
+        features = columns_by_units(features, source, target, found)
+        if n_permutations:
+            few = looked_at.places(MMD_ROWS)
+            distance = replace(
+                distance,
+                p_value=kernel_means_by_units(
+                    numbers,
+                    looked_at(MMD_ROWS),
+                    divided(numbers, *few, seed, n_permutations),
+                    distance.gamma,
+                ),
+            )
+        tests = shift_tests(
+            covered,
+            features,
+            names,
+            distance.p_value,
+            spreads=spreads_by_units(numbers, found),
+        )
+    word = verdict_by(tests, covered, w, v)
+    apart = separating_columns(samples, seed) if word == NO_OVERLAP else None
     return _explained(
         replace(
             _of_overlap(covered, len(source), len(target)),
-            verdict=verdict_by(tests, covered, w, v),
+            verdict=word,
+            separation=apart,
             tests=tests,
-            detectable=detectable_of(source, w, v),
+            detectable=None
+            if numbers.units is not None
+            else detectable_of(source, w, v),
+            dependence=dependence_of(numbers),
+            asks=asked_of(samples, names) if numbers.units is None else "",
             thin_rows=thin_rows_of(source, target, w, v, covered, names),
             mmd=distance.value,
             mmd_p_value=distance.p_value,
@@ -303,7 +400,8 @@ def _as_numbers(samples: SamplesAsRead) -> tuple[SamplesAsRead, TableEncoder | N
     source, target = samples.tables
     encoder = encoder_of(source, target, w, v)
     rows = encoded_rows(encoder, source), encoded_rows(encoder, target)
-    return SamplesAsRead.of_matrices(*rows, w, v), encoder
+    numbers = SamplesAsRead.of_matrices(*rows, w, v)
+    return replace(numbers, units=samples.units), encoder
 
 
 def _of_matrices(samples: SamplesAsRead, random: Any) -> Diagnosis:
@@ -315,6 +413,11 @@ def _of_matrices(samples: SamplesAsRead, random: Any) -> Diagnosis:
     note = "Sparse matrices are not described."
     thin = ThinRows(covered.thin_rows.size, covered.rows_target.size, note=note)
     features = sparse_shifts(source, target, names, w / w.sum(), v / v.sum())
+    if samples.units is not None:
+        # Of so many columns no division of units could tell: the classifier does.
+        features = tuple(
+            replace(one, p_value=None, adjusted_p_value=None) for one in features
+        )
     tests = shift_tests(covered, features, names)
     return _explained(
         replace(
@@ -322,6 +425,7 @@ def _of_matrices(samples: SamplesAsRead, random: Any) -> Diagnosis:
             verdict=verdict_by(tests, covered, w, v),
             tests=tests,
             thin_rows=thin,
+            dependence=dependence_of(samples),
             features=features,
             note="Of sparse matrices means alone are compared: there is no "
             "Kolmogorov-Smirnov distance, no maximum mean discrepancy and no "

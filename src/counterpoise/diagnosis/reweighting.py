@@ -1,6 +1,5 @@
 """How much of what a linear model sees of a shift weights of the source can remove."""
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +15,7 @@ from counterpoise.samples.moment_pair import CONSTANT, DiscrepancySpectrum, Mome
 from counterpoise.samples.scaling import pooled_scale, scale_columns
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.tables.quantiles import column_limits
+from counterpoise.validation.warning import held_back
 
 # Columns up to which the spectrum is computed, and the least discrepancy looked for.
 COLUMNS_LOOKED_AT, COLUMNS_WEIGHED = 1_000, 100
@@ -142,9 +142,8 @@ def _standardized(samples: TwoSamples) -> TwoSamples:
         (samples.source, samples.source_share),
         (samples.target, samples.target_share),
     ]
-    with warnings.catch_warnings():
-        # The features say what varies in one sample alone.
-        warnings.filterwarnings("ignore", "hardly varies", UserWarning)
+    # The features say what varies in one sample alone.
+    with held_back(UserWarning, message="hardly varies"):
         scale = pooled_scale(samples)
     low, high = column_limits(both)
     cut = [np.clip(rows, low, high) for rows, _ in both]

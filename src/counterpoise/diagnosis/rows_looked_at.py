@@ -1,6 +1,6 @@
 """Some of the rows that were scored, the same whatever order they came in."""
 
-from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -12,27 +12,38 @@ from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import Matrix
 
 
-def rows_looked_at(
-    samples: SamplesAsRead, covered: Overlap, seed: int
-) -> Callable[[int], TwoSamples]:
-    """Return what gives at most so many rows of each sample that were scored.
+@dataclass(frozen=True, eq=False)
+class RowsLookedAt:
+    """At most so many rows of each sample, among those that were scored.
 
     They stand in their canonical order, and are the same whatever order they came in.
     """
-    found: dict[tuple[int, int], TwoSamples] = {}
 
-    def at_most(most: int) -> TwoSamples:
-        sizes = min(covered.rows.size, most), min(covered.rows_target.size, most)
-        if sizes not in found:
-            w, v = samples.source_weight, samples.target_weight
-            some = _some(samples.source, w, covered.rows, seed, most)
-            aims = _some(samples.target, v, covered.rows_target, seed, most)
-            found[sizes] = TwoSamples.of(
-                samples.source[some], samples.target[aims], w[some], v[aims]
+    samples: SamplesAsRead
+    covered: Overlap
+    seed: int
+    found: dict[tuple[int, int], TwoSamples] = field(default_factory=dict)
+
+    def __call__(self, most: int) -> TwoSamples:
+        """Return these rows."""
+        sizes = self.covered.rows.size, self.covered.rows_target.size
+        key = min(sizes[0], most), min(sizes[1], most)
+        if key not in self.found:
+            w, v = self.samples.source_weight, self.samples.target_weight
+            some, aims = self.places(most)
+            self.found[key] = TwoSamples.of(
+                self.samples.source[some], self.samples.target[aims], w[some], v[aims]
             ).ordered()
-        return found[sizes]
+        return self.found[key]
 
-    return at_most
+    def places(self, most: int) -> tuple[Indices, Indices]:
+        """Return where they stand in the samples."""
+        samples, covered = self.samples, self.covered
+        w, v = samples.source_weight, samples.target_weight
+        return (
+            _some(samples.source, w, covered.rows, self.seed, most),
+            _some(samples.target, v, covered.rows_target, self.seed, most),
+        )
 
 
 def _some(rows: Matrix, weight: Array, among: Indices, seed: int, most: int) -> Indices:

@@ -10,9 +10,10 @@ from counterpoise.diagnosis.distances import holm
 from counterpoise.diagnosis.features import FeatureShift
 from counterpoise.diagnosis.spreads import spread_p_values
 from counterpoise.numerics.arrays import Array
+from counterpoise.samples.coverage.thin_by_chance import thin_by_chance
 from counterpoise.samples.domain_scores import TEST_LEVEL
 from counterpoise.samples.effective_size import effective_sample_size
-from counterpoise.samples.overlap_verdict import Overlap, thin_by_chance, verdict
+from counterpoise.samples.overlap_verdict import Overlap, verdict
 from counterpoise.samples.two_samples import TwoSamples
 
 CLASSIFIER, HOLES, KERNEL_MEANS = "classifier", "cells and neighbours", "kernel means"
@@ -61,6 +62,7 @@ def shift_tests(
     names: Sequence[str],
     mmd_p_value: float | None = None,
     ranked: TwoSamples | None = None,
+    spreads: Array | None = None,
 ) -> tuple[ShiftTest, ...]:
     """Return the tests that could be made.
 
@@ -74,6 +76,8 @@ def shift_tests(
     mmd_p_value : float or None
     ranked : TwoSamples or None
         Rows whose spreads are compared.
+    spreads : array of shape (d,) or None
+        Corrected p-values of spreads, where they were compared already.
     """
     # The interval tells, and not its p-value: rounding must not come between them.
     found = [ShiftTest(CLASSIFIER, covered.auc_p_value, covered.auc_low > 0.5)]
@@ -88,6 +92,7 @@ def shift_tests(
         found.append(_test(COLUMNS, chance[least], (tested[least].name,)))
     if ranked is not None:
         spreads = holm(spread_p_values(ranked))
+    if spreads is not None:
         least = int(np.argmin(spreads))
         found.append(_test(SPREADS, float(spreads[least]), (names[least],)))
     if mmd_p_value is not None:
@@ -105,8 +110,8 @@ def verdict_by(
         covered.auc,
         covered.auc_low,
         covered.thin,
-        thin_by_chance(*sizes),
-        min(sizes),
+        thin_by_chance(*(covered.units or sizes)),
+        min(sizes) if covered.enough else 0.0,
         told=told,
         thin_low=covered.thin_low,
     )

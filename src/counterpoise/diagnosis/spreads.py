@@ -1,6 +1,7 @@
 """Whether columns of numbers vary more in one sample than in the other, by ranks."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from counterpoise.diagnosis.distances import means_p_value
 from counterpoise.numerics.arrays import Array
@@ -30,15 +31,7 @@ def spread_p_values(samples: TwoSamples) -> Array:
     A. Mood, 1954.
     """
     n = samples.source_share.size
-    X = np.vstack([samples.source, samples.target])
-    share = np.concatenate([samples.source_share, samples.target_share]) / 2
-    scores = np.empty_like(X)
-    many = np.empty(X.shape[1], dtype=bool)
-    for j in range(X.shape[1]):
-        values, place = np.unique(X[:, j], return_inverse=True)
-        mass = np.bincount(place, share)
-        scores[:, j] = ((np.cumsum(mass) - mass / 2 - 0.5) ** 2)[place]
-        many[j] = values.size >= _FEWEST_VALUES
+    scores, many = rank_scores(samples)
     p, q = samples.source_share, samples.target_share
     mean, mean_target = p @ scores[:n], q @ scores[n:]
     found = means_p_value(
@@ -49,3 +42,20 @@ def spread_p_values(samples: TwoSamples) -> Array:
         effective_sample_size(q),
     )
     return np.where(many, found, 1.0)
+
+
+def rank_scores(samples: TwoSamples) -> tuple[Array, NDArray[np.bool_]]:
+    """Return squared ranks from the middle, and which columns have values enough.
+
+    Of the rows of the source and then of the target, a column each.
+    """
+    X = np.vstack([samples.source, samples.target])
+    share = np.concatenate([samples.source_share, samples.target_share]) / 2
+    scores = np.empty_like(X)
+    many = np.empty(X.shape[1], dtype=bool)
+    for j in range(X.shape[1]):
+        values, place = np.unique(X[:, j], return_inverse=True)
+        mass = np.bincount(place, share)
+        scores[:, j] = ((np.cumsum(mass) - mass / 2 - 0.5) ** 2)[place]
+        many[j] = values.size >= _FEWEST_VALUES
+    return scores, many

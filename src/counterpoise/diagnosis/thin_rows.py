@@ -8,8 +8,9 @@ import numpy as np
 
 from counterpoise.diagnosis.features import FeatureShift, column_shifts
 from counterpoise.numerics.arrays import Array
+from counterpoise.samples.coverage.thin_by_chance import thin_by_chance
 from counterpoise.samples.effective_size import effective_sample_size
-from counterpoise.samples.overlap_verdict import Overlap, thin_by_chance
+from counterpoise.samples.overlap_verdict import Overlap
 from counterpoise.tables.columns import Table, TableColumn
 from counterpoise.tables.kinds import CATEGORIES
 from counterpoise.tables.privacy import FEWEST_ROWS_TOLD
@@ -114,7 +115,8 @@ def thin_rows_of(
         Of the columns of the matrices, by the columns of the table.
     """
     p, q = w[covered.rows], v[covered.rows_target]
-    chance = thin_by_chance(effective_sample_size(p), effective_sample_size(q))
+    sizes = effective_sample_size(p), effective_sample_size(q)
+    chance = thin_by_chance(*(covered.units or sizes))
     thin = covered.thin_rows
     described = describe_thin_rows(
         source.take(covered.rows),

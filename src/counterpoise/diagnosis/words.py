@@ -6,14 +6,18 @@ from textwrap import fill
 from typing import TYPE_CHECKING
 
 from counterpoise.diagnosis.features import FeatureShift
+from counterpoise.diagnosis.percentages import percentage
 from counterpoise.diagnosis.shift_tests import ShiftTest
 from counterpoise.diagnosis.text_tables import aligned, html_table, safe
 from counterpoise.diagnosis.thin_rows import ThinColumn
+from counterpoise.diagnosis.watching import COMPARED, MEANING, NEXT, as_watched
+from counterpoise.samples.coverage.thin_by_chance import rows_that_tell
 from counterpoise.samples.domain_scores import TEST_LEVEL
 from counterpoise.samples.overlap_verdict import (
     COVERED,
     NO_OVERLAP,
     NO_SHIFT,
+    ROWS_OF_WORTH_TO_TELL,
     SMALL_SHIFT,
     THIN_IN_PART,
     TOO_FEW,
@@ -25,8 +29,8 @@ if TYPE_CHECKING:
 
 # Features that are printed; the others are counted.
 SHOWN = 20
-# What is worth a word: an effect, a p-value, a share of rows, a distance.
-_WORTH_A_WORD, _MANY, SEPARATES = 0.1, 0.01, 0.99
+# What is worth a word: an effect, a share of rows.
+_WORTH_A_WORD, _MANY = 0.1, 0.01
 _LONGEST_NAME, _WIDTH = 30, 88
 # Shares: of the discrepancy, as good as all of it; of a direction, worth naming.
 NEARLY_ALL, _PART_OF_IT = 0.95, 0.2
@@ -43,8 +47,9 @@ _MEANING = {
     "source has next to no rows: about that part the source cannot say much.",
     NO_OVERLAP: "The two samples hardly overlap: {thin} of the target lies where the "
     "source has next to no rows.",
-    TOO_FEW: "There are too few rows to tell: chance alone could make these numbers "
-    "with or without a shift.",
+    TOO_FEW: "There are too few rows to tell: with fewer than "
+    f"{ROWS_OF_WORTH_TO_TELL} rows of worth in a sample chance alone could make these "
+    "numbers with or without a shift.",
 }
 _NEXT = {
     NO_SHIFT: "Next: nothing needs to be done. Train as usual, and expect the score of "
@@ -62,7 +67,8 @@ _NEXT = {
     NO_OVERLAP: "Next: do not rely on a model of this source there. No weights make "
     "the source stand for such a target: label target rows, or collect source rows "
     "like them.",
-    TOO_FEW: "Next: come back with more rows of the smaller sample, 100 if you can.",
+    TOO_FEW: f"Next: come back with more rows: {rows_that_tell()} of each sample tell "
+    "a thinly covered share of 5 % from chance.",
 }
 _UNSEEN = (
     "No look at the columns can tell whether the label depends on them in the target "
@@ -72,21 +78,28 @@ _UNSEEN = (
 
 def explanation(found: "Diagnosis") -> str:
     """Return what was found, what it means and what to do, in sentences."""
-    meaning = _MEANING[found.verdict].format(thin=_percent(found.thin))
+    meaning = _MEANING[found.verdict].format(thin=percentage(found.thin))
     told = (
         f"Asked which of two rows is the target's, a model is right {_times(found.auc)}"
         " times in 100; guessing is right 50 times."
     )
     sentences = [meaning, told, *said_of(found.tests), *_columns(found)]
-    sentences += _matched(found)
+    sentences += [str(found.dependence)] if found.dependence is not None else []
+    sentences += [found.asks] if found.asks else []
+    # What weights could do is no question of a model that is watched.
+    sentences += [] if found.watched else _matched(found)
     if found.verdict in (NO_SHIFT, SMALL_SHIFT) and found.detectable is not None:
         sentences.append(str(found.detectable))
+    if found.watched:
+        meaning = MEANING[found.verdict].format(thin=percentage(found.thin))
+        told_of = [as_watched(one) for one in sentences[1:]]
+        return " ".join([COMPARED + meaning, *told_of, NEXT[found.verdict]])
     return " ".join([*sentences, _NEXT[found.verdict], _UNSEEN])
 
 
 def as_text(found: "Diagnosis") -> str:
     """Return the diagnosis as lines of text."""
-    facts = [[f"  {name}", value] for name, value in _facts(found)]
+    facts = [[f"  {said}", value] for said, value in _facts(found)]
     shown, others = _shown(found.features)
     rows = [list(_HEADER), *[_cells(feature) for feature in shown]]
     lines = [f"Diagnosis: {found.verdict}", *aligned(facts, numbers=False), ""]
@@ -96,7 +109,10 @@ def as_text(found: "Diagnosis") -> str:
     thin = found.thin_rows
     if thin.n_rows:
         lines += ["", _thin_title(found)]
-        described = [[f"  {a}", b, c] for a, b, c in map(_thin_cells, thin.columns)]
+        there = "at the fit" if found.watched else "source"
+        described = [
+            [f"  {a}", b, f"{there} {c}"] for a, b, c in map(_thin_cells, thin.columns)
+        ]
         lines += aligned(described, numbers=False)
         lines += [fill(f"  {thin.note}", _WIDTH)] if thin.note else []
     lines += [
@@ -122,7 +138,8 @@ def as_html(found: "Diagnosis") -> str:
         parts.append(f"<p>{safe(_thin_title(found))}</p>")
         rows = [_thin_cells(column) for column in thin.columns]
         if rows:
-            parts.append(html_table(("feature", "these rows", "source"), rows))
+            there = "at the fit" if found.watched else "source"
+            parts.append(html_table(("feature", "these rows", there), rows))
         if thin.note:
             parts.append(f"<p>{safe(thin.note)}</p>")
     if found.dropped:
@@ -197,16 +214,10 @@ def _columns(found: "Diagnosis") -> list[str]:
         said.append("No feature differs much by itself: it is how they go together.")
     new = [f for f in by_size if f.new_share >= _MANY]
     if new:
-        names = ", ".join(f"{_quoted(f)} ({_percent(f.new_share)})" for f in new[:3])
+        names = ", ".join(f"{_quoted(f)} ({percentage(f.new_share)})" for f in new[:3])
         said.append(f"Target rows with categories that the source has not: {names}.")
-    apart = [f for f in by_size if max(f.ks or 0, f.total_variation or 0) > SEPARATES]
-    if found.verdict == NO_OVERLAP and apart:
-        names = ", ".join(_quoted(feature) for feature in apart[:3])
-        said.append(
-            f"By {names} alone the samples can be told apart: if that is a date, a "
-            "counter or an identifier that the model does not need, leave it out and "
-            "look again."
-        )
+    if found.verdict == NO_OVERLAP and found.separation is not None:
+        said.append(str(found.separation))
     return said
 
 
@@ -216,7 +227,7 @@ def _matched(found: "Diagnosis") -> list[str]:
     if seen is None or seen.removable is None or found.verdict in (NO_SHIFT, TOO_FEW):
         return []
     said = (
-        f"Reweighting can remove {_percent(seen.removable)} of the discrepancy, the "
+        f"Reweighting can remove {percentage(seen.removable)} of the discrepancy, the "
         "part of the shift that linear models see"
     )
     if seen.removable >= NEARLY_ALL or not seen.direction:
@@ -269,10 +280,11 @@ def _with_size(feature: FeatureShift) -> str:
 
 def _facts(found: "Diagnosis") -> list[tuple[str, str]]:
     interval = f"{found.auc:.3f} ({found.auc_low:.3f} to {found.auc_high:.3f})"
+    said = as_watched if found.watched else str
     facts = [
-        ("rows", f"{found.n_source:,} source, {found.n_target:,} target"),
-        ("AUC of source against target", interval),
-        ("thinly covered share of the target", _thin_share(found)),
+        ("rows", said(f"{found.n_source:,} source, {found.n_target:,} target")),
+        (said("AUC of source against target"), interval),
+        (said("thinly covered share of the target"), _thin_share(found)),
     ]
     if found.mmd is not None:
         chance = found.mmd_p_value
@@ -288,9 +300,9 @@ def _facts(found: "Diagnosis") -> list[tuple[str, str]]:
 
 def _thin_share(found: "Diagnosis") -> str:
     ends = [
-        _percent(end) for end in (found.thin_low, found.thin_high) if end is not None
+        percentage(end) for end in (found.thin_low, found.thin_high) if end is not None
     ]
-    return f"{_percent(found.thin)} ({' to '.join(ends)})"
+    return f"{percentage(found.thin)} ({' to '.join(ends)})"
 
 
 def _shown(features: Sequence[FeatureShift]) -> tuple[list[FeatureShift], str]:
@@ -304,7 +316,7 @@ def _cells(feature: FeatureShift) -> list[str]:
     missing = ""
     if feature.source_missing or feature.target_missing:
         source, target = feature.source_missing, feature.target_missing
-        missing = f"{_percent(source)} to {_percent(target)}"
+        missing = f"{percentage(source)} to {percentage(target)}"
     return [
         printable(feature.name),
         f"{feature.effect:.2f}",
@@ -312,13 +324,14 @@ def _cells(feature: FeatureShift) -> list[str]:
         "-" if distance is None else f"{distance:.3f}",
         _chance(feature.adjusted_p_value),
         missing,
-        _percent(feature.new_share) if feature.n_new else "",
+        percentage(feature.new_share) if feature.n_new else "",
     ]
 
 
 def _thin_title(found: "Diagnosis") -> str:
     thin = found.thin_rows
     title = f"Thinly covered: {thin.n_rows:,} of {thin.n_scored:,} target rows scored"
+    title = as_watched(title) if found.watched else title
     return f"{title}. Between 5 % and 95 % of them:" if thin.columns else f"{title}."
 
 
@@ -328,14 +341,14 @@ def _thin_cells(column: ThinColumn) -> tuple[str, str, str]:
         listed = [(printable(c), share, source) for c, share, source in column.shares]
         if column.missing or column.source_missing:
             listed.append(("missing", column.missing, column.source_missing))
-        these = ", ".join(f"{c} {_percent(share)}" for c, share, _ in listed)
-        there = ", ".join(f"{c} {_percent(source)}" for c, _, source in listed)
+        these = ", ".join(f"{c} {percentage(share)}" for c, share, _ in listed)
+        there = ", ".join(f"{c} {percentage(source)}" for c, _, source in listed)
     else:
         these = _ends(column.low, column.high, column.kind, column.missing)
         there = _ends(
             column.source_low, column.source_high, column.kind, column.source_missing
         )
-    return name, these or "-", f"source {there or '-'}"
+    return name, these or "-", there or "-"
 
 
 def _ends(low: float | None, high: float | None, kind: str, missing: float) -> str:
@@ -343,7 +356,7 @@ def _ends(low: float | None, high: float | None, kind: str, missing: float) -> s
     if low is not None and high is not None:
         said.append(f"{_value(low, kind)} to {_value(high, kind)}")
     if missing:
-        said.append(f"{_percent(missing)} missing")
+        said.append(f"{percentage(missing)} missing")
     return ", ".join(said)
 
 
@@ -355,15 +368,6 @@ def _value(value: float, kind: str) -> str:
         return (epoch + datetime.timedelta(seconds=value)).date().isoformat()
     except OverflowError:
         return f"{value:.4g} s"
-
-
-def _percent(share: float) -> str:
-    # What is not all, or not nothing, does not look like it.
-    if 0 < share < 0.001:
-        return "< 0.1 %"
-    if 0.999 < share < 1:
-        return "> 99.9 %"
-    return f"{100 * share:.3g} %" if share >= 0.1 else f"{100 * share:.2g} %"
 
 
 def _chance(p: float | None) -> str:

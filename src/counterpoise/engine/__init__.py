@@ -1,6 +1,29 @@
-"""Scale is the engine's business: how much memory may be taken, what is being done."""
+"""Scale is the engine's business: rows in blocks, who works on them, how much memory.
 
+`Blocks` are pieces of rows that can be read again; `map_reduce` and `map_write` work on
+them along one fixed tree, in this process or, inside `distribute`, on Dask.
+"""
+
+from counterpoise.engine.blocks import Blocks
+from counterpoise.engine.distribution import distribute
+from counterpoise.engine.failures import BlockFailedError
 from counterpoise.engine.memory import current_budget, memory_budget
-from counterpoise.engine.progress import announce, heard_by
+from counterpoise.engine.progress import advance, announce, heard_by
+from counterpoise.engine.sampling import Sample, sample
+from counterpoise.engine.schedule import each_block, map_reduce, map_write
 
-__all__ = ["announce", "current_budget", "heard_by", "memory_budget"]
+__all__ = [
+    "BlockFailedError",
+    "Blocks",
+    "Sample",
+    "advance",
+    "announce",
+    "current_budget",
+    "distribute",
+    "each_block",
+    "heard_by",
+    "map_reduce",
+    "map_write",
+    "memory_budget",
+    "sample",
+]

@@ -11,27 +11,43 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 Listener = Callable[[str], None]
+Counter = Callable[[int, int], None]
 
-_LISTENER: ContextVar[Listener | None] = ContextVar("progress", default=None)
+_LISTENER: ContextVar[tuple[Listener, Counter | None] | None] = ContextVar(
+    "progress", default=None
+)
 _LOG = logging.getLogger("counterpoise")
 
 
 def announce(step: str) -> None:
     """Say that a step begins, in a few words such as "weighing the source rows"."""
     _LOG.info(step)
-    listener = _LISTENER.get()
-    if listener is not None:
-        listener(step)
+    heard = _LISTENER.get()
+    if heard is not None:
+        heard[0](step)
+
+
+def advance(done: int, total: int) -> None:
+    """Say that so many of the parts of the step that goes on are over.
+
+    Parts are folds, candidates and the like; a step may count several kinds of them,
+    one after the other.
+    """
+    heard = _LISTENER.get()
+    if heard is not None and heard[1] is not None:
+        heard[1](done, total)
 
 
 @contextmanager
-def heard_by(listener: Listener) -> Iterator[None]:
+def heard_by(listener: Listener, counter: Counter | None = None) -> Iterator[None]:
     """Let a listener hear the steps of what runs inside.
 
     Parameters
     ----------
     listener : callable
         Is called with the words of every step as it begins.
+    counter : callable or None
+        Is called with how many parts of the step are over, and of how many.
 
     Examples
     --------
@@ -42,8 +58,27 @@ def heard_by(listener: Listener) -> Iterator[None]:
     >>> heard
     ['weighing']
     """
-    token = _LISTENER.set(listener)
+    token = _LISTENER.set((listener, counter))
     try:
         yield
     finally:
         _LISTENER.reset(token)
+
+
+@contextmanager
+def also_heard_by(listener: Listener, counter: Counter) -> Iterator[None]:
+    """As `heard_by`, and who listened before hears it too."""
+    outer = _LISTENER.get()
+
+    def hear(step: str) -> None:
+        listener(step)
+        if outer is not None:
+            outer[0](step)
+
+    def count(done: int, total: int) -> None:
+        counter(done, total)
+        if outer is not None and outer[1] is not None:
+            outer[1](done, total)
+
+    with heard_by(hear, count):
+        yield

@@ -39,12 +39,12 @@ from typing import Any
 
 import numpy as np
 
-from counterpoise.evaluation.deviations import (
+from counterpoise.evaluation.guarantees.deviations import (
     contraction_deviation,
     discrepancy_deviation,
     rademacher_complexity,
 )
-from counterpoise.evaluation.guarantee import (
+from counterpoise.evaluation.guarantees.guarantee import (
     BOUNDED_KERNEL,
     Guarantee,
     at_least_zero,
@@ -53,9 +53,9 @@ from counterpoise.evaluation.guarantee import (
 from counterpoise.validation import (
     InvalidInput,
     as_responses,
-    as_weights,
     check_choice,
     check_number,
+    row_counts,
 )
 
 __all__ = [
@@ -273,7 +273,7 @@ def ridge_norm(y: Any, alpha: float, sample_weight: Any = None) -> float:
     values = as_responses(y, np.shape(y)[0] if np.ndim(y) else 0)
     if not values.size:
         raise InvalidInput("y is empty: at least one response is needed")
-    weights = as_weights(sample_weight, len(values))
+    weights = row_counts(sample_weight, len(values))
     return sqrt(float(weights @ values**2) / float(weights.sum()) / alpha)
 
 

@@ -3,6 +3,23 @@
 # What "about the same" means, in shares of the score: a half width of the interval,
 # or a difference and a whole width.
 NARROW_HALF_WIDTH, CLOSE_DIFFERENCE, NARROW_WIDTH = 0.15, 0.1, 0.5
+# How a score changes, in a word, and by which rule, for a person.
+SAME, CANNOT_TELL, WORSE, BETTER = (
+    "about the same",
+    "cannot be told well",
+    "worse",
+    "better",
+)
+RULE = {
+    SAME: "the training score lies in the interval, which is at most "
+    f"{200 * NARROW_HALF_WIDTH:.0f} % as wide as that score, or narrower than "
+    f"{100 * NARROW_WIDTH:.0f} % of a value that is within "
+    f"{100 * CLOSE_DIFFERENCE:.0f} % of it",
+    CANNOT_TELL: "the training score lies in the interval, which is too wide to call "
+    "them the same",
+    WORSE: "the training score lies outside the interval",
+    BETTER: "the training score lies outside the interval",
+}
 # A gain of so many standard errors is clear, of so many likely.
 CLEAR_GAIN, LIKELY_GAIN = 2.0, 1.0
 
@@ -40,6 +57,32 @@ def is_about_the_same(
         width <= 2 * NARROW_HALF_WIDTH * unit
         or (is_close and width < NARROW_WIDTH * abs(value))
     )
+
+
+def change_of(
+    source: float,
+    value: float,
+    low: float | None,
+    high: float | None,
+    *,
+    higher_is_better: bool,
+) -> str:
+    """Return the one word for how a score changes from the source to the target.
+
+    "About the same" by `is_about_the_same`; "cannot be told well" where the source's
+    score lies in the target's interval all the same; else "worse" or "better".
+
+    Examples
+    --------
+    >>> change_of(1.0, 1.5, 1.2, 1.8, higher_is_better=False)
+    'worse'
+    """
+    if is_about_the_same(source, value, low, high):
+        return SAME
+    if is_within(source, low, high):
+        return CANNOT_TELL
+    is_worse = value < source if higher_is_better else value > source
+    return WORSE if is_worse else BETTER
 
 
 def sureness_of_gain(gain: float, error: float) -> str:

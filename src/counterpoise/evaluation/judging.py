@@ -1,6 +1,7 @@
 """One metric for some rows: every estimate that is defined, and why others are not."""
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,18 +13,28 @@ from counterpoise.evaluation.estimates import (
     ASSUMPTIONS,
     BOTH,
     Estimate,
-    Evidence,
     as_estimate,
     labelled_error,
     labelled_estimate,
     mean_estimate,
     mean_intervals,
 )
+from counterpoise.evaluation.estimating.errors import leading_estimate
+from counterpoise.evaluation.estimating.evidence import Evidence
+from counterpoise.evaluation.estimating.functionals import Functional, as_functional
+from counterpoise.evaluation.estimating.linearised import Chances, linearised
 from counterpoise.evaluation.intervals import (
     Interval,
     combined,
     effective_rows,
     weighted_mean_error,
+)
+from counterpoise.evaluation.labels.label_change import (
+    LOSS,
+    Direction,
+    LabelledSample,
+    corrected_p_value,
+    residual_directions,
 )
 from counterpoise.evaluation.loss_model import fit_loss_model
 from counterpoise.evaluation.metrics import Metric
@@ -53,6 +64,7 @@ class Rows:
     target: Matrix
     source_lab: Matrix | None
     groups: Indices | None = None
+    names: Sequence[str] | None = None
 
     def features(self) -> tuple[Array, Array, Array | None]:
         """Return what the model of the loss sees, of source, target, labelled rows."""
@@ -72,6 +84,7 @@ class Modelled:
     modelled: Array = field(repr=False)
     modelled_target: Array = field(repr=False)
     labelled: tuple[Array, Array] | None = field(repr=False)
+    by_fold: Array | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,12 +96,30 @@ class Judge:
     ratio: Array
     level: float
     seed: int
+    # What labelled rows leave, by which p(y | x) is judged beside the loss.
+    directions: tuple[Direction, ...] = ()
 
-    def loss_model(self, some: Indices) -> Modelled:
-        """Return the model of the loss, learned from some of the source rows."""
-        rows, metric = self.rows, self.metric
+    @property
+    def functional(self) -> Functional | None:
+        """The metric as a function of the law of two classes, where it is one."""
+        if self.metric.by_row is not None:
+            return None
+        return as_functional(self.metric, self.rows.answers)
+
+    def loss_model(self, some: Indices) -> Modelled | None:
+        """Return the model of the loss, learned from some of the source rows.
+
+        Of a metric that is no mean it is the chance that a row is positive; None where
+        that says nothing of the metric.
+        """
+        rows, metric, functional = self.rows, self.metric, self.functional
+        if metric.by_row is not None:
+            losses = metric.rows(rows.answers, rows.answers.rows, rows.labels)
+        elif functional is not None:
+            losses = (rows.labels == functional.positive).astype(float)
+        else:
+            return None
         features, features_target, features_lab = rows.features()
-        losses = metric.rows(rows.answers, rows.answers.rows, rows.labels)
         weights = (rows.counts * self.ratio)[some]
         used = some[weights > 0]
         found = fit_loss_model(
@@ -105,11 +136,11 @@ class Judge:
         if others.size:
             modelled[others] = found.at(features[others])
         labelled = None
-        if rows.labelled is not None:
+        if rows.labelled is not None and functional is None:
             assert features_lab is not None
             answers, y = rows.labelled
             labelled = metric.rows(answers, answers.rows, y), found.at(features_lab)
-        return Modelled(losses, modelled, found.target, labelled)
+        return Modelled(losses, modelled, found.target, labelled, found.by_fold)
 
     def evidence(self, model: Modelled) -> Evidence:
         """Return all that is known of a metric that is a mean over rows."""
@@ -120,6 +151,7 @@ class Judge:
             model.modelled,
             model.modelled_target,
             self.rows.groups,
+            model.by_fold,
         )
 
     def performance(
@@ -128,20 +160,25 @@ class Judge:
         some: Indices,
         aims: Indices,
         with_labelled: bool = True,
+        of_these_rows: bool = False,
     ) -> MetricPerformance:
-        """Return all estimates for some rows of both samples."""
+        """Return all estimates for some rows of both samples.
+
+        `of_these_rows`: the intervals allow for chance in the target rows' labels."""
         metric = self.metric
         found: dict[str, Estimate | None] = {}
         reasons: dict[str, str] = {}
-        check = None
-        if model is not None:
+        check, leading = None, None
+        if model is not None and metric.by_row is not None:
             evidence = self.evidence(model).take(some, aims)
+            evidence = replace(evidence, of_these_rows=of_these_rows)
             means = mean_intervals(metric, evidence, self.level)
+            leading = leading_estimate(evidence)
             found |= {
                 name: as_estimate(metric, name, one) for name, one in means.items()
             }
             if model.labelled is not None and with_labelled:
-                check = label_check(evidence, *model.labelled, metric)
+                check = label_check(evidence, *model.labelled, metric, self.directions)
                 found["labelled"] = labelled_estimate(
                     metric,
                     *model.labelled,
@@ -151,9 +188,21 @@ class Judge:
                     evidence.spread_of_rest,
                 )
         else:
-            found |= self._scored(some, with_labelled)
-            why = f"{metric.name} is no mean over rows"
-            reasons |= {"direct": why, "doubly_robust": why}
+            if with_labelled and self.directions and self.rows.labelled is not None:
+                check = check_of(self.directions, len(self.rows.labelled[1]))
+            by_law = self._by_law(model, some, aims)
+            if by_law is None:
+                why = f"{metric.name} is no mean over rows"
+                reasons |= {"direct": why, "doubly_robust": why}
+            else:
+                by_law = replace(by_law, of_these_rows=of_these_rows)
+                leading = leading_estimate(by_law)
+                means = mean_intervals(metric, by_law, self.level)
+                del means["source"]
+                found |= {
+                    name: as_estimate(metric, name, one) for name, one in means.items()
+                }
+            found |= self._scored(some, with_labelled, check, found.get("weighted"))
             reasons |= {
                 name: "not defined for rows of one class"
                 for name, one in found.items()
@@ -168,10 +217,36 @@ class Judge:
             confidence=confidence,
             check=check,
             reasons=reasons,
+            leading=leading,
             **found,  # type: ignore[arg-type]
         )
 
-    def _scored(self, some: Indices, with_labelled: bool) -> dict[str, Estimate | None]:
+    def _by_law(
+        self, model: Modelled | None, some: Indices, aims: Indices
+    ) -> Evidence | None:
+        """Return the evidence of a metric of two classes; None where it has none."""
+        rows, functional = self.rows, self.functional
+        if model is None or functional is None:
+            return None
+        chances = Chances.of(model.modelled, model.modelled_target, model.by_fold)
+        return linearised(
+            functional,
+            rows.answers.take(some),
+            rows.labels[some],
+            rows.counts[some],
+            self.ratio[some],
+            chances.take(some, aims),
+            rows.answers_target.take(aims),
+            _numbered(rows.groups, some),
+        )
+
+    def _scored(
+        self,
+        some: Indices,
+        with_labelled: bool,
+        check: LabelCheck | None,
+        weighted: Estimate | None = None,
+    ) -> dict[str, Estimate | None]:
         rows, metric = self.rows, self.metric
         answers, y = rows.answers.take(some), rows.labels[some]
         counts = rows.counts[some]
@@ -181,14 +256,17 @@ class Judge:
                 metric, name, answers, y, counts, ratio, self.level, self.seed, groups
             )
             for name, ratio in (("source", None), ("weighted", self.ratio[some]))
+            if name == "source" or weighted is None
         }
+        found.setdefault("weighted", weighted)
         if rows.labelled is not None and with_labelled:
             labelled = as_they_are(
                 metric, "labelled", *rows.labelled, None, self.level, self.seed
             )
             weights = counts * self.ratio[some]
+            contradicted = check is not None and check.contradicts
             found["labelled"] = _together(
-                found["weighted"],
+                None if contradicted else found["weighted"],
                 labelled,
                 np.sqrt(effective_rows(weights, groups) / len(rows.labelled[1])),
                 self.level,
@@ -229,15 +307,40 @@ class Judge:
         return found, None
 
 
+def label_changes(
+    rows: Rows, ratio: Array, some: Indices, seed: int
+) -> tuple[Direction, ...]:
+    """Return the tests of p(y | x) by what is left of the labels, if there are such."""
+    if rows.labelled is None:
+        return ()
+    source = LabelledSample(
+        rows.answers.take(some), rows.labels[some], rows.source[some]
+    )
+    return residual_directions(
+        source,
+        ratio[some],
+        rows.counts[some],
+        LabelledSample(*rows.labelled, rows.source_lab),
+        rows.names,
+        seed,
+        _numbered(rows.groups, some),
+    )
+
+
 def label_check(
-    evidence: Evidence, losses: Array, modelled: Array, metric: Metric | None = None
+    evidence: Evidence,
+    losses: Array,
+    modelled: Array,
+    metric: Metric | None = None,
+    directions: tuple[Direction, ...] = (),
 ) -> LabelCheck:
     r"""Return whether labelled target rows contradict an unchanged p(y | x).
 
     .. math:: d = \mathrm{mean}_l (L_l - g(t_l)) - \sum \bar w (L - g) / \sum \bar w
 
     is zero up to chance if p(y | x) is the same in both samples, the weights being the
-    ratio or the model of the loss right.
+    ratio or the model of the loss right. It is what a change costs, and one direction
+    among those of `residual_directions`; Holm's correction is over all.
 
     Parameters
     ----------
@@ -247,6 +350,8 @@ def label_check(
         Of labelled target rows.
     metric : Metric or None
         Of one between two ends labelled rows that are all alike are no certainty.
+    directions : tuple of Direction
+        What else is looked at.
     """
     share, groups = evidence.cut_share, evidence.groups
     rest, rest_source = losses - modelled, evidence.losses - evidence.modelled
@@ -264,9 +369,27 @@ def label_check(
     divisor = max(error, float(rounding))
     statistic = difference / divisor if divisor > 0 else 0.0
     p_value = float(2 * stats.t.sf(abs(statistic), freedom))
-    told = (
-        f"the loss of {rest.size} labelled target rows differs from what the source "
-        f"says by {difference:+.3g} (standard error {error:.2g}, p = {p_value:.2g})"
+    loss = Direction(LOSS, None, None, difference, error, statistic, p_value)
+    return check_of((loss, *directions), int(rest.size), loss)
+
+
+def check_of(
+    directions: tuple[Direction, ...], n_labelled: int, loss: Direction | None = None
+) -> LabelCheck:
+    """Return what all directions say together, and what the loss says of the cost."""
+    p_value = corrected_p_value([one.p_value for one in directions])
+    strongest = min(directions, key=lambda one: one.p_value)
+    told = f"{n_labelled} labelled target rows and what the source says of them: "
+    told += (
+        ""
+        if loss is None
+        else f"the loss differs by {loss.difference:+.3g} (standard error "
+        f"{loss.error:.2g}); "
+    )
+    told += (
+        f"of {len(directions)} directions the labels differ most {strongest} "
+        f"({strongest.difference:+.3g}, standard error {strongest.error:.2g}), "
+        f"p = {p_value:.2g} over all"
     )
     verdict = (
         "p(y | x) has changed, or the target is not where the source is: go by the "
@@ -275,7 +398,13 @@ def label_check(
         else "no change of p(y | x) is seen"
     )
     return LabelCheck(
-        difference, error, statistic, p_value, int(rest.size), f"{told}: {verdict}"
+        None if loss is None else loss.difference,
+        None if loss is None else loss.error,
+        None if loss is None else loss.statistic,
+        p_value,
+        n_labelled,
+        f"{told}: {verdict}",
+        directions,
     )
 
 

@@ -5,9 +5,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy.optimize import nnls
+from sklearn.base import BaseEstimator
 from sklearn.ensemble import HistGradientBoostingRegressor
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from counterpoise.evaluation.estimating.loss_curve import MOST_FOR_CURVE, LossCurve
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.classifiers import BinnedColumns
 
@@ -29,20 +32,22 @@ class LossModel:
         At the rows of the fit, each by the model that has not seen it.
     target : array of shape (m,)
         At the target rows, see `at`.
+    by_fold : array of shape (n_fits, m) or None
+        What each fit says of the target rows; None of more than 20,000.
     """
 
     rows: Array
     target: Array
-    bins: BinnedColumns = field(repr=False)
+    by_fold: Array | None = field(repr=False)
     models: Sequence[Any] = field(repr=False)
 
     def at(self, features: Array) -> Array:
         """Return the modelled loss of rows that were in no fit.
 
-        The mean of all models; of more than 20,000 rows each has what one model says,
+        The mean of the fits; of more than 20,000 rows each has what one model says,
         the models taking turns, which is the same in the mean over rows.
         """
-        return _mean(self.models, self.bins.transform(features))
+        return _mean(self.models, features)
 
 
 def fit_loss_model(
@@ -55,9 +60,13 @@ def fit_loss_model(
 ) -> LossModel:
     r"""Return a regression of the loss on features, cross-fitted.
 
-    Boosted trees minimise :math:`\sum_i \sqrt{w_i} (L_i - g(z_i))^2` on three quarters
-    of the rows and are asked about the last, four times over. The root of the weights
-    looks to the target without leaving few rows.
+    A quadratic (`LossCurve`), and boosted trees of what it leaves, minimise
+    :math:`\sum_i \sqrt{w_i} (L_i - g(z_i))^2` on three quarters of the rows and are
+    asked about the last, four times over. The root of the weights looks to the target
+    without leaving few rows. The two are added with the factors, none negative, that
+    have the least such error on the rows held out: noise that trees have learned has
+    a factor near zero, and is no part of the estimate. With more than 300 columns
+    there are only the trees.
 
     Parameters
     ----------
@@ -79,27 +88,73 @@ def fit_loss_model(
     True
     """
     n = losses.size
-    bins = BinnedColumns().fit(np.vstack([features, _some(features_target, seed)]))
-    features, features_target = (
-        bins.transform(features),
-        bins.transform(features_target),
-    )
     fold = _folds(n, groups, seed)
     if n < FEWEST_ROWS_TO_MODEL or fold.max() == 0:
         flat = _Constant(float(np.average(losses, weights=weights)))
-        return LossModel(
-            flat.predict(features), flat.predict(features_target), bins, [flat]
-        )
+        found = flat.predict(features_target)
+        return LossModel(flat.predict(features), found, None, [flat])
     root = np.sqrt(weights)
-    rows, models = np.empty(n), []
+    known = np.vstack([features, _some(features_target, seed)])
+    bins = BinnedColumns().fit(known)
+    parts: list[list[Any]] = []
+    held_out = np.empty((n, 2 if features.shape[1] <= MOST_FOR_CURVE else 1))
     with threadpool_limits(limits=1):
         for k in range(int(fold.max()) + 1):
             kept = fold != k
-            model = _trees().fit(features[kept], losses[kept], root[kept])
-            rows[~kept] = model.predict(features[~kept])
-            models.append(model)
-    target = _mean(models, features_target)
-    return LossModel(rows, target, bins, models)
+            rows, left, counts = features[kept], losses[kept], root[kept]
+            parts.append([])
+            if held_out.shape[1] > 1:
+                parts[k].append(LossCurve(known).fit(rows, left, counts))
+                left = left - parts[k][0].predict(rows)
+            parts[k].append(_Trees(bins).fit(rows, left, counts))
+            for j, part in enumerate(parts[k]):
+                held_out[~kept, j] = part.predict(features[~kept])
+    models = [_Sum(part, *_factors(held_out, losses, root)) for part in parts]
+    seen = models[0].offset + held_out @ models[0].factors
+    if len(features_target) > ROWS_MODELLED:
+        return LossModel(seen, _mean(models, features_target), None, models)
+    with threadpool_limits(limits=1):
+        by_fold = np.array([model.predict(features_target) for model in models])
+    return LossModel(seen, by_fold.mean(axis=0), by_fold, models)
+
+
+def _factors(held_out: Array, losses: Array, weights: Array) -> tuple[Array, float]:
+    """Return the factors, none negative, and the offset of least squared error."""
+    middle = np.average(held_out, axis=0, weights=weights)
+    mean = float(np.average(losses, weights=weights))
+    root = np.sqrt(weights)
+    factors, _ = nnls((held_out - middle) * root[:, None], (losses - mean) * root)
+    return factors, float(mean - middle @ factors)
+
+
+@dataclass(frozen=True, eq=False)
+class _Sum:
+    """Parts times their factors, and an offset."""
+
+    parts: Sequence[Any]
+    factors: Array
+    offset: float
+
+    def predict(self, features: Array) -> Array:
+        found = np.full(len(features), self.offset)
+        for part, factor in zip(self.parts, self.factors, strict=True):
+            if factor > 0:
+                found += factor * part.predict(features)
+        return found
+
+
+class _Trees(BaseEstimator):
+    """Boosted trees of columns cut into bins that are known before."""
+
+    def __init__(self, bins: BinnedColumns) -> None:
+        self.bins = bins
+
+    def fit(self, features: Array, losses: Array, weights: Array) -> "_Trees":
+        self._trees = _trees().fit(self.bins.transform(features), losses, weights)
+        return self
+
+    def predict(self, features: Array) -> Array:
+        return self._trees.predict(self.bins.transform(features))
 
 
 def _trees() -> HistGradientBoostingRegressor:

@@ -2,7 +2,6 @@
 
 import inspect
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -18,10 +17,12 @@ from counterpoise.numerics.arrays import Array
 from counterpoise.validation import (
     InvalidInput,
     InvalidType,
-    as_weights,
     check_choice,
+    n_rows,
     refusals_of_estimators,
+    row_counts,
 )
+from counterpoise.validation.warning import held_back
 
 # No probability is taken for smaller than this: a row costs at most 13.8 nats.
 SMALLEST_PROBABILITY = 1e-6
@@ -101,10 +102,12 @@ class Metric:
         if self.by_row is not None:
             rows = self.rows(model, X, y)
             return self.of_mean(
-                float(np.average(rows, weights=as_weights(sample_weight, rows.size)))
+                float(np.average(rows, weights=row_counts(sample_weight, rows.size)))
             )
         assert self.scorer is not None
-        counts = {} if sample_weight is None else {"sample_weight": sample_weight}
+        counts = {}
+        if sample_weight is not None:
+            counts["sample_weight"] = row_counts(sample_weight, n_rows(X))
         with refusals_of_estimators():
             return self.sign * float(self.scorer(model, X, y, **counts))
 
@@ -241,8 +244,7 @@ def _check_takes_weights(scorer: Callable[..., float], name: str) -> None:
     if type(scorer).__module__.startswith("sklearn."):
         # Its signature has sample_weight even where the function behind has not.
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            with held_back():
                 scorer(_Knowing(), np.arange(2), np.arange(2), sample_weight=np.ones(2))
         except TypeError as error:
             if "sample_weight" in str(error):

@@ -2,9 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from html import escape
+from typing import TYPE_CHECKING, Any
 
 from counterpoise.evaluation.estimates import Estimate
+from counterpoise.evaluation.labels.label_change import Direction
+
+if TYPE_CHECKING:
+    from counterpoise.evaluation.advice.baseline import Baseline
+    from counterpoise.evaluation.advice.labels_wanted import LabelsWanted
 
 ESTIMATES = (
     "source",
@@ -16,7 +22,7 @@ ESTIMATES = (
 )
 
 
-# Which estimate is gone by: the first that is defined.
+# Which estimate is gone by where their errors are not known: the first that is defined.
 LEADING = ("labelled", "doubly_robust", "weighted")
 # A change of p(y | x) is said from this p-value on.
 SURPRISING_P_VALUE = 0.05
@@ -27,29 +33,53 @@ def is_surprise(p_value: float) -> bool:
     return p_value < SURPRISING_P_VALUE
 
 
+def leading_of(estimates: Mapping[str, Any]) -> str | None:
+    """Return the name of the estimate to go by, None where none is defined.
+
+    That of labelled target rows if there is one, which has the doubly robust in it
+    unless they contradict it, else the one of the least error (`leading`), else the
+    doubly robust, else the weighted.
+
+    Parameters
+    ----------
+    estimates : mapping
+        As `MetricPerformance.to_dict` has them.
+    """
+    order = (LEADING[0], estimates.get("leading"), *LEADING[1:])
+    return next((name for name in order if name and estimates.get(name)), None)
+
+
 @dataclass(frozen=True)
 class LabelCheck:
     """Whether labelled target rows are as the source rows say.
 
     Attributes
     ----------
-    difference : float
-        By how much the loss of the labelled target rows, beyond what the model of the
-        loss says there, exceeds the same of weighted source rows.
-    error : float
+    difference : float or None
+        What a change costs: by how much the loss of the labelled target rows, beyond
+        what the model of the loss says there, exceeds the same of weighted source rows.
+        None for a metric that is no mean over rows.
+    error : float or None
         Its standard error.
-    statistic, p_value : float
-        Their ratio, and how often chance does more than that (two-sided, Student).
+    statistic : float or None
+        Their ratio.
+    p_value : float
+        How often chance does more than what is seen, of the loss and along all
+        `directions` together, by Holm's correction.
     n_labelled : int
     words : str
+    directions : tuple of Direction
+        What was looked at, the loss and what predictions leave of the labels: see
+        `evaluation.labels.label_change`.
     """
 
-    difference: float
-    error: float
-    statistic: float
+    difference: float | None
+    error: float | None
+    statistic: float | None
     p_value: float
     n_labelled: int
     words: str
+    directions: tuple[Direction, ...] = ()
 
     @property
     def contradicts(self) -> bool:
@@ -58,7 +88,8 @@ class LabelCheck:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and words."""
-        return {**vars(self), "contradicts": self.contradicts}
+        told = [one.to_dict() for one in self.directions]
+        return {**vars(self), "directions": told, "contradicts": self.contradicts}
 
 
 @dataclass(frozen=True)
@@ -75,6 +106,12 @@ class MetricPerformance:
         Whether p(y | x) has changed, as labelled target rows tell.
     reasons : dict
         Why an estimate is None.
+    leading : str or None
+        Which of weighted, direct and doubly robust to go by: the last, unless another's
+        estimated error is less than half of its own (`Errors.least`); None where
+        no errors are known.
+    baseline : Baseline or None
+        The best constant prediction beside the model, see `evaluation.advice.baseline`.
     """
 
     metric: str
@@ -87,16 +124,17 @@ class MetricPerformance:
     labelled: Estimate | None = None
     check: LabelCheck | None = None
     reasons: Mapping[str, str] = field(default_factory=dict)
+    leading: str | None = None
+    baseline: "Baseline | None" = None
 
     @property
     def best(self) -> Estimate | None:
         """The estimate to go by, or None where nothing but the source's is known.
 
-        That of labelled target rows if there is one, which has the doubly robust in it
-        unless they contradict it, else the doubly robust, else the weighted.
+        See `leading_of`.
         """
-        found = (getattr(self, name) for name in LEADING)
-        return next((one for one in found if one is not None), None)
+        name = leading_of(vars(self))
+        return None if name is None else getattr(self, name)
 
     def __str__(self) -> str:
         better = "higher" if self.higher_is_better else "lower"
@@ -110,6 +148,8 @@ class MetricPerformance:
                 lines.append(f"  {label:<14} {found}   if {found.assumption}")
             elif kind in self.reasons:
                 lines.append(f"  {label:<14} not defined: {self.reasons[kind]}")
+        if self.baseline is not None:
+            lines.append(f"  {'guessing':<14} {self.baseline}")
         if self.check is not None:
             lines.append(f"  {self.check.words}")
         return "\n".join(lines)
@@ -123,8 +163,10 @@ class MetricPerformance:
         for name in ESTIMATES:
             found = getattr(self, name)
             out[name] = None if found is None else found.to_dict()
+        out["leading"] = self.leading
         out["check"] = None if self.check is None else self.check.to_dict()
         out["reasons"] = dict(self.reasons)
+        out["baseline"] = None if self.baseline is None else self.baseline.to_dict()
         return out
 
 
@@ -178,6 +220,11 @@ class _SeveralMetrics:
         return self._first.check
 
     @property
+    def baseline(self) -> "Baseline | None":
+        """The best constant prediction beside the model, by the first metric."""
+        return self._first.baseline
+
+    @property
     def best(self) -> Estimate | None:
         """The first metric's estimate to go by."""
         return self._first.best
@@ -194,7 +241,8 @@ class CoveredPart(_SeveralMetrics):
     effective_rows : float
         What the weighted source rows are worth there. Of more than 5,000 rows the
         covered ones are known among as many drawn by chance: what those are worth,
-        times all rows over 5,000. The intervals are those of the rows drawn.
+        times all rows over 5,000. The intervals are those of the rows drawn: they
+        allow for the chance in the labels of these very rows.
     metrics : dict of MetricPerformance
     """
 
@@ -244,6 +292,9 @@ class Performance(_SeveralMetrics):
     sets : dict or None
         How large the intervals or sets of an `Adapted` with a calibration are on the
         target: see `interval_sizes` and `set_sizes` of `evaluation.conformal`.
+    labels : LabelsWanted or None
+        How many labelled target rows would make the first metric's interval as narrow
+        as was asked for; None without overlap.
     """
 
     metrics: Mapping[str, MetricPerformance]
@@ -258,13 +309,26 @@ class Performance(_SeveralMetrics):
     calibration: Mapping[str, Any] | None = None
     slices: Mapping[str, Any] | None = None
     sets: Mapping[str, Any] | None = None
+    labels: "LabelsWanted | None" = None
 
     def __str__(self) -> str:
         parts = [self.statement, *map(str, self.metrics.values())]
+        if self.labels is not None:
+            parts.append(self.labels.words)
         if self.covered is not None and self.covered.share < 1.0:
             parts.append(f"The covered {self.covered.share:.1%} of the target:")
             parts += map(str, self.covered.metrics.values())
         return "\n".join(parts)
+
+    def _repr_html_(self) -> str:
+        parts = [
+            f"<p>{escape(self.statement)}</p>",
+            *map(_table, self.metrics.values()),
+        ]
+        if self.covered is not None and self.covered.share < 1.0:
+            told = f"The covered {self.covered.share:.1%} of the target:"
+            parts += [f"<p>{told}</p>", *map(_table, self.covered.metrics.values())]
+        return f'<div class="counterpoise-performance">{"".join(parts)}</div>'
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and words; None for what is not defined."""
@@ -281,4 +345,30 @@ class Performance(_SeveralMetrics):
             "calibration": None if self.calibration is None else dict(self.calibration),
             "slices": None if self.slices is None else dict(self.slices),
             "sets": None if self.sets is None else dict(self.sets),
+            "labels": None if self.labels is None else self.labels.to_dict(),
         }
+
+
+def _table(found: MetricPerformance) -> str:
+    """Return the estimates of a metric as a table of HTML, every text escaped."""
+    better = "higher" if found.higher_is_better else "lower"
+    name = found.metric.removeprefix("neg_").replace("_", " ")
+    rows = []
+    for kind in ESTIMATES:
+        one: Estimate | None = getattr(found, kind)
+        if one is not None:
+            cells = [f"{one.value:.4g}", f"{one.low:.4g} to {one.high:.4g}"]
+            cells.append(one.assumption)
+        elif kind in found.reasons:
+            cells = ["not defined", "", found.reasons[kind]]
+        else:
+            continue
+        rows.append([kind.replace("_", " "), *cells])
+    head = (f"{name} ({better} is better)", "value", "interval", "right if")
+    lines = [f"<tr>{''.join(f'<th>{escape(one)}</th>' for one in head)}</tr>"]
+    lines += [
+        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>"
+        for row in rows
+    ]
+    check = "" if found.check is None else f"<p>{escape(found.check.words)}</p>"
+    return f"<table>{''.join(lines)}</table>{check}"

@@ -1,6 +1,5 @@
 """Estimates of metrics whose error only rows drawn again can tell."""
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ from counterpoise.evaluation.confidence import (
     promised_again,
 )
 from counterpoise.evaluation.estimates import (
-    SHARPER,
     Estimate,
     as_estimate,
     has_ends,
@@ -30,8 +28,11 @@ from counterpoise.evaluation.intervals import (
 from counterpoise.evaluation.metrics import Metric
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.validation import InvalidType
+from counterpoise.validation.warning import held_back
 
 N_RESAMPLES = 100
+# Estimated ratios are flatter than the true one; so much sharper it may be.
+SHARPER = 1.25
 # Rows of either sample that are drawn again to see how much the confidence moves.
 MOST_RESAMPLED = 10_000
 
@@ -62,9 +63,8 @@ def scored_estimate(
         return metric.value(answers, rows[used], y[used], sample_weight=weights[used])
 
     weights = counts if ratio is None else counts * ratio
-    with warnings.catch_warnings():
-        # scikit-learn warns of classes without rows.
-        warnings.simplefilter("ignore")
+    # scikit-learn warns of classes without rows.
+    with held_back():
         try:
             value = value_of(weights)
             sharp = value if ratio is None else value_of(counts * ratio**SHARPER)

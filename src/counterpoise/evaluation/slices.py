@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from counterpoise.evaluation.estimates import Evidence, as_estimate, mean_intervals
+from counterpoise.evaluation.estimates import as_estimate, mean_intervals
+from counterpoise.evaluation.estimating.evidence import Evidence
 from counterpoise.evaluation.intervals import effective_rows
 from counterpoise.evaluation.metrics import Metric
 from counterpoise.tables.parts import Parts

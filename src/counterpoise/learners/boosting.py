@@ -1,7 +1,9 @@
 """Gradient boosting that takes a mixed table as it comes."""
 
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from math import ceil
+from typing import Any, Self
 
 import numpy as np
 from sklearn.compose import ColumnTransformer
@@ -16,18 +18,65 @@ from counterpoise.learners.bins import QuantileBins
 from counterpoise.learners.dates import DateNumbers
 from counterpoise.tables.columns import read_table
 from counterpoise.tables.kinds import CATEGORIES, DATES, NUMBERS, ZONED_DATES
+from counterpoise.validation import n_rows
 
 # Trees tell up to 255 categories of a column apart; the rarer ones share a place.
 MOST_CATEGORIES = 254
+# Trees of more leaves learn more of the noise, and take longer.
+MOST_LEAVES = 15
+# Share of the rows held out to tell when further trees no longer help; of fewer rows
+# than these it would tell little, and none are.
+SHARE_HELD_OUT, FEWEST_ROWS_TO_STOP = 0.1, 200
+FEWEST_OF_A_CLASS = 2
+
+
+class BoostedClassifier(HistGradientBoostingClassifier):
+    """Scikit-learn's boosting of classes, early stopping where there are rows for it.
+
+    Rows are held out class by class. Of fewer than 200 rows, where a class has one row,
+    or where the rows held out are fewer than the classes, none are, and all trees are
+    grown.
+
+    Examples
+    --------
+    >>> rows, labels = [[0.0], [1.0], [2.0]], ["a", "a", "b"]
+    >>> BoostedClassifier(early_stopping=True, max_iter=3).fit(rows, labels).n_iter_
+    3
+    """
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit as scikit-learn does, with or without rows held out."""
+        with _stopping(self, _has_rows_to_hold_out(y)):
+            super().fit(X, y, sample_weight)
+        return self
+
+
+class BoostedRegressor(HistGradientBoostingRegressor):
+    """Scikit-learn's boosting of numbers, early stopping from 200 rows on.
+
+    Examples
+    --------
+    >>> model = BoostedRegressor(early_stopping=True, max_iter=3)
+    >>> model.fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0]).n_iter_
+    3
+    """
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit as scikit-learn does, with or without rows held out."""
+        enough = y is not None and n_rows(y) >= FEWEST_ROWS_TO_STOP
+        with _stopping(self, enough):
+            super().fit(X, y, sample_weight)
+        return self
 
 
 def boosting_for(X: Any, *, classes: bool, seed: int) -> Any:
     """Return histogram gradient boosting for a table, not fitted.
 
-    A table of numbers goes to scikit-learn's estimator itself. One with strings or
-    dates goes through a pipeline: numbers in bins, categories by number (new and
-    missing ones as missing), dates as days, month, weekday and hour; columns of
-    anything else are left out.
+    Trees of at most 15 leaves, until ten more no longer help a tenth of the rows that
+    is held out (of 200 rows or more). A table of numbers goes to the estimator itself.
+    One with strings or dates goes through a pipeline: numbers in bins, categories by
+    number (new and missing ones as missing), dates as days, month, weekday and hour;
+    columns of anything else are left out.
 
     Parameters
     ----------
@@ -39,13 +88,13 @@ def boosting_for(X: Any, *, classes: bool, seed: int) -> Any:
     Examples
     --------
     >>> type(boosting_for([[1.0], [2.0]], classes=True, seed=0)).__name__
-    'HistGradientBoostingClassifier'
+    'BoostedClassifier'
     >>> type(boosting_for([["a"], ["b"]], classes=True, seed=0)).__name__
     'Pipeline'
     """
     kinds = _kinds(X)
     if kinds is None:
-        return _boosting(classes)(random_state=seed)
+        return _boosting(classes, seed)
     many = [label for label, kind in kinds.items() if kind == CATEGORIES]
     return boosting_of(kinds, classes=classes, seed=seed, crowded=many)
 
@@ -79,10 +128,8 @@ def boosting_of(
     held = list(kinds.values())
     # Numbers come first, then categories, then dates.
     first, count = held.count(NUMBERS), held.count(CATEGORIES)
-    model = _boosting(classes)(
-        categorical_features=list(range(first, first + count)) or None,
-        random_state=seed,
-    )
+    categorical = list(range(first, first + count)) or None
+    model = _boosting(classes, seed, categorical_features=categorical)
     dates = Pipeline([("numbers", DateNumbers()), ("bins", QuantileBins())])
     categories = _categories(kinds, crowded)
     columns = columns_of(kinds, QuantileBins(), categories, dates)
@@ -120,8 +167,42 @@ def category_codes(most: int | None = None) -> OrdinalEncoder:
     )
 
 
-def _boosting(classes: bool) -> Any:
-    return HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor
+def _boosting(classes: bool, seed: int, **parameters: Any) -> Any:
+    kind: Any = BoostedClassifier if classes else BoostedRegressor
+    return kind(
+        max_leaf_nodes=MOST_LEAVES,
+        early_stopping=True,
+        validation_fraction=SHARE_HELD_OUT,
+        random_state=seed,
+        **parameters,
+    )
+
+
+@contextmanager
+def _stopping(trees: Any, able: bool) -> Iterator[None]:
+    """Let trees stop early only if they are able to; their parameter stays."""
+    asked = trees.early_stopping
+    try:
+        trees.early_stopping = asked and able if isinstance(asked, bool) else asked
+        yield
+    finally:
+        trees.early_stopping = asked
+
+
+def _has_rows_to_hold_out(y: Any) -> bool:
+    """Return whether every class can be on both sides of the rows held out."""
+    try:
+        rows_of_classes = np.unique(np.asarray(y), return_counts=True)[1]
+    except TypeError:
+        # Labels that cannot be compared are refused by scikit-learn, in its own words.
+        return False
+    n = int(rows_of_classes.sum())
+    held_out = ceil(SHARE_HELD_OUT * n)
+    return bool(
+        n >= FEWEST_ROWS_TO_STOP
+        and rows_of_classes.min() >= FEWEST_OF_A_CLASS
+        and held_out >= rows_of_classes.size
+    )
 
 
 def _categories(kinds: Mapping[Any, str], crowded: Collection[Any]) -> Any:

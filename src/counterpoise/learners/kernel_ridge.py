@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.convex import certified
 from counterpoise.convex.problems.kernel_ridge import KernelRidge
+from counterpoise.engine.memory import current_budget
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.numerics.kernel import Kernel, auto_gamma
 from counterpoise.numerics.pivoted_cholesky import (
@@ -24,10 +25,10 @@ from counterpoise.validation import (
     InvalidInput,
     Matrix,
     as_responses,
-    as_weights,
     check_integer,
     check_number,
     estimator_matrix,
+    row_counts,
     warn_user,
 )
 
@@ -35,6 +36,14 @@ from counterpoise.validation import (
 PREDICTED_ROWS = 4096
 # The gap that the closed form must reach, in units of the responses' mean square.
 RIDGE_GAP = 1e-9
+
+
+def _refuse_infinite(found: Array, other: Array, what: str) -> None:
+    if not (np.isfinite(found).all() and np.isfinite(other).all()):
+        raise InvalidInput(
+            f"the {what} are not finite: numbers of these rows, their kernel or their "
+            "responses leave the range of floats; divide the columns"
+        )
 
 
 class WeightedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
@@ -139,7 +148,7 @@ class WeightedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 f"Precomputed matrix must be a square matrix, got shape {X.shape}"
             )
         y = as_responses(y, X.shape[0], multi_output=True)
-        weights = as_weights(sample_weight, X.shape[0])
+        weights = row_counts(sample_weight, X.shape[0])
         self.gamma_ = auto_gamma(X) if self.gamma is None else float(self.gamma)
         counted = np.flatnonzero(weights)
         share = weights[counted] / weights.sum()
@@ -147,13 +156,20 @@ class WeightedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         # Without the mean no digits are lost far from zero.
         middle = share @ responses if self.fit_intercept else np.zeros(y[:1].size)
         moved = responses - middle
-        if self.rank is None:
-            v, problem = self._exact(X, counted, moved, share)
-            coefficients, self.support_ = np.sqrt(share)[:, None] * v, counted
-            self.rank_error_: float | None = None
-        else:
-            v, problem, coefficients = self._low_rank(X, counted, moved, share)
-        self.solution_ = certified(problem, v, RIDGE_GAP)
+        # What overflows is told below, in words.
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            if self.rank is None:
+                self._plan(counted.size)
+                v, problem = self._exact(X, counted, moved, share)
+                coefficients, self.support_ = np.sqrt(share)[:, None] * v, counted
+                self.rank_error_: float | None = None
+            else:
+                v, problem, coefficients = self._low_rank(X, counted, moved, share)
+        _refuse_infinite(v, coefficients, "coefficients")
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.solution_ = certified(problem, v, RIDGE_GAP)
+        gap = np.array(self.solution_.certificate.gap, dtype=float)
+        _refuse_infinite(gap, gap, "proof's numbers")
         if not self.solution_.converged:
             warn_user(
                 f"WeightedKernelRidge: {self.solution_.certificate}; raise alpha",
@@ -187,8 +203,22 @@ class WeightedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 K = rows[:, self.support_]
             else:
                 K = kernel.matrix(rows, self.X_fit_)
-            out[first : first + PREDICTED_ROWS] = K @ self.dual_coef_
-        return out + self.intercept_
+            with np.errstate(over="ignore", invalid="ignore"):
+                out[first : first + PREDICTED_ROWS] = K @ self.dual_coef_
+        out += self.intercept_
+        _refuse_infinite(out, out, "answers")
+        return out
+
+    def _plan(self, n: int) -> None:
+        """Refuse more rows than the exact equations have memory for."""
+        needed = 8 * n * n
+        if needed > current_budget():
+            raise InvalidInput(
+                f"the kernel matrix of {n} rows takes {needed / 2**30:.1f} GiB, above "
+                f"the memory budget of {current_budget() / 2**30:.1f} GiB: give a "
+                "rank, such as rank=500, or raise the budget "
+                "(counterpoise.engine.memory_budget)"
+            )
 
     def _check(self) -> None:
         check_number("alpha", self.alpha, low=0.0, closed="neither")

@@ -71,11 +71,14 @@ class Kernel:
         elif self.kind == "rbf":
             out = _gaussian(X, Z, self.gamma)
         else:
-            out = dense(X @ Z.T)
-            if self.kind == "poly":
-                out *= self.gamma
-                out += self.coef0
-                out = out**self.degree
+            # What overflows is told below, in words.
+            with np.errstate(over="ignore", invalid="ignore"):
+                out = dense(X @ Z.T)
+                if self.kind == "poly":
+                    out *= self.gamma
+                    out += self.coef0
+                    out = out**self.degree
+            _refuse_overflow(out, str(self.kind))
         if self.constant:
             out += self.constant
         return out
@@ -390,9 +393,18 @@ class _Exponents:
         np.minimum(block, 0.0, out=block)
 
 
+def _refuse_overflow(out: Array, kind: str) -> None:
+    """Refuse a kernel whose values leave the range of floats."""
+    if not np.isfinite(out).all():
+        raise InvalidInput(
+            f"the {kind} kernel of these rows is not finite: their products leave the "
+            "range of floats; divide the columns"
+        )
+
+
 def moved_to_mean(X: Any, C: Any) -> tuple[Any, Any]:
     """Return both with the mean of C taken off, which keeps digits far from zero."""
-    if sparse.issparse(X) or sparse.issparse(C):
+    if sparse.issparse(X) or sparse.issparse(C) or not C.shape[0]:
         return X, C
     middle = C.mean(axis=0)
     return X - middle, C - middle

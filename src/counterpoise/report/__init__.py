@@ -12,6 +12,7 @@ from counterpoise.report.figures import (
     plot_selection,
     plot_spectrum,
     plot_trade_off,
+    plot_watch,
     plot_weights,
 )
 from counterpoise.report.page import Page, fragment, render
@@ -36,6 +37,7 @@ __all__ = [
     "plot_selection",
     "plot_spectrum",
     "plot_trade_off",
+    "plot_watch",
     "plot_weights",
     "render",
 ]

@@ -5,14 +5,28 @@ from dataclasses import dataclass
 from typing import Any
 
 from counterpoise.adaptation.guard import FEW_EFFECTIVE_ROWS
+from counterpoise.evaluation.advice.baseline import (
+    NOT_SHOWN_TO_BEAT,
+    WORSE_THAN_GUESSING,
+)
 from counterpoise.evaluation.change_of_score import (
-    is_about_the_same,
-    is_within,
+    CANNOT_TELL,
+    RULE,
+    WORSE,
+    change_of,
     sureness_of_gain,
 )
 from counterpoise.report.metric_names import metric_in_words, source_rows
 from counterpoise.report.record import Record
-from counterpoise.report.wording import Sentence, count, figures, sentence, share
+from counterpoise.report.wording import (
+    Sentence,
+    count,
+    figures,
+    joined,
+    sentence,
+    share,
+    told_apart,
+)
 from counterpoise.samples.overlap_verdict import (
     NO_OVERLAP,
     NO_SHIFT,
@@ -46,16 +60,61 @@ def answers_of(record: Record) -> tuple[Answer, ...]:
     return tuple(answer for answer in found if answer is not None)
 
 
-def stays_within(headline: Mapping[str, Any]) -> bool:
-    """Return whether the source's score lies in the interval of the target's."""
-    low, high = headline.get("low"), headline.get("high")
-    return is_within(headline["source"], low, high)
+def change_in(headline: Mapping[str, Any]) -> str:
+    """Return the one word for how the score changes, see `change_of`."""
+    return change_of(
+        headline["source"],
+        headline["value"],
+        headline.get("low"),
+        headline.get("high"),
+        higher_is_better=bool(headline.get("higher_is_better")),
+    )
 
 
-def stays_about_the_same(headline: Mapping[str, Any]) -> bool:
-    """Return whether the target's score is the source's, and well enough known."""
-    low, high = headline.get("low"), headline.get("high")
-    return is_about_the_same(headline["source"], headline["value"], low, high)
+def source_and_value(
+    headline: Mapping[str, Any],
+) -> tuple[tuple[float, str], tuple[float, str]]:
+    """Return the scores on training and on new data, with their places."""
+    return (
+        (headline["source"], "headline.source"),
+        (headline["value"], "headline.value"),
+    )
+
+
+def guessing_of(headline: Mapping[str, Any] | None) -> str | None:
+    """Return whether the model beats the best constant prediction, if that is known."""
+    found = (headline or {}).get("baseline")
+    return None if found is None else str(found["verdict"])
+
+
+def beside_guessing(headline: Mapping[str, Any]) -> Sentence:
+    """Return what the best constant prediction would get, and the yardsticks."""
+    found = headline.get("baseline")
+    if found is None:
+        return ()
+    at = "headline.baseline"
+    told = sentence(
+        " Guessing (the {} for every row) would get {}",
+        found["prediction"],
+        figures(found["value"], f"{at}.value"),
+    )
+    if found["skill"] is not None:
+        saves = found["skill"] >= 0
+        told += sentence(
+            "; the model saves {} of that loss"
+            if saves
+            else "; the model loses {} more than that",
+            share(abs(found["skill"]), f"{at}.skill"),
+        )
+        if found["root"] is not None:
+            told += sentence(" (R²)")
+    told += (".",)
+    if found["root"] is not None:
+        told += sentence(
+            " In units of the label, it is off by {} (root mean squared error).",
+            figures(found["root"], f"{at}.root"),
+        )
+    return told
 
 
 def has_labels(record: Record) -> bool:
@@ -70,6 +129,11 @@ def is_contradicted(record: Record) -> bool:
     metrics = record.at("performance.metrics", {})
     check = (metrics.get(metric) or {}).get("check")
     return check is not None and bool(check["contradicts"])
+
+
+def is_withdrawn(record: Record, estimate: str) -> bool:
+    """Return whether an estimate rests on a p(y | x) that is shown to have changed."""
+    return is_contradicted(record) and estimate not in ("source", "labelled")
 
 
 def _shift_answer(record: Record) -> Answer | None:
@@ -130,6 +194,13 @@ def _weights_answer(record: Record) -> Answer | None:
             return Answer(question, "Not asked", PLAIN, told, ())
         told = sentence("The weights were used as they are, without being asked.")
         return Answer(question, "Not checked", CARE, told, ())
+    if is_contradicted(record):
+        told = sentence(
+            "Labelled new rows show that columns and label belong together in another "
+            "way than in the training data, by which weights were judged: what they "
+            "gain cannot be told."
+        )
+        return Answer(question, "Withdrawn", CARE, told, ())
     words = metric_in_words(guard["metric"])
     k = guard["exponents"].index(guard["chosen"])
     if guard["chosen"] == 0:
@@ -142,21 +213,43 @@ def _weights_answer(record: Record) -> Answer | None:
             )
         else:
             told = sentence(
-                "The best amount of weighting brings {} from {} to {}, no more than "
-                "chance may do: rows stay as they are.",
-                words.name,
-                figures(guard["values"][0], "guard.values.0"),
-                figures(guard["values"][best], f"guard.values.{best}"),
+                "The best amount of weighting {}: rows stay as they are.",
+                _brings(guard, words.name, best, ", no more than chance may do"),
             )
+            told += _not_the_score(record)
         return Answer(question, "No", PLAIN, told, _guard_sure(record))
     told = sentence(
-        "In cross-validation, on rows weighted like the new data, its {} goes from {} "
-        "to {}.",
-        words.name,
-        figures(guard["values"][0], "guard.values.0"),
-        figures(guard["values"][k], f"guard.values.{k}"),
+        "In cross-validation, on rows weighted like the new data, weighting {}.",
+        _brings(guard, words.name, k),
     )
+    told += _not_the_score(record)
     return Answer(question, "Yes", GOOD, told, _guard_sure(record))
+
+
+def _not_the_score(record: Record) -> Sentence:
+    """Return why the guard's numbers are not the score to expect."""
+    kind = record.at("headline.estimate")
+    if kind is None:
+        return ()
+    more = {
+        "labelled": ", labelled new rows and a model of the loss",
+        "doubly_robust": " and a model of the loss",
+    }.get(kind, "")
+    return sentence(
+        " These are means over weighted rows in cross-validation, to compare amounts "
+        f"of weighting; the score to expect, below, is made of weighted rows{more}."
+    )
+
+
+def _brings(guard: dict[str, Any], metric: str, k: int, more: str = "") -> Sentence:
+    """Return from where to where an amount of weighting brings the metric."""
+    both = told_apart(
+        (guard["values"][0], "guard.values.0"),
+        (guard["values"][k], f"guard.values.{k}"),
+    )
+    if both is None:
+        return sentence("makes no difference to its {}", metric)
+    return sentence(f"brings its {{}} from {{}} to {{}}{more}", metric, *both)
 
 
 def _guard_sure(record: Record) -> Sentence:
@@ -180,31 +273,40 @@ def _score_answer(record: Record) -> Answer | None:
     if headline is None:
         return None
     words = metric_in_words(headline["metric"])
-    worse = headline["value"] < headline["source"]
-    if not headline.get("higher_is_better"):
-        worse = headline["value"] > headline["source"]
     low, high = headline.get("low"), headline.get("high")
-    short, tone = ("Worse", CARE) if worse else ("Better", GOOD)
-    if stays_about_the_same(headline):
-        short, tone = "About the same", GOOD
-    elif stays_within(headline):
-        between = f"{figures(low)} and {figures(high)}"
-        short, tone = f"Cannot be told well: somewhere between {between}", CARE
+    change = change_in(headline)
+    # The interval stands below.
+    short = f"{change[:1].upper()}{change[1:]}"
+    tone = CARE if change in (WORSE, CANNOT_TELL) else GOOD
     rows = source_rows(record)
-    told = sentence(
-        f"On {rows} its {{}} is {{}}; on the new data expect {{}}.",
-        words.name,
-        figures(headline["source"], "headline.source"),
-        figures(headline["value"], "headline.value"),
-    )
+    both = told_apart(*source_and_value(headline))
+    if both is None:
+        told = sentence(
+            f"On {rows} its {{}} is {{}}; on the new data expect no difference.",
+            words.name,
+            figures(headline["source"], "headline.source"),
+        )
+    else:
+        told = sentence(
+            f"On {rows} its {{}} is {{}}; on the new data expect {{}}.",
+            words.name,
+            *both,
+        )
+    told += beside_guessing(headline)
+    guessing = guessing_of(headline)
+    if guessing == WORSE_THAN_GUESSING:
+        short, tone = "Worse than guessing", STOP
+    elif guessing == NOT_SHOWN_TO_BEAT:
+        short, tone = "Not shown to be better than guessing", CARE
     if record.at("shift.verdict") == THIN_IN_PART:
-        tone = CARE
+        tone = STOP if tone == STOP else CARE
         path = f"performance.covered.metrics.{headline['metric']}"
         path += f".{headline['estimate']}.value"
-        if record.at(path) is not None:
+        if record.at(path) is not None and not is_contradicted(record):
             told += sentence(
                 " For the covered part alone: {}.", figures(record.at(path), path)
             )
+    told += _of_those_tried(record)
     sure: Sentence = ()
     if low is not None:
         sure = sentence(
@@ -213,6 +315,8 @@ def _score_answer(record: Record) -> Answer | None:
             figures(high, "headline.high"),
             share(headline["level"], "headline.level"),
         )
+        if short.lower().startswith(change):
+            sure += sentence(f" ({change}: {RULE[change]})")
     metrics = record.at("performance.metrics", {})
     check = (metrics.get(headline["metric"]) or {}).get("check")
     if check is not None:
@@ -230,6 +334,24 @@ def _score_answer(record: Record) -> Answer | None:
             else "they do not fit the estimate."
         )
     return Answer("How good will it be there?", short, tone, told, sure)
+
+
+def _of_those_tried(record: Record) -> Sentence:
+    """Return which of several estimators was chosen, by which scores."""
+    tried = record.at("tried")
+    if not tried:
+        return ()
+    each = [
+        sentence("{} {}", one["estimator"], figures(one["value"], f"tried.{k}.value"))
+        for k, one in enumerate(tried)
+        if one["value"] is not None
+    ]
+    chosen = next(one["estimator"] for one in tried if one["chosen"])
+    return sentence(
+        " Of the estimators tried there ({}) the best was taken: {}.",
+        joined(each, ", "),
+        chosen,
+    )
 
 
 def _labelled(check: dict[str, Any]) -> str:

@@ -26,6 +26,7 @@ from counterpoise.report.figures.selection import validation_drawing
 from counterpoise.report.figures.shift import roc_drawing, spectrum_drawing
 from counterpoise.report.figures.slices import slices_drawing
 from counterpoise.report.figures.solver import convergence_drawing
+from counterpoise.report.figures.watch import watch_drawings
 from counterpoise.report.figures.weights import clipping_drawing, weights_drawing
 from counterpoise.report.record import Record
 from counterpoise.report.reproduction import (
@@ -43,6 +44,7 @@ from counterpoise.report.tables import (
     thin_rows_table,
 )
 from counterpoise.report.titled_table import TitledTable
+from counterpoise.report.watch_words import alarms_table, chunks_table
 
 Draw = Callable[[Record], Drawing | None]
 Tell = Callable[[Record], TitledTable | None]
@@ -87,6 +89,13 @@ class Chapter:
 
 
 CHAPTERS = (
+    Chapter(
+        "watch",
+        "Over time",
+        "A deployed model, chunk after chunk: the alarms hold over all looks together.",
+        watch_drawings(),
+        (alarms_table, chunks_table),
+    ),
     Chapter(
         "shift",
         "What has shifted",

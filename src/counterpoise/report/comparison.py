@@ -4,6 +4,7 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from counterpoise.report.figures.drawing import DataTable
 from counterpoise.report.metric_names import metric_in_words
@@ -59,12 +60,15 @@ class Comparison:
     tables : tuple of TitledTable
     html : str
         The whole page.
+    warnings : tuple of str
+        What makes the two hard to compare: other data, another label or metric.
     """
 
     names: tuple[str, str]
     verdicts: tuple[Verdict, Verdict]
     tables: tuple[TitledTable, ...] = field(repr=False)
     html: str = field(repr=False)
+    warnings: tuple[str, ...] = ()
 
     def save(self, path: str | Path) -> None:
         """Write the page to a file."""
@@ -78,6 +82,8 @@ class Comparison:
         for name, verdict in zip(self.names, self.verdicts, strict=True):
             told = f"{readable(name)}: {verdict.title}"
             yield textwrap.fill(told, TEXT_WIDTH, subsequent_indent="  ")
+        for warning in self.warnings:
+            yield textwrap.fill(f"Note: {warning}", TEXT_WIDTH, subsequent_indent="  ")
         for table in self.tables:
             yield ""
             yield table.title
@@ -111,12 +117,52 @@ def compare(
         )
         if table is not None
     )
+    warnings = other_data(first, second)
     html = (
         environment()
         .get_template("compare.html")
-        .render(names=tuple(map(Name, names)), verdicts=verdicts, tables=tables)
+        .render(
+            names=tuple(map(Name, names)),
+            verdicts=verdicts,
+            tables=tables,
+            warnings=warnings,
+        )
     )
-    return Comparison(names, verdicts, tables, html)
+    return Comparison(names, verdicts, tables, html, warnings)
+
+
+def other_data(first: Record, second: Record) -> tuple[str, ...]:
+    """Return in what the data of two records differ, a sentence each.
+
+    Another label or another metric makes scores no longer comparable, other columns or
+    training rows make them about other models. That the new data differ is what one
+    compares months for: it is told, since one may have taken the wrong file. Tables are
+    told apart by the digests of their files; without them nothing is said of a table.
+    """
+    pair = first, second
+    said = []
+    labels = [record.at("reproduce.options.label") for record in pair]
+    if None not in labels and labels[0] != labels[1]:
+        names = " and ".join(f"'{readable(str(label))}'" for label in labels)
+        said.append(
+            f"the labels differ ({names}): the scores are of different questions."
+        )
+    metrics = [record.at("headline.metric") for record in pair]
+    if None not in metrics and metrics[0] != metrics[1]:
+        said.append("the metrics differ: one score says nothing about the other.")
+    columns = [
+        [one["name"] for one in record.at("data.columns") or ()] for record in pair
+    ]
+    if all(columns) and set(columns[0]) != set(columns[1]):
+        apart = sorted(set(columns[0]) ^ set(columns[1]))
+        shown = ", ".join(f"'{readable(name)}'" for name in apart[:3])
+        more = f" and {len(apart) - 3} more" if len(apart) > 3 else ""
+        said.append(f"only one of the two has the columns {shown}{more}.")
+    for part, what in (("source", "training"), ("target", "new")):
+        digests = [record.at(f"data.{part}.sha256") for record in pair]
+        if None not in digests and digests[0] != digests[1]:
+            said.append(f"the {what} data are not the same table.")
+    return tuple(said)
 
 
 def _numbers(
@@ -151,10 +197,10 @@ def _scores(
     rows: list[tuple[Cell, ...]] = []
     for metric in dict.fromkeys([*metrics[0], *metrics[1]]):
         words = metric_in_words(metric).name
-        for kind, told in (("source", "training data"), ("doubly_robust", "new data")):
+        for kind, told in (("source", "training data"), ("value", "new data")):
             a, b = (
-                ((one.get(metric) or {}).get(kind) or {}).get("value")
-                for one in metrics
+                _as_reported(record, one.get(metric) or {}, metric, kind)
+                for record, one in zip((first, second), metrics, strict=True)
             )
             if a is not None or b is not None:
                 rows.append((Name(f"{words}, {told}"), *_pair(a, b, figures)))
@@ -167,6 +213,21 @@ def _scores(
         DataTable(_header("score", names), tuple(rows)),
         wide=True,
     )
+
+
+def _as_reported(
+    record: Record, found: dict[str, Any], metric: str, kind: str
+) -> float | None:
+    """Return the number that the record's own report leads with.
+
+    Of a metric that does not lead, the doubly robust estimate.
+    """
+    if record.at("headline.metric") == metric:
+        value: float | None = record.at(f"headline.{kind}")
+        return value
+    part = found.get("source" if kind == "source" else "doubly_robust") or {}
+    of_metric: float | None = part.get("value")
+    return of_metric
 
 
 def _columns(

@@ -7,6 +7,7 @@ from counterpoise.report.figures.drawing import DataTable
 from counterpoise.report.record import Record
 from counterpoise.report.titled_table import TitledTable
 from counterpoise.report.wording import (
+    NARROW,
     Cell,
     Name,
     Sentence,
@@ -26,6 +27,32 @@ def seed_of(record: Record) -> Any:
     """Return the seed that everything was drawn by; None where it is not known."""
     seed = record.at("reproduce.options.seed")
     return record.at("reproduce.parameters.random_state") if seed is None else seed
+
+
+def about_of(record: Record) -> Sentence:
+    """Return what the first screen is about: data, label, model, and the date.
+
+    The date is the one that `--date` gave: what a clock says would make another page of
+    the same data.
+    """
+    told = []
+    for key, template in (("source", "{} ({} rows)"), ("target", "to {} ({} rows)")):
+        file, rows = record.at(f"data.{key}.file"), record.at(f"data.{key}.rows")
+        if file and rows is not None:
+            rows = count(rows, f"data.{key}.rows")
+            told.append(sentence(f"{template}", Name(str(file)), rows))
+    data = joined(told)
+    label = record.at("reproduce.options.label")
+    model, date = record.at("model.type"), record.at("reproduce.options.date")
+    parts = [data] if data else []
+    if label:
+        parts.append(sentence("label {}", Name(str(label))))
+    if model:
+        parts.append(sentence("model {}", Name(str(model))))
+    if date:
+        parts.append(sentence("{}", Name(str(date))))
+    # A line may end with a dot, and not begin with one.
+    return joined(parts, f"{NARROW}· ")
 
 
 def samples_table(record: Record) -> TitledTable | None:

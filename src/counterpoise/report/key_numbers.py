@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from counterpoise.report.answers import is_withdrawn
 from counterpoise.report.metric_names import metric_in_words, source_rows
 from counterpoise.report.record import Record
 from counterpoise.report.wording import (
@@ -32,7 +33,7 @@ def key_numbers_of(record: Record) -> tuple[KeyNumber, ...]:
 
 def _score(record: Record) -> KeyNumber | None:
     headline = record.at("headline")
-    if headline is None:
+    if headline is None or is_withdrawn(record, headline["estimate"]):
         return None
     words = metric_in_words(headline["metric"])
     beside: Sentence = ()

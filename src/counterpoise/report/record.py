@@ -33,7 +33,7 @@ class Record:
     ----------
     sections : dict
         data, shift, weights, balance, overlap, solver, guard, model, path, performance,
-        headline, guarantees, reproduce: those that are known.
+        headline, guarantees, reproduce; watch: those that are known.
 
     Examples
     --------
@@ -56,13 +56,14 @@ class Record:
         *,
         data: Mapping[str, Any] | None = None,
         reproduce: Mapping[str, Any] | None = None,
+        diagnosis: Any = None,
         **more: Any,
     ) -> "Record":
         """Return the record of a fitted object: the sections that it can fill.
 
         Parameters
         ----------
-        fitted : Adapted, weighter, Diagnosis or SVMPath
+        fitted : Adapted, weighter, Diagnosis, SVMPath or Watch
         performance : Performance or None
             Of `estimate_performance`.
         data : mapping or None
@@ -70,11 +71,20 @@ class Record:
             what the fitted object knows.
         reproduce : mapping or None
             How to make it again (command, options), put over versions and parameters.
+        diagnosis : Diagnosis or None
+            Of a weighter's two tables; an `Adapted` has its own.
         **more
             Sections of the caller's own, such as notices.
         """
         return cls.from_dict(
-            sections_of(fitted, performance, data=data, reproduce=reproduce, more=more)
+            sections_of(
+                fitted,
+                performance,
+                data=data,
+                reproduce=reproduce,
+                diagnosis=diagnosis,
+                more=more,
+            )
         )
 
     @classmethod
@@ -148,6 +158,11 @@ class Record:
             else:
                 return default
         return default if found is None else found
+
+    @property
+    def watch(self) -> Any:
+        """The section of a `Watch`: settings, history, alarms; None without one."""
+        return self.sections.get("watch")
 
     def __getitem__(self, section: str) -> Any:
         return self.sections[section]

@@ -31,9 +31,13 @@ def again_table(record: Record, record_file: str | None) -> TitledTable | None:
             ("command", Command(said if " " in said else f"counterpoise {said}"))
         )
     versions = _known(found.get("versions"))
-    packages = [f"{k}=={v}" for k, v in versions.items() if k != "python"]
+    # What no index has cannot be installed by its name.
+    own = ("python", "counterpoise")
+    packages = [f"{k}=={v}" for k, v in versions.items() if k not in own]
     if packages:
         rows.append(("environment", Command(shlex.join(["pip", "install", *packages]))))
+    if "counterpoise" in versions:
+        rows.append(("counterpoise", Name(f"version {versions['counterpoise']}")))
     if "python" in versions:
         where = [f"Python {versions['python']}", found.get("platform")]
         rows.append(("run by", Name(", ".join(str(one) for one in where if one))))

@@ -2,7 +2,9 @@
 
 from typing import Any
 
+from counterpoise.diagnosis.percentages import percentage, points
 from counterpoise.evaluation.performance import SURPRISING_P_VALUE
+from counterpoise.report.answers import is_contradicted
 from counterpoise.report.figures.drawing import DataTable
 from counterpoise.report.figures.performance import ESTIMATE_NAMES
 from counterpoise.report.metric_names import metric_in_words
@@ -37,17 +39,25 @@ def features_table(record: Record) -> TitledTable | None:
     if len(features) > FEATURES_LISTED:
         note = f"The {FEATURES_LISTED} columns of {len(features):,} that moved most."
     header, rows = _without_empty(
-        ("column", "effect", "mean", "distance", "chance", "missing", "new values"),
+        (
+            "column",
+            "effect (SD)",
+            "mean (SD)",
+            "distance (0 to 1)",
+            "chance",
+            "missing (points)",
+            "new values (%)",
+        ),
         rows,
     )
     return TitledTable(
         "features",
         "Column by column",
         sentence(
-            "How far each column has moved, largest first. Effect: in standard "
-            "deviations; below 0.1 hardly worth a thought. Mean: by how much the "
-            "average moved. Distance: the largest gap between the two distributions, "
-            "from 0 to 1. Chance: how likely such a gap is if nothing had moved, "
+            "How far each column has moved, largest first, in standard deviations "
+            "(SD); an effect below 0.1 is hardly worth a thought. Mean: by how much "
+            "the average moved. Distance: the largest gap between the two "
+            "distributions. Chance: how likely such a gap is if nothing had moved, "
             "corrected for the number of columns (Holm)."
         ),
         DataTable(header, rows, note),
@@ -67,8 +77,8 @@ def _feature(one: dict[str, Any]) -> tuple[Cell, ...]:
         _optional(one.get("smd"), figures),
         _optional(distance, figures),
         _optional(one.get("adjusted_p_value"), chance),
-        f"{100 * more:+.3g} %" if more else None,
-        share(new) if new else None,
+        points(more) if more else None,
+        percentage(new).removesuffix(" %") if new else None,
     )
 
 
@@ -159,6 +169,9 @@ def covered_part_table(record: Record) -> TitledTable | None:
     covered = record.at("performance.covered")
     if not covered or not covered.get("metrics") or covered.get("share") == 1.0:
         return None
+    if is_contradicted(record):
+        # It rests on what labelled rows have shown to be wrong.
+        return None
     rows = tuple(
         (
             f"{metric_in_words(metric).name}, {ESTIMATE_NAMES[kind]}",
@@ -189,8 +202,8 @@ def label_check_table(record: Record) -> TitledTable | None:
         (
             Name(metric_in_words(metric).name),
             count(check["n_labelled"]),
-            figures(check["difference"]),
-            figures(check["error"]),
+            _optional(check["difference"], figures),
+            _optional(check["error"], figures),
             chance(check["p_value"]),
         )
         for metric, one in metrics.items()
@@ -205,7 +218,9 @@ def label_check_table(record: Record) -> TitledTable | None:
         sentence(
             "Whether a row still means the same label can only be seen from labels. A "
             f"small chance (below {SURPRISING_P_VALUE:g}) says that it does not: then "
-            "the estimates above mislead."
+            "the estimates above mislead. It counts the mean loss, whose difference "
+            "stands here, and labels that differ from the predictions in the mean, "
+            "along the prediction or along a column."
         ),
         DataTable(header, rows),
     )

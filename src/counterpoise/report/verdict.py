@@ -1,9 +1,12 @@
 """The first screen in words: what to do, how sure, why, and what next."""
 
-import shlex
 from dataclasses import dataclass
 
-from counterpoise.diagnosis.words import SEPARATES
+from counterpoise.evaluation.advice.baseline import (
+    NOT_SHOWN_TO_BEAT,
+    WORSE_THAN_GUESSING,
+)
+from counterpoise.evaluation.change_of_score import CANNOT_TELL, SAME
 from counterpoise.report.answers import (
     CARE,
     GOOD,
@@ -11,25 +14,47 @@ from counterpoise.report.answers import (
     STOP,
     Answer,
     answers_of,
+    change_in,
+    guessing_of,
     has_labels,
     is_contradicted,
-    stays_about_the_same,
-    stays_within,
+    source_and_value,
 )
+from counterpoise.report.data_card import about_of
 from counterpoise.report.key_numbers import KeyNumber, key_numbers_of
 from counterpoise.report.metric_names import metric_in_words, source_rows
 from counterpoise.report.record import Record
-from counterpoise.report.wording import Name, Sentence, figures, joined, sentence
+from counterpoise.report.watch_words import (
+    watch_lead,
+    watch_numbers,
+    watch_steps,
+    watch_title,
+)
+from counterpoise.report.wording import (
+    Command,
+    Name,
+    Sentence,
+    count,
+    figures,
+    for_a_person,
+    joined,
+    sentence,
+    share,
+    told_apart,
+)
+from counterpoise.samples.coverage.thin_by_chance import rows_that_tell
 from counterpoise.samples.overlap_verdict import (
     COVERED,
     NO_OVERLAP,
     NO_SHIFT,
+    ROWS_OF_WORTH_TO_TELL,
     SMALL_SHIFT,
     THIN_IN_PART,
     TOO_FEW,
 )
 
-# Columns that are named as telling the samples apart, and commands with --drop.
+# Columns that are named as making the samples disjoint, and commands with --drop.
+_ROWS_OF_EACH = "shift.n_source", "shift.n_target"
 _NAMED, _WITH_DROP = 3, ("run", "fit", "diagnose", "weigh")
 
 
@@ -48,6 +73,8 @@ class Verdict:
     numbers : tuple of KeyNumber
     steps : tuple of Sentence
         What to do next, in order.
+    about : Sentence
+        Which data, label and model, and the date if one was given.
     """
 
     tone: str
@@ -56,10 +83,20 @@ class Verdict:
     answers: tuple[Answer, ...]
     numbers: tuple[KeyNumber, ...]
     steps: tuple[Sentence, ...]
+    about: Sentence = ()
 
 
 def verdict_of(record: Record) -> Verdict:
     """Return the first screen of a record."""
+    watch = record.at("watch")
+    if watch is not None:
+        return Verdict(
+            *watch_title(watch),
+            watch_lead(watch),
+            (),
+            watch_numbers(watch),
+            watch_steps(watch),
+        )
     tone, title = _title(record)
     return Verdict(
         tone,
@@ -68,6 +105,7 @@ def verdict_of(record: Record) -> Verdict:
         answers_of(record),
         key_numbers_of(record),
         _steps(record),
+        about_of(record),
     )
 
 
@@ -90,6 +128,11 @@ def _title(record: Record) -> tuple[str, str]:
         return STOP, "Do not deploy yet: the new data lie where you have no training."
     if word == TOO_FEW:
         return CARE, "There are too few rows to tell whether the data have shifted."
+    guessing = guessing_of(record.at("headline"))
+    if guessing == WORSE_THAN_GUESSING:
+        return STOP, "Do not use this model there: guessing would do better."
+    if guessing == NOT_SHOWN_TO_BEAT:
+        return CARE, "This model is not shown to be better than guessing there."
     if word == THIN_IN_PART:
         if model is None:
             return CARE, "The new data differ, and part of them is hardly covered."
@@ -129,7 +172,9 @@ def _lead(record: Record) -> Sentence:
         "there are next to no training rows: about those, nobody can promise much.",
         NO_OVERLAP: "Most of the new rows are unlike any training row. No way of "
         "weighting the training rows can make up for data that are not there.",
-        TOO_FEW: "Chance alone could make these numbers, with or without a shift.",
+        TOO_FEW: "With fewer than "
+        f"{ROWS_OF_WORTH_TO_TELL} rows of either, chance alone could make these "
+        "numbers, with or without a shift.",
     }.get(str(word), "")
     if contradicted and found:
         found += (
@@ -155,9 +200,9 @@ def _steps(record: Record) -> tuple[Sentence, ...]:
     if word == NO_OVERLAP:
         steps = [
             sentence("Do not rely on a model of these training data there."),
+            *_separating(record),
             sentence("Label some of the new rows, or collect training rows like them."),
         ]
-        steps += _separating(record)
         return tuple(steps)
     contradicted = is_contradicted(record)
     if contradicted:
@@ -168,9 +213,18 @@ def _steps(record: Record) -> tuple[Sentence, ...]:
             )
         )
     if word == TOO_FEW:
-        steps.append(sentence("Come back with more rows, 100 of each if you can."))
+        steps.append(
+            sentence(
+                f"Come back with more rows: with {rows_that_tell()} of each it can be "
+                "told what is covered; there are {} training and {} new rows.",
+                *(count(record.at(path), path) for path in _ROWS_OF_EACH),
+            )
+        )
         return tuple(steps)
-    if contradicted:
+    guessing = guessing_of(record.at("headline"))
+    if guessing in (NOT_SHOWN_TO_BEAT, WORSE_THAN_GUESSING):
+        steps.append(_other_models(record, guessing))
+    if contradicted or guessing in (NOT_SHOWN_TO_BEAT, WORSE_THAN_GUESSING):
         pass
     elif word == NO_SHIFT:
         steps.append(sentence("Nothing needs to be done. Look again when data change."))
@@ -183,6 +237,8 @@ def _steps(record: Record) -> tuple[Sentence, ...]:
         steps.append(
             sentence(f"Fit your model by {by}: it tries weights and says if they help.")
         )
+    if not contradicted:
+        steps += _label_shift(record)
     if word != NO_SHIFT or contradicted:
         steps += _plan(record)
     if word == THIN_IN_PART:
@@ -192,7 +248,10 @@ def _steps(record: Record) -> tuple[Sentence, ...]:
                 "training rows like them; do not trust predictions there before."
             )
         )
-    if word in (COVERED, SMALL_SHIFT, THIN_IN_PART) and not has_labels(record):
+    wanted = _labels_wanted(record)
+    if wanted:
+        steps.append(wanted)
+    elif word in (COVERED, SMALL_SHIFT, THIN_IN_PART) and not has_labels(record):
         steps.append(
             sentence(
                 "If you can, label a few new rows drawn by chance: only labels can "
@@ -200,6 +259,49 @@ def _steps(record: Record) -> tuple[Sentence, ...]:
             )
         )
     return tuple(steps)
+
+
+def _label_shift(record: Record) -> tuple[Sentence, ...]:
+    """Return what to know where the classes in other shares explain the shift."""
+    if not record.at("label_shift.is_label_shift", False):
+        return ()
+    classes, before, after = (
+        record.at(f"label_shift.{key}")
+        for key in ("classes", "source_shares", "shares")
+    )
+    moved = [abs(b - a) for a, b in zip(before, after, strict=True)]
+    k = moved.index(max(moved))
+    told = sentence(
+        "The new data look like the training classes in other shares: {} had {} of the "
+        "training rows and has about {} of the new ones.",
+        Name(str(classes[k])),
+        share(before[k], f"label_shift.source_shares.{k}"),
+        share(after[k], f"label_shift.shares.{k}"),
+    )
+    if record.at("weights.weighter") in ("ClassShareWeights", "TargetShiftWeights"):
+        used = sentence(" The rows were weighted by their classes for it.")
+    elif record.at("reproduce.command") in ("run", "fit"):
+        used = sentence(" --shift labels makes up for that.")
+    else:
+        used = sentence(' Adapted(weighter="labels") makes up for that.')
+    return ((*told, *used),)
+
+
+def _other_models(record: Record, guessing: str) -> Sentence:
+    """Return what to try where a model is no better than guessing."""
+    why = (
+        "The best constant prediction does better on the new data"
+        if guessing == WORSE_THAN_GUESSING
+        else "Too little is known to tell this model from the best constant prediction"
+    )
+    by: Sentence = ("try simpler models and other columns",)
+    asked = record.at("reproduce.options.estimator", "auto")
+    if record.at("reproduce.command") in ("run", "fit") and asked != "auto":
+        by = sentence(
+            "try {}, which compares boosting, a linear model and a constant there",
+            Command("--estimator auto"),
+        )
+    return sentence(f"{why}: {{}}, or label some of the new rows.", by)
 
 
 def _plan(record: Record) -> tuple[Sentence, ...]:
@@ -212,9 +314,10 @@ def _plan(record: Record) -> tuple[Sentence, ...]:
     name = metric_in_words(headline["metric"]).name
     rows = source_rows(record)
     rows = "the training data" if rows == "training data" else rows
-    value = figures(headline["value"], "headline.value")
+    both = told_apart(*source_and_value(headline))
     source = figures(headline["source"], "headline.source")
-    if stays_within(headline) and not stays_about_the_same(headline):
+    change = change_in(headline)
+    if change == CANNOT_TELL:
         return (
             sentence(
                 f"Plan for any {{}} between {{}} and {{}}: too little is known to say "
@@ -225,42 +328,84 @@ def _plan(record: Record) -> tuple[Sentence, ...]:
                 source,
             ),
         )
+    if both is None:
+        return (sentence(f"Plan with the {{}} of {rows}, {{}}.", name, source),)
+    source, value = both
     told = (
         f"; that is within the margin of the {{}} of {rows}."
-        if stays_within(headline)
+        if change == SAME
         else f", not with the {{}} of {rows}."
     )
     return (sentence(f"Plan with an expected {{}} of {{}}{told}", name, value, source),)
 
 
-def _separating(record: Record) -> tuple[Sentence, ...]:
-    """Return what to do about columns that alone tell the two samples apart."""
-    features = record.at("shift.features", [])
-    found = [
-        str(one["name"])
-        for one in sorted(features, key=lambda one: -(one.get("effect") or 0.0))
-        if max(one.get("ks") or 0.0, one.get("total_variation") or 0.0) > SEPARATES
-    ][:_NAMED]
-    if not found:
+def _labels_wanted(record: Record) -> Sentence:
+    """Return how many labels would make the interval as narrow as was asked for."""
+    found = record.at("performance.labels")
+    if found is None or found["n_labels"] == 0:
         return ()
-    names = joined([(Name(name),) for name in found], ", ")
+    at = "performance.labels"
+    wide = sentence(
+        "The interval is {} as wide as the score; ",
+        share(found["width"], f"{at}.width"),
+    )
+    asked = share(found["precision"], f"{at}.precision")
+    if found["n_labels"] is None:
+        return wide + sentence("to make that {} takes more new rows first.", asked)
+    n = count(found["n_labels"], f"{at}.n_labels")
+    how: Sentence = ()
+    enough = found["n_labels"] <= found["n_target"]
+    if enough and record.at("reproduce.command") in ("run", "evaluate"):
+        how = sentence(
+            " ({} writes them, {} takes them in)",
+            Command(f"counterpoise label --k {found['n_labels']}"),
+            Command("--target-labels FILE"),
+        )
+    more = "" if enough else ", more than there are"
+    return wide + sentence(
+        f"to make that {{}}, label about {{}} new rows drawn by chance{more}{{}}. Only "
+        "labels can show, too, whether the same row still means the same label.",
+        asked,
+        n,
+        how,
+    )
+
+
+def _separating(record: Record) -> tuple[Sentence, ...]:
+    """Return what to do about columns that make the two samples disjoint."""
+    found = record.at("shift.separation")
+    if found is None:
+        return ()
+    columns = found["columns"]
+    listed = joined(
+        [
+            sentence("{} ({})", Name(one["name"]), for_a_person(one["words"]))
+            for one in columns[:_NAMED]
+        ],
+        ", ",
+    )
+    if len(columns) > _NAMED:
+        listed += (f" and {len(columns) - _NAMED} more",)
     option: Sentence = ()
     if record.at("reproduce.command") in _WITH_DROP:
-        option = sentence(
-            " (--drop {}, or --id {} if it names the rows)",
-            Name(shlex.quote(",".join(found))),
-            Name(shlex.quote(found[0])),
+        option = sentence(" (--drop {})", Command(found["drop"]))
+    these, them = ("this column", "it") if len(columns) == 1 else ("these", "them")
+    if found["verdict"] == NO_OVERLAP:
+        return (
+            sentence(
+                "Leaving out columns does not help: {} set the two apart, but even "
+                "without them no more than {} of the new rows are covered.",
+                listed,
+                share(found["covered"], "shift.separation.covered"),
+            ),
         )
-    if len(found) == 1:
-        template = (
-            "Look at the column {}: it alone tells the two apart. If it is a date, a "
-            "counter or an identifier that the model does not need, leave it out{} and "
-            "run again."
-        )
-    else:
-        template = (
-            "Look at the columns {}: each alone tells the two apart. Those that are a "
-            "date, a counter or an identifier that the model does not need leave "
-            "out{} and run again."
-        )
-    return (sentence(template, names, option),)
+    return (
+        sentence(
+            f"Look at what makes the two disjoint: {{}}. Without {these} {{}} of "
+            f"the new rows are covered: leave {them} out{{}} if the model can do "
+            f"without, or see that both tables have {them} alike, and run again.",
+            listed,
+            share(found["covered"], "shift.separation.covered"),
+            option,
+        ),
+    )

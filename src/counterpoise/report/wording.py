@@ -6,12 +6,15 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
+from counterpoise.diagnosis.percentages import percentage
 from counterpoise.diagnosis.words import printable
 
 # Longer names are cut, on the page and in pictures.
 LONGEST_NAME, LONGEST_LABEL, LONGEST_PROSE = 60, 22, 400
 # A line to be typed is of use only as a whole.
 LONGEST_COMMAND = 4_000
+# Figures of a number, and at most where two would else look alike.
+_FIGURES, _MOST_FIGURES = 3, 6
 # A number and its sign stay on one line.
 NARROW = "\N{NO-BREAK SPACE}"
 # And so do the parts of a date.
@@ -223,15 +226,7 @@ def share(value: float, path: str = "") -> ShownNumber:
     >>> str(share(0.0001)) == f"<{NARROW}0.1{NARROW}%"
     True
     """
-    if 0 < value < 0.001:
-        text = "< 0.1 %"
-    elif 0.999 < value < 1:
-        text = "> 99.9 %"
-    elif abs(value) >= 0.1:
-        text = f"{100 * value:.3g} %"
-    else:
-        text = f"{100 * value:.2g} %"
-    return ShownNumber(value, text.replace(" ", NARROW), path)
+    return ShownNumber(value, percentage(value).replace(" ", NARROW), path)
 
 
 def count(value: float, path: str = "") -> ShownNumber:
@@ -245,7 +240,7 @@ def count(value: float, path: str = "") -> ShownNumber:
     return ShownNumber(value, f"{value:,.0f}", path)
 
 
-def figures(value: float, path: str = "", digits: int = 3) -> ShownNumber:
+def figures(value: float, path: str = "", digits: int = _FIGURES) -> ShownNumber:
     """Return a number in so many figures.
 
     Examples
@@ -257,7 +252,28 @@ def figures(value: float, path: str = "", digits: int = 3) -> ShownNumber:
         return ShownNumber(value, "0", path)
     if 10 ** (digits - 1) <= abs(value) < 1e9:
         return ShownNumber(value, f"{value:,.0f}", path)
-    return ShownNumber(value, f"{value:#.{digits}g}".rstrip("."), path)
+    return ShownNumber(value, f"{value:#,.{digits}g}".rstrip("."), path)
+
+
+def told_apart(
+    before: tuple[float, str], after: tuple[float, str]
+) -> tuple[ShownNumber, ShownNumber] | None:
+    """Return two numbers, each with its place, in figures enough to differ.
+
+    Three, or as many more up to six as show a difference; None where six do not.
+
+    Examples
+    --------
+    >>> [str(one) for one in told_apart((0.5512, "a"), (0.5509, "b"))]
+    ['0.5512', '0.5509']
+    >>> told_apart((0.55, "a"), (0.55 + 1e-9, "b")) is None
+    True
+    """
+    for digits in range(_FIGURES, _MOST_FIGURES + 1):
+        first, second = (figures(*one, digits=digits) for one in (before, after))
+        if first.text != second.text:
+            return first, second
+    return None
 
 
 def brief(value: float, path: str = "") -> ShownNumber:

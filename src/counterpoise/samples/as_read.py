@@ -10,9 +10,10 @@ import numpy as np
 from scipy import sparse
 
 from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.samples.dependent.row_units import RowUnits
 from counterpoise.samples.ordering import canonical_order
 from counterpoise.samples.scaling import pooled_scale
-from counterpoise.samples.two_samples import TwoSamples, as_counts
+from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.tables.columns import Table, two_tables
 from counterpoise.tables.encoding import (
     TableEncoder,
@@ -28,6 +29,7 @@ from counterpoise.validation import (
     two_samples,
     weights_of_both,
 )
+from counterpoise.validation.counts import as_counts
 from counterpoise.validation.frames import column_labels, names_among, sparse_part
 from counterpoise.validation.tables import check_moderate
 
@@ -45,7 +47,8 @@ class SamplesAsRead:
     Attributes
     ----------
     source_weight, target_weight : array of shape (n,), (m,)
-        What the user lets the rows count; ones where nothing was given.
+        How many rows each row stands for by the user's weights, whose scale the door
+        has taken away (`row_counts`); ones where nothing was given.
     names : tuple of str or None
         Names of the source's columns, if they have some.
     tables : pair of Table or None
@@ -56,6 +59,8 @@ class SamplesAsRead:
         Source and target as the user gave them, for a model of the user's own.
     labels : tuple or None
         Labels of the columns of the source's frame, strings or not.
+    units : RowUnits or None
+        Which rows belong together; None: each stands for itself.
     found : dict
         What was worked out of the rows by others, who know it by their own keys.
     is_ordered : bool
@@ -70,6 +75,7 @@ class SamplesAsRead:
     is_ordered: bool = False
     given: tuple[Any, Any] | None = None
     labels: tuple[Hashable, ...] | None = None
+    units: RowUnits | None = None
     found: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
@@ -159,6 +165,8 @@ class SamplesAsRead:
         source, target = as_numbers(
             X, X_target, sample_weight=sample_weight, target_weight=target_weight
         )
+        check_moderate(source, "X", None)
+        check_moderate(target, "X_target", None)
         weights = weights_of_both(
             sample_weight, target_weight, source.shape[0], target.shape[0]
         )
@@ -251,6 +259,13 @@ class SamplesAsRead:
         """Names of the columns of the matrices: those read, if nothing was encoded."""
         return self.names if self.is_plain else None
 
+    @property
+    def told_names(self) -> tuple[str, ...] | None:
+        """What a user calls the columns of the matrices: of which column each is."""
+        if self.is_plain or self.encoder is None:
+            return self.names
+        return tuple(f"'{label}'" for label in self.encoder.columns_)
+
     @cached_property
     def counts(self) -> tuple[Array, Array]:
         """How many rows each row stands for, in the user's order (`as_counts`)."""
@@ -293,7 +308,7 @@ class SamplesAsRead:
     @cached_property
     def scale(self) -> Array:
         """The pooled scale of every column; warns of those that hardly vary."""
-        return pooled_scale(self.counted, self.matrix_names)
+        return pooled_scale(self.counted, self.told_names)
 
     @cached_property
     def range(self) -> tuple[Array, Array] | None:
@@ -344,6 +359,7 @@ class SamplesAsRead:
             tables=tables,
             matrices=matrices,
             given=None,
+            units=None if self.units is None else self.units.kept(rows, aims),
         )
 
     def refuse_huge(self, *, by_label: bool = False) -> None:

@@ -115,11 +115,14 @@ class CellTest(NamedTuple):
         Of any cell that either sample fills less than by chance.
     p_depleted : float
         Of cells that the source fills less than by chance.
+    among : int
+        By how many both are to be corrected.
     """
 
     blocks: tuple[int, ...]
     p_value: float
     p_depleted: float
+    among: int = 1
 
 
 def cell_tests(
@@ -130,17 +133,22 @@ def cell_tests(
     Of c rows in a cell, s of the source and t of the target (with weights, shares times
     effective sizes), s is binomial with the source's part :math:`\pi` of all rows
     where nothing has shifted. With :math:`x = -\log P(S \le s)` of each of the K cells
-    of a column or pair, any r of them with the sum X have
+    of a column or pair, any r of them, all of which reach a and have the sum X, have
 
-    .. math:: P(\text{any } r \text{ cells with so large a sum}) \le
-        \binom{K}{r} Q(r, X)
+    .. math:: P(\text{any } r \text{ cells that reach } a \text{ and so large a sum})
+        \le \binom{K}{r} e^{-a r} Q(r, X - a r)
 
     with Q the tail of the gamma distribution of shape r (Fisher), since the counts of
-    cells are negatively associated. The test takes the cell with the largest x, or all
-    with x >= 3, or all with x >= 6, whichever has the smaller
-    :math:`r (r + 1) \binom{K}{r} Q(r, X)`, in which the factor pays for the choice of
-    r. The same for the target, and twice the smaller of both is `p_value`. Pairs are
-    cut twice, and the smaller p-value is doubled again.
+    cells are negatively associated. The test takes the cell with the largest x (a = 0),
+    or all with x >= a = 3, or all with x >= a = 6, whichever has the smaller
+    :math:`r (r + 1) \binom{K}{r} e^{-a r} Q(r, X - a r)`, in which the factor pays for
+    the choice of r. The same for the target, and twice the smaller of both is
+    `p_value`. Pairs with a number are cut twice, and the smaller p-value is doubled
+    again.
+
+    A p-value is one `among` those of its kind times the number of kinds that are there:
+    columns are numbers or categories; pairs are of numbers, of categories, or of one of
+    each. So the one pair of categories beside many numbers pays for three, not for all.
 
     Parameters
     ----------
@@ -155,36 +163,64 @@ def cell_tests(
     mass = np.concatenate([sizes[0] * share, sizes[1] * target_share])
     part = sizes[0] / (sizes[0] + sizes[1])
     total = sum(sizes)
+    cut = int(np.clip(total / ROWS_A_CELL, COARSEST, FINEST_ALONE))
     alone = [
         _tested((k,), *_singles(one.cells(cut), mass, n, part))
-        for cut in [int(np.clip(total / ROWS_A_CELL, COARSEST, FINEST_ALONE))]
         for k, one in enumerate(blocks)
     ]
     if len(blocks) < 2:
         return alone, []
+    tried = [list(_pairs(blocks, one, mass, n, part)) for one in cuts_of_pairs(total)]
+    pairs = [
+        _smallest(tests, any(blocks[k].is_number for k in tests[0].blocks))
+        for tests in zip(*tried, strict=True)
+    ]
+    return _by_kind(alone, blocks), _by_kind(pairs, blocks)
+
+
+def cuts_of_pairs(total: float) -> list[int]:
+    """Return into how many parts numbers of a pair are cut, given the rows of both.
+
+    Examples
+    --------
+    >>> cuts_of_pairs(2000)
+    [5, 8]
+    """
     fine = int(np.clip(np.sqrt(total / ROWS_A_CELL), COARSEST, FINEST))
-    found: dict[tuple[int, int], CellTest] = {}
-    cuts = sorted({fine, max(COARSEST, round(fine * 2 / 3))})
-    for cut in cuts:
-        for test in _pairs(blocks, cut, mass, n, part):
-            first, second = test.blocks
-            before = found.get((first, second))
-            found[first, second] = test if before is None else _smaller(before, test)
-    times = float(len(cuts))
-    return alone, [
-        one._replace(
-            p_value=min(1.0, times * one.p_value),
-            p_depleted=min(1.0, times * one.p_depleted),
-        )
-        for one in found.values()
+    return sorted({fine, max(COARSEST, round(fine * 2 / 3))})
+
+
+def chance_of_cells(s: Array, t: Array, part: float) -> float:
+    """Return the chance that the source fills one table of cells so little.
+
+    Parameters
+    ----------
+    s, t : array of shape (K,)
+        Rows of source and target in the cells.
+    part : float
+        The source's part of all rows.
+    """
+    x, _ = _surprises(s, t, part)
+    first = np.zeros(1, dtype=np.intp)
+    return float(_chance(_sums(x[None], first, first), np.array([[s.size]]))[0, 0])
+
+
+def _by_kind(tests: list[CellTest], blocks: list[CutColumn]) -> list[CellTest]:
+    """Return tests that know among how many they are."""
+    kinds = [sum(blocks[k].is_number for k in test.blocks) for test in tests]
+    return [
+        test._replace(among=len(set(kinds)) * kinds.count(kind))
+        for test, kind in zip(tests, kinds, strict=True)
     ]
 
 
-def _smaller(one: CellTest, other: CellTest) -> CellTest:
+def _smallest(tests: tuple[CellTest, ...], cut_anew: bool) -> CellTest:
+    """Return the test of one pair by its cuts; a pair of categories has but one."""
+    times = len(tests) if cut_anew else 1
     return CellTest(
-        one.blocks,
-        min(one.p_value, other.p_value),
-        min(one.p_depleted, other.p_depleted),
+        tests[0].blocks,
+        min(1.0, times * min(test.p_value for test in tests)),
+        min(1.0, times * min(test.p_depleted for test in tests)),
     )
 
 
@@ -259,13 +295,15 @@ def _sums(x: Array, firsts: Indices, second: Indices) -> Array:
 
 
 def _chance(sums: Array, k: Array) -> Array:
-    """Return the least of r (r + 1) C(K, r) Q(r, X) over the selections."""
-    r, x = sums[:, 0], sums[:, 1]
-    r = np.maximum(r, 1.0)
+    """Return the least of r (r + 1) C(K, r) exp(-a r) Q(r, X - a r) over selections."""
+    found, x = sums[:, 0], sums[:, 1]
+    r = np.maximum(found, 1.0)
+    all_reach = r * np.reshape((0.0, *_STRIKING), (-1, 1, 1))
     ways = gammaln(k + 1.0) - gammaln(r + 1.0) - gammaln(k - r + 1.0)
-    tail = np.log(gammaincc(r, x) + np.finfo(float).tiny)
+    beyond = gammaincc(r, np.maximum(x - all_reach, 0.0))
+    tail = np.log(beyond + np.finfo(float).tiny) - all_reach
     chance: Array = np.exp(np.minimum(np.log(r * (r + 1)) + ways + tail, 0.0))
-    return chance.min(axis=0)
+    return np.where(found > 0, chance, 1.0).min(axis=0)
 
 
 def _number(column: Array, j: int) -> CutColumn:

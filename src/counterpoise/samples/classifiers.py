@@ -1,10 +1,10 @@
 """Classifiers of target against source rows, and how they are asked."""
 
-import warnings
 from functools import cache
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 from scipy.linalg import LinAlgWarning
 from sklearn import config_context
 from sklearn.base import BaseEstimator, TransformerMixin, clone
@@ -21,9 +21,12 @@ from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.samples.scaling import is_wide_and_sparse
+from counterpoise.samples.text.wide_classifiers import text_classifiers
 from counterpoise.samples.two_gaussians import NormalScores, TwoGaussians
 from counterpoise.tables.quantiles import column_limits
 from counterpoise.validation import Matrix, refusals_of_estimators
+from counterpoise.validation.warning import held_back
 
 # Up to this many columns the Hessian of logistic regression is factored.
 COLUMNS_FACTORED = 500
@@ -45,6 +48,19 @@ def logistic(
     if is_sparse:
         return make_pipeline(StandardScaler(with_mean=False), regression)
     return make_pipeline(CutColumns(), StandardScaler(), regression)
+
+
+def linear_classifiers(
+    X: Any, tol: float = 1e-6, max_iter: int = 10_000
+) -> dict[str, Any]:
+    """Return the classifiers that rows like these are told apart by, trees aside.
+
+    By their names: logistic regression, or for sparse rows of more than 100 columns
+    those of `text_classifiers`.
+    """
+    if is_wide_and_sparse(X):
+        return text_classifiers(max_iter)
+    return {"logistic": logistic(sparse.issparse(X), X.shape[1], tol, max_iter)}
 
 
 def prepared(X: Array, weights: Array) -> Array:
@@ -79,9 +95,14 @@ def product_logistic(n_columns: int, C: float) -> Any:
     )
 
 
-def two_gaussians() -> Any:
-    """Return the odds of two Gaussians with shrunk covariances, columns made normal."""
-    return make_pipeline(NormalScores(), StandardScaler(), TwoGaussians())
+def two_gaussians(by_ranks: bool) -> Any:
+    """Return the odds of two Gaussians with shrunk covariances.
+
+    Of columns made normal by their ranks, or of columns as they are, cut far outside
+    the bulk: where they are normal, ranks lose what the outermost rows tell.
+    """
+    columns = NormalScores() if by_ranks else CutColumns()
+    return make_pipeline(columns, StandardScaler(), TwoGaussians())
 
 
 def boosted() -> Any:
@@ -197,9 +218,7 @@ def _fitted(estimator: Any, X: Matrix, labels: Array, weights: Array) -> Any:
     given = dict.fromkeys(names, weights)
     # Weights go to the steps of a pipeline by name, as without metadata routing.
     unrouted = config_context(enable_metadata_routing=False)
-    with unrouted, _threads(X), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.simplefilter("ignore", LinAlgWarning)
+    with unrouted, _threads(X), held_back(ConvergenceWarning, LinAlgWarning):
         return clone(estimator).fit(X, labels, **given)
 
 

@@ -14,10 +14,11 @@ from counterpoise.samples.as_read import SamplesAsRead
 from counterpoise.samples.classifiers import (
     COLUMNS_FACTORED,
     boosted,
-    logistic,
+    linear_classifiers,
     plain_logistic,
     prepared,
 )
+from counterpoise.samples.dependent.auc_of_units import auc_of_units, share_below
 from counterpoise.samples.pool import Pool
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import (
@@ -55,7 +56,9 @@ class DomainScore:
     p_value : float
         Chance of an AUC as large where nothing has shifted; below 0.01 exactly where
         `auc_low` is above one half.
-    model : {"logistic", "boosted"}
+    model : str
+        "logistic" or "boosted"; of text also logistic "on components", "on striking
+        words", "on rare words" or "on telling words":
         The classifier with the smaller held-out log-loss.
     log_loss : float
         That loss, in nats a row, before the recalibration.
@@ -147,6 +150,12 @@ def domain_score(
     with few categories, copies are dealt out over the folds and get the mean of their
     log-odds. The order of the rows does not matter.
 
+    Sparse rows of more than 100 columns, as text is, are told apart by five logistic
+    regressions in place of the two classifiers: on twelve components of tf-idf, on the
+    columns whose means differ by more than chance, on tf-idf, on tf-idf times the log
+    odds that a column speaks for, and on the rows as they are, each with a ridge chosen
+    by held-out rows. No column is divided by its spread.
+
     Of more than 64 columns the trees look at the 64 that differ most between the
     samples, by the rows that they learn from. More than 500 dense columns are cut and
     scaled once, by the rows of both samples and not by those of each fold (no label is
@@ -190,15 +199,24 @@ def _scored(samples: SamplesAsRead, seed: int) -> DomainScore:
                 "score rows by a fit without them"
             )
     scored = TwoSamples.of(source[rows], target[rows_target], weight, weight_target)
-    pool = Pool.of(scored, seed)
+    units = samples.units
+    pool = Pool.of(
+        scored, seed, None if units is None else units.in_turn(rows, rows_target)
+    )
     name, log_odds, loss = _better_model(pool)
     scores = expit(pool.each_row(_recalibrated(log_odds, pool.labels, pool.weights)))
     # Back to the order in which the rows came.
     n, back, back_target = rows.size, np.argsort(rows), np.argsort(rows_target)
     first, second = scores[:n][back], scores[n:][back_target]
     share, share_target = scored.source_share[back], scored.target_share[back_target]
-    auc, error = _auc(first, second, share, share_target)
-    low, high, chance = _interval(auc, error, share, share_target)
+    if units is None:
+        auc, error = _auc(first, second, share, share_target)
+        low, high, chance = _interval(auc, error, share, share_target)
+    else:
+        numbers = units.in_turn(rows[back], rows_target[back_target])
+        auc, low, high, chance = auc_of_units(
+            first, second, share, share_target, numbers, TEST_LEVEL, AUC_LEVEL
+        )
     return DomainScore(
         auc=auc,
         auc_low=low,
@@ -231,7 +249,7 @@ def _some_rows(order: Indices, weight: Array, seed: int) -> tuple[Indices, Array
 def _better_model(pool: Pool) -> tuple[str, Array, float]:
     """Return the name, the out-of-fold log-odds and the log-loss of the better."""
     is_sparse, d = sparse.issparse(pool.X), pool.X.shape[1]
-    models = {"logistic": logistic(is_sparse, d)}
+    models = linear_classifiers(pool.X)
     if not is_sparse and d > COLUMNS_FACTORED:
         pool = replace(pool, X=prepared(pool.X, pool.weights))
         models = {"logistic": plain_logistic(d, TOL_OF_MANY_COLUMNS)}
@@ -279,8 +297,8 @@ def _auc(
     scores: Array, scores_target: Array, share: Array, share_target: Array
 ) -> tuple[float, float]:
     """Return the AUC and its standard error by DeLong, with weights."""
-    above_source = _share_below(scores_target, scores, share)
-    above_target = _share_below(scores, scores_target, share_target)
+    above_source = share_below(scores_target, scores, share)
+    above_target = share_below(scores, scores_target, share_target)
     auc = min(float(share_target @ above_source), 1.0)
     error = _variance_of_mean(above_source, share_target)
     error += _variance_of_mean(above_target, share)
@@ -305,15 +323,8 @@ def _interval(
     return low, high, chance
 
 
-def _share_below(values: Array, others: Array, share: Array) -> Array:
-    """Return the share of the others below each value, ties counted half."""
-    order = np.argsort(others)
-    cumulative = np.concatenate([[0.0], np.cumsum(share[order])])
-    below = cumulative[np.searchsorted(others, values, side="left", sorter=order)]
-    up_to = cumulative[np.searchsorted(others, values, side="right", sorter=order)]
-    return (below + up_to) / (2 * cumulative[-1])
-
-
 def _variance_of_mean(values: Array, share: Array) -> float:
     centred = values - share @ values
-    return float(share**2 @ centred**2 / (1.0 - share @ share))
+    # One row that has all the weight leaves no more than rounding.
+    left = max(1.0 - float(share @ share), float(np.finfo(float).eps))
+    return float(share**2 @ centred**2) / left

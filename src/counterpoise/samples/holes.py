@@ -24,8 +24,9 @@ _BY_CHANCE = 0.05
 _ON_ALL_SIDES = 0.5
 # Sets of columns whose empty balls are looked for; those with the smallest p-values.
 _SETS = 12
-# Balls so much wider hold the rows of a hole's rim too, and some beside it.
-RIM = 1.35
+# Balls so much wider reach the next ball of a hole; and so much wider all of its rows,
+# those of its rim too, and some beside it.
+_TO_THE_NEXT, RIM = 1.35, 1.6
 # How far apart levels of a category are, where the ranks of a number have room of one;
 # in all columns together, where they should be near as numbers are.
 _APART, _APART_AMONG_ALL = 10.0, 0.5
@@ -113,14 +114,16 @@ def find_holes(samples: TwoSamples, seed: int) -> Holes:
 
     Three families, each of which has a third of the level: every column cut into
     cells, every pair of the first 40 columns cut into cells (`cell_tests`, corrected
-    for their number by Bonferroni), and neighbourhoods in all columns: the share of
+    for their number by kind), and neighbourhoods in all columns: the share of
     the target rows whose 12 nearest rows are target rows, by 499 divisions of the rows
     by chance (of at most 1,000 rows a sample; not with more than 40 columns, nor where
     rows have unequal weights, which make divisions unequal). A category counts as one
     column. So
 
-    .. math:: p = \min(1, 3 \min(d\, p_{\text{column}},
-        \tbinom{d}{2}\, p_{\text{pair}}, p_{\text{all}}))
+    .. math:: p = \min(1, 3 \min(k_{\text{column}}\, p_{\text{column}},
+        k_{\text{pair}}\, p_{\text{pair}}, p_{\text{all}}))
+
+    with k the number that a test is one `among`.
 
     Where p is at most 0.01, rows are looked for in the columns and pairs whose own
     corrected p-value for an emptier source is, and in all columns if theirs is: a
@@ -169,8 +172,8 @@ def find_holes(samples: TwoSamples, seed: int) -> Holes:
     unlike: list[tuple[float, tuple[int, ...]]] = []
     suspects: list[tuple[float, tuple[int, ...]]] = []
     for family in families:
-        times = n_families * len(family)
         for one in family:
+            times = n_families * one.among
             unlike.append((times * one.p_value, one.blocks))
             suspects.append((times * one.p_depleted, one.blocks))
     if among_all is not None:
@@ -341,7 +344,7 @@ def _reached_from(chosen: NDArray[np.bool_], at: Array, reach: Array) -> Any:
         return reached
     tree, open_balls = cKDTree(at), np.flatnonzero(chosen)
     while open_balls.size:
-        near = tree.query_ball_point(at[open_balls], RIM * reach[open_balls])
+        near = tree.query_ball_point(at[open_balls], _TO_THE_NEXT * reach[open_balls])
         found = np.zeros(reached.size, dtype=bool)
         for rows in near:
             found[rows] = True

@@ -22,6 +22,7 @@ from counterpoise.validation import (
     check_number,
     weights_of_both,
 )
+from counterpoise.validation.tables import check_moderate
 
 # Numbers in a block of the kernel, and in the block of shares that it meets: 128 MB.
 ENTRIES_AT_ONCE = 2**24
@@ -218,6 +219,8 @@ def _samples(
     )
     if sparse.issparse(source):
         raise InvalidType("mmd takes no sparse matrices: X and X_target must be dense")
+    check_moderate(source, "X", None)
+    check_moderate(target, "X_target", None)
     return TwoSamples.of(
         source,
         target,

@@ -9,24 +9,30 @@ from scipy.stats import binom, norm
 
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.as_read import SamplesAsRead
-from counterpoise.samples.domain_scores import DomainScore, score_domains
+from counterpoise.samples.coverage.thin_by_chance import (
+    THIN_ABOVE,
+    THIN_QUANTILE,
+    as_share,
+    thin_by_chance,
+)
+from counterpoise.samples.dependent.cells_of_units import cells_by_units
+from counterpoise.samples.dependent.row_units import RowUnits
+from counterpoise.samples.domain_scores import TEST_LEVEL, DomainScore, score_domains
 from counterpoise.samples.effective_size import effective_sample_size
 from counterpoise.samples.holes import RIM, Holes, find_holes
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.tables.quantiles import weighted_quantile
 from counterpoise.validation import as_seed
 
-# A target row is thinly covered where only the outermost 0.5 % of the source rows are.
-THIN_QUANTILE = 0.995
-# Shares of the target: above the first the samples overlap in part, above the second
-# they do not; a ratio is made relative, and the user told, from the third.
-THIN_ABOVE, NO_OVERLAP_ABOVE, RELATIVE_FROM = 0.05, 0.5, 0.02
+# Shares of the target: above the first the samples do not overlap; a ratio is made
+# relative, and the user told, from the second.
+NO_OVERLAP_ABOVE, RELATIVE_FROM = 0.5, 0.02
 # The level of `thin`'s interval, and how much more it varies than its threshold does.
 THIN_LEVEL, _SCORES_VARY = 0.95, 1.5
 # A shift that a classifier sees less well than this is small.
 SMALL_AUC = 0.6
-# With fewer rows of worth in a sample only a glaring shift can be told.
-ROWS_OF_WORTH_TO_TELL = 20
+# With fewer rows of worth in a sample nothing is told but that the samples are apart.
+ROWS_OF_WORTH_TO_TELL = 30
 
 NO_SHIFT = "no shift found"
 SMALL_SHIFT = "small shift"
@@ -71,10 +77,15 @@ class Overlap:
     rows, rows_target : array of shape (k,), (l,)
         Which rows were scored: all that count, or some drawn by chance.
     in_hole, near_hole : array of bool of shape (l,)
-        Which of the target rows scored lie in a hole; in one or at its rim, a third of
-        its radius further out.
+        Which of the target rows scored lie in a hole; in one or at its rim, up to 1.6
+        times as far from its middle.
     holes : Holes
         Where the source has none, with the chance of that.
+    units : tuple of float or None
+        Effective numbers of groups, or of blocks of time, in source and target; None
+        where every row stands for itself.
+    enough : bool
+        Whether there are so many units that a test of divisions can tell.
     """
 
     thin: float
@@ -93,6 +104,8 @@ class Overlap:
     in_hole: NDArray[np.bool_] = field(repr=False)
     near_hole: NDArray[np.bool_] = field(repr=False)
     holes: Holes = field(repr=False)
+    units: tuple[float, float] | None = None
+    enough: bool = True
 
     @property
     def is_thin(self) -> NDArray[np.bool_]:
@@ -146,9 +159,9 @@ def overlap(
     shift, thin in part  the lower end of `thin`'s interval <= 0.5
     no overlap           that end > 0.5: the shares of two draws of one pair differ,
                          and a refusal should not depend on the draw
-    too few rows to tell a sample has less than 20 rows of worth (its effective size),
-                         and not both the AUC is beyond one half and `thin` beyond
-                         chance
+    too few rows to tell a sample has less than 30 rows of worth (its effective size),
+                         and not both the lower end of `thin`'s interval is above
+                         0.5 and `thin` beyond chance; `rows_that_tell` would do
     ==================== =========================================================
 
     The tests here: the AUC (its interval is beyond one half) and the holes. `diagnose`
@@ -194,12 +207,25 @@ def overlap_between(samples: SamplesAsRead, seed: int) -> Overlap:
     if key not in samples.found:
         score = score_domains(samples, seed)
         rows = samples.source[score.rows], samples.target[score.rows_target]
-        scored = TwoSamples.of(*rows, score.share, score.share_target)
-        holes = find_holes(scored.ordered(), seed)
+        if samples.units is None:
+            scored = TwoSamples.of(*rows, score.share, score.share_target)
+            holes = find_holes(scored.ordered(), seed)
+        else:
+            holes = cells_by_units(samples, score.rows, score.rows_target, seed)
         inside, near = (holes.hold(rows[1], wider) for wider in (1.0, RIM))
-        samples.found[key] = overlap_of(score, holes, inside, near)
+        samples.found[key] = overlap_of(score, holes, inside, near, samples.units)
     found: Overlap = samples.found[key]
     return found
+
+
+def thin_where_known(samples: SamplesAsRead) -> float | None:
+    """Return the thin share that was worked out of these samples, None if none was.
+
+    Who speaks of them says the same number.
+    """
+    known = (v for k, v in samples.found.items() if k[0] is overlap_between)
+    seen: Overlap | None = next(known, None)
+    return None if seen is None else seen.thin
 
 
 def overlap_of(
@@ -207,17 +233,29 @@ def overlap_of(
     holes: Holes,
     in_hole: NDArray[np.bool_],
     near_hole: NDArray[np.bool_],
+    units: RowUnits | None = None,
 ) -> Overlap:
     """Return how much of the target is thinly covered, by scores and holes.
 
     `in_hole`, `near_hole`: which of the target rows scored lie in a hole, and at one.
+    `units`: what all rows belong to; chance is then that of units.
     """
     threshold = weighted_quantile(score.scores, score.share, THIN_QUANTILE)
-    thin = float(score.share_target[(score.scores_target > threshold) | in_hole].sum())
+    thin = as_share(score.share_target[(score.scores_target > threshold) | in_hole])
     sizes = [effective_sample_size(s) for s in (score.share, score.share_target)]
-    chance = thin_by_chance(*sizes)
+    n_rows, worth, enough = min(sizes), (sizes[0], sizes[1]), True
+    if units is not None:
+        units = units.kept(score.rows, score.rows_target)
+        worth = units.worth(score.share, score.share_target)
+        enough = units.are_enough(TEST_LEVEL)
+    chance = thin_by_chance(*worth)
     low, high = thin_interval(
-        score.scores, score.scores_target, score.share, score.share_target, in_hole
+        score.scores,
+        score.scores_target,
+        score.share,
+        score.share_target,
+        in_hole,
+        worth,
     )
     return Overlap(
         thin=thin,
@@ -228,7 +266,7 @@ def overlap_of(
             score.auc_low,
             thin,
             chance,
-            min(sizes),
+            n_rows if enough else 0.0,
             told=holes.tells,
             thin_low=low,
         ),
@@ -244,6 +282,8 @@ def overlap_of(
         in_hole=in_hole,
         near_hole=near_hole,
         holes=holes,
+        units=None if units is None else worth,
+        enough=enough,
     )
 
 
@@ -266,7 +306,7 @@ def thin_share(
     >>> thin_share(np.array([0.1, 0.4]), np.array([0.3, 0.9]), half, half)
     0.5
     """
-    return float(target_share[is_thin(scores, scores_target, source_share)].sum())
+    return as_share(target_share[is_thin(scores, scores_target, source_share)])
 
 
 def is_thin(
@@ -285,6 +325,7 @@ def thin_interval(
     source_share: Array,
     target_share: Array,
     in_hole: NDArray[np.bool_] | None = None,
+    worth: tuple[float, float] | None = None,
 ) -> tuple[float, float]:
     r"""Return the interval of level 0.95 of the share that is thinly covered.
 
@@ -302,6 +343,8 @@ def thin_interval(
         As `thin_share` has them.
     in_hole : array of bool of shape (m,) or None
         Target rows that count as thinly covered in any case.
+    worth : tuple of float or None
+        What stands for n and m, such as numbers of groups; None: the rows.
 
     Examples
     --------
@@ -310,19 +353,19 @@ def thin_interval(
     >>> round(low, 3), round(high, 3)
     (0.469, 0.531)
     """
-    n, m = (effective_sample_size(share) for share in (source_share, target_share))
+    n, m = worth or [effective_sample_size(s) for s in (source_share, target_share)]
 
     def share_above(quantile: float) -> float:
         threshold = weighted_quantile(scores, source_share, quantile)
         above = scores_target > threshold
-        return float(target_share[above if in_hole is None else above | in_hole].sum())
+        return as_share(target_share[above if in_hole is None else above | in_hole])
 
     thin = share_above(THIN_QUANTILE)
     beyond = float(binom.ppf(0.5 + THIN_LEVEL / 2, round(n), 1 - THIN_QUANTILE))
     reach = float(norm.ppf(0.5 + THIN_LEVEL / 2))
     lower = share_above(min(THIN_QUANTILE, max(1 - (beyond + 0.5) / n, 0.0)))
     error = np.hypot(
-        np.sqrt(thin * (1 - min(thin, 1.0)) / m), _SCORES_VARY * (lower - thin) / reach
+        np.sqrt(thin * (1 - thin) / m), _SCORES_VARY * (lower - thin) / reach
     )
     return max(thin - reach * float(error), 0.0), min(thin + reach * float(error), 1.0)
 
@@ -338,24 +381,6 @@ def lowest_share(share: float, target_share: Array) -> float:
     part = min(share, 1.0)
     error = np.sqrt(part * (1 - part) / effective_sample_size(target_share))
     return float(share - norm.ppf(0.5 + THIN_LEVEL / 2) * error)
-
-
-def thin_by_chance(n: float, m: float) -> float:
-    """Return a share that `thin` hardly exceeds if n and m rows are drawn alike.
-
-    Above the threshold lie k of n source rows, k at most 0.5 %, so about (k + 1) / n of
-    either distribution; the limit is three standard errors above that, one from each
-    sample.
-
-    Examples
-    --------
-    >>> round(thin_by_chance(1000, 1000), 3), round(thin_by_chance(20, 20), 3)
-    (0.016, 0.25)
-    """
-    outermost = np.floor((1 - THIN_QUANTILE) * n + 1e-9) + 1
-    expected = outermost / (n + 1)
-    error = np.sqrt(outermost / (n + 1) ** 2 + expected * (1 - expected) / m)
-    return float(expected + 3 * error)
 
 
 def verdict(
@@ -390,12 +415,14 @@ def verdict(
     >>> verdict(0.66, 0.63, 0.31, 0.02)
     'shift, thin in part'
     """
-    if n_rows < ROWS_OF_WORTH_TO_TELL - 1e-9 and not (auc_low > 0.5 and thin > chance):
+    low = thin if thin_low is None else thin_low
+    is_apart = low > NO_OVERLAP_ABOVE and thin > chance
+    if n_rows < ROWS_OF_WORTH_TO_TELL - 1e-9 and not is_apart:
         return TOO_FEW
     # An AUC below one half tells nothing apart either: rows were left out of the fit.
     if not told and auc_low <= 0.5 and thin <= max(THIN_ABOVE, chance):
         return NO_SHIFT
-    if (thin if thin_low is None else thin_low) > NO_OVERLAP_ABOVE:
+    if low > NO_OVERLAP_ABOVE:
         return NO_OVERLAP
     if thin > THIN_ABOVE:
         return THIN_IN_PART

@@ -45,8 +45,12 @@ class Pool:
     group: Indices
 
     @classmethod
-    def of(cls, samples: TwoSamples, seed: int) -> "Pool":
-        """Return the table of two samples."""
+    def of(cls, samples: TwoSamples, seed: int, units: Indices | None = None) -> "Pool":
+        """Return the table of two samples.
+
+        `units`: numbers of what rows belong to, the source's first. Rows of a unit are
+        then held out together, and equal rows stay as many as they are.
+        """
         both = [samples.source, samples.target]
         is_sparse = sparse.issparse(samples.source)
         X: Any = sparse.vstack(both, format="csr") if is_sparse else np.vstack(both)
@@ -58,6 +62,10 @@ class Pool:
                 samples.target_share * samples.target_mass,
             ]
         )
+        if units is not None:
+            each = np.arange(labels.size)
+            fold, n_folds = dealt_by_sample(units, labels, seed)
+            return cls(X, labels, _whole(weights), fold, n_folds, each, each)
         # An order by content, equal rows side by side, source before target.
         number = content(X)
         order = np.lexsort((weights, labels, number))

@@ -13,6 +13,8 @@ from counterpoise.validation import Matrix, warn_user
 
 # A source column whose variance is below this share of the target's says little.
 NEARLY_CONSTANT = 1e-6
+# Sparse rows of more columns than these are taken as text is.
+FEW_COLUMNS = 100
 
 
 def pooled_scale(samples: TwoSamples, names: tuple[str, ...] | None = None) -> Array:
@@ -23,6 +25,10 @@ def pooled_scale(samples: TwoSamples, names: tuple[str, ...] | None = None) -> A
     that hardly varies there would swamp all others. Zero for a column that is constant
     over both samples; a column that is constant in each, at two values, gets a
     thousandth of their distance, so that no row of one sample is near the other.
+
+    Sparse rows of more than 100 columns, as text is, have one scale for all columns
+    that vary (`common_scale`): rare words, each divided by its own, would be as large
+    as all that tells the samples apart.
 
     Warns, with the names, where the source hardly varies and the target does.
     """
@@ -41,6 +47,26 @@ def pooled_scale(samples: TwoSamples, names: tuple[str, ...] | None = None) -> A
                 for rows, share in both
             ]
             (mean[far], variance[far]), (mean_target[far], variance_target[far]) = cut
+    if is_wide_and_sparse(samples.source):
+        return common_scale(np.sqrt(0.5 * (variance + variance_target)), both)
+    return scale_of_moments(
+        (mean, variance),
+        (mean_target, variance_target),
+        names,
+        # A word that one sample lacks is no accident of its column.
+        warns=not sparse.issparse(samples.source),
+    )
+
+
+def scale_of_moments(
+    moments: tuple[Array, Array],
+    moments_target: tuple[Array, Array],
+    names: tuple[str, ...] | None = None,
+    *,
+    warns: bool = True,
+) -> Array:
+    """Return the pooled scale, given the means and variances of both samples."""
+    (mean, variance), (mean_target, variance_target) = moments, moments_target
     scale = np.sqrt(0.5 * (variance + variance_target))
     apart = np.abs(mean - mean_target)
     # What rounding makes of the variance of a constant is not a scale.
@@ -48,8 +74,7 @@ def pooled_scale(samples: TwoSamples, names: tuple[str, ...] | None = None) -> A
     constant = scale <= noise
     scale = np.where(constant, np.where(apart > 10 * noise, 1e-3 * apart, 0.0), scale)
     flat = (variance < NEARLY_CONSTANT * variance_target) & ~constant
-    # A word that one sample lacks is no accident of its column.
-    if flat.any() and not sparse.issparse(samples.source):
+    if flat.any() and warns:
         some = np.flatnonzero(flat)
         listed = [names[k] if names else f"column {k}" for k in some[:10]]
         if some.size > 10:
@@ -58,6 +83,31 @@ def pooled_scale(samples: TwoSamples, names: tuple[str, ...] | None = None) -> A
             f"hardly varies in the source but does in the target: {', '.join(listed)}"
         )
     return scale
+
+
+def is_wide_and_sparse(X: Any) -> bool:
+    """Return whether rows are sparse and have more than 100 columns."""
+    return sparse.issparse(X) and X.shape[1] > FEW_COLUMNS
+
+
+def common_scale(scale: Array, both: list[tuple[Any, Array]]) -> Array:
+    r"""Return one scale for all columns, zero for those that are constant.
+
+    It is the median of the columns' own scales, a column counting by how many entries
+    it has that are not zero: half of the entries stand in columns of a smaller one.
+    """
+    mass = np.zeros(scale.size)
+    for rows, share in both:
+        found = rows.tocsr().copy()
+        found.data = (found.data != 0.0).astype(float)
+        mass += np.asarray(share @ found).ravel()
+    mass[scale <= 0.0] = 0.0
+    order = np.argsort(scale, kind="stable")
+    below = np.cumsum(mass[order])
+    if below[-1] <= 0.0:
+        return np.zeros_like(scale)
+    middle = scale[order[np.searchsorted(below, 0.5 * below[-1])]]
+    return np.where(scale > 0.0, middle, 0.0)
 
 
 def far_rows(samples: TwoSamples) -> Any:
@@ -100,13 +150,14 @@ def _both(samples: TwoSamples) -> list[tuple[Any, Array]]:
 def _moments(X: Any, share: Array) -> tuple[Array, Array]:
     """Return the weighted means and variances of the columns."""
     if sparse.issparse(X):
-        return _sparse_moments(X, share)
+        return sparse_moments(X, share)
     mean = share @ X
     centred = X - mean
     return mean, share @ (centred * centred)
 
 
-def _sparse_moments(X: Any, share: Array) -> tuple[Array, Array]:
+def sparse_moments(X: Any, share: Array) -> tuple[Array, Array]:
+    """Return the weighted means and variances of the columns of a sparse matrix."""
     entries = X.tocsr().copy()
     mean = np.asarray(share @ entries).ravel()
     # Mean square minus squared mean would leave of a large constant its rounding.

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from counterpoise.numerics.arrays import Array
-from counterpoise.samples.effective_size import effective_sample_size
 from counterpoise.samples.ordering import canonical_order
 from counterpoise.validation import Matrix
+from counterpoise.validation.counts import as_counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,19 +99,3 @@ class TwoSamples:
             self.source_mass,
             self.target_mass,
         )
-
-
-def as_counts(weights: Array) -> Array:
-    """Return weights as counts of rows: whole numbers as they are, others by worth.
-
-    Examples
-    --------
-    >>> as_counts(np.array([1.0, 2.0])), as_counts(np.array([0.5, 0.5]))
-    (array([1., 2.]), array([1., 1.]))
-    """
-    if np.abs(weights - np.rint(weights)).max() <= 1e-9 * max(weights.max(), 1.0):
-        return weights
-    worth = weights * (effective_sample_size(weights) / weights.sum())
-    # Equal weights are as good as none, and rounding must not make a difference.
-    nearest = np.rint(worth)
-    return np.where((np.abs(worth - nearest) <= 1e-9) & (nearest > 0), nearest, worth)

@@ -24,10 +24,11 @@ from counterpoise.selection.reading import (
 from counterpoise.validation import (
     InvalidInput,
     as_matrix,
-    as_weights,
     check_integer,
     check_number,
+    row_counts,
 )
+from counterpoise.validation.tables import LARGEST
 
 # The gap to which the bound is brought, while a price is looked for and at the end, and
 # the most steps that it may take.
@@ -159,7 +160,7 @@ def candidate_costs(
 ) -> tuple[Array, Indices]:
     """Return p_i R_ij of rows and candidates, and the candidates' numbers."""
     items = as_matrix(X)
-    weights = as_weights(sample_weight, len(items))
+    weights = row_counts(sample_weight, len(items))
     mass = as_shares(weights)
     given = None if candidates is None else np.asarray(candidates)
     if isinstance(dissimilarity, str) and dissimilarity == "precomputed":
@@ -169,6 +170,7 @@ def candidate_costs(
     elif given is not None and given.ndim == 2:
         points = as_words(candidates, X, items, "candidates")
         R = dissimilarities(items, points, dissimilarity)
+        _refuse_huge(R)
         return np.ascontiguousarray(mass[:, None] * R), np.arange(R.shape[1])
     else:
         R = dissimilarities(items, items, dissimilarity)
@@ -183,7 +185,17 @@ def candidate_costs(
                 f"candidates has row {without[0]}, whose sample_weight is zero"
             )
         numbers = chosen
+    _refuse_huge(R)
     return np.ascontiguousarray(mass[:, None] * R[:, numbers]), numbers
+
+
+def _refuse_huge(R: Array) -> None:
+    """Refuse dissimilarities whose squares are not finite."""
+    if R.size and float(np.abs(R).max()) > LARGEST:
+        raise InvalidInput(
+            f"dissimilarities reach {float(np.abs(R).max()):.3g}, and beyond "
+            f"{LARGEST:g} their squares are not finite: divide the columns"
+        )
 
 
 def _relaxed(

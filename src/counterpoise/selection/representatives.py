@@ -26,8 +26,8 @@ from counterpoise.selection.reading import (
 from counterpoise.validation import (
     InvalidInput,
     InvalidType,
-    as_weights,
     estimator_matrix,
+    row_counts,
     warn_user,
 )
 from counterpoise.validation.parameters import (
@@ -302,7 +302,7 @@ class SubsetSelector(ClusterMixin, BaseEstimator):
         """Return the problem, and the candidates as rows."""
         items = estimator_matrix(self, X, reset=True)
         n = len(items)
-        weights = as_weights(sample_weight, n)
+        weights = row_counts(sample_weight, n)
         points: Array | None = None
         if isinstance(self.dissimilarity, str) and self.dissimilarity == "precomputed":
             if words is not None:

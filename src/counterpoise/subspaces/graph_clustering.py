@@ -1,7 +1,6 @@
 """Clusters of a graph by non-negative orthonormal indicators."""
 
 import time
-import warnings
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -33,6 +32,7 @@ from counterpoise.validation import (
     estimator_matrix,
     warn_user,
 )
+from counterpoise.validation.warning import held_back
 
 # Runs of k-means of which the best is a start: settled labels, whatever the seed.
 RUNS_OF_K_MEANS = 10
@@ -281,9 +281,8 @@ class OrthogonalGraphClustering(ClusterMixin, BaseEstimator):
 
 def _by_means(rows: Array, k: int, seed: int) -> Indices:
     """Return the labels of k-means, numbered as they first occur."""
-    with warnings.catch_warnings():
-        # Fewer distinct rows than clusters: labels are given all the same.
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    # Fewer distinct rows than clusters: labels are given all the same.
+    with held_back(ConvergenceWarning):
         labels = KMeans(k, n_init=RUNS_OF_K_MEANS, random_state=seed).fit_predict(rows)
     _, first, at = np.unique(labels, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[at]

@@ -37,6 +37,9 @@ MOST_DIRECTIONS = 30
 # image in it.
 MOST_SUBSPACES = 6
 
+# Squared spreads of a class by which samples may differ; squares of these overflow.
+FARTHEST = 1e60
+
 
 class SharedSubspace(SubspaceOfClasses):
     r"""Separate the source's classes where source and target have the same moments.
@@ -155,6 +158,8 @@ class SharedSubspace(SubspaceOfClasses):
                 "separate the classes",
                 NoTargetWarning,
             )
+        if shift is not None:
+            _refuse_far(means.whitener, *shift)
         problem = self._pose(means, shift, coinciding(means, name))
         self.solution_ = self._searched(problem, means, shift, mu)
         warn_of_frame(name, self.solution_)
@@ -256,6 +261,19 @@ class SharedSubspace(SubspaceOfClasses):
             max_iter=int(self.max_iter),
             max_time=self.max_time,
             callback=self.callback,
+        )
+
+
+def _refuse_far(whitener: Array, mean_shift: Array, spread_shift: Array) -> None:
+    """Refuse samples whose distance, in spreads of a class, has no square."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        away = whitener.T @ mean_shift
+        spread = whitener.T @ spread_shift @ whitener
+        far = max(float(np.abs(away).max()) ** 2, float(np.abs(spread).max()))
+    if not far <= FARTHEST:
+        raise InvalidInput(
+            f"X and X_target differ by {far:.3g} squared spreads of a class: beyond "
+            f"{FARTHEST:g} no subspace can be found that they share"
         )
 
 

@@ -40,6 +40,7 @@ from counterpoise.validation.vectors import (
     as_classes,
     as_responses,
     as_weights,
+    row_counts,
     weights_of_both,
 )
 from counterpoise.validation.warning import warn_user
@@ -71,6 +72,7 @@ __all__ = [
     "estimator_samples",
     "n_rows",
     "refusals_of_estimators",
+    "row_counts",
     "target_matrix",
     "target_pieces",
     "two_samples",

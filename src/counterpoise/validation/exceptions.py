@@ -81,6 +81,8 @@ class NoOverlapError(InvalidInput):
         within the width of the kernel.
     auc : float or None
         How well a classifier tells the two samples apart; None if none was asked.
+    columns : str
+        Which columns make the samples disjoint, in words; empty if none do.
 
     Examples
     --------
@@ -91,14 +93,19 @@ force=True goes on all the same.
     """
 
     def __init__(
-        self, share: float, measure: OverlapMeasure, auc: float | None = None
+        self,
+        share: float,
+        measure: OverlapMeasure,
+        auc: float | None = None,
+        columns: str = "",
     ) -> None:
         # The arguments themselves go up, so that the error survives pickling
         # on its way back from a worker process.
-        super().__init__(share, measure, auc)
+        super().__init__(share, measure, auc, columns)
         self.share = share
         self.measure = measure
         self.auc = auc
+        self.columns = columns
 
     def __str__(self) -> str:
         apart = (
@@ -108,7 +115,8 @@ force=True goes on all the same.
         )
         return (
             f"{self.share:.1%} of the target rows {_FOUND[self.measure]}{apart}: no "
-            "weights make the source stand for them. force=True goes on all the same."
+            f"weights make the source stand for them. {self.columns}"
+            f"{' ' if self.columns else ''}force=True goes on all the same."
         )
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoise.numerics.arrays import Array
+from counterpoise.validation.counts import as_counts, without_negligible
 from counterpoise.validation.exceptions import InvalidInput, refusals_of_estimators
 from counterpoise.validation.frames import (
     check_readable,
@@ -16,7 +17,12 @@ from counterpoise.validation.frames import (
     is_series,
 )
 from counterpoise.validation.parameters import check_number
-from counterpoise.validation.tables import as_column, as_matrix, plain_array
+from counterpoise.validation.tables import (
+    as_column,
+    as_matrix,
+    check_moderate,
+    plain_array,
+)
 from counterpoise.validation.warning import warn_user
 
 
@@ -65,6 +71,8 @@ def as_responses(
 ) -> Array:
     """Finite numbers to predict, one a row, or one a row and output.
 
+    Their squares are finite too: nothing is a squared error otherwise.
+
     Parameters
     ----------
     y : array-like, series or frame, of shape (n_rows,) or (n_rows, n_outputs)
@@ -92,13 +100,18 @@ def as_responses(
     else:
         responses = _single_column(as_matrix(y, name=name), name)
     _check_length(len(responses), n_rows, name, "X")
+    if responses.size:
+        columns = responses.reshape(len(responses), -1)
+        check_moderate(columns, name, None if multi_output else [None])
     return responses
 
 
 def as_weights(
     weights: Any, n_rows: int, *, name: str = "sample_weight", of: str = "X"
 ) -> Array:
-    """Weights, one a row: finite, not negative, not all zero.
+    """Weights, one a row: finite, not negative, not all zero; their scale as it is.
+
+    Weights below 10^-30 of the largest become zero; from 10^-100 on, with a warning.
 
     Parameters
     ----------
@@ -139,16 +152,32 @@ def as_weights(
         )
     if not values.any():
         raise InvalidInput(f"{name} is zero in every row: a positive weight is needed")
-    return values
+    return without_negligible(values, name)
+
+
+def row_counts(
+    weights: Any, n_rows: int, *, name: str = "sample_weight", of: str = "X"
+) -> Array:
+    """How many rows each row stands for: weights without a scale (`as_counts`).
+
+    Whole numbers stay counts; any positive multiple of others gives the same.
+    Parameters as those of `as_weights`.
+
+    Examples
+    --------
+    >>> row_counts([3.0, 1.0], 2), row_counts([1e-9, 1e-9], 2)
+    (array([3., 1.]), array([1., 1.]))
+    """
+    return as_counts(as_weights(weights, n_rows, name=name, of=of))
 
 
 def weights_of_both(
     sample_weight: Any, target_weight: Any, n: int, m: int
 ) -> tuple[Array, Array]:
-    """What the rows of source and target count, each as `as_weights`."""
+    """What the rows of source and target count, each as `row_counts`."""
     return (
-        as_weights(sample_weight, n),
-        as_weights(target_weight, m, name="target_weight", of="X_target"),
+        row_counts(sample_weight, n),
+        row_counts(target_weight, m, name="target_weight", of="X_target"),
     )
 
 

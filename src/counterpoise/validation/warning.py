@@ -1,11 +1,29 @@
 """Warnings that point at the user's own line."""
 
+import re
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from itertools import count
+from types import FrameType
+from typing import Any
+from weakref import WeakKeyDictionary, ref
 
 # Calls pass through these packages on their way here (what is worked out when it is
 # first asked for, through functools); no line of theirs is the user's.
 _NOT_THE_USER = ("counterpoise", "sklearn", "joblib", "functools")
+
+_NUMBERS = re.compile(r"[\d.,%]+")
+# What each search has said in its fit that goes on.
+_TOLD: WeakKeyDictionary[Any, tuple[Any, set[tuple[type[Warning], str]]]] = (
+    WeakKeyDictionary()
+)
+
+_GATHERED: ContextVar[list[tuple[str, type[Warning]]] | None] = ContextVar(
+    "gathered", default=None
+)
 
 
 class OwnWords(str):
@@ -18,12 +36,114 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the line that called into the library, however deep the finding.
 
     Lines of scikit-learn are passed over too: a fit inside its cross-validation is
-    warned about where the cross-validation was called.
+    warned about where the cross-validation was called. A search over candidates says
+    the same once, whatever numbers differ from fold to fold.
     """
+    gathering = _GATHERED.get()
+    if gathering is not None:
+        if not _is_held_back(message, category):
+            gathering.append((message, category))
+        return
     level, frame = 1, sys._getframe()
+    search = None
     while frame.f_back is not None and _package(frame.f_globals) in _NOT_THE_USER:
+        if frame.f_code.co_name == "fit" and _is_search(frame.f_globals):
+            search = frame
         level, frame = level + 1, frame.f_back
+    if search is not None and _was_told(search, category, message):
+        return
     warnings.warn(OwnWords(message), category, stacklevel=level)
+
+
+@contextmanager
+def held_back(*categories: type[Warning], message: str = "") -> Iterator[None]:
+    """Hold warnings back that come from inside, and leave the filters as they were.
+
+    `warnings.catch_warnings` puts back the list that it found: where threads come and
+    go, that of another's inside. Here a filter of one's own is put in front, and the
+    same one is taken out.
+
+    Parameters
+    ----------
+    *categories : types of warnings
+        None: all.
+    message : str
+        A pattern that their words begin with.
+    """
+    words = re.compile(f"(?#{next(_COUNTED)}){message}", re.IGNORECASE)
+    own = [("ignore", words, one, None, 0) for one in categories or (Warning,)]
+    filters = warnings.filters
+    filters[:0] = own  # type: ignore[index]
+    _tell_of_filters()
+    try:
+        yield
+    finally:
+        for one in own:
+            for there in (filters, warnings.filters):
+                with suppress(ValueError):
+                    there.remove(one)  # type: ignore[attr-defined]
+        _tell_of_filters()
+
+
+def _is_held_back(message: str, category: type[Warning]) -> bool:
+    """Return whether a filter of `held_back` stands before such a warning."""
+    return any(
+        action == "ignore"
+        and words is not None
+        and words.pattern.startswith("(?#")
+        and words.match(message) is not None
+        and issubclass(category, kind)
+        for action, words, kind, _, _ in warnings.filters
+    )
+
+
+def _tell_of_filters() -> None:
+    """Let the interpreter forget which warnings it has decided about."""
+    for name in ("_filters_mutated", "_filters_mutated_lock_held"):
+        with suppress(AttributeError, RuntimeError):
+            getattr(warnings, name)()
+            return
+
+
+# No two filters are the same.
+_COUNTED = count()
+
+
+@contextmanager
+def gathered() -> Iterator[list[tuple[str, type[Warning]]]]:
+    """Gather our own warnings of what runs inside, to be told later.
+
+    Those of other packages are told as they come.
+    """
+    told: list[tuple[str, type[Warning]]] = []
+    token = _GATHERED.set(told)
+    try:
+        yield told
+    finally:
+        _GATHERED.reset(token)
+
+
+def _is_search(module: dict[str, object]) -> bool:
+    return str(module.get("__name__", "")).startswith("sklearn.model_selection._search")
+
+
+def _was_told(search: FrameType, category: type[Warning], message: str) -> bool:
+    """Return whether a search has said so before, and note that it has.
+
+    The copy of the estimator that a fit of a search begins with tells that fit from
+    the next one.
+    """
+    owner, copied = (search.f_locals.get(name) for name in ("self", "base_estimator"))
+    if owner is None or copied is None:
+        return False
+    said = (category, _NUMBERS.sub("", message))
+    begun, told = _TOLD.get(owner, (None, set()))
+    if begun is None or begun() is not copied:
+        begun, told = ref(copied), set()
+    known = said in told
+    told.add(said)
+    _TOLD[owner] = begun, told
+    return known
 
 
 def is_own(warning: Warning | str) -> bool:

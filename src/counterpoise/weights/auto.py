@@ -1,6 +1,5 @@
 """The weights to begin with: families, widths and classifiers ranked together."""
 
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -10,7 +9,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 
+from counterpoise.engine.progress import advance
 from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.samples.as_read import SamplesAsRead
+from counterpoise.samples.coverage.thin_by_chance import as_share
 from counterpoise.samples.holes import find_holes
 from counterpoise.samples.overlap_verdict import (
     NO_OVERLAP_ABOVE,
@@ -20,8 +22,9 @@ from counterpoise.samples.overlap_verdict import (
 from counterpoise.samples.scaling import far_rows
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import Matrix, NoOverlapError
+from counterpoise.validation.warning import held_back
 from counterpoise.weights.base import Fitted, WeightEstimator
-from counterpoise.weights.candidates import Candidate, Trials, candidates
+from counterpoise.weights.candidates import Candidate, Trials, candidates, ranks
 from counterpoise.weights.deadline import Deadline
 from counterpoise.weights.discriminator import DiscriminatorWeights
 from counterpoise.weights.kernel_widths import FEWEST_TO_CHOOSE, thinned
@@ -43,29 +46,34 @@ class AutoWeights(WeightEstimator):
     r"""The simplest weights that are as good as the best by their held-out score.
 
     Candidates, in order of simplicity: uniform weights; `MixtureKLIEP` with linear and
-    squared statistics; two Gaussians with shrunk covariances, of columns made normal by
-    their ranks; `MixtureKLIEP` with all products, of two ridges; `KLIEP` at eight
-    widths; `DiscriminatorWeights` by logistic regression, the same on squares, on all
-    products of columns made normal (of two ridges), and boosting. Each is scored by
-    how much likelier than weights of one it makes it which sample a row is of,
+    squared statistics; two Gaussians with shrunk covariances, of columns as they are
+    and made normal by their ranks; `MixtureKLIEP` with all products, of two ridges;
+    `KLIEP` at eight widths; `DiscriminatorWeights` by logistic regression, the same on
+    squares, on all products of columns made normal (of two ridges), and boosting. Each
+    is scored by how much likelier than weights of one it makes it which sample a row is
+    of,
 
     .. math:: G(w) = \mathrm{mean}_j \log \frac{2 w(t_j)}{1 + w(t_j)}
         + \mathrm{mean}_i \log \frac{2}{1 + w(x_i)}
 
     in nats, on rows of both samples that it was not fitted to (five folds), and the
-    first candidate that falls short of the best by no more than half of the standard
-    error of the best's own score is fitted to all rows: the same for all, so that a
-    noisy candidate is not excused by its noise. A width at which more than 10 % of the
-    target rows have less than one expected source neighbour is not taken; from 2 % on
-    the ratio is a relative one. A ratio is not extrapolated: no weight exceeds the
-    largest at a target row of the fit (rows far outside the bulk of both samples
-    aside), and none is below 1e-4. Where the ten, thirty or ninety source rows of the
-    largest held-out weights would stand for more of the target than the target rows of
-    such ratios and two standard errors, weights are cut to that. Target rows that a
-    classifier places beyond every source row, or that lie in holes among the source
-    rows (`overlap`), are left out where they are more than 5 %, and with them those
-    that have only target rows near, half of them left out: the weights then speak for
-    the others, and a warning says so; `beyond` knows the holes. Where a sample has
+    first candidate that falls short of the best by no more than four tenths of the
+    standard error of the best's own score is fitted to all rows: the same for all, so
+    that a noisy candidate is not excused by its noise. (Logistic regression is as
+    simple as the log-linear ratio; on squares, and two Gaussians, as that of squared
+    statistics: of equals the one of the highest score is taken.) Its weights of the
+    source rows are by that fit; those of boosted trees, and of a classifier with more
+    than a tenth as many parameters as rows, are out of fold. A width at which more than
+    10 % of the target rows have less than one expected source neighbour is not taken;
+    from 2 % on the ratio is a relative one. A ratio is not extrapolated: no weight
+    exceeds the largest at a target row of the fit (rows far outside the bulk of both
+    samples aside), and none is below 1e-4. Where the ten, thirty or ninety source rows
+    of the largest held-out weights would stand for more of the target than the target
+    rows of such ratios and two standard errors, weights are cut to that. Target rows
+    that a classifier places beyond every source row, or that lie in holes among the
+    source rows (`overlap`), are left out where they are more than 5 %, and with them
+    those that have only target rows near, half of them left out: the weights then speak
+    for the others, and a warning says so; `beyond` knows the holes. Where a sample has
     more than 2000 rows, the choice is made on 2000, and a classifier is fitted to no
     more than 10,000 and asked about the others.
 
@@ -140,6 +148,12 @@ class AutoWeights(WeightEstimator):
         self.force = force
         self.random_state = random_state
 
+    def _check_samples(self, samples: SamplesAsRead) -> None:
+        super()._check_samples(samples)
+        if not samples.is_sparse:
+            # Warns of columns that hardly vary, by their names.
+            _ = samples.scale
+
     def _fit(self, samples: TwoSamples, deadline: Deadline) -> Fitted:
         seed = self._seed()
         rows, aims = thinned(samples, seed)
@@ -199,7 +213,7 @@ class AutoWeights(WeightEstimator):
         # Some of the source rows that were not looked at may lie in a hole.
         holes = find_holes(some, trials.seed).without(samples.source)
         in_hole = holes.hold(some.target)
-        uncovered = float(some.target_share[thin | in_hole].sum())
+        uncovered = as_share(some.target_share[thin | in_hole])
         low, _ = thin_interval(
             told.source, told.target, some.source_share, some.target_share, in_hole
         )
@@ -243,7 +257,7 @@ class AutoWeights(WeightEstimator):
         if "max_time" in again.get_params(deep=False):
             again.set_params(max_time=trials.deadline.left())
         if not isinstance(again, DiscriminatorWeights):
-            with warnings.catch_warnings(action="ignore"):
+            with held_back():
                 self.weighter_ = again._fit_counted(samples)
             return self.weighter_.weights_
         rows, aims = thinned(samples, trials.seed, ROWS_TAUGHT)
@@ -251,9 +265,11 @@ class AutoWeights(WeightEstimator):
         if trials.are_of(part):
             fitted = trials.fitted(again, {chosen.name: again.estimator})
         else:
-            with warnings.catch_warnings(action="ignore"):
+            with held_back():
                 fitted = again._fit_counted(part)
         self.weighter_ = fitted
+        if not chosen.by_heart:
+            return fitted._weigh_rows(samples.source)
         return _with_others(fitted, fitted.held_out_.source, rows, samples.source)
 
     def _choose(
@@ -268,6 +284,7 @@ class AutoWeights(WeightEstimator):
         tried = np.zeros(len(candidates), dtype=bool)
         asked = 0
         for k, candidate in enumerate(candidates):
+            advance(k, len(candidates))
             if candidate.try_out is None:
                 continue
             asked += 1
@@ -277,7 +294,7 @@ class AutoWeights(WeightEstimator):
                 held_out[k] = cut_at(found, float(supported[k]), trials.samples)
                 tried[k] = True
         trials.deadline.say_untried(int(tried.sum()), asked, "candidates")
-        choice = choose(held_out, trials.samples)
+        choice = choose(held_out, trials.samples, ranks(candidates))
         able = np.array([one.admissible for one in held_out])
         self.cv_results_ = {
             "candidate": np.array([candidate.name for candidate in candidates]),

@@ -10,25 +10,30 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from counterpoise.convex import Problem, Solution, Solver, solve
+from counterpoise.engine import Blocks
+from counterpoise.engine.one_thread import one_thread
 from counterpoise.numerics.arrays import Array
 from counterpoise.samples.as_read import SamplesAsRead
+from counterpoise.samples.coverage.separating_columns import with_columns
+from counterpoise.samples.coverage.thin_by_chance import THIN_ABOVE
 from counterpoise.samples.effective_size import effective_sample_size
 from counterpoise.samples.overlap_verdict import (
     NO_OVERLAP_ABOVE,
     RELATIVE_FROM,
-    THIN_ABOVE,
     lowest_share,
+    thin_where_known,
 )
 from counterpoise.samples.scaling import rows_scaled
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import (
+    InvalidInput,
     InvalidType,
     Matrix,
     NoOverlapError,
     NoTargetWarning,
     PartialOverlapWarning,
-    as_weights,
     estimator_matrix,
+    row_counts,
     warn_user,
 )
 from counterpoise.validation.parameters import (
@@ -38,6 +43,7 @@ from counterpoise.validation.parameters import (
     check_parameters,
 )
 from counterpoise.validation.tables import check_enough_rows
+from counterpoise.weights.by_blocks import TwoBlocks, fit_to_blocks
 from counterpoise.weights.deadline import Deadline
 from counterpoise.weights.fitted_weighter import FittedWeighter
 from counterpoise.weights.kernel_widths import lonely_share
@@ -151,8 +157,9 @@ class WeightEstimator(FittedWeighter):
 
         Parameters
         ----------
-        X : array-like, frame or sparse matrix of shape (n, d)
-            The source rows.
+        X : array-like, frame, sparse matrix or `engine.Blocks` of shape (n, d)
+            The source rows. Blocks: what has to be chosen is decided on 10,000 rows of
+            each table, and every row is weighed.
         y : ignored
             Weights depend on the two samples alone.
         X_target : the same of shape (m, d), or a tuple of such
@@ -169,6 +176,8 @@ class WeightEstimator(FittedWeighter):
         """
         self._check_common()
         self._check_parameters()
+        if isinstance(X, Blocks) or isinstance(X_target, Blocks):
+            return self._fit_in_blocks(X, X_target, (sample_weight, target_weight))
         self._check_dense(X, X_target)
         if X_target is None:
             return self._fit_without_target(X, y, sample_weight)
@@ -180,7 +189,37 @@ class WeightEstimator(FittedWeighter):
             min_rows=self._least_rows,
             accept_sparse=self._accepts_sparse,
         )
-        return self._fit_labelled(samples, y)
+        try:
+            return self._fit_labelled(samples, y)
+        except NoOverlapError as error:
+            raise with_columns(error, samples) from None
+
+    def _fit_in_blocks(self, X: Any, X_target: Any, given: tuple[Any, Any]) -> Self:
+        """Fit to tables that are read block by block."""
+        if X_target is None:
+            raise InvalidInput(
+                "X comes in blocks and X_target is None: both are needed"
+            )
+        if any(weights is not None for weights in given):
+            raise InvalidInput(
+                "sample_weight and target_weight are not taken beside blocks: every "
+                "row counts once"
+            )
+        fit_to_blocks(self, X, X_target)
+        return self
+
+    def _fit_blocks(self, both: TwoBlocks) -> Solution | None:
+        """Fit to all rows, given what a sample has decided; set what `_weigh` needs.
+
+        None: the fit to the sample weighs them.
+        """
+        return None
+
+    def _rows_in_blocks(self, both: TwoBlocks) -> tuple[Blocks, Blocks]:
+        """Return both tables divided by the scale of all rows, which is set."""
+        if self._scales_columns():
+            self.column_scale_ = both.scale
+        return both.divided_by(self.column_scale_)
 
     def _fit_labelled(self, samples: SamplesAsRead, y: Any) -> Self:
         """Fit to samples as read, by the labels where a method needs them."""
@@ -227,7 +266,8 @@ class WeightEstimator(FittedWeighter):
         scaled = samples.counted
         if self.column_scale_ is not None:
             scaled = rows_scaled(scaled, self.column_scale_)
-        found = (fit or self._fit)(scaled, deadline)
+        with one_thread():
+            found = (fit or self._fit)(scaled, deadline)
         if found.uncovered is not None and found.measure == "uncovered":
             # A wide kernel reaches across a hole that the source's spacing shows.
             lonely = lonely_share(scaled)
@@ -235,7 +275,8 @@ class WeightEstimator(FittedWeighter):
                 lonely > LONELY_BY_CHANCE and found.uncovered <= LONELY_BY_CHANCE
             ):
                 found = replace(found, uncovered=max(found.uncovered, lonely))
-        self._set(found, samples)
+        with one_thread():
+            self._set(found, samples)
         return self
 
     def _fit_without_target(self, X: Any, y: Any, sample_weight: Any) -> Self:
@@ -247,7 +288,7 @@ class WeightEstimator(FittedWeighter):
             accept_sparse=self._accepts_sparse,
         )
         self._check_labels(y, X.shape[0])
-        as_weights(sample_weight, X.shape[0])
+        row_counts(sample_weight, X.shape[0])
         self.has_target_ = False
         self._samples_ = None
         self.column_scale_ = None
@@ -294,7 +335,8 @@ class WeightEstimator(FittedWeighter):
         low = found.uncovered_low
         if low is None and found.uncovered is not None:
             low = lowest_share(found.uncovered, samples.counted.target_share)
-        self._judge_overlap(found.uncovered, found.measure, low)
+        thin = thin_where_known(samples)
+        self._judge_overlap(found.uncovered, found.measure, low, thin)
         self._set_solution(found.solution)
         share = samples.counted.source_share
         weights = np.empty(samples.source_weight.size)
@@ -322,18 +364,21 @@ class WeightEstimator(FittedWeighter):
         share: float | None,
         measure: str = "uncovered",
         low: float | None = None,
+        thin: float | None = None,
     ) -> None:
         """Set which share of the target is uncovered; refuse or warn if it is large.
 
-        It refuses where the lower end of the share's interval is above one half.
+        It refuses where the lower end of the share's interval is above one half. Where
+        the thin share of the two tables is known, the warning says that.
         """
         self.uncovered_ = share
         if share is None or share <= SHARE_SAID[measure]:
             return
         if (share if low is None else low) > NO_OVERLAP_ABOVE and not self.force:
             raise NoOverlapError(share, measure)  # type: ignore[arg-type]
+        said = share if thin is None else thin
         warn_user(
-            f"{share:.1%} of the target rows have hardly any source rows near them: "
+            f"{said:.1%} of the target rows have hardly any source rows near them: "
             "the weights speak for the others",
             PartialOverlapWarning,
         )

@@ -10,6 +10,8 @@ from counterpoise.numerics.arrays import Array, Indices
 
 # Separable scores have no best slope; so small a ridge changes no other.
 SEPARABLE_RIDGE = 1e-9
+# Where all weight is on one side of a fold, the odds of the other are no smaller.
+LEAST_PRIOR = 1e-12
 
 
 def log_loss(p: Array, labels: Array, weights: Array) -> float:
@@ -25,7 +27,7 @@ def calibration_line(scores: Array, labels: Array, weights: Array) -> Array:
     samples apart, is zero, with the intercept that fits then.
     """
     mass = weights / weights.sum()
-    prior = float(mass @ labels)
+    prior = min(max(float(mass @ labels), LEAST_PRIOR), 1.0 - LEAST_PRIOR)
     flat = np.array([0.0, np.log(prior / (1.0 - prior))])
     center = float(mass @ scores)
     spread = float(np.sqrt(mass @ (scores - center) ** 2))

@@ -1,6 +1,5 @@
 """What `AutoWeights` chooses from, in order of simplicity, and how each is tried."""
 
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +13,7 @@ from counterpoise.samples.as_read import SamplesAsRead
 from counterpoise.samples.classifiers import (
     COLUMNS_FACTORED,
     boosted,
+    linear_classifiers,
     logistic,
     product_logistic,
     squared_logistic,
@@ -21,9 +21,14 @@ from counterpoise.samples.classifiers import (
 )
 from counterpoise.samples.median_width import median_gamma
 from counterpoise.samples.overlap_verdict import RELATIVE_FROM
-from counterpoise.samples.scaling import pooled_scale, rows_scaled
+from counterpoise.samples.scaling import (
+    is_wide_and_sparse,
+    pooled_scale,
+    rows_scaled,
+)
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import warn_user
+from counterpoise.validation.warning import held_back
 from counterpoise.weights.base import WeightEstimator
 from counterpoise.weights.deadline import Deadline
 from counterpoise.weights.discriminator import (
@@ -49,18 +54,36 @@ TARGET_SHARE = 0.05
 # Beside the ridge that log-quadratic ratios have by default; and one over the ridges of
 # logistic regression on products, the strong one first.
 STRONG_RIDGE, PRODUCT_CS = 0.1, (0.01, 0.1)
+# A classifier with no more parameters than this share of the rows is asked about rows
+# that it was fitted to.
+FEW_PARAMETERS = 0.1
+# Candidates with a simpler one's place in the order: the logarithm of either ratio is
+# linear in the same columns; and of squares and Gaussians neither is the safer guess,
+# as squares are wrong by much where columns are skewed.
+EQUALS = {
+    "logistic": "log-ratio linear",
+    "logistic on squares": "log-ratio diag",
+    "two Gaussians": "log-ratio diag",
+    "two Gaussians of ranks": "log-ratio diag",
+}
 
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
     """A weighter, and a way to see how it fares on rows that it has not seen.
 
-    `try_out` is None where there is no need: the weighter is never taken.
+    `try_out` is None where there is no need: the weighter is never taken. `by_heart`
+    says that a classifier learns its rows by heart: more than a tenth as many
+    parameters as rows, or trees. The weights of these are then out of fold; one of few
+    parameters is the surer the more rows it has, and weighs them by its fit to all.
+    `as_simple_as` names a candidate before it that has the same place in the order.
     """
 
     name: str
     weighter: WeightEstimator
     try_out: Callable[[], HeldOut] | None
+    by_heart: bool = False
+    as_simple_as: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +122,7 @@ class Trials:
     ) -> DiscriminatorWeights:
         """Return a weighter by such classifiers fitted to the rows, none twice."""
         tried = self._asked(classifiers)
-        with warnings.catch_warnings(action="ignore"):
+        with held_back():
             return weighter._fit_trials(self._read, self._classifiers, tried)
 
     def are_of(self, samples: TwoSamples) -> bool:
@@ -111,7 +134,7 @@ class Trials:
 
     def _asked(self, classifiers: dict[str, Any]) -> list[HeldOutOdds]:
         """Return what classifiers say of the rows, out of fold."""
-        with warnings.catch_warnings(action="ignore"):
+        with held_back():
             return [self._classifiers.odds(*one) for one in classifiers.items()]
 
     @cached_property
@@ -127,6 +150,15 @@ class Trials:
     @cached_property
     def _read(self) -> SamplesAsRead:
         return SamplesAsRead.of_ordered(self.samples)
+
+
+def ranks(candidates: list[Candidate]) -> list[int]:
+    """Return the order of simplicity, in which equals are equal."""
+    names = [candidate.name for candidate in candidates]
+    return [
+        names.index(one.as_simple_as if one.as_simple_as in names else one.name)
+        for one in candidates
+    ]
 
 
 def candidates(trials: Trials, common: dict[str, Any]) -> list[Candidate]:
@@ -147,31 +179,39 @@ def _candidates(trials: Trials, common: dict[str, Any]) -> Iterator[Candidate]:
         return
     is_sparse = sparse.issparse(trials.samples.source)
     if is_sparse:
-        yield _family("linear", trials, common)
-        yield from _by_odds({"logistic": logistic(True, d)}, trials, common)
+        rows = trials.samples.source
+        # Of text a log-linear ratio has every word: the classifiers have its ridge too.
+        if not is_wide_and_sparse(rows):
+            yield _family("linear", trials, common)
+        told = {name: (one, d) for name, one in linear_classifiers(rows).items()}
+        yield from _by_odds(told, trials, common)
         return
     # How many products of columns there are, themselves included; one has no others.
     products = d * (d + 3) / 2 if d > 1 else np.inf
     yield _family("linear", trials, common)
     yield _family("diag", trials, common)
     classifiers = {
-        "logistic": logistic(False, d),
-        "logistic on squares": squared_logistic(d),
+        "logistic": (logistic(False, d), d),
+        "logistic on squares": (squared_logistic(d), 2 * d),
     }
     if d <= COLUMNS_FACTORED:
-        yield from _by_odds({"two Gaussians": two_gaussians()}, trials, common)
+        gaussians = {
+            "two Gaussians": (two_gaussians(by_ranks=False), d * (d + 3)),
+            "two Gaussians of ranks": (two_gaussians(by_ranks=True), d * (d + 3)),
+        }
+        yield from _by_odds(gaussians, trials, common)
     if products <= min(n / 2, m / 2, COLUMNS_FACTORED):
         # The stronger ridge is the simpler of two, and bears more products.
         strong = {**common, "ridge": STRONG_RIDGE}
         yield _family("full", trials, strong, f", ridge {STRONG_RIDGE:g}")
         classifiers |= {
-            f"logistic on products, C = {C:g}": product_logistic(d, C)
+            f"logistic on products, C = {C:g}": (product_logistic(d, C), products)
             for C in PRODUCT_CS
         }
     if products <= n / 10:
         yield _family("full", trials, common)
     yield from _kernels(trials, common)
-    classifiers |= {"boosted": boosted()}
+    classifiers |= {"boosted": (boosted(), np.inf)}
     yield from _by_odds(classifiers, trials, common)
 
 
@@ -188,12 +228,17 @@ def _family(
 
 
 def _by_odds(
-    classifiers: dict[str, Any], trials: Trials, common: dict[str, Any]
+    classifiers: dict[str, tuple[Any, float]],
+    trials: Trials,
+    common: dict[str, Any],
 ) -> Iterator[Candidate]:
-    """Yield weights by the odds of classifiers, each by its name."""
-    for name, classifier in classifiers.items():
+    """Yield weights by the odds of classifiers, each with its number of parameters."""
+    n_rows = trials.samples.source.shape[0] + trials.samples.target.shape[0]
+    for name, (classifier, n_parameters) in classifiers.items():
         weighter = with_parameters(DiscriminatorWeights, estimator=classifier, **common)
-        yield Candidate(name, weighter, _classifier({name: classifier}, trials))
+        try_out = _classifier({name: classifier}, trials)
+        by_heart = n_parameters > FEW_PARAMETERS * n_rows
+        yield Candidate(name, weighter, try_out, by_heart, EQUALS.get(name))
 
 
 def _classifier(classifier: dict[str, Any], trials: Trials) -> Callable[[], HeldOut]:
@@ -202,7 +247,9 @@ def _classifier(classifier: dict[str, Any], trials: Trials) -> Callable[[], Held
 
 def _kernels(trials: Trials, common: dict[str, Any]) -> Iterator[Candidate]:
     """Yield KLIEP at every width; those that cannot be taken need no trial."""
-    scaled = rows_scaled(trials.samples, pooled_scale(trials.samples))
+    # The door has said it, by the names of the columns.
+    with held_back(UserWarning, message="hardly varies"):
+        scaled = rows_scaled(trials.samples, pooled_scale(trials.samples))
     parts, tried = folds_of_both(scaled, trials.seed), list[HeldOut]()
     middle = median_gamma(scaled.target, scaled.target_share)
     for factor in WIDTH_FACTORS:

@@ -1,6 +1,5 @@
 """What a fitted weighter does: weigh rows, score itself, say what drives it."""
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Callable
 from copy import copy
@@ -13,6 +12,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
+from counterpoise.engine import Blocks, map_write
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.folds import N_FOLDS
 from counterpoise.samples.scaling import scale_columns, scaled_like
@@ -22,10 +22,12 @@ from counterpoise.validation import (
     InvalidType,
     Matrix,
     as_seed,
-    as_weights,
     estimator_matrix,
     estimator_samples,
+    row_counts,
 )
+from counterpoise.validation.warning import held_back
+from counterpoise.weights.by_blocks import WeightsOfRows, lean, ratio_at
 from counterpoise.weights.deadline import Deadline
 from counterpoise.weights.search import (
     SMALLEST_LOGGED,
@@ -55,17 +57,53 @@ class FittedWeighter(BaseEstimator):
 
         Parameters
         ----------
-        X : array-like, frame or sparse matrix of shape (k, d)
+        X : array-like, frame, sparse matrix or `engine.Blocks` of shape (k, d)
 
         Returns
         -------
         array of shape (k,)
         """
         check_is_fitted(self, "weights_")
+        if isinstance(X, Blocks):
+            return self._weigh_blocks(X)
         X = estimator_matrix(self, X, reset=False, accept_sparse=self._accepts_sparse)
         if not self.has_target_:
             return np.ones(X.shape[0])
         return self._weigh_rows(X)
+
+    def write_weights(self, X: Any, path: Any, *, column: str = "weight") -> None:
+        """Write the weights of rows to a Parquet file, in their order.
+
+        Nothing but a block of rows is held in memory; the file appears when it is
+        complete.
+
+        Parameters
+        ----------
+        X : `engine.Blocks`, array-like or frame of shape (k, d)
+        path : str or Path
+        column : str
+            What the column of weights is called.
+        """
+        check_is_fitted(self, "weights_")
+        blocks = self._checked_blocks(Blocks.of(X))
+        map_write(blocks, WeightsOfRows(lean(self), column), path)
+
+    def _weigh_blocks(self, blocks: Blocks) -> Array:
+        blocks = self._checked_blocks(blocks)
+        if not self.has_target_:
+            return np.ones(blocks.n_rows)
+        return ratio_at(self, blocks, normalized=True)
+
+    def _checked_blocks(self, blocks: Blocks) -> Blocks:
+        """Return blocks as numbers; refuse other columns than those of `fit`."""
+        names = getattr(self, "feature_names_in_", None)
+        labels = blocks.labels
+        if names is not None and labels is not None and list(names) != list(labels):
+            raise InvalidInput(
+                f"the blocks have the columns {list(labels)}, in fit they were "
+                f"{list(names)}"
+            )
+        return blocks.numbers()
 
     def beyond(self, X: Any) -> NDArray[np.bool_]:
         """Return at which rows the ratio is not known.
@@ -126,7 +164,7 @@ class FittedWeighter(BaseEstimator):
                 self, X, X_target, reset=False, accept_sparse=self._accepts_sparse
             )
             held_out = TwoSamples.of(
-                X, X_target, as_weights(sample_weight, X.shape[0]), None
+                X, X_target, row_counts(sample_weight, X.shape[0]), None
             )
             if not self.has_target_:
                 return 0.0
@@ -141,7 +179,7 @@ class FittedWeighter(BaseEstimator):
         if not self.has_target_:
             return 0.0
         samples = self._kept_rows("score without X_target")
-        share = as_weights(sample_weight, X.shape[0])
+        share = row_counts(sample_weight, X.shape[0])
         return out_of_fold(
             self._refit,
             samples,
@@ -262,8 +300,7 @@ class FittedWeighter(BaseEstimator):
         Nothing is chosen anew.
         """
         again: Self = clone(self).set_params(**self._forced(), **self._chosen())
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with held_back():
             again._fit_counted(samples)
         return again._weigh_rows
 
@@ -277,8 +314,7 @@ class FittedWeighter(BaseEstimator):
         """
         again: Self = clone(self)
         source, target = (np.empty(part.size) for part in parts)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with held_back():
             for k in range(N_FOLDS):
                 out, out_target = (part == k for part in parts)
                 all_rows = again._fit_fold(samples, ~out, ~out_target, deadline)

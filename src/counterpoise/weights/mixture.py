@@ -12,15 +12,23 @@ from counterpoise.convex import Solution
 from counterpoise.convex.objectives.tilted_likelihood import log_mean
 from counterpoise.convex.problems.log_linear import LogLinearMixture, LogLinearRatio
 from counterpoise.convex.solvers.newton import ExpectationMaximization, Newton
+from counterpoise.engine import Blocks, announce, map_reduce
 from counterpoise.numerics.arrays import Array
+from counterpoise.samples.as_read import SamplesAsRead
 from counterpoise.samples.folds import N_FOLDS, folds
 from counterpoise.samples.overlap_verdict import thin_share
 from counterpoise.samples.two_samples import TwoSamples
-from counterpoise.tables.quantiles import column_limits
 from counterpoise.validation import InvalidInput, Matrix
 from counterpoise.validation.parameters import Choice, Integer, Number, Rule
 from counterpoise.weights.base import Fitted, WeightEstimator
+from counterpoise.weights.blocked_statistics import (
+    BlockedStatistics,
+    MeanOfPowers,
+    MeanStatistics,
+)
+from counterpoise.weights.by_blocks import TwoBlocks
 from counterpoise.weights.deadline import Deadline
+from counterpoise.weights.mixture_statistics import Standardization
 
 # A log-quadratic ratio grows without bound outside the source.
 LARGEST_LOG = 50.0
@@ -181,6 +189,14 @@ class MixtureKLIEP(WeightEstimator):
         self._ratio_, solution = self._ratio_of(samples, self.tol, deadline)
         return solution
 
+    def _check_samples(self, samples: SamplesAsRead) -> None:
+        """Refuse one row, of which nothing can be held out."""
+        n = samples.counted.source.shape[0]
+        if n < self._least_rows:
+            raise InvalidInput(
+                f"X has {n} row that counts, MixtureKLIEP needs {self._least_rows}"
+            )
+
     def _fit(self, samples: TwoSamples, deadline: Deadline) -> Fitted:
         solution = self._find(samples, deadline)
         self.coef_, self.proportions_ = self._ratio_.slopes, self._ratio_.proportions
@@ -197,6 +213,26 @@ class MixtureKLIEP(WeightEstimator):
         thin = thin_share(*told, samples.source_share, samples.target_share)
         return Fitted(solution, ratio, thin, "thin")
 
+    def _fit_blocks(self, both: TwoBlocks) -> Solution | None:
+        if self.n_components > 1:
+            return None
+        n, d = both.source.n_rows, self.n_features_in_
+        self.statistics_ = self._family_of(n, d)
+        rows, aims = self._rows_in_blocks(both)
+        self._standardization_ = _standardized(both, rows, aims, self.statistics_)
+        statistics = self._standardization_.statistics
+        announce("reading every row: mean statistics of the target")
+        mean = map_reduce(aims, MeanStatistics(statistics, aims.n_rows))
+        S = BlockedStatistics(rows, statistics, mean.size)
+        shares = np.full(n, 1.0 / n)
+        problem = LogLinearRatio(S, mean, shares, self.ridge)
+        solution = self._solve(problem, Newton(), deadline=Deadline(self.max_time))
+        norm = log_mean(np.asarray(S @ solution.x), shares)
+        self.coef_, self.proportions_ = solution.x[None, :], np.ones(1)
+        self._ratio_ = MixedRatio(self.proportions_, self.coef_, np.array([norm]))
+        self.statistic_names_ = self._names(d)
+        return solution
+
     def _weigh(self, X: Matrix) -> Array:
         logs = self._ratio_.logarithm(self._standardization_.statistics(X))
         return np.exp(np.minimum(logs, LARGEST_LOG))
@@ -210,6 +246,9 @@ class MixtureKLIEP(WeightEstimator):
                     f"got {self.statistics!r}"
                 )
             return "linear"
+        return self._family_of(n, d)
+
+    def _family_of(self, n: int, d: int) -> str:
         if self.statistics != "auto":
             return self.statistics
         return "full" if d * (d + 3) / 2 <= n / 10 else "diag"
@@ -297,94 +336,29 @@ class MixedRatio:
         return np.asarray(logsumexp(parts - self.norms, axis=1, b=self.proportions))
 
 
-@dataclass(frozen=True, eq=False)
-class Standardization:
-    """Which statistics of a row there are, and how they are cut, centred and scaled.
-
-    `limits` is None for sparse rows, which are left as they are.
-    """
-
-    family: str
-    limits: tuple[Array, Array] | None
-    center: Array
-    offset: Array
-    factor: Array
-
-    @classmethod
-    def of(cls, samples: TwoSamples, family: str) -> "Standardization":
-        """Return the standardisation by means and scales of both samples alike."""
-        d = samples.source.shape[1]
-        if sparse.issparse(samples.source):
-            return cls(family, None, np.zeros(d), np.zeros(d), np.ones(d))
-        both = [
-            (samples.source, samples.source_share),
-            (samples.target, samples.target_share),
-        ]
-        limits = column_limits(both)
-        both = [(np.clip(X, *limits), share) for X, share in both]
-        center = np.asarray(0.5 * sum(share @ X for X, share in both))
-        if family == "linear":
-            return cls(family, limits, center, np.zeros(d), np.ones(d))
-        means, squares = [], []
-        for X, share in both:
-            raw = cls(family, limits, center, np.zeros(1), np.ones(1))
-            means.append(raw._raw_mean(X, share, 1))
-            squares.append(raw._raw_mean(X, share, 2))
-        middle = 0.5 * (means[0] + means[1])
-        return cls(family, limits, center, middle, _factor(means, squares))
-
-    def statistics(self, X: Matrix) -> Any:
-        """Return the statistics of rows: an array, or something that acts like one."""
-        if self.limits is None:
-            return X
-        Z = np.clip(X, *self.limits) - self.center
-        if self.family == "full":
-            return PairProducts(Z, self.offset, self.factor)
-        if self.family == "diag":
-            Z = np.hstack([Z, Z * Z])
-        return (Z - self.offset) * self.factor
-
-    def _raw_mean(self, X: Array, share: Array, power: int) -> Array:
-        """Return the means of the unscaled statistics, or of their squares."""
-        Z = (X - self.center) ** power
-        if self.family == "diag":
-            return np.concatenate([share @ Z, share @ (Z * Z)])
-        p = Z.shape[1] * (Z.shape[1] + 3) // 2
-        return share @ PairProducts(Z, np.zeros(p), np.ones(p))
-
-
-class PairProducts:
-    """The columns of Z and all products of two of them, standardised, unwritten.
-
-    Products with a vector from either side cost O(n d^2) time and O(n d) memory.
-    """
-
-    # An array on the left leaves the product to this class.
-    __array_ufunc__ = None
-
-    def __init__(self, Z: Array, offset: Array, factor: Array) -> None:
-        self.Z, self.offset, self.factor = Z, offset, factor
-        n, d = Z.shape
-        self.shape = (n, d * (d + 3) // 2)
-
-    def __matmul__(self, v: Array) -> Array:
-        d = self.Z.shape[1]
-        scaled = v * self.factor
-        products = np.zeros((d, d))
-        products[np.triu_indices(d)] = scaled[d:]
-        quadratic = np.einsum("ij,ij->i", self.Z @ products, self.Z)
-        return self.Z @ scaled[:d] + quadratic - float(self.offset @ scaled)
-
-    def __rmatmul__(self, q: Array) -> Array:
-        d = self.Z.shape[1]
-        moments = self.Z.T @ (q[:, None] * self.Z)
-        raw = np.concatenate([q @ self.Z, moments[np.triu_indices(d)]])
-        return (raw - q.sum() * self.offset) * self.factor
-
-    def __getitem__(self, rows: Any) -> Array:
-        Z = self.Z[rows]
-        i, j = np.triu_indices(Z.shape[1])
-        return (np.hstack([Z, Z[:, i] * Z[:, j]]) - self.offset) * self.factor
+def _standardized(
+    both: TwoBlocks, rows: Blocks, aims: Blocks, family: str
+) -> Standardization:
+    """Return the standardisation by all rows, cut where a sample says."""
+    scale = both.scale
+    limits = tuple(
+        np.divide(end, scale, out=np.zeros_like(end), where=scale > 0)
+        for end in both.limits
+    )
+    means = [
+        np.divide(one.mean, scale, out=np.zeros_like(scale), where=scale > 0)
+        for one in both.moments
+    ]
+    announce("reading every row: moments of the statistics")
+    return Standardization.by_means(
+        family,
+        (limits[0], limits[1]),
+        0.5 * (means[0] + means[1]),
+        lambda raw: [
+            map_reduce(blocks, MeanOfPowers(raw, blocks.n_rows))
+            for blocks in (rows, aims)
+        ],
+    )
 
 
 def _is_one_row(rows: Matrix) -> bool:
@@ -392,15 +366,3 @@ def _is_one_row(rows: Matrix) -> bool:
     if rows.shape[0] == 1:
         return True
     return not sparse.issparse(rows) and bool((rows == rows[0]).all())
-
-
-def _factor(means: list[Array], squares: list[Array]) -> Array:
-    """Return one over the pooled scale of statistics, zero for what never varies."""
-    size = np.sqrt(0.5 * sum(squares))
-    variances = [s - m * m for s, m in zip(squares, means, strict=True)]
-    scale = np.sqrt(np.maximum(0.5 * sum(variances), 0.0))
-    apart = np.abs(means[0] - means[1])
-    # What rounding makes of the variance of a constant is not a scale.
-    constant = scale <= 1e-7 * size
-    scale = np.where(constant, np.where(apart > 1e-6 * size, 1e-3 * apart, 0.0), scale)
-    return np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)

@@ -15,7 +15,7 @@ from counterpoise.validation import InvalidInput
 # The logarithm of a weight that underflows is taken here.
 SMALLEST_LOGGED = 1e-300
 # A deficit of this many standard errors of the best's score is indifferent.
-INDIFFERENT = 0.5
+INDIFFERENT = 0.4
 
 
 def two_sided_score(
@@ -67,7 +67,11 @@ class Chosen:
     allowed: float
 
 
-def choose(candidates: Sequence[HeldOut], samples: TwoSamples) -> Chosen:
+def choose(
+    candidates: Sequence[HeldOut],
+    samples: TwoSamples,
+    ranks: Sequence[int] | None = None,
+) -> Chosen:
     r"""Return the first candidate as good as the best, by what is indifferent alike.
 
     Candidates come in the order of what is lost if the choice is wrong, the simplest
@@ -78,14 +82,15 @@ def choose(candidates: Sequence[HeldOut], samples: TwoSamples) -> Chosen:
         + \mathrm{mean}_i \log \frac{2}{1 + w(x_i)},
 
     w being of mean one over the held-out source rows. No candidate may fall short of
-    the best by more than half of the standard error of the best's own score,
+    the best by more than four tenths of the standard error of the best's own score,
 
     .. math:: se^2 = var_j(\log \tfrac{w}{1 + w}(t_j)) / m
         + var_i(\log \tfrac{1}{1 + w}(x_i)) / n,
 
     and that much is allowed to each of them alike: a noisy one is excused no more than
     a near copy of the best. Inadmissible candidates are never taken while others are
-    there.
+    there. Where `ranks` are given, the candidates of the lowest rank that has one as
+    good as the best are equally simple, and the one of the highest score is taken.
 
     The score is bounded where the ratio is large, unlike the two-sided one of
     `two_sided_score`, whose error comes from a few rows of the largest weights: over
@@ -98,7 +103,12 @@ def choose(candidates: Sequence[HeldOut], samples: TwoSamples) -> Chosen:
     best = int(np.argmax(np.where(able, scores, -np.inf)))
     allowed = INDIFFERENT * _error(candidates[best], None, samples)
     within = able & (scores[best] - scores <= allowed + 1e-12)
-    return Chosen(int(np.argmax(within)), best, scores, allowed)
+    # Scores that are no numbers leave the first one that may be taken.
+    within[best] = True
+    rank = np.arange(scores.size) if ranks is None else np.asarray(ranks)
+    simplest = within & (rank == rank[within].min())
+    chosen = int(np.argmax(np.where(simplest, scores, -np.inf)))
+    return Chosen(chosen, best, scores, allowed)
 
 
 def untried(samples: TwoSamples) -> HeldOut:

@@ -164,6 +164,45 @@ def test_evaluate_estimates_a_saved_model(folder, run):
     assert "Accuracy on the new data" in err
 
 
+def test_a_change_of_what_labels_mean_fails_a_check_and_withdraws_estimates(
+    folder, run
+):
+    rng = np.random.default_rng(6)
+    write_csv(folder / "held.csv", mixed_columns(rng, 400, 0.0, label=True))
+    other = mixed_columns(rng, 200, 0.3, label=True)
+    other["bought"] = ["no" if one == "yes" else "yes" for one in other["bought"]]
+    write_csv(folder / "other.csv", other)
+    code, out, err = run(
+        *("evaluate", "--model", folder / "out" / "model.skops", "--target-labels"),
+        *("--source", folder / "held.csv", "--target", folder / "other.csv"),
+        *("--label", "bought", "--json", "-", "--fail-if", "label_change_p<0.01"),
+    )
+    record = json.loads(out)
+    assert code == 3
+    assert record["headline"]["label_change_p"] < 0.01
+    check = record["performance"]["metrics"]["neg_log_loss"]["check"]
+    assert check["contradicts"]
+    kinds = {one["kind"] for one in check["directions"]}
+    assert kinds == {"loss", "mean", "slope", "column"}
+    assert {one["column"] for one in check["directions"]} >= {"age"}
+    assert "label_change_p<0.01 holds" in err
+    assert "doubly robust" not in err
+
+
+def test_shift_says_what_rows_are_weighed_by(folder, run):
+    job = ["fit", *main_job(folder, folder / "by labels")[1:]]
+    code, _, err = run(*job, "--shift", "labels", "--weighter", "kliep")
+    assert code == 1
+    assert "--shift labels has weights of its own" in err
+    code, _, _ = run(*job, "--shift", "labels")
+    assert code == 0
+    record = read_json(folder / "by labels" / "report.json")
+    assert record["weights"]["weighter"] == "ClassShareWeights"
+    assert record["label_shift"]["classes"] == ["no", "yes"]
+    weights = pd.read_parquet(folder / "by labels" / "weights.parquet")
+    assert weights["ratio"].nunique() == 2
+
+
 def test_an_interruption_leaves_nothing_and_has_its_code(folder):
     command = main_job(folder, folder / "stopped")
     process = subprocess.Popen(

@@ -181,3 +181,30 @@ def test_the_table_of_a_file_is_that_of_the_frame_made_of_it(tables, tmp_path):
     assert kinds["gone"] == kinds["left"] == NOTHING
     assert pair.X["left"].dtype == object
     assert pair.samples.names == tuple(pair.kinds)
+
+
+def test_groups_are_names_of_rows_and_no_column(tables):
+    train, live = (pd.read_csv(path) for path in tables)
+    train.assign(site=np.arange(300) // 10).to_csv(tables[0], index=False)
+    live.assign(site=np.arange(200) // 10 + 90).to_csv(tables[1], index=False)
+    pair = read(tables, groups="site")
+    assert "site" not in pair.kinds
+    assert pair.groups.tolist() == [str(k // 10) for k in range(300)]
+    assert pair.samples.units.sizes == (30, 20)
+    live.to_csv(tables[1], index=False)
+    pair = read(tables, groups="site")
+    assert any("its rows count one by one" in n.told for n in pair.notices)
+    assert pair.samples.units.sizes == (30, 200)
+    train.assign(site=["", *["a"] * 299]).to_csv(tables[0], index=False)
+    with pytest.raises(BadData, match=r"line 2: no 'site' \(--groups\)"):
+        read(tables, groups="site")
+
+
+def test_times_of_both_tables_make_blocks(tables):
+    pair = read(tables, time="day")
+    assert pair.samples.units.kind == "blocks of time"
+    live = pd.read_csv(tables[1]).drop(columns="day")
+    live.to_csv(tables[1], index=False)
+    pair = read(tables, time="day")
+    assert pair.samples.units is None
+    assert any("has no 'day'" in n.told for n in pair.notices)

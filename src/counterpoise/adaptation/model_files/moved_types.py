@@ -10,7 +10,14 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 from sklearn.base import BaseEstimator
 
-_SCHEMA = "schema.json"
+from counterpoise.adaptation.model_files.unpacking import (
+    SCHEMA,
+    check_package,
+    check_trees,
+)
+from counterpoise.engine.memory import current_budget
+from counterpoise.validation import InvalidInput
+
 # Types that have another name today, and which of their fields have.
 RENAMED: dict[str, str] = {"Hypotheses": "Kernel"}
 RENAMED_FIELDS: dict[str, dict[str, str]] = {"Hypotheses": {"kernel": "kind"}}
@@ -20,19 +27,27 @@ def read_model_file(path: Path) -> bytes:
     """Return a model file with every type of this library named where it is today.
 
     A type that is no longer where the file says is looked for by its name, which no
-    two types of this library share, among those that are loaded.
+    two types of this library share, among those that are loaded. What the file would
+    take is looked at first (`check_package`).
     """
+    size = path.stat().st_size
+    if size > current_budget():
+        raise InvalidInput(
+            f"it has {size:,} bytes, and the memory budget is {current_budget():,}"
+        )
     packed = path.read_bytes()
     with ZipFile(io.BytesIO(packed)) as file:
-        schema = json.loads(file.read(_SCHEMA))
+        check_package(file)
+        schema = json.loads(file.read(SCHEMA))
+        check_trees(file, schema)
         if not _bring_up_to_date(schema, {}):
             return packed
         out = io.BytesIO()
         with ZipFile(out, "w", ZIP_DEFLATED) as updated:
             for name in file.namelist():
-                if name != _SCHEMA:
+                if name != SCHEMA:
                     updated.writestr(name, file.read(name))
-            updated.writestr(_SCHEMA, json.dumps(schema))
+            updated.writestr(SCHEMA, json.dumps(schema))
     return out.getvalue()
 
 

@@ -3,12 +3,16 @@
 import os
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from counterpoise.adaptation.model_files.contents import check_contents
 from counterpoise.adaptation.model_files.moved_types import is_own_type, read_model_file
+from counterpoise.adaptation.model_files.same_bytes import with_same_bytes
 from counterpoise.validation import InvalidInput, InvalidType
 from counterpoise.weights.registry import WEIGHTERS
 
@@ -21,7 +25,11 @@ TRUSTED = (
     "numpy.dtype",
     "functools.partial",
     "sklearn.utils.validation.check_array",
+    # Up to scikit-learn 1.6 a list of columns that warns of its own end.
+    "sklearn.compose._column_transformer._RemainderColsList",
 )
+
+_WITH_TORCH = "sklearn.externals.array_api_compat.torch"
 
 
 def save(model: Any, path: str | Path, *, overwrite: bool = False) -> None:
@@ -43,7 +51,7 @@ def save(model: Any, path: str | Path, *, overwrite: bool = False) -> None:
     os.close(handle)
     partial = Path(name)
     try:
-        sio.dump(model, partial, compression=8)
+        partial.write_bytes(with_same_bytes(sio.dumps(model)))
         # What this library would refuse to read is not written either.
         _check_types(sio.get_untrusted_types(file=partial), (), path)
         partial.chmod(0o666 & ~_umask())
@@ -67,7 +75,9 @@ def load(path: str | Path, *, trusted: tuple[str, ...] = ()) -> Any:
     """Return a model from a file that `Adapted.save` wrote.
 
     Nothing in the file is run: types are made that scikit-learn, numpy and this library
-    define, and others are refused by name.
+    define, and others are refused by name. A file that would take more than the memory
+    budget, whose trees lead out of their tables or in circles, or whose coefficients
+    are not finite, is refused too.
 
     Parameters
     ----------
@@ -82,13 +92,27 @@ def load(path: str | Path, *, trusted: tuple[str, ...] = ()) -> Any:
     for entry in WEIGHTERS:
         # They load when first used, and only what is loaded counts as ours.
         entry.load()
-    try:
-        model = read_model_file(path)
-        found = sio.get_untrusted_types(data=model)
-    except Exception as error:
-        raise InvalidInput(f"{path} is no model file: {error}") from error
+    with _refusals_of(path):
+        packed = read_model_file(path)
+        found = sio.get_untrusted_types(data=packed)
     _check_types(found, trusted, path)
-    return sio.loads(model, trusted=found)
+    with _refusals_of(path):
+        model = sio.loads(packed, trusted=found)
+        check_contents(model)
+    return model
+
+
+@contextmanager
+def _refusals_of(path: Path) -> Iterator[None]:
+    """Say of which file it is that something is wrong, whatever raised it."""
+    try:
+        yield
+    except Warning:
+        # One that the user has made an error.
+        raise
+    except Exception as error:
+        words = str(error) or type(error).__name__
+        raise InvalidInput(f"{path} is no model file: {words}") from error
 
 
 def _refuse_existing(path: Path) -> None:
@@ -127,6 +151,25 @@ def _umask() -> int:
 
 
 def _skops() -> ModuleType:
+    """Return skops, without torch, which it would load for nothing where there is one.
+
+    To list scikit-learn's estimators it walks through all modules, and one of them is
+    torch's array interface: that one is passed over, as where torch is missing.
+    """
+    if (
+        "skops.io" in sys.modules
+        or "torch" in sys.modules
+        or _WITH_TORCH in sys.modules
+    ):
+        return _imported()
+    sys.modules[_WITH_TORCH] = None  # type: ignore[assignment]
+    try:
+        return _imported()
+    finally:
+        sys.modules.pop(_WITH_TORCH, None)
+
+
+def _imported() -> ModuleType:
     try:
         return import_module("skops.io")
     except ImportError as error:

@@ -33,10 +33,10 @@ from counterpoise.validation import (
     WeakClassifierWarning,
     as_classes,
     as_seed,
-    as_weights,
     check_choice,
     estimator_matrix,
     estimator_samples,
+    row_counts,
     warn_user,
 )
 from counterpoise.validation.parameters import Integer, Number, Rule, check_parameters
@@ -386,7 +386,7 @@ class PartialWeights(BaseEstimator):
     def _read_labels(
         self, y: Any, n: int, sample_weight: Any
     ) -> tuple[NDArray[Any], Array]:
-        return as_classes(y, n), as_weights(sample_weight, n)
+        return as_classes(y, n), row_counts(sample_weight, n)
 
     def _check_parameters(self) -> None:
         check_parameters(self, self._rules)

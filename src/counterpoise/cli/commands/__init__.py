@@ -11,9 +11,12 @@ from counterpoise.cli.commands import (
     doctor,
     evaluate,
     fit,
+    label,
     predict,
     report,
+    rerun,
     run,
+    watch,
     weigh,
 )
 
@@ -25,8 +28,11 @@ COMMANDS = (
     fit,
     predict,
     evaluate,
+    label,
+    watch,
     report,
     compare,
+    rerun,
     demo,
     doctor,
 )

@@ -29,7 +29,7 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write the page, or print the text."""
-    from counterpoise.cli.commands.report import read_record
+    from counterpoise.cli.commands.report import read_record, shown
     from counterpoise.cli.exits import FINE
     from counterpoise.cli.writing import check_file, refuse_inputs, write_file
     from counterpoise.report import compare
@@ -42,9 +42,11 @@ def run(options: argparse.Namespace) -> int:
     if options.first.name != options.second.name:
         names = (options.first.name, options.second.name)
     first, second = (read_record(path) for path in paths)
-    found = compare(first, second, names=names)
+    with shown(*paths):
+        found = compare(first, second, names=names)
+        text = found.text()
     if options.text or options.out is None:
-        sys.stdout.write(found.text())
+        sys.stdout.write(text)
     if options.out is not None:
         write_file(options.out, found.save, force=options.force)
         print(f"written: {options.out}", file=sys.stderr)

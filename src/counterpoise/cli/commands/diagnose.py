@@ -14,6 +14,7 @@ _OPTIONS = (
     "categorical",
     "numeric",
     "id",
+    "groups",
     "time",
     "seed",
     "json",
@@ -45,6 +46,7 @@ def run(options: argparse.Namespace) -> int:
     """Diagnose the shift and say it."""
     from counterpoise.cli import ending
     from counterpoise.cli.findings import of_end, of_record
+    from counterpoise.cli.notices import of_dependence
     from counterpoise.cli.progress import followed
     from counterpoise.cli.reading.pair import read_pair
     from counterpoise.cli.record import data_of, reproduced_by
@@ -59,7 +61,14 @@ def run(options: argparse.Namespace) -> int:
         for notice in pair.notices:
             steps.notice(notice)
         steps.begin(_DIAGNOSING)
-        diagnosis = diagnose(pair.table, pair.table_target, random_state=options.seed)
+        diagnosis = diagnose(
+            pair.table,
+            pair.table_target,
+            **pair.belonging,
+            random_state=options.seed,
+        )
+        for told in of_dependence(diagnosis):
+            steps.notice(told)
         record = Record.of(
             diagnosis,
             data=data_of(pair),

@@ -14,7 +14,9 @@ _OPTIONS = (
     "target",
     "metric",
     "id",
+    "groups",
     "target-labels",
+    "precision",
     "level",
     "seed",
     "json",
@@ -49,36 +51,22 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Estimate the score and say it."""
     from counterpoise.cli import ending
-    from counterpoise.cli.commands.predict import read_model
-    from counterpoise.cli.estimators import kinds_of
+    from counterpoise.cli.commands.predict import answers_of, read_model
     from counterpoise.cli.findings import of_end, of_record
+    from counterpoise.cli.notices import of_dependence
     from counterpoise.cli.performance import check_metric, check_metric_of, estimate
     from counterpoise.cli.progress import followed
-    from counterpoise.cli.reading.pair import read_pair
     from counterpoise.cli.record import data_of, reproduced_by
     from counterpoise.diagnosis import diagnose
     from counterpoise.report.record import Record
     from counterpoise.samples.overlap_verdict import NO_OVERLAP
-    from counterpoise.tables.kinds import CATEGORIES, NUMBERS
 
     conditions = ending.prepare(options, SCORE_NUMBERS)
     check_metric(options.metric)
     with followed(_PLAN, quiet=options.quiet) as steps, ending.memory_limit(options):
         steps.begin(_READING)
         model = read_model(options.model)
-        names = [str(name) for name in getattr(model, "feature_names_in_", ())]
-        if not names:
-            raise BadData(f"{options.model} was fitted without names of columns")
-        kinds = kinds_of(model) or {}
-        pair = read_pair(
-            argparse.Namespace(
-                **vars(options),
-                only=tuple(names),
-                categorical=tuple(k for k, v in kinds.items() if v == CATEGORIES),
-                numeric=tuple(k for k, v in kinds.items() if v == NUMBERS),
-                task=_task(model),
-            )
-        )
+        pair = pair_of_model(model, options)
         check_metric_of(options.metric, str(pair.task), options.label)
         for notice in pair.notices:
             steps.notice(notice)
@@ -88,9 +76,13 @@ def run(options: argparse.Namespace) -> int:
                 "estimate is too good; run estimates by folds"
             )
         steps.begin(_ESTIMATING)
-        performance = estimate(model, pair, options)
+        with answers_of(options.model):
+            performance = estimate(model, pair, options)
+        diagnosis = diagnose(pair.samples, None, random_state=options.seed)
+        for told in of_dependence(diagnosis):
+            steps.notice(told)
         record = Record.of(
-            diagnose(pair.samples, None, random_state=options.seed),
+            diagnosis,
             performance,
             data=data_of(pair),
             reproduce=reproduced_by(options),
@@ -100,6 +92,27 @@ def run(options: argparse.Namespace) -> int:
     code, reasons = ending.judged(record, conditions, refused=refused)
     ending.say(options, record, [*of_record(record), *of_end(reasons)])
     return code
+
+
+def pair_of_model(model: Any, options: argparse.Namespace) -> Any:
+    """Return the two samples, with the columns that a saved model was fitted to."""
+    from counterpoise.cli.estimators import kinds_of
+    from counterpoise.cli.reading.pair import read_pair
+    from counterpoise.tables.kinds import CATEGORIES, NUMBERS
+
+    names = [str(name) for name in getattr(model, "feature_names_in_", ())]
+    if not names:
+        raise BadData(f"{options.model} was fitted without names of columns")
+    kinds = kinds_of(model) or {}
+    return read_pair(
+        argparse.Namespace(
+            **vars(options),
+            only=tuple(names),
+            categorical=tuple(k for k, v in kinds.items() if v == CATEGORIES),
+            numeric=tuple(k for k, v in kinds.items() if v == NUMBERS),
+            task=_task(model),
+        )
+    )
 
 
 def _task(model: Any) -> str:

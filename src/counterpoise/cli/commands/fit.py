@@ -7,7 +7,7 @@ from counterpoise.cli.commands.run import RUN_OPTIONS
 from counterpoise.cli.fail_if import FIT_NUMBERS
 from counterpoise.cli.options import add_command
 
-_ESTIMATES_ONLY = ("target-labels", "level")
+_ESTIMATES_ONLY = ("target-labels", "precision", "level")
 
 
 def add(commands: Any) -> None:

@@ -1,6 +1,8 @@
 """`counterpoise predict`: a saved model's answers for a table."""
 
 import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,8 @@ _OPTIONS = (
     "out",
     "id",
     "probabilities",
+    "intervals",
+    "coverage",
     "config",
     "force",
     "quiet",
@@ -53,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
         write_columns,
         write_file,
     )
-    from counterpoise.validation import refusals_of_estimators
+    from counterpoise.cli.writing.known_rows import coverage_columns, interval_columns
 
     refuse_inputs([options.out], inputs_of(options))
     check_table(options.out, force=options.force)
@@ -68,15 +72,20 @@ def run(options: argparse.Namespace) -> int:
         key, values = "row", np.arange(1, table.n_rows + 1)
         if options.id is not None:
             key, values = options.id, table.columns[options.id]
-        with refusals_of_estimators():
+        with answers_of(options.model):
             columns: dict[str, Any] = {key: values, "prediction": model.predict(X)}
         if options.probabilities:
             if not hasattr(model, "predict_proba"):
                 raise BadData(f"{options.model} holds a model without probabilities")
-            with refusals_of_estimators():
+            with answers_of(options.model):
                 chances = model.predict_proba(X)
             for k, name in enumerate(model.classes_):
                 columns[f"probability of {name}"] = chances[:, k]
+        if options.intervals is not None:
+            columns |= interval_columns(model, X, options.intervals, options.model)
+        columns |= coverage_columns(
+            model, X, options.model, asked=options.coverage, notice=steps.notice
+        )
         steps.begin(_WRITING)
         write_file(options.out, write_columns(columns), force=options.force)
     if not options.quiet:
@@ -96,6 +105,24 @@ def read_model(path: Path) -> Any:
         if isinstance(error, Stop):
             raise
         raise BadData(f"{path}: {error}") from error
+
+
+@contextmanager
+def answers_of(path: Path) -> Iterator[None]:
+    """Say that a model from a file cannot be used, whatever it raises when asked.
+
+    A file can hold a model of the right types that is no model.
+    """
+    from counterpoise.validation import NoOverlapError, refusals_of_estimators
+
+    try:
+        with refusals_of_estimators():
+            yield
+    except (Stop, NoOverlapError, ImportError, MemoryError):
+        raise
+    except Exception as error:
+        words = str(error) or type(error).__name__
+        raise BadData(f"{path}: the model in it cannot answer: {words}") from error
 
 
 def read_for_model(model: Any, path: Path, name_column: str | None = None) -> TableFile:

@@ -2,6 +2,8 @@
 
 import argparse
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -43,9 +45,10 @@ def run(options: argparse.Namespace) -> int:
         refuse_inputs([out], [options.record])
         check_file(out, force=options.force)
     beside = out is not None and out.resolve().parent == options.record.resolve().parent
-    page = render(record, record_file=options.record.name if beside else None)
-    if options.text:
-        sys.stdout.write(page.text())
+    with shown(options.record):
+        page = render(record, record_file=options.record.name if beside else None)
+        text = page.text() if options.text else ""
+    sys.stdout.write(text)
     if out is not None:
         write_file(out, page.save, force=options.force)
         print(f"written: {out}", file=sys.stderr)
@@ -64,5 +67,23 @@ def read_record(path: Path) -> Any:
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise BadData(f"{path} cannot be read: {reason}") from error
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise BadData(f"{path}: {error}") from error
+
+
+@contextmanager
+def shown(*paths: Path) -> Iterator[None]:
+    """Say that a record cannot be shown, whatever is wrong inside it.
+
+    Anybody can write a file that has the version of a record and not its contents.
+    """
+    from counterpoise.cli.exits import BadData, Stop
+
+    try:
+        yield
+    except (Stop, ImportError, OSError, MemoryError):
+        raise
+    except Exception as error:
+        which = " or ".join(map(str, paths))
+        words = f"{type(error).__name__}: {error}"
+        raise BadData(f"{which} is no record that can be shown: {words}") from error

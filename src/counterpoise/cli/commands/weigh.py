@@ -51,14 +51,18 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Weigh the source rows and write the weights."""
+    from counterpoise.adaptation.weighing import fit_weighter
     from counterpoise.cli import ending, weighters
     from counterpoise.cli.findings import of_end, of_record
     from counterpoise.cli.progress import followed
     from counterpoise.cli.reading.pair import read_pair
     from counterpoise.cli.record import data_of, reproduced_by
     from counterpoise.cli.writing import check_table, write_columns, write_file
+    from counterpoise.diagnosis import diagnose
     from counterpoise.report.record import Record
     from counterpoise.samples.as_read import SamplesAsRead
+    from counterpoise.samples.overlap_verdict import NO_OVERLAP
+    from counterpoise.validation import NoOverlapError
 
     conditions = ending.prepare(options, WEIGHT_NUMBERS, [options.out])
     check_table(options.out, force=options.force)
@@ -72,9 +76,14 @@ def run(options: argparse.Namespace) -> int:
             options.weighter, force=options.despite_no_overlap, seed=options.seed
         )
         samples = SamplesAsRead.of_tables(pair.table, pair.table_target)
-        weighter.fit(samples.source, X_target=samples.target)
+        found = diagnose(samples, None, random_state=options.seed)
+        if found.verdict == NO_OVERLAP and not options.despite_no_overlap:
+            why = "" if found.separation is None else str(found.separation)
+            raise NoOverlapError(found.thin, "thin", found.auc, why)
+        fit_weighter(weighter, samples)
         record = Record.of(
             weighter,
+            diagnosis=found,
             data=data_of(pair),
             reproduce=reproduced_by(options),
             notices=list(steps.notices),

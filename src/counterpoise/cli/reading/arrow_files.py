@@ -16,7 +16,7 @@ def read_parquet(path: Path) -> Any:
     try:
         # One thread: the memory of several would be given back late.
         columns = parquet.read_table(path, use_threads=False)
-    except (pyarrow.ArrowException, OSError) as error:
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
         reason = one_line(error)
         raise BadData(f"{path} cannot be read as Parquet: {reason}") from error
     return plain_columns(path, columns)
@@ -29,7 +29,7 @@ def read_feather(path: Path) -> Any:
 
     try:
         columns = feather.read_table(path, use_threads=False)
-    except (pyarrow.ArrowException, OSError) as error:
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
         reason = one_line(error)
         raise BadData(f"{path} cannot be read as Feather: {reason}") from error
     return plain_columns(path, columns)
@@ -42,7 +42,10 @@ def plain_columns(path: Path, columns: Any) -> Any:
     pandas saved is left out. Names given twice, strings that are no UTF-8 and time
     zones that nobody knows are refused.
     """
-    names = columns.column_names
+    try:
+        names = columns.column_names
+    except UnicodeDecodeError as error:
+        raise BadData(f"{path} has a column whose name is no UTF-8") from error
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise BadData(f"{path} has the column {listed(twice)} more than once")

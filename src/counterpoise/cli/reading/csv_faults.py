@@ -76,14 +76,22 @@ def raise_encoding_fault(path: Path, delimiter: str, names: Sequence[str]) -> No
                 line.decode("utf-8")
             except UnicodeDecodeError as error:
                 before = line[: error.start].decode("utf-8")
-                cells = next(csv.reader([before], delimiter=delimiter), [])
-                column = max(len(cells), 1)
+                column = _cells_in(before, delimiter)
                 name = f" ({names[column - 1]!r})" if column <= len(names) else ""
                 raise BadData(
                     f"{path}, line {number}, column {column}{name}: byte "
                     f"0x{line[error.start]:02x} is not UTF-8: save the file in UTF-8 "
                     "(it may be in Latin-1 or Windows-1252)"
                 ) from error
+
+
+def _cells_in(start: str, delimiter: str) -> int:
+    """Return how many cells the start of a line has, one at least."""
+    try:
+        return max(len(next(csv.reader([start], delimiter=delimiter), [])), 1)
+    except csv.Error:
+        # A carriage return in the middle of it, say.
+        return start.count(delimiter) + 1
 
 
 def raise_ragged_line(path: Path, delimiter: str, n_columns: int) -> None:

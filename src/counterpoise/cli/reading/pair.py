@@ -2,8 +2,9 @@
 
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,10 @@ from numpy.typing import NDArray
 
 from counterpoise.cli.exits import BadData, WrongUse, listed
 from counterpoise.cli.notices import Cell, Notice
+from counterpoise.cli.reading.belonging import belonging_of, times_of
 from counterpoise.cli.reading.files import STDIN, TableFile, read_file
 from counterpoise.cli.reading.frames import frame_of
+from counterpoise.cli.reading.labelled_rows import labels_of_rows
 from counterpoise.cli.reading.labels import read_labels
 from counterpoise.cli.reading.typed_columns import (
     EMPTY,
@@ -24,6 +27,7 @@ from counterpoise.cli.reading.typed_columns import (
 )
 from counterpoise.numerics.arrays import Indices
 from counterpoise.samples.as_read import SamplesAsRead
+from counterpoise.samples.dependent.belonging import with_units
 from counterpoise.tables.columns import Table
 from counterpoise.tables.kinds import CATEGORIES, NUMBERS
 
@@ -54,6 +58,9 @@ class Pair:
         Those labels.
     notices : tuple of Notice
         What the user should know, a sentence each.
+    belonging : dict
+        Groups, or times, of the rows of both tables, by the names that `diagnose` has
+        for them; empty if nothing was said of them.
     """
 
     source: TableFile
@@ -67,6 +74,12 @@ class Pair:
     labelled: Indices
     y_target: NDArray[Any] | None
     notices: tuple[Notice, ...]
+    belonging: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def groups(self) -> Any:
+        """Names of the groups of the source rows; None where there are none."""
+        return self.belonging.get("groups")
 
     @cached_property
     def X(self) -> Any:
@@ -82,7 +95,8 @@ class Pair:
     def samples(self) -> SamplesAsRead:
         """Both samples as read, for all that is not the estimator."""
         given = self.X, (self.X_target,)
-        return SamplesAsRead.of_tables(self.table, self.table_target, given)
+        samples = SamplesAsRead.of_tables(self.table, self.table_target, given)
+        return with_units(samples, **self.belonging)
 
     def crowded(self, most: int) -> list[str]:
         """Return the columns of categories that have more than so many."""
@@ -104,14 +118,16 @@ class Pair:
 def read_pair(options: Namespace) -> Pair:
     """Return the two samples that `--source` and `--target` name.
 
-    Uses the options source, target, label, id, time, drop, categorical, numeric, task
-    and target_labels, those of them that the command has.
+    Uses the options source, target, label, id, groups, time, drop, categorical,
+    numeric, task and target_labels, those of them that the command has.
     """
     given = vars(options)
     label, time = given.get("label"), given.get("time")
     categorical = given.get("categorical") or ()
     # Names of rows are texts as they stood: 00000001 is not 1.
-    texts = {*categorical, given.get("id")} - {None}
+    texts = {*categorical, given.get("id"), given.get("groups")} - {None}
+    if given.get("groups") is not None and time is not None:
+        raise WrongUse("--groups and --time: rows have the one or the other")
     if options.source == options.target == STDIN:
         raise WrongUse("--source and --target cannot both be the standard input")
     source = read_file(options.source, as_text=texts)
@@ -137,9 +153,10 @@ def read_pair(options: Namespace) -> Pair:
         if rows.size < ROWS_OF_A_SAMPLE:
             raise BadData(f"{source.path} has {rows.size} rows with a {label!r} only")
     if time is not None:
-        order = _order(source, time, rows)
+        order = np.argsort(times_of(source, time, rows), kind="stable")
         rows, y = rows[order], None if y is None else y[order]
     labelled, y_target = _target_labels(target, given, y, task, notices)
+    belonging = belonging_of(source, target, rows, given, notices)
     return Pair(
         source=source,
         target=target,
@@ -152,6 +169,7 @@ def read_pair(options: Namespace) -> Pair:
         labelled=labelled,
         y_target=y_target,
         notices=tuple(notices),
+        belonging=belonging,
     )
 
 
@@ -185,6 +203,9 @@ def _target_labels(
     none = np.empty(0, dtype=np.intp), None
     if label is None:
         return none
+    if isinstance(wanted, Path):
+        categorical = given.get("categorical") or ()
+        return labels_of_rows(wanted, target, label, str(task), categorical, y)
     if label not in target.names:
         if wanted:
             raise BadData(f"{target.path} has no column {label!r} (--target-labels)")
@@ -205,9 +226,9 @@ def _columns(
     source: TableFile, target: TableFile, given: dict[str, Any], notices: list[Notice]
 ) -> list[str]:
     """Return the columns that count: those of the source that have no other role."""
-    label, name_column, time = (given.get(key) for key in ("label", "id", "time"))
-    dropped = given.get("drop") or ()
-    for option, name in (("label", label), ("id", name_column), ("time", time)):
+    roles = {key: given.get(key) for key in ("label", "id", "groups", "time")}
+    label, dropped = roles["label"], given.get("drop") or ()
+    for option, name in roles.items():
         if name is not None:
             source.check_has([name], f"--{option}")
     for option in ("drop", "categorical", "numeric"):
@@ -217,7 +238,7 @@ def _columns(
     both = set(given.get("categorical") or ()) & set(given.get("numeric") or ())
     if both:
         raise WrongUse(f"{listed(sorted(both))} is in --categorical and in --numeric")
-    apart = {label, name_column, time, *dropped}
+    apart = {*roles.values(), given.get("weights"), *dropped}
     only = given.get("only")
     if only:
         source.check_has(only, "a column of the model")
@@ -349,20 +370,3 @@ def _number_notice(table: TableFile, name: str) -> list[Notice]:
             f" in {table.place(row)} is no number",
         )
     ]
-
-
-def _order(table: TableFile, time: str, rows: Indices) -> Indices:
-    """Return the order of rows by a column of dates or numbers."""
-    kind = kind_of(table, time)
-    if kind in (CATEGORIES, EMPTY):
-        raise BadData(
-            f"{table.path}, column {time!r} (--time) holds {kind}: it must hold dates "
-            "such as 2024-01-31 or numbers"
-        )
-    column = typed(table, time, kind, rows)
-    if column.missing.any():
-        row = int(rows[int(np.argmax(column.missing))])
-        raise BadData(f"{table.path}, {table.place(row)}: no {time!r} (--time)")
-    return np.argsort(
-        column.values if column.local is None else column.local, kind="stable"
-    )

@@ -6,8 +6,10 @@ from numpy.typing import NDArray
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.numerics.compiled import compiled
 
-# A change that gains less than this share of the cost is none.
+# A change that gains less than this share of the cost is none, nor one that gains less
+# than rounding leaves of sums of all the entries.
 LEAST_GAIN = 1e-12
+_ROUNDING = 4.0 * np.finfo(np.float64).eps
 
 
 def improved_set(
@@ -64,7 +66,7 @@ def improved_set(
         stays,
         penalties,
         is_sized,
-        LEAST_GAIN * abs(size),
+        max(LEAST_GAIN * abs(size), _rounding(costs, penalties)),
     )
     return np.sort(found).astype(np.intp)
 
@@ -99,6 +101,21 @@ def greedy_order(
         left[best] = False
         nearest = np.minimum(nearest, costs[:, best])
     return np.array(chosen, dtype=np.intp)
+
+
+def _rounding(costs: Array, penalties: Array) -> float:
+    """Return what rounding may make of a gain: else two sets could take turns for ever.
+
+    Examples
+    --------
+    >>> bool(_rounding(np.full((10, 2), 1e6), np.zeros(2)) < 1e-7)
+    True
+    """
+    largest = max(
+        float(np.abs(one[np.isfinite(one)]).max(initial=0.0))
+        for one in (costs, penalties)
+    )
+    return _ROUNDING * len(costs) * largest
 
 
 @compiled

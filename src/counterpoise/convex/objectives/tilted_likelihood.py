@@ -1,8 +1,9 @@
 """Log likelihoods of a sample under tilted ones: log-linear models of a density ratio.
 
 The statistics of a sample are an array, a sparse matrix, or anything with `shape`,
-`S @ v`, `q @ S` and `S[rows]` (a plain array), so that products of columns need not be
-written out.
+`S @ v`, `q @ S` and `S[rows]` (a plain array) or `S.second_moment(q, mean)` (of the
+rows about a mean), so that products of columns need not be written out, nor rows be in
+memory.
 """
 
 import math
@@ -91,6 +92,8 @@ class TiltedLikelihood:
         if sparse.issparse(S):
             out: Array = (S.T @ S.multiply(tilted[:, None])).toarray()
             out -= np.outer(mean, mean)
+        elif hasattr(S, "second_moment"):
+            out = S.second_moment(tilted, mean)
         else:
             out = np.zeros((p, p))
             for rows in slices(n, max(1, BLOCK_ENTRIES // p)):

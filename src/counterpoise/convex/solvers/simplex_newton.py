@@ -126,6 +126,9 @@ def simplex_quadratic(
     """
     size = linear.size
     tau = float(np.trace(curvature)) / size
+    if not (np.isfinite(tau) and np.isfinite(linear).all()):
+        # Curvature beyond all floats: no step along it would be one.
+        return start / start.sum()
     ridge = 1e-13 * max(tau, 1e-300)
     u = start / start.sum()
     order = np.argsort(u <= 0.0, kind="stable")

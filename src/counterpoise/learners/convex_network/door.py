@@ -13,10 +13,10 @@ from counterpoise.validation import (
     InvalidInput,
     InvalidType,
     as_classes,
-    as_weights,
     check_integer,
     column_names,
     estimator_samples,
+    row_counts,
     warn_user,
 )
 from counterpoise.validation.parameters import (
@@ -80,7 +80,7 @@ def read(
         warn_user("groups are not used: group_means is None")
     names = column_names(X)
     matrix, target = estimator_samples(net, X, X_target, reset=True, min_rows=2)
-    weights = as_weights(sample_weight, len(matrix))
+    weights = row_counts(sample_weight, len(matrix))
     labels = net._labels(y, weights)
     counted = weights > 0.0
     codes = np.full(len(matrix), NO_GROUP)

@@ -2,7 +2,6 @@
 
 import ast
 import re
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from numbers import Real
@@ -22,6 +21,7 @@ from counterpoise.validation import (
     check_number,
     warn_user,
 )
+from counterpoise.validation.warning import held_back
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,8 +124,7 @@ class WithTradeOff:
             others = dict.fromkeys(map(plain, every.classes_), others)
         for bound in wanted:
             one = self._with_bound(parameter, key, float(bound), others)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)
+            with held_back(ConvergenceWarning):
                 given = read(one, X, y, sample_weight, X_target, groups)
                 try:
                     one._fit(given, before)

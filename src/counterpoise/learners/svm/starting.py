@@ -1,6 +1,5 @@
 """The first solution of a machine: from nothing, or made exact from LIBSVM's."""
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from counterpoise.convex.quadratic_path import (
 from counterpoise.learners.svm.machine import Machine
 from counterpoise.numerics.arrays import Array
 from counterpoise.numerics.kernel import Kernel
+from counterpoise.validation.warning import held_back
 
 # From this bound on, and up to this number of rows, opening the boxes from nothing is
 # quicker than LIBSVM and a crossover.
@@ -108,6 +108,5 @@ def _libsvm(
         }
     chosen |= {"tol": tol, "C": 1.0, "max_iter": STEPS_A_ROW * used.size}
     model = SVC(**chosen) if epsilon is None else SVR(epsilon=epsilon, **chosen)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with held_back(ConvergenceWarning):
         return model.fit(data, target, sample_weight=c)

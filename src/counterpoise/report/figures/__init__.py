@@ -11,6 +11,7 @@ from counterpoise.report.figures.selection import plot_selection
 from counterpoise.report.figures.shift import plot_spectrum
 from counterpoise.report.figures.solver import plot_convergence
 from counterpoise.report.figures.trade_off import plot_trade_off
+from counterpoise.report.figures.watch import plot_watch
 from counterpoise.report.figures.weights import plot_weights
 
 __all__ = [
@@ -26,5 +27,6 @@ __all__ = [
     "plot_selection",
     "plot_spectrum",
     "plot_trade_off",
+    "plot_watch",
     "plot_weights",
 ]

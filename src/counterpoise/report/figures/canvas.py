@@ -166,4 +166,11 @@ def percent_ticks(axis: Any) -> None:
     """Write shares as percentages."""
     from matplotlib.ticker import FuncFormatter
 
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.3g} %"))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: _percent(value)))
+
+
+def _percent(value: float) -> str:
+    """Return a tick's share in as many decimals as it needs, never as a power."""
+    # Negative zero plus zero is zero.
+    decimals = f"{round(100 * value, 6) + 0.0:.6f}"
+    return f"{decimals.rstrip('0').rstrip('.')} %"

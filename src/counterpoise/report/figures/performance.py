@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from counterpoise.evaluation.performance import LEADING
+from counterpoise.evaluation.performance import leading_of
+from counterpoise.report.answers import is_contradicted, is_withdrawn
 from counterpoise.report.figures.canvas import (
     BLUE,
     FIGURE_HEIGHT,
@@ -66,7 +67,7 @@ def _defined(estimates: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
 def draw_estimates(ax: Any, estimates: dict[str, Any]) -> Any:
     """Draw every estimate with its interval, the source score first."""
     found = _defined(estimates)
-    lead = next((k for k in LEADING if dict(found).get(k)), None)
+    lead = leading_of(estimates | dict(found))
     for place, (kind, one) in enumerate(found):
         color = {"source": ORANGE, lead: BLUE}.get(kind, MUTED)
         low, high = one.get("low"), one.get("high")
@@ -116,6 +117,7 @@ def performance_drawing(record: Record) -> Drawing | None:
     """Return the pictures of the estimates, and of the model with and without."""
     section, guard = record.at("performance"), record.at("guard")
     pictures, told, rows = [], [], []
+    withdrawn = "withdrawn, for labelled new rows contradict it: right "
     if section is not None and section.get("metrics"):
         name, estimates = next(iter(section["metrics"].items()))
         found = _defined(estimates)
@@ -132,11 +134,12 @@ def performance_drawing(record: Record) -> Drawing | None:
                     figures(one["value"], digits=4),
                     None if one.get("low") is None else figures(one["low"], digits=4),
                     None if one.get("high") is None else figures(one["high"], digits=4),
+                    f"{withdrawn if is_withdrawn(record, kind) else ''}"
                     f"if {for_a_person(str(one.get('assumption', '')))}",
                 )
                 for kind, one in _defined(several)
             ]
-    if guard is not None and guard["chosen"] > 0:
+    if guard is not None and guard["chosen"] > 0 and not is_contradicted(record):
         pictures.append(svg(lambda ax: draw_adapted(ax, guard), "adapted", height=1.9))
         k = guard["exponents"].index(guard["chosen"])
         told.append(
@@ -210,7 +213,7 @@ def draw_calibration(ax: Any, calibration: dict[str, Any]) -> Any:
 def calibration_drawing(record: Record) -> Drawing | None:
     """Return the picture of promised against observed probabilities."""
     section = record.at("performance.calibration")
-    if section is None or not section.get("bins"):
+    if section is None or not section.get("bins") or is_contradicted(record):
         return None
     rows = tuple(
         lines(

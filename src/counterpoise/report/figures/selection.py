@@ -1,5 +1,6 @@
 """How much of the weights, and which weights: the scores behind the choices."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,16 @@ from counterpoise.report.figures.drawing import DataTable, Drawing
 from counterpoise.report.record import Record
 from counterpoise.report.wording import Cell, Name, Sentence, brief, figures, sentence
 from counterpoise.validation import InvalidInput
+
+_CANDIDATES = {
+    "uniform": "equal weights",
+    "log-ratio linear": "means",
+    "log-ratio diag": "means and spreads",
+    "log-ratio full": "products of columns",
+    "two Gaussians": "two normal laws",
+    "logistic": "linear classifier",
+    "boosted": "boosted trees",
+}
 
 
 def plot_selection(fitted: Any, *, ax: Any = None) -> Any:
@@ -54,7 +65,8 @@ def _choices(record: Record) -> tuple[list[Any], list[Any]]:
 
 
 def draw_candidates(ax: Any, candidates: list[dict[str, Any]]) -> Any:
-    """Draw a bar a candidate, the chosen one marked."""
+    """Draw a bar a candidate that was tried, the chosen one marked."""
+    candidates = _tried(candidates)
     scores = [np.nan if one["score"] is None else one["score"] for one in candidates]
     colors = [BLUE if one["admissible"] else MUTED for one in candidates]
     place = np.arange(len(scores))
@@ -63,14 +75,33 @@ def draw_candidates(ax: Any, candidates: list[dict[str, Any]]) -> Any:
         if one["chosen"]:
             ax.plot(scores[k], k, "D", color=INK, markersize=7)
     ax.axvline(0.0, color=MUTED, linewidth=0.8)
-    name_ticks(ax, [one["candidate"] for one in candidates])
+    name_ticks(ax, [candidate_in_words(one["candidate"]) for one in candidates])
     ax.set_ylim(len(scores) - 0.4, -0.6)
     # One that is far off would press the others together.
     known = [score for score in scores if np.isfinite(score)]
     high = max([*known, 0.05])
     ax.set_xlim(max(min([*known, 0.0]), -2 * high), 1.12 * high)
-    ax.set_xlabel("two-sided held-out score (nats)")
+    ax.set_xlabel("better than equal weights by\n(on held-out rows, more is better)")
     return ax
+
+
+def _tried(candidates: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the candidates that have a score; all where none has."""
+    return [one for one in candidates if one["score"] is not None] or candidates
+
+
+def candidate_in_words(name: str) -> str:
+    """Return what a candidate is called on the page.
+
+    Examples
+    --------
+    >>> candidate_in_words("kernel 0.18 median"), candidate_in_words("boosted")
+    ('kernels, width 0.18', 'boosted trees')
+    """
+    found = re.fullmatch(r"kernel (\S+) median", name)
+    if found:
+        return f"kernels, width {found[1]}"
+    return _CANDIDATES.get(name, name)
 
 
 def draw_widths(ax: Any, widths: list[dict[str, Any]]) -> Any:
@@ -92,7 +123,7 @@ def draw_widths(ax: Any, widths: list[dict[str, Any]]) -> Any:
     ax.set_xticks(marks, [f"{one:.2g}" for one in marks])
     ax.set_xticks([], minor=True)
     ax.set_xlabel("width of the kernel")
-    ax.set_ylabel("held-out score (nats)")
+    ax.set_ylabel("score on held-out rows\n(more is better)")
     ax.legend(frameon=False)
     return ax
 
@@ -146,12 +177,12 @@ def validation_drawing(record: Record) -> Drawing | None:
             )
         ]
     if candidates:
-        height = 1.0 + 0.24 * len(candidates)
+        height = 1.2 + 0.24 * len(_tried(candidates))
         pictures.append(
             svg(lambda ax: draw_candidates(ax, candidates), "selection", height=height)
         )
         chosen = next(k for k, one in enumerate(candidates) if one["chosen"])
-        taken_one = Name(candidates[chosen]["candidate"])
+        taken_one = Name(candidate_in_words(candidates[chosen]["candidate"]))
         told.append(
             sentence(
                 "Of {} ways to weigh, {} was taken: the simplest whose held-out score "
@@ -168,8 +199,8 @@ def validation_drawing(record: Record) -> Drawing | None:
         )
         rows += [
             (
-                Name(one["candidate"]),
-                None if one["score"] is None else figures(one["score"]),
+                Name(candidate_in_words(one["candidate"])),
+                "not tried" if one["score"] is None else figures(one["score"]),
                 None
                 if one["standard_error"] is None
                 else figures(one["standard_error"]),

@@ -26,6 +26,9 @@ from counterpoise.report.wording import (
 )
 from counterpoise.validation import InvalidInput
 
+# A share of the largest difference that is hardly worth weights.
+HARDLY_ANY = 0.05
+
 
 def draw_roc(ax: Any, overlap: dict[str, Any]) -> Any:
     """Draw the share of target rows found against that of source rows mistaken."""
@@ -166,6 +169,13 @@ def _spectrum_told(spectrum: dict[str, Any]) -> list[Sentence]:
             share(removable, "shift.spectrum.removable"),
         )
     )
+    if removable < HARDLY_ANY:
+        told.append(
+            sentence(
+                "So these weights do next to nothing about what a linear model could "
+                "notice; whether they help your model is asked of its own loss."
+            )
+        )
     direction = spectrum.get("direction") or []
     if direction and removable < NEARLY_ALL:
         told.append(

@@ -3,6 +3,7 @@
 from functools import partial
 from typing import Any
 
+from counterpoise.report.answers import is_contradicted
 from counterpoise.report.figures.canvas import BLUE, MUTED, ORANGE, label, svg
 from counterpoise.report.figures.columns import SMALL_WIDTH, part_ticks, title_of
 from counterpoise.report.figures.drawing import DataTable, Drawing
@@ -35,20 +36,13 @@ def draw_slices(
     ax: Any, column: dict[str, Any], whole: float | None, metric: str
 ) -> Any:
     """Draw a column's parts with the metric on each, and that on the whole target."""
+    column = _known_parts(column)
     parts = column["parts"]
     if whole is not None:
         ax.axvline(whole, color=MUTED, linewidth=1.2, linestyle=(0, (4, 3)))
     for place, part in enumerate(parts):
         one = part.get("estimate")
         if one is None:
-            ax.text(
-                0.02,
-                place,
-                "too few rows to tell",
-                color=MUTED,
-                va="center",
-                transform=ax.get_yaxis_transform(),
-            )
             continue
         color = BLUE
         if whole is not None and not one["low"] <= whole <= one["high"]:
@@ -70,7 +64,7 @@ def draw_slices(
 def slices_drawing(record: Record) -> Drawing | None:
     """Return the pictures of the loss by slices of the target."""
     section = record.at("performance.slices")
-    if section is None or not section.get("columns"):
+    if section is None or not section.get("columns") or is_contradicted(record):
         return None
     metric, columns = str(section["metric"]), section["columns"]
     whole = record.at("performance.metrics", {}).get(metric, {}).get("doubly_robust")
@@ -80,9 +74,10 @@ def slices_drawing(record: Record) -> Drawing | None:
             partial(draw_slices, column=one, whole=middle, metric=metric),
             f"slice-{k}",
             width=SMALL_WIDTH,
-            height=1.3 + 0.36 * max(len(one["parts"]), 2),
+            height=1.3 + 0.36 * max(len(_known_parts(one)["parts"]), 2),
         )
         for k, one in enumerate(columns)
+        if _has_known(one) or not any(map(_has_known, columns))
     )
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (
@@ -102,7 +97,7 @@ def slices_drawing(record: Record) -> Drawing | None:
             "The new rows in parts, by the columns that moved most. Diamonds: the "
             "{} to expect on each part, with its interval; the dashed line: "
             "on all new rows. Orange: the interval does not reach the line. Parts "
-            "where training rows are worth fewer than {} rows are not told.",
+            "where training rows are worth fewer than {} rows are left out.",
             _called(metric),
             brief(section["fewest"], "performance.slices.fewest"),
         ),
@@ -115,6 +110,16 @@ def slices_drawing(record: Record) -> Drawing | None:
             "this part. Intervals hold one by one: of many some miss.",
         ),
     )
+
+
+def _known_parts(column: dict[str, Any]) -> dict[str, Any]:
+    """Return a column with the parts of which something is known; all if none is."""
+    known = [part for part in column["parts"] if part.get("estimate") is not None]
+    return {**column, "parts": known or column["parts"]}
+
+
+def _has_known(column: dict[str, Any]) -> bool:
+    return any(part.get("estimate") is not None for part in column["parts"])
 
 
 def _estimate(part: dict[str, Any]) -> tuple[Cell, ...]:

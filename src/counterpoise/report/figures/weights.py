@@ -167,8 +167,8 @@ def weights_drawing(record: Record) -> Drawing | None:
         "How much does each training row count?",
         sentence(
             "A weight above 1 lets a row count more because rows like it are more "
-            "common in the new data, one below 1 less. Left: how many rows have which "
-            "weight. Right: how evenly the weight is spread; the deeper the curve "
+            "common in the new data, one below 1 less. First: how many rows have which "
+            "weight. Then: how evenly the weight is spread; the deeper the curve "
             "hangs, the fewer rows carry it."
         ),
         sentence(

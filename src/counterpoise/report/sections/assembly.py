@@ -21,10 +21,8 @@ from counterpoise.report.sections.rows import SeenRows
 from counterpoise.report.sections.solver import solver_section
 from counterpoise.report.sections.spectrum import spectrum_section
 from counterpoise.report.sections.weights import weights_section
-from counterpoise.validation import (
-    InvalidType,
-    as_seed,
-)
+from counterpoise.validation import InvalidType
+from counterpoise.watching import Watch
 
 
 def sections_of(
@@ -33,9 +31,16 @@ def sections_of(
     *,
     data: Mapping[str, Any] | None = None,
     reproduce: Mapping[str, Any] | None = None,
+    diagnosis: Diagnosis | None = None,
     more: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return the sections of a record, in the order of the report."""
+    """Return the sections of a record, in the order of the report.
+
+    `diagnosis`: that of a weighter's two tables, which it does not know itself.
+    """
+    if isinstance(fitted, Watch):
+        made = {**reproduce_section(fitted), **(reproduce or {})}
+        return {"watch": fitted.to_dict(), "reproduce": made, **(more or {})}
     if isinstance(fitted, Diagnosis):
         found = _of_diagnosis(fitted)
     elif isinstance(fitted, Adapted):
@@ -45,14 +50,14 @@ def sections_of(
         found = _of_path(fitted)
     elif hasattr(fitted, "weigh"):
         check_is_fitted(fitted, "weights_")
-        found = _of_weighter(fitted)
+        found = _of_weighter(fitted, diagnosis)
     else:
         raise InvalidType(
-            "a record is of an Adapted, a weighter, a Diagnosis or an SVMPath, got "
-            f"{type(fitted).__name__}"
+            "a record is of an Adapted, a weighter, a Diagnosis, an SVMPath or a "
+            f"Watch, got {type(fitted).__name__}"
         )
     if performance is not None:
-        found["performance"] = performance.to_dict()
+        found["performance"] = performance.to_dict() | _of_both(found)
         found["headline"] = headline_section(found["performance"])
     if data is not None:
         found["data"] = with_what_is_told(found.get("data", {}), data)
@@ -60,6 +65,12 @@ def sections_of(
     made_by = fitted.estimator if isinstance(fitted, SVMPath) else fitted
     found["reproduce"] = {**reproduce_section(made_by), **(reproduce or {})}
     return {**found, **(more or {})}
+
+
+def _of_both(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is known of the two tables already: one quantity, one number."""
+    shift = found.get("shift") or {}
+    return {key: shift[key] for key in ("thin", "verdict") if key in shift}
 
 
 def _of_diagnosis(diagnosis: Diagnosis) -> dict[str, Any]:
@@ -76,7 +87,7 @@ def _scores(diagnosis: Diagnosis) -> dict[str, Any]:
     return {} if seen is None else {"overlap": overlap_section(seen, None)}
 
 
-def _of_weighter(weighter: Any) -> dict[str, Any]:
+def _of_weighter(weighter: Any, diagnosis: Diagnosis | None) -> dict[str, Any]:
     rows = SeenRows.of(weighter, None)
     found: dict[str, Any] = {
         "data": {
@@ -88,9 +99,11 @@ def _of_weighter(weighter: Any) -> dict[str, Any]:
     if isinstance(weighter, PartialWeights):
         found["classes"] = classes_section(weighter)
     spectrum = spectrum_section(weighter)
+    if diagnosis is not None:
+        found["shift"] = _shift(diagnosis)
     if spectrum is not None:
-        found["shift"] = {"spectrum": spectrum}
-    return _with_rows(found, weighter, rows, None, weighter.random_state)
+        found["shift"] = {**found.get("shift", {}), "spectrum": spectrum}
+    return _with_rows(found, weighter, rows, diagnosis, weighter.random_state)
 
 
 def _of_path(path: SVMPath) -> dict[str, Any]:
@@ -119,6 +132,9 @@ def _of_model(model: Adapted) -> dict[str, Any]:
     if isinstance(weighter, PartialWeights):
         # Its guard tries nothing by cross-validation, and stands with the classes.
         found["classes"], found["guard"] = classes_section(weighter), None
+    explained = getattr(model, "label_shift_", None)
+    if explained is not None:
+        found["label_shift"] = explained.to_dict()
     found["model"] = {
         "type": type(_last(model.estimator_)).__name__,
         "adapted": bool(model.adapted_),
@@ -158,9 +174,7 @@ def _overlap(
 
 def _seed(model: Adapted) -> int | None:
     """Return what the diagnosis drew its folds by; None where nobody knows."""
-    if not isinstance(model.random_state, int):
-        return None
-    return as_seed(model.random_state)
+    return model.random_state if isinstance(model.random_state, int) else None
 
 
 def _shift(diagnosis: Diagnosis) -> dict[str, Any]:

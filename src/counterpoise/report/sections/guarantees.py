@@ -82,6 +82,8 @@ def _of_estimate(headline: Mapping[str, Any] | None) -> dict[str, Any] | None:
         assumes = "the labelled rows of the new data were drawn by chance"
     elif headline["estimate"] == "doubly_robust":
         assumes = f"{SAME_LABELS}, and the weights or the model of the loss are right"
+    elif headline["estimate"] == "direct":
+        assumes = f"{SAME_LABELS}, and the model of the loss is right"
     else:
         assumes = f"{SAME_LABELS}, and the weights are right"
     return {

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from counterpoise.evaluation.performance import LEADING
+from counterpoise.evaluation.performance import leading_of
 
 
 def headline_section(performance: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -13,17 +13,19 @@ def headline_section(performance: Mapping[str, Any]) -> dict[str, Any] | None:
         return None
     name, estimates = next(iter(metrics.items()))
     source = estimates.get("source") or {}
-    for kind in LEADING:
-        found = estimates.get(kind)
-        if found is not None and found.get("value") is not None:
-            return {
-                "metric": name,
-                "higher_is_better": estimates.get("higher_is_better"),
-                "estimate": kind,
-                "value": found["value"],
-                "low": found.get("low"),
-                "high": found.get("high"),
-                "level": performance.get("level"),
-                "source": source.get("value"),
-            }
-    return None
+    kind = leading_of(estimates)
+    found = estimates.get(kind) or {}
+    if found.get("value") is None:
+        return None
+    return {
+        "metric": name,
+        "higher_is_better": estimates.get("higher_is_better"),
+        "estimate": kind,
+        "value": found["value"],
+        "low": found.get("low"),
+        "high": found.get("high"),
+        "level": performance.get("level"),
+        "source": source.get("value"),
+        "label_change_p": (estimates.get("check") or {}).get("p_value"),
+        "baseline": estimates.get("baseline"),
+    }

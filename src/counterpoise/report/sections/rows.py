@@ -1,6 +1,5 @@
 """The rows behind fitted weights: looked at for aggregates, never kept."""
 
-import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +12,7 @@ from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.tables.encoding import TableEncoder
 from counterpoise.tables.kinds import NUMBERS
 from counterpoise.tables.table_column import TableColumn
+from counterpoise.validation.warning import held_back
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,9 +41,8 @@ class SeenRows:
         samples = getattr(weighter, "rows_of_fit", None)
         if samples is None:
             return None
-        with warnings.catch_warnings():
-            # The rows are kept as numbers, whatever names their columns had.
-            warnings.filterwarnings("ignore", message="X does not have valid feature")
+        # The rows are kept as numbers, whatever names their columns had.
+        with held_back(message="X does not have valid feature"):
             weights = weighter.weigh(samples.source)
         return cls(samples, weights, _columns(weighter, encoder), encoder)
 

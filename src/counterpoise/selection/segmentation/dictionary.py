@@ -1,11 +1,10 @@
 """The words that regions may take: typical spectral histograms of the image."""
 
-import warnings
-
 import numpy as np
 
 from counterpoise.numerics.arrays import Array
 from counterpoise.selection.segmentation.region_graph import Borders
+from counterpoise.validation.warning import held_back
 
 MAKERS = ("ward", "kmeans", "nmf")
 # Words that agree to so many decimals are one: a split between twins is arbitrary.
@@ -82,7 +81,6 @@ def _factors(features: Array, count: int, seed: int) -> Array:
     # Its start allows no more factors than columns.
     count = min(count, features.shape[1])
     nmf = NMF(count, init="nndsvda", max_iter=300, random_state=seed)
-    with warnings.catch_warnings():
-        # Words need be typical only: what is proved later is the choice among them.
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    # Words need be typical only: what is proved later is the choice among them.
+    with held_back(ConvergenceWarning):
         return nmf.fit(features).components_

@@ -19,6 +19,7 @@ from counterpoise.engine import current_budget
 from counterpoise.numerics.arrays import Array
 from counterpoise.numerics.distances import nearest_row
 from counterpoise.numerics.kernel import Kernel
+from counterpoise.samples.coverage.thin_by_chance import as_share
 from counterpoise.samples.median_width import median_gamma
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import Matrix
@@ -202,7 +203,7 @@ class KLIEP(WeightEstimator):
         self.coef_ = solution.x / design.scale
         if self.centers_ is samples.target and self.relative == 0.0:
             lonely = samples.source_mass * design.scale < 1.0
-            uncovered = float(samples.target_share[lonely].sum())
+            uncovered = as_share(samples.target_share[lonely])
         else:
             uncovered = uncovered_share(samples, self.gamma_)
         return Fitted(solution, self._weigh(samples.source), uncovered)

@@ -7,12 +7,13 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from counterpoise.convex import Solution
+from counterpoise.engine.memory import current_budget
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.numerics.kernel import Kernel
 from counterpoise.samples.median_width import median_gamma
 from counterpoise.samples.overlap_verdict import RELATIVE_FROM
 from counterpoise.samples.two_samples import TwoSamples
-from counterpoise.validation import Matrix, warn_user
+from counterpoise.validation import InvalidInput, Matrix, warn_user
 from counterpoise.validation.parameters import Integer, Number, Rule
 from counterpoise.weights.base import Fitted, WeightEstimator
 from counterpoise.weights.centers import all_or_few
@@ -67,6 +68,7 @@ class LeastSquaresWeights(WeightEstimator):
         distinct = _without_repeats(samples)
         seed = self._seed()
         self.centers_ = all_or_few(distinct, self.n_centers, seed)
+        _plan(len(self.centers_))
         self._choose(distinct, seed, deadline)
         solution, self.coef_ = self._solve_at(distinct, deadline)
         return Fitted(
@@ -137,6 +139,18 @@ class LeastSquaresWeights(WeightEstimator):
         if self.regularization == "cv":
             return grid
         return np.array([float(self.regularization)])
+
+
+def _plan(n_centers: int) -> None:
+    """Refuse more centres than their moments have memory for."""
+    needed = 8 * n_centers**2
+    if needed > current_budget():
+        raise InvalidInput(
+            f"the moments of {n_centers} centres take {needed / 2**30:.1f} GiB, above "
+            f"the memory budget of {current_budget() / 2**30:.1f} GiB: give fewer, "
+            "such as n_centers=100, or raise the budget "
+            "(counterpoise.engine.memory_budget)"
+        )
 
 
 def _without_repeats(samples: TwoSamples) -> TwoSamples:

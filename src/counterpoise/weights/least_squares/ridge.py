@@ -10,7 +10,10 @@ from counterpoise.convex import Solution, certified
 from counterpoise.convex.problems.least_squares import RidgeQuadratic
 from counterpoise.numerics.arrays import Array
 from counterpoise.samples.two_samples import TwoSamples
+from counterpoise.validation import InvalidInput
 from counterpoise.validation.parameters import Number, Rule
+from counterpoise.weights.by_blocks import TwoBlocks
+from counterpoise.weights.centers import centers_of_blocks
 from counterpoise.weights.deadline import Deadline
 from counterpoise.weights.least_squares.base import LeastSquaresWeights, Rows
 from counterpoise.weights.least_squares.search import Curve, Moments, leave_one_out
@@ -27,7 +30,22 @@ class _Ridge(LeastSquaresWeights):
     def _solve_at(
         self, samples: TwoSamples, deadline: Deadline
     ) -> tuple[Solution, Array]:
-        moments = Moments.of(samples, self.centers_, self.gamma_)
+        return self._solve_moments(Moments.of(samples, self.centers_, self.gamma_))
+
+    def _fit_blocks(self, both: TwoBlocks) -> Solution:
+        if self.n_centers is None:
+            raise InvalidInput(
+                "n_centers=None makes a centre of every target row, which blocks are "
+                "too many for: give a number"
+            )
+        rows, aims = self._rows_in_blocks(both)
+        self.centers_ = centers_of_blocks(aims, int(self.n_centers), self._seed())
+        solution, self.coef_ = self._solve_moments(
+            Moments.of_blocks(rows, aims, self.centers_, self.gamma_)
+        )
+        return solution
+
+    def _solve_moments(self, moments: Moments) -> tuple[Solution, Array]:
         mixed = moments.mixed(self._share_of_target())
         ridge = self.regularization_
         factor = cho_factor(mixed + ridge * np.eye(len(mixed)), lower=True)

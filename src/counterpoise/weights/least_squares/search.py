@@ -14,6 +14,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from counterpoise.convex import PathError, follow
+from counterpoise.engine import Blocks, announce, map_reduce
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.numerics.kernel import Kernel
 from counterpoise.samples.folds import N_FOLDS, folds
@@ -44,9 +45,42 @@ class Moments:
         target, mean = _moments(samples.target, samples.target_share, centers, gamma)
         return cls(source, target, mean)
 
+    @classmethod
+    def of_blocks(
+        cls, source: Blocks, target: Blocks, centers: Array, gamma: float
+    ) -> "Moments":
+        """Return the moments over two tables that are read block by block."""
+        announce("reading every row: moments of the basis")
+        moment, _ = map_reduce(
+            source, _BlockMoments(centers, gamma, source.n_rows), _added
+        )
+        moment_target, mean = map_reduce(
+            target, _BlockMoments(centers, gamma, target.n_rows), _added
+        )
+        return cls(moment, moment_target, mean)
+
     def mixed(self, relative: float) -> Array:
         """Return the second moment over the mixture of both samples."""
         return (1.0 - relative) * self.source + relative * self.target
+
+
+@dataclass(frozen=True, eq=False)
+class _BlockMoments:
+    """A block's part of the moments, every row counting the same."""
+
+    centers: Array
+    gamma: float
+    n_rows: int
+
+    def __call__(self, rows: Array, first: int) -> tuple[Array, Array]:
+        share = np.full(len(rows), 1.0 / self.n_rows)
+        return _moments(rows, share, self.centers, self.gamma)
+
+
+def _added(
+    earlier: tuple[Array, Array], later: tuple[Array, Array]
+) -> tuple[Array, Array]:
+    return earlier[0] + later[0], earlier[1] + later[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,7 +269,8 @@ def left_out_ratios(
     -------
     array of shape (l, k)
     """
-    raised = 1.0 / (1.0 - removed)
+    # A row beside which no other counts leaves nothing but rounding behind.
+    raised = 1.0 / np.maximum(1.0 - removed, np.finfo(float).eps)
     rank_one = part * removed * raised
     lift = raised if in_mean else np.ones_like(raised)
     own = -removed * raised if in_mean else np.zeros_like(raised)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.convex import Corrective, MixtureLikelihood, Solution
+from counterpoise.engine.one_thread import one_thread
 from counterpoise.numerics.arrays import Array
 from counterpoise.numerics.kernel import Kernel
 from counterpoise.samples.as_read import SamplesAsRead, counted_places
@@ -196,10 +197,11 @@ class TargetShiftWeights(WeightEstimator):
         self.has_target_ = True
         # Rows of inputs say nothing here: `weigh` takes labels.
         self._samples_ = self._range_ = None
-        rows = self._ordered(samples, labels)
-        self._pose(rows, self._seed())
-        self._set_solution(self._solution(rows))
-        ratio = self._weigh(labels)
+        with one_thread():
+            rows = self._ordered(samples, labels)
+            self._pose(rows, self._seed())
+            self._set_solution(self._solution(rows))
+            ratio = self._weigh(labels)
         used = weight > 0
         share = weight[used] / weight[used].sum()
         self._set_mean_ratio(ratio[used], 1.0, share)

@@ -7,6 +7,7 @@ from scipy.linalg import blas, lapack
 
 from counterpoise.numerics.arrays import Array
 from counterpoise.numerics.kernel import Kernel
+from counterpoise.validation import InvalidInput
 
 # Triangles of up to so many rows are inverted.
 INVERTED_ROWS = 1000
@@ -23,6 +24,10 @@ def weighted_kernel(rows: Array, gamma: float, root: Array, ridge: float) -> Arr
     out *= root
     out[np.diag_indices_from(out)] = root * root + ridge
     return out
+
+
+class NotPositiveDefinite(InvalidInput, np.linalg.LinAlgError):
+    """A kernel of the given rows and weights cannot be factored."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +59,7 @@ class Factor:
         # The transpose of a symmetric array is itself, in the order that LAPACK wants.
         lower, info = lapack.dpotrf(S.T, lower=1, clean=1, overwrite_a=1)
         if info != 0:
-            raise np.linalg.LinAlgError(
+            raise NotPositiveDefinite(
                 "a kernel is not positive definite to machine precision: raise the "
                 "ridge, or divide the weights by their mean"
             )

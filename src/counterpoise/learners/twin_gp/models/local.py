@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import lapack
 
+from counterpoise.learners.twin_gp.models.factors import NotPositiveDefinite
 from counterpoise.learners.twin_gp.models.nearest import Neighbors
 from counterpoise.learners.twin_gp.models.problems import Outputs, TwinProblems
 from counterpoise.learners.twin_gp.models.rows import Settings, TwinRows
@@ -221,7 +222,7 @@ def _cholesky(S: Array) -> Array:
         # The transpose of a symmetric array is itself, in the order that LAPACK wants.
         info = lapack.dpotrf(one.T, lower=0, clean=1, overwrite_a=1)[1]
         if info != 0:
-            raise np.linalg.LinAlgError(
+            raise NotPositiveDefinite(
                 "a kernel of neighbours is not positive definite to machine precision: "
                 "raise the ridge, or divide the weights by their mean"
             )

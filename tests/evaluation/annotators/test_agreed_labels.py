@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import counterpoise
 from counterpoise.evaluation import consensus
-from counterpoise.evaluation.ratings import Ratings
+from counterpoise.evaluation.annotators.ratings import Ratings
 
 
 def crowd(seed=0, n=300, n_annotators=120):

@@ -2,17 +2,23 @@
 
 import os
 import re
-import secrets
-import shutil
 import signal
 import sys
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from counterpoise.cli.exits import WrongUse, listed
+from counterpoise.cli.writing.exchange import (
+    can_exchange,
+    exchange_folder,
+    mend,
+    move_files,
+    place_file,
+    workplace,
+)
 
 # What `--json` calls the standard output.
 STDOUT = "-"
@@ -48,6 +54,7 @@ def check_folder(
     """
     if folder.exists() and not folder.is_dir():
         raise WrongUse(f"--out {folder} is a file, not a folder")
+    _mend(folder.resolve())
     there = _there(folder, names)
     if there and not force:
         raise WrongUse(f"--out {folder} already has {listed(there)}: {remedy}")
@@ -87,8 +94,11 @@ def write_folder(
 ) -> None:
     """Write all the files of a folder, or none.
 
-    They are written apart and moved when all are complete. A folder that was not there
-    appears in one step; in one that was, old files come back if a move fails.
+    They are written apart. A folder that was not there appears in one step; one that
+    was is exchanged for a new one in one step, with the user's own files in it, where
+    the system and the disk can. Where they cannot, files are moved one by one by a plan
+    that the next command finishes if this one is killed; old files come back if a move
+    fails.
 
     Parameters
     ----------
@@ -105,24 +115,32 @@ def write_folder(
     """
     folder = folder.resolve()
     folder.parent.mkdir(parents=True, exist_ok=True)
-    mark = f"partial-{secrets.token_hex(4)}"
-    # Inside a folder that is there: its parent may be another disk, or not writable.
-    partial = folder.parent / f".{folder.name}.{mark}"
-    if folder.is_dir():
-        partial = folder / f".{mark}"
-    aside = partial.with_name(f"{partial.name}-old")
-    try:
-        partial.mkdir()
+    _mend(folder)
+    # Else inside: the parent may be another disk, or not writable.
+    inside = folder.is_dir() and not can_exchange(folder)
+    old = {*files, *stale}
+
+    def refuse(there: Path) -> None:
+        found = _there(there, old)
+        if found and not force:
+            raise _made_meanwhile(folder, found)
+
+    with workplace(folder, inside=inside) as partial:
         for name, write in files.items():
             write(partial / name)
         with _uninterrupted():
-            if not folder.exists():
-                partial.rename(folder)
+            if not folder.is_dir() and _appeared(partial, folder):
                 return
-            _exchange(folder, partial, files, aside, {*files, *stale}, force=force)
-            shutil.rmtree(aside, ignore_errors=True)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
+            if not inside and exchange_folder(folder, partial, old, refuse):
+                return
+            refuse(folder)
+            if inside:
+                _move(folder, partial, files, old)
+                return
+            with workplace(folder, inside=True) as within:
+                for name in files:
+                    os.replace(partial / name, within / name)
+                _move(folder, within, files, old)
 
 
 def write_file(path: Path, write: Write, *, force: bool) -> None:
@@ -138,16 +156,15 @@ def write_file(path: Path, write: Write, *, force: bool) -> None:
     """
     path = path.absolute()
     path.parent.mkdir(parents=True, exist_ok=True)
-    # The ending stays, for writers that go by it.
-    partial = path.with_name(
-        f".{path.stem}.partial-{secrets.token_hex(4)}{path.suffix}"
-    )
-    try:
-        write(partial)
+    mend(path)
+    with workplace(path, inside=False) as partial:
+        # The ending stays, for writers that go by it.
+        write(partial / path.name)
         with _uninterrupted():
-            _put(partial, path, force=force)
-    finally:
-        partial.unlink(missing_ok=True)
+            try:
+                place_file(partial / path.name, path, over=force)
+            except FileExistsError as error:
+                raise _made_meanwhile(path.parent, [path.name]) from error
 
 
 def write_text(text: str) -> Write:
@@ -226,57 +243,30 @@ def _there(folder: Path, names: Collection[str]) -> list[str]:
     return there
 
 
-def _exchange(
-    folder: Path,
-    new: Path,
-    names: Collection[str],
-    aside: Path,
-    old: Collection[str],
-    *,
-    force: bool,
-) -> None:
-    """Move old files out of a folder and new ones in, or leave it as it was.
-
-    Parameters
-    ----------
-    folder : Path
-    new, names : Path and strings
-        Where the new files are, and their names.
-    aside, old : Path and strings
-        Where the old files go, and their names, of those that are there.
-    force : bool
-        Whether there may be old files.
-    """
-    there = _there(folder, old)
-    if there and not force:
-        raise _made_meanwhile(folder, there)
-    with ExitStack() as undo:
-        aside.mkdir()
-        undo.callback(aside.rmdir)
-        for name in there:
-            os.replace(folder / name, aside / name)
-            undo.callback(os.replace, aside / name, folder / name)
-        for name in names:
-            _put(new / name, folder / name, force=False)
-            undo.callback((folder / name).unlink)
-        undo.pop_all()
-
-
-def _put(new: Path, path: Path, *, force: bool) -> None:
-    """Move a file to its place; not forced, only if nothing is there."""
-    if force:
-        os.replace(new, path)
-        return
+def _appeared(partial: Path, folder: Path) -> bool:
+    """Let a folder appear where none is; False if one is there meanwhile."""
     try:
-        # Taking the place and looking whether it is free is one step.
-        path.open("xb").close()
-    except FileExistsError as error:
-        raise _made_meanwhile(path.parent, [path.name]) from error
-    try:
-        os.replace(new, path)
+        partial.rename(folder)
     except OSError:
-        path.unlink()
-        raise
+        if not folder.is_dir():
+            raise
+        return False
+    return True
+
+
+def _move(
+    folder: Path, new: Path, names: Collection[str], old: Collection[str]
+) -> None:
+    try:
+        move_files(folder, new, names, _there(folder, old))
+    except FileExistsError as error:
+        raise _made_meanwhile(folder, [Path(str(error)).name]) from error
+
+
+def _mend(folder: Path) -> None:
+    """Finish what a killed command left in a folder, and say so."""
+    for told in mend(folder):
+        print(f"counterpoise: {told}", file=sys.stderr)
 
 
 def _made_meanwhile(folder: Path, names: Collection[str]) -> WrongUse:

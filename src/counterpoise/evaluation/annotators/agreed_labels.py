@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import gammaincinv
 from sklearn.exceptions import ConvergenceWarning
 
-from counterpoise.evaluation.ratings import Ratings
+from counterpoise.evaluation.annotators.ratings import Ratings
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.validation import check_integer, check_number, warn_user
 from counterpoise.validation.tables import listed

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from counterpoise.evaluation.guarantee import (
+from counterpoise.evaluation.guarantees.guarantee import (
     BOUNDED_KERNEL,
     Guarantee,
     at_least_zero,

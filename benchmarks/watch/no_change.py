@@ -1,0 +1,98 @@
+"""Nothing changes: how often is any alarm raised in 200 chunks?
+
+A watch's own parts are asked, without the drift of single chunks, which raises none.
+"""
+
+import numpy as np
+import peers
+from reporting import bar, table
+from streams import Sign, rows
+
+from counterpoise.evaluation.answers import Answers
+from counterpoise.watching.beginning import begin, features_of
+from counterpoise.watching.label_free import shares_of, spent
+from counterpoise.watching.looks import SHARE_OF_ALARM
+
+ALARM, CHUNKS, ROWS, REFERENCE, LABELLED = 0.05, 200, 200, 2_000, 20
+
+
+def stream(seed: int) -> dict[str, bool]:
+    """Return which alarms one stream without a change raises."""
+    rng = np.random.default_rng(seed)
+    model = Sign()
+    X, y = rows(rng, REFERENCE)
+    state, [metric] = begin(model, X, y, "error_rate", 0.95, ALARM, 0.0, seed)
+    X, y = rows(rng, CHUNKS * ROWS)
+    one = state.estimates[0]
+    numbers = state.encoder.transform(X)
+    answers = Answers.of(model, [X], True)
+    modelled = one.at(metric, features_of(numbers, answers), answers)
+    scores = state.inputs.described(numbers)[:, : X.shape[1]]
+    before = state.scores.astype(float)
+    wrong = (model.predict(X) != y).astype(float)
+    estimate = False
+    highest = {"inputs": -np.inf, "risk": -np.inf}
+    for t in range(CHUNKS):
+        part = slice(t * ROWS, (t + 1) * ROWS)
+        state.inputs.add(numbers[part])
+        state.risk.add(wrong[part][:LABELLED])
+        shares = shares_of(before, scores[part].astype(float))
+        rise = one.estimate(modelled[part], shares)
+        alpha = spent(ALARM * SHARE_OF_ALARM["estimate"], t + 1)
+        estimate = estimate or rise.low_rise(alpha) > 0
+        highest["inputs"] = max(highest["inputs"], state.inputs.log_e)
+        highest["risk"] = max(highest["risk"], state.risk.evidence.log_e)
+    needed = {kind: np.log(1 / (ALARM * SHARE_OF_ALARM[kind])) for kind in highest}
+    found = {kind: bool(highest[kind] >= needed[kind]) for kind in highest}
+    return {**found, "estimate": bool(estimate)}
+
+
+def theirs(n: int) -> dict[str, float]:
+    """Return the share of streams with any alert of NannyML's default thresholds."""
+    drift, estimate = [], []
+    for seed in range(n):
+        rng = np.random.default_rng(seed)
+        model = Sign()
+        (X, y), (X_stream, _) = rows(rng, REFERENCE), rows(rng, CHUNKS * ROWS)
+        try:
+            told = peers.ask(
+                "nannyml",
+                X=X,
+                y=y,
+                predicted=model.predict(X),
+                probability=0.15 + 0.7 * model.predict(X),
+                X_stream=X_stream,
+                predicted_stream=model.predict(X_stream),
+                probability_stream=0.15 + 0.7 * model.predict(X_stream),
+                chunk=np.arange(CHUNKS * ROWS) // ROWS,
+            )
+        except peers.MissingPeerError as error:
+            print(f"  NannyML is missing: {error}")
+            return {}
+        drift.append(any(told["drift"]))
+        estimate.append(any(told["estimate_alert"]))
+    return {"drift": float(np.mean(drift)), "CBPE": float(np.mean(estimate))}
+
+
+def run(quick: bool) -> dict:
+    """Return the share of streams with any alarm, by kind."""
+    n = 20 if quick else 500
+    found = [stream(seed) for seed in range(n)]
+    kinds = ("inputs", "risk", "estimate")
+    shares = {kind: float(np.mean([one[kind] for one in found])) for kind in kinds}
+    shares["any"] = float(np.mean([any(one.values()) for one in found]))
+    bars = [
+        bar(
+            f"streams with an alarm about {kind}",
+            share,
+            ALARM * SHARE_OF_ALARM.get(kind, 1),
+        )
+        for kind, share in shares.items()
+    ]
+    nannyml = theirs(3 if quick else 20)
+    told = table(
+        f"{n} streams of {CHUNKS} chunks of {ROWS} rows without a change",
+        "alarm | share of streams",
+        [*shares.items(), *((f"NannyML, {k}", v) for k, v in nannyml.items())],
+    )
+    return {"bars": bars, "table": told, "shares": shares, "nannyml": nannyml}

@@ -1,0 +1,156 @@
+"""NannyML and alibi-detect over chunks, each asked in an environment of its own.
+
+Run there as ``python peers.py <peer> question.npz answer.json``; imported by the
+questions, which call `nannyml` and `alibi`.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import venv
+from pathlib import Path
+
+import numpy as np
+
+HERE = Path(__file__).resolve().parent
+OUT = HERE.parents[1] / "out"
+REQUIREMENTS = {
+    "nannyml": HERE.parent / "adaptation" / "requirements-nannyml.txt",
+    "alibi": HERE / "requirements-alibi.txt",
+}
+TIMEOUT = 3_600
+
+
+class MissingPeerError(Exception):
+    """A peer could not be installed or did not run; the message says why."""
+
+
+def environment(peer: str) -> Path:
+    """Return the interpreter of a peer, making its environment if need be."""
+    home, wanted = OUT / f"peers-{peer}", REQUIREMENTS[peer].read_text()
+    python = home / ("Scripts" if os.name == "nt" else "bin") / "python"
+    done = home / "installed.txt"
+    if done.exists() and done.read_text() == wanted:
+        return python
+    print(f"making the environment of {peer} in {home} ...", flush=True)
+    venv.create(home, with_pip=True, clear=True)
+    install = [python, "-m", "pip", "install", "--quiet", "-r", REQUIREMENTS[peer]]
+    ended = subprocess.run(
+        [str(part) for part in install], capture_output=True, text=True, check=False
+    )
+    if ended.returncode:
+        raise MissingPeerError(ended.stderr.strip().splitlines()[-1])
+    done.write_text(wanted)
+    return python
+
+
+def ask(peer: str, **arrays) -> dict:
+    """Return a peer's answer to arrays."""
+    with tempfile.TemporaryDirectory() as folder:
+        question, answer = Path(folder) / "question.npz", Path(folder) / "answer.json"
+        np.savez(question, **arrays)
+        ended = subprocess.run(
+            [
+                str(p)
+                for p in (environment(peer), Path(__file__), peer, question, answer)
+            ],
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT,
+            check=False,
+        )
+        if ended.returncode:
+            lines = ended.stderr.strip().splitlines() or ["no message"]
+            raise MissingPeerError(lines[-1])
+        return json.loads(answer.read_text())
+
+
+def _nannyml(given: dict) -> dict:
+    """Return alerts and estimates of every chunk, by the default thresholds.
+
+    `X`, `y`, `predicted` and, of classifiers, `probability` of the reference; the same
+    with "_stream", and `chunk` of every row of the stream.
+    """
+    import nannyml as nml
+    import pandas as pd
+
+    names = [f"x{k}" for k in range(given["X"].shape[1])]
+
+    def table(suffix):
+        frame = pd.DataFrame(given[f"X{suffix}"], columns=names)
+        frame["predicted"] = given[f"predicted{suffix}"]
+        if f"probability{suffix}" in given:
+            frame["probability"] = given[f"probability{suffix}"]
+        return frame
+
+    reference, stream = table(""), table("_stream")
+    reference["label"] = given["y"]
+    found = {"drift": [], "largest": [], "estimate": [], "estimate_alert": []}
+    sizes = np.bincount(given["chunk"])
+    size = int(sizes[0])
+    alike = bool((sizes[:-1] == size).all())
+    drift = nml.UnivariateDriftCalculator(column_names=names, chunk_size=size)
+    if alike:
+        frame = drift.fit(reference).calculate(stream).filter(period="analysis").to_df()
+        alerts = [column for column in frame.columns if column[-1] == "alert"]
+        found["drift"] = [bool(one) for one in frame[alerts].any(axis=1)]
+        values = [column for column in frame.columns if column[-1] == "value"]
+        found["largest"] = [float(one) for one in frame[values].max(axis=1)]
+    common = {"y_true": "label", "y_pred": "predicted"}
+    if "probability" in given:
+        name = "accuracy"
+        common |= {"y_pred_proba": "probability", "metrics": [name]}
+        common |= {"problem_type": "classification_binary"}
+        kind = nml.CBPE
+    else:
+        name = "mae"
+        common |= {"feature_column_names": names, "metrics": [name]}
+        kind = nml.DLE
+    fitted = kind(**common, chunk_size=size).fit(reference)
+    parts = [stream] if alike else [
+        stream[given["chunk"] == k] for k in range(len(sizes))
+    ]  # fmt: skip
+    for part in parts:
+        part = part.reset_index(drop=True)
+        if not alike:
+            # One chunk each: those of a calendar differ in size.
+            fitted = kind(**common, chunk_number=1).fit(reference)
+        frame = fitted.estimate(part).filter(period="analysis").to_df()
+        found["estimate"] += [float(v) for v in frame[(name, "value")]]
+        found["estimate_alert"] += [bool(v) for v in frame[(name, "alert")]]
+    return found
+
+
+def _alibi(given: dict) -> dict:
+    """Return after how many rows online MMD detects, for each stream; None: never."""
+    from alibi_detect.cd import MMDDriftOnline
+
+    found = []
+    reference = given["X"].astype(np.float32)
+    for stream in given["streams"].astype(np.float32):
+        detector = MMDDriftOnline(
+            reference,
+            ert=float(given["ert"]),
+            window_size=int(given["window"]),
+            backend="pytorch",
+            n_bootstraps=int(given["n_bootstraps"]),
+            verbose=False,
+        )
+        after = None
+        for row, x in enumerate(stream):
+            if detector.predict(x, return_test_stat=False)["data"]["is_drift"]:
+                after = row + 1
+                break
+        found.append(after)
+    return {"after": found}
+
+
+if __name__ == "__main__":
+    import warnings
+
+    warnings.filterwarnings("ignore")
+    peer, question, answer = sys.argv[1:]
+    told = {"nannyml": _nannyml, "alibi": _alibi}[peer](dict(np.load(question)))
+    Path(answer).write_text(json.dumps(told))

@@ -1,0 +1,1 @@
+"""Parts of an estimate: slices, the size of sets."""

@@ -1,0 +1,281 @@
+"""A watch in a folder: begun by the first run, and gone on with by every later one."""
+
+from argparse import Namespace
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from counterpoise.cli import ending
+from counterpoise.cli.commands.predict import (
+    frame_for_model,
+    read_for_model,
+    read_model,
+)
+from counterpoise.cli.exits import CONDITION_HOLDS, FINE, WrongUse
+from counterpoise.cli.fail_if import holding
+from counterpoise.cli.findings import of_end
+from counterpoise.cli.performance import check_metric
+from counterpoise.cli.progress import Steps, followed
+from counterpoise.cli.reading.files import TableFile
+from counterpoise.cli.reading.labels import read_labels
+from counterpoise.cli.reading.typed_columns import EMPTY, kind_of
+from counterpoise.cli.record import reproduced_by
+from counterpoise.cli.terminal import Block, cells
+from counterpoise.cli.writing import (
+    Write,
+    check_folder,
+    write_columns,
+    write_folder,
+    write_text,
+)
+from counterpoise.report.page import render
+from counterpoise.report.record import Record
+from counterpoise.watching import Look, Watch, cut
+
+_STATE, _PAGE, _RECORD, _HISTORY = (
+    "watch.skops",
+    "watch.html",
+    "watch.json",
+    "history.csv",
+)
+_CALENDAR = ("hour", "day", "week", "month", "year")
+_READING, _WATCHING, _WRITING = _PLAN = (
+    "reading the model and the tables",
+    "looking at the chunks",
+    "writing the files",
+)
+
+
+def do(options: Namespace, names: Sequence[str]) -> int:
+    """Watch the rows of a table, and return the exit code."""
+    own = [options.out / name for name in (_STATE, _PAGE, _RECORD, _HISTORY)]
+    conditions = ending.prepare(options, names, own)
+    check_metric(options.metric)
+    state = options.out / _STATE
+    goes_on = state.exists() and not options.force
+    if not goes_on:
+        names_out = [path.name for path in own]
+        check_folder(options.out, names_out, force=options.force)
+        lacking = [
+            f"--{name}"
+            for name in ("model", "reference", "label")
+            if getattr(options, name) is None
+        ]
+        if lacking:
+            raise WrongUse(f"the first run of watch needs {' and '.join(lacking)}")
+    with followed(_PLAN, quiet=options.quiet) as steps, ending.memory_limit(options):
+        steps.begin(_READING)
+        watch = Watch.load(state) if goes_on else _begun(options, steps)
+        table = read_for_model(watch.model, options.table)
+        table.check_has([options.time], "--time")
+        steps.begin(_WATCHING)
+        looks, pages = _looked(watch, table, options, steps)
+        record = Record.of(
+            watch,
+            reproduce=reproduced_by(options),
+            notices=list(steps.notices),
+        )
+        record = _with_reports(record, options.out, pages)
+        steps.begin(_WRITING)
+        files: dict[str, Write] = {
+            _STATE: lambda path: watch.save(path, overwrite=True),
+            _RECORD: write_text(record.to_json()),
+            _HISTORY: _history(watch),
+            **pages,
+        }
+        try:
+            files[_PAGE] = render(record, record_file=_RECORD).save
+        except ImportError as error:
+            steps.notice(f"there is no {_PAGE}: {error}")
+        write_folder(options.out, files, force=goes_on or options.force)
+    held = holding(conditions, _numbers(watch, looks))
+    reasons = [f"--fail-if {text}" for text in held]
+    written = [options.out / name for name in (_PAGE, _RECORD, _HISTORY, _STATE)]
+    ending.say(options, record, [*_told(watch, looks), *of_end(reasons, written)])
+    return CONDITION_HOLDS if held else FINE
+
+
+def _begun(options: Namespace, steps: Steps) -> Watch:
+    model = read_model(options.model)
+    table = read_for_model(model, options.reference)
+    table.check_has([options.label], "--label")
+    X = frame_for_model(model, table)
+    labels = read_labels(table, options.label, _task(model))
+    if labels.rows.size < table.n_rows:
+        lost = table.n_rows - labels.rows.size
+        steps.notice(f"{lost} rows of {table.path} have no label and are left out")
+    return Watch(
+        model,
+        X=X.iloc[labels.rows].reset_index(drop=True),
+        y=labels.values,
+        metrics=options.metric,
+        level=options.level,
+        alarm=options.alarm,
+        tolerance=options.tolerance,
+        random_state=options.seed,
+    )
+
+
+def _looked(
+    watch: Watch, table: TableFile, options: Namespace, steps: Steps
+) -> tuple[list[Look], dict[str, Write]]:
+    """Give the watch every chunk with rows that it has not seen."""
+    X = frame_for_model(watch.model, table)
+    y = _labels(watch, table, options)
+    by = options.time if options.every in _CALENDAR else _column(table, options)
+    every: Any = options.every
+    if every.isdigit():
+        every = int(every)
+    elif by != options.time or every not in _CALENDAR:
+        every = "value"
+    chunks, said = cut(_times(table, by), every)
+    for one in said:
+        steps.notice(one)
+    looks: list[Look] = []
+    pages: dict[str, Write] = {}
+    for chunk in chunks:
+        rows = chunk.rows
+        part = X.iloc[rows].reset_index(drop=True)
+        seen = watch.n_seen(part, chunk.time)
+        if 0 < seen < len(rows):
+            # A table that has grown: the last chunk of the run before goes on.
+            rows, part = rows[seen:], part.iloc[seen:].reset_index(drop=True)
+        own = None if y is None else y[rows]
+        look = watch.update(part, y=own, time=chunk.time)
+        for note in look.notes:
+            steps.notice(f"chunk {chunk.time}: {note}")
+        looks.append(look)
+        page = None if look.number == 0 else _report(watch, part, options.seed)
+        if page is not None:
+            pages[_page_name(look.number)] = page
+    return looks, pages
+
+
+def _column(table: TableFile, options: Namespace) -> str:
+    """Return the column by which rows are ordered or cut."""
+    if options.every.isdigit():
+        return str(options.time)
+    if options.every not in table.names:
+        known = ", ".join(_CALENDAR)
+        raise WrongUse(
+            f"--every must be one of {known}, a number of rows or a column of "
+            f"{table.path}, got {options.every!r}"
+        )
+    return str(options.every)
+
+
+def _times(table: TableFile, name: str) -> Any:
+    values = table.columns[name].to_pylist()
+    kinds = {type(one) for one in values if one is not None}
+    if kinds <= {int, float}:
+        return np.array(values, dtype=float)
+    texts = [None if one is None else _iso(one) for one in values]
+    return np.array(texts, dtype=object)
+
+
+def _iso(value: Any) -> str:
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)
+
+
+def _labels(watch: Watch, table: TableFile, options: Namespace) -> Any:
+    """Return the labels that the rows have, None where they have none."""
+    name = options.label
+    if name is None or name not in table.names or kind_of(table, name) == EMPTY:
+        return None
+    known = getattr(watch.model, "classes_", None)
+    found = read_labels(
+        table,
+        name,
+        _task(watch.model),
+        known=None if known is None else np.asarray(known),
+    )
+    y = np.full(table.n_rows, None, dtype=object)
+    y[found.rows] = found.values
+    return y
+
+
+def _report(watch: Watch, part: Any, seed: int) -> Write | None:
+    """Return what writes the chunk's own report; None where it is too small."""
+    from counterpoise.diagnosis import diagnose
+    from counterpoise.validation import InvalidInput
+
+    try:
+        found = diagnose(*watch.against(part), random_state=seed)
+        return render(Record.of(found)).save
+    except (ImportError, InvalidInput):
+        return None
+
+
+def _page_name(number: int) -> str:
+    return f"chunk-{number:04d}.html"
+
+
+def _with_reports(record: Record, folder: Path, pages: dict[str, Write]) -> Record:
+    """Return the record, its chunks with the names of their own reports."""
+    document = record.to_dict()
+    for row in document["watch"]["history"]:
+        name = _page_name(row["chunk"])
+        if name in pages or (folder / name).exists():
+            row["report"] = name
+    return Record.from_dict(document)
+
+
+def _history(watch: Watch) -> Write:
+    rows = watch.history_
+    names = list(rows[0]) if rows else ["chunk"]
+    columns = {}
+    for name in names:
+        values = [row[name] for row in rows]
+        text = any(isinstance(one, str) for one in values)
+        columns[name] = (
+            [None if one is None else str(one) for one in values] if text else values
+        )
+    return write_columns(columns)
+
+
+def _numbers(watch: Watch, looks: Sequence[Look]) -> dict[str, float | None]:
+    """Return what `--fail-if` may ask about."""
+    kinds = [alarm.kind for alarm in watch.alarms_]
+    last = watch.history_[-1] if watch.history_ else {}
+    return {
+        "alarms": float(len(kinds)),
+        "new_alarms": float(sum(len(look.alarms) for look in looks)),
+        **{kind: float(kind in kinds) for kind in ("inputs", "risk", "estimate")},
+        "looks": float(watch.looks_),
+        **{
+            name: last.get(name) for name in ("auc", "covered", "estimated", "realised")
+        },
+    }
+
+
+def _told(watch: Watch, looks: Sequence[Look]) -> list[Block]:
+    """Return what this run has found."""
+    counted = [look for look in looks if look.number]
+    lines = [f"{len(counted)} new chunks, {watch.looks_} in all"]
+    lines += [str(alarm) for alarm in watch.alarms_] or ["no alarm so far"]
+    new = {look.number for look in counted}
+    rows = tuple(
+        cells(
+            row["time"],
+            row["n_rows"],
+            row["metric"],
+            row["estimated"],
+            row["realised"],
+            row["auc"],
+            row["covered"],
+            row["alarms"],
+        )
+        for row in watch.history_
+        if row["chunk"] in new
+    )
+    before = ("chunk", "rows", "metric", "estimated", "from labels")
+    header = (*before, "AUC", "covered", "alarms")
+    return [Block("Watched", tuple(lines), header if rows else (), rows[-20:])]
+
+
+def _task(model: Any) -> str:
+    from sklearn.base import is_classifier
+
+    return "classification" if is_classifier(model) else "regression"

@@ -1,0 +1,1 @@
+"""Readers of blocks, a file a kind of table."""

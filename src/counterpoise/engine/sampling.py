@@ -1,0 +1,137 @@
+"""A uniform sample of rows in one pass, the same for every way of cutting them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from counterpoise.engine.blocks import Blocks
+from counterpoise.engine.schedule import map_reduce
+from counterpoise.tables.columns import Table, two_tables
+from counterpoise.tables.table_column import joined
+from counterpoise.validation import InvalidInput
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Some rows, and where they stood in the whole.
+
+    Attributes
+    ----------
+    rows : matrix of shape (k, d) or Table
+    places : array of shape (k,)
+        Ascending.
+    """
+
+    rows: Any
+    places: NDArray[np.int64]
+
+
+def sample(blocks: Blocks, k: int, seed: int = 0) -> Sample:
+    """Return k rows drawn without replacement, all rows where there are no more.
+
+    Every row has a key made of the seed and of its place in the whole; the k rows of
+    the smallest keys are taken, in the order of the rows. So the same rows are drawn
+    however they are cut into blocks, whoever reads them.
+
+    Parameters
+    ----------
+    blocks : Blocks
+    k : int
+        Rows to draw.
+    seed : int
+        Another seed, other rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = np.arange(1000.0)[:, None]
+    >>> one = sample(Blocks.from_arrays(rows, rows=7), 5, seed=1)
+    >>> other = sample(Blocks.from_arrays(rows, rows=300), 5, seed=1)
+    >>> bool((one.places == other.places).all()), one.rows.shape
+    (True, (5, 1))
+    """
+    if k < 1:
+        raise InvalidInput(f"k must be at least 1, got {k}")
+    drawn = map_reduce(blocks, _Draw(int(k), int(seed)), _Fewest(int(k)))
+    order = np.argsort(drawn.places)
+    return Sample(_take(drawn.rows, order), drawn.places[order])
+
+
+def keys_of_places(places: NDArray[np.int64], seed: int) -> NDArray[np.uint64]:
+    """Return a key for every place, as good as drawn at random.
+
+    Steele, Lea and Flood's SplitMix64, whose state is the seed's own key plus the
+    place times the golden ratio.
+
+    Examples
+    --------
+    >>> keys_of_places(np.array([0, 1]), 7).dtype
+    dtype('uint64')
+    """
+    with np.errstate(over="ignore"):
+        start = _mixed(np.array([seed % 2**64], dtype=np.uint64) + _GOLDEN)
+        return _mixed(start + (places.astype(np.uint64) + np.uint64(1)) * _GOLDEN)
+
+
+def _mixed(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    z = (z ^ (z >> np.uint64(30))) * _MIX[0]
+    z = (z ^ (z >> np.uint64(27))) * _MIX[1]
+    return z ^ (z >> np.uint64(31))
+
+
+@dataclass(frozen=True, eq=False)
+class _Drawn:
+    keys: NDArray[np.uint64]
+    places: NDArray[np.int64]
+    rows: Any
+
+
+@dataclass(frozen=True)
+class _Draw:
+    """The rows of a block that may be among the k of the whole."""
+
+    k: int
+    seed: int
+
+    def __call__(self, rows: Any, first: int) -> _Drawn:
+        places = np.arange(first, first + len(rows), dtype=np.int64)
+        return _fewest(_Drawn(keys_of_places(places, self.seed), places, rows), self.k)
+
+
+@dataclass(frozen=True)
+class _Fewest:
+    """Of two draws the k rows of the smallest keys."""
+
+    k: int
+
+    def __call__(self, earlier: _Drawn, later: _Drawn) -> _Drawn:
+        both = _Drawn(
+            np.concatenate([earlier.keys, later.keys]),
+            np.concatenate([earlier.places, later.places]),
+            _stacked(earlier.rows, later.rows),
+        )
+        return _fewest(both, self.k)
+
+
+def _fewest(drawn: _Drawn, k: int) -> _Drawn:
+    if drawn.keys.size <= k:
+        return drawn
+    chosen = np.sort(np.lexsort((drawn.places, drawn.keys))[:k])
+    return _Drawn(drawn.keys[chosen], drawn.places[chosen], _take(drawn.rows, chosen))
+
+
+def _take(rows: Any, which: Any) -> Any:
+    return rows.take(which) if isinstance(rows, Table) else rows[which]
+
+
+def _stacked(earlier: Any, later: Any) -> Any:
+    if not isinstance(earlier, Table):
+        return np.vstack([earlier, later])
+    two_tables(earlier, later)
+    columns = zip(earlier.columns, later.columns, strict=True)
+    return Table(tuple(joined(pair) for pair in columns), earlier.named)

@@ -1,0 +1,1 @@
+"""What to do with an estimate: beside guessing, and with how many labels."""

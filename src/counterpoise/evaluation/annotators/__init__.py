@@ -1,0 +1,1 @@
+"""One label from many annotators: `agreed_labels`, from `ratings`."""

@@ -1,0 +1,1 @@
+"""What estimates are made of: evidence, errors, metrics as means, the loss beyond."""

@@ -1,0 +1,1 @@
+"""Learning guarantees: what deviations prove, and their sum."""

@@ -1,0 +1,1 @@
+"""What of the target the source covers: by chance, and by columns."""

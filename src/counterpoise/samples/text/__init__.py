@@ -1,0 +1,1 @@
+"""Rows of very many columns, most of them zero."""

@@ -1,0 +1,140 @@
+"""A table of rows with times as chunks: by calendar, by count, by a column."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from counterpoise.numerics.arrays import Indices
+from counterpoise.validation import InvalidInput
+
+# numpy's name of each calendar unit.
+_CALENDAR = {"hour": "h", "day": "D", "week": "W", "month": "M", "year": "Y"}
+# numpy counts weeks from a Thursday, the first of January 1970.
+_MONDAY = np.timedelta64(3, "D")
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """Some rows of a table.
+
+    Attributes
+    ----------
+    time : str or int
+        The beginning of its hour, day, week (Monday), month or year; by count the
+        number of the chunk; by a column its value.
+    rows : integer array
+        Places of its rows, in the order of time.
+    """
+
+    time: Any
+    rows: Indices = field(repr=False)
+
+
+def cut(times: Any, every: str | int) -> tuple[list[Chunk], list[str]]:
+    """Return the chunks of a table in the order of time, and what is to be said.
+
+    Parameters
+    ----------
+    times : array of shape (n,)
+        Dates as strings, datetime64 or pandas' own, for the calendar; any values that
+        can be ordered, for a count; the values of the column, to cut by it.
+    every : {"hour", "day", "week", "month", "year"}, int or "value"
+        A calendar unit, a number of rows, or one chunk a value.
+
+    Notes
+    -----
+    Calendar units without rows between two with rows are said, and are no chunks.
+
+    Examples
+    --------
+    >>> chunks, said = cut(["2024-01-03", "2024-01-09", "2024-01-01"], "week")
+    >>> [(chunk.time, chunk.rows.tolist()) for chunk in chunks]
+    [('2024-01-01', [2, 0]), ('2024-01-08', [1])]
+    """
+    values = np.asarray(times)
+    if isinstance(every, int) and not isinstance(every, bool):
+        return _by_count(values, every), []
+    if every == "value":
+        return _by_value(values), []
+    if every not in _CALENDAR:
+        known = ", ".join(_CALENDAR)
+        raise InvalidInput(
+            f"every must be one of {known}, a number of rows or 'value', got {every!r}"
+        )
+    when = _dates(values)
+    missing = np.isnat(when)
+    said = []
+    if missing.any():
+        said.append(f"{int(missing.sum())} rows have no time and are in no chunk")
+    order = np.flatnonzero(~missing)
+    order = order[np.argsort(when[order], kind="stable")]
+    begin = _begins(when[order], every)
+    present, first = np.unique(begin, return_index=True)
+    parts = np.split(order, first[1:]) if order.size else []
+    chunks = [Chunk(str(t), rows) for t, rows in zip(present, parts, strict=True)]
+    # Weeks are counted in days, all others in their own unit.
+    apart = (present[1:] - present[:-1]).astype(int)
+    empty = int((apart // (7 if every == "week" else 1) - 1).sum())
+    if empty > 0:
+        said.append(f"{empty} {every}s between the first and the last have no rows")
+    return chunks, said
+
+
+def _begins(when: Any, every: str) -> Any:
+    if every == "week":
+        days = when.astype("datetime64[D]")
+        return (days + _MONDAY).astype("datetime64[W]").astype(
+            "datetime64[D]"
+        ) - _MONDAY
+    return when.astype(f"datetime64[{_CALENDAR[every]}]")
+
+
+def _by_count(values: NDArray[Any], size: int) -> list[Chunk]:
+    if size < 1:
+        raise InvalidInput(f"a chunk has at least one row, got every={size}")
+    order = np.argsort(values, kind="stable")
+    return [
+        Chunk(str(values[order[first]]), order[first : first + size])
+        for first in range(0, order.size, size)
+    ]
+
+
+def _by_value(values: NDArray[Any]) -> list[Chunk]:
+    # In the order in which the values first come.
+    present, first, place = np.unique(
+        values.astype(str), return_index=True, return_inverse=True
+    )
+    return [
+        Chunk(str(present[k]), np.flatnonzero(place == k)) for k in np.argsort(first)
+    ]
+
+
+def _dates(values: NDArray[Any]) -> Any:
+    if values.dtype.kind == "M":
+        return values.astype("datetime64[s]")
+    texts: Sequence[Any] = values.tolist()
+    found = np.empty(len(texts), dtype="datetime64[s]")
+    for row, text in enumerate(texts):
+        if text is None or text != text or str(text).strip() in ("", "NaT", "nan"):
+            found[row] = np.datetime64("NaT")
+            continue
+        try:
+            found[row] = np.datetime64(_plain(str(text)), "s")
+        except ValueError as error:
+            raise InvalidInput(
+                f"the time of row {row} (counted from 0) is no date: {text!r}"
+            ) from error
+    return found
+
+
+def _plain(text: str) -> str:
+    """Return an ISO date without its time zone, as the clock there showed it."""
+    text = text.strip().removesuffix("Z")
+    for sign in ("+", "-"):
+        head, found, tail = text[10:].rpartition(sign)
+        if found and ":" in head and tail.replace(":", "").isdigit():
+            return text[:10] + head
+    return text

@@ -1,0 +1,153 @@
+"""All that a watch knows, small and without the stream's rows."""
+
+import json
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from counterpoise.evaluation.answers import Answers
+from counterpoise.evaluation.metrics import Metric
+from counterpoise.numerics.arrays import Array
+from counterpoise.tables.columns import Table
+from counterpoise.tables.encoding import TableEncoder
+from counterpoise.watching.inputs_evidence import InputsEvidence
+from counterpoise.watching.label_free import LabelFree, value_and_error
+from counterpoise.watching.labelled_risk import LabelledRisk
+from counterpoise.watching.looks import Alarm
+from counterpoise.watching.oddities import KnownColumns
+
+# Reference rows kept for drift and estimates, and bytes that they and what is made of
+# them may take.
+ROWS_KEPT, _BYTES_KEPT, _FEWEST_KEPT = 5_000, 3_000_000, 400
+# Bytes of the model's answers kept for labels to come.
+_BYTES_WAITING = 1_000_000
+
+
+@dataclass
+class Tally:
+    """Labelled rows of a chunk: how many, their sum and their sum of squares."""
+
+    n: int = 0
+    total: float = 0.0
+    squares: float = 0.0
+    # Of metrics that are no means: value and error of the largest batch.
+    value: float | None = None
+    error: float | None = None
+
+
+@dataclass
+class SeenChunk:
+    """What is kept of a chunk."""
+
+    number: int
+    time: Any
+    n_rows: int
+    digest: str
+    tallies: dict[str, Tally] = field(default_factory=dict)
+    # What the model said of the rows, for labels to come; None when given up.
+    said: dict[str, NDArray[Any]] | None = None
+    # Which of them have their labels.
+    labelled: NDArray[np.bool_] | None = None
+    covered: float | None = None
+
+
+@dataclass
+class WatchState:
+    """What a watch was made from, and what it has seen."""
+
+    model: Any
+    metric_names: tuple[str, ...]
+    level: float
+    alarm: float
+    tolerance: float
+    seed: int
+    is_classifier: bool
+    classes: Any
+    encoder: TableEncoder
+    known: KnownColumns
+    numbers: Array
+    scores: Array
+    reference: dict[str, float]
+    inputs: InputsEvidence
+    risk: LabelledRisk
+    estimates: list[LabelFree]
+    chunks: list[SeenChunk] = field(default_factory=list)
+    history: list[dict[str, Any]] = field(default_factory=list)
+    alarms: list[Alarm] = field(default_factory=list)
+    n_judged: int = 0
+    # Times of the batches of labels, in the order in which they came.
+    batch_times: list[Any] = field(default_factory=list)
+    rose: bool = False
+    # The history as one text, in files alone: thousands of small parts are slow there.
+    history_text: str = ""
+
+    def packed(self) -> "WatchState":
+        """Return the state as files hold it."""
+        return replace(self, history=[], history_text=json.dumps(self.history))
+
+    def unpacked(self) -> "WatchState":
+        """Return the state as it was before `packed`."""
+        return replace(self, history=json.loads(self.history_text), history_text="")
+
+    def chunk_at(self, time: Any) -> SeenChunk | None:
+        """Return the last chunk of a time."""
+        for chunk in reversed(self.chunks):
+            if chunk.time == time:
+                return chunk
+        return None
+
+    def decoded(self, numbers: Array) -> Table:
+        """Return encoded rows as the table that they came from."""
+        labels = dict.fromkeys(self.encoder.columns_)
+        columns = tuple(self.encoder.column_of(label, numbers) for label in labels)
+        return Table(columns, all(isinstance(label, str) for label in labels))
+
+    def has_alarm(self, kind: str) -> bool:
+        """Return whether an alarm of a kind has been raised."""
+        return any(alarm.kind == kind for alarm in self.alarms)
+
+    def keep_answers(self, chunk: SeenChunk, answers: Answers) -> None:
+        """Keep what the model said of a chunk; give up the oldest beyond the limit."""
+        chunk.said = {name: _lean(said) for name, said in answers.said.items()}
+        chunk.labelled = np.zeros(chunk.n_rows, dtype=bool)
+        kept = 0
+        for one in reversed(self.chunks):
+            if one.said is None:
+                continue
+            kept += sum(said.nbytes for said in one.said.values())
+            if kept > _BYTES_WAITING:
+                one.said = one.labelled = None
+
+
+def rows_to_keep(n: int, n_columns: int) -> int:
+    """Return how many reference rows are kept: 5,000, fewer of wide tables."""
+    by_size = int(_BYTES_KEPT / (8 * (n_columns + 48)))
+    return min(n, ROWS_KEPT, max(by_size, _FEWEST_KEPT))
+
+
+def digest_of(numbers: Array) -> str:
+    """Return what tells the rows of a chunk from others, in their order."""
+    exact = np.ascontiguousarray(numbers)
+    return blake2b(exact.tobytes(), digest_size=12).hexdigest()
+
+
+def tally(metric: Metric, known: Tally, answers: Answers, labels: NDArray[Any]) -> None:
+    """Count labelled rows in."""
+    rows = answers.rows
+    if metric.by_row is not None:
+        values = metric.rows(answers, rows, labels)
+        known.n += values.size
+        known.total += float(values.sum())
+        known.squares += float((values**2).sum())
+    elif rows.size > known.n and np.unique(labels).size > 1:
+        known.n = rows.size
+        known.value, known.error = value_and_error(
+            metric, answers, labels, np.ones(rows.size)
+        )
+
+
+def _lean(said: NDArray[Any]) -> NDArray[Any]:
+    return said.astype(np.float32) if said.dtype == np.float64 else said

@@ -1,0 +1,129 @@
+"""`counterpoise watch`: begun once, gone on with, alarms as exit codes."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from counterpoise import adapt
+
+
+def _rows(seed, n, shift=0.0):
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.standard_normal((n, 2)), columns=["a", "b"])
+    X["b"] += shift
+    y = ((X["a"] > 0) ^ (rng.random(n) < 0.1)).astype(int)
+    return X, y
+
+
+def _live(path, seed, start, n=160, days=14, shift=0.0, labels=True):
+    X, y = _rows(seed, n, shift)
+    when = pd.to_datetime(start) + pd.to_timedelta(np.arange(n) * days / n, unit="D")
+    table = X.assign(sent_at=when)
+    if labels:
+        table["y"] = y.astype(float).where(np.arange(n) % 2 == 0)
+    table.to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("watch")
+    X, y = _rows(0, 300)
+    adapt(LogisticRegression(), X, y, _rows(1, 200)[0]).save(folder / "model.skops")
+    X, y = _rows(2, 600)
+    X.assign(y=y).to_csv(folder / "labelled.csv", index=False)
+    return folder
+
+
+def _first(begun, live, out):
+    return (
+        "watch", "--model", begun / "model.skops",
+        "--reference", begun / "labelled.csv", "--label", "y", "--table", live,
+        "--time", "sent_at", "--every", "week",
+        "--metric", "accuracy", "--out", out,
+    )  # fmt: skip
+
+
+def test_a_watch_is_begun_gone_on_with_and_raises_alarms(begun, run, tmp_path):
+    out = tmp_path / "out"
+    first = _live(tmp_path / "one.csv", 3, "2024-01-01")
+    code, _, said = run(*_first(begun, first, out))
+    assert (code, sorted(path.name for path in out.iterdir())) == (
+        0,
+        [
+            "chunk-0001.html",
+            "chunk-0002.html",
+            "history.csv",
+            "watch.html",
+            "watch.json",
+            "watch.skops",
+        ],
+    ), said
+    assert "2 new chunks, 2 in all" in said
+    record = json.loads((out / "watch.json").read_text())["watch"]
+    assert [row["time"] for row in record["history"]] == ["2024-01-01", "2024-01-08"]
+    assert record["history"][0]["n_labelled"] == 40
+    assert record["history"][0]["report"] == "chunk-0001.html"
+    # The same table again: nothing is counted twice.
+    code, _, said = run(*_first(begun, first, out))
+    assert code == 0
+    assert "duplicate" in said
+    assert "0 new chunks, 2 in all" in said
+    # Later runs need the rows alone.
+    later = _live(tmp_path / "two.csv", 4, "2024-01-15", shift=1.5)
+    again = ("watch", "--table", later, "--time", "sent_at", "--out", out)
+    code, _, said = run(*again, "--fail-if", "inputs>0")
+    assert code == 3
+    assert "--fail-if inputs>0 holds" in said
+    record = json.loads((out / "watch.json").read_text())["watch"]
+    assert record["n_looks"] == 4
+    [alarm] = [one for one in record["alarms"] if one["kind"] == "inputs"]
+    assert alarm["columns"][0] == "b"
+    page = (out / "watch.html").read_text()
+    assert "Alarm: the inputs have changed" in page
+    assert 'href="./chunk-0004.html"' in page
+    assert len(pd.read_csv(out / "history.csv")) == 4
+
+
+def test_a_table_that_grows_gives_its_new_rows(begun, run, tmp_path):
+    out, live = tmp_path / "out", tmp_path / "live.csv"
+    whole = pd.read_csv(_live(live, 5, "2024-01-01", days=7))
+    whole[:100].to_csv(live, index=False)
+    assert run(*_first(begun, live, out))[0] == 0
+    whole.to_csv(live, index=False)
+    code, _, said = run(*_first(begun, live, out))
+    assert code == 0
+    assert "late: more rows of a time that has been" in said
+    history = pd.read_csv(out / "history.csv")
+    assert list(history["n_rows"]) == [100, 60]
+
+
+def test_chunks_by_count_and_by_column(begun, run, tmp_path):
+    live = _live(tmp_path / "live.csv", 6, "2024-01-01", n=120, labels=False)
+    table = pd.read_csv(live)
+    table["batch"] = np.repeat(["x", "y"], 60)
+    table.to_csv(live, index=False)
+    for every, sizes in (("50", [50, 50, 20]), ("batch", [60, 60])):
+        out = tmp_path / every
+        code, _, said = run(
+            *_first(begun, live, out)[:-2], "--every", every, "--out", out
+        )
+        assert code == 0, said
+        assert list(pd.read_csv(out / "history.csv")["n_rows"]) == sizes
+
+
+def test_wrong_use_is_said(begun, run, tmp_path):
+    live = _live(tmp_path / "live.csv", 7, "2024-01-01", n=60)
+    out = tmp_path / "out"
+    code, _, said = run("watch", "--table", live, "--time", "sent_at", "--out", out)
+    assert code == 1
+    assert "the first run of watch needs --model and --reference and --label" in said
+    first = _first(begun, live, out)
+    assert run(*first, "--every", "fortnight")[0] == 1
+    assert run(*first, "--tolerance", "-1")[0] == 1
+    assert run(*first, "--alarm", "2")[0] == 1
+    assert run(*first, "--time", "when")[0] == 2
+    assert not out.exists()

@@ -1,0 +1,195 @@
+"""What a user is told to do with a model: beside guessing, beside others."""
+
+import numpy as np
+import pytest
+
+from counterpoise.cli.best_estimator import choice_among
+from counterpoise.evaluation.advice.baseline import Baseline, skill_of, verdict_of
+from counterpoise.evaluation.advice.labels_wanted import (
+    labels_wanted,
+    smallest,
+    wanted_half_width,
+)
+from counterpoise.evaluation.answers import RegressorAnswers
+from counterpoise.evaluation.estimates import Estimate
+from counterpoise.evaluation.intervals import student_quantile
+from counterpoise.evaluation.judging import Judge, Modelled, Rows
+from counterpoise.evaluation.metrics import as_metric
+from counterpoise.evaluation.performance import MetricPerformance
+from counterpoise.report import Record
+from counterpoise.report.verdict import verdict_of as screen_of
+from counterpoise.report.wording import told
+
+HAIR = 1e-9
+BETTER, WORSE = "better than guessing", "worse than guessing"
+NOT_SHOWN = "not shown to be better than guessing"
+COVERED, TOO_FEW, NO_OVERLAP = "shift, covered", "too few rows to tell", "no overlap"
+
+
+# -- guessing --------------------------------------------------------------------------
+
+
+def test_a_model_is_better_or_worse_than_guessing_where_the_whole_interval_says_so():
+    assert verdict_of(HAIR, 1.0) == BETTER
+    assert verdict_of(0.0, 1.0) == NOT_SHOWN
+    assert verdict_of(-1.0, 0.0) == NOT_SHOWN
+    assert verdict_of(-1.0, -HAIR) == WORSE
+    assert verdict_of(0.0, 0.0) == NOT_SHOWN
+
+
+def test_skill_is_the_share_of_the_baselines_loss_that_is_saved():
+    loss, score, r2 = (
+        as_metric(name, None, None) for name in ("neg_log_loss", "accuracy", "r2")
+    )
+    assert skill_of(loss, 0.3, 0.6) == pytest.approx(0.5)
+    assert skill_of(loss, 0.9, 0.6) == pytest.approx(-0.5)
+    assert skill_of(score, 0.9, 0.6) == pytest.approx(0.75)
+    assert skill_of(score, 0.5, 0.6) == pytest.approx(-0.25)
+    assert skill_of(r2, 0.4, 0.0) == pytest.approx(0.4)
+    # Where guessing loses nothing there is nothing to save.
+    assert skill_of(loss, 0.1, 0.0) is None
+    assert skill_of(score, 1.0, 1.0) is None
+
+
+# -- how many labels -------------------------------------------------------------------
+
+
+def test_the_smallest_number_of_labels_that_is_enough_is_advised():
+    for wanted in (2, 3, 4, 37, 64, 65, 9_999):
+        assert smallest(lambda k, wanted=wanted: k >= wanted) == wanted
+    assert smallest(lambda k: k >= 9_000_000) is None
+    assert smallest(lambda k: k >= 8_000_000) == 8_000_000
+
+
+def test_the_width_asked_for_is_a_share_of_the_score_itself():
+    assert wanted_half_width(-2.0, 0.1) == pytest.approx(0.1)
+    half = wanted_half_width(3.0, 0.2, root=True)
+    width = np.sqrt(9.0 + half) - np.sqrt(9.0 - half)
+    assert width == pytest.approx(0.2 * 3.0)
+
+
+def with_errors(rng, n):
+    """Return a judge of losses that a model of them knows nothing about."""
+    losses = rng.gamma(2.0, size=n)
+    answers = RegressorAnswers({"predict": np.zeros(n)})
+    target = RegressorAnswers({"predict": np.zeros(500)})
+    X = np.zeros((n, 1))
+    rows = Rows(answers, losses, np.ones(n), target, None, X, np.zeros((500, 1)), None)
+    metric = as_metric("neg_mean_absolute_error", None, losses)
+    judge = Judge(rows, metric, np.ones(n), 0.95, 0)
+    flat = np.full(n, losses.mean()), np.full(500, losses.mean())
+    return judge, Modelled(losses, *flat, None)
+
+
+def test_the_advised_number_is_enough_in_four_draws_of_five():
+    rng = np.random.default_rng(0)
+    judge, model = with_errors(rng, 2_000)
+    mean = Estimate(2.0, 1.0, 3.0, "")
+    found = MetricPerformance("m", False, mean, doubly_robust=mean)
+    advised = labels_wanted(judge, model, found, 0.4)
+    k = advised.n_labels
+    widths = []
+    for _ in range(400):
+        drawn = rng.gamma(2.0, size=k)
+        reach = student_quantile(k, 0.95) * drawn.std(ddof=1) / np.sqrt(k)
+        widths.append(2 * reach / 2.0)
+    assert 0.7 < np.mean(np.array(widths) <= 0.4) < 0.92
+    assert labels_wanted(judge, model, found, 1.0).n_labels == 0
+    assert labels_wanted(judge, model, found, 1.0 - HAIR).n_labels > 0
+
+
+def test_labels_are_advised_where_the_interval_is_wider_than_asked_for():
+    labels = {"precision": 0.1, "width": 0.69, "n_labels": 140, "n_target": 500}
+
+    def steps(**more):
+        found = {"labels": labels | more, "metrics": {}}
+        return [told(s) for s in screen(COVERED, BETTER, performance=found).steps]
+
+    assert any("label about 140 new rows" in step for step in steps())
+    assert any("counterpoise label --k 140" in step for step in steps())
+    assert not any("label about" in step for step in steps(n_labels=0))
+    assert any("takes more new rows first" in step for step in steps(n_labels=None))
+    many = " ".join(steps(n_labels=501))
+    assert "more than there are" in many
+    assert "counterpoise label" not in many
+
+
+# -- other estimators ------------------------------------------------------------------
+
+
+def tried(value, saved=1.0, higher=False):
+    best = Estimate(value, value - 1, value + 1, "")
+    guess = Baseline("mean", value + saved, saved, saved - 1, saved + 1, 0.1, BETTER)
+    return MetricPerformance("m", higher, best, doubly_robust=best, baseline=guess)
+
+
+def test_the_estimator_with_the_best_estimate_is_taken_and_at_equality_the_simpler():
+    both = {"linear": tried(1.0), "boosting": tried(1.0)}
+    assert choice_among(both) == "linear"
+    assert choice_among(both | {"boosting": tried(1.0 - HAIR)}) == "boosting"
+    assert choice_among(both | {"boosting": tried(1.0 + HAIR)}) == "linear"
+    scores = {"linear": tried(1.0, higher=True), "boosting": tried(0.9, higher=True)}
+    assert choice_among(scores) == "linear"
+
+
+def test_a_constant_is_taken_where_the_better_one_saves_nothing():
+    others = {"boosting": tried(2.0, saved=5.0)}
+    assert choice_among({"linear": tried(1.0, saved=0.0)} | others) == "constant"
+    assert choice_among({"linear": tried(1.0, saved=HAIR)} | others) == "linear"
+
+
+# -- the first screen ------------------------------------------------------------------
+
+
+def screen(word, guessing, **more):
+    shift = {"auc": 0.7, "auc_low": 0.65, "auc_high": 0.75, "thin": 0.1}
+    shift |= {"verdict": word, "covered": 0.9, "n_source": 9, "n_target": 9}
+    baseline = {"prediction": "class shares", "value": 1.51, "skill": -0.26}
+    baseline |= {"verdict": guessing, "root": None}
+    headline = {"metric": "neg_log_loss", "higher_is_better": False, "value": 1.9}
+    headline |= {"estimate": "doubly_robust", "low": 1.7, "high": 2.1, "source": 1.2}
+    headline |= {"level": 0.95, "baseline": baseline}
+    model = {"adapted": False, "type": "Ridge", "exponent": 0.0}
+    reproduce = {"command": "run", "options": {"estimator": "boosting"}}
+    found = {"shift": shift, "headline": headline, "model": model}
+    return screen_of(Record.from_dict(found | {"reproduce": reproduce} | more))
+
+
+def test_a_model_that_does_not_beat_guessing_leads_the_screen():
+    found = screen(COVERED, WORSE)
+    assert (found.tone, found.title) == (
+        "stop",
+        "Do not use this model there: guessing would do better.",
+    )
+    assert "--estimator auto" in told(found.steps[0])
+    assert not any("Use the model" in told(step) for step in found.steps)
+    assert found.answers[-1].short == "Worse than guessing"
+    assert "Guessing (the class shares for every row) would get 1.51" in told(
+        found.answers[-1].told
+    )
+    found = screen(COVERED, NOT_SHOWN)
+    assert (found.tone, found.answers[-1].short) == (
+        "care",
+        "Not shown to be better than guessing",
+    )
+    assert "not shown to be better than guessing" in found.title
+    assert "Use your model" in screen(COVERED, BETTER).title
+
+
+def test_too_few_rows_and_no_overlap_lead_before_guessing():
+    assert "too few rows" in screen(TOO_FEW, WORSE).title
+    assert "Do not deploy" in screen(NO_OVERLAP, WORSE).title
+
+
+def test_other_estimators_are_not_advised_where_they_were_tried():
+    auto = {"command": "run", "options": {"estimator": "auto"}}
+    steps = screen(COVERED, NOT_SHOWN, reproduce=auto).steps
+    assert not any("--estimator auto" in told(step) for step in steps)
+    tried_there = [
+        {"estimator": "linear", "value": 1.9, "chosen": False},
+        {"estimator": "constant", "value": 1.5, "chosen": True},
+    ]
+    answer = screen(COVERED, NOT_SHOWN, tried=tried_there).answers[-1]
+    assert "(linear 1.90, constant 1.50) the best was taken: constant" in told(
+        answer.told
+    )

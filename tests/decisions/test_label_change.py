@@ -1,0 +1,161 @@
+"""When labels are said to mean something else in the target."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from counterpoise.evaluation.answers import ClassifierAnswers, RegressorAnswers
+from counterpoise.evaluation.judging import check_of
+from counterpoise.evaluation.labels.label_change import (
+    Direction,
+    LabelledSample,
+    corrected_p_value,
+    residual_directions,
+)
+
+# Fewer rows than a model of what is left is learned from: it is constant.
+N, K = 36, 12
+
+
+def regression(rng, n, columns=2):
+    X = rng.normal(size=(n, columns))
+    said = X[:, 0] + 0.3 * rng.normal(size=n)
+    y = 2.0 * X[:, 0] + rng.normal(size=n)
+    return LabelledSample(RegressorAnswers({"predict": said}), y, X)
+
+
+def directions(source, target, ratio=None, names=None, counts=None):
+    n = len(source.labels)
+    ratio, counts = (np.ones(n) if one is None else one for one in (ratio, counts))
+    return residual_directions(source, ratio, counts, target, names, 0)
+
+
+def by_hand(source, target, ratio, counts, bound):
+    """Return statistic and p-value in the mean and along the prediction."""
+    p, y, a, b = (
+        np.asarray(z, float)
+        for z in (
+            source.answers.said["predict"],
+            source.labels,
+            target.answers.said["predict"],
+            target.labels,
+        )
+    )
+    weights = np.sqrt(ratio * counts)
+    line = np.polynomial.Polynomial.fit(p, y, 1, w=weights, domain=[])
+    r, r_lab = y - line(p), b - line(a)
+    cut = counts * np.minimum(ratio, bound)
+    w = cut / cut.sum()
+    middle = w @ p
+    spread = np.sqrt(w @ (p - middle) ** 2)
+    found = []
+    for z, z_lab in (
+        (np.ones(len(p)), np.ones(len(a))),
+        *[[np.clip((one - middle) / spread, -3, 3) for one in (p, a)]],
+    ):
+        left, left_lab = z * r, z_lab * r_lab
+        mean = w @ left
+        variance = max(left_lab.var(ddof=1), w @ (left - mean) ** 2) / len(a)
+        error = np.sqrt(variance + w**2 @ (left - mean) ** 2)
+        statistic = (left_lab.mean() - mean) / error
+        freedom = min(len(a), 1 / (w**2).sum()) - 1
+        found.append((statistic, 2 * stats.t.sf(abs(statistic), freedom)))
+    return found
+
+
+@pytest.mark.parametrize("few_spread", [False, True])
+def test_a_direction_is_students_with_what_the_source_does_not_know(few_spread):
+    rng = np.random.default_rng(0)
+    source, target = regression(rng, N), regression(rng, K)
+    if few_spread:
+        # Labelled rows that are alike by chance have the source's spread.
+        said = target.answers.said["predict"]
+        target = LabelledSample(target.answers, 1.5 * said + 0.5, target.rows)
+    ratio, counts = rng.uniform(0.5, 1.5, N), rng.uniform(0.5, 1.5, N)
+    found = directions(source, target, ratio, counts=counts)[:2]
+    assert [one.kind for one in found] == ["mean", "slope"]
+    expected = by_hand(source, target, ratio, counts, ratio.max())
+    for one, (statistic, p_value) in zip(found, expected, strict=True):
+        assert one.statistic == pytest.approx(statistic)
+        assert one.p_value == pytest.approx(p_value)
+
+
+def test_weights_of_directions_are_cut_at_their_99_per_cent_quantile():
+    rng = np.random.default_rng(1)
+    source, target = regression(rng, N), regression(rng, K)
+    ratio, counts = rng.uniform(0.5, 1.5, N), np.ones(N)
+    # A row that counts less than one in a hundred is above the quantile.
+    ratio[0], counts[0] = 50.0, 0.3
+    found = directions(source, target, ratio, counts=counts)[0]
+    bound = np.sort(ratio)[-2]
+    expected = by_hand(source, target, ratio, counts, bound)[0][0]
+    assert found.statistic == pytest.approx(expected)
+    assert found.statistic != pytest.approx(
+        by_hand(source, target, ratio, counts, 50.0)[0][0]
+    )
+
+
+def direction(p_value, kind="mean"):
+    return Direction(kind, None, None, 0.1, 0.05, 2.0, p_value)
+
+
+def test_holm_corrects_over_all_directions():
+    assert corrected_p_value([0.9, 0.01, 0.02]) == pytest.approx(0.03)
+    assert corrected_p_value([0.9, 0.8]) == 1.0
+    for p_value, contradicts in ((0.0249, True), (0.0251, False)):
+        check = check_of((direction(p_value), direction(0.9)), 40)
+        assert check.contradicts is contradicts
+        assert ("has changed" in check.words) is contradicts
+
+
+def test_three_columns_by_their_correlation_with_the_label_and_no_near_copy():
+    rng = np.random.default_rng(2)
+    source, target = regression(rng, N, 6), regression(rng, K, 6)
+    y = source.labels
+    for j, noise in ((1, 0.9), (2, 0.5), (3, 1.6), (4, 0.7), (5, 99.0)):
+        source.rows[:, j] = y + noise * y.std() * rng.normal(size=N)
+    source.rows[:, 0] = 0.0
+    found = directions(source, target, names=tuple("abcdef"))
+    assert [one.column for one in found] == [None, None, "c", "e", "b"]
+    # What has less than half of the strongest's correlation is not strong.
+    weak, there = (
+        LabelledSample(one.answers, one.labels, one.rows[:, [0, 2, 5]])
+        for one in (source, target)
+    )
+    columns = [one.column for one in directions(weak, there, names="abc")]
+    assert columns[2:] == ["b"]
+    # A column that is the prediction again is no other direction.
+    source.rows[:, 2] = source.answers.said["predict"]
+    columns = [one.column for one in directions(source, target, names="abcdef")]
+    assert "c" not in columns[2:]
+
+
+def test_no_row_lies_further_along_a_direction_than_three_deviations():
+    rng = np.random.default_rng(3)
+    source, target = regression(rng, N, 1), regression(rng, K, 1)
+    source.rows[:, 0] = rng.normal(size=N)
+    found = []
+    for far in (50.0, 5000.0):
+        target.rows[0, 0] = far
+        found.append(directions(source, target)[2].statistic)
+    assert found[0] == found[1]
+
+
+def three_classes(rng, n, third):
+    p = np.full((n, 3), (1 - third) / 2)
+    p[:, 2] = third
+    y = np.array([0, 1, 2])[rng.integers(0, 3, n)]
+    said = {"predict": np.zeros(n, int), "predict_proba": p}
+    return LabelledSample(ClassifierAnswers(said, np.arange(3)), y, None)
+
+
+@pytest.mark.parametrize(("n_third", "looked_at"), [(3, False), (9, True)])
+def test_a_class_is_looked_at_if_five_labelled_rows_should_have_it(n_third, looked_at):
+    rng = np.random.default_rng(4)
+    source = three_classes(rng, N, n_third / N)
+    # The line makes the probabilities those of the source's labels.
+    y = np.repeat([0, 1, 2], [16, N - 16 - n_third, n_third])
+    source = LabelledSample(source.answers, y, None)
+    target = three_classes(rng, 2 * K, n_third / N)
+    of = {one.of for one in directions(source, target)}
+    assert of == ({"0", "1", "2"} if looked_at else {"0", "1"})

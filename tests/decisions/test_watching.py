@@ -1,0 +1,114 @@
+"""When an alarm is raised, how its level is spent, and what it advises."""
+
+import numpy as np
+import pytest
+
+from counterpoise import InvalidInput
+from counterpoise.tables.columns import read_table
+from counterpoise.watching.advice import advice
+from counterpoise.watching.beginning import FEWEST_REFERENCE_ROWS
+from counterpoise.watching.inputs_evidence import InputsEvidence, _shrunk
+from counterpoise.watching.label_free import spent
+from counterpoise.watching.looks import SHARE_OF_ALARM
+from counterpoise.watching.oddities import KnownColumns
+from counterpoise.watching.risk_evidence import RiskEvidence
+from counterpoise.watching.state import rows_to_keep
+
+
+def told(kind, *, inputs_changed=False, estimate_rose=False, covered=None):
+    return advice(
+        kind,
+        inputs_changed=inputs_changed,
+        estimate_rose=estimate_rose,
+        covered=covered,
+    )
+
+
+def test_the_level_is_split_over_the_kinds_of_alarm():
+    assert SHARE_OF_ALARM == {"inputs": 0.4, "risk": 0.4, "estimate": 0.2}
+
+
+def test_the_level_is_spent_over_all_chunks():
+    shares = [spent(1.0, t) for t in range(1, 51)]
+    assert sum(shares) == pytest.approx(0.5)
+    assert shares[0] == pytest.approx(1 / 51)
+
+
+def test_more_than_half_without_reference_rows_stops_and_a_twentieth_asks_for_labels():
+    assert told("inputs", covered=0.499).startswith("stop")
+    assert told("inputs", covered=0.5).startswith("label rows")
+    assert told("inputs", covered=0.949).startswith("label rows")
+    assert told("inputs", covered=0.95).startswith("nothing")
+
+
+def test_a_risk_that_rose_alone_asks_for_labels_and_with_the_inputs_for_weights():
+    assert told("risk").startswith("label rows")
+    assert told("risk", inputs_changed=True).startswith("adapt again")
+    assert told("inputs", estimate_rose=True).startswith("adapt again")
+    assert told("estimate").startswith("adapt again")
+
+
+def test_a_process_begins_when_the_youngest_has_used_an_eighth():
+    rng = np.random.default_rng(0)
+    for size, started in ((50, 2), (49, 1)):
+        evidence = InputsEvidence.against(rng.standard_normal((800, 2)), 0)
+        evidence.add(rng.standard_normal((size, 2)))
+        evidence.add(rng.standard_normal((10, 2)))
+        assert evidence.n_started == started
+
+
+def test_what_is_no_more_than_noise_is_not_bet_on():
+    np.testing.assert_array_equal(
+        _shrunk(np.ones(3), np.array([0.5, 1.0, 4.0])), [0.0, 0.0, 0.75]
+    )
+
+
+def test_in_the_last_cell_nothing_is_staked():
+    evidence = RiskEvidence.against(np.tile([0.0, 1.0], 500), lambda mean: mean)
+    assert not evidence.bets[:, -1].any()
+    assert evidence.bets[:, :-1].all()
+    evidence.add(np.ones(1_000))
+    assert evidence.log_e == evidence.log_reference[-1]
+
+
+def test_no_bet_costs_more_than_three_quarters():
+    evidence = RiskEvidence.against(np.tile([0.0, 1.0], 500), lambda mean: mean)
+    assert (evidence.bets * evidence.means).max() == pytest.approx(0.75)
+
+
+def _known(values):
+    return KnownColumns.of(read_table(np.asarray(values, dtype=float)[:, None]))
+
+
+def test_a_unit_has_changed_where_half_lies_outside_and_sizes_differ_five_times():
+    known = _known(np.linspace(1.0, 3.0, 101))
+
+    def odd(values):
+        return known.oddities(read_table(np.asarray(values, dtype=float)[:, None]))
+
+    assert odd([10.0, 10.0, 2.0, 10.0])
+    assert odd([0.4] * 4)
+    assert not odd([9.99] * 4)
+    # The median is what is outside: half of the rows do not make it so.
+    assert odd([40.0, 40.0, 2.0, 2.0])
+    assert not odd([40.0, 2.0, 2.0, 2.0])
+
+
+def test_wide_tables_keep_fewer_rows():
+    assert rows_to_keep(10_000, 10) == 5_000
+    assert rows_to_keep(700, 10) == 700
+    assert rows_to_keep(10_000, 952) == 400
+    assert rows_to_keep(10_000, 52) == 3_750
+
+
+def test_fewer_than_fifty_reference_rows_are_refused():
+    from sklearn.linear_model import LinearRegression
+
+    from counterpoise import Watch
+
+    X = np.arange(50.0)[:, None]
+    model = LinearRegression().fit(X, X[:, 0])
+    assert FEWEST_REFERENCE_ROWS == 50
+    Watch(model, X=X, y=X[:, 0])
+    with pytest.raises(InvalidInput, match="at least 50"):
+        Watch(model, X=X[1:], y=X[1:, 0])

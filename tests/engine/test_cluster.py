@@ -1,0 +1,108 @@
+"""Work on processes beside this one: the same bits, and faults that end in a sentence.
+
+A cluster of two processes on loopback is started once for all tests here.
+"""
+
+import numpy as np
+import pytest
+
+from counterpoise.engine import (
+    BlockFailedError,
+    Blocks,
+    distribute,
+    each_block,
+    map_reduce,
+    sample,
+)
+from counterpoise.validation import InvalidInput
+
+X = np.random.default_rng(0).normal(size=(3000, 4)) * [1.0, 1e3, 1e6, 1e-3]
+
+
+@pytest.fixture(scope="module")
+def client():
+    with distribute(2) as client:
+        yield client
+
+
+def blocks_of(rows=100):
+    return Blocks.from_arrays(X, rows=rows)
+
+
+def test_two_processes_give_the_bits_of_the_plain_loop(client):
+    def moments(rows, first):
+        return rows.T @ (rows * np.cos(first + np.arange(len(rows)))[:, None])
+
+    blocks = blocks_of()
+    alone = map_reduce(blocks, moments)
+    parts = list(each_block(blocks, moments, with_places=True))
+    drawn = sample(blocks, 200, seed=1)
+    with distribute(client):
+        np.testing.assert_array_equal(map_reduce(blocks, moments), alone)
+        there = each_block(blocks, moments, with_places=True)
+        for one, other in zip(there, parts, strict=True):
+            np.testing.assert_array_equal(one, other)
+        np.testing.assert_array_equal(sample(blocks, 200, seed=1).rows, drawn.rows)
+
+
+def test_the_cluster_listens_on_loopback_alone(client):
+    import psutil
+
+    here = psutil.Process()
+    listening = [
+        connection.laddr.ip
+        for process in (here, *here.children(recursive=True))
+        for connection in process.net_connections(kind="inet")
+        if connection.status == psutil.CONN_LISTEN
+    ]
+    assert listening
+    assert set(listening) == {"127.0.0.1"}
+
+
+def test_a_worker_that_is_killed_changes_no_bit(client, tmp_path):
+    latch = str(tmp_path / "killed")
+
+    def work(rows, first):
+        import os
+        import signal
+
+        if first >= 1000 and not os.path.exists(latch):
+            open(latch, "w").close()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return rows.sum(axis=0)
+
+    blocks = blocks_of()
+    alone = map_reduce(blocks, lambda rows, first: rows.sum(axis=0))
+    with distribute(client):
+        np.testing.assert_array_equal(map_reduce(blocks, work), alone)
+    assert (tmp_path / "killed").exists()
+
+
+def test_a_block_that_kills_every_worker_is_named(client):
+    def work(rows, first):
+        import os
+        import signal
+
+        if first == 700:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return rows.sum()
+
+    with (
+        distribute(client),
+        pytest.raises(
+            BlockFailedError, match=r"block 7 \(the array, rows 700 to 799\)"
+        ),
+    ):
+        map_reduce(blocks_of(), work)
+
+
+def test_an_error_in_a_block_comes_back_as_it_was(client):
+    def work(rows, first):
+        from counterpoise.validation import InvalidInput
+
+        if first == 300:
+            raise InvalidInput("the column 'age' is empty")
+        return 1
+
+    with distribute(client), pytest.raises(InvalidInput, match="'age' is empty"):
+        map_reduce(blocks_of(), work)

@@ -1,0 +1,248 @@
+"""Samples of any magnitude, and what must come of them: finite or an error of ours."""
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.linear_model import LinearRegression, LogisticRegression
+
+import counterpoise as cp
+from counterpoise.convex.path import PathError
+from counterpoise.weights.registry import WEIGHTERS, with_parameters
+
+Case = dict[str, Any]
+
+
+def drawn(seed: int) -> Case:
+    """Return two samples with magnitudes from 1e-300 to 1e300 here or there."""
+    rng = np.random.default_rng([seed, 22])
+    n, m, d = (
+        int(rng.integers(6, 40)),
+        int(rng.integers(5, 30)),
+        int(rng.integers(1, 4)),
+    )
+    X, X_target = rng.normal(size=(n, d)), rng.normal(0.3, 1.0, size=(m, d))
+    y = X[:, 0] + 0.3 * rng.normal(size=n)
+    reach = float(rng.choice([3.0, 20.0, 100.0, 150.0, 300.0]))
+
+    def magnitude() -> float:
+        return 10.0 ** float(rng.uniform(-reach, reach))
+
+    kind = int(rng.integers(8))
+    if kind == 0:
+        scale = np.array([magnitude() for _ in range(d)])
+        X, X_target = X * scale, X_target * scale
+    elif kind == 1:
+        factor = magnitude()
+        X, X_target = X * factor, X_target * factor
+    elif kind == 2:
+        X[rng.integers(n)] *= magnitude()
+    elif kind == 3:
+        X_target[rng.integers(m)] *= magnitude()
+    elif kind == 4:
+        offset = magnitude()
+        X, X_target = X + offset, X_target + offset
+    elif kind == 5:
+        X[:, 0] = magnitude()
+        X_target[:, 0] = X[0, 0] if rng.random() < 0.5 else magnitude()
+    elif kind == 6:
+        X[: n // 2] = X[0]
+        X_target *= magnitude()
+    y = y * (magnitude() if rng.random() < 0.5 else 1.0)
+    w = np.ones(n)
+    if rng.random() < 0.2:
+        w = 10.0 ** rng.uniform(-reach, reach, n)
+    return {"X": X, "X_target": X_target, "y": y, "w": w, "kind": kind, "reach": reach}
+
+
+def _classes(case: Case) -> Any:
+    n = len(case["y"])
+    return (np.argsort(np.argsort(case["y"])) * 2 >= n).astype(int)
+
+
+def _weighter(weighter: Any) -> Callable[[Case], list[Any]]:
+    def ask(case: Case) -> list[Any]:
+        one = clone(weighter)
+        y = case["y"] if one.needs_labels else None
+        one.fit(case["X"], y, X_target=case["X_target"], sample_weight=case["w"])
+        out = [one.weights_, one.effective_sample_size_]
+        if one.weights_are_a_ratio and not one.needs_labels:
+            out.append(one.weigh(case["X_target"]))
+        return out
+
+    return ask
+
+
+def _learner(model: Any, *, classes: bool = False, weights: bool = True) -> Any:
+    def ask(case: Case) -> list[Any]:
+        y = _classes(case) if classes else case["y"]
+        given = {"sample_weight": case["w"]} if weights else {}
+        one = clone(model).fit(case["X"], y, **given)
+        return [one.predict(case["X_target"])]
+
+    return ask
+
+
+def _measure(function: Any, *parts: str, **given: Any) -> Any:
+    def ask(case: Case) -> list[Any]:
+        found = function(case["X"], case["X_target"], sample_weight=case["w"], **given)
+        return [getattr(found, part) for part in parts] if parts else [found]
+
+    return ask
+
+
+def _adapted(case: Case) -> list[Any]:
+    one = cp.Adapted(LinearRegression(), cp.ULSIF(force=True), random_state=0)
+    # What an estimator of the user's own makes of huge responses is its own affair.
+    y = np.arctan(case["y"])
+    one.fit(case["X"], y, X_target=case["X_target"], sample_weight=case["w"])
+    return [one.weights_, one.predict(case["X_target"])]
+
+
+def _performance(case: Case) -> list[Any]:
+    labels = _classes(case)
+    model = LogisticRegression().fit(np.arctan(case["X"]), labels)
+    found = cp.estimate_performance(
+        model,
+        np.arctan(case["X"]),
+        labels,
+        np.arctan(case["X_target"]),
+        sample_weight=case["w"],
+        weighter=cp.ULSIF(force=True),
+        random_state=0,
+    )
+    return [found.weighted.value if found.weighted else None]
+
+
+def _subspace(model: Any, *, target: bool) -> Any:
+    def ask(case: Case) -> list[Any]:
+        given = {"X_target": case["X_target"]} if target else {}
+        one = clone(model).fit(case["X"], _classes(case), **given)
+        return [one.components_, one.transform(case["X_target"])]
+
+    return ask
+
+
+def _prototypes(case: Case) -> list[Any]:
+    found = cp.select_prototypes(case["X"], 2, sample_weight=case["w"])
+    return [found.indices, found.cost, cp.select_rows(case["X"], 2)]
+
+
+def _selector(case: Case) -> list[Any]:
+    found = cp.SubsetSelector(sparsity=0.3, max_iter=300).fit(
+        case["X"], sample_weight=case["w"]
+    )
+    return [found.assignment_, found.selected_]
+
+
+def _worth(case: Case) -> list[Any]:
+    w = case["w"]
+    return [cp.effective_sample_size(w), cp.flatten(w, 0.5), cp.clip(w, 3.0)]
+
+
+def _partial(case: Case) -> list[Any]:
+    one = cp.PartialWeights("em", random_state=0).fit(
+        case["X"], _classes(case), X_target=case["X_target"], sample_weight=case["w"]
+    )
+    return [one.weights_, one.class_prior_]
+
+
+def _clusters(case: Case) -> list[Any]:
+    one = cp.OrthogonalGraphClustering(2, n_neighbors=3, n_init=1, max_iter=5)
+    return [one.fit(case["X"]).labels_, one.indicator_]
+
+
+def _one_class(case: Case) -> list[Any]:
+    one = cp.OneClassSVMPath().fit(case["X"], sample_weight=case["w"])
+    return [one.decision_function(case["X_target"])]
+
+
+SUBJECTS: dict[str, Callable[[Case], list[Any]]] = {
+    **{
+        f"{entry.name}{k or ''}": _weighter(
+            with_parameters(entry.load(), random_state=0, force=True, **parameters)
+        )
+        for entry in WEIGHTERS
+        for k, parameters in enumerate(entry.laws)
+        if entry.name != "AutoWeights"
+    },
+    "AutoWeights": _weighter(cp.AutoWeights(random_state=0, force=True)),
+    "Adapted": _adapted,
+    "estimate_performance": _performance,
+    "PartialWeights": _partial,
+    "WeightedKernelRidge": _learner(cp.WeightedKernelRidge()),
+    "WeightedKernelRidge linear": _learner(cp.WeightedKernelRidge(kernel="linear")),
+    "WeightedKernelRidge poly": _learner(cp.WeightedKernelRidge(kernel="poly")),
+    "WeightedKernelRidge of rank 5": _learner(cp.WeightedKernelRidge(rank=5)),
+    "WeightedSVC": _learner(cp.WeightedSVC(), classes=True),
+    "WeightedSVR": _learner(cp.WeightedSVR()),
+    "KernelQuantileRegressor": _learner(cp.KernelQuantileRegressor()),
+    "OneClassSVMPath": _one_class,
+    "TwinGP": _learner(cp.TwinGP()),
+    "WeightedGPR": _learner(cp.WeightedGPR()),
+    "WeightedKNN": _learner(cp.WeightedKNN()),
+    "ConvexNetworkRegressor": _learner(
+        cp.ConvexNetworkRegressor(hidden=(2,), max_rounds=2, random_state=0)
+    ),
+    "ConvexNetworkClassifier": _learner(
+        cp.ConvexNetworkClassifier(hidden=(2,), max_rounds=2, random_state=0),
+        classes=True,
+    ),
+    "mmd": _measure(cp.mmd, "value", "unbiased_square", "gamma"),
+    "discrepancy": _measure(cp.discrepancy),
+    "discrepancy_spectrum": _measure(cp.discrepancy_spectrum, "eigenvalues", "value"),
+    "domain_auc": _measure(cp.domain_auc, random_state=0),
+    "overlap": _measure(cp.overlap, "auc", "thin", random_state=0),
+    "diagnose": _measure(cp.diagnose, "auc", "mmd", n_permutations=9, random_state=0),
+    "effective_sample_size, flatten, clip": _worth,
+    "select_prototypes, select_rows": _prototypes,
+    "SubsetSelector": _selector,
+    "MaxMinDistanceAnalysis": _subspace(
+        cp.MaxMinDistanceAnalysis(1, random_state=0), target=False
+    ),
+    "SharedSubspace": _subspace(cp.SharedSubspace(1, random_state=0), target=True),
+    "OrthogonalGraphClustering": _clusters,
+}
+# What costs more than a few hundredths of a second a case.
+SLOW = frozenset(
+    {
+        "AutoWeights",
+        "RULSIF",
+        "diagnose",
+        "overlap",
+        "domain_auc",
+        "DiscriminatorWeights",
+        "DiscrepancyWeights1",
+        "estimate_performance",
+        "Adapted",
+        "TargetShiftWeights",
+        "SharedSubspace",
+        "ConvexNetworkRegressor",
+        "ConvexNetworkClassifier",
+        "SubsetSelector",
+        "TwinGP",
+        "OrthogonalGraphClustering",
+    }
+)
+
+
+def fault(name: str, seed: int) -> str | None:
+    """Return what is wrong with an answer, None if it is finite or an error of ours.
+
+    A warning of numpy's is a fault: somebody else would see it.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("error", RuntimeWarning)
+        try:
+            found = SUBJECTS[name](drawn(seed))
+        except (cp.InvalidInput, cp.InvalidType, cp.NoOverlapError, PathError):
+            return None
+        except Exception as error:
+            return f"{type(error).__name__}: {error}"
+    for one in found:
+        if one is not None and not np.isfinite(np.asarray(one, dtype=float)).all():
+            return "an answer that is not finite"
+    return None

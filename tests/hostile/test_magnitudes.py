@@ -1,0 +1,74 @@
+"""Finite numbers or an error of ours, whatever the magnitude."""
+
+import numpy as np
+import pytest
+from hostile.magnitudes import SLOW, SUBJECTS, fault
+
+import counterpoise as cp
+
+
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_what_comes_out_is_finite_or_an_error_of_ours(name):
+    found = {seed: fault(name, seed) for seed in range(10 if name in SLOW else 300)}
+    assert {seed: one for seed, one in found.items() if one is not None} == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_what_comes_out_is_finite_or_an_error_of_ours_in_the_long_run(name):
+    cases = range(1_000, 1_500 if name in SLOW else 6_000)
+    found = {seed: fault(name, seed) for seed in cases}
+    assert {seed: one for seed, one in found.items() if one is not None} == {}
+
+
+@pytest.mark.parametrize(("kernel", "magnitude"), [("linear", 1e120), ("poly", 1e50)])
+def test_a_ridge_of_huge_products_is_refused_in_a_sentence(kernel, magnitude):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 2)), rng.normal(size=30)
+    X[3] *= magnitude
+    with pytest.raises(cp.InvalidInput, match="divide the columns"):
+        cp.WeightedKernelRidge(kernel=kernel).fit(X, y)
+
+
+def test_huge_numbers_in_arrays_of_objects_are_refused_by_every_measure():
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(20, 2)) * 1e200).astype(object)
+    for measure in (cp.mmd, cp.discrepancy, cp.domain_auc, cp.overlap, cp.diagnose):
+        with pytest.raises(cp.InvalidInput, match="squares are not finite"):
+            measure(X, X[:10])
+
+
+def test_one_row_that_has_all_the_weight_is_told_of_by_mixtures():
+    rng = np.random.default_rng(0)
+    w = np.zeros(20)
+    w[3] = 1.0
+    with pytest.raises(cp.InvalidInput):
+        cp.MixtureKLIEP().fit(
+            rng.normal(size=(20, 2)),
+            X_target=rng.normal(size=(15, 2)),
+            sample_weight=w,
+        )
+
+
+@pytest.mark.parametrize(
+    "exact",
+    [
+        cp.LSIF(gamma=1.0, regularization=0.1, n_centers=None),
+        cp.ULSIF(gamma=1.0, regularization=0.1, n_centers=None),
+        cp.RULSIF(gamma=1.0, regularization=0.1, n_centers=None),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_more_centres_than_memory_are_refused_before_any_work(exact):
+    rng = np.random.default_rng(0)
+    X, X_target = rng.normal(size=(20, 1)), rng.normal(size=(20_000, 1))
+    told = r"moments of 20000 centres take 3.0 GiB, above .* 1.0 GiB: .*n_centers=100"
+    with pytest.raises(cp.InvalidInput, match=told):
+        exact.fit(X, X_target=X_target)
+
+
+def test_more_rows_than_memory_are_refused_by_an_exact_ridge():
+    X = np.zeros((100_000, 1))
+    told = r"100000 rows takes 74.5 GiB, above .* 1.0 GiB: give a rank"
+    with pytest.raises(cp.InvalidInput, match=told):
+        cp.WeightedKernelRidge(gamma=1.0).fit(X, X[:, 0])

@@ -1,0 +1,229 @@
+"""Model files that somebody made by hand: a sentence, never a crash or a flood."""
+
+import io
+import json
+import subprocess
+import sys
+import warnings
+from zipfile import ZIP_DEFLATED, ZipFile
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import SVC
+
+from counterpoise import Adapted, InvalidInput, UniformWeights, load
+from counterpoise.adaptation.model_files import unpacking
+from counterpoise.adaptation.model_files.contents import check_contents
+from counterpoise.engine import memory_budget
+
+pytest.importorskip("skops")
+ESTIMATORS = {
+    "boosting": None,
+    "forest": RandomForestClassifier(3, random_state=0),
+    "linear": LogisticRegression(),
+    "machine": SVC(),
+    "bagging": BaggingClassifier(n_estimators=2, max_features=2, random_state=0),
+}
+
+
+def rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3))
+    return X, (X[:, 0] > 0).astype(int), rng.normal(0.3, size=(60, 3))
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """Return where a model of each kind is."""
+    folder = tmp_path_factory.mktemp("models")
+    X, y, X_target = rows()
+    for name, estimator in ESTIMATORS.items():
+        model = Adapted(estimator, UniformWeights(), random_state=0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(X, y, X_target=X_target).save(folder / f"{name}.skops")
+    return folder
+
+
+def crafted(path, out, arrays=None, schema=None):
+    """Write a model file again, its arrays or its schema changed by hand."""
+    with ZipFile(path) as file, ZipFile(out, "w", ZIP_DEFLATED) as made:
+        for name in file.namelist():
+            content = file.read(name)
+            if name.endswith(".npy") and arrays is not None:
+                array = np.load(io.BytesIO(content))
+                changed = arrays(array.copy())
+                stream = io.BytesIO()
+                np.save(stream, array if changed is None else changed)
+                content = stream.getvalue()
+            if name == "schema.json" and schema is not None:
+                content = schema(content.decode()).encode()
+            made.writestr(name, content)
+    return out
+
+
+def of_table(field, value, at=0):
+    """Return a change of one field of one inner node, in every table of nodes."""
+
+    def change(array):
+        if array.dtype.names is None or field not in array.dtype.names:
+            return None
+        array[field][at] = value
+        return array
+
+    return change
+
+
+NODES = {
+    "a circle of boosting": ("boosting", of_table("left", 0)),
+    "a child out of the table": ("boosting", of_table("right", 2**31)),
+    "a column that is not there": ("boosting", of_table("feature_idx", 10**9)),
+    "a column before the first": ("boosting", of_table("feature_idx", -5)),
+    "a category that is not there": ("boosting", of_table("is_categorical", 1)),
+    "a leaf that is not finite": ("boosting", of_table("value", np.nan, at=-1)),
+    "a circle of a forest": ("forest", of_table("left_child", 0)),
+    "a child out of a forest": ("forest", of_table("right_child", 10**6)),
+    "a child before the first": ("forest", of_table("right_child", -7)),
+    "a forest's column": ("forest", of_table("feature", 3)),
+    "a bag's column": ("bagging", of_table("feature", 2)),
+}
+
+
+@pytest.mark.parametrize("case", NODES)
+def test_a_table_of_nodes_that_leads_astray_is_refused(case, saved, tmp_path):
+    kind, change = NODES[case]
+    path = crafted(saved / f"{kind}.skops", tmp_path / "made.skops", change)
+    with pytest.raises(
+        InvalidInput, match=r"made\.skops is no model file: .*(tree|le)"
+    ):
+        load(path)
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS)
+def test_what_nobody_touched_is_read(kind, saved, tmp_path):
+    X_target = rows()[2]
+    model = load(saved / f"{kind}.skops")
+    again = load(crafted(saved / f"{kind}.skops", tmp_path / "made.skops"))
+    np.testing.assert_array_equal(model.predict(X_target), again.predict(X_target))
+
+
+def test_a_tree_of_more_outputs_than_classes_is_refused_before_it_is_made(
+    saved, tmp_path
+):
+    def change(text):
+        schema = json.loads(text)
+        for state in unpacking._states(schema):
+            if state.get("__loader__") == "TreeNode":
+                state["__reduce__"]["args"]["content"][2]["content"] = "900000"
+        return json.dumps(schema)
+
+    path = crafted(saved / "forest.skops", tmp_path / "made.skops", schema=change)
+    with pytest.raises(InvalidInput, match="outputs and classes do not agree"):
+        load(path)
+
+
+def test_a_forest_of_more_columns_than_its_rows_have_is_refused(saved):
+    model = load(saved / "forest.skops")
+    model.estimator_.n_features_in_ = 1
+    with pytest.raises(InvalidInput, match="not among its 1"):
+        check_contents(model)
+
+
+def test_coefficients_that_are_not_finite_are_refused(saved, tmp_path):
+    def change(array):
+        if array.shape == (1, 3):
+            array[0, 1] = np.inf
+            return array
+        return None
+
+    path = crafted(saved / "linear.skops", tmp_path / "made.skops", change)
+    with pytest.raises(InvalidInput, match="coef_ of the model is not finite"):
+        load(path)
+
+
+def test_support_vectors_that_are_missing_are_refused(saved, tmp_path):
+    def change(array):
+        return array[:, :-1] if array.ndim == 2 and array.shape[0] == 1 else None
+
+    path = crafted(saved / "machine.skops", tmp_path / "made.skops", change)
+    with pytest.raises(InvalidInput, match="support vectors are not as many"):
+        load(path)
+
+
+def test_sparse_rows_that_lead_out_of_their_matrix_are_refused(saved):
+    model = load(saved / "linear.skops")
+    rows = sparse.csr_array(np.eye(3))
+    rows.indices[0] = 10**6
+    model.extra_ = rows
+    with pytest.raises(InvalidInput, match="extra_ is no sparse matrix"):
+        check_contents(model)
+
+
+def test_what_a_file_takes_unpacked_is_looked_at_first(saved, tmp_path):
+    path = tmp_path / "made.skops"
+    with ZipFile(saved / "linear.skops") as file, ZipFile(path, "w", 8) as made:
+        for name in file.namelist():
+            made.writestr(name, file.read(name))
+        made.writestr("flood.npy", bytes(30_000_000))
+    assert path.stat().st_size < 100_000
+    told = r"takes 3\d,\d+,\d+ bytes unpacked, and the memory budget is 20,000,000"
+    with memory_budget(20_000_000), pytest.raises(InvalidInput, match=told):
+        load(path)
+
+
+def test_a_file_larger_than_the_budget_is_not_even_read(saved):
+    with memory_budget(1000), pytest.raises(InvalidInput, match="budget is 1,000"):
+        load(saved / "linear.skops")
+
+
+def test_an_array_that_says_it_is_larger_than_it_is_makes_no_room(saved, tmp_path):
+    path = tmp_path / "made.skops"
+    with ZipFile(saved / "linear.skops") as file, ZipFile(path, "w", 8) as made:
+        for name in file.namelist():
+            content = file.read(name)
+            # As long as it was, so that nothing else is wrong.
+            content = content.replace(b"'shape': (1, 3)", b"'shape': (9, 3)")
+            made.writestr(name, content)
+    with pytest.raises(
+        InvalidInput,
+        match=r"says that it is \(9, 3\) of float64, 216 bytes, and has 24",
+    ):
+        load(path)
+
+
+def test_members_are_counted_and_their_ratio_is_looked_at(saved, tmp_path, monkeypatch):
+    monkeypatch.setattr(unpacking, "MOST_MEMBERS", 3)
+    with pytest.raises(InvalidInput, match=r"\d+ members, at most 3 are read"):
+        load(saved / "forest.skops")
+    monkeypatch.setattr(unpacking, "MOST_MEMBERS", 100_000)
+    monkeypatch.setattr(unpacking, "LARGEST_RATIO", 0.5)
+    with pytest.raises(InvalidInput, match="which no compression gives"):
+        load(saved / "forest.skops")
+
+
+MODEL_IN_A_FILE = """
+import sys, warnings
+import numpy as np
+from counterpoise import Adapted
+rng = np.random.default_rng(0)
+X, X_target = rng.normal(size=(60, 2)), rng.normal(0.3, size=(40, 2))
+warnings.simplefilter("ignore")
+model = Adapted(random_state=0).fit(X, X[:, 0] > 0, X_target=X_target)
+model.save(sys.argv[1])
+"""
+
+
+def test_a_model_file_is_the_same_bytes_in_every_process(tmp_path):
+    files = []
+    for seed in ("1", "2"):
+        path = tmp_path / f"{seed}.skops"
+        subprocess.run(
+            [sys.executable, "-c", MODEL_IN_A_FILE, str(path)],
+            env={"PYTHONHASHSEED": seed, "PATH": ""},
+            check=True,
+        )
+        files.append(path.read_bytes())
+    assert files[0] == files[1]

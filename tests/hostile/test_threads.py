@@ -1,0 +1,82 @@
+"""Threads: filters stay as they were, and bits do not depend on how many there are."""
+
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from threadpoolctl import ThreadpoolController
+
+from counterpoise import AutoWeights
+from counterpoise.engine.one_thread import one_thread
+from counterpoise.validation.warning import held_back
+from counterpoise.weights.registry import WEIGHTERS, with_parameters
+
+BLAS = ThreadpoolController().select(user_api="blas")
+
+
+def samples(n=400, d=6):
+    rng = np.random.default_rng(0)
+    X, X_target = rng.normal(size=(n, d)), rng.normal(0.3, 0.9, size=(n, d))
+    return X, X[:, 0] + rng.normal(size=n), X_target
+
+
+def test_fits_in_several_threads_leave_the_filters_of_warnings_alone():
+    X, _, X_target = samples(60, 2)
+    before = list(warnings.filters)
+
+    def fit(seed):
+        return AutoWeights(random_state=seed, force=True).fit(X, X_target=X_target)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(fit, range(4)))
+    assert warnings.filters == before
+
+
+def test_what_is_held_back_is_told_again_afterwards():
+    with held_back(DeprecationWarning, message="of mine"):
+        warnings.warn("of mine, old", DeprecationWarning)
+    for category, text in (
+        (DeprecationWarning, "of mine, old"),
+        (UserWarning, "of mine"),
+    ):
+        with pytest.warns(category, match="of mine"):
+            warnings.warn(text, category)
+    nothing = held_back(DeprecationWarning, message="of mine")
+    with nothing, pytest.warns(UserWarning, match="of mine"):
+        warnings.warn("of mine", UserWarning)
+
+
+def test_holders_that_go_in_another_order_than_they_came_leave_nothing():
+    before = list(warnings.filters)
+    first, second = held_back(), held_back(UserWarning)
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    warnings.warn("held back by the second")
+    second.__exit__(None, None, None)
+    assert warnings.filters == before
+
+
+def test_the_last_to_go_gives_the_threads_back():
+    wanted = [one["num_threads"] for one in BLAS.info()]
+    first, second = one_thread(), one_thread()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert {one["num_threads"] for one in BLAS.info()} == {1}
+    second.__exit__(None, None, None)
+    assert [one["num_threads"] for one in BLAS.info()] == wanted
+
+
+@pytest.mark.parametrize("entry", WEIGHTERS, ids=lambda entry: entry.name)
+def test_two_threads_of_linear_algebra_give_the_bits_of_one(entry):
+    X, y, X_target = samples(200 if entry.name == "AutoWeights" else 400)
+    weighter = with_parameters(entry.load(), random_state=0, force=True, max_iter=200)
+    found = []
+    for count in (1, 2):
+        with BLAS.limit(limits=count), held_back():
+            one = clone(weighter).fit(X, y, X_target=X_target)
+        found.append(one.weights_.tobytes())
+    assert found[0] == found[1]

@@ -1,0 +1,78 @@
+"""Columns that make two samples disjoint, in the words that a user gets."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from counterpoise import KLIEP, Adapted, diagnose
+from counterpoise.samples.as_read import SamplesAsRead
+from counterpoise.samples.coverage.separating_columns import separating_columns
+from counterpoise.validation import NoOverlapError
+
+
+def tables(n=200, m=180, seed=0):
+    rng = np.random.default_rng(seed)
+    return (
+        pd.DataFrame(rng.normal(5.0, 1.0, (k, 3)), columns=["age", "height", "rate"])
+        for k in (n, m)
+    )
+
+
+def changed(how):
+    X, T = tables()
+    rng = np.random.default_rng(1)
+    if how == "unit":
+        T["height"] *= 100
+    elif how == "range":
+        T["height"] += 50
+    elif how == "new categories":
+        X["height"], T["height"] = rng.choice(["a", "b"], 200), rng.choice(["c"], 180)
+    elif how == "missing":
+        T["height"] = T["height"].mask(rng.random(180) < 0.98)
+    return X, T
+
+
+@pytest.mark.parametrize("how", ["unit", "range", "new categories", "missing"])
+def test_a_column_is_named_by_how_it_sets_the_samples_apart(how):
+    found = separating_columns(SamplesAsRead.read(*changed(how)), 0)
+    (column,) = found.columns
+    assert (column.name, column.how) == ("height", how)
+    assert found.covered > 0.95
+
+
+def test_the_refusal_and_the_diagnosis_name_the_columns_and_what_is_covered():
+    X, T = changed("missing")
+    y = X["age"] + X["rate"]
+    with pytest.raises(NoOverlapError, match="missing in 9") as got:
+        Adapted(random_state=0).fit(X, y, X_target=T)
+    assert "--drop height" in str(got.value)
+    found = diagnose(X, T, n_permutations=0, random_state=0)
+    assert str(found.separation) in found.explanation
+    assert found.to_dict()["separation"]["columns"][0]["how"] == "missing"
+
+
+def test_a_weighter_names_them_too():
+    X, T = changed("unit")
+    with pytest.raises(NoOverlapError, match=r"about 10. times the source's values"):
+        KLIEP(random_state=0).fit(X, X_target=T)
+    with pytest.raises(NoOverlapError, match="'x1'"):
+        KLIEP(random_state=0).fit(X.to_numpy(), X_target=T.to_numpy())
+
+
+def test_what_no_column_makes_disjoint_has_no_column_to_blame():
+    rng = np.random.default_rng(0)
+    turn = rng.normal(size=(200, 1)) @ np.ones((1, 2))
+    X = turn + 0.001 * rng.normal(size=(200, 2))
+    T = turn + 0.001 * rng.normal(size=(200, 2)) + [0.1, -0.1]
+    found = diagnose(X, T, n_permutations=0, random_state=0)
+    assert found.verdict == "no overlap"
+    assert found.separation is None
+
+
+def test_names_that_cannot_be_printed_are_spelt_out():
+    X, T = changed("unit")
+    names = {"height": "h\x1b[2J\u202e" + "x" * 500}
+    found = separating_columns(
+        SamplesAsRead.read(X.rename(columns=names), T.rename(columns=names)), 0
+    )
+    assert "\x1b" not in str(found).split("--drop")[0]

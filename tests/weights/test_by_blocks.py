@@ -1,0 +1,148 @@
+"""Tables read block by block get the weights that they would get in memory."""
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from counterpoise import (
+    RULSIF,
+    ULSIF,
+    AutoWeights,
+    DiscrepancyWeights,
+    DiscriminatorWeights,
+    MixtureKLIEP,
+    TargetShiftWeights,
+)
+from counterpoise.engine import Blocks, distribute, memory_budget
+from counterpoise.validation import InvalidInput, InvalidType
+
+CLOSED = {
+    "ulsif": lambda: ULSIF(gamma=0.1, regularization=0.1, random_state=0),
+    "rulsif": lambda: RULSIF(gamma=0.2, regularization=0.1, random_state=1),
+}
+SMOOTH = {
+    "full": lambda: MixtureKLIEP(random_state=0),
+    "diag": lambda: MixtureKLIEP(statistics="diag", random_state=0),
+    "linear": lambda: MixtureKLIEP(statistics="linear", random_state=0),
+}
+UNITS = np.array([1.0, 10.0, 0.01, 1e4])
+
+
+def two_samples(n=12_000, m=11_000, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, 4)) * UNITS, rng.normal(0.3, 1.0, (m, 4)) * UNITS
+
+
+def in_blocks(rows, k):
+    return Blocks.from_arrays(rows, rows=k)
+
+
+@pytest.mark.parametrize("name", [*CLOSED, *SMOOTH])
+def test_blocks_get_the_weights_of_rows_in_memory(name):
+    make = (CLOSED | SMOOTH)[name]
+    X, X_target = two_samples()
+    whole = make().fit(X, X_target=X_target)
+    pieces = make().fit(in_blocks(X, 4_000), X_target=in_blocks(X_target, 3_000))
+    close = 1e-9 if name in CLOSED else 1e-6
+    np.testing.assert_allclose(pieces.weights_, whole.weights_, rtol=close, atol=close)
+    assert pieces.solution_.converged
+    ratio = pieces.effective_sample_size_ / whole.effective_sample_size_
+    assert abs(ratio - 1) < 1e-6
+    new = X_target[:50]
+    np.testing.assert_allclose(pieces.weigh(new), whole.weigh(new), rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", [*CLOSED, "full"])
+def test_one_blocking_or_another_gives_the_same_weights(name):
+    make = (CLOSED | SMOOTH)[name]
+    X, X_target = two_samples()
+    one = make().fit(in_blocks(X, 997), X_target=in_blocks(X_target, 5_000))
+    other = make().fit(in_blocks(X, 6_001), X_target=X_target)
+    np.testing.assert_allclose(one.weights_, other.weights_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", [*CLOSED, "full"])
+@pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
+def test_whoever_computes_gives_the_same_bits(name, scheduler):
+    make = (CLOSED | SMOOTH)[name]
+    X, X_target = two_samples(seed=3)
+    alone = make().fit(in_blocks(X, 997), X_target=in_blocks(X_target, 997))
+    with distribute(scheduler):
+        there = make().fit(in_blocks(X, 997), X_target=in_blocks(X_target, 997))
+    assert there.weights_.tobytes() == alone.weights_.tobytes()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: AutoWeights(random_state=0),
+        lambda: DiscriminatorWeights(random_state=0),
+        lambda: MixtureKLIEP(n_components=2, random_state=0),
+    ],
+)
+def test_other_methods_decide_on_a_sample_and_weigh_every_row(make):
+    X, X_target = two_samples()
+    fitted = make().fit(in_blocks(X, 5_000), X_target=in_blocks(X_target, 5_000))
+    assert fitted.weights_.shape == (12_000,)
+    assert fitted.weights_.mean() == pytest.approx(1.0)
+    moved = (fitted.weights_[:, None] * X / UNITS).mean(axis=0)
+    np.testing.assert_allclose(moved, 0.3, atol=0.06)
+
+
+def test_a_table_that_is_smaller_than_the_sample_is_decided_on_whole():
+    X, X_target = two_samples(900, 700)
+    whole = ULSIF(random_state=0).fit(X, X_target=X_target)
+    pieces = ULSIF(random_state=0).fit(
+        in_blocks(X, 100), X_target=in_blocks(X_target, 90)
+    )
+    assert pieces.gamma_ == whole.gamma_
+    np.testing.assert_allclose(pieces.weights_, whole.weights_, rtol=1e-9)
+
+
+def test_repeated_rows_are_one_centre_of_their_number():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, size=(6_000, 3)).astype(float)
+    X_target = rng.integers(0, 3, size=(5_000, 3)).astype(float)
+    make = lambda: ULSIF(gamma=0.5, regularization=0.1, n_centers=5, random_state=0)  # noqa: E731
+    whole = make().fit(X, X_target=X_target)
+    pieces = make().fit(in_blocks(X, 700), X_target=in_blocks(X_target, 300))
+    np.testing.assert_allclose(pieces.weights_, whole.weights_, rtol=1e-9)
+
+
+def test_weights_are_written_in_the_order_of_the_rows(tmp_path):
+    X, X_target = two_samples(5_000, 4_000)
+    fitted = ULSIF(random_state=0).fit(in_blocks(X, 700), X_target=X_target)
+    fitted.write_weights(in_blocks(X, 400), tmp_path / "weights.parquet")
+    written = pq.read_table(tmp_path / "weights.parquet")
+    np.testing.assert_allclose(
+        written["weight"].to_numpy(), fitted.weights_, rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        fitted.weigh(in_blocks(X, 321)), fitted.weights_, rtol=1e-12
+    )
+
+
+def test_a_small_memory_budget_changes_nothing_but_memory():
+    X, X_target = two_samples(8_000, 7_000)
+    fits = []
+    for budget in (2**30, 2**21):
+        with memory_budget(budget):
+            fits.append(CLOSED["ulsif"]().fit(in_blocks(X, 999), X_target=X_target))
+    np.testing.assert_allclose(fits[0].weights_, fits[1].weights_, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("fit", "words"),
+    [
+        (lambda B, T: ULSIF().fit(B), "X_target is None"),
+        (lambda B, T: ULSIF().fit(B, X_target=T, sample_weight=[1.0]), "beside blocks"),
+        (lambda B, T: ULSIF(n_centers=None).fit(B, X_target=T), "give a number"),
+        (lambda B, T: DiscrepancyWeights().fit(B, X_target=T), "takes no blocks"),
+        (lambda B, T: TargetShiftWeights().fit(B, [0], X_target=T), "takes no blocks"),
+        (lambda B, T: ULSIF().fit(B, X_target=T[:, :2]), "columns"),
+    ],
+)
+def test_what_blocks_cannot_have_is_refused_by_name(fit, words):
+    X, X_target = two_samples(60, 50)
+    with pytest.raises((InvalidInput, InvalidType), match=words):
+        fit(in_blocks(X, 20), X_target)
