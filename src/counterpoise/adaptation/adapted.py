@@ -77,7 +77,7 @@ from counterpoise.validation import (
     row_counts,
 )
 from counterpoise.validation.rows import readable
-from counterpoise.validation.warning import warn_user
+from counterpoise.validation.warning import filters_left_clean, warn_user
 from counterpoise.weights.auto import AutoWeights
 
 # Draws of a permutation test of the diagnosis, and target rows that are kept, to
@@ -282,7 +282,7 @@ class Adapted(MetaEstimatorMixin, FittedModel):
         self
         """
         self._check_parameters()
-        with told(self.verbose, self.callback):
+        with told(self.verbose, self.callback), filters_left_clean():
             return self._fit_told(X, y, X_target, sample_weight, groups)
 
     def _fit_told(

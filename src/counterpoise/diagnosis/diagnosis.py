@@ -44,7 +44,7 @@ from counterpoise.validation import (
     as_seed,
     check_integer,
 )
-from counterpoise.validation.warning import held_back
+from counterpoise.validation.warning import filters_left_clean, held_back
 
 # Rows of each sample between which the maximum mean discrepancy is measured, and by
 # which weights of least discrepancy are looked for.
@@ -296,7 +296,8 @@ def diagnose(
         random = as_random(random_state)
     samples = SamplesAsRead.read(X, X_target, sample_weight, target_weight)
     samples = with_units(samples, groups, groups_target, time, time_target)
-    return diagnose_samples(samples, n_permutations, random)
+    with filters_left_clean():
+        return diagnose_samples(samples, n_permutations, random)
 
 
 def diagnose_samples(

@@ -6,7 +6,8 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from itertools import count
+from functools import cache
+from threading import Lock
 from types import FrameType
 from typing import Any
 from weakref import WeakKeyDictionary, ref
@@ -24,6 +25,14 @@ _TOLD: WeakKeyDictionary[Any, tuple[Any, set[tuple[type[Warning], str]]]] = (
 _GATHERED: ContextVar[list[tuple[str, type[Warning]]] | None] = ContextVar(
     "gathered", default=None
 )
+
+# What this thread holds back: how the words begin, and the categories.
+_HELD: ContextVar[tuple[tuple[str, tuple[type[Warning], ...]], ...]] = ContextVar(
+    "held_back", default=()
+)
+_LOCK = Lock()
+# One entry for each call that may put filters in.
+_UNDER_WAY: list[None] = []
 
 
 class OwnWords(str):
@@ -55,13 +64,38 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn(OwnWords(message), category, stacklevel=level)
 
 
+class _OfThisThread(type):
+    """Categories of warnings that are so only for whoever holds them back.
+
+    A filter stands in a list that all threads share and that other packages copy, put
+    aside and put back. So the filter itself asks whether the thread that warns is
+    inside a `held_back`: a copy that stays behind somewhere holds nothing back.
+    """
+
+    words: str
+
+    def __subclasscheck__(cls, category: type) -> bool:
+        return any(
+            words == cls.words and issubclass(category, kinds)
+            for words, kinds in _HELD.get()
+        )
+
+
+@cache
+def _filter(words: str) -> tuple[Any, ...]:
+    """Return the one filter for warnings that begin with such words."""
+    category = _OfThisThread("HeldBack", (Warning,), {"words": words})
+    pattern = re.compile(words, re.IGNORECASE) if words else None
+    return ("ignore", pattern, category, None, 0)
+
+
 @contextmanager
 def held_back(*categories: type[Warning], message: str = "") -> Iterator[None]:
-    """Hold warnings back that come from inside, and leave the filters as they were.
+    """Hold warnings back that come from inside, in this thread alone.
 
     `warnings.catch_warnings` puts back the list that it found: where threads come and
-    go, that of another's inside. Here a filter of one's own is put in front, and the
-    same one is taken out.
+    go, that of another's inside. Here a filter of one's own is put in front, and is
+    taken out again.
 
     Parameters
     ----------
@@ -70,43 +104,48 @@ def held_back(*categories: type[Warning], message: str = "") -> Iterator[None]:
     message : str
         A pattern that their words begin with.
     """
-    words = re.compile(f"(?#{next(_COUNTED)}){message}", re.IGNORECASE)
-    own = [("ignore", words, one, None, 0) for one in categories or (Warning,)]
-    filters = warnings.filters
-    filters[:0] = own  # type: ignore[index]
-    _tell_of_filters()
+    held = (message, categories or (Warning,))
+    _HELD.set((*_HELD.get(), held))
+    own, filters = _filter(message), warnings.filters
+    with filters_left_clean():
+        filters.insert(0, own)  # type: ignore[attr-defined]
+        try:
+            yield
+        finally:
+            # Whoever came first may go first.
+            _HELD.set(tuple(one for one in _HELD.get() if one is not held))
+            for there in {id(one): one for one in (filters, warnings.filters)}.values():
+                with suppress(ValueError):
+                    there.remove(own)  # type: ignore[attr-defined]
+
+
+@contextmanager
+def filters_left_clean() -> Iterator[None]:
+    """Leave no filter of `held_back` behind when the last call under way has ended.
+
+    Another package's `catch_warnings` in another thread can put back a list that had
+    one. Public calls that run other packages are inside.
+    """
+    with _LOCK:
+        _UNDER_WAY.append(None)
     try:
         yield
     finally:
-        for one in own:
-            for there in (filters, warnings.filters):
-                with suppress(ValueError):
-                    there.remove(one)  # type: ignore[attr-defined]
-        _tell_of_filters()
+        with _LOCK:
+            _UNDER_WAY.pop()
+            if not _UNDER_WAY:
+                for one in [*warnings.filters]:
+                    if isinstance(one[2], _OfThisThread):
+                        warnings.filters.remove(one)  # type: ignore[attr-defined]
 
 
 def _is_held_back(message: str, category: type[Warning]) -> bool:
-    """Return whether a filter of `held_back` stands before such a warning."""
+    """Return whether this thread holds such a warning back."""
     return any(
-        action == "ignore"
-        and words is not None
-        and words.pattern.startswith("(?#")
-        and words.match(message) is not None
-        and issubclass(category, kind)
-        for action, words, kind, _, _ in warnings.filters
+        re.match(words, message, re.IGNORECASE) is not None
+        and issubclass(category, kinds)
+        for words, kinds in _HELD.get()
     )
-
-
-def _tell_of_filters() -> None:
-    """Let the interpreter forget which warnings it has decided about."""
-    for name in ("_filters_mutated", "_filters_mutated_lock_held"):
-        with suppress(AttributeError, RuntimeError):
-            getattr(warnings, name)()
-            return
-
-
-# No two filters are the same.
-_COUNTED = count()
 
 
 @contextmanager

@@ -1,6 +1,5 @@
 """One chunk looked at by itself: drift, coverage, the estimate without labels."""
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +15,7 @@ from counterpoise.samples.as_read import SamplesAsRead
 from counterpoise.samples.effective_size import effective_sample_size
 from counterpoise.samples.measures import mmd
 from counterpoise.samples.overlap_verdict import overlap_between
+from counterpoise.validation.warning import held_back
 from counterpoise.watching.beginning import features_of
 from counterpoise.watching.label_free import shares_of, spent
 from counterpoise.watching.looks import ESTIMATE, INPUTS, SHARE_OF_ALARM, Look
@@ -65,9 +65,8 @@ def judge(
     if m > _ROWS_OF_DRIFT:
         some = np.sort(rng.choice(m, _ROWS_OF_DRIFT, replace=False))
     reference = state.numbers.astype(float)
-    with warnings.catch_warnings():
-        # Columns that hardly vary were told of when the model was fitted.
-        warnings.simplefilter("ignore")
+    # Columns that hardly vary were told of when the model was fitted.
+    with held_back():
         pair = SamplesAsRead.of_matrices(reference, numbers[some])
         seen = overlap_between(pair, state.seed)
         few = rng.permutation(len(reference))[:_ROWS_OF_MMD]

@@ -43,6 +43,7 @@ from counterpoise.validation.parameters import (
     check_parameters,
 )
 from counterpoise.validation.tables import check_enough_rows
+from counterpoise.validation.warning import filters_left_clean
 from counterpoise.weights.by_blocks import TwoBlocks, fit_to_blocks
 from counterpoise.weights.deadline import Deadline
 from counterpoise.weights.fitted_weighter import FittedWeighter
@@ -190,7 +191,8 @@ class WeightEstimator(FittedWeighter):
             accept_sparse=self._accepts_sparse,
         )
         try:
-            return self._fit_labelled(samples, y)
+            with filters_left_clean():
+                return self._fit_labelled(samples, y)
         except NoOverlapError as error:
             raise with_columns(error, samples) from None
 
