@@ -29,7 +29,8 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from counterpoise import AutoWeights
 from counterpoise.adaptation.out_of_fold import out_of_fold_answers
 from counterpoise.evaluation.answers import Answers
-from counterpoise.evaluation.judging import Judge, Rows, label_changes, label_check
+from counterpoise.evaluation.judging import Judge, Rows, label_changes
+from counterpoise.evaluation.labels.label_check import label_check
 from counterpoise.evaluation.metrics import as_metric
 
 sys.path.append(str(Path(__file__).parents[1] / "adaptation"))
