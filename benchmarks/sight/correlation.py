@@ -10,6 +10,7 @@ import numpy as np
 from families import FAMILIES, draw, relative_error
 from reporting import bar, table
 from scipy.stats import multivariate_normal
+from sizes import first_and_draws
 from sklearn.covariance import LedoitWolf
 from sklearn.linear_model import LogisticRegressionCV
 from sklearn.pipeline import make_pipeline
@@ -26,9 +27,10 @@ BEFORE = {3: 0.31, 8: 0.53, 20: 0.88}
 
 def run(quick: bool) -> dict:
     """Measure all families."""
+    first, draws = first_and_draws(quick, 1, 5)
     rows, worst = [], 0.0
     for name in FAMILIES:
-        found = [_one(name, SEED + seed) for seed in range(1 if quick else 5)]
+        found = [_one(name, SEED + first + k) for k in range(draws)]
         means = np.mean(found, axis=0).tolist()
         # Errors have a long tail over draws: the middle one tells more.
         auto, *others = np.median(found, axis=0).tolist()

@@ -6,11 +6,10 @@
 10, interval covering 0 of 10.
 """
 
-import os
-
 import numpy as np
 import pandas as pd
 from reporting import bar, table
+from sizes import first_and_draws
 from sklearn.linear_model import LinearRegression
 
 from counterpoise import estimate_performance
@@ -22,7 +21,7 @@ EMPTY = np.array([[2, 5], [6, 1], [0, 3], [4, 7]])
 
 def run(quick: bool) -> dict:
     """Measure verdicts, shares and coverage on the covered part."""
-    first, draws = int(os.environ.get("SEED", "0")), 4 if quick else 20
+    first, draws = first_and_draws(quick, 4, 20)
     rows, bars = [], []
     for n, d in ((ROWS, 2), (ROWS, 5), (ROWS, 10), (ROWS, 30), (ROWS // 2, 2)):
         found = [_square(n, d, first + k) for k in range(draws)]

@@ -8,12 +8,12 @@ classes, a mean that moves where classes are almost decided, three classes. Befo
 log-loss .45 with no word of labels, where weights by labels have .20 to .25.
 """
 
-import os
 import sys
 from pathlib import Path
 
 import numpy as np
 from reporting import bar, table
+from sizes import first_and_draws
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
@@ -32,7 +32,7 @@ WAYS = ("auto", "labels", "either")
 
 def run(quick: bool) -> dict:
     """Measure what is recognised, and what it brings."""
-    first, draws = int(os.environ.get("SEED", "0")), 2 if quick else 6
+    first, draws = first_and_draws(quick, 2, 6)
     rows, bars = [], []
     for name, (draw, before, after) in LABEL_SHIFTS.items():
         for learner in ("linear", "boosting"):

@@ -1,17 +1,15 @@
 """Is nothing seen where nothing shifts? Ten kinds of tables, two samples of one law."""
 
-import os
-
 import numpy as np
 from reporting import bar, table
+from sizes import first_and_draws
 
 from counterpoise.diagnosis import diagnose
 
 
 def run(quick: bool) -> dict:
     """Count verdicts, and which test raised a false alarm."""
-    first = int(os.environ.get("SEED", "0"))
-    draws = int(os.environ.get("DRAWS", "4" if quick else "20"))
+    first, draws = first_and_draws(quick, 4, 20)
     rows, quiet, alarms = [], [], {}
     for name, (n, m, draw) in KINDS.items():
         own = []

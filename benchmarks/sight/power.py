@@ -6,10 +6,9 @@ and the sizes that `Diagnosis.detectable` tells. Before: none of the first three
 found.
 """
 
-import os
-
 import numpy as np
 from reporting import bar, table
+from sizes import first_and_draws
 
 from counterpoise.diagnosis import diagnose
 from counterpoise.diagnosis.detectable import detectable
@@ -19,7 +18,7 @@ ROWS, COLUMNS, LEVELS = 1000, 10, 8
 
 def run(quick: bool) -> dict:
     """Count how often a shift is found."""
-    first, draws = int(os.environ.get("SEED", "0")), 4 if quick else 20
+    first, draws = first_and_draws(quick, 4, 20)
     least = detectable(ROWS, ROWS, COLUMNS, LEVELS, n_categories=1)
     kinds = {
         "a level of 20 % times 1.7": (_level, (0.2, 1.7), 0.8),

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 from reporting import bar, table
+from sizes import first_and_draws
 
 from counterpoise import DiscrepancyWeights
 from counterpoise.learners import WeightedKernelRidge
@@ -26,14 +27,13 @@ ROWS = 300
 
 def run(quick: bool) -> dict:
     """Measure drawn and real regressions."""
+    first, draws = first_and_draws(quick, 2, 6)
     rows, ratios = [], []
     real = [shift for shift in shifts() if shift.kind == "regression"]
     cases = {name: _drawn(draw) for name, draw in CASES.items()}
     cases |= {shift.name: _real(shift) for shift in real}
     for name, draw in cases.items():
-        found = np.array(
-            [_losses(draw, SEED + seed) for seed in range(2 if quick else 6)]
-        )
+        found = np.array([_losses(draw, SEED + first + k) for k in range(draws)])
         losses = found[:, :-1].mean(axis=0)
         rows.append([name, *losses.tolist(), float(found[:, -1].mean())])
         ratios.append(losses[0] / losses[2:6].min())

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 from reporting import bar, table
 from scipy import sparse
+from sizes import first_and_draws
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.linear_model import LogisticRegression
@@ -34,7 +35,8 @@ TOPIC_RATIOS = (0.25, 2 / 3, 1.5, 4.0)
 def run(quick: bool) -> dict:
     """Measure drawn and real text."""
     rows, bars, topics = [], [], []
-    for seed in range(1 if quick else 3):
+    first, draws = first_and_draws(quick, 1, 3)
+    for seed in range(first, first + draws):
         X, T, truth, words = tilted_words(SEED + seed)
         row, weights = _measured("ten words by 1.6", X, T, seed, words)
         rows.append([*row, _error(weights, truth)])
@@ -42,7 +44,7 @@ def run(quick: bool) -> dict:
         row, weights = _measured("four topics", X, T, seed)
         rows.append([*row, _error(weights, truth)])
         topics.append([weights[topic == k].mean() for k in range(4)])
-    for name, X, T in _real(SEED, 400 if quick else 800):
+    for name, X, T in _real(SEED + first, 400 if quick else 800):
         rows.append([*_measured(name, X, T, 0)[0], None])
     shown = table(
         f"Text ({BEFORE})",

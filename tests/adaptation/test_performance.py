@@ -20,7 +20,7 @@ from counterpoise.adaptation.adapted import Adapted
 from counterpoise.adaptation.odd_inputs import TrainingRowsWarning, row_marks
 from counterpoise.adaptation.performance import estimate_performance
 from counterpoise.evaluation.estimating.evidence import Evidence
-from counterpoise.evaluation.judging import label_check
+from counterpoise.evaluation.labels.label_check import label_check
 from counterpoise.evaluation.performance import ESTIMATES
 from counterpoise.samples.as_read import SamplesAsRead
 from counterpoise.weights import MixtureKLIEP, UniformWeights

@@ -42,7 +42,7 @@ from counterpoise.evaluation.intervals import (
     wilson_interval,
 )
 from counterpoise.evaluation.judging import _together as together
-from counterpoise.evaluation.judging import label_check
+from counterpoise.evaluation.labels.label_check import label_check
 from counterpoise.evaluation.loss_model import _factors, fit_loss_model
 from counterpoise.evaluation.metrics import as_metric, is_classifier
 from counterpoise.evaluation.performance import MetricPerformance, leading_of

@@ -5,13 +5,13 @@ import pytest
 from scipy import stats
 
 from counterpoise.evaluation.answers import ClassifierAnswers, RegressorAnswers
-from counterpoise.evaluation.judging import check_of
 from counterpoise.evaluation.labels.label_change import (
     Direction,
     LabelledSample,
     corrected_p_value,
     residual_directions,
 )
+from counterpoise.evaluation.labels.label_check import check_of
 
 # Fewer rows than a model of what is left is learned from: it is constant.
 N, K = 36, 12

@@ -18,7 +18,7 @@ from counterpoise.evaluation.estimates import (
 from counterpoise.evaluation.estimating.errors import errors_of
 from counterpoise.evaluation.estimating.evidence import Evidence
 from counterpoise.evaluation.intervals import resampled
-from counterpoise.evaluation.judging import label_check
+from counterpoise.evaluation.labels.label_check import label_check
 from counterpoise.evaluation.loss_model import fit_loss_model
 from counterpoise.evaluation.metrics import as_metric
 from counterpoise.evaluation.resampled_estimates import (
