@@ -3,6 +3,8 @@
     python3 dev.py demo [arguments]   install, run the main job on bundled data
     python3 dev.py test [arguments]   install, run every check (arguments: pytest alone)
     python3 dev.py test --quick       install, run laws and decisions: the inner loop
+    python3 dev.py test --oldest [arguments]   the quick ones, or pytest's, with the
+                                      oldest versions that pyproject.toml allows
     python3 dev.py mutants [words]    install, plant faults that tests must notice
     python3 dev.py fuzz [--minutes 10] [--seed 0]   install, run hostile cases by chance
     python3 dev.py lock               install the newest versions, write constraints.txt
@@ -10,8 +12,8 @@
 Tests run in as many processes as there are processors, four at most. `mutants` takes
 parts of ids or rooms, and `--check`, which only looks whether all can be planted.
 
-The environment is `.venv` beside this file. It is made again only when
-`pyproject.toml`, `constraints.txt` or the interpreter has changed.
+The environment is `.venv` beside this file (`.venv-oldest` for `--oldest`). It is made
+again only when `pyproject.toml`, `constraints.txt` or the interpreter has changed.
 """
 
 from __future__ import annotations
@@ -23,15 +25,12 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
-VENV = ROOT / ".venv"
-BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
-PYTHON = BIN / ("python.exe" if os.name == "nt" else "python")
-STAMP = VENV / "installed.txt"
 CONSTRAINTS = ROOT / "constraints.txt"
-OLDEST = (3, 11)
+OLDEST_PYTHON = (3, 11)
 # Processes that run tests side by side, at most.
 MOST_PROCESSES = 4
 # Laws and decisions that take seconds: no browser, no examples, no other solvers.
@@ -70,6 +69,46 @@ QUICK = (
 )
 
 
+@dataclass(frozen=True)
+class Environment:
+    """A folder with an interpreter, and the versions that are installed into it."""
+
+    home: Path
+    constraints: Path
+
+    @property
+    def bin(self) -> Path:
+        """Return where its programs are."""
+        return self.home / ("Scripts" if os.name == "nt" else "bin")
+
+    @property
+    def python(self) -> Path:
+        """Return its interpreter."""
+        return self.bin / ("python.exe" if os.name == "nt" else "python")
+
+    @property
+    def stamp(self) -> Path:
+        """Return the file that names what is installed."""
+        return self.home / "installed.txt"
+
+
+NEWEST = Environment(ROOT / ".venv", CONSTRAINTS)
+OLDEST = Environment(ROOT / ".venv-oldest", ROOT / ".venv-oldest" / "floors.txt")
+
+
+def floors() -> list[str]:
+    """Return the oldest version of every package that `pyproject.toml` asks for.
+
+    "name>=1.2" allows 1.2 at least, so its floor is "name==1.2".
+    """
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"].values()
+    asked = {*project["dependencies"], *(one for extra in extras for one in extra)}
+    return sorted(one.replace(">=", "==") for one in asked)
+
+
 def say(message: str) -> None:
     """Tell what happens next, at once."""
     print(f"[dev] {message}", flush=True)
@@ -83,58 +122,66 @@ def fingerprint(extra: str) -> str:
     return digest.hexdigest()
 
 
-def make_environment() -> None:
-    """Make an empty `.venv`, with or without the system's ensurepip."""
-    if VENV.exists():
-        shutil.rmtree(VENV)
-    say(f"making {VENV.name} with Python {sys.version.split()[0]}")
-    command = [sys.executable, "-m", "venv", str(VENV)]
+def make_environment(environment: Environment) -> None:
+    """Make an empty environment, with or without the system's ensurepip."""
+    home = environment.home
+    if home.exists():
+        shutil.rmtree(home)
+    say(f"making {home.name} with Python {sys.version.split()[0]}")
+    command = [sys.executable, "-m", "venv", str(home)]
     if subprocess.run(command, capture_output=True).returncode != 0:
         # Debian without python3-venv: no ensurepip, but the system's pip can install
         # into another environment.
         say("no ensurepip here: using this interpreter's pip instead")
         subprocess.run([*command, "--without-pip", "--clear"], check=True)
+    if environment == OLDEST:
+        environment.constraints.write_text("\n".join(floors()) + "\n")
 
 
-def pip() -> list[str]:
-    """Return the pip that installs into `.venv`: its own, or the system's."""
-    own = [str(PYTHON), "-m", "pip"]
+def pip(environment: Environment) -> list[str]:
+    """Return the pip that installs into an environment: its own, or the system's."""
+    python = str(environment.python)
+    own = [python, "-m", "pip"]
     if subprocess.run([*own, "--version"], capture_output=True).returncode == 0:
         return own
-    return [sys.executable, "-m", "pip", "--python", str(PYTHON)]
+    return [sys.executable, "-m", "pip", "--python", python]
 
 
-def pip_install(*arguments: str, constrained: bool = True) -> None:
-    """Install into `.venv`."""
-    environment = {**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
-    if constrained and CONSTRAINTS.exists():
+def pip_install(
+    environment: Environment, *arguments: str, constrained: bool = True
+) -> None:
+    """Install into an environment."""
+    variables = {**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    if constrained and environment.constraints.exists():
         # A file address, because pip splits this variable at spaces.
-        environment["PIP_CONSTRAINT"] = CONSTRAINTS.as_uri()
-    command = [*pip(), "install", "--progress-bar", "off", "--quiet", *arguments]
-    if subprocess.run(command, cwd=ROOT, env=environment).returncode != 0:
+        variables["PIP_CONSTRAINT"] = environment.constraints.as_uri()
+    command = [*pip(environment), "install", "--progress-bar", "off", "--quiet"]
+    if subprocess.run([*command, *arguments], cwd=ROOT, env=variables).returncode != 0:
         raise SystemExit(
             "[dev] pip failed (see above). Nothing else was done; "
             "run the same command again once its cause is mended."
         )
 
 
-def install(extra: str = "", constrained: bool = True) -> None:
+def install(
+    extra: str = "", constrained: bool = True, environment: Environment = NEWEST
+) -> None:
     """Install counterpoise with an extra, unless exactly that is installed."""
-    state = fingerprint(extra)
-    complete = STAMP.exists() and PYTHON.exists()
-    installed = STAMP.read_text().split() if complete else []
+    state, stamp = fingerprint(extra), environment.stamp
+    complete = stamp.exists() and environment.python.exists()
+    installed = stamp.read_text().split() if complete else []
     if constrained and state in installed:
         return
     started = time.perf_counter()
     # The tests' environment serves the demo too: keep it while its base is the same.
     if fingerprint("") not in installed or not constrained:
-        make_environment()
+        make_environment(environment)
         installed = []
     target = f".[{extra}]" if extra else "."
     say(f"installing {target} (some minutes, the first time)")
-    pip_install("--editable", target, constrained=constrained)
+    pip_install(environment, "--editable", target, constrained=constrained)
     if constrained:
-        STAMP.write_text("\n".join({*installed, state, fingerprint("")}) + "\n")
+        stamp.write_text("\n".join({*installed, state, fingerprint("")}) + "\n")
     say(f"installed in {time.perf_counter() - started:.0f} s")
 
 
@@ -155,20 +202,22 @@ def side_by_side() -> list[str]:
 
 def test(arguments: list[str]) -> int:
     """Run every check, the quick ones, or pytest alone with the given arguments."""
+    quick = [*side_by_side(), *(ROOT / "tests" / path for path in QUICK)]
+    if arguments and arguments[0] == "--oldest":
+        return with_oldest(arguments[1:] or quick)
     install("test")
-    pytest = [PYTHON, "-m", "pytest"]
+    pytest = [NEWEST.python, "-m", "pytest"]
     if arguments and arguments[0] == "--quick":
-        paths = [ROOT / "tests" / path for path in QUICK]
-        quick = [*side_by_side(), *paths, *arguments[1:]]
-        return subprocess.run([*pytest, *quick], cwd=ROOT, env=one_thread()).returncode
+        command = [*pytest, *quick, *arguments[1:]]
+        return subprocess.run(command, cwd=ROOT, env=one_thread()).returncode
     if arguments:
         command = [*pytest, *arguments]
         return subprocess.run(command, cwd=ROOT, env=one_thread()).returncode
     beside: dict[str, list[object]] = {
-        "lint": [BIN / "ruff", "check", "."],
-        "format": [BIN / "ruff", "format", "--check", "."],
-        "types": [BIN / "mypy"],
-        "imports": [BIN / "lint-imports"],
+        "lint": [NEWEST.bin / "ruff", "check", "."],
+        "format": [NEWEST.bin / "ruff", "format", "--check", "."],
+        "types": [NEWEST.bin / "mypy"],
+        "imports": [NEWEST.bin / "lint-imports"],
     }
     command = [*pytest, *side_by_side(), "--durations=5"]
     report = []
@@ -188,6 +237,16 @@ def test(arguments: list[str]) -> int:
     for part, status, seconds in report:
         say(f"  {part:<8} {seconds:7.1f} s  {'ok' if status == 0 else 'FAILED'}")
     return int(any(status for _, status, _ in report))
+
+
+def with_oldest(arguments: list[object]) -> int:
+    """Run pytest where every package is as old as `pyproject.toml` allows."""
+    install("test", environment=OLDEST)
+    # What an old package still calls in a new one of a third is no fault of ours.
+    calm = ["-W", "default::DeprecationWarning"]
+    command = [OLDEST.python, "-m", "pytest", *calm, *arguments]
+    words = list(map(str, command))
+    return subprocess.run(words, cwd=ROOT, env=one_thread()).returncode
 
 
 def checked(
@@ -210,14 +269,14 @@ def spelled(command: list[object]) -> str:
 def mutants(arguments: list[str]) -> int:
     """Plant faults one at a time and tell which nobody noticed."""
     install("test")
-    command = [PYTHON, ROOT / "tests" / "decisions" / "mutants.py", *arguments]
+    command = [NEWEST.python, ROOT / "tests" / "decisions" / "mutants.py", *arguments]
     return subprocess.run(list(map(str, command)), cwd=ROOT).returncode
 
 
 def fuzz(arguments: list[str]) -> int:
     """Run hostile cases made by chance, and keep those that fail in `out/fuzz/`."""
     install("test")
-    command = [PYTHON, ROOT / "tests" / "hostile" / "fuzz.py", *arguments]
+    command = [NEWEST.python, ROOT / "tests" / "hostile" / "fuzz.py", *arguments]
     words = list(map(str, command))
     return subprocess.run(words, cwd=ROOT, env=one_thread()).returncode
 
@@ -226,14 +285,14 @@ def demo(arguments: list[str]) -> int:
     """Run the main job on bundled data."""
     install("cli,report")
     say("running the demo")
-    command = [PYTHON, "-m", "counterpoise.cli.main", "demo", *arguments]
+    command = [NEWEST.python, "-m", "counterpoise.cli.main", "demo", *arguments]
     return subprocess.run(command, cwd=ROOT).returncode
 
 
 def lock(arguments: list[str]) -> int:
     """Write down the versions that the newest installation brings."""
     install("test", constrained=False)
-    command = [*pip(), "freeze", "--exclude-editable"]
+    command = [*pip(NEWEST), "freeze", "--exclude-editable"]
     frozen = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     lines = [line for line in frozen.splitlines() if "==" in line]
     CONSTRAINTS.write_text("\n".join(lines) + "\n")
@@ -250,8 +309,8 @@ def main() -> int:
         "fuzz": fuzz,
         "lock": lock,
     }
-    if sys.version_info < OLDEST:
-        say(f"Python {'.'.join(map(str, OLDEST))} or later is needed")
+    if sys.version_info < OLDEST_PYTHON:
+        say(f"Python {'.'.join(map(str, OLDEST_PYTHON))} or later is needed")
         return 1
     if len(sys.argv) < 2 or sys.argv[1] not in commands:
         print(__doc__)

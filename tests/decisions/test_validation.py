@@ -12,6 +12,7 @@ from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardSca
 
 from counterpoise import KLIEP, NoTargetWarning
 from counterpoise.validation import (
+    InvalidInput,
     NoOverlapError,
     as_classes,
     as_matrix,
@@ -22,6 +23,7 @@ from counterpoise.validation import (
     check_number,
     check_same_columns,
     estimator_samples,
+    row_counts,
     target_pieces,
     two_samples,
 )
@@ -242,4 +244,12 @@ def test_weights_too_small_beside_the_largest_count_for_nothing():
     assert as_weights([1.0, 1.01e-100], 2).tolist() == [1.0, 0.0]
     told = r"sample_weight spans more than 100 orders .* 1 of 2 rows .* row 1"
     with pytest.warns(UserWarning, match=told):
-        assert as_weights([1e50, 0.99e-50], 2).tolist() == [1e50, 0.0]
+        assert as_weights([1e15, 0.99e-85], 2).tolist() == [1e15, 0.0]
+
+
+def test_weights_whose_scale_counts_are_not_above_a_limit():
+    assert as_weights([1e20, 1.0], 2).tolist() == [1e20, 1.0]
+    told = r"sample_weight has 1\.01e\+20 in row 1 .* divide them by their mean"
+    with pytest.raises(InvalidInput, match=told):
+        as_weights([1.0, 1.01e20], 2)
+    assert row_counts([1e300, 1e300], 2).tolist() == [1.0, 1.0]

@@ -229,6 +229,11 @@ SLOW = frozenset(
 
 
 def fault(name: str, seed: int) -> str | None:
+    """Return what is wrong with the answer to a drawn case, None if nothing is."""
+    return fault_of(SUBJECTS[name], drawn(seed))
+
+
+def fault_of(ask: Callable[[Case], list[Any]], case: Case) -> str | None:
     """Return what is wrong with an answer, None if it is finite or an error of ours.
 
     A warning of numpy's is a fault: somebody else would see it.
@@ -237,7 +242,7 @@ def fault(name: str, seed: int) -> str | None:
         warnings.simplefilter("ignore")
         warnings.simplefilter("error", RuntimeWarning)
         try:
-            found = SUBJECTS[name](drawn(seed))
+            found = ask(case)
         except (cp.InvalidInput, cp.InvalidType, cp.NoOverlapError, PathError):
             return None
         except Exception as error:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hostile.magnitudes import SLOW, SUBJECTS, fault
+from hostile.magnitudes import SLOW, SUBJECTS, fault, fault_of
 
 import counterpoise as cp
 
@@ -28,6 +28,16 @@ def test_a_ridge_of_huge_products_is_refused_in_a_sentence(kernel, magnitude):
     X[3] *= magnitude
     with pytest.raises(cp.InvalidInput, match="divide the columns"):
         cp.WeightedKernelRidge(kernel=kernel).fit(X, y)
+
+
+@pytest.mark.parametrize("name", ["WeightedSVR", "KernelQuantileRegressor", "TwinGP",
+                                  "WeightedGPR", "WeightedKNN"])  # fmt: skip
+@pytest.mark.parametrize("largest", [1e20, 1e280])
+def test_products_of_weights_and_responses_are_numbers_or_refused(name, largest):
+    rng = np.random.default_rng(0)
+    X, w = rng.normal(size=(20, 2)), rng.uniform(0.5, 1.0, 20)
+    case = {"X": X, "X_target": X[:9], "y": X[:, 0] * 1e139, "w": w * largest}
+    assert fault_of(SUBJECTS[name], case) is None
 
 
 def test_huge_numbers_in_arrays_of_objects_are_refused_by_every_measure():

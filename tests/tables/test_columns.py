@@ -78,7 +78,7 @@ def test_nullable_numbers_are_numbers_with_nan(dtype):
 
 
 def test_decimals_are_numbers():
-    values = [Decimal("1.25"), Decimal(3)]
+    values = [Decimal("1.25"), Decimal("3.00")]
     for table in (pd.DataFrame({"a": values}), pl.DataFrame({"a": values})):
         (column,) = read_columns(table)
         assert (column.kind, column.values.tolist()) == ("numbers", [1.25, 3.0])

@@ -402,7 +402,14 @@ def test_a_sparse_entry_that_is_not_finite_has_its_place(format_):
     ("X", "words"),
     [
         (sp.csr_array(DENSE * 1j), "Complex data not supported"),
-        (sp.coo_array(np.ones(3)), "Reshape your data"),
+        pytest.param(
+            sp.coo_array(np.ones(3)),
+            "Reshape your data",
+            marks=pytest.mark.skipif(
+                sp.coo_array(np.ones(3)).ndim == 2,
+                reason="SciPy before 1.13 makes a row of a vector",
+            ),
+        ),
         (sp.csr_array((0, 3)), "X has 0 rows"),
     ],
     ids=["complex", "vector", "empty"],

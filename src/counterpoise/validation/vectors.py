@@ -25,6 +25,9 @@ from counterpoise.validation.tables import (
 )
 from counterpoise.validation.warning import warn_user
 
+# A weight whose scale counts: its products with squares of 1e140 are numbers.
+LARGEST_AS_GIVEN = 1e20
+
 
 def as_classes(y: Any, n_rows: int, *, name: str = "y") -> NDArray[Any]:
     """Class labels, one a row: numbers, booleans or strings, none missing.
@@ -112,6 +115,8 @@ def as_weights(
     """Weights, one a row: finite, not negative, not all zero; their scale as it is.
 
     Weights below 10^-30 of the largest become zero; from 10^-100 on, with a warning.
+    Since their scale counts, none may exceed 10^20: products with squares would be
+    no numbers.
 
     Parameters
     ----------
@@ -136,6 +141,18 @@ def as_weights(
     counterpoise.validation.InvalidInput: sample_weight must not be negative, got \
 -1.0 in row 1 (counted from 0)
     """
+    values = _weights_of_any_scale(weights, n_rows, name, of)
+    if values.max(initial=0.0) > LARGEST_AS_GIVEN:
+        row = int(np.argmax(values))
+        raise InvalidInput(
+            f"{name} has {float(values[row]):.3g} in row {row} (counted from 0), and "
+            f"weights above {LARGEST_AS_GIVEN:.0e} leave no room for products: their "
+            "scale counts here, so divide them by their mean"
+        )
+    return values
+
+
+def _weights_of_any_scale(weights: Any, n_rows: int, name: str, of: str) -> Array:
     if weights is None:
         return np.ones(n_rows)
     if isinstance(weights, numbers.Real):
@@ -168,7 +185,7 @@ def row_counts(
     >>> row_counts([3.0, 1.0], 2), row_counts([1e-9, 1e-9], 2)
     (array([3., 1.]), array([1., 1.]))
     """
-    return as_counts(as_weights(weights, n_rows, name=name, of=of))
+    return as_counts(_weights_of_any_scale(weights, n_rows, name, of))
 
 
 def weights_of_both(

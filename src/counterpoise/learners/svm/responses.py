@@ -30,7 +30,7 @@ class ResponseSVM(RegressorMixin, PathSVM):
         X, weights = self._remember(X, sample_weight)
         self.y_fit_ = as_responses(y, len(X)).copy()
         # The bias takes any constant up; without it digits are lost far from zero.
-        self.center_ = float(weights @ self.y_fit_ / weights.sum())
+        self.center_ = float((weights / weights.sum()) @ self.y_fit_)
         return X, weights
 
     def _answers(self, functions: Array) -> Array:

@@ -129,7 +129,8 @@ class TwinRows:
     @property
     def mean(self) -> Array:
         """The weighted mean of the outputs."""
-        out: Array = self.weight @ self.Y / self.weight.sum()
+        # Shares first: weights are used as given, and may be as large as numbers are.
+        out: Array = (self.weight / self.weight.sum()) @ self.Y
         return out
 
 
