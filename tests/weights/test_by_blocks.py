@@ -3,8 +3,10 @@
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from sklearn.base import clone
 
 from counterpoise import (
+    KLIEP,
     RULSIF,
     ULSIF,
     AutoWeights,
@@ -13,8 +15,10 @@ from counterpoise import (
     MixtureKLIEP,
     TargetShiftWeights,
 )
-from counterpoise.engine import Blocks, distribute, memory_budget
+from counterpoise.engine import Blocks, distribute, memory_budget, sample
+from counterpoise.samples.classifiers import logistic
 from counterpoise.validation import InvalidInput, InvalidType
+from counterpoise.weights.by_blocks import ROWS_DECIDED_ON
 
 CLOSED = {
     "ulsif": lambda: ULSIF(gamma=0.1, regularization=0.1, random_state=0),
@@ -25,6 +29,19 @@ SMOOTH = {
     "diag": lambda: MixtureKLIEP(statistics="diag", random_state=0),
     "linear": lambda: MixtureKLIEP(statistics="linear", random_state=0),
 }
+MIXED = {
+    "kliep": lambda: KLIEP(gamma=0.3, n_centers=60, tol=1e-9, random_state=0),
+    "relative": lambda: KLIEP(
+        gamma=0.5, n_centers=40, relative=0.1, tol=1e-9, random_state=0
+    ),
+}
+ODDS = {
+    "logistic": lambda: DiscriminatorWeights(
+        estimator=logistic(False, 4, tol=1e-12), calibrate=False, random_state=0
+    ),
+}
+DISCREPANCY = {"discrepancy": lambda: DiscrepancyWeights(spread=0.1, tol=1e-6)}
+ALL = CLOSED | SMOOTH | MIXED | ODDS | DISCREPANCY
 UNITS = np.array([1.0, 10.0, 0.01, 1e4])
 
 
@@ -35,6 +52,10 @@ def two_samples(n=12_000, m=11_000, seed=0):
 
 def in_blocks(rows, k):
     return Blocks.from_arrays(rows, rows=k)
+
+
+def _discrepancy(rows, aims, **parameters):
+    return DiscrepancyWeights(**parameters).fit(rows, X_target=aims)
 
 
 @pytest.mark.parametrize("name", [*CLOSED, *SMOOTH])
@@ -52,19 +73,96 @@ def test_blocks_get_the_weights_of_rows_in_memory(name):
     np.testing.assert_allclose(pieces.weigh(new), whole.weigh(new), rtol=1e-6)
 
 
-@pytest.mark.parametrize("name", [*CLOSED, "full"])
+@pytest.mark.parametrize("name", [*MIXED])
+def test_a_mixture_of_kernels_is_that_of_rows_in_memory(name):
+    X, X_target = two_samples()
+    whole = MIXED[name]().fit(X, X_target=X_target)
+    pieces = MIXED[name]().fit(in_blocks(X, 4_000), X_target=in_blocks(X_target, 3_000))
+    assert pieces.solution_.converged
+    np.testing.assert_allclose(pieces.weights_, whole.weights_, rtol=1e-4)
+    objectives = [one.solution_.certificate.objective for one in (pieces, whole)]
+    np.testing.assert_allclose(*objectives, rtol=1e-8)
+
+
+@pytest.mark.parametrize("away", [6.0, 1e4])
+def test_a_mixture_takes_target_rows_that_the_sample_has_not_seen(away):
+    X, X_target = two_samples()
+    weighter = MIXED["kliep"]()
+    seen = sample(in_blocks(X_target, 999), ROWS_DECIDED_ON, weighter._seed()).places
+    unseen = np.setdiff1d(np.arange(len(X_target)), seen)[0]
+    X_target[unseen] += away * UNITS
+    fitted = weighter.fit(in_blocks(X, 4_000), X_target=in_blocks(X_target, 999))
+    assert fitted.solution_.converged
+    assert fitted.weights_.mean() == pytest.approx(1.0)
+
+
+def test_the_logistic_discriminator_is_fitted_to_every_row():
+    X, X_target = two_samples()
+    whole = ODDS["logistic"]().fit(X, X_target=X_target)
+    pieces = ODDS["logistic"]().fit(
+        in_blocks(X, 4_000), X_target=in_blocks(X_target, 3_000)
+    )
+    new = np.vstack([X, X_target])
+    ratios = [one.weigh(new) * one.mean_ratio_ for one in (pieces, whole)]
+    # The longest odds of a target row are out of fold in memory.
+    least = min(ratio.max() for ratio in ratios)
+    np.testing.assert_allclose(*(np.minimum(r, least) for r in ratios), rtol=1e-6)
+    assert (ratios[0] > least).sum() <= 1
+
+
+def test_least_discrepancy_by_passes_is_that_of_rows_in_memory():
+    X, X_target = two_samples()
+    whole = DISCREPANCY["discrepancy"]().fit(X, X_target=X_target)
+    pieces = DISCREPANCY["discrepancy"]().fit(
+        in_blocks(X, 4_000), X_target=in_blocks(X_target, 3_000)
+    )
+    assert pieces.solution_.converged
+    ours, theirs = (one.solution_.certificate for one in (pieces, whole))
+    # Each bound holds for the other's weights, too.
+    assert ours.objective >= theirs.bound - 1e-12
+    assert theirs.objective >= ours.bound - 1e-12
+    # s f_0 mean (w - w*)^2 is at most the gap of either.
+    bend = pieces.spread_ * pieces.discrepancy_uniform_
+    most = (ours.gap + theirs.gap) / bend
+    assert ((pieces.weights_ - whole.weights_) ** 2).mean() <= 2.0 * most
+    assert pieces.discrepancy_uniform_ == pytest.approx(whole.discrepancy_uniform_)
+    moment = [
+        (rows * weights[:, None]).T @ rows / len(rows)
+        for rows, weights in ((X / UNITS, pieces.weights_),)
+    ]
+    aims = X_target / UNITS
+    apart = np.abs(moment[0] - aims.T @ aims / len(aims)).max()
+    before = np.abs((X / UNITS).T @ (X / UNITS) / len(X) - aims.T @ aims / len(aims))
+    assert apart < 0.05 * before.max()
+
+
+def test_what_was_chosen_on_a_sample_is_fitted_to_every_row():
+    X, X_target = two_samples()
+    pieces = AutoWeights(random_state=0).fit(
+        in_blocks(X, 4_000), X_target=in_blocks(X_target, 3_000)
+    )
+    assert type(pieces.weighter_) is MixtureKLIEP
+    whole = clone(pieces.weighter_).fit(X, X_target=X_target)
+    np.testing.assert_allclose(pieces.weighter_.weigh(X), whole.weights_, rtol=1e-6)
+    reached = whole.weigh(X_target).max()
+    assert pieces.largest_weight_ == pytest.approx(reached, rel=1e-6)
+    cut = np.clip(whole.weights_, 1e-4, reached)
+    np.testing.assert_allclose(pieces.weights_, cut / cut.mean(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", [*CLOSED, "full", *MIXED, *ODDS, *DISCREPANCY])
 def test_one_blocking_or_another_gives_the_same_weights(name):
-    make = (CLOSED | SMOOTH)[name]
+    make = ALL[name]
     X, X_target = two_samples()
     one = make().fit(in_blocks(X, 997), X_target=in_blocks(X_target, 5_000))
     other = make().fit(in_blocks(X, 6_001), X_target=X_target)
     np.testing.assert_allclose(one.weights_, other.weights_, rtol=1e-9)
 
 
-@pytest.mark.parametrize("name", [*CLOSED, "full"])
+@pytest.mark.parametrize("name", [*CLOSED, "full", *MIXED, *ODDS, *DISCREPANCY])
 @pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
 def test_whoever_computes_gives_the_same_bits(name, scheduler):
-    make = (CLOSED | SMOOTH)[name]
+    make = ALL[name]
     X, X_target = two_samples(seed=3)
     alone = make().fit(in_blocks(X, 997), X_target=in_blocks(X_target, 997))
     with distribute(scheduler):
@@ -137,7 +235,11 @@ def test_a_small_memory_budget_changes_nothing_but_memory():
         (lambda B, T: ULSIF().fit(B), "X_target is None"),
         (lambda B, T: ULSIF().fit(B, X_target=T, sample_weight=[1.0]), "beside blocks"),
         (lambda B, T: ULSIF(n_centers=None).fit(B, X_target=T), "give a number"),
-        (lambda B, T: DiscrepancyWeights().fit(B, X_target=T), "takes no blocks"),
+        (lambda B, T: KLIEP(n_centers=None).fit(B, X_target=T), "give a number"),
+        (lambda B, T: KLIEP(solver="away").fit(B, X_target=T), "in memory"),
+        (lambda B, T: _discrepancy(B, T, kernel="rbf"), "kernel='linear'"),
+        (lambda B, T: _discrepancy(B, T, cap=3.0), "cap=None"),
+        (lambda B, T: _discrepancy(B, T, spread=0.0), "spread above zero"),
         (lambda B, T: TargetShiftWeights().fit(B, [0], X_target=T), "takes no blocks"),
         (lambda B, T: ULSIF().fit(B, X_target=T[:, :2]), "columns"),
     ],

@@ -16,6 +16,11 @@ from sklearn.utils import (
 from counterpoise.adaptation.choosing import choose_how_much
 from counterpoise.adaptation.conformal import calibrated, divided
 from counterpoise.adaptation.fitted_model import FittedModel
+from counterpoise.adaptation.in_blocks.fitting import (
+    AllRows,
+    fit_model,
+    refuse_beside_blocks,
+)
 from counterpoise.adaptation.kept.weighings import diagnosed, remember_content, weighed
 from counterpoise.adaptation.label_shift.adapting import (
     BY_INPUTS,
@@ -51,6 +56,7 @@ from counterpoise.adaptation.routing import (
 from counterpoise.adaptation.target_rows import reference_rows
 from counterpoise.adaptation.weighing import fit_weighter
 from counterpoise.diagnosis.diagnosis import Diagnosis, diagnose_samples
+from counterpoise.engine import Blocks
 from counterpoise.engine.progress import announce
 from counterpoise.engine.telling import told
 from counterpoise.evaluation.conformal import Calibration
@@ -185,6 +191,8 @@ class Adapted(MetaEstimatorMixin, FittedModel):
         Of `weights_`.
     classes_ : array
         Of a classifier.
+    all_rows_ : AllRows or None
+        Of tables in blocks: how many rows each part of the fit rests on.
     class_prior_, class_weight_, absent_classes_, target_labels_ : arrays
         With "partial": estimated shares of all classes in the target, what a row of
         each weighs, the labels of those judged absent, and a label for every target row
@@ -198,6 +206,13 @@ class Adapted(MetaEstimatorMixin, FittedModel):
     the logger "counterpoise" too. With a number as `random_state`, diagnosis and
     weights of the last fits are kept by a digest of all rows: a grid search weighs once
     a fold, not once a candidate.
+
+    Tables in blocks (`engine.Blocks`): diagnosis, weighter, guard and the steps of a
+    pipeline before its last are those of 10,000 rows drawn of each table, whose weights
+    `weights_` holds. Then the weighter, where it can be, and the estimator are fitted
+    to every row: `Ridge`, `LinearRegression` and `LogisticRegression` by passes, what
+    has `partial_fit` block after block, others to `budget` rows drawn by their weights,
+    or in memory if all rows fit there.
 
     With "partial" the estimator is fitted to rows of the classes that are present and,
     by default, to the target rows with the labels of the selection; it need not take
@@ -266,10 +281,10 @@ class Adapted(MetaEstimatorMixin, FittedModel):
 
         Parameters
         ----------
-        X : array-like, frame or sparse matrix of shape (n, d)
+        X : array-like, frame, sparse matrix or `engine.Blocks` of shape (n, d)
             The labelled source rows.
         y : array of shape (n,)
-            Their labels.
+            Their labels; of blocks also the name of the column that has them.
         X_target : the same as X of shape (m, d), or a tuple of such
             The target rows; a tuple is stacked and never cut by cross-validation.
         sample_weight : array of shape (n,)
@@ -282,6 +297,13 @@ class Adapted(MetaEstimatorMixin, FittedModel):
         self
         """
         self._check_parameters()
+        self.all_rows_: AllRows | None = None
+        self._seen_rows_ = None
+        if isinstance(X, Blocks) or isinstance(X_target, Blocks):
+            refuse_beside_blocks(sample_weight=sample_weight, groups=groups)
+            with told(self.verbose, self.callback), filters_left_clean():
+                fit_model(self, X, y, X_target)
+            return self
         with told(self.verbose, self.callback), filters_left_clean():
             return self._fit_told(X, y, X_target, sample_weight, groups)
 

@@ -12,6 +12,11 @@ from sklearn.utils import estimator_html_repr
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from counterpoise.adaptation.in_blocks.predicting import (
+    answered,
+    weighed_blocks,
+    write_answers,
+)
 from counterpoise.adaptation.model_files.saving import save
 from counterpoise.adaptation.partial.adapting import (
     over_all_classes,
@@ -19,6 +24,7 @@ from counterpoise.adaptation.partial.adapting import (
 )
 from counterpoise.adaptation.summary import html_of, summary_of
 from counterpoise.diagnosis import Diagnosis, diagnose
+from counterpoise.engine import Blocks
 from counterpoise.evaluation.conformal import Calibration, intervals_of, sets_of
 from counterpoise.evaluation.metrics import is_classifier
 from counterpoise.numerics.arrays import Array
@@ -59,12 +65,17 @@ class FittedModel(BaseEstimator):
 
     @_offered("predict")
     def predict(self, X: Any) -> Any:
-        """Return the estimator's predictions."""
+        """Return the estimator's predictions, also of rows in `engine.Blocks`."""
+        if isinstance(X, Blocks):
+            return answered(self._checked(), X, "predict")
         return self._fitted_estimator().predict(X)
 
     @_offered("predict_proba")
     def predict_proba(self, X: Any) -> Any:
         """Return the classifier's probabilities, none for classes judged absent."""
+        if isinstance(X, Blocks):
+            chances = answered(self._checked(), X, "predict_proba")
+            return self._over_all_classes(chances, self.estimator_.classes_)
         found = self._fitted_estimator()
         return self._over_all_classes(found.predict_proba(X), found.classes_)
 
@@ -100,13 +111,15 @@ class FittedModel(BaseEstimator):
 
         Parameters
         ----------
-        X : array-like, frame or sparse matrix of shape (k, d)
+        X : array-like, frame, sparse matrix or `engine.Blocks` of shape (k, d)
 
         Returns
         -------
         array of shape (k,)
         """
         check_is_fitted(self)
+        if isinstance(X, Blocks):
+            return np.asarray(weighed_blocks(self, X))
         if self.weighter_ is None:
             check_columns(self, X, reset=False)
             return np.ones(n_rows(X))
@@ -116,6 +129,32 @@ class FittedModel(BaseEstimator):
             return by_label
         weights: Array = self.weighter_.weigh(encoded(self.encoder_, X))
         return weights
+
+    def write_predictions(
+        self,
+        X: Any,
+        path: str | Path,
+        *,
+        id_column: str | None = None,
+        probabilities: bool = False,
+    ) -> None:
+        """Write the predictions of rows to a Parquet file, in their order.
+
+        Nothing but a block of rows is held in memory; the file appears when it is
+        complete.
+
+        Parameters
+        ----------
+        X : `engine.Blocks`, array-like or frame of shape (k, d)
+        path : str or Path
+        id_column : str or None
+            Column that names the rows; None: their numbers, from 1.
+        probabilities : bool
+            Whether a classifier's probabilities are written, too.
+        """
+        write_answers(
+            self._checked(), Blocks.of(X), path, name=id_column, chances=probabilities
+        )
 
     def predict_interval(self, X: Any, level: float = 0.9) -> Array:
         r"""Return intervals that hold the response with probability `level`.
@@ -260,6 +299,10 @@ class FittedModel(BaseEstimator):
                 "prediction sets need held-out rows: fit with calibration=0.2, say"
             )
         return self.calibration_
+
+    def _checked(self) -> "FittedModel":
+        check_is_fitted(self)
+        return self
 
     def _fitted_estimator(self) -> Any:
         check_is_fitted(self)

@@ -1,5 +1,6 @@
 """A uniform sample of rows in one pass, the same for every way of cutting them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoise.engine.blocks import Blocks
-from counterpoise.engine.schedule import map_reduce
+from counterpoise.engine.schedule import each_block, map_reduce
+from counterpoise.numerics.arrays import Array
 from counterpoise.tables.columns import Table, two_tables
 from counterpoise.tables.table_column import joined
 from counterpoise.validation import InvalidInput
@@ -31,12 +33,20 @@ class Sample:
     places: NDArray[np.int64]
 
 
-def sample(blocks: Blocks, k: int, seed: int = 0) -> Sample:
-    """Return k rows drawn without replacement, all rows where there are no more.
+def sample(
+    blocks: Blocks,
+    k: int,
+    seed: int = 0,
+    weigh: Callable[[Any, int], Array] | None = None,
+) -> Sample:
+    r"""Return k rows drawn without replacement, all rows where there are no more.
 
     Every row has a key made of the seed and of its place in the whole; the k rows of
     the smallest keys are taken, in the order of the rows. So the same rows are drawn
-    however they are cut into blocks, whoever reads them.
+    however they are cut into blocks, whoever reads them. With weights the key is
+    :math:`-\log(u) / w` with the key u of the place in (0, 1): draws in proportion to
+    the weights, one after the other (Efraimidis and Spirakis, 2006); rows of weight
+    zero are never drawn.
 
     Parameters
     ----------
@@ -45,6 +55,8 @@ def sample(blocks: Blocks, k: int, seed: int = 0) -> Sample:
         Rows to draw.
     seed : int
         Another seed, other rows.
+    weigh : callable or None
+        ``weigh(rows, first)`` gives the weights of a block's rows; None: all alike.
 
     Examples
     --------
@@ -57,9 +69,18 @@ def sample(blocks: Blocks, k: int, seed: int = 0) -> Sample:
     """
     if k < 1:
         raise InvalidInput(f"k must be at least 1, got {k}")
-    drawn = map_reduce(blocks, _Draw(int(k), int(seed)), _Fewest(int(k)))
+    drawn = map_reduce(blocks, _Draw(int(k), int(seed), weigh), _Fewest(int(k)))
     order = np.argsort(drawn.places)
     return Sample(_take(drawn.rows, order), drawn.places[order])
+
+
+def all_rows(blocks: Blocks) -> Any:
+    """Return every row in memory, a matrix or a `Table`."""
+    return _stacked(list(each_block(blocks, _as_they_are)))
+
+
+def _as_they_are(rows: Any, first: Any) -> Any:
+    return rows
 
 
 def keys_of_places(places: NDArray[np.int64], seed: int) -> NDArray[np.uint64]:
@@ -86,7 +107,7 @@ def _mixed(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 @dataclass(frozen=True, eq=False)
 class _Drawn:
-    keys: NDArray[np.uint64]
+    keys: NDArray[Any]
     places: NDArray[np.int64]
     rows: Any
 
@@ -97,10 +118,17 @@ class _Draw:
 
     k: int
     seed: int
+    weigh: Callable[[Any, int], Array] | None = None
 
     def __call__(self, rows: Any, first: int) -> _Drawn:
         places = np.arange(first, first + len(rows), dtype=np.int64)
-        return _fewest(_Drawn(keys_of_places(places, self.seed), places, rows), self.k)
+        keys: NDArray[Any] = keys_of_places(places, self.seed)
+        if self.weigh is not None:
+            weights = self.weigh(rows, first)
+            some = np.flatnonzero(weights > 0.0)
+            keys, places, rows = keys[some], places[some], _take(rows, some)
+            keys = -np.log((keys + 0.5) * 2.0**-64) / weights[some]
+        return _fewest(_Drawn(keys, places, rows), self.k)
 
 
 @dataclass(frozen=True)
@@ -113,7 +141,7 @@ class _Fewest:
         both = _Drawn(
             np.concatenate([earlier.keys, later.keys]),
             np.concatenate([earlier.places, later.places]),
-            _stacked(earlier.rows, later.rows),
+            _stacked([earlier.rows, later.rows]),
         )
         return _fewest(both, self.k)
 
@@ -129,9 +157,10 @@ def _take(rows: Any, which: Any) -> Any:
     return rows.take(which) if isinstance(rows, Table) else rows[which]
 
 
-def _stacked(earlier: Any, later: Any) -> Any:
-    if not isinstance(earlier, Table):
-        return np.vstack([earlier, later])
-    two_tables(earlier, later)
-    columns = zip(earlier.columns, later.columns, strict=True)
-    return Table(tuple(joined(pair) for pair in columns), earlier.named)
+def _stacked(pieces: list[Any]) -> Any:
+    if not isinstance(pieces[0], Table):
+        return np.vstack(pieces)
+    for later in pieces[1:]:
+        two_tables(pieces[0], later)
+    columns = zip(*(piece.columns for piece in pieces), strict=True)
+    return Table(tuple(joined(parts) for parts in columns), pieces[0].named)

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 
-from counterpoise.engine.progress import advance
+from counterpoise.convex import Solution
+from counterpoise.engine import advance, map_reduce
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.as_read import SamplesAsRead
 from counterpoise.samples.coverage.thin_by_chance import as_share
@@ -24,6 +25,12 @@ from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import Matrix, NoOverlapError
 from counterpoise.validation.warning import held_back
 from counterpoise.weights.base import Fitted, WeightEstimator
+from counterpoise.weights.by_blocks import (
+    SumsOfRows,
+    TwoBlocks,
+    largest_weight,
+    lean,
+)
 from counterpoise.weights.candidates import Candidate, Trials, candidates, ranks
 from counterpoise.weights.deadline import Deadline
 from counterpoise.weights.discriminator import DiscriminatorWeights
@@ -75,7 +82,9 @@ class AutoWeights(WeightEstimator):
     those that have only target rows near, half of them left out: the weights then speak
     for the others, and a warning says so; `beyond` knows the holes. Where a sample has
     more than 2000 rows, the choice is made on 2000, and a classifier is fitted to no
-    more than 10,000 and asked about the others.
+    more than 10,000 and asked about the others. Tables in blocks: all of this on 10,000
+    rows of each; a log-linear ratio, a kernel one and logistic regression are then
+    fitted to all rows, where no target rows were left out.
 
     Parameters
     ----------
@@ -165,6 +174,7 @@ class AutoWeights(WeightEstimator):
         if not reached.all():
             some = samples.take(rows, aims[reached[aims]])
             trials = Trials(some, seed, deadline)
+        self._left_out_ = not reached.all()
         samples = samples.take(np.arange(samples.source.shape[0]), reached)
         chosen, supported = self._choose(candidates(trials, self._common(seed)), trials)
         weights = self._take(chosen, supported, samples, trials)
@@ -190,9 +200,32 @@ class AutoWeights(WeightEstimator):
         if not sparse.issparse(samples.target):
             near = ~far_rows(samples)
             at_target = at_target[near] if near.any() else at_target
-        self._reached_ = max(float(at_target.max()), 1.0)
-        self.largest_weight_ = min(self._reached_, supported)
+        self._supported_ = supported
+        self._set_limit(float(at_target.max()))
         return self._bounded(weights)
+
+    def _set_limit(self, reached: float) -> None:
+        """Set the largest weight, given that of a target row."""
+        self._reached_ = max(reached, 1.0)
+        self.largest_weight_ = min(self._reached_, self._supported_)
+
+    def _fit_blocks(self, both: TwoBlocks) -> Solution | None:
+        """Fit what was chosen to all rows, if it can be; the largest weight with it.
+
+        Where target rows were left out, the sample's fit stands: which of all rows are
+        to be left out nobody has looked at.
+        """
+        if self._left_out_:
+            return None
+        inner = self.weighter_
+        solution = inner._fit_blocks(both)
+        if solution is None:
+            return None
+        inner.solution_ = solution
+        sums = map_reduce(both.source, SumsOfRows(lean(inner)))
+        inner._set_mean(sums.total / sums.n)
+        self._set_limit(largest_weight(inner, both))
+        return replace(solution, tol=self.tol)
 
     def _look(
         self, samples: TwoSamples, rows: Indices, aims: Indices, trials: Trials

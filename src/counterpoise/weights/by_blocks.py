@@ -78,7 +78,7 @@ class TwoBlocks:
     def moments(self) -> tuple["ColumnMoments", "ColumnMoments"]:
         """Means and variances of the columns, rows far out put at the limits."""
         announce("reading every row: means and scales of the columns")
-        work = _CutMoments(*self.limits)
+        work = CutMoments(*self.limits)
         return map_reduce(self.source, work), map_reduce(self.target, work)
 
     @cached_property
@@ -125,11 +125,14 @@ class ColumnMoments:
 
 
 @dataclass(frozen=True, eq=False)
-class _CutMoments:
+class CutMoments:
+    """The moments of a block's rows, those far out put at limits."""
+
     low: Array
     high: Array
 
     def __call__(self, rows: Array, first: int) -> ColumnMoments:
+        """Return the moments of a block."""
         cut = np.clip(rows, self.low, self.high)
         mean = cut.mean(axis=0)
         return ColumnMoments(len(cut), mean, ((cut - mean) ** 2).sum(axis=0))
@@ -159,20 +162,95 @@ class RatioOfRows:
 
 def fit_to_blocks(weighter: Any, X: Any, X_target: Any) -> None:
     """Fit a weighter to two tables, of which one at least comes in blocks."""
-    if weighter.needs_labels or not weighter.weights_are_a_ratio:
+    if weighter.needs_labels:
         raise InvalidType(
             f"{type(weighter).__name__} takes no blocks: its weights are no function "
-            "of a row's columns. AutoWeights, ULSIF, RULSIF and MixtureKLIEP take them"
+            "of a row's columns. AutoWeights, KLIEP, ULSIF, RULSIF and MixtureKLIEP "
+            "take them"
         )
     both = TwoBlocks.read(X, X_target, weighter._seed())
     weighter._fit_samples(both.drawn)
     solution = weighter._fit_blocks(both)
     if solution is not None:
         weighter._set_solution(solution)
-    ratio = ratio_at(weighter, Blocks.of(X).numbers())
+    weigh_all(weighter, both.source)
+
+
+def weigh_all(weighter: Any, source: Blocks) -> None:
+    """Set the weights of all source rows, of mean one over them."""
+    ratio = ratio_at(weighter, source)
     share = np.full(ratio.size, 1.0 / ratio.size)
     weighter.weights_ = weighter._as_weights(ratio, 1.0, share)
     weighter.effective_sample_size_ = effective_sample_size(weighter.weights_)
+
+
+def fit_sums(weighter: Any, both: TwoBlocks) -> "WeightSums":
+    """Fit to all rows a weighter that has been fitted to the sample of both.
+
+    Only what rows add up to is kept: `weights_` stay those of the sample's rows.
+    """
+    solution = weighter._fit_blocks(both)
+    if solution is not None:
+        weighter._set_solution(solution)
+    announce("weighing every row")
+    sums = map_reduce(both.source, SumsOfRows(lean(weighter)))
+    weighter._set_mean(sums.total / sums.n)
+    return sums
+
+
+@dataclass(frozen=True)
+class WeightSums:
+    """What the ratios of all rows, to the weighter's exponent, add up to."""
+
+    n: int
+    total: float
+    squares: float
+    largest: float
+
+    def __add__(self, later: "WeightSums") -> "WeightSums":
+        return WeightSums(
+            self.n + later.n,
+            self.total + later.total,
+            self.squares + later.squares,
+            max(self.largest, later.largest),
+        )
+
+    @property
+    def effective_size(self) -> float:
+        """The number of equally weighted rows that average as well."""
+        return self.total**2 / self.squares if self.squares > 0.0 else float(self.n)
+
+
+@dataclass(frozen=True, eq=False)
+class SumsOfRows:
+    """A block's part of the sums."""
+
+    weighter: Any
+
+    def __call__(self, rows: Array, first: int) -> WeightSums:
+        """Return a block's part."""
+        ratio = RatioOfRows(self.weighter, normalized=False)(rows, first)
+        ratio = ratio**self.weighter.exponent
+        return WeightSums(
+            len(ratio), float(ratio.sum()), float(ratio @ ratio), float(ratio.max())
+        )
+
+
+def largest_weight(weighter: Any, both: TwoBlocks) -> float:
+    """Return the largest weight of a target row that is not far outside the bulk."""
+    return map_reduce(both.target, _LargestOfTarget(lean(weighter), *both.limits), max)
+
+
+@dataclass(frozen=True, eq=False)
+class _LargestOfTarget:
+    weighter: Any
+    low: Array
+    high: Array
+
+    def __call__(self, rows: Array, first: int) -> float:
+        near = ((rows >= self.low) & (rows <= self.high)).all(axis=1)
+        rows = rows[near]
+        return float(self.weighter._weigh_rows(rows).max()) if len(rows) else 0.0
 
 
 def ratio_at(weighter: Any, blocks: Blocks, *, normalized: bool = False) -> Array:

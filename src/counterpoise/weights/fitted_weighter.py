@@ -361,11 +361,12 @@ class FittedWeighter(BaseEstimator):
 
     def _set_mean_ratio(self, ratio: Array, mean: float, share: Array) -> None:
         """Set what a ratio is divided by, from its values at the source rows."""
-        self.mean_ratio_ = float(share @ ratio**self.exponent)
-        self.mean_ratio_ /= mean**self.exponent
-        if not 1e-100 < self.mean_ratio_ < np.inf:
-            # Without overlap the ratio underflows at every source row.
-            self.mean_ratio_ = np.nan
+        self._set_mean(float(share @ ratio**self.exponent) / mean**self.exponent)
+
+    def _set_mean(self, mean_ratio: float) -> None:
+        # Without overlap the ratio underflows at every source row.
+        known = 1e-100 < mean_ratio < np.inf
+        self.mean_ratio_ = mean_ratio if known else np.nan
 
     def _as_weights(self, ratio: Array, mean: float, share: Array) -> Array:
         """Return the ratio at the source rows as weights, and set what divides it."""

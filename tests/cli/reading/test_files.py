@@ -10,9 +10,9 @@ import pytest
 
 from counterpoise.cli.exits import BadData
 from counterpoise.cli.reading.files import read_file
-from counterpoise.cli.reading.frames import frame_of
 from counterpoise.cli.reading.pair import table_of
 from counterpoise.cli.reading.typed_columns import kind_of, typed
+from counterpoise.tables.frames import frame_of
 
 
 def series_of(file, name, kind):

@@ -141,9 +141,9 @@ def read_for_model(model: Any, path: Path, name_column: str | None = None) -> Ta
 def frame_for_model(model: Any, table: TableFile) -> Any:
     """Return the model's columns of a table, in the model's order."""
     from counterpoise.cli.estimators import kinds_of
-    from counterpoise.cli.reading.frames import frame_of
     from counterpoise.cli.reading.pair import table_of
     from counterpoise.cli.reading.typed_columns import EMPTY, kind_of
+    from counterpoise.tables.frames import frame_of
     from counterpoise.tables.kinds import NUMBERS
 
     names = getattr(model, "feature_names_in_", None)

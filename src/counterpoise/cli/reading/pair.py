@@ -14,7 +14,6 @@ from counterpoise.cli.exits import BadData, WrongUse, listed
 from counterpoise.cli.notices import Cell, Notice
 from counterpoise.cli.reading.belonging import belonging_of, times_of
 from counterpoise.cli.reading.files import STDIN, TableFile, read_file
-from counterpoise.cli.reading.frames import frame_of
 from counterpoise.cli.reading.labelled_rows import labels_of_rows
 from counterpoise.cli.reading.labels import read_labels
 from counterpoise.cli.reading.typed_columns import (
@@ -29,6 +28,7 @@ from counterpoise.numerics.arrays import Indices
 from counterpoise.samples.as_read import SamplesAsRead
 from counterpoise.samples.dependent.belonging import with_units
 from counterpoise.tables.columns import Table
+from counterpoise.tables.frames import frame_of
 from counterpoise.tables.kinds import CATEGORIES, NUMBERS
 
 # With fewer rows nothing can be said about a sample.

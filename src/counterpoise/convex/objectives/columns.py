@@ -1,6 +1,7 @@
 """Products with few columns of a matrix, and which of them differ."""
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,13 @@ def product(A: Array, x: Array) -> Array:
     if 4 * support.size < x.size:
         return A[:, support] @ x[support]
     return A @ x
+
+
+def beside(columns: Any, others: Any) -> Any:
+    """Return columns and then others; those that are not stored know how."""
+    if isinstance(columns, np.ndarray):
+        return np.hstack([columns, others])
+    return columns.beside(others)
 
 
 def distinct(

@@ -1,6 +1,6 @@
 """Matrices that need not be stored, as mixtures see them."""
 
-from typing import Protocol
+from typing import Any, Protocol
 
 from counterpoise.numerics.arrays import Array, Indices
 
@@ -17,8 +17,12 @@ class Design(Protocol):
         """The numbers of rows and columns."""
         ...
 
-    def columns(self, i: Indices) -> Array:
-        """Return the columns i."""
+    def columns(self, i: Indices) -> Any:
+        """Return the columns i, an array.
+
+        Or, for a method that asks no more of them, what has ``@ shares``, ``[:, i]``,
+        `beside` and `moments`.
+        """
         ...
 
     def pull(self, v: Array) -> Array:

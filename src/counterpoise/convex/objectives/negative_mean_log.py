@@ -115,8 +115,15 @@ class NegativeMeanLog:
         out: Array = self.A.columns(i)
         return out
 
-    def model(self, i: Indices, columns: Array, image: Array) -> tuple[Array, Array]:
-        """Return gradient and Hessian in the coordinates i."""
+    def model(self, i: Indices, columns: Any, image: Array) -> tuple[Array, Array]:
+        """Return gradient and Hessian in the coordinates i.
+
+        Columns that are no array know their `moments` themselves.
+        """
+        if not isinstance(columns, np.ndarray):
+            v = self._pull(image)
+            pulled, bend = columns.moments(v, _over(v, image, self._share))
+            return -pulled, bend
         scaled = (
             columns
             * np.divide(
@@ -182,9 +189,12 @@ class NegativeMeanLog:
         return self.weights
 
     def _pull(self, image: Array) -> Array:
-        return np.divide(
-            self._share, image, out=np.zeros_like(image), where=self._share > 0.0
-        )
+        return _over(self._share, image, self._share)
+
+
+def _over(part: Array, image: Array, share: Array) -> Array:
+    """Return part / image, zero where a row has no share."""
+    return np.divide(part, image, out=np.zeros_like(image), where=share > 0.0)
 
 
 @compiled

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from counterpoise.convex.loop import State
+from counterpoise.convex.objectives.columns import beside
 from counterpoise.convex.requirements import Requirements
 from counterpoise.convex.solvers.point import few_atoms
 from counterpoise.convex.solvers.simplex_newton import ActiveAtoms
@@ -23,7 +24,7 @@ STEEP = 1e3
 class _CorrectiveMemory:
     active: Indices
     shares: Array
-    columns: Array
+    columns: Any
     image: Array
     gradient: Array
     n_join: int
@@ -93,7 +94,7 @@ class Corrective:
         joining = self._joining(objective, memory, state.claim.gap)
         active = np.concatenate([memory.active, joining])
         shares = np.concatenate([memory.shares, np.zeros(joining.size)])
-        columns = np.hstack([memory.columns, objective.columns(joining)])
+        columns = beside(memory.columns, objective.columns(joining))
         atoms = ActiveAtoms(objective, active, columns, problem.domain.size)
         level = memory.shares @ memory.gradient[memory.active]
         steepest = -memory.gradient[joining].min(initial=0.0)
@@ -130,7 +131,7 @@ class Corrective:
         problem: Any,
         active: Indices,
         shares: Array,
-        columns: Array,
+        columns: Any,
         n_join: int,
         counts: Counter[str],
     ) -> State:

@@ -19,7 +19,7 @@ class ActiveAtoms:
 
     objective: Any
     active: Indices
-    columns: Array
+    columns: Any
     size: int
 
     def corrected(

@@ -7,9 +7,10 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from counterpoise.convex import Solution, Solver, certified
+from counterpoise.convex import Solution, Solver, attested, certified
 from counterpoise.convex.spectral import solvers
 from counterpoise.convex.spectral.discrepancy import Discrepancy
+from counterpoise.engine import announce
 from counterpoise.numerics.arrays import Array
 from counterpoise.numerics.kernel import refuse_indefinite
 from counterpoise.numerics.row_keys import row_keys
@@ -29,8 +30,18 @@ from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.validation import InvalidInput, Matrix
 from counterpoise.validation.parameters import Choice, Number, Rule
 from counterpoise.weights.base import Fitted, WeightEstimator
+from counterpoise.weights.by_blocks import TwoBlocks
 from counterpoise.weights.deadline import Deadline
-from counterpoise.weights.discrepancy.default_spread import default_spread
+from counterpoise.weights.discrepancy.by_passes import (
+    QuadraticWeights,
+    least_discrepancy,
+    refuse_beside_blocks,
+    spread_of_rows,
+)
+from counterpoise.weights.discrepancy.default_spread import (
+    LARGEST_SPREAD,
+    default_spread,
+)
 from counterpoise.weights.discrepancy.lopsided import warn_of_one_row, warn_of_scales
 
 DISCREPANCY_SOLVERS: dict[str, Callable[[Any, float], Solver]] = {
@@ -159,6 +170,11 @@ class DiscrepancyWeights(WeightEstimator):
     no weights there. So `score` and what holds rows out (`target_scorer`, prediction
     sets of new rows) need another weighter.
 
+    Tables in blocks (linear kernel, no cap, a `spread` above zero): the weights are
+    :math:`n (\phi(x)'Y\phi(x) / 2b - \tau)_+` with the dual matrix Y, which
+    `solution_` holds, and so `weigh` knows those of any row; :math:`\nu` of the default
+    spread is that of all rows, not of 400.
+
     A learner profits if it uses the same kernel on the same columns, the constant
     included: `WeightedKernelRidge`, whose `alpha` is the :math:`\lambda` of the bounds.
 
@@ -265,6 +281,7 @@ class DiscrepancyWeights(WeightEstimator):
             proof = certified(problem, z, self.tol).certificate
         self.discrepancy_ = max(proof.objective - problem.spread_term(z), 0.0)
         self._spectra_: dict[str, DiscrepancySpectrum] = {}
+        self._of_row_: QuadraticWeights | None = None
         return Fitted(solution, self._found_, None)
 
     def _posed(self, samples: TwoSamples, gram: Array | None) -> PosedDiscrepancy:
@@ -317,7 +334,34 @@ class DiscrepancyWeights(WeightEstimator):
         both = np.vstack([samples.source, samples.target])[:, self._among_all_]
         return 0.5 * (both + both.T) + (1.0 if self.add_constant else 0.0)
 
+    def _fit_blocks(self, both: TwoBlocks) -> Solution:
+        """Fit to all rows: the weights are then a function of a row's columns."""
+        refuse_beside_blocks(self)
+        rows, aims = self._rows_in_blocks(both)
+        announce("reading every row: moments and the weights that match them")
+        spread: Any = lambda uniform: self.spread  # noqa: E731
+        if isinstance(self.spread, str):
+            spread = spread_of_rows(rows, self.add_constant, LARGEST_SPREAD)
+        found = least_discrepancy(
+            rows,
+            aims,
+            constant=self.add_constant,
+            spread=spread,
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )
+        self._of_row_ = found.weights
+        self._found_ = self._weigh(self._scaled(both.drawn.counted.source))
+        self.discrepancy_, self.discrepancy_uniform_ = found.norm, found.uniform
+        self.lower_bound_, self.spread_ = found.certificate.bound, found.spread
+        self._spectra_ = {}
+        form = found.weights.form.ravel()
+        return attested(form, found.certificate, self.tol, n_iter=found.n_iter)
+
     def _weigh(self, X: Matrix) -> Array:
+        of_row = getattr(self, "_of_row_", None)
+        if of_row is not None:
+            return of_row.at(X)
         known = self._known()
         found = np.empty(X.shape[0])
         for i, key in enumerate(row_keys(X)):

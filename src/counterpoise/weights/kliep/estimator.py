@@ -12,24 +12,32 @@ from counterpoise.convex import (
     MixtureLikelihood,
     PartialPricing,
     ProjectedGradient,
+    Solution,
     Solver,
     solve,
 )
-from counterpoise.engine import current_budget
+from counterpoise.engine import announce, current_budget
 from counterpoise.numerics.arrays import Array
 from counterpoise.numerics.distances import nearest_row
 from counterpoise.numerics.kernel import Kernel
 from counterpoise.samples.coverage.thin_by_chance import as_share
 from counterpoise.samples.median_width import median_gamma
 from counterpoise.samples.two_samples import TwoSamples
-from counterpoise.validation import Matrix
+from counterpoise.validation import InvalidInput, Matrix
 from counterpoise.validation.parameters import Choice, Integer, Number, Rule
 from counterpoise.weights.base import Fitted, WeightEstimator
-from counterpoise.weights.centers import CENTERS_AT_MOST, all_or_few, k_means_centers
+from counterpoise.weights.by_blocks import TwoBlocks
+from counterpoise.weights.centers import (
+    CENTERS_AT_MOST,
+    all_or_few,
+    centers_of_blocks,
+    k_means_centers,
+)
 from counterpoise.weights.deadline import Deadline
 from counterpoise.weights.kernel_widths import (
     uncovered_share,
 )
+from counterpoise.weights.kliep.blocked_design import BlockedDesign, means_by_passes
 from counterpoise.weights.kliep.designs import (
     ComputedDesign,
     StoredDesign,
@@ -207,6 +215,43 @@ class KLIEP(WeightEstimator):
         else:
             uncovered = uncovered_share(samples, self.gamma_)
         return Fitted(solution, self._weigh(samples.source), uncovered)
+
+    def _fit_blocks(self, both: TwoBlocks) -> Solution:
+        if self.n_centers is None:
+            raise InvalidInput(
+                "n_centers=None makes a centre of every target row, which blocks are "
+                "too many for: give a number"
+            )
+        if self.solver not in ("auto", "corrective"):
+            raise InvalidInput(
+                f"solver={self.solver!r} needs all rows in memory: blocks are fitted "
+                'by "corrective"'
+            )
+        rows, aims = self._rows_in_blocks(both)
+        kernel, seed = Kernel("rbf", self.gamma_), self._seed()
+        wanted = CENTERS_AT_MOST if self.n_centers == "auto" else int(self.n_centers)
+        announce("reading every row: centres and means of the kernel")
+        self.centers_ = centers_of_blocks(aims, wanted, seed)
+        scale = means_by_passes(rows, aims, self.centers_, kernel, self.relative)
+        drawn = self._scaled(both.drawn.counted.target)
+        announce("fitting the mixture to every row")
+        design = BlockedDesign(aims, self.centers_, kernel, scale)
+        start, share = design.covering(self._found_by_sample(drawn, kernel, scale))
+        solution = self._solve(
+            MixtureLikelihood(design, share),
+            Corrective(n_join=30 if self.n_features_in_ >= 10 else 10),
+            start,
+            deadline=Deadline(self.max_time),
+        )
+        self.coef_ = solution.x / scale
+        return solution
+
+    def _found_by_sample(self, rows: Array, kernel: Kernel, scale: Array) -> Array:
+        """Return the optimum over a sample of the target, near that over all."""
+        most = max(int(current_budget() // (8 * len(self.centers_))), 1)
+        design = StoredDesign.of(rows[:most], self.centers_, kernel, scale)
+        part = MixtureLikelihood(design)
+        return solve(part, Corrective(n_join=30), tol=START_TOL).x
 
     def _weigh(self, X: Matrix) -> Array:
         used = np.flatnonzero(self.coef_)
