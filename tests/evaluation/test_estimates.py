@@ -298,7 +298,7 @@ def test_intervals_reach_as_far_as_their_formula():
     ):
         factor = 1.25 + 0.25 * (1 - effective / 250)
         whole = np.sqrt(factor**2 * max(error, e_d) + 0.25 * (far**2 + missed**2))
-        assert found[name].low == pytest.approx(value - whole * (q - further))
+        assert found[name].low == pytest.approx(value - whole * (q - further / 2))
         assert found[name].high == pytest.approx(value + whole * (q + 2 * further))
 
 
