@@ -123,7 +123,7 @@ def test_labelled_rows_contradict_below_a_p_value_of_one_in_twenty():
 
 def test_equal_losses_that_differ_are_no_less_surprising_for_lack_of_spread():
     alike = evidence(np.zeros(10))
-    assert label_check(alike, np.zeros(5), np.zeros(5)).p_value == 1.0
+    assert label_check(alike, np.zeros(5), np.zeros(5)).p_value > 0.98
     assert label_check(alike, np.ones(5), np.zeros(5)).p_value < 1e-6
 
 

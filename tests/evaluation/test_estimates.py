@@ -431,7 +431,7 @@ def test_labels_that_are_all_flipped_are_seen(name):
     assert "changed" in check.words
     assert np.isfinite(list(check.to_dict().values())[:4]).all()
     same = label_check(one, losses[:40], losses[:40], metric)
-    assert same.p_value == 1.0
+    assert same.p_value > 0.98
 
 
 def constant_classifier(n, share, seed=0):
