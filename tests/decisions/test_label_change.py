@@ -8,10 +8,9 @@ from counterpoise.evaluation.answers import ClassifierAnswers, RegressorAnswers
 from counterpoise.evaluation.labels.label_change import (
     Direction,
     LabelledSample,
-    corrected_p_value,
     residual_directions,
 )
-from counterpoise.evaluation.labels.label_check import check_of
+from counterpoise.evaluation.labels.label_check import check_of, combined_p_value
 
 # Fewer rows than a model of what is left is learned from: it is constant.
 N, K = 36, 12
@@ -99,11 +98,22 @@ def direction(p_value, kind="mean"):
     return Direction(kind, None, None, 0.1, 0.05, 2.0, p_value)
 
 
-def test_holm_corrects_over_all_directions():
-    assert corrected_p_value([0.9, 0.01, 0.02]) == pytest.approx(0.03)
-    assert corrected_p_value([0.9, 0.8]) == 1.0
-    for p_value, contradicts in ((0.0249, True), (0.0251, False)):
-        check = check_of((direction(p_value), direction(0.9)), 40)
+def test_directions_are_combined_as_cauchy_s_and_agreement_strengthens_them():
+    assert combined_p_value([]) == 1.0
+    assert combined_p_value([0.3]) == pytest.approx(0.3)
+    assert combined_p_value([0.02] * 5) == pytest.approx(0.02)
+    by_scipy = stats.cauchy.sf(np.mean(stats.cauchy.isf([0.9, 0.01, 0.02])))
+    assert combined_p_value([0.9, 0.01, 0.02]) == pytest.approx(by_scipy)
+    # One in which nothing differs has a bounded say; nothing is lost to rounding.
+    bounded = stats.cauchy.sf(np.mean(stats.cauchy.isf([0.99, 0.005])))
+    assert combined_p_value([1.0, 0.005]) == pytest.approx(bounded)
+    assert combined_p_value([0.5, 1e-30]) == pytest.approx(2e-30)
+    assert combined_p_value([0.5, 0.0]) == pytest.approx(0.0, abs=1e-300)
+
+
+def test_a_change_is_said_by_all_directions_together():
+    for p_value, contradicts in ((0.0257, True), (0.0259, False)):
+        check = check_of((direction(p_value), direction(0.4)), 40)
         assert check.contradicts is contradicts
         assert ("has changed" in check.words) is contradicts
 

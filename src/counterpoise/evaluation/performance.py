@@ -65,7 +65,7 @@ class LabelCheck:
         Their ratio.
     p_value : float
         How often chance does more than what is seen, of the loss and along all
-        `directions` together, by Holm's correction.
+        `directions` together (`combined_p_value`).
     n_labelled : int
     words : str
     directions : tuple of Direction

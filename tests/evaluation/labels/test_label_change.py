@@ -8,9 +8,9 @@ from sklearn.svm import LinearSVC
 from counterpoise.evaluation.answers import Answers
 from counterpoise.evaluation.labels.label_change import (
     LabelledSample,
-    corrected_p_value,
     residual_directions,
 )
+from counterpoise.evaluation.labels.label_check import combined_p_value
 
 
 def chance(z):
@@ -25,7 +25,7 @@ def p_value(source, target, ratio=None):
     n = len(source.labels)
     ratio = np.ones(n) if ratio is None else ratio
     found = residual_directions(source, ratio, np.ones(n), target, None, 0)
-    return corrected_p_value([one.p_value for one in found])
+    return combined_p_value([one.p_value for one in found])
 
 
 def two_classes(rng, n, share):
@@ -119,7 +119,7 @@ def test_several_outputs_are_looked_at_one_by_one():
     least = min(found, key=lambda one: one.p_value)
     assert least.of == "output 1"
     assert "of 'output 1' along" in str(least)
-    assert corrected_p_value([one.p_value for one in found]) < 0.01
+    assert combined_p_value([one.p_value for one in found]) < 0.01
 
 
 def test_one_class_among_the_source_rows_tells_nothing():

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 from scipy import sparse, stats
 
 from counterpoise.adaptation.label_shift.class_shares import ClassShares
-from counterpoise.evaluation.labels.label_change import corrected_p_value
+from counterpoise.diagnosis.distances import holm
 from counterpoise.numerics.arrays import Array
 from counterpoise.samples.as_read import SamplesAsRead
 from counterpoise.samples.overlap_verdict import overlap_between
@@ -73,7 +73,7 @@ def rest_p_value(
     error = np.sqrt(h_target.var(axis=0) / m + h.var(axis=0) / n)
     told = error > 0
     z = np.abs(difference[told]) / error[told]
-    return corrected_p_value((2 * stats.norm.sf(z)).tolist())
+    return float(holm(2 * stats.norm.sf(z)).min(initial=1.0))
 
 
 def _columns_and_squares(X: Array, T: Array) -> tuple[Array, Array]:

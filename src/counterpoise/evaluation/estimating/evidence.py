@@ -5,12 +5,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.tables.quantiles import weighted_quantile
+from counterpoise.validation import Matrix
 
 # The weights of the correction are cut at this quantile, which steadies it.
 CLIP_QUANTILE = 0.99
+# From this quantile on losses are the worst.
+WORST_QUANTILE = 0.99
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +42,8 @@ class Evidence:
         Of a metric of two classes: how many effective rows tell of it.
     least : float or None
         Of such a metric: the error is not taken to be less.
+    beyond : array of shape (m,) or None
+        Of target rows, see `rows_beyond`; None: not looked at.
     of_these_rows : bool
         Whether the mean is that of the target rows themselves, chance in their labels
         included, and not of where they come from.
@@ -53,6 +59,7 @@ class Evidence:
     exact: Mapping[str, float] | None = None
     worth: float | None = None
     least: float | None = None
+    beyond: Array | None = field(default=None, repr=False)
     of_these_rows: bool = False
 
     @property
@@ -69,6 +76,25 @@ class Evidence:
         """The weighted standard deviation of what the model of the loss leaves."""
         share, rest = self.cut_share, self.losses - self.modelled
         return float(np.sqrt(share @ (rest - share @ rest) ** 2))
+
+    def worst_beyond(self, side: float) -> float:
+        r"""Return what losses of target rows beyond the source's range may add.
+
+        .. math:: \beta\, |L_\pm - \hat R_w|
+
+        with :math:`\beta` the share of such rows beyond chance (the mean of `beyond`,
+        zero where it is less), :math:`L_+` the mean of the losses of source rows at or
+        above the 99 % quantile and :math:`L_-` of those at or below the 1 % quantile,
+        as `side` is 1 or -1: rows beyond may lose as the worst hundredth seen.
+        """
+        share = 0.0 if self.beyond is None else max(float(self.beyond.mean()), 0.0)
+        if share == 0.0:
+            return 0.0
+        losses = side * self.losses
+        worst = losses >= weighted_quantile(losses, self.counts, WORST_QUANTILE)
+        extreme = np.average(losses[worst], weights=self.counts[worst])
+        mean = share_of(self.counts * self.ratio) @ losses
+        return share * max(float(extreme - mean), 0.0)
 
     def values(self) -> Mapping[str, float]:
         """Return the estimates: source, weighted, direct, doubly_robust."""
@@ -93,7 +119,28 @@ class Evidence:
             self.modelled_target[target_rows],
             None if self.groups is None else self.groups[rows],
             None if self.by_fold is None else self.by_fold[:, target_rows],
+            beyond=None if self.beyond is None else self.beyond[target_rows],
         )
+
+
+def rows_beyond(source: Matrix, target: Matrix) -> Array | None:
+    r"""Return which target rows lie beyond all source rows in a column, less chance.
+
+    One or zero, less :math:`\min(1, 2 d / (n + 1))`, which is at least how often a row
+    drawn like n others lies beyond them in one of d columns. None of sparse matrices
+    and without source rows.
+
+    Examples
+    --------
+    >>> rows_beyond(np.arange(4.0)[:, None], np.array([[1.5], [7.0]])).round(2)
+    array([-0.4,  0.6])
+    """
+    n, d = source.shape
+    if sparse.issparse(source) or sparse.issparse(target) or n == 0:
+        return None
+    outside = (target < source.min(axis=0)) | (target > source.max(axis=0))
+    found: Array = outside.any(axis=1) - min(2 * d / (n + 1), 1.0)
+    return found
 
 
 def share_of(weights: Array) -> Array:

@@ -91,17 +91,6 @@ class LabelledSample:
     rows: Matrix | None
 
 
-def corrected_p_value(p_values: Sequence[float]) -> float:
-    """Return Holm's smallest p-value: as many times the least as there are.
-
-    Examples
-    --------
-    >>> corrected_p_value([0.5, 0.01, 0.2])
-    0.03
-    """
-    return min(len(p_values) * min(p_values), 1.0) if len(p_values) else 1.0
-
-
 def residual_directions(
     source: LabelledSample,
     ratio: Array,
@@ -153,7 +142,7 @@ def residual_directions(
 
     References
     ----------
-    D. Cox, 1958, on slope and intercept of probabilities; S. Holm, 1979.
+    D. Cox, 1958, on slope and intercept of probabilities.
     """
     used = np.flatnonzero(ratio * counts > 0)
     if used.size < 2:

@@ -1,19 +1,21 @@
 """What labelled target rows say of an unchanged p(y | x), all directions together."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy import stats
 
 from counterpoise.evaluation.estimates import labelled_error
 from counterpoise.evaluation.estimating.evidence import Evidence
 from counterpoise.evaluation.intervals import effective_rows, weighted_mean_error
-from counterpoise.evaluation.labels.label_change import (
-    LOSS,
-    Direction,
-    corrected_p_value,
-)
+from counterpoise.evaluation.labels.label_change import LOSS, Direction
 from counterpoise.evaluation.metrics import Metric
 from counterpoise.evaluation.performance import LabelCheck, is_surprise
 from counterpoise.numerics.arrays import Array
+
+# No direction speaks more strongly than this for labels that mean the same: one in
+# which nothing differs does not outweigh those in which much does.
+MOST_ALIKE = 0.99
 
 
 def label_check(
@@ -29,7 +31,7 @@ def label_check(
 
     is zero up to chance if p(y | x) is the same in both samples, the weights being the
     ratio or the model of the loss right. It is what a change costs, and one direction
-    among those of `residual_directions`; Holm's correction is over all.
+    among those of `residual_directions`; what all say together is `combined_p_value`.
 
     Parameters
     ----------
@@ -66,7 +68,7 @@ def check_of(
     directions: tuple[Direction, ...], n_labelled: int, loss: Direction | None = None
 ) -> LabelCheck:
     """Return what all directions say together, and what the loss says of the cost."""
-    p_value = corrected_p_value([one.p_value for one in directions])
+    p_value = combined_p_value([one.p_value for one in directions])
     strongest = min(directions, key=lambda one: one.p_value)
     told = f"{n_labelled} labelled target rows and what the source says of them: "
     told += (
@@ -95,3 +97,30 @@ def check_of(
         f"{told}: {verdict}",
         directions,
     )
+
+
+def combined_p_value(p_values: Sequence[float]) -> float:
+    r"""Return the p-value of all directions together, one where there are none.
+
+    .. math:: p = \tfrac12 - \tfrac1\pi \arctan \bar c, \qquad
+        \bar c = \mathrm{mean}_k \cot(\pi \min(p_k, 0.99))
+
+    A cotangent is Cauchy's by chance, and so is their mean, in its tail also where
+    the directions are correlated. Directions that agree strengthen one another: of a
+    steeper slope the prediction, its columns and the log-loss all tell, and the least
+    p-value times their number would punish that.
+
+    References
+    ----------
+    Y. Liu and J. Xie, 2020.
+
+    Examples
+    --------
+    >>> [round(combined_p_value(p), 3) for p in ([0.5, 0.01, 0.2], [0.02, 0.02])]
+    [0.029, 0.02]
+    """
+    if not len(p_values):
+        return 1.0
+    p = np.clip(p_values, np.finfo(float).tiny, MOST_ALIKE)
+    # The arctangent of the reciprocal: small p-values are not lost to rounding.
+    return float(np.arctan2(1.0, np.mean(1 / np.tan(np.pi * p))) / np.pi)
