@@ -10,28 +10,20 @@ import numpy as np
 import peers
 from delay import NEVER, rows_until_inputs
 from reporting import bar, table
-from streams import Sign, rows
+from streams import question, rows
 
 ROWS, CHUNKS, REFERENCE, SHARE = 500, 200, 5_000, 0.05
 
 
-def nannyml(seed: int, shift: float, chunks: int) -> dict:
-    """Return what NannyML measures of every chunk of a stream that has changed."""
-    rng = np.random.default_rng(seed)
-    model = Sign()
-    X, y = rows(rng, REFERENCE)
-    stream, _ = rows(rng, chunks * ROWS, shift=shift)
-    return peers.ask(
-        "nannyml",
-        X=X,
-        y=y,
-        predicted=model.predict(X),
-        probability=0.15 + 0.7 * model.predict(X),
-        X_stream=stream,
-        predicted_stream=model.predict(stream),
-        probability_stream=0.15 + 0.7 * model.predict(stream),
-        chunk=np.arange(len(stream)) // ROWS,
-    )
+def nannyml(seeds: range, shift: float, chunks: int) -> list[dict]:
+    """Return what NannyML measures of every chunk of streams that have changed."""
+    questions = []
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        reference = rows(rng, REFERENCE)
+        stream, _ = rows(rng, chunks * ROWS, shift=shift)
+        questions.append(question(reference, stream, ROWS))
+    return peers.ask_all("nannyml", questions)
 
 
 def alibi(seeds: range, shift: float, n_rows: int, ert: float) -> list:
@@ -48,16 +40,17 @@ def run(quick: bool) -> dict:
     n, calm = (3, 3) if quick else (15, 20)
     told, bars = [], []
     try:
-        before = [nannyml(1_000 + s, 0.0, CHUNKS)["largest"] for s in range(calm)]
-        limit = float(np.quantile([max(one) for one in before], 1 - SHARE))
+        before = nannyml(range(1_000, 1_000 + calm), 0.0, CHUNKS)
+        highest = [max(one["largest"]) for one in before]
+        limit = float(np.quantile(highest, 1 - SHARE))
     except peers.MissingPeerError as error:
         print(f"  NannyML is missing: {error}")
         limit = float("nan")
     for shift in (0.5, 0.25):
         ours = [rows_until_inputs(shift, 500 + s, 0) for s in range(n)]
         theirs = []
-        for s in range(n if np.isfinite(limit) else 0):
-            values = np.array(nannyml(s, shift, 20)["largest"])
+        for one in nannyml(range(n), shift, 20) if np.isfinite(limit) else ():
+            values = np.array(one["largest"])
             above = np.flatnonzero(values > limit)
             theirs.append((above[0] + 1) * ROWS if above.size else NEVER)
         try:

@@ -6,7 +6,7 @@ A watch's own parts are asked, without the drift of single chunks, which raises 
 import numpy as np
 import peers
 from reporting import bar, table
-from streams import Sign, rows
+from streams import Sign, question, rows
 
 from counterpoise.evaluation.answers import Answers
 from counterpoise.watching.beginning import begin, features_of
@@ -49,29 +49,20 @@ def stream(seed: int) -> dict[str, bool]:
 
 def theirs(n: int) -> dict[str, float]:
     """Return the share of streams with any alert of NannyML's default thresholds."""
-    drift, estimate = [], []
+    questions = []
     for seed in range(n):
         rng = np.random.default_rng(seed)
-        model = Sign()
-        (X, y), (X_stream, _) = rows(rng, REFERENCE), rows(rng, CHUNKS * ROWS)
-        try:
-            told = peers.ask(
-                "nannyml",
-                X=X,
-                y=y,
-                predicted=model.predict(X),
-                probability=0.15 + 0.7 * model.predict(X),
-                X_stream=X_stream,
-                predicted_stream=model.predict(X_stream),
-                probability_stream=0.15 + 0.7 * model.predict(X_stream),
-                chunk=np.arange(CHUNKS * ROWS) // ROWS,
-            )
-        except peers.MissingPeerError as error:
-            print(f"  NannyML is missing: {error}")
-            return {}
-        drift.append(any(told["drift"]))
-        estimate.append(any(told["estimate_alert"]))
-    return {"drift": float(np.mean(drift)), "CBPE": float(np.mean(estimate))}
+        reference, stream = rows(rng, REFERENCE), rows(rng, CHUNKS * ROWS)
+        questions.append(question(reference, stream[0], ROWS))
+    try:
+        told = peers.ask_all("nannyml", questions)
+    except peers.MissingPeerError as error:
+        print(f"  NannyML is missing: {error}")
+        return {}
+    return {
+        "drift": float(np.mean([any(one["drift"]) for one in told])),
+        "CBPE": float(np.mean([any(one["estimate_alert"]) for one in told])),
+    }
 
 
 def run(quick: bool) -> dict:

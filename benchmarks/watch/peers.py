@@ -1,7 +1,7 @@
 """NannyML and alibi-detect over chunks, each asked in an environment of its own.
 
-Run there as ``python peers.py <peer> question.npz answer.json``; imported by the
-questions, which call `nannyml` and `alibi`.
+Run there as ``python peers.py <peer> questions.npz answers.json``; imported by the
+questions, which call `ask` and `ask_all`.
 """
 
 import json
@@ -48,14 +48,24 @@ def environment(peer: str) -> Path:
 
 def ask(peer: str, **arrays) -> dict:
     """Return a peer's answer to arrays."""
+    return ask_all(peer, [arrays])[0]
+
+
+def ask_all(peer: str, questions: list[dict]) -> list[dict]:
+    """Return a peer's answers to several sets of arrays, from one process."""
     with tempfile.TemporaryDirectory() as folder:
-        question, answer = Path(folder) / "question.npz", Path(folder) / "answer.json"
-        np.savez(question, **arrays)
+        asked, answers = Path(folder) / "questions.npz", Path(folder) / "answers.json"
+        np.savez(
+            asked,
+            **{
+                f"{k}.{name}": array
+                for k, arrays in enumerate(questions)
+                for name, array in arrays.items()
+            },
+        )
+        words = (environment(peer), Path(__file__), peer, asked, answers)
         ended = subprocess.run(
-            [
-                str(p)
-                for p in (environment(peer), Path(__file__), peer, question, answer)
-            ],
+            [str(word) for word in words],
             capture_output=True,
             text=True,
             timeout=TIMEOUT,
@@ -64,7 +74,7 @@ def ask(peer: str, **arrays) -> dict:
         if ended.returncode:
             lines = ended.stderr.strip().splitlines() or ["no message"]
             raise MissingPeerError(lines[-1])
-        return json.loads(answer.read_text())
+        return json.loads(answers.read_text())
 
 
 def _nannyml(given: dict) -> dict:
@@ -127,17 +137,17 @@ def _alibi(given: dict) -> dict:
     """Return after how many rows online MMD detects, for each stream; None: never."""
     from alibi_detect.cd import MMDDriftOnline
 
+    detector = MMDDriftOnline(
+        given["X"].astype(np.float32),
+        ert=float(given["ert"]),
+        window_size=int(given["window"]),
+        backend="pytorch",
+        n_bootstraps=int(given["n_bootstraps"]),
+        verbose=False,
+    )
     found = []
-    reference = given["X"].astype(np.float32)
     for stream in given["streams"].astype(np.float32):
-        detector = MMDDriftOnline(
-            reference,
-            ert=float(given["ert"]),
-            window_size=int(given["window"]),
-            backend="pytorch",
-            n_bootstraps=int(given["n_bootstraps"]),
-            verbose=False,
-        )
+        detector.reset_state()
         after = None
         for row, x in enumerate(stream):
             if detector.predict(x, return_test_stat=False)["data"]["is_drift"]:
@@ -151,6 +161,11 @@ if __name__ == "__main__":
     import warnings
 
     warnings.filterwarnings("ignore")
-    peer, question, answer = sys.argv[1:]
-    told = {"nannyml": _nannyml, "alibi": _alibi}[peer](dict(np.load(question)))
-    Path(answer).write_text(json.dumps(told))
+    peer, asked, answers = sys.argv[1:]
+    questions: dict[str, dict] = {}
+    for key, array in np.load(asked).items():
+        number, name = key.split(".", 1)
+        questions.setdefault(number, {})[name] = array
+    answer = {"nannyml": _nannyml, "alibi": _alibi}[peer]
+    told = [answer(given) for given in questions.values()]
+    Path(answers).write_text(json.dumps(told))

@@ -10,9 +10,10 @@ from counterpoise.watching.beginning import FEWEST_REFERENCE_ROWS
 from counterpoise.watching.inputs_evidence import InputsEvidence, _shrunk
 from counterpoise.watching.label_free import spent
 from counterpoise.watching.looks import SHARE_OF_ALARM
+from counterpoise.watching.misses import missed, misses_of_blocks
 from counterpoise.watching.oddities import KnownColumns
 from counterpoise.watching.risk_evidence import RiskEvidence
-from counterpoise.watching.state import rows_to_keep
+from counterpoise.watching.state import SeenChunk, Tally, rows_to_keep
 
 
 def told(kind, *, inputs_changed=False, estimate_rose=False, covered=None):
@@ -112,3 +113,24 @@ def test_fewer_than_fifty_reference_rows_are_refused():
     Watch(model, X=X, y=X[:, 0])
     with pytest.raises(InvalidInput, match="at least 50"):
         Watch(model, X=X[1:], y=X[1:, 0])
+
+
+def test_misses_count_from_the_quantile_of_chance_on():
+    # The 95 % quantile of chi-squared with two degrees of freedom is 2 log 20.
+    edge = np.sqrt(np.log(20.0))
+    assert missed([(0.999 * edge, 1.0), (-0.999 * edge, 1.0)]) == (0.0, 2)
+    found = missed([(1.001 * edge, 1.0), (-1.001 * edge, 1.0)])
+    assert found.variance == pytest.approx(1.001**2 * np.log(20.0) - 1.0)
+    assert len(misses_of_blocks(np.arange(300.0))) == 10
+    assert misses_of_blocks(np.arange(299.0)) == []
+
+
+def test_a_chunk_of_thirty_labels_tells_how_far_its_estimate_missed():
+    chunk = SeenChunk(1, None, 100, "", estimated={"error_rate": (0.2, 0.01)})
+    assert chunk.miss("error_rate") is None
+    chunk.tallies["error_rate"] = Tally(29, 14.0, 14.0)
+    assert chunk.miss("error_rate") is None
+    chunk.tallies["error_rate"] = Tally(30, 15.0, 15.0)
+    miss, variance = chunk.miss("error_rate")
+    assert miss == pytest.approx(0.3)
+    assert variance == pytest.approx(0.01 + 0.25 / 29)

@@ -66,8 +66,18 @@ def linear_classifiers(
 def prepared(X: Array, weights: Array) -> Array:
     """Return columns cut and of variance one, as `logistic` makes them."""
     cut = CutColumns().fit(X, sample_weight=weights).transform(X)
-    out: Array = StandardScaler().fit(cut, sample_weight=weights).transform(cut)
+    with _roots_of_rounding():
+        out: Array = StandardScaler().fit(cut, sample_weight=weights).transform(cut)
     return out
+
+
+def _roots_of_rounding() -> Any:
+    """Hold back what numpy says of roots of negative numbers.
+
+    scikit-learn's weighted variance of an equal column is one where rounding wants it;
+    such a column is then taken for constant.
+    """
+    return np.errstate(invalid="ignore")
 
 
 def squared_logistic(n_columns: int) -> Any:
@@ -218,7 +228,8 @@ def _fitted(estimator: Any, X: Matrix, labels: Array, weights: Array) -> Any:
     given = dict.fromkeys(names, weights)
     # Weights go to the steps of a pipeline by name, as without metadata routing.
     unrouted = config_context(enable_metadata_routing=False)
-    with unrouted, _threads(X), held_back(ConvergenceWarning, LinAlgWarning):
+    quiet = held_back(ConvergenceWarning, LinAlgWarning)
+    with unrouted, _threads(X), quiet, _roots_of_rounding():
         return clone(estimator).fit(X, labels, **given)
 
 

@@ -90,7 +90,7 @@ def judge(
     )
     state.n_judged += 1
     chunk.covered = found.covered
-    _estimate(state, metrics, numbers, answers, shares, found)
+    _estimate(state, metrics, chunk, numbers, answers, shares, found)
     state.rose = state.rose or found.rose
     return found
 
@@ -98,6 +98,7 @@ def judge(
 def _estimate(
     state: WatchState,
     metrics: Sequence[Metric],
+    chunk: SeenChunk,
     numbers: Array,
     answers: Answers,
     shares: Array,
@@ -108,10 +109,18 @@ def _estimate(
     together = spent(1.0 - state.level, state.n_judged)
     for metric, one in zip(metrics, state.estimates, strict=True):
         if metric.by_row is None:
-            rise = one.weighted_estimate(metric, shares)
+            rise = one.weighted_estimate(metric, shares, len(numbers))
         else:
             rise = one.estimate(one.at(metric, features, answers), shares)
-        ends = *rise.ends(1.0 - state.level), *rise.ends(together)
+        missed = state.missed(one)
+        if missed.variance:
+            found.notes.append(
+                f"{metric.name}: estimates have missed what labels showed by more than "
+                f"chance in {missed.times} looks back, so p(y | x) is not what it was; "
+                "the interval counts that"
+            )
+        chunk.estimated[metric.name] = rise.value, rise.error**2
+        ends = *rise.ends(1.0 - state.level, missed), *rise.ends(together, missed)
         held = [_within(metric, end) for end in ends]
         value = _within(metric, rise.value)
         found.performance[metric.name] = {
@@ -190,12 +199,10 @@ def realised_of(
         if metric.by_row is None:
             if known.value is None or known.error is None:
                 continue
-            value, error, degrees = known.value, known.error, 19
+            degrees = 19
         else:
-            value = known.total / known.n
-            spread = max(known.squares / known.n - value**2, 0.0)
-            error = float(np.sqrt(spread / max(known.n - 1, 1)))
             degrees = max(known.n - 1, 1)
+        value, error = known.value_and_error()
         reach = float(student.isf((1.0 - state.level) / 2, degrees)) * error
         found[metric.name] = {
             "value": _within(metric, value),

@@ -20,12 +20,15 @@ The model is made once for all chunks: boosted trees of the row and the predicti
 cross-fitted; of classifiers with probabilities the mean of these and of what the
 probabilities, recalibrated on the reference, let expect.
 
-Intervals are Student's. Corrected over chunks, the t-th has the level :math:`1 -
-\alpha w_t` with the weights of `weight_of_start`, which sum to one: all of them hold
-together with probability :math:`1 - \alpha`, if p(y | x) is what it was.
+Intervals are Student's, of what the labels of all rows of the chunk would show: chance
+in those labels counts, :math:`\sum_i w_i (L_i - g(x_i))^2 / m`, and what earlier
+estimates missed does too (`misses`). Corrected over chunks, the t-th has the level
+:math:`1 - \alpha w_t` with the weights of `weight_of_start`, which sum to one: all of
+them hold together with probability :math:`1 - \alpha`, if p(y | x) is what it was.
 
 Of metrics that are no means over rows the value is that of the weighted reference, its
-error that of 20 groups of rows left out in turn.
+error s that of 20 groups of rows left out in turn; chance in the labels of m rows is
+:math:`s^2 n_e / m` where the weighted reference is worth :math:`n_e`.
 """
 
 from dataclasses import dataclass, field
@@ -46,6 +49,7 @@ from counterpoise.evaluation.loss_model import LossModel, fit_loss_model
 from counterpoise.evaluation.metrics import Metric
 from counterpoise.numerics.arrays import Array
 from counterpoise.samples.effective_size import effective_sample_size
+from counterpoise.watching.misses import NOTHING, Missed, misses_of_blocks
 from counterpoise.watching.risk_evidence import weight_of_start
 
 _QUANTILE_OF_ODDS = 0.99
@@ -63,6 +67,8 @@ class Rise:
     ----------
     value, error : float
         The mean loss (or the metric's value), and its standard error.
+    chance : float
+        The variance that labels of the chunk's rows add, drawn by chance.
     rise, rise_error : float
         Over the reference, higher being worse.
     degrees : float
@@ -74,10 +80,17 @@ class Rise:
     rise: float
     rise_error: float
     degrees: float
+    chance: float = 0.0
 
-    def ends(self, alpha: float) -> tuple[float, float]:
+    def ends(self, alpha: float, missed: Missed = NOTHING) -> tuple[float, float]:
         """Return the ends of the interval of level one minus alpha."""
-        reach = float(student.isf(alpha / 2, self.degrees)) * self.error
+        own = self.error**2 + self.chance
+        variance, degrees = own, self.degrees
+        if missed.variance:
+            variance += missed.variance
+            unsure = own**2 / self.degrees + missed.variance**2 / missed.times
+            degrees = variance**2 / unsure
+        reach = float(student.isf(alpha / 2, degrees) * np.sqrt(variance))
         return self.value - reach, self.value + reach
 
     def low_rise(self, alpha: float) -> float:
@@ -139,6 +152,8 @@ class LabelFree:
         that are no means.
     reference : float
         The metric's value on the reference.
+    block_misses : list of (float, float)
+        Miss and variance of each block of the reference (`misses_of_blocks`).
     """
 
     name: str
@@ -150,6 +165,7 @@ class LabelFree:
     answers: Answers | None = field(default=None, repr=False)
     labels: NDArray[Any] | None = field(default=None, repr=False)
     line: ProbabilityLine | None = None
+    block_misses: list[tuple[float, float]] = field(default_factory=list)
 
     @classmethod
     def of(
@@ -172,7 +188,16 @@ class LabelFree:
         )
         line = _line_of(answers, labels)
         modelled = _halfway(model.rows, line, metric, answers)
-        return cls(metric.name, sign, losses, modelled, model, reference, line=line)
+        return cls(
+            metric.name,
+            sign,
+            losses,
+            modelled,
+            model,
+            reference,
+            line=line,
+            block_misses=misses_of_blocks(losses - modelled),
+        )
 
     def at(self, metric: Metric, features: Array, answers: Answers) -> Array:
         """Return the modelled loss of the rows of a chunk; empty where none is."""
@@ -192,15 +217,19 @@ class LabelFree:
         steady = noise + float(self.modelled.var(ddof=1)) / n
         rise_error = np.sqrt(steady + float(apart**2 @ rest**2))
         degrees = max(min(m, effective_sample_size(shares)) - 1.0, 1.0)
-        return Rise(value, float(error), self.sign * rise, float(rise_error), degrees)
+        chance = float(shares @ rest**2) / m
+        return Rise(
+            value, float(error), self.sign * rise, float(rise_error), degrees, chance
+        )
 
-    def weighted_estimate(self, metric: Metric, shares: Array) -> Rise:
-        """Return the metric's value on the weighted reference."""
+    def weighted_estimate(self, metric: Metric, shares: Array, m: int) -> Rise:
+        """Return the metric's value on the weighted reference, for m rows."""
         assert self.answers is not None
         assert self.labels is not None
         value, error = value_and_error(metric, self.answers, self.labels, shares)
         rise = self.sign * (value - self.reference)
-        return Rise(value, error, rise, error, float(_GROUPS_LEFT_OUT - 1))
+        chance = error**2 * effective_sample_size(shares) / m
+        return Rise(value, error, rise, error, float(_GROUPS_LEFT_OUT - 1), chance)
 
 
 def _line_of(answers: Answers, labels: NDArray[Any]) -> ProbabilityLine | None:

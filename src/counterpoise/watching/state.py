@@ -17,6 +17,7 @@ from counterpoise.watching.inputs_evidence import InputsEvidence
 from counterpoise.watching.label_free import LabelFree, value_and_error
 from counterpoise.watching.labelled_risk import LabelledRisk
 from counterpoise.watching.looks import Alarm
+from counterpoise.watching.misses import FEWEST_LABELS, Missed, missed
 from counterpoise.watching.oddities import KnownColumns
 
 # Reference rows kept for drift and estimates, and bytes that they and what is made of
@@ -37,6 +38,14 @@ class Tally:
     value: float | None = None
     error: float | None = None
 
+    def value_and_error(self) -> tuple[float, float]:
+        """Return the mean of the rows, or the metric of the batch, and its error."""
+        if self.value is not None and self.error is not None:
+            return self.value, self.error
+        mean = self.total / self.n
+        spread = max(self.squares / self.n - mean**2, 0.0)
+        return mean, float(np.sqrt(spread / max(self.n - 1, 1)))
+
 
 @dataclass
 class SeenChunk:
@@ -52,6 +61,16 @@ class SeenChunk:
     # Which of them have their labels.
     labelled: NDArray[np.bool_] | None = None
     covered: float | None = None
+    # Of each metric the estimate's mean loss (or value) and its variance.
+    estimated: dict[str, tuple[float, float]] = field(default_factory=dict)
+
+    def miss(self, name: str) -> tuple[float, float] | None:
+        """Return how far the estimate of a metric missed, and the miss's variance."""
+        known, estimated = self.tallies.get(name), self.estimated.get(name)
+        if known is None or estimated is None or known.n < FEWEST_LABELS:
+            return None
+        value, error = known.value_and_error()
+        return value - estimated[0], estimated[1] + error**2
 
 
 @dataclass
@@ -98,6 +117,12 @@ class WatchState:
             if chunk.time == time:
                 return chunk
         return None
+
+    def missed(self, one: LabelFree) -> Missed:
+        """Return what chance does not explain of how far estimates have missed."""
+        found = [chunk.miss(one.name) for chunk in self.chunks]
+        labelled = missed(miss for miss in found if miss)
+        return max(missed(one.block_misses), labelled)
 
     def decoded(self, numbers: Array) -> Table:
         """Return encoded rows as the table that they came from."""
