@@ -11,6 +11,8 @@ from counterpoise.cli.best_estimator import BY_ESTIMATE, TRIED, Tried, best_of
 from counterpoise.cli.exits import WrongUse
 from counterpoise.cli.fail_if import ALL_NUMBERS, FIT_NUMBERS
 from counterpoise.cli.findings import of_end, of_record
+from counterpoise.cli.in_blocks.fitting import fit_every_row
+from counterpoise.cli.in_blocks.large_pair import LargePair, working_on_blocks
 from counterpoise.cli.notices import of_dependence
 from counterpoise.cli.performance import check_metric, check_metric_of, estimate
 from counterpoise.cli.progress import Steps, followed
@@ -57,28 +59,36 @@ def do(options: Namespace, *, estimates: bool) -> int:
     check_folder(options.out, FILES, force=options.force)
     check_metric(options.metric)
     model = _model(options)
+    large = LargePair.of(options)
     plan = (READING, *steps_of_fit(model), *([ESTIMATING] if estimates else []))
     if options.estimator == BY_ESTIMATE:
         plan = (READING, *[*steps_of_fit(model), ESTIMATING] * len(TRIED))
-    with followed((*plan, RECORDING, WRITING), quiet=options.quiet) as steps:
-        with ending.memory_limit(options), kept_folds():
+    with (
+        followed((*plan, RECORDING, WRITING), quiet=options.quiet) as steps,
+        ending.memory_limit(options),
+        working_on_blocks(options, large),
+    ):
+        with kept_folds():
             pair, found, performance, tried = _done(
-                model, options, steps, estimates=estimates
+                model, options, steps, large, estimates=estimates
             )
+            every_row = fit_every_row(found, large, pair, options, steps)
             steps.begin(RECORDING)
+            more: dict[str, Any] = {"tried": tried} if tried else {}
             record = Record.of(
                 found,
                 performance,
-                data=data_of(pair),
+                data=data_of(pair) if large is None else large.data(data_of(pair)),
                 reproduce=reproduced_by(options),
                 notices=list(steps.notices),
-                **({"tried": tried} if tried else {}),
+                **more,
+                **every_row.sections,
             )
         refused = "model" not in record
         code, reasons = ending.judged(record, conditions, refused=refused)
         files = {RECORD: write_text(record.to_json()), **_page(record, steps)}
         if not refused:
-            files |= _model_files(options, pair, found)
+            files |= _model_files(options, pair, found) | every_row.files
         steps.begin(WRITING)
         # The times of all steps but this one, which they would be part of.
         times = {"seconds": steps.seconds, "cpu_seconds": steps.cpu_seconds}
@@ -127,7 +137,12 @@ def folds_of_options(options: Namespace) -> Any:
 
 
 def _done(
-    model: Any, options: Namespace, steps: Steps, *, estimates: bool
+    model: Any,
+    options: Namespace,
+    steps: Steps,
+    large: LargePair | None,
+    *,
+    estimates: bool,
 ) -> tuple[Pair, Any, Any, list[dict[str, Any]]]:
     """Return the samples, the fitted model, its performance on the target, and others'.
 
@@ -138,7 +153,7 @@ def _done(
     from counterpoise.validation import NoOverlapError
 
     steps.begin(READING)
-    pair = read_pair(options)
+    pair = read_pair(options, None if large is None else large.drawn())
     for notice in pair.notices:
         steps.notice(notice)
     assert pair.task is not None

@@ -69,7 +69,7 @@ ESTIMATORS = (
 OPTIONS: dict[str, Option] = {
     "source": Option(
         "table of labelled rows (CSV, Parquet, Feather, JSON lines, a workbook; '-': "
-        "stdin)",
+        "stdin; a folder or a pattern of Parquet files is read in blocks)",
         "path",
         shown="FILE",
     ),
@@ -211,6 +211,21 @@ OPTIONS: dict[str, Option] = {
         "largest array to hold, such as 500M or 2G (default: 1 GiB)",
         "size",
         shown="SIZE",
+    ),
+    "workers": Option(
+        "work on blocks in so many processes (Dask, on this machine alone)",
+        "whole",
+        shown="N",
+    ),
+    "scheduler": Option(
+        "address of a Dask scheduler that works on blocks, such as tcp://10.0.0.5:8786",
+        shown="ADDRESS",
+    ),
+    "resume": Option(
+        "go on where an earlier run of the same command was ended: passes over blocks "
+        "that it had made are not made again",
+        "flag",
+        False,
     ),
     "config": Option(
         "TOML file with options by their long names; the command line wins",

@@ -28,11 +28,23 @@ _NOT_RECORDED = (
     "config",
     "force",
     "quiet",
+    "workers",
+    "scheduler",
+    "resume",
 )
 
 
 # What is shown, and how, is asked for anew.
-_NOT_REPEATED = ("json", "text", "config", "force", "quiet")
+_NOT_REPEATED = (
+    "json",
+    "text",
+    "config",
+    "force",
+    "quiet",
+    "workers",
+    "scheduler",
+    "resume",
+)
 
 
 # A name on offer, or that of a file.

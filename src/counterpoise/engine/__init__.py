@@ -10,7 +10,12 @@ from counterpoise.engine.failures import BlockFailedError
 from counterpoise.engine.memory import current_budget, memory_budget
 from counterpoise.engine.progress import advance, announce, heard_by
 from counterpoise.engine.sampling import Sample, sample
-from counterpoise.engine.schedule import each_block, map_reduce, map_write
+from counterpoise.engine.schedule import (
+    each_block,
+    map_reduce,
+    map_write,
+    whole_vector,
+)
 
 __all__ = [
     "BlockFailedError",
@@ -26,4 +31,5 @@ __all__ = [
     "map_write",
     "memory_budget",
     "sample",
+    "whole_vector",
 ]

@@ -154,12 +154,17 @@ def _fewest(drawn: _Drawn, k: int) -> _Drawn:
 
 
 def _take(rows: Any, which: Any) -> Any:
-    return rows.take(which) if isinstance(rows, Table) else rows[which]
+    # Tables, ours and Arrow's, have columns and no rows of their own.
+    return rows[which] if isinstance(rows, np.ndarray) else rows.take(which)
 
 
 def _stacked(pieces: list[Any]) -> Any:
-    if not isinstance(pieces[0], Table):
+    if isinstance(pieces[0], np.ndarray):
         return np.vstack(pieces)
+    if not isinstance(pieces[0], Table):
+        import pyarrow
+
+        return pyarrow.concat_tables(pieces, promote_options="permissive")
     for later in pieces[1:]:
         two_tables(pieces[0], later)
     columns = zip(*(piece.columns for piece in pieces), strict=True)

@@ -14,10 +14,13 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
+from counterpoise.engine.checkpoints import once
 from counterpoise.engine.failures import BlockFailedError
 from counterpoise.engine.memory import current_budget, memory_budget
 from counterpoise.engine.one_thread import one_thread
-from counterpoise.engine.progress import announce
+from counterpoise.engine.progress import advance
 from counterpoise.validation import InvalidInput
 
 if TYPE_CHECKING:
@@ -73,12 +76,26 @@ def map_reduce(
     >>> map_reduce(blocks, lambda rows, first: float(rows.sum()))
     10.0
     """
+    return once(type(work).__name__, lambda: _reduced(blocks, work, combine))
+
+
+def _reduced(
+    blocks: "Blocks",
+    work: Callable[[Any, int], Part],
+    combine: Callable[[Part, Part], Part],
+) -> Part:
     starts = blocks.starts
     task = _Task(blocks, work, current_budget())
     on = _ON.get()
     if on is None:
+
+        def part(i: int) -> Part:
+            found = task(i, starts[i])
+            advance(i + 1, blocks.n_blocks)
+            return found
+
         with one_thread():
-            return _combined(0, blocks.n_blocks, lambda i: task(i, starts[i]), combine)
+            return _combined(0, blocks.n_blocks, part, combine)
     if on.client is not None:
         parts = _from_cluster(on.client, task, [int(k) for k in starts], blocks)
         return _combined(0, blocks.n_blocks, lambda i: next(parts), combine)
@@ -93,6 +110,14 @@ def map_reduce(
         join,
     )
     return _computed(on, whole)
+
+
+def whole_vector(blocks: "Blocks", work: Callable[[Any, Any], Any]) -> Any:
+    """Return a number a row: the parts of all blocks, one after the other."""
+    return once(
+        type(work).__name__,
+        lambda: np.concatenate(list(each_block(blocks, work, with_places=True))),
+    )
 
 
 def each_block(
@@ -118,6 +143,7 @@ def each_block(
         for i, first in enumerate(firsts):
             with one_thread():
                 part = task(i, first)
+            advance(i + 1, blocks.n_blocks)
             yield part
         return
     if on.client is None:
@@ -154,9 +180,8 @@ def map_write(
     from counterpoise.engine.writing import ParquetInTheMaking
 
     with ParquetInTheMaking(path) as out:
-        for number, columns in enumerate(each_block(blocks, work, with_places=True), 1):
+        for columns in each_block(blocks, work, with_places=True):
             out.add(columns)
-            announce(f"wrote block {number} of {blocks.n_blocks}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,6 +287,7 @@ def _from_cluster(
                     "every worker that began it died, for want of memory or by a fault "
                     "in it",
                 ) from error
+        advance(index + 1, blocks.n_blocks)
         yield part
 
 

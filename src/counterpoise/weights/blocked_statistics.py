@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from counterpoise.engine import Blocks, each_block, map_reduce
+from counterpoise.engine import Blocks, map_reduce, whole_vector
 from counterpoise.numerics.arrays import Array
 
 # Entries of a slice of statistics that is written out at a time.
@@ -36,7 +36,7 @@ class BlockedStatistics:
         self.shape = (blocks.n_rows, p)
 
     def __matmul__(self, v: Array) -> Array:
-        return np.concatenate(list(each_block(self.blocks, _Image(self.statistics, v))))
+        return np.asarray(whole_vector(self.blocks, _Image(self.statistics, v)))
 
     def __rmatmul__(self, q: Array) -> Array:
         return map_reduce(self.blocks, _Pull(self.statistics, q))

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from counterpoise.engine import Blocks, announce, each_block, map_reduce, sample
+from counterpoise.engine import Blocks, announce, map_reduce, sample, whole_vector
 from counterpoise.numerics.arrays import Array
 from counterpoise.samples.as_read import SamplesAsRead
 from counterpoise.samples.effective_size import effective_sample_size
@@ -257,7 +257,7 @@ def ratio_at(weighter: Any, blocks: Blocks, *, normalized: bool = False) -> Arra
     """Return a fitted weighter's ratio at all rows of blocks, in their order."""
     announce("weighing every row")
     work = RatioOfRows(lean(weighter), normalized)
-    return np.concatenate(list(each_block(blocks, work)))
+    return np.asarray(whole_vector(blocks, work))
 
 
 def lean(weighter: Any) -> Any:

@@ -132,11 +132,13 @@ def fit_model(model: Any, X: Any, y: Any, X_target: Any) -> None:
     fit_all_rows(model, tables, budget)
 
 
-def fit_all_rows(model: Any, tables: TablesInBlocks, budget: int | None) -> None:
+def fit_all_rows(
+    model: Any, tables: TablesInBlocks, budget: int | None
+) -> WeightsOfBlocks:
     """Fit to all rows a model that has been fitted to the rows drawn.
 
-    Weights and labels of the rows drawn stay with the model (`weights_`); what all
-    rows add up to is in `all_rows_`.
+    Weights of the rows drawn stay with the model (`weights_`); what all rows add up to
+    is in `all_rows_`. Returns what weighs the rows of a block.
     """
     seed = as_seed(model.random_state)
     weighter = model.weighter_
@@ -185,6 +187,7 @@ def fit_all_rows(model: Any, tables: TablesInBlocks, budget: int | None) -> None
         sums.effective_size,
         sums.largest / mean,
     )
+    return weights
 
 
 def refuse_beside_blocks(**given: Any) -> None:

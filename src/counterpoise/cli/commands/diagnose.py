@@ -21,6 +21,8 @@ _OPTIONS = (
     "text",
     "fail-if",
     "max-memory",
+    "workers",
+    "scheduler",
     "config",
     "force",
     "quiet",
@@ -46,6 +48,7 @@ def run(options: argparse.Namespace) -> int:
     """Diagnose the shift and say it."""
     from counterpoise.cli import ending
     from counterpoise.cli.findings import of_end, of_record
+    from counterpoise.cli.in_blocks.large_pair import LargePair, working_on_blocks
     from counterpoise.cli.notices import of_dependence
     from counterpoise.cli.progress import followed
     from counterpoise.cli.reading.pair import read_pair
@@ -55,11 +58,18 @@ def run(options: argparse.Namespace) -> int:
     from counterpoise.samples.overlap_verdict import NO_OVERLAP
 
     conditions = ending.prepare(options, SHIFT_NUMBERS)
-    with followed(_PLAN, quiet=options.quiet) as steps, ending.memory_limit(options):
+    large = LargePair.of(options)
+    with (
+        followed(_PLAN, quiet=options.quiet) as steps,
+        ending.memory_limit(options),
+        working_on_blocks(options, large),
+    ):
         steps.begin(_READING)
-        pair = read_pair(options)
+        pair = read_pair(options, None if large is None else large.drawn())
         for notice in pair.notices:
             steps.notice(notice)
+        for rests_on in [] if large is None else large.told(pair):
+            steps.notice(rests_on)
         steps.begin(_DIAGNOSING)
         diagnosis = diagnose(
             pair.table,
@@ -71,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
             steps.notice(told)
         record = Record.of(
             diagnosis,
-            data=data_of(pair),
+            data=data_of(pair) if large is None else large.data(data_of(pair)),
             reproduce=reproduced_by(options),
             notices=list(steps.notices),
         )

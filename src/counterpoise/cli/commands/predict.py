@@ -18,6 +18,9 @@ _OPTIONS = (
     "probabilities",
     "intervals",
     "coverage",
+    "max-memory",
+    "workers",
+    "scheduler",
     "config",
     "force",
     "quiet",
@@ -49,6 +52,8 @@ def run(options: argparse.Namespace) -> int:
 
     from counterpoise.cli.ending import inputs_of
     from counterpoise.cli.findings import of_end
+    from counterpoise.cli.in_blocks.large_table import is_large
+    from counterpoise.cli.in_blocks.predicting import predict_in_blocks
     from counterpoise.cli.progress import followed
     from counterpoise.cli.terminal import show
     from counterpoise.cli.writing import (
@@ -61,6 +66,8 @@ def run(options: argparse.Namespace) -> int:
 
     refuse_inputs([options.out], inputs_of(options))
     check_table(options.out, force=options.force)
+    if is_large(options.table):
+        return predict_in_blocks(options, _PLAN)
     with followed(_PLAN, quiet=options.quiet) as steps:
         steps.begin(_READING)
         model = read_model(options.model)
@@ -140,10 +147,17 @@ def read_for_model(model: Any, path: Path, name_column: str | None = None) -> Ta
 
 def frame_for_model(model: Any, table: TableFile) -> Any:
     """Return the model's columns of a table, in the model's order."""
-    from counterpoise.cli.estimators import kinds_of
     from counterpoise.cli.reading.pair import table_of
-    from counterpoise.cli.reading.typed_columns import EMPTY, kind_of
     from counterpoise.tables.frames import frame_of
+
+    kinds = kinds_for_model(model, table)
+    return frame_of(table_of(table, kinds), kinds)
+
+
+def kinds_for_model(model: Any, table: TableFile) -> dict[str, str]:
+    """Return what the model's columns are to hold; refuse a table that lacks one."""
+    from counterpoise.cli.estimators import kinds_of
+    from counterpoise.cli.reading.typed_columns import EMPTY, kind_of
     from counterpoise.tables.kinds import NUMBERS
 
     names = getattr(model, "feature_names_in_", None)
@@ -157,4 +171,4 @@ def frame_for_model(model: Any, table: TableFile) -> Any:
     if kinds is None:
         found = {str(name): kind_of(table, str(name)) for name in names}
         kinds = {k: NUMBERS if v == EMPTY else v for k, v in found.items()}
-    return frame_of(table_of(table, kinds), kinds)
+    return kinds

@@ -21,6 +21,9 @@ _OPTIONS = (
     "text",
     "fail-if",
     "max-memory",
+    "workers",
+    "scheduler",
+    "resume",
     "config",
     "force",
     "despite-no-overlap",
@@ -54,6 +57,8 @@ def run(options: argparse.Namespace) -> int:
     from counterpoise.adaptation.weighing import fit_weighter
     from counterpoise.cli import ending, weighters
     from counterpoise.cli.findings import of_end, of_record
+    from counterpoise.cli.in_blocks.fitting import WEIGHTS_FILE, weigh_every_row
+    from counterpoise.cli.in_blocks.large_pair import LargePair, working_on_blocks
     from counterpoise.cli.progress import followed
     from counterpoise.cli.reading.pair import read_pair
     from counterpoise.cli.record import data_of, reproduced_by
@@ -66,9 +71,14 @@ def run(options: argparse.Namespace) -> int:
 
     conditions = ending.prepare(options, WEIGHT_NUMBERS, [options.out])
     check_table(options.out, force=options.force)
-    with followed(_PLAN, quiet=options.quiet) as steps, ending.memory_limit(options):
+    large = LargePair.of(options)
+    with (
+        followed(_PLAN, quiet=options.quiet) as steps,
+        ending.memory_limit(options),
+        working_on_blocks(options, large),
+    ):
         steps.begin(_READING)
-        pair = read_pair(options)
+        pair = read_pair(options, None if large is None else large.drawn())
         for notice in pair.notices:
             steps.notice(notice)
         steps.begin(_WEIGHING)
@@ -81,16 +91,19 @@ def run(options: argparse.Namespace) -> int:
             why = "" if found.separation is None else str(found.separation)
             raise NoOverlapError(found.thin, "thin", found.auc, why)
         fit_weighter(weighter, samples)
+        every_row = weigh_every_row(weighter, samples, large, pair, options, steps)
         record = Record.of(
             weighter,
             diagnosis=found,
-            data=data_of(pair),
+            data=data_of(pair) if large is None else large.data(data_of(pair)),
             reproduce=reproduced_by(options),
             notices=list(steps.notices),
+            **every_row.sections,
         )
         steps.begin(_WRITING)
         columns = pair.by_row(options.id, {"weight": weighter.weights_})
-        write_file(options.out, write_columns(columns), force=options.force)
+        write = every_row.files.get(WEIGHTS_FILE, write_columns(columns))
+        write_file(options.out, write, force=options.force)
     code, reasons = ending.judged(record, conditions)
     ending.say(options, record, [*of_record(record), *of_end(reasons, [options.out])])
     return code

@@ -115,8 +115,10 @@ class Pair:
         return {name: key, **own}
 
 
-def read_pair(options: Namespace) -> Pair:
-    """Return the two samples that `--source` and `--target` name.
+def read_pair(
+    options: Namespace, files: tuple[TableFile, TableFile] | None = None
+) -> Pair:
+    """Return the two samples that `--source` and `--target` name, or those of `files`.
 
     Uses the options source, target, label, id, groups, time, drop, categorical,
     numeric, task and target_labels, those of them that the command has.
@@ -130,8 +132,10 @@ def read_pair(options: Namespace) -> Pair:
         raise WrongUse("--groups and --time: rows have the one or the other")
     if options.source == options.target == STDIN:
         raise WrongUse("--source and --target cannot both be the standard input")
-    source = read_file(options.source, as_text=texts)
-    target = read_file(options.target, as_text=texts)
+    source, target = files or (
+        read_file(options.source, as_text=texts),
+        read_file(options.target, as_text=texts),
+    )
     notices = [*source.notices, *target.notices]
     columns = _columns(source, target, given, notices)
     kinds = _kinds(source, target, columns, given, notices)

@@ -2,20 +2,24 @@
 
 import math
 import re
-from typing import Any
 
 import numpy as np
 
 from counterpoise.cli.exits import BadData
 from counterpoise.cli.reading.files import TableFile
-from counterpoise.cli.reading.packages import import_pyarrow
 from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.tables.arrow_columns import (
+    kind_of_arrow,
+    moments_of_arrow,
+    numbers_of_arrow,
+    texts_of_arrow,
+)
 from counterpoise.tables.column_readers import (
     column_of_codes,
     column_of_dates,
     column_of_numbers,
 )
-from counterpoise.tables.kinds import CATEGORIES, DATES, NUMBERS
+from counterpoise.tables.kinds import CATEGORIES, DATES
 from counterpoise.tables.table_column import TableColumn, Times
 
 EMPTY = "no value"
@@ -29,29 +33,15 @@ _DISTINCT, _ROWS_TO_TELL = 0.9, 20
 
 def kind_of(file: TableFile, name: str) -> str:
     """Return what a stored column holds; refuse lists, structures and bytes."""
-    types = import_pyarrow().types
     column = file.columns[name]
     if column.null_count == len(column):
         return EMPTY
-    kind = column.type
-    if types.is_dictionary(kind):
-        kind = kind.value_type
-    if (
-        types.is_boolean(kind)
-        or types.is_integer(kind)
-        or types.is_floating(kind)
-        or types.is_decimal(kind)
-        or types.is_duration(kind)
-        or types.is_time(kind)
-    ):
-        return NUMBERS
-    if _is_text(kind):
-        return CATEGORIES
-    if types.is_timestamp(kind) or types.is_date(kind):
-        return DATES
+    kind = kind_of_arrow(column.type)
+    if kind:
+        return kind
     raise BadData(
-        f"{file.path}, column {name!r} holds {kind}, neither numbers, strings nor "
-        f"dates: --drop {name} leaves it out"
+        f"{file.path}, column {name!r} holds {column.type}, neither numbers, strings "
+        f"nor dates: --drop {name} leaves it out"
     )
 
 
@@ -73,7 +63,7 @@ def typed(
     """
     stored = EMPTY if _is_empty(file, name) else kind_of(file, name)
     if kind == CATEGORIES:
-        texts, codes = _texts(file, name, stored)
+        texts, codes = texts_of_arrow(file.columns[name])
         return column_of_codes(name, texts, codes if rows is None else codes[rows])
     if kind == DATES:
         moments = _moments(file, name, stored)
@@ -133,9 +123,6 @@ def _is_empty(file: TableFile, name: str) -> bool:
 
 
 def _numbers(file: TableFile, name: str, stored: str) -> Array:
-    pyarrow = import_pyarrow()
-    import pyarrow.compute as compute
-
     column = file.columns[name]
     if stored == EMPTY:
         return np.full(len(column), np.nan)
@@ -152,16 +139,7 @@ def _numbers(file: TableFile, name: str, stored: str) -> Array:
     elif stored == DATES:
         raise BadData(f"{file.path}, column {name!r} holds dates, not numbers")
     else:
-        if pyarrow.types.is_dictionary(column.type):
-            column = column.cast(column.type.value_type)
-        per_second = 1.0
-        if pyarrow.types.is_duration(column.type) or pyarrow.types.is_time(column.type):
-            units = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
-            per_second = units[column.type.unit]
-            wide = pyarrow.types.is_duration(column.type) or column.type.bit_width == 64
-            column = column.cast(pyarrow.int64() if wide else pyarrow.int32())
-        column = compute.cast(column, pyarrow.float64(), safe=False)
-        values = column.to_numpy().astype(np.float64) / per_second
+        values = numbers_of_arrow(column)
     infinite = np.isinf(values)
     if infinite.any():
         row = int(np.argmax(infinite))
@@ -172,50 +150,13 @@ def _numbers(file: TableFile, name: str, stored: str) -> Array:
     return values
 
 
-def _texts(file: TableFile, name: str, stored: str) -> tuple[list[str], Indices]:
-    """Return the different texts, and each row's place among them, -1 if missing."""
-    pyarrow = import_pyarrow()
-    column = file.columns[name]
-    if stored == CATEGORIES and pyarrow.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    if len(column) == 0:
-        return [], np.empty(0, dtype=np.intp)
-    coded = pyarrow.chunked_array(column).combine_chunks().dictionary_encode()
-    values = coded.dictionary.to_pylist()
-    # A code may stand for the same text in two ways; NaN is missing, and differs from
-    # itself; the last place is for what is missing.
-    place: dict[str, int] = {}
-    to = [-1 if v != v else place.setdefault(_text(v), len(place)) for v in values]
-    codes = coded.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)
-    return list(place), np.array([*to, -1], dtype=np.intp)[codes]
-
-
 def _moments(file: TableFile, name: str, stored: str) -> Times:
-    pyarrow = import_pyarrow()
-    import pyarrow.compute as compute
-
     column = file.columns[name]
     if stored == EMPTY:
         return np.full(len(column), "NaT", dtype="M8[us]")
     if stored != DATES:
         raise BadData(f"{file.path}, column {name!r} holds {stored}, not dates")
-    if getattr(column.type, "tz", None) is not None:
-        column = compute.local_timestamp(column)
-    column = column.cast(pyarrow.timestamp("us"), safe=False)
-    return column.to_numpy().astype("M8[us]")
-
-
-def _text(value: object) -> str:
-    # A code is the same whether a file stored it as 7, 7.0 or "7".
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)
-
-
-def _is_text(kind: Any) -> bool:
-    types = import_pyarrow().types
-    view = getattr(types, "is_string_view", lambda _: False)
-    return bool(types.is_string(kind) or types.is_large_string(kind) or view(kind))
+    return moments_of_arrow(column)
 
 
 def _reads(text: str) -> bool:

@@ -6,8 +6,7 @@ from glob import glob, has_magic
 from pathlib import Path
 from typing import Any
 
-from counterpoise.tables.arrow_columns import table_of_arrow
-from counterpoise.tables.columns import Table
+from counterpoise.tables.arrow_columns import table_of_arrow, without_dictionary
 from counterpoise.validation import InvalidInput
 
 
@@ -24,8 +23,12 @@ class ParquetReader:
         """How many row groups there are."""
         return len(self.groups)
 
-    def read(self, index: int) -> Table:
+    def read(self, index: int) -> Any:
         """Return one row group."""
+        return table_of_arrow(self.stored(index), self.place(index))
+
+    def stored(self, index: int) -> Any:
+        """Return one row group as it is stored, a `pyarrow.Table`."""
         from pyarrow import parquet
 
         path, group = self.groups[index]
@@ -34,12 +37,29 @@ class ParquetReader:
             found = file.read_row_group(
                 group, columns=list(self.labels), use_threads=False
             )
-        return table_of_arrow(found.select(list(self.labels)), self.place(index))
+        return found.select(list(self.labels))
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files, in order."""
+        return tuple(dict.fromkeys(path for path, _ in self.groups))
 
     def place(self, index: int) -> str:
         """Return the file and the number of the row group."""
         path, group = self.groups[index]
         return f"{path}, row group {group}"
+
+
+@dataclass(frozen=True, eq=False)
+class StoredReader(ParquetReader):
+    """The same row groups as they are stored."""
+
+    def read(self, index: int) -> Any:
+        """Return one row group, dictionaries written out."""
+        found = self.stored(index)
+        for k, name in enumerate(found.column_names):
+            found = found.set_column(k, name, without_dictionary(found[name]))
+        return found
 
 
 def parquet_reader(path: Any, columns: Sequence[str] | None) -> ParquetReader:

@@ -23,7 +23,7 @@ import numpy as np
 
 from counterpoise.convex.certificate import Certificate
 from counterpoise.convex.spectral.discrepancy import LEAST_SCALE
-from counterpoise.engine import Blocks, current_budget, each_block, map_reduce
+from counterpoise.engine import Blocks, current_budget, map_reduce, whole_vector
 from counterpoise.numerics.arrays import Array
 from counterpoise.numerics.projections import project_simplex
 from counterpoise.validation import InvalidInput
@@ -176,7 +176,7 @@ class _DualOfRows:
         """Return everything that two passes tell about a dual matrix."""
         n, twice = self.rows.n_rows, 2.0 * self.bend
         work = _FormPulls(form, self.constant)
-        pulls = np.concatenate(list(each_block(self.rows, work)))
+        pulls = whole_vector(self.rows, work)
         z = project_simplex(pulls / twice)
         top = int(np.argmax(z))
         threshold = float(pulls[top] / twice - z[top])

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from counterpoise.engine import Blocks, each_block, map_reduce
+from counterpoise.engine import Blocks, map_reduce, whole_vector
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.numerics.distances import nearest_row
 from counterpoise.numerics.kernel import Kernel
@@ -69,9 +69,7 @@ class BlockedDesign:
         poor = image < LEAST_REACH
         if not poor.any():
             return x, share
-        near = np.concatenate(
-            list(each_block(self.rows, _Nearest(self, poor), with_places=True))
-        )
+        near = whole_vector(self.rows, _Nearest(self, poor))
         share[poor] = np.where(near < 0, 0.0, share[poor])
         joining = np.unique(near[near >= 0])
         x = x.copy()
@@ -90,7 +88,7 @@ class BlockedColumns:
         # Columns without a share cost time and add nothing.
         used = np.flatnonzero(shares)
         work = _KernelPush(*self._kernel(used), shares[used] / self._scale[used])
-        return np.concatenate(list(each_block(self.design.rows, work)))
+        return np.asarray(whole_vector(self.design.rows, work))
 
     def __getitem__(self, which: tuple[Any, Any]) -> "BlockedColumns":
         return BlockedColumns(self.design, self.places[which[1]])

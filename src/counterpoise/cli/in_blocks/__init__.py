@@ -1,0 +1,1 @@
+"""Folders and patterns of Parquet files: the same commands, block by block."""
