@@ -7,10 +7,13 @@
                                       oldest versions that pyproject.toml allows
     python3 dev.py mutants [words]    install, plant faults that tests must notice
     python3 dev.py fuzz [--minutes 10] [--seed 0]   install, run hostile cases by chance
+    python3 dev.py docs [arguments]   install, build the site in docs/_build/html
+    python3 dev.py changelog          write CHANGELOG.md from the fragments in changes/
     python3 dev.py lock               install the newest versions, write constraints.txt
 
 Tests run in as many processes as there are processors, four at most. `mutants` takes
 parts of ids or rooms, and `--check`, which only looks whether all can be planted.
+`docs` hands its arguments to sphinx-build; a warning fails it.
 
 The environment is `.venv` beside this file (`.venv-oldest` for `--oldest`). It is made
 again only when `pyproject.toml`, `constraints.txt` or the interpreter has changed.
@@ -20,9 +23,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
+import textwrap
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -31,6 +36,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent
 CONSTRAINTS = ROOT / "constraints.txt"
 OLDEST_PYTHON = (3, 11)
+# What a fragment of `changes/` may be, in the order of the changelog.
+KINDS_OF_CHANGE = ("added", "changed", "fixed", "removed")
 # Processes that run tests side by side, at most.
 MOST_PROCESSES = 4
 # Laws and decisions that take seconds: no browser, no examples, no other solvers.
@@ -289,6 +296,48 @@ def demo(arguments: list[str]) -> int:
     return subprocess.run(command, cwd=ROOT).returncode
 
 
+def docs(arguments: list[str]) -> int:
+    """Build the site, with every example run."""
+    install("docs")
+    pages = ROOT / "docs" / "_build" / "html"
+    command = [NEWEST.python, "-m", "sphinx", "-W", "--keep-going", "-b", "html"]
+    words = [*map(str, command), *arguments, str(ROOT / "docs"), str(pages)]
+    code = subprocess.run(words, cwd=ROOT, env=one_thread()).returncode
+    if code == 0:
+        say(f"open {pages / 'index.html'}")
+    return code
+
+
+def changelog(arguments: list[str]) -> int:
+    """Write CHANGELOG.md anew; what the fragments say is all that it needs."""
+    path = ROOT / "CHANGELOG.md"
+    path.write_text(changes_told(), encoding="utf-8")
+    say(f"{path.name} written")
+    return 0
+
+
+def changes_told() -> str:
+    """Return the changelog: the fragments of `changes/` by kind, then by topic."""
+    version = re.search(
+        r'__version__ = "(.+)"',
+        (ROOT / "src" / "counterpoise" / "__init__.py").read_text(encoding="utf-8"),
+    )
+    assert version is not None
+    lines = ["# Changes", "", f"## {version[1]}"]
+    for kind in KINDS_OF_CHANGE:
+        fragments = sorted((ROOT / "changes").glob(f"*.{kind}.md"))
+        if fragments:
+            lines += ["", f"### {kind.capitalize()}", ""]
+        for fragment in fragments:
+            told = fragment.read_text(encoding="utf-8").split("\n\n")
+            for paragraph in filter(str.strip, told):
+                words = " ".join(paragraph.removeprefix("- ").split())
+                lines += textwrap.wrap(
+                    f"- {words}", 90, subsequent_indent="  ", break_on_hyphens=False
+                )
+    return "\n".join(lines) + "\n"
+
+
 def lock(arguments: list[str]) -> int:
     """Write down the versions that the newest installation brings."""
     install("test", constrained=False)
@@ -307,6 +356,8 @@ def main() -> int:
         "test": test,
         "mutants": mutants,
         "fuzz": fuzz,
+        "docs": docs,
+        "changelog": changelog,
         "lock": lock,
     }
     if sys.version_info < OLDEST_PYTHON:

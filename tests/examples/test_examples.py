@@ -1,15 +1,18 @@
-"""Every example runs, and stays short."""
+"""Every example runs, stays short, draws, and has its place in the gallery."""
 
+import importlib.util
 import runpy
 from pathlib import Path
 
+import matplotlib
 import pytest
 
-EXAMPLES = sorted((Path(__file__).resolve().parents[2] / "examples").glob("*.py"))
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = sorted((ROOT / "examples").rglob("*.py"))
 
 
-def test_there_are_examples():
-    assert EXAMPLES
+def test_there_are_at_least_twenty_examples():
+    assert len(EXAMPLES) >= 20
 
 
 @pytest.mark.filterwarnings(
@@ -18,13 +21,41 @@ def test_there_are_examples():
     "ignore:the search",
     "ignore:GPR is better",
     "ignore:the weights leave an effective sample size",
+    "ignore:FigureCanvasAgg is non-interactive",
 )
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_an_example_runs(path, capsys):
+def test_an_example_runs_and_draws(path, capsys):
+    matplotlib.use("agg", force=True)
+    from matplotlib import pyplot as plt
+
+    plt.close("all")
     runpy.run_path(str(path), run_name="__main__")
     assert capsys.readouterr().out
+    assert plt.get_fignums()
+    plt.close("all")
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_is_at_most_eighty_lines(path):
     assert len(path.read_text().splitlines()) <= 80
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_begins_with_a_question(path):
+    title, line = path.read_text().splitlines()[1:3]
+    assert title.endswith("?")
+    assert line == "=" * len(title)
+
+
+def test_the_gallery_has_every_example_in_the_order_of_a_reader():
+    place = ROOT / "docs" / "extensions" / "reading_order.py"
+    spec = importlib.util.spec_from_file_location("reading_order", place)
+    reading = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(reading)
+    listed = {
+        f"{folder}/{name}.py"
+        for folder, names in reading.ORDER.items()
+        for name in names
+    }
+    there = {path.relative_to(ROOT / "examples").as_posix() for path in EXAMPLES}
+    assert listed == there

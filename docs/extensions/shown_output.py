@@ -1,0 +1,71 @@
+"""A directive that runs a command when the site is built, and shows what it says.
+
+    ```{shown-output} counterpoise diagnose --source trial.csv --target clinic.csv
+    ```
+
+Commands run in one folder that holds the demo's tables; `:exit:` is the code that is
+right, 0 unless said. What is on the page is what the reader will see.
+"""
+
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import ClassVar
+
+from docutils import nodes
+from docutils.parsers.rst import Directive, directives
+
+from counterpoise.cli.commands.demo import write_tables
+
+
+class ShownOutput(Directive):
+    """Show a command and what it prints."""
+
+    required_arguments = 1
+    final_argument_whitespace = True
+    option_spec: ClassVar = {"exit": directives.nonnegative_int}
+    # One folder for all pages of a build.
+    folder: tempfile.TemporaryDirectory | None = None
+    kept: ClassVar[dict[str, str]] = {}
+
+    def run(self):
+        """Return the command and its output as one block."""
+        line = " ".join(self.arguments[0].split())
+        said = self._said(line).splitlines()
+        text = "\n".join([f"$ {line}", *said])
+        return [nodes.literal_block(text, text, language="text", classes=["output"])]
+
+    def _said(self, line: str) -> str:
+        if line in ShownOutput.kept:
+            return ShownOutput.kept[line]
+        if ShownOutput.folder is None:
+            ShownOutput.folder = tempfile.TemporaryDirectory()
+            write_tables(Path(ShownOutput.folder.name), force=True)
+        words = shlex.split(line)
+        if words[0] == "counterpoise":
+            words[:1] = [sys.executable, "-m", "counterpoise.cli.main"]
+        done = subprocess.run(
+            words,
+            cwd=ShownOutput.folder.name,
+            capture_output=True,
+            text=True,
+            env=_quiet_environment(),
+            check=False,
+        )
+        if done.returncode != self.options.get("exit", 0):
+            raise self.error(f"{line} ended with {done.returncode}: {done.stderr}")
+        ShownOutput.kept[line] = done.stdout or done.stderr
+        return ShownOutput.kept[line]
+
+
+def _quiet_environment() -> dict[str, str]:
+    return {**os.environ, "COLUMNS": "88", "NO_COLOR": "1", "TERM": "dumb"}
+
+
+def setup(app):
+    """Offer the directive; a build reads pages one after another for it."""
+    app.add_directive("shown-output", ShownOutput)
+    return {"parallel_read_safe": False, "parallel_write_safe": True}
