@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from counterpoise import Adapted, InvalidInput, WeightedSVC, WeightedSVR
 from counterpoise.adaptation.conformal import divided
+from counterpoise.adaptation.estimating.given import methods_asked, some_rows
 from counterpoise.adaptation.estimating.sets import target_sets
 from counterpoise.adaptation.estimating.slicing import moved_columns
 from counterpoise.adaptation.guard import (
@@ -39,8 +40,6 @@ from counterpoise.adaptation.odd_inputs import (
     warn_if_in_time_order,
 )
 from counterpoise.adaptation.out_of_fold import check_is_ratio
-from counterpoise.adaptation.performance import _asked as asked
-from counterpoise.adaptation.performance import _some as some_rows
 from counterpoise.adaptation.performance import _statement as statement
 from counterpoise.adaptation.performance import estimate_performance
 from counterpoise.adaptation.routing import (
@@ -376,10 +375,10 @@ def test_the_statement_says_few_rows_and_thin_cover_at_their_thresholds():
 def test_a_model_is_asked_for_no_more_than_its_metrics_need():
     model = LogisticRegression()
     of = {name: as_metric(name, model, [0, 1]) for name in ("neg_log_loss", "accuracy")}
-    assert asked([of["neg_log_loss"]], model, True) == ("predict_proba",)
-    assert asked(list(of.values()), model, True) == ("predict", "predict_proba")
+    assert methods_asked([of["neg_log_loss"]], model, True) == ("predict_proba",)
+    assert methods_asked(list(of.values()), model, True) == ("predict", "predict_proba")
     auc = as_metric("roc_auc", model, [0, 1])
-    assert asked([of["neg_log_loss"], auc], model, True) is None
+    assert methods_asked([of["neg_log_loss"], auc], model, True) is None
 
 
 def test_weights_and_losses_are_learned_from_five_thousand_rows_at_most():

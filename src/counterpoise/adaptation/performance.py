@@ -5,9 +5,17 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
 
+from counterpoise.adaptation.estimating.given import (
+    as_numbers,
+    group_numbers,
+    labelled_rows,
+    labels_of,
+    methods_asked,
+    several,
+    some_rows,
+    weighed_rows,
+)
 from counterpoise.adaptation.estimating.sets import target_sets
 from counterpoise.adaptation.estimating.slicing import moved_columns, some_of
 from counterpoise.adaptation.odd_inputs import row_marks, warn_if_fitted_to
@@ -23,7 +31,6 @@ from counterpoise.evaluation.advice.labels_wanted import labels_wanted
 from counterpoise.evaluation.answers import Answers
 from counterpoise.evaluation.judging import Judge, Rows, as_they_are, label_changes
 from counterpoise.evaluation.metrics import (
-    OF_PROBABILITIES,
     Metric,
     as_metric,
     is_classifier,
@@ -46,25 +53,14 @@ from counterpoise.samples.overlap_verdict import (
 )
 from counterpoise.tables.encoding import encoded
 from counterpoise.validation import (
-    InvalidInput,
-    Matrix,
     NoOverlapError,
-    as_classes,
-    as_responses,
     as_seed,
-    as_weights,
     check_number,
-    check_same_columns,
     n_rows,
     row_counts,
     target_pieces,
-    two_samples,
 )
 
-# Rows of either sample that are weighed and that teach the model of the loss.
-ROWS_WEIGHED = 5_000
-# Labelled target rows that have a spread.
-_FEWEST_LABELLED = 2
 _FEW_EFFECTIVE = 50
 
 
@@ -180,11 +176,11 @@ def estimate_performance(
     n = n_rows(X)
     counts = row_counts(sample_weight, n)
     classifier = is_classifier(model, y)
-    labels = _labels(y, n, classifier, "y")
+    labels = labels_of(y, n, classifier, "y")
     is_read = isinstance(X_target, SamplesAsRead)
     pieces = target_pieces(X_target.given[1] if is_read else X_target)
-    wanted = [as_metric(one, model, labels) for one in _several(metrics)]
-    asked = _asked(wanted, model, classifier)
+    wanted = [as_metric(one, model, labels) for one in several(metrics)]
+    asked = methods_asked(wanted, model, classifier)
     if cv is None:
         _warn_if_fitted_to(model, X)
         answers = Answers.of(model, [X], classifier, asked)
@@ -194,14 +190,14 @@ def estimate_performance(
             classifier=classifier, seed=seed, methods=asked,
         )  # fmt: skip
     answers_target = Answers.of(model, list(pieces.values()), classifier, asked)
-    labelled = _labelled(model, X, X_lab, y_lab, classifier, asked)
+    labelled = labelled_rows(model, X, X_lab, y_lab, classifier, asked)
     if is_read:
         samples: SamplesAsRead = X_target
     else:
         samples = SamplesAsRead.read(X, tuple(pieces.values()))
     if not np.array_equal(samples.source_weight, counts):
         samples = replace(samples, source_weight=counts)
-    numbers, lab, names = _numbers(samples, X_lab, counts)
+    numbers, lab, names = as_numbers(samples, X_lab, counts)
     rows = Rows(
         answers,
         labels,
@@ -211,11 +207,11 @@ def estimate_performance(
         numbers.source,
         numbers.target,
         lab,
-        _group_numbers(groups, n),
+        group_numbers(groups, n),
         names,
     )
-    some, aims = (_some(len(z.rows), seed) for z in (answers, answers_target))
-    looked_at = _looked_at(numbers, some, aims)
+    some, aims = (some_rows(len(z.rows), seed) for z in (answers, answers_target))
+    looked_at = weighed_rows(numbers, some, aims)
     # What is covered is a matter of the two tables alone, and one number.
     seen = overlap_between(samples, seed)
     try:
@@ -356,115 +352,6 @@ def _without_overlap(
             "source's own figure does not speak for the target"
         ),
     )
-
-
-def _numbers(
-    samples: SamplesAsRead, X_lab: Any, counts: Array
-) -> tuple[SamplesAsRead, Matrix | None, Sequence[str] | None]:
-    """Return both samples and labelled target rows, encoded alike, and their names."""
-    if X_lab is None:
-        samples.refuse_huge(by_label=True)
-        return samples, None, None
-    if samples.tables is None or sparse.issparse(X_lab):
-        if samples.tables is not None and not samples.is_plain:
-            assert samples.given is not None
-            two_samples(*samples.given, accept_sparse=True)
-        lab = two_samples(X_lab, None, accept_sparse=True)[0]
-        return samples, lab, samples.matrix_names
-    # The encoder learns from the labelled rows too, which are target rows.
-    source, target = samples.tables
-    together = SamplesAsRead.read(source, (target, X_lab))
-    together.refuse_huge(by_label=True)
-    if samples.is_plain and together.is_plain:
-        return samples, together.target[len(target) :], samples.matrix_names
-    part = slice(len(target))
-    numbers = SamplesAsRead.of_matrices(together.source, together.target[part], counts)
-    encoder = together.encoder
-    names = together.matrix_names if encoder is None else encoder.names_
-    return numbers, together.target[len(target) :], names
-
-
-def _looked_at(samples: SamplesAsRead, some: Indices, aims: Indices) -> SamplesAsRead:
-    """Return the rows that are weighed, which are all where they are few."""
-    sizes = samples.source_weight.size, samples.target_weight.size
-    if sizes == (some.size, aims.size):
-        return samples
-    part = samples.take(some, aims)
-    as_weights(part.source_weight, some.size)
-    return part
-
-
-def _labelled(
-    model: Any,
-    X: Any,
-    X_lab: Any,
-    y_lab: Any,
-    classifier: bool,
-    asked: Sequence[str] | None,
-) -> tuple[Answers, NDArray[Any]] | None:
-    if (X_lab is None) != (y_lab is None):
-        missing = "X_lab" if X_lab is None else "y_lab"
-        raise InvalidInput(f"X_lab and y_lab belong together, {missing} is missing")
-    if X_lab is None:
-        return None
-    check_same_columns(X, X_lab, name="X_lab")
-    k = n_rows(X_lab)
-    if k < _FEWEST_LABELLED:
-        raise InvalidInput(f"X_lab has {k} row, at least 2 are needed for an interval")
-    return Answers.of(model, [X_lab], classifier, asked), _labels(
-        y_lab, k, classifier, "y_lab"
-    )
-
-
-def _asked(
-    metrics: Sequence[Metric], model: Any, classifier: bool
-) -> tuple[str, ...] | None:
-    """Return the methods of a model that its metrics need, None for all it has.
-
-    Large tables are asked for no more than that: every answer takes its time.
-    """
-    if not (classifier and hasattr(model, "predict_proba")):
-        return None
-    if any(metric.by_row is None for metric in metrics):
-        return None
-    if all(metric.name in OF_PROBABILITIES for metric in metrics):
-        return ("predict_proba",)
-    return ("predict", "predict_proba")
-
-
-def _group_numbers(groups: Any, n: int) -> Indices | None:
-    """Return the groups as numbers from zero."""
-    if groups is None:
-        return None
-    groups = np.asarray(groups)
-    if groups.shape != (n,):
-        raise InvalidInput(
-            f"groups must have an entry for each of the {n} rows of X, got shape "
-            f"{groups.shape}"
-        )
-    return np.unique(groups, return_inverse=True)[1]
-
-
-def _labels(y: Any, n: int, classifier: bool, name: str) -> NDArray[Any]:
-    if classifier:
-        return as_classes(y, n, name=name)
-    return as_responses(y, n, multi_output=np.ndim(y) == 2, name=name)
-
-
-def _several(metrics: Any) -> list[Any]:
-    if metrics is None or isinstance(metrics, str) or callable(metrics):
-        return [metrics]
-    found = list(metrics)
-    if not found:
-        raise InvalidInput("metrics is empty: name one, or None for the usual one")
-    return found
-
-
-def _some(n: int, seed: int) -> Indices:
-    """Return the places of all rows, or of some drawn by chance."""
-    if n <= ROWS_WEIGHED:
-        return np.arange(n)
-    return np.sort(np.random.default_rng(seed).choice(n, ROWS_WEIGHED, replace=False))
 
 
 def _statement(n: int, m: int, effective: float, thin: float) -> str:
