@@ -110,10 +110,14 @@ def test_labels_are_advised_where_the_interval_is_wider_than_asked_for():
 
     def steps(**more):
         found = {"labels": labels | more, "metrics": {}}
-        return [told(s) for s in screen(COVERED, BETTER, performance=found).steps]
+        files = {"target": {"file": "live.csv"}}
+        by = {"command": "run", "options": {"label": "the label"}}
+        seen = screen(COVERED, BETTER, performance=found, data=files, reproduce=by)
+        return [told(s) for s in seen.steps]
 
     assert any("label about 140 new rows" in step for step in steps())
-    assert any("counterpoise label --k 140" in step for step in steps())
+    command = "counterpoise label --k 140 --target live.csv --label 'the label'"
+    assert any(f"{command} --out to_label.csv" in step for step in steps())
     assert not any("label about" in step for step in steps(n_labels=0))
     assert any("takes more new rows first" in step for step in steps(n_labels=None))
     many = " ".join(steps(n_labels=501))

@@ -9,7 +9,7 @@ from counterpoise.report.answers import (
     is_contradicted,
 )
 from counterpoise.report.data_card import classes_table
-from counterpoise.report.figures.selection import _tried
+from counterpoise.report.figures.selection import _drawn, _tried
 from counterpoise.report.figures.shift import _spectrum_told
 from counterpoise.report.parts import part_in_words
 from counterpoise.report.record import NewerRecordError
@@ -392,3 +392,18 @@ def test_where_part_is_hardly_covered_the_interval_says_of_what_it_speaks():
     assert "hardly covered" not in with_labels[-1]
     # Two ends that read alike are no interval.
     assert thin[0] == "How sure: so it was for all pairs that were looked at."
+
+
+def test_what_weighting_leaves_of_a_difference_may_be_next_to_nothing():
+    for left, said in ((0.001, "0.00100 after"), (0.000999, "next to nothing after")):
+        (one,) = _spectrum_told({"before": [1.0], "after": [left]})
+        assert said in told(one)
+
+
+def test_equal_weights_have_no_bar_unless_they_are_chosen():
+    equal, other = (
+        {"score": score, "chosen": False, "candidate": "a"} for score in (0.0, 0.1)
+    )
+    assert _drawn([equal, other]) == [other]
+    assert _drawn([equal | {"chosen": True}, other])[0]["score"] == 0.0
+    assert _drawn([equal]) == [equal]

@@ -319,7 +319,7 @@ def _score_answer(record: Record) -> Answer | None:
             share(headline["level"], "headline.level"),
         )
         if short.lower().startswith(change):
-            sure += sentence(f" ({change}: {RULE[change]})")
+            sure += sentence(f" ({change}: {RULE[change]}.)")
         if record.at("shift.verdict") == THIN_IN_PART and not has_labels(record):
             sure += sentence(
                 " That is if the {} of the new rows that are hardly covered are like "

@@ -1,5 +1,6 @@
 """The first screen in words: what to do, how sure, why, and what next."""
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -369,7 +370,7 @@ def _labels_wanted(record: Record) -> Sentence:
     if enough and record.at("reproduce.command") in ("run", "evaluate"):
         how = sentence(
             " ({} writes them, {} takes them in)",
-            Command(f"counterpoise label --k {found['n_labels']}"),
+            Command(_label_command(record, found["n_labels"])),
             Command("--target-labels FILE"),
         )
     more = "" if enough else ", more than there are"
@@ -381,6 +382,15 @@ def _labels_wanted(record: Record) -> Sentence:
         how,
         all_of_them,
     )
+
+
+def _label_command(record: Record, n: int) -> str:
+    """Return the command that writes so many new rows to be labelled."""
+    file, label = record.at("data.target.file"), record.at("reproduce.options.label")
+    words = ["counterpoise", "label", "--k", str(n)]
+    words += ["--target", str(file)] if file else []
+    words += ["--label", str(label)] if label else []
+    return shlex.join([*words, "--out", "to_label.csv"])
 
 
 def _of_all(found: Mapping[str, Any]) -> Sentence:
