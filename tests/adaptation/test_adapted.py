@@ -30,6 +30,7 @@ from counterpoise import (
     KLIEP,
     ULSIF,
     Adapted,
+    AutoWeights,
     CutTargetWarning,
     DiscriminatorWeights,
     FarTargetWarning,
@@ -39,6 +40,7 @@ from counterpoise import (
     TimeOrderWarning,
     UniformWeights,
     adapt,
+    estimate_performance,
     flatten,
     load,
     target_scorer,
@@ -722,3 +724,20 @@ def test_samples_that_were_read_from_other_rows_are_refused():
     samples = SamplesAsRead.read(X[:20], X)
     with pytest.raises(ValueError, match=r"30 rows, and the source .* has 20"):
         Adapted(Ridge()).fit(X, X[:, 0], X_target=samples)
+
+
+def test_what_is_covered_is_decided_by_the_diagnosis_alone(monkeypatch):
+    # A second look, by other folds, must not refuse what the first let pass.
+    shift = make_gaussian_shift(2, n=150, m=140, random_state=0)
+    monkeypatch.setattr(
+        "counterpoise.weights.auto.thin_interval", lambda *_, **__: (0.9, 1.0)
+    )
+    with pytest.raises(NoOverlapError):
+        AutoWeights(random_state=0).fit(shift.X, X_target=shift.X_target)
+    model = Adapted(LinearRegression(), random_state=0)
+    model.fit(shift.X, shift.y, X_target=shift.X_target)
+    assert model.diagnosis_.verdict != "no overlap"
+    found = estimate_performance(
+        model, shift.X, shift.y, shift.X_target, cv=2, random_state=1
+    )
+    assert found.weighted is not None

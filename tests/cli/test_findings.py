@@ -6,6 +6,7 @@ from sklearn.linear_model import LinearRegression
 
 from counterpoise import Adapted, AutoWeights, DiscriminatorWeights
 from counterpoise.cli.findings import of_record
+from counterpoise.cli.terminal import Block, plain
 from counterpoise.datasets import make_sinc_shift
 from counterpoise.report import Record
 
@@ -53,3 +54,21 @@ def test_a_summary_has_no_seconds_and_no_proof_where_there_is_none(shift, weight
     else:
         assert f"gap {solution.certificate.gap:.2e} at tol {solution.tol:g}" in told
     assert np.isfinite(model.exponent_)
+
+
+def test_small_chances_are_not_written_as_powers_of_ten():
+    feature = {
+        "name": "age", "effect": 1.0, "smd": 1.0, "ks": 0.5, "total_variation": None,
+        "target_missing": 0.0, "source_missing": 0.0, "new_share": 0.0,
+        "adjusted_p_value": 1e-72,
+    }  # fmt: skip
+    blocks = of_record(Record.from_dict({"shift": {"features": [feature]}}))
+    (row,) = next(one for one in blocks if one.title.startswith("Moved")).rows
+    assert row[-1].replace("\u00a0", " ") == "< 0.0001"
+
+
+def test_a_number_and_its_sign_stay_on_one_line():
+    said = "How sure: " + "between 93.6\u00a0% and 95.7\u00a0% " * 12
+    for line in plain(Block("", (said,))).splitlines():
+        assert not line.lstrip().startswith("%")
+        assert "\u00a0" not in line

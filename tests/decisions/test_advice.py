@@ -2,15 +2,22 @@
 
 import numpy as np
 import pytest
+from sklearn.dummy import DummyRegressor
 
+from counterpoise import UniformWeights, estimate_performance
 from counterpoise.cli.best_estimator import choice_among
-from counterpoise.evaluation.advice.baseline import Baseline, skill_of, verdict_of
+from counterpoise.evaluation.advice.baseline import (
+    Baseline,
+    guessed_by_others,
+    skill_of,
+    verdict_of,
+)
 from counterpoise.evaluation.advice.labels_wanted import (
     labels_wanted,
     smallest,
     wanted_half_width,
 )
-from counterpoise.evaluation.answers import RegressorAnswers
+from counterpoise.evaluation.answers import ClassifierAnswers, RegressorAnswers
 from counterpoise.evaluation.estimates import Estimate
 from counterpoise.evaluation.intervals import student_quantile
 from counterpoise.evaluation.judging import Judge, Modelled, Rows
@@ -103,10 +110,14 @@ def test_labels_are_advised_where_the_interval_is_wider_than_asked_for():
 
     def steps(**more):
         found = {"labels": labels | more, "metrics": {}}
-        return [told(s) for s in screen(COVERED, BETTER, performance=found).steps]
+        files = {"target": {"file": "live.csv"}}
+        by = {"command": "run", "options": {"label": "the label"}}
+        seen = screen(COVERED, BETTER, performance=found, data=files, reproduce=by)
+        return [told(s) for s in seen.steps]
 
     assert any("label about 140 new rows" in step for step in steps())
-    assert any("counterpoise label --k 140" in step for step in steps())
+    command = "counterpoise label --k 140 --target live.csv --label 'the label'"
+    assert any(f"{command} --out to_label.csv" in step for step in steps())
     assert not any("label about" in step for step in steps(n_labels=0))
     assert any("takes more new rows first" in step for step in steps(n_labels=None))
     many = " ".join(steps(n_labels=501))
@@ -193,3 +204,43 @@ def test_other_estimators_are_not_advised_where_they_were_tried():
     assert "(linear 1.90, constant 1.50) the best was taken: constant" in told(
         answer.told
     )
+
+
+def test_a_constant_fitted_to_other_rows_is_not_worse_than_guessing():
+    # Twenty rows: a mean that has seen each label would win nearly every time.
+    found = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X, X_target = rng.normal(size=(2, 20, 1))
+        y = rng.normal(size=20)
+        model = DummyRegressor().fit(X, y)
+        found.append(
+            estimate_performance(
+                model, X, y, X_target, cv=5, weighter=UniformWeights(), random_state=0
+            ).baseline.verdict
+        )
+    assert found.count("not shown to be better than guessing") >= 5
+
+
+def test_rows_are_guessed_by_the_rows_of_other_folds_and_groups():
+    y = 2.0 ** np.repeat(np.arange(10), 3)
+    groups = np.repeat(np.arange(10), 3)
+    metric = as_metric("neg_mean_squared_error", None, None)
+    answers = RegressorAnswers({"predict": np.zeros(30)})
+    guessed = guessed_by_others(metric, answers, y, np.ones(30), groups, seed=0)
+    means = guessed.predict(guessed.rows)
+    # Two groups a fold, and the mean of the other eight.
+    assert len(np.unique(means)) == 5
+    for mean in np.unique(means):
+        own = means == mean
+        assert mean == pytest.approx(y[~own].mean())
+        assert len(np.unique(groups[own])) == 2
+
+
+def test_a_class_that_the_other_folds_lack_is_not_impossible():
+    answers = ClassifierAnswers({"predict": np.zeros(10)}, np.array(["a", "b"]))
+    y = np.array(["a"] * 9 + ["b"])
+    metric = as_metric("neg_log_loss", None, None)
+    guessed = guessed_by_others(metric, answers, y, np.ones(10), None, seed=0)
+    # Eight rows of "a" and none of "b", each half a row more.
+    assert guessed.predict_proba([9])[0] == pytest.approx([8.5 / 9, 0.5 / 9])

@@ -9,7 +9,7 @@ from counterpoise.report.answers import (
     is_contradicted,
 )
 from counterpoise.report.data_card import classes_table
-from counterpoise.report.figures.selection import _tried
+from counterpoise.report.figures.selection import _drawn, _tried
 from counterpoise.report.figures.shift import _spectrum_told
 from counterpoise.report.parts import part_in_words
 from counterpoise.report.record import NewerRecordError
@@ -125,7 +125,7 @@ def test_without_overlap_nothing_is_promised_and_a_column_that_separates_is_name
 
     first, column, _ = steps(found, "run")
     assert "Do not rely" in first
-    assert "day (missing in 99.0% of the new rows, in the training data" in column
+    assert "day (missing in 99.0\u00a0% of the new rows, in the training data" in column
     assert "(--drop day)" in column
     assert "--drop" not in steps(found, "evaluate")[1]
     assert "does not help" in steps(found | {"verdict": NO_OVERLAP}, "run")[1]
@@ -364,3 +364,46 @@ def test_candidates_without_a_score_are_not_drawn_unless_none_has_one():
     scored, untried = {"score": 0.1}, {"score": None}
     assert _tried([scored, untried]) == [scored]
     assert _tried([untried]) == [untried]
+
+
+def test_a_refusal_of_the_weighter_leads_and_names_the_way_on():
+    sections = shift(THIN) | {"reproduce": {"command": "run"}}
+    words = {"refused": "61% of the target rows are not reached"}
+    found = verdict_of(Record.from_dict(sections | words))
+    assert found.title == "No model was fitted: the weighter found too little overlap."
+    steps = " ".join(told(step) for step in found.steps).replace("\u00a0", " ")
+    assert "The weighter refused: 61 % of the new rows are not reached" in steps
+    assert "counterpoise run" not in steps
+    without = verdict_of(Record.from_dict(sections))
+    assert "No model was fitted" not in without.title
+
+
+def test_where_part_is_hardly_covered_the_interval_says_of_what_it_speaks():
+    def sure(verdict, **more):
+        sections = shift(verdict, thin=0.4, auc_low=0.7, auc_high=0.7) | headline()
+        answers = verdict_of(Record.from_dict(sections | more)).answers
+        return [told(one.sure).replace("\u00a0", " ") for one in answers]
+
+    thin = sure(THIN)
+    assert "That is if the 40 % of the new rows that are hardly covered" in thin[-1]
+    assert "hardly covered" not in sure(COVERED)[-1]
+    labelled = {"neg_log_loss": {"labelled": {"value": 0.6}}}
+    with_labels = sure(THIN, performance={"metrics": labelled})
+    assert "hardly covered" not in with_labels[-1]
+    # Two ends that read alike are no interval.
+    assert thin[0] == "How sure: so it was for all pairs that were looked at."
+
+
+def test_what_weighting_leaves_of_a_difference_may_be_next_to_nothing():
+    for left, said in ((0.001, "0.00100 after"), (0.000999, "next to nothing after")):
+        (one,) = _spectrum_told({"before": [1.0], "after": [left]})
+        assert said in told(one)
+
+
+def test_equal_weights_have_no_bar_unless_they_are_chosen():
+    equal, other = (
+        {"score": score, "chosen": False, "candidate": "a"} for score in (0.0, 0.1)
+    )
+    assert _drawn([equal, other]) == [other]
+    assert _drawn([equal | {"chosen": True}, other])[0]["score"] == 0.0
+    assert _drawn([equal]) == [equal]

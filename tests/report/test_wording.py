@@ -71,7 +71,7 @@ def test_a_person_reads_of_training_and_new_data_in_grammar(words):
         ("Target rows were lost", "New rows were lost"),
         ("The target was read", "The new data were read"),
         ("a part of the target is lost", "a part of the new data is lost"),
-        ("12% of the target lies apart", "12% of the new data lie apart"),
+        ("12% of the target lies apart", "12\u00a0% of the new data lie apart"),
         ("30 source and 20 target rows", "30 training and 20 new rows"),
         (
             "column 'the source' of the target has 'the target's'",

@@ -2,81 +2,58 @@
 
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
-from sklearn.base import MetaEstimatorMixin, clone
+from sklearn.base import MetaEstimatorMixin
 from sklearn.utils import (
     column_or_1d,
     get_tags,
 )
 
+from counterpoise.adaptation.asked import CHOOSING, FITTING, AskedOfFit
 from counterpoise.adaptation.choosing import choose_how_much
-from counterpoise.adaptation.conformal import calibrated, divided
+from counterpoise.adaptation.conformal import calibrated_on, divided
 from counterpoise.adaptation.fitted_model import FittedModel
 from counterpoise.adaptation.in_blocks.fitting import (
     AllRows,
     fit_model,
     refuse_beside_blocks,
 )
-from counterpoise.adaptation.kept.weighings import diagnosed, remember_content, weighed
-from counterpoise.adaptation.label_shift.adapting import (
-    BY_INPUTS,
-    EITHER,
-    LABELS,
-    explained,
-    weighter_by_labels,
-)
-from counterpoise.adaptation.label_shift.recognising import LabelShift
+from counterpoise.adaptation.kept.weighings import remember_content
 from counterpoise.adaptation.labels import (
     check_none_missing,
     default_estimator,
 )
 from counterpoise.adaptation.mixing import mixed
-from counterpoise.adaptation.odd_inputs import (
-    row_marks,
-    warn_if_cut,
-    warn_if_far,
-    warn_if_hardly_covered,
-)
 from counterpoise.adaptation.partial.adapting import (
-    fit_partial_weights,
     fit_to_present,
-    partial_weighter,
 )
 from counterpoise.adaptation.partial.weights import PartialWeights
 from counterpoise.adaptation.routing import (
     check_takes_weights,
     fit_rows,
     part_of,
-    rows_of,
 )
-from counterpoise.adaptation.target_rows import reference_rows
-from counterpoise.adaptation.weighing import fit_weighter
-from counterpoise.diagnosis.diagnosis import Diagnosis, diagnose_samples
+from counterpoise.adaptation.target_seen import (
+    TargetSeen,
+    as_dense,
+    read_both,
+    see_target,
+)
 from counterpoise.engine import Blocks
 from counterpoise.engine.progress import announce
 from counterpoise.engine.telling import told
-from counterpoise.evaluation.conformal import Calibration
 from counterpoise.evaluation.metrics import is_classifier
-from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.numerics.arrays import Array
 from counterpoise.samples.as_read import SamplesAsRead
 from counterpoise.samples.dependent.belonging import with_units
 from counterpoise.samples.effective_size import effective_sample_size, flatten
-from counterpoise.samples.overlap_verdict import NO_OVERLAP
-from counterpoise.tables.encoding import TableEncoder
 from counterpoise.validation import (
     InvalidInput,
-    InvalidType,
-    NoOverlapError,
     NoTargetWarning,
     as_seed,
-    check_choice,
     check_columns,
-    check_integer,
-    check_number,
     check_same_length,
     n_rows,
     refusals_of_estimators,
@@ -84,26 +61,12 @@ from counterpoise.validation import (
 )
 from counterpoise.validation.rows import readable
 from counterpoise.validation.warning import filters_left_clean, warn_user
-from counterpoise.weights.auto import AutoWeights
-
-# Draws of a permutation test of the diagnosis, and target rows that are kept, to
-# compare next week's with.
-PERMUTATIONS, REFERENCE_ROWS = 200, 5_000
 
 # What a partial weighter adds to a fitted model.
 OF_CLASSES = ("class_prior_", "class_weight_", "absent_classes_", "target_labels_")
 
-# Ways to weigh that have a name.
-NAMED_WEIGHTERS = (BY_INPUTS, LABELS, EITHER, "partial")
 
-# The steps of a fit, as they are announced.
-DIAGNOSING = "diagnosing the shift"
-WEIGHING = "weighing the source rows"
-CHOOSING = "choosing how much of the weights to use"
-FITTING = "fitting the estimator"
-
-
-class Adapted(MetaEstimatorMixin, FittedModel):
+class Adapted(AskedOfFit, MetaEstimatorMixin, FittedModel):
     r"""An estimator fitted to weighted source rows, so that it serves the target.
 
     Four steps, each of which can be had alone: `diagnose` the shift; weigh the source
@@ -322,7 +285,8 @@ class Adapted(MetaEstimatorMixin, FittedModel):
         samples = None
         self._forget_classes()
         if X_target is None:
-            ratio = self._without_target(n)
+            self._tell_of_no_target()
+            seen = TargetSeen(np.ones(n))
         else:
             if not self.resample and self.budget is None and not self._is_partial():
                 check_takes_weights(estimator)
@@ -332,12 +296,13 @@ class Adapted(MetaEstimatorMixin, FittedModel):
                 with refusals_of_estimators():
                     y = column_or_1d(y, warn=True)
             check_none_missing(y)
-            samples = _read(X, X_target, counts)
+            samples = read_both(X, X_target, counts)
             if samples.units is None:
                 samples = with_units(samples, groups)
             if not isinstance(X_target, SamplesAsRead):
                 remember_content(samples, X, X_target, self.random_state)
-            ratio = self._with_target(samples, estimator, X, y, counts, seed)
+            seen = see_target(self, samples, estimator, X, y, counts, seed)
+        self._keep(seen)
         kept, held_out = divided(n, self.calibration, groups, seed)
         if self._row_marks_ is not None:
             self._row_marks_ = self._row_marks_[kept]
@@ -348,16 +313,16 @@ class Adapted(MetaEstimatorMixin, FittedModel):
             self.guard_ = choose_how_much(
                 self,
                 estimator,
-                _as_dense(samples, X),
+                as_dense(samples, X),
                 X,
                 y,
-                ratio,
+                seen.ratio,
                 counts,
                 groups,
                 kept,
                 seed,
             )
-        self._set_weights(ratio, counts)
+        self._set_weights(seen.ratio, counts)
         if isinstance(self.weighter_, PartialWeights):
             self._set_partial()
         announce(FITTING)
@@ -383,105 +348,23 @@ class Adapted(MetaEstimatorMixin, FittedModel):
             )
         self.calibration_ = None
         if held_out.size:
-            self.calibration_ = self._calibrated_on(samples, X, y, counts, held_out)
+            self.calibration_ = calibrated_on(self, samples, X, y, counts, held_out)
         return self
 
-    def _without_target(self, n: int) -> Array:
+    def _tell_of_no_target(self) -> None:
         words = "no X_target was given: all weights are one and nothing is adapted"
         if self.missing_target == "raise":
             raise InvalidInput(words)
         if self.missing_target == "warn":
             warn_user(words, NoTargetWarning)
-        self.encoder_: TableEncoder | None = None
-        self._row_marks_ = None
-        self.diagnosis_: Diagnosis | None = None
-        self.reference_: Any = None
-        self.weighter_: Any = None
-        self.label_shift_: LabelShift | None = None
-        return np.ones(n)
 
-    def _with_target(
-        self,
-        samples: SamplesAsRead,
-        estimator: Any,
-        X: Any,
-        y: Any,
-        counts: Array | None,
-        seed: int,
-    ) -> Array:
-        """Look at the target, and return the density ratio at the source rows."""
-        self.encoder_ = samples.encoder
-        self.label_shift_ = None
-        samples.refuse_huge(by_label=True)
-        warn_if_far(samples.source, samples.target)
-        self._row_marks_ = row_marks(_as_dense(samples, X))
-        announce(DIAGNOSING)
-        # By the user's own seed, as `diagnose` would: one quantity, one number.
-        given = self.random_state
-        drawn_by = given if isinstance(given, int | np.integer) else seed
-        self.diagnosis_ = diagnosed(
-            samples, lambda: diagnose_samples(samples, PERMUTATIONS, drawn_by)
-        )
-        partial = partial_weighter(self.weighter, self.guard, seed)
-        goes_on = self.force or partial is not None
-        if self.diagnosis_.verdict == NO_OVERLAP and not goes_on:
-            found = self.diagnosis_
-            columns = "" if found.separation is None else str(found.separation)
-            raise NoOverlapError(found.thin, "thin", found.auc, columns)
-        warn_if_hardly_covered(self.diagnosis_)
-        self.reference_ = reference_rows(samples, REFERENCE_ROWS, seed)
-        if self.weighter is None:
-            self.weighter_ = None
-            return np.ones(samples.source_weight.size)
-        announce(WEIGHING)
-        if partial is not None:
-            self.weighter_ = fit_partial_weights(
-                partial, samples, estimator, y, counts, seed
-            )
-            return np.asarray(self.weighter_.weights_)
-        if isinstance(self.weighter, str):
-            weighter: Any = AutoWeights(force=self.force, random_state=seed)
-        else:
-            weighter = clone(self.weighter)
-            if self.force and "force" in weighter.get_params():
-                weighter.set_params(force=True)
-        if self._asks_for(LABELS):
-            self.weighter_, self.label_shift_ = weighter_by_labels(
-                samples, estimator, y, counts, seed, force=self.force
-            )
-        else:
-            self.weighter_ = weighed(
-                samples, weighter, y, lambda: fit_weighter(weighter, samples, y, counts)
-            )
-        if isinstance(self.weighter, str) and not self._asks_for(LABELS):
-            self.label_shift_, by_labels = explained(
-                self.weighter_,
-                self.diagnosis_.verdict,
-                samples,
-                estimator,
-                y,
-                counts,
-                seed,
-            )
-            # Rows that are held out for sets need weights by inputs.
-            if self._asks_for(EITHER) and by_labels and not self.calibration:
-                self.weighter_ = by_labels
-        ratio: Array = self.weighter_.weights_
-        return ratio
-
-    def _asks_for(self, name: str) -> bool:
-        return isinstance(self.weighter, str) and self.weighter == name
-
-    def _is_partial(self) -> bool:
-        return self._asks_for("partial") or isinstance(self.weighter, PartialWeights)
-
-    def _is_guarded(self) -> bool:
-        if self._is_partial():
-            # It has a guard of its own.
-            return False
-        if isinstance(self.guard, str):
-            return isinstance(self.weighter, str)
-        return self.guard
+    def _keep(self, seen: TargetSeen) -> None:
+        self.encoder_ = seen.encoder
+        self._row_marks_ = seen.row_marks
+        self.diagnosis_ = seen.diagnosis
+        self.reference_ = seen.reference
+        self.weighter_ = seen.weighter
+        self.label_shift_ = seen.label_shift
 
     def _set_weights(self, ratio: Array, counts: Array | None) -> None:
         chosen = 1.0 if self.guard_ is None else self.guard_.chosen
@@ -534,54 +417,6 @@ class Adapted(MetaEstimatorMixin, FittedModel):
         )
         return fitted
 
-    def _calibrated_on(
-        self,
-        samples: SamplesAsRead | None,
-        X: Any,
-        y: Any,
-        counts: Array | None,
-        rows: Indices,
-    ) -> Calibration:
-        X, y = rows_of(X, rows), rows_of(y, rows)
-        weights = np.ones(rows.size)
-        if self.weighter_ is not None and samples is not None:
-            of_labels = getattr(self.weighter_, "needs_labels", False)
-            weights = self.weighter_.weigh(y if of_labels else samples.source[rows])
-        if counts is not None and counts[rows].any():
-            # On the scale of a row that counts once, as the row to predict does.
-            weights = weights * counts[rows] / counts[rows].mean()
-        return calibrated(self.estimator_, X, y, weights)
-
-    def _check_parameters(self) -> None:
-        if isinstance(self.weighter, str):
-            check_choice("weighter", self.weighter, NAMED_WEIGHTERS)
-        elif self.weighter is not None and not hasattr(self.weighter, "weigh"):
-            raise InvalidType(
-                'weighter must be "auto", "labels", "either", "partial", None or an '
-                "estimator with `weigh`, got "
-                f"{type(self.weighter).__name__}"
-            )
-        if not isinstance(self.guard, bool):
-            check_choice("guard", self.guard, ("auto",))
-        check_integer("budget", self.budget, low=1, options=(None,))
-        check_number("calibration", self.calibration, low=0.0, high=1.0, closed="left")
-        if self.calibration > 0.0 and self._is_partial():
-            raise InvalidInput(
-                "calibration needs weights of rows without labels, and PartialWeights "
-                "weighs by class: choose calibration=0"
-            )
-        if self.calibration > 0.0 and self._asks_for(LABELS):
-            raise InvalidInput(
-                'calibration needs weights of rows without labels, and "labels" weighs '
-                "by them: choose calibration=0"
-            )
-        check_integer("verbose", self.verbose, low=0)
-        if self.callback is not None and not callable(self.callback):
-            raise InvalidType(
-                f"callback must be callable or None, got {self.callback!r}"
-            )
-        check_choice("missing_target", self.missing_target, ("warn", "ignore", "raise"))
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
@@ -596,49 +431,6 @@ class Adapted(MetaEstimatorMixin, FittedModel):
         tags.target_tags = deepcopy(own.target_tags)
         tags.input_tags = deepcopy(own.input_tags)
         return tags
-
-
-def _read(X: Any, X_target: Any, counts: Array | None) -> SamplesAsRead:
-    """Return both samples as read; those that were read before, as they are."""
-    if isinstance(X_target, SamplesAsRead):
-        X_target.check_rows(n_rows(X))
-        return X_target if counts is None else replace(X_target, source_weight=counts)
-    X_target = (
-        tuple(map(readable, X_target))
-        if isinstance(X_target, tuple)
-        else readable(X_target)
-    )
-    warn_if_cut(X_target, n_rows(X))
-    return SamplesAsRead.read(X, X_target, counts)
-
-
-def _as_dense(samples: SamplesAsRead, X: Any) -> Any:
-    """Return the source as numbers; a frame of sparse columns as one of dense ones."""
-    if samples.is_sparse and not sparse.issparse(X):
-        return np.asarray(X, dtype=float)
-    return samples.source
-
-
-def steps_of_fit(model: Adapted) -> tuple[str, ...]:
-    """Return what a fit to both samples will announce, in order.
-
-    Parameters
-    ----------
-    model : Adapted
-
-    Examples
-    --------
-    >>> from counterpoise import Adapted
-    >>> steps_of_fit(Adapted(weighter=None))
-    ('diagnosing the shift', 'fitting the estimator')
-    >>> len(steps_of_fit(Adapted()))
-    4
-    """
-    if model.weighter is None:
-        return DIAGNOSING, FITTING
-    if not model._is_guarded():
-        return DIAGNOSING, WEIGHING, FITTING
-    return DIAGNOSING, WEIGHING, CHOOSING, FITTING
 
 
 def adapt(estimator: Any, X: Any, y: Any, X_target: Any, **parameters: Any) -> Adapted:

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from counterpoise.adaptation.routing import rows_of
 from counterpoise.evaluation.conformal import (
     Calibration,
     absolute_scores,
@@ -11,6 +12,7 @@ from counterpoise.evaluation.conformal import (
 )
 from counterpoise.evaluation.metrics import is_classifier
 from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.samples.as_read import SamplesAsRead
 from counterpoise.validation import InvalidInput, InvalidType
 
 
@@ -46,3 +48,34 @@ def calibrated(model: Any, X: Any, y: Any, weights: Array) -> Calibration:
     place = np.minimum(np.searchsorted(classes, labels), classes.size - 1)
     place = np.where(classes[place] == labels, place, -1)
     return Calibration.of(adaptive_scores(model.predict_proba(X), place), weights)
+
+
+def calibrated_on(
+    model: Any,
+    samples: SamplesAsRead | None,
+    X: Any,
+    y: Any,
+    counts: Array | None,
+    rows: Indices,
+) -> Calibration:
+    """Return what source rows that were held out tell of a fitted model's errors.
+
+    Parameters
+    ----------
+    model : Adapted
+    samples : SamplesAsRead or None
+    X, y : all source rows
+    counts : array of shape (n,) or None
+        The user's own weights.
+    rows : indices
+        Those held out.
+    """
+    X, y = rows_of(X, rows), rows_of(y, rows)
+    weights = np.ones(rows.size)
+    if model.weighter_ is not None and samples is not None:
+        of_labels = getattr(model.weighter_, "needs_labels", False)
+        weights = model.weighter_.weigh(y if of_labels else samples.source[rows])
+    if counts is not None and counts[rows].any():
+        # On the scale of a row that counts once, as the row to predict does.
+        weights = weights * counts[rows] / counts[rows].mean()
+    return calibrated(model.estimator_, X, y, weights)

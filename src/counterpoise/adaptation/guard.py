@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
 from counterpoise.adaptation.routing import divided_rows
+from counterpoise.diagnosis.percentages import in_figures
 from counterpoise.evaluation.labels.smooth_loss import SmoothLosses
 from counterpoise.evaluation.metrics import Metric
 from counterpoise.numerics.arrays import Array, Indices
@@ -206,8 +207,8 @@ def smallest_as_good(
     gain, error = float(means[0] - means[best]), float(errors[0])
     told = (
         f"by importance-weighted cross-validation, {noun} {tried[best]:.3g} is "
-        f"the best, {unit * gain:.4g} better than no weights (standard error "
-        f"{unit * error:.2g})"
+        f"the best, {in_figures(unit * gain, 4)} better than no weights (standard "
+        f"error {in_figures(unit * error, 2)})"
     )
     if means.size == 1:
         return 0, "all weights are equal: there is nothing to choose"

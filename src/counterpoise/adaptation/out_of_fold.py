@@ -18,7 +18,6 @@ from counterpoise.evaluation.answers import Answers, joined_answers
 from counterpoise.evaluation.splits import folds_of
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.as_read import SamplesAsRead
-from counterpoise.samples.overlap_verdict import NO_OVERLAP_ABOVE
 from counterpoise.validation import InvalidInput, InvalidType, PartialOverlapWarning
 from counterpoise.validation.warning import held_back
 from counterpoise.weights.auto import AutoWeights
@@ -164,9 +163,12 @@ def ratio_at_rows(
     weighter: Any,
     seed: int,
 ) -> Array:
-    """Return the density ratio at all source rows, learned from some."""
+    """Return the density ratio at all source rows, learned from some.
+
+    Whether the samples overlap was asked before, of the two tables.
+    """
     if isinstance(weighter, str) and weighter == "auto":
-        weighter = AutoWeights(random_state=seed)
+        weighter = AutoWeights(force=True, random_state=seed)
         known = _known_ratio(model, looked_at, weighter)
         if known is not None:
             return known
@@ -194,10 +196,6 @@ def _known_ratio(model: Any, samples: SamplesAsRead, weighter: Any) -> Array | N
     fitted = getattr(model, "weighter_", None)
     if type(fitted) is not AutoWeights or fitted.rows_of_fit is not samples.counted:
         return None
-    if fitted.uncovered_ is not None and fitted.uncovered_ > NO_OVERLAP_ABOVE:
-        # A forced fit goes on where this one refuses.
-        return None
-    own, asked = fitted.get_params(), weighter.get_params()
-    own.pop("force"), asked.pop("force")
     # A copy: the model's own weights are not for others to write to.
-    return fitted.weights_.copy() if own == asked else None
+    same = fitted.get_params() == weighter.get_params()
+    return fitted.weights_.copy() if same else None

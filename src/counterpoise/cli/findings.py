@@ -10,7 +10,7 @@ from counterpoise.report.answers import is_contradicted
 from counterpoise.report.metric_names import metric_in_words
 from counterpoise.report.record import Record
 from counterpoise.report.verdict import verdict_of
-from counterpoise.report.wording import for_a_person, told
+from counterpoise.report.wording import chance, for_a_person, share, told
 from counterpoise.samples.overlap_verdict import THIN_IN_PART
 
 # Features that are listed, those that moved most.
@@ -63,10 +63,10 @@ def _performance(record: Record) -> Iterator[Block]:
     covered = performance["covered"]
     thin = record.at("shift.verdict") == THIN_IN_PART and not contradicted
     if covered is not None and thin:
-        part = f"the covered {covered['share']:.1%} of the new data"
+        part = f"the covered {share(covered['share'])} of the new data"
         if abs(covered["share"] - record.at("shift.covered", 0.0)) > _ROUNDING:
             # The rims of holes are left out as well.
-            part = f"the {covered['share']:.1%} of the new data away from all holes"
+            part = f"the {share(covered['share'])} of the new data away from all holes"
         yield from _estimates(covered["metrics"], part)
 
 
@@ -108,7 +108,7 @@ def _moved(record: Record) -> Iterator[Block]:
             one["ks"] if one["ks"] is not None else one["total_variation"],
             100 * (one["target_missing"] - one["source_missing"]) or None,
             100 * one["new_share"] or None,
-            one["adjusted_p_value"],
+            _chance(one["adjusted_p_value"]),
         )
         for one in order
     )
@@ -123,6 +123,10 @@ def _moved(record: Record) -> Iterator[Block]:
     )
     if rows:
         yield Block("Moved most (SD: standard deviations)", (), header, rows)
+
+
+def _chance(p: float | None) -> str | None:
+    return None if p is None else str(chance(p))
 
 
 def _chosen(record: Record) -> Iterator[Block]:

@@ -14,6 +14,7 @@ from counterpoise.cli.findings import of_end, of_record
 from counterpoise.cli.in_blocks.fitting import fit_every_row
 from counterpoise.cli.in_blocks.large_pair import LargePair, working_on_blocks
 from counterpoise.cli.notices import of_dependence
+from counterpoise.cli.option_words import in_options
 from counterpoise.cli.performance import check_metric, check_metric_of, estimate
 from counterpoise.cli.progress import Steps, followed
 from counterpoise.cli.reading.own_weights import read_own_weights
@@ -50,7 +51,7 @@ def do(options: Namespace, *, estimates: bool) -> int:
     estimates : bool
         Whether the score on the target is estimated too.
     """
-    from counterpoise.adaptation.adapted import steps_of_fit
+    from counterpoise.adaptation.asked import steps_of_fit
     from counterpoise.adaptation.kept.fold_models import kept_folds
 
     names = ALL_NUMBERS if estimates else FIT_NUMBERS
@@ -69,12 +70,11 @@ def do(options: Namespace, *, estimates: bool) -> int:
         working_on_blocks(options, large),
     ):
         with kept_folds():
-            pair, found, performance, tried = _done(
+            pair, found, performance, more = _done(
                 model, options, steps, large, estimates=estimates
             )
             every_row = fit_every_row(found, large, pair, options, steps)
             steps.begin(RECORDING)
-            more: dict[str, Any] = {"tried": tried} if tried else {}
             record = Record.of(
                 found,
                 performance,
@@ -143,13 +143,15 @@ def _done(
     large: LargePair | None,
     *,
     estimates: bool,
-) -> tuple[Pair, Any, Any, list[dict[str, Any]]]:
-    """Return the samples, the fitted model, its performance on the target, and others'.
+) -> tuple[Pair, Any, Any, dict[str, Any]]:
+    """Return the samples, the fitted model, its performance on the target, and more.
 
-    Where the source does not cover the target, the diagnosis stands for the model.
+    Where the source does not cover the target, the diagnosis stands for the model. More
+    are sections of the record: which estimators were tried, or why a weighter refused.
     """
     from sklearn.base import clone
 
+    from counterpoise.samples.overlap_verdict import NO_OVERLAP
     from counterpoise.validation import NoOverlapError
 
     steps.begin(READING)
@@ -168,16 +170,20 @@ def _done(
 
             best, tried = best_of(fitted)
             _say_dependence(steps, best.model.diagnosis_)
-            return pair, best.model, best.performance if estimates else None, tried
+            performance = best.performance if estimates else None
+            return pair, best.model, performance, {"tried": tried}
         _fitted(model, options.estimator, pair, options, counts)
-    except NoOverlapError:
+    except NoOverlapError as error:
         found = _diagnosis(model, pair, options.seed)
         _say_dependence(steps, found)
-        return pair, found, None, []
+        # What the diagnosis says itself needs no other reason.
+        by_itself = found.verdict != NO_OVERLAP
+        refused = {"refused": in_options(str(error))} if by_itself else {}
+        return pair, found, None, refused
     _say_dependence(steps, model.diagnosis_)
     if not estimates:
-        return pair, model, None, []
-    return pair, model, _estimated(model, pair, options, steps, counts), []
+        return pair, model, None, {}
+    return pair, model, _estimated(model, pair, options, steps, counts), {}
 
 
 def _fitted(model: Any, name: str, pair: Pair, options: Namespace, counts: Any) -> Any:

@@ -32,7 +32,11 @@ exit codes:
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     parser = _parser()
-    given = parser.parse_args(arguments)
+    given, unknown = parser.parse_known_args(arguments)
+    if unknown and hasattr(given, "unknown"):
+        given.unknown(unknown)
+    if unknown:
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     try:
         with _terminated_as_interrupted():
             code: int = given.run(given.complete(given))

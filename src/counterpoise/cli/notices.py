@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from counterpoise.cli.option_words import in_options
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -65,4 +67,4 @@ def of_dependence(diagnosis: Any) -> list[str]:
         return []
     if diagnosis.dependence is not None:
         return [str(diagnosis.dependence)]
-    return [diagnosis.asks] if diagnosis.asks else []
+    return [in_options(diagnosis.asks)] if diagnosis.asks else []

@@ -17,6 +17,7 @@ _IN_OPTIONS = (
     (r"\b(columns?|rows) of X_target\b", r"\1 of the target"),
     (r"\b(columns?|rows|range) of X\b", r"\1 of the source"),
     (r" and standardize is False\b", ""),
+    (r"groups= or time=; --groups or --time", "--groups or --time"),
     (r"\bforce=True\b", "--despite-no-overlap"),
     (r"\bcalibration=0\.2\b", "--calibration 0.2"),
 )

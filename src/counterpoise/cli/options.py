@@ -13,6 +13,7 @@ from counterpoise.cli.config import read_config
 from counterpoise.cli.exits import WRONG_USE, WrongUse
 from counterpoise.cli.fail_if import example
 from counterpoise.cli.reading.saved_estimator import is_saved
+from counterpoise.validation import did_you_mean
 from counterpoise.weights.registry import WEIGHTERS_BY_COMMAND
 
 # Scorers of scikit-learn by the names that people use.
@@ -304,7 +305,11 @@ def add_command(
             raise WrongUse(f"{name} needs {' and '.join(lacking)}")
         return completed(name, options, values)
 
-    parser.set_defaults(complete=complete, run=run)
+    def unknown(words: Sequence[str]) -> NoReturn:
+        like = did_you_mean(words[0], [f"--{option}" for option in options])
+        parser.error(f"{name} has no {words[0]}{like}")
+
+    parser.set_defaults(complete=complete, run=run, unknown=unknown)
 
 
 def completed(

@@ -12,7 +12,7 @@ from counterpoise.cli.option_words import in_options
 from counterpoise.cli.terminal import one_line
 from counterpoise.engine.progress import heard_by
 from counterpoise.engine.telling import Teller, never_silent
-from counterpoise.report.wording import for_a_person
+from counterpoise.report.wording import NARROW, for_a_person
 
 
 class Steps:
@@ -93,6 +93,7 @@ class Steps:
         if self._quiet:
             return
         said = f"note: {for_a_person(text) if is_ours else text}"
+        said = said.replace(NARROW, " ")
         if self._bar is not None:
             self._bar.console.print(said, markup=False, highlight=False)
         else:

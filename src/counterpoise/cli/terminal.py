@@ -1,5 +1,6 @@
 """What is said to a person: tables by rich on a terminal, plain lines elsewhere."""
 
+import re
 import sys
 import textwrap
 from collections.abc import Iterable
@@ -27,8 +28,9 @@ def one_line(text: object) -> str:
     >>> one_line("first\\n  second")
     'first second'
     """
-    words = " ".join(str(text).split())
-    return "".join(letter if letter.isprintable() else "?" for letter in words)
+    # A space that does not break stands before a percent sign, and stays there.
+    words = " ".join(re.split(r"[^\S\u00a0]+", str(text).strip()))
+    return "".join(c if c.isprintable() or c == "\u00a0" else "?" for c in words)
 
 
 def harmless(block: Block) -> Block:
@@ -81,7 +83,8 @@ def plain(block: Block) -> str:
         for row in rows:
             cells = (cell.ljust(w) for cell, w in zip(row, widths, strict=True))
             lines.append(f"  {'  '.join(cells)}".rstrip())
-    return "\n".join(lines)
+    # Lines are broken by now, and not every terminal knows such spaces.
+    return "\n".join(lines).replace("\u00a0", " ")
 
 
 def _wrapped(line: str) -> str:

@@ -1,4 +1,4 @@
-"""Shares as percentages, without powers of ten."""
+"""Shares as percentages, and large numbers, without powers of ten."""
 
 # Less than this away from nothing or from all is rounding.
 _ROUNDING = 1e-9
@@ -29,6 +29,19 @@ def percentage(share: float) -> str:
     if size >= 9.995:
         return f"{100 * share:,.0f} %"
     return f"{100 * share:.3g} %" if size >= 0.1 else f"{100 * share:.2g} %"
+
+
+def in_figures(value: float, digits: int) -> str:
+    """Return a number in so many figures, whole and never as a power where it is large.
+
+    Examples
+    --------
+    >>> in_figures(391.2, 2), in_figures(0.01234, 2), in_figures(12345.6, 4)
+    ('391', '0.012', '12,346')
+    """
+    if 10 ** (digits - 1) <= abs(value) < 1e9:
+        return f"{value:,.0f}" if abs(value) >= 10**digits else f"{value:.{digits}g}"
+    return f"{value:.{digits}g}"
 
 
 def points(share: float) -> str:

@@ -107,7 +107,7 @@ def beside_guessing(headline: Mapping[str, Any]) -> Sentence:
             share(abs(found["skill"]), f"{at}.skill"),
         )
         if found["root"] is not None:
-            told += sentence(" (R²)")
+            told += sentence(" (R² {})", figures(found["skill"], f"{at}.skill"))
     told += (".",)
     if found["root"] is not None:
         told += sentence(
@@ -150,11 +150,14 @@ def _shift_answer(record: Record) -> Answer | None:
         "time; guessing is right 50 % of the time.",
         share(record.at("shift.auc"), "shift.auc"),
     )
-    sure = sentence(
-        "How sure: between {} and {}, at 95 % confidence.",
-        share(record.at("shift.auc_low"), "shift.auc_low"),
-        share(record.at("shift.auc_high"), "shift.auc_high"),
-    )
+    ends = [
+        share(record.at(f"shift.{end}"), f"shift.{end}")
+        for end in ("auc_low", "auc_high")
+    ]
+    sure = sentence("How sure: between {} and {}, at 95 % confidence.", *ends)
+    if ends[0].text == ends[1].text:
+        # No classifier learned anything, or one is right about every pair.
+        sure = sentence("How sure: so it was for all pairs that were looked at.")
     return Answer("Have the data shifted?", short, tone, told, sure)
 
 
@@ -316,7 +319,13 @@ def _score_answer(record: Record) -> Answer | None:
             share(headline["level"], "headline.level"),
         )
         if short.lower().startswith(change):
-            sure += sentence(f" ({change}: {RULE[change]})")
+            sure += sentence(f" ({change}: {RULE[change]}.)")
+        if record.at("shift.verdict") == THIN_IN_PART and not has_labels(record):
+            sure += sentence(
+                " That is if the {} of the new rows that are hardly covered are like "
+                "the others, which nothing here can tell.",
+                share(record.at("shift.thin"), "shift.thin"),
+            )
     metrics = record.at("performance.metrics", {})
     check = (metrics.get(headline["metric"]) or {}).get("check")
     if check is not None:

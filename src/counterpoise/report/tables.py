@@ -130,7 +130,7 @@ def thin_rows_table(record: Record) -> TitledTable | None:
         "thin",
         "Who is thinly covered",
         about,
-        DataTable(("column", "these rows", "training rows"), rows, note),
+        DataTable(("column", "these rows", "training rows"), rows, note, prose=True),
         in_text=True,
     )
 

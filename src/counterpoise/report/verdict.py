@@ -1,6 +1,9 @@
 """The first screen in words: what to do, how sure, why, and what next."""
 
+import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from counterpoise.evaluation.advice.baseline import (
     NOT_SHOWN_TO_BEAT,
@@ -126,6 +129,8 @@ def _title(record: Record) -> tuple[str, str]:
         return PLAIN, "Nothing was compared: there is no new data in this record."
     if word == NO_OVERLAP:
         return STOP, "Do not deploy yet: the new data lie where you have no training."
+    if "refused" in record:
+        return STOP, "No model was fitted: the weighter found too little overlap."
     if word == TOO_FEW:
         return CARE, "There are too few rows to tell whether the data have shifted."
     guessing = guessing_of(record.at("headline"))
@@ -232,6 +237,10 @@ def _steps(record: Record) -> tuple[Sentence, ...]:
         steps.append(sentence("Use the adapted model for the new data."))
     elif has_model:
         steps.append(sentence("Use the model as it is; weights do not help it."))
+    elif "refused" in record:
+        # The weighter's own words, which name the way to go on.
+        why = sentence("The weighter refused: {}", for_a_person(record["refused"]))
+        steps += [why, sentence("Leave the choice of weights to --weighter auto.")]
     elif word is not None:
         by = "`counterpoise run`" if record.at("reproduce.command") else "Adapted"
         steps.append(
@@ -350,24 +359,50 @@ def _labels_wanted(record: Record) -> Sentence:
         share(found["width"], f"{at}.width"),
     )
     asked = share(found["precision"], f"{at}.precision")
+    all_of_them = _of_all(found)
     if found["n_labels"] is None:
-        return wide + sentence("to make that {} takes more new rows first.", asked)
+        return wide + sentence(
+            "to make that {} takes more new rows first{}.", asked, all_of_them
+        )
     n = count(found["n_labels"], f"{at}.n_labels")
     how: Sentence = ()
     enough = found["n_labels"] <= found["n_target"]
     if enough and record.at("reproduce.command") in ("run", "evaluate"):
         how = sentence(
             " ({} writes them, {} takes them in)",
-            Command(f"counterpoise label --k {found['n_labels']}"),
+            Command(_label_command(record, found["n_labels"])),
             Command("--target-labels FILE"),
         )
     more = "" if enough else ", more than there are"
     return wide + sentence(
-        f"to make that {{}}, label about {{}} new rows drawn by chance{more}{{}}. Only "
-        "labels can show, too, whether the same row still means the same label.",
+        f"to make that {{}}, label about {{}} new rows drawn by chance{more}{{}}{{}}. "
+        "Only labels can show, too, whether the same row still means the same label.",
         asked,
         n,
         how,
+        all_of_them,
+    )
+
+
+def _label_command(record: Record, n: int) -> str:
+    """Return the command that writes so many new rows to be labelled."""
+    file, label = record.at("data.target.file"), record.at("reproduce.options.label")
+    words = ["counterpoise", "label", "--k", str(n)]
+    words += ["--target", str(file)] if file else []
+    words += ["--label", str(label)] if label else []
+    return shlex.join([*words, "--out", "to_label.csv"])
+
+
+def _of_all(found: Mapping[str, Any]) -> Sentence:
+    """Return how wide the interval stays where every new row there is has a label."""
+    left = found.get("width_of_all")
+    if left is None or left >= found["width"]:
+        return ()
+    at = "performance.labels"
+    return sentence(
+        "; labels of all {} that there are would leave it about {} as wide",
+        count(found["n_target"], f"{at}.n_target"),
+        share(left, f"{at}.width_of_all"),
     )
 
 

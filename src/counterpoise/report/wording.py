@@ -40,7 +40,8 @@ _SAMPLE = re.compile(
 )
 # What is quoted is somebody's own name; an apostrophe in a word is no quote.
 _QUOTED = re.compile(r"((?<!\w)'.*?'(?!\w)|(?<!\w)\".*?\"(?!\w))")
-_PERCENT = re.compile(r"(?<=\d) (?=%)")
+_PERCENT = re.compile(r"(?<=\d) ?(?=%)")
+_SAME_LABELS = re.compile(r"p\(y \| x\) is the same in both samples")
 
 
 @dataclass(frozen=True)
@@ -148,10 +149,14 @@ def for_a_person(words: str) -> str:
     'weighing the training rows'
     >>> for_a_person("The source's own score does not tell the target's")
     "The training data's own score does not tell the new data's"
+    >>> for_a_person("12% of the target rows") == f"12{NARROW}% of the new rows"
+    True
     """
     parts = _QUOTED.split(words)
     for k in range(0, len(parts), 2):
         said = _BOTH_ROWS.sub(r"\1 training and \2 new rows", parts[k])
+        said = _SAME_LABELS.sub("rows alike still have the same labels", said)
+        said = _PERCENT.sub(NARROW, said)
         parts[k] = _SAMPLE.sub(_as_data, _ROWS.sub(_as_kind, said))
     return "".join(parts)
 

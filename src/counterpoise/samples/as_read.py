@@ -264,7 +264,7 @@ class SamplesAsRead:
         """What a user calls the columns of the matrices: of which column each is."""
         if self.is_plain or self.encoder is None:
             return self.names
-        return tuple(f"'{label}'" for label in self.encoder.columns_)
+        return self.encoder.told_names
 
     @cached_property
     def counts(self) -> tuple[Array, Array]:

@@ -198,6 +198,11 @@ class TableEncoder(BaseEstimator):
         check_is_fitted(self, "names_")
         return np.array(self.names_, dtype=object)
 
+    @property
+    def told_names(self) -> tuple[str, ...]:
+        """The output columns as a user knows them, without a value of the table."""
+        return tuple(_told(plan, name) for plan in self._plans_ for name in plan.names)
+
     def _fit(
         self, source: Table, target: Table, sample_weight: Any, target_weight: Any
     ) -> Self:
@@ -238,6 +243,13 @@ class TableEncoder(BaseEstimator):
             encoded[:, first:last] = plan.encode(of_kind(column, plan.kind))
             first = last
         return encoded
+
+
+def _told(plan: ColumnPlan, name: str) -> str:
+    if name.endswith(": missing"):
+        return f"'{plan.label}' (its missing values)"
+    is_part = isinstance(plan, CategoriesPlan)
+    return f"'{plan.label}'{' (one of its categories)' if is_part else ''}"
 
 
 def encoder_of(

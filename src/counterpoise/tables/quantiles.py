@@ -117,7 +117,8 @@ def _alike(columns: Array, share: Array) -> tuple[Array, Array]:
     """Return medians and reaches of columns, a row of the array each."""
     d, n = columns.shape
     place = int(_place(0.5, n))
-    middle = np.partition(columns, place, axis=1)[:, place]
+    # All in order takes less time than the one place would.
+    middle = np.sort(columns, axis=1)[:, place]
     away = np.abs(columns - middle[:, None])
     differs = np.count_nonzero(away, axis=1)
     # What does not differ comes first.

@@ -7,6 +7,7 @@ from sklearn.neighbors import NearestNeighbors
 from counterpoise.numerics.arrays import Indices
 from counterpoise.samples.scaling import pooled_scale, rows_scaled
 from counterpoise.samples.two_samples import TwoSamples
+from counterpoise.validation.warning import held_back
 
 # How many of the nearest rows are looked at.
 N_NEAREST = 10
@@ -25,7 +26,9 @@ def with_neighbours(
     """
     if lost.all():
         return lost
-    scaled = rows_scaled(samples, pooled_scale(samples))
+    # The door has said it, by the names of the columns.
+    with held_back(UserWarning, message="hardly varies"):
+        scaled = rows_scaled(samples, pooled_scale(samples))
     known = np.vstack([scaled.source[rows], scaled.target[aims]])
     # The place of each neighbour among the target rows; -1 for a source row.
     place = np.concatenate([np.full(rows.size, -1), aims])

@@ -222,3 +222,24 @@ def test_an_interruption_leaves_nothing_and_has_its_code(folder):
     assert process.returncode == 130
     assert "Traceback" not in err
     assert not [path for path in folder.iterdir() if "stopped" in path.name]
+
+
+def test_a_weighter_that_refuses_says_why(run, tables, tmp_path, monkeypatch):
+    # The diagnosis lets the tables pass, and the kernel method does not.
+    monkeypatch.setattr("counterpoise.weights.base.NO_OVERLAP_ABOVE", -1.0)
+    monkeypatch.setattr("counterpoise.weights.base.SHARE_SAID", {"uncovered": -1.0})
+    source, target = tables
+    out = tmp_path / "out"
+    code, _, said = run(
+        *("run", "--source", source, "--label", "bought", "--target", target),
+        *("--weighter", "kliep", "--out", out),
+    )
+    said = " ".join(said.split())
+    assert code == 4
+    assert "No model was fitted: the weighter found too little overlap." in said
+    assert "The weighter refused: " in said
+    assert "--despite-no-overlap goes on all the same" in said
+    assert "Leave the choice of weights to --weighter auto." in said
+    assert "Fit your model by `counterpoise run`" not in said
+    page = (out / "report.html").read_text()
+    assert "The weighter refused" in page

@@ -9,6 +9,7 @@ from counterpoise.adaptation.performance import estimate_performance
 from counterpoise.datasets import make_gaussian_shift
 from counterpoise.evaluation.advice.baseline import Constant
 from counterpoise.evaluation.answers import ClassifierAnswers, RegressorAnswers
+from counterpoise.evaluation.loss_model import fit_loss_model as fit
 from counterpoise.evaluation.metrics import as_metric
 
 NUMBERS = RegressorAnswers({"predict": np.zeros(3)})
@@ -149,3 +150,22 @@ def test_several_outputs_have_a_constant_each(drawn):
         LinearRegression(), lambda s: np.column_stack([s.X[:, 0], s.X[:, 1]]), drawn
     )
     assert found.baseline.verdict == "better than guessing"
+
+
+def test_of_many_rows_some_say_as_much(drawn, monkeypatch):
+    def line(shift):
+        return shift.X @ [2.0, 1.0] + np.sin(9 * shift.X[:, 0])
+
+    whole, _ = judged(LinearRegression(), line, drawn)
+    asked = []
+    monkeypatch.setattr(
+        "counterpoise.evaluation.judging.fit_loss_model",
+        lambda *given, **more: asked.append(len(given[3])) or fit(*given, **more),
+    )
+    monkeypatch.setattr("counterpoise.evaluation.advice.baseline.ROWS_PAIRED", 120)
+    # Of the 250 source rows 100 teach the model of the difference.
+    monkeypatch.setattr("counterpoise.adaptation.performance.ROWS_WEIGHED", 100)
+    part, _ = judged(LinearRegression(), line, drawn)
+    assert asked == [250, 120]
+    assert part.baseline.verdict == whole.baseline.verdict == "better than guessing"
+    assert part.baseline.skill == pytest.approx(whole.baseline.skill, abs=0.1)

@@ -82,3 +82,15 @@ def test_classifiers_have_a_number_too(drawn, metric):
 def test_a_precision_is_above_zero(drawn, precision):
     with pytest.raises(ValueError, match="precision"):
         judged(drawn, line, LinearRegression(), precision=precision)
+
+
+def test_the_width_that_all_labels_leave_is_told_where_more_are_wanted(drawn):
+    found = judged(drawn, line, LinearRegression(), precision=0.05).labels
+    assert found.n_labels is None or found.n_labels > found.n_target
+    assert 0.05 < found.width_of_all < found.width
+    assert f"leave it {found.width_of_all:.0%} as wide" in found.words
+    # As many labels as there are rows reach it, and one more is not wanted for it.
+    precision = found.width_of_all + 1e-6
+    again = judged(drawn, line, LinearRegression(), precision=precision).labels
+    assert again.n_labels == pytest.approx(again.n_target, abs=1)
+    assert again.width_of_all is None

@@ -29,7 +29,11 @@ TRUSTED = (
     "sklearn.compose._column_transformer._RemainderColsList",
 )
 
-_WITH_TORCH = "sklearn.externals.array_api_compat.torch"
+# Scikit-learn's interfaces to other packages' arrays, by the package.
+_ARRAYS_OF = {
+    package: f"sklearn.externals.array_api_compat.{package}"
+    for package in ("torch", "dask", "cupy")
+}
 
 
 def save(model: Any, path: str | Path, *, overwrite: bool = False) -> None:
@@ -151,22 +155,25 @@ def _umask() -> int:
 
 
 def _skops() -> ModuleType:
-    """Return skops, without torch, which it would load for nothing where there is one.
+    """Return skops, without torch and others, which it would load for nothing.
 
-    To list scikit-learn's estimators it walks through all modules, and one of them is
-    torch's array interface: that one is passed over, as where torch is missing.
+    To list scikit-learn's estimators it walks through all modules, and some of them are
+    interfaces to torch's, Dask's and CuPy's arrays: those are passed over, as where the
+    package is missing, unless it is loaded already.
     """
-    if (
-        "skops.io" in sys.modules
-        or "torch" in sys.modules
-        or _WITH_TORCH in sys.modules
-    ):
+    if "skops.io" in sys.modules:
         return _imported()
-    sys.modules[_WITH_TORCH] = None  # type: ignore[assignment]
+    passed_over = [
+        interface
+        for package, interface in _ARRAYS_OF.items()
+        if package not in sys.modules and interface not in sys.modules
+    ]
+    sys.modules.update(dict.fromkeys(passed_over))  # type: ignore[arg-type]
     try:
         return _imported()
     finally:
-        sys.modules.pop(_WITH_TORCH, None)
+        for interface in passed_over:
+            sys.modules.pop(interface, None)
 
 
 def _imported() -> ModuleType:

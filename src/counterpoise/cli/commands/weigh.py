@@ -82,9 +82,9 @@ def run(options: argparse.Namespace) -> int:
         for notice in pair.notices:
             steps.notice(notice)
         steps.begin(_WEIGHING)
-        weighter = weighters.build(
-            options.weighter, force=options.despite_no_overlap, seed=options.seed
-        )
+        # What is covered is decided by the diagnosis, once.
+        decided = options.despite_no_overlap or options.weighter == "auto"
+        weighter = weighters.build(options.weighter, force=decided, seed=options.seed)
         samples = SamplesAsRead.of_tables(pair.table, pair.table_target)
         found = diagnose(samples, None, random_state=options.seed)
         if found.verdict == NO_OVERLAP and not options.despite_no_overlap:

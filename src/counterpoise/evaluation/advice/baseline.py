@@ -39,6 +39,10 @@ _OF_GUESSING = (
     "d2_",
 )
 _SQUARED_ERROR = "neg_mean_squared_error"
+# Rows of each sample by which model and constant are compared, row by row.
+ROWS_PAIRED = 20_000
+# Folds by which a row is guessed without its own label.
+GUESSING_FOLDS = 5
 
 
 @dataclass(frozen=True)
@@ -94,10 +98,17 @@ def baseline_of(
     With :math:`B_i` the loss of the constant at row i and :math:`L_i` the model's, the
     mean of :math:`B - L` on the target is estimated as the mean of :math:`L` is: by the
     same rows, weights and labelled target rows, with its own model of the difference,
-    by the estimate that leads (`MetricPerformance.best`). The constant's value is the
+    by the estimate that leads (`MetricPerformance.best`), of more than 20,000 rows of a
+    sample by so many, drawn by chance. The constant's value is the
     model's and that together. Metrics that are no means over rows have no difference a
     row: the constant's value is that of the weighted rows, and the interval is the
     model's, less that; None for those of which a constant is no guess (F1, precision).
+
+    The constant has seen the labels, and the model has not. By how much that flatters
+    it is the mean by which its loss grows where a source row is guessed by the constant
+    of the rows of the other four of five folds (`guessed_by_others`); the upper end of
+    the interval is raised by it: "worse than guessing" is said of models that lose to a
+    constant which has not seen the row either.
 
     Parameters
     ----------
@@ -116,10 +127,13 @@ def baseline_of(
     constant = Constant.of(metric, rows.answers, rows.labels, weights)
     if metric.by_row is None:
         return _of_score(metric, best, constant, judge, weights)
-    paired = replace(judge, metric=_SAVED, rows=_saved_rows(metric, rows, constant))
-    whole = np.arange(weights.size), np.arange(len(rows.answers_target.rows))
-    saved = paired.performance(paired.loss_model(some), *whole).best
+    part, known = _some_rows(judge, some)
+    saved_rows = _saved_rows(metric, part.rows, constant)
+    paired = replace(part, metric=_SAVED, rows=saved_rows)
+    whole = np.arange(part.ratio.size), np.arange(len(saved_rows.answers_target.rows))
+    saved = paired.performance(paired.loss_model(known), *whole).best
     assert saved is not None
+    high = saved.high + _flattered(judge, constant, weights)
     mean = best.value**2 if metric.root else best.value
     value = mean - saved.value if metric.higher_is_better else mean + saved.value
     value = float(np.clip(metric.of_mean(value), metric.lowest, metric.highest))
@@ -131,9 +145,9 @@ def baseline_of(
         value,
         saved.value,
         saved.low,
-        saved.high,
+        high,
         skill_of(metric, best.value, value),
-        verdict_of(saved.low, saved.high),
+        verdict_of(saved.low, high),
         *roots,
     )
 
@@ -196,17 +210,28 @@ class Constant:
 
     @classmethod
     def of(
-        cls, metric: Metric, answers: Answers, y: NDArray[Any], weights: Array
+        cls,
+        metric: Metric,
+        answers: Answers,
+        y: NDArray[Any],
+        weights: Array,
+        classes: NDArray[Any] | None = None,
     ) -> "Constant":
         """Return the best constant for a metric.
 
         Of classes their weighted shares, and the commonest; of numbers the weighted
         mean, for absolute errors the median (relative ones: with weights over the
         number's size), for squared logarithms the mean of the logarithm of one more.
+        `classes`: all that there are, in order, where y may lack some; each counts half
+        a row more then, as one that was not drawn is not impossible.
         """
         if answers.classes is not None:
-            classes, place = np.unique(y, return_inverse=True)
-            shares = np.bincount(place, weights) / weights.sum()
+            more = 0.0 if classes is None else 0.5 * weights.mean()
+            if classes is None:
+                classes = np.unique(y)
+            place = np.searchsorted(classes, y)
+            mass = np.bincount(place, weights, minlength=classes.size) + more
+            shares = mass / mass.sum()
             predicts = "class shares"
             if metric.name in ("accuracy", "error_rate"):
                 predicts = "commonest class"
@@ -236,6 +261,85 @@ class Constant:
             "predict_proba": np.tile(self.shares, (n, 1)),
         }
         return ClassifierAnswers(everywhere, self.classes)
+
+
+def guessed_by_others(
+    metric: Metric,
+    answers: Answers,
+    y: NDArray[Any],
+    weights: Array,
+    groups: Indices | None,
+    seed: int,
+) -> Answers:
+    """Return the constant of the rows of the other folds, for every row.
+
+    Five folds drawn by chance, rows of a group in one. Where the others have no weight,
+    the constant of all rows.
+
+    Parameters
+    ----------
+    metric : Metric
+    answers : Answers
+        The model's, which tell numbers from classes.
+    y : array of shape (n,) or (n, k)
+    weights : array of shape (n,)
+    groups : indices of shape (n,) or None
+        From zero on.
+    seed : int
+    """
+    units = np.arange(len(y)) if groups is None else groups
+    drawn = np.random.default_rng(seed).permutation(int(units.max()) + 1)
+    fold = drawn[units] % GUESSING_FOLDS
+    classes = None if answers.classes is None else np.unique(y)
+    said: dict[str, NDArray[Any]] = {}
+    for k in range(GUESSING_FOLDS):
+        held_out, others = fold == k, fold != k
+        if not weights[others].sum() > 0:
+            others = np.ones(len(y), dtype=bool)
+        one = Constant.of(metric, answers, y[others], weights[others], classes)
+        for method, told in one.answers(int(held_out.sum())).said.items():
+            if method not in said:
+                said[method] = np.empty((len(y), *told.shape[1:]), told.dtype)
+            said[method][held_out] = told
+    if classes is None:
+        return RegressorAnswers(said)
+    return ClassifierAnswers(said, classes)
+
+
+def _some_rows(judge: Judge, some: Indices) -> tuple[Judge, Indices]:
+    """Return what is known of at most 20,000 rows of each sample, `some` among them."""
+    rows = judge.rows
+    n, m = judge.ratio.size, len(rows.answers_target.rows)
+    if max(n, m) <= ROWS_PAIRED:
+        return judge, some
+    rng = np.random.default_rng(judge.seed)
+    more = rng.permutation(np.setdiff1d(np.arange(n), some))
+    kept = np.sort(np.concatenate([some, more[: max(ROWS_PAIRED - some.size, 0)]]))
+    aims = np.sort(rng.permutation(m)[:ROWS_PAIRED])
+    part = replace(
+        rows,
+        answers=rows.answers.take(kept),
+        labels=rows.labels[kept],
+        counts=rows.counts[kept],
+        source=rows.source[kept],
+        groups=None if rows.groups is None else rows.groups[kept],
+        answers_target=rows.answers_target.take(aims),
+        target=rows.target[aims],
+    )
+    found = replace(judge, rows=part, ratio=judge.ratio[kept])
+    return found, np.searchsorted(kept, some)
+
+
+def _flattered(judge: Judge, constant: Constant, weights: Array) -> float:
+    """Return by how much a constant is better for having seen the labels."""
+    metric, rows = judge.metric, judge.rows
+    others = guessed_by_others(
+        metric, rows.answers, rows.labels, weights, rows.groups, judge.seed
+    )
+    own = constant.answers(len(rows.labels))
+    unseen, seen = (metric.rows(one, one.rows, rows.labels) for one in (others, own))
+    grows = float(np.average(unseen - seen, weights=weights))
+    return max(-grows if metric.higher_is_better else grows, 0.0)
 
 
 def _saved_rows(metric: Metric, rows: Rows, constant: Constant) -> Rows:

@@ -39,6 +39,9 @@ class LabelsWanted:
     n_target : int
         Target rows that there are.
     words : str
+    width_of_all : float or None
+        The width that labels of all these rows are expected to leave, as a share of the
+        score; None where fewer would do, or nothing can be told.
     """
 
     precision: float
@@ -46,6 +49,7 @@ class LabelsWanted:
     n_labels: int | None
     n_target: int
     words: str
+    width_of_all: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and words."""
@@ -101,7 +105,12 @@ def labels_wanted(
         )
         if k > m:
             words += f", more than the {m} that there are"
-    return LabelsWanted(precision, width, k, m, words)
+    of_all = None
+    if reach is not None and (k is None or k > m):
+        of_all = width_within(best.value, reach(m), root=judge.metric.root)
+        if of_all < width:
+            words += f"; labels of all of them would leave it {of_all:.0%} as wide"
+    return LabelsWanted(precision, width, k, m, words, of_all)
 
 
 def wanted_half_width(value: float, precision: float, *, root: bool = False) -> float:
@@ -119,6 +128,22 @@ def wanted_half_width(value: float, precision: float, *, root: bool = False) -> 
         return abs(value) * precision / 2
     share = min(precision, np.sqrt(2.0))
     return float(value**2 * share * np.sqrt(1 - share**2 / 4))
+
+
+def width_within(value: float, half: float, *, root: bool = False) -> float:
+    r"""Return the width of the metric, as a share of it, for a half-width of the mean.
+
+    Of the root of a mean v, :math:`\sqrt{v + h} - \sqrt{v - h}` over :math:`\sqrt v`.
+
+    Examples
+    --------
+    >>> width_within(2.0, 0.1), round(width_within(2.0, 0.399, root=True), 3)
+    (0.1, 0.1)
+    """
+    if not root:
+        return 2 * half / abs(value)
+    ends = np.sqrt(value**2 + half) - np.sqrt(max(value**2 - half, 0.0))
+    return float(ends / abs(value))
 
 
 def smallest(enough: Callable[[int], bool]) -> int | None:

@@ -26,8 +26,13 @@ _CANDIDATES = {
     "log-ratio linear": "means",
     "log-ratio diag": "means and spreads",
     "log-ratio full": "products of columns",
+    "log-ratio full, ridge 0.1": "products, shrunk",
     "two Gaussians": "two normal laws",
+    "two Gaussians of ranks": "normal laws of ranks",
     "logistic": "linear classifier",
+    "logistic on squares": "classifier of squares",
+    "logistic on products, C = 0.01": "classifier of products",
+    "logistic on products, C = 0.1": "the same, shrunk less",
     "boosted": "boosted trees",
 }
 
@@ -66,7 +71,7 @@ def _choices(record: Record) -> tuple[list[Any], list[Any]]:
 
 def draw_candidates(ax: Any, candidates: list[dict[str, Any]]) -> Any:
     """Draw a bar a candidate that was tried, the chosen one marked."""
-    candidates = _tried(candidates)
+    candidates = _drawn(candidates)
     scores = [np.nan if one["score"] is None else one["score"] for one in candidates]
     colors = [BLUE if one["admissible"] else MUTED for one in candidates]
     place = np.arange(len(scores))
@@ -88,6 +93,15 @@ def draw_candidates(ax: Any, candidates: list[dict[str, Any]]) -> Any:
 def _tried(candidates: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the candidates that have a score; all where none has."""
     return [one for one in candidates if one["score"] is not None] or candidates
+
+
+def _drawn(candidates: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return those with a bar, and the chosen one; equal weights are where bars begin.
+
+    All where none has.
+    """
+    tried = _tried(candidates)
+    return [one for one in tried if one["score"] or one["chosen"]] or tried
 
 
 def candidate_in_words(name: str) -> str:
@@ -177,7 +191,7 @@ def validation_drawing(record: Record) -> Drawing | None:
             )
         ]
     if candidates:
-        height = 1.2 + 0.24 * len(_tried(candidates))
+        height = 1.2 + 0.24 * len(_drawn(candidates))
         pictures.append(
             svg(lambda ax: draw_candidates(ax, candidates), "selection", height=height)
         )

@@ -28,6 +28,8 @@ from counterpoise.validation import InvalidInput
 
 # A share of the largest difference that is hardly worth weights.
 HARDLY_ANY = 0.05
+# Of a difference less than this share of it is next to nothing.
+NEXT_TO_NOTHING = 1e-3
 
 
 def draw_roc(ax: Any, overlap: dict[str, Any]) -> Any:
@@ -151,13 +153,17 @@ def _spectrum_told(spectrum: dict[str, Any]) -> list[Sentence]:
     largest = _largest(spectrum, "discrepancy", "before")
     if not spectrum.get("after"):
         return [sentence("The largest difference is {}.", largest)]
+    left = _largest(spectrum, "least", "after")
     told = [
-        sentence(
-            "The largest difference is {}, and {} after weighting.",
-            largest,
-            _largest(spectrum, "least", "after"),
-        )
+        sentence("The largest difference is {}, and {} after weighting.", largest, left)
     ]
+    if abs(left.value) < NEXT_TO_NOTHING * abs(largest.value):
+        told = [
+            sentence(
+                "The largest difference is {}, and next to nothing after weighting.",
+                largest,
+            )
+        ]
     removable = spectrum.get("removable")
     if removable is None:
         return told
