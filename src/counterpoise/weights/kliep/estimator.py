@@ -22,7 +22,7 @@ from counterpoise.numerics.kernel import Kernel
 from counterpoise.samples.coverage.thin_by_chance import as_share
 from counterpoise.samples.median_width import median_gamma
 from counterpoise.samples.two_samples import TwoSamples
-from counterpoise.validation import Matrix
+from counterpoise.validation import InvalidInput, Matrix
 from counterpoise.validation.parameters import Choice, Integer, Number, Rule
 from counterpoise.weights.base import Fitted, WeightEstimator
 from counterpoise.weights.centers import CENTERS_AT_MOST, all_or_few, k_means_centers
@@ -198,6 +198,12 @@ class KLIEP(WeightEstimator):
         self.gamma_ = self._width(samples, seed, deadline)
         design = self._design(samples, seed)
         problem = MixtureLikelihood(design, samples.target_share)
+        if not np.isfinite(problem.objective.value(problem.start())):
+            raise InvalidInput(
+                f"gamma={self.gamma_:.6g} is so narrow that mixtures of its kernels "
+                "are zero at target rows, and no likelihood is a number: give a "
+                'smaller one, or gamma="cv"'
+            )
         start = self._start(samples, design, seed, deadline)
         solution = self._solve(problem, self._method(design), start, deadline=deadline)
         self.coef_ = solution.x / design.scale
