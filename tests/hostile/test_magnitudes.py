@@ -5,6 +5,7 @@ import pytest
 from hostile.magnitudes import SLOW, SUBJECTS, fault, fault_of
 
 import counterpoise as cp
+from counterpoise.weights.registry import WEIGHTERS, with_parameters
 
 
 @pytest.mark.parametrize("name", SUBJECTS)
@@ -49,6 +50,24 @@ def test_products_of_weights_and_responses_are_numbers_or_refused(name, largest)
     X, w = rng.normal(size=(20, 2)), rng.uniform(0.5, 1.0, 20)
     case = {"X": X, "X_target": X[:9], "y": X[:, 0] * 1e139, "w": w * largest}
     assert fault_of(SUBJECTS[name], case) is None
+
+
+WITH_A_WIDTH = [
+    entry.load() for entry in WEIGHTERS if "gamma" in entry.load()().get_params()
+]
+
+
+@pytest.mark.parametrize("gamma", [1e-200, 1e200])
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize("kind", WITH_A_WIDTH, ids=lambda kind: kind.__name__)
+def test_widths_of_any_size_give_weights_or_a_sentence(kind, gamma, force):
+    def ask(case):
+        one = with_parameters(kind, gamma=gamma, force=force)
+        return [one.fit(case["X"], case["y"], X_target=case["X_target"]).weights_]
+
+    rng = np.random.default_rng(0)
+    X, X_target = rng.normal(size=(40, 2)), rng.normal(size=(30, 2))
+    assert fault_of(ask, {"X": X, "y": X[:, 0], "X_target": X_target}) is None
 
 
 def test_huge_numbers_in_arrays_of_objects_are_refused_by_every_measure():

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from counterpoise.watching.label_free import LabelFree, Rise, shares_of, spent
 
@@ -90,3 +90,21 @@ def test_probabilities_that_are_right_take_half_of_the_model_of_the_loss():
     found = one.at(metric, X, answers)
     by_trees = one.model.at(X)
     np.testing.assert_allclose(found, 0.5 * (by_trees + chance), atol=0.01)
+
+
+def test_beyond_the_reference_no_loss_is_expected_that_it_has_not_seen():
+    from counterpoise.evaluation.answers import Answers
+    from counterpoise.evaluation.metrics import as_metric
+
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.uniform(-2, 2, (1_000, 1)), 2, axis=1)
+    X += 0.3 * rng.standard_normal(X.shape)
+    y = X[:, 0] - X[:, 1]
+    model = LinearRegression().fit(X, np.zeros(1_000))
+    metric = as_metric("neg_mean_squared_error", model, y)
+    one = LabelFree.of(metric, Answers.of(model, [X], False), y, X, seed=0)
+    # A quadratic in the columns would say sixteen.
+    apart = np.array([[2.0, -2.0], [-2.0, 2.0]])
+    found = one.at(metric, apart, Answers.of(model, [apart], False))
+    assert one.losses.mean() < found.min()
+    assert found.max() < one.losses.max()

@@ -57,6 +57,8 @@ def fit_loss_model(
     features_target: Array,
     seed: int,
     groups: Indices | None = None,
+    *,
+    curve: bool = True,
 ) -> LossModel:
     r"""Return a regression of the loss on features, cross-fitted.
 
@@ -65,8 +67,8 @@ def fit_loss_model(
     asked about the last, four times over. The root of the weights looks to the target
     without leaving few rows. The two are added with the factors, none negative, that
     have the least such error on the rows held out: noise that trees have learned has
-    a factor near zero, and is no part of the estimate. With more than 300 columns
-    there are only the trees.
+    a factor near zero, and is no part of the estimate. With more than 300 columns, or
+    without `curve`, there are only the trees.
 
     Parameters
     ----------
@@ -79,6 +81,8 @@ def fit_loss_model(
         Of the folds.
     groups : array of shape (n,) or None
         Numbers of groups, whose rows are held out together.
+    curve : bool
+        Whether the quadratic is there: not for rows that nobody knows yet.
 
     Examples
     --------
@@ -97,13 +101,14 @@ def fit_loss_model(
     known = np.vstack([features, _some(features_target, seed)])
     bins = BinnedColumns().fit(known)
     parts: list[list[Any]] = []
-    held_out = np.empty((n, 2 if features.shape[1] <= MOST_FOR_CURVE else 1))
+    curve = curve and features.shape[1] <= MOST_FOR_CURVE
+    held_out = np.empty((n, 2 if curve else 1))
     with threadpool_limits(limits=1):
         for k in range(int(fold.max()) + 1):
             kept = fold != k
             rows, left, counts = features[kept], losses[kept], root[kept]
             parts.append([])
-            if held_out.shape[1] > 1:
+            if curve:
                 parts[k].append(LossCurve(known).fit(rows, left, counts))
                 left = left - parts[k][0].predict(rows)
             parts[k].append(_Trees(bins).fit(rows, left, counts))

@@ -16,9 +16,10 @@ the doubly robust estimate, of variance :math:`\mathrm{Var}\, g(t) / m + \sum_i 
 has a smaller variance, :math:`\mathrm{Var}\, g(t) / m + \mathrm{Var}\, g(x) / n +
 \sum_i (w_i - 1/n)^2 (L_i - g(x_i))^2`, because the reference's own error cancels.
 
-The model is made once for all chunks: boosted trees of the row and the prediction,
-cross-fitted; of classifiers with probabilities the mean of these and of what the
-probabilities, recalibrated on the reference, let expect.
+The model is made once for all chunks, which may lie anywhere: boosted trees of the row
+and the prediction, cross-fitted, which are flat beyond the reference's rows; of
+classifiers with probabilities the mean of these and of what the probabilities,
+recalibrated on the reference, let expect.
 
 Intervals are Student's, of what the labels of all rows of the chunk would show: chance
 in those labels counts, :math:`\sum_i w_i (L_i - g(x_i))^2 / m`, and what earlier
@@ -184,7 +185,7 @@ class LabelFree:
             return cls(metric.name, sign, none, none, None, reference, answers, labels)
         losses = metric.rows(answers, answers.rows, labels)
         model = fit_loss_model(
-            features, losses, np.ones(losses.size), features[:1], seed
+            features, losses, np.ones(losses.size), features[:1], seed, curve=False
         )
         line = _line_of(answers, labels)
         modelled = _halfway(model.rows, line, metric, answers)

@@ -206,6 +206,12 @@ class KLIEP(WeightEstimator):
         self.gamma_ = self._width(samples, seed, deadline)
         design = self._design(samples, seed)
         problem = MixtureLikelihood(design, samples.target_share)
+        if not np.isfinite(problem.objective.value(problem.start())):
+            raise InvalidInput(
+                f"gamma={self.gamma_:.6g} is so narrow that mixtures of its kernels "
+                "are zero at target rows, and no likelihood is a number: give a "
+                'smaller one, or gamma="cv"'
+            )
         start = self._start(samples, design, seed, deadline)
         solution = self._solve(problem, self._method(design), start, deadline=deadline)
         self.coef_ = solution.x / design.scale
