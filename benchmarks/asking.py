@@ -1,4 +1,14 @@
-"""How a folder of benchmarks is run: questions by name, answers kept, bars judged."""
+"""How a question is asked: in a process of its own, its answer kept with all it needs.
+
+A folder of questions has a `run.py` with `QUESTIONS` (names of modules beside it), a
+docstring, and perhaps `warm_up()`; a question is a module with a docstring that says
+what it asks and `run(quick)`, which returns a dict with "bars". That is all that
+`python benchmarks/run.py` needs to find and to ask it.
+
+An answer is kept in out/benchmarks/<topic>.<question>.<quick|full>.json with versions,
+seeds, machine, commit, peers and their environments, the data that were read, CPU
+seconds and memory. It is kept as it is while nothing that it depends on has changed.
+"""
 
 import os
 
@@ -6,54 +16,265 @@ for _name in ("OMP", "OPENBLAS", "MKL", "NUMBA", "BLIS", "VECLIB_MAXIMUM"):
     os.environ[f"{_name}_NUM_THREADS"] = "1"
 
 import argparse  # noqa: E402
+import ast  # noqa: E402
+import hashlib  # noqa: E402
 import importlib  # noqa: E402
 import json  # noqa: E402
 import platform  # noqa: E402
+import resource  # noqa: E402
+import subprocess  # noqa: E402
+import sys  # noqa: E402
 import time  # noqa: E402
+import traceback  # noqa: E402
+from dataclasses import dataclass  # noqa: E402
+from importlib.metadata import version  # noqa: E402
 from pathlib import Path  # noqa: E402
 
-from reporting import load, quietly  # noqa: E402
+from reporting import LEFT_OUT, TABLES, load, quietly  # noqa: E402
 
-OUT = Path(__file__).parents[1] / "out" / "benchmarks"
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+OUT = ROOT / "out" / "benchmarks"
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "clarabel")
+ANSWERED, PARTLY, NOT_ASKED, FAILED = "answered", "in part", "left out", "failed"
 
 
-def ask(topic: str, questions: tuple[str, ...], told: str) -> None:
-    """Run the questions that the command line names, or all, one after the other.
+@dataclass(frozen=True)
+class Question:
+    """One question of a folder.
 
-    Each is a module of its name with `run(quick)`, which returns a dict with "bars".
-    Answers are kept in out/benchmarks/<topic>.json.
+    Attributes
+    ----------
+    topic, name : str
+        The folder, and the module in it.
+    told : str
+        What it asks, from its docstring.
     """
+
+    topic: str
+    name: str
+    told: str
+
+    @property
+    def full_name(self) -> str:
+        """The name by which it is asked for."""
+        return f"{self.topic}.{self.name}"
+
+    def answer_file(self, quick: bool) -> Path:
+        """Return where its answer is kept."""
+        return OUT / f"{self.full_name}.{'quick' if quick else 'full'}.json"
+
+
+def questions(folder: Path = HERE) -> list[Question]:
+    """Return every question of every folder, without importing anything."""
+    found = []
+    for path in sorted(folder.glob("*/run.py")):
+        names = _constant(path, "QUESTIONS") or ()
+        for name in names:
+            module = path.parent / f"{name}.py"
+            told = ast.get_docstring(ast.parse(module.read_text())) or name
+            found.append(Question(path.parent.name, name, told))
+    return found
+
+
+def _constant(path: Path, name: str):
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
+            return ast.literal_eval(node.value)
+    return None
+
+
+def ask(topic: str, names: tuple[str, ...], told: str) -> None:
+    """Ask the questions of one folder that the command line names, or all of them."""
     parser = argparse.ArgumentParser(description=told)
-    parser.add_argument("questions", nargs="*", help=f"of {', '.join(questions)}")
+    parser.add_argument("questions", nargs="*", help=f"of {', '.join(names)}")
     parser.add_argument("--quick", action="store_true", help="small sizes, few seeds")
+    parser.add_argument("--again", action="store_true", help="also what is answered")
     chosen = parser.parse_args()
-    unknown = set(chosen.questions) - set(questions)
+    unknown = set(chosen.questions) - set(names)
     if unknown:
         parser.error(f"no such question: {', '.join(sorted(unknown))}")
+    wanted = [
+        one
+        for one in questions()
+        if one.topic == topic and one.name in (chosen.questions or names)
+    ]
+    sys.exit(ask_all(wanted, quick=chosen.quick, again=chosen.again))
+
+
+def ask_all(wanted: list[Question], *, quick: bool, again: bool = False) -> int:
+    """Ask one question after the other; return 1 if a bar or a question fails."""
     OUT.mkdir(parents=True, exist_ok=True)
-    path = OUT / f"{topic}.json"
-    for name in chosen.questions or questions:
-        print(f"\n== {name} ==", flush=True)
-        began = time.perf_counter()
-        with quietly():
-            answer = importlib.import_module(name).run(chosen.quick)
-        answer |= {"seconds": time.perf_counter() - began, "quick": chosen.quick}
-        _keep(path, name, answer)
-        print(f"  {name}: {answer['seconds']:.0f} s", flush=True)
-        _draw(name, answer.get("curves"))
-    _summarize(path, chosen.questions or questions)
+    answers = []
+    for k, one in enumerate(wanted):
+        print(f"\n== {one.full_name} ({k + 1} of {len(wanted)}) ==", flush=True)
+        kept = None if again else kept_answer(one, quick)
+        if kept is not None:
+            print(f"  kept: {_line(kept)}", flush=True)
+        else:
+            kept = _asked_apart(one, quick)
+            print(f"  {_line(kept)}", flush=True)
+        answers.append(kept)
+    return _told(answers)
 
 
-def _keep(path: Path, name: str, answer: dict) -> None:
-    """Put the answer into the file, beside those that are there."""
-    kept = json.loads(path.read_text()) if path.exists() else {}
-    kept["machine"] = {
-        "platform": platform.platform(),
-        "python": platform.python_version(),
-        "load": load(),
+def kept_answer(one: Question, quick: bool) -> dict | None:
+    """Return the answer on disk, if it is whole and nothing has changed since."""
+    path = one.answer_file(quick)
+    if not path.exists():
+        return None
+    kept = json.loads(path.read_text())
+    same = kept.get("state") == state_of(one) and kept.get("status") == ANSWERED
+    return kept if same else None
+
+
+def state_of(one: Question) -> str:
+    """Return a digest of all that an answer depends on but the machine.
+
+    The library, the question's folder, this frame, the versions of PACKAGES, SEED and
+    similar settings of the environment.
+    """
+    digest = hashlib.sha256()
+    files = [
+        *sorted((ROOT / "src").rglob("*.py")),
+        *sorted((HERE / one.topic).glob("*.py")),
+        *sorted((HERE / one.topic).glob("*.txt")),
+        *(HERE / name for name in ("environments.py", "reporting.py")),
+    ]
+    for path in files:
+        digest.update(path.relative_to(ROOT).as_posix().encode())
+        digest.update(path.read_bytes())
+    said = [f"{name}={version(name)}" for name in PACKAGES]
+    said += [f"{name}={os.environ.get(name)}" for name in ("SEED", "DRAWS", "WORLDS")]
+    digest.update(" ".join(said).encode())
+    return digest.hexdigest()[:16]
+
+
+def _asked_apart(one: Question, quick: bool) -> dict:
+    """Ask a question in a process of its own, and return what it has left on disk."""
+    path = one.answer_file(quick)
+    path.unlink(missing_ok=True)
+    command = [sys.executable, str(Path(__file__)), one.topic, one.name]
+    command += ["--quick"] if quick else []
+    ended = subprocess.run(command, check=False)
+    if not path.exists():
+        told = f"the process ended with code {ended.returncode} and left no answer"
+        _keep(path, {"name": one.full_name, "status": FAILED, "reason": told})
+    return json.loads(path.read_text())
+
+
+def _asked_here(topic: str, name: str, quick: bool) -> dict:
+    """Ask a question in this process, which does nothing else."""
+    one = next(q for q in questions() if (q.topic, q.name) == (topic, name))
+    folder = HERE / topic
+    sys.path[:0] = [str(folder), str(HERE), str(ROOT / "tests")]
+    read = _data_read()
+    kept = {
+        "name": one.full_name,
+        "told": one.told,
+        "quick": quick,
+        "state": state_of(one),
+        "commit": _commit(),
+        "versions": {name: version(name) for name in PACKAGES},
+        "machine": {
+            "platform": platform.platform(),
+            "python": platform.python_version(),
+            "processors": os.cpu_count(),
+            "load": load(),
+        },
+        "status": ANSWERED,
     }
-    kept[name] = answer
-    path.write_text(json.dumps(kept, indent=1, default=float))
+    began = time.perf_counter()
+    try:
+        with quietly():
+            folder_run = importlib.import_module("run")
+            getattr(folder_run, "warm_up", lambda: None)()
+            module = importlib.import_module(name)
+            kept["seeds"] = _seeds(module)
+            answer = module.run(quick)
+    except SystemExit as error:
+        kept |= {"status": NOT_ASKED, "reason": str(error)}
+        print(f"  left out: {error}", flush=True)
+        answer = {"bars": []}
+    except Exception as error:
+        traceback.print_exc()
+        kept |= {"status": FAILED, "reason": f"{type(error).__name__}: {error}"}
+        answer = {"bars": []}
+    if LEFT_OUT and kept["status"] == ANSWERED:
+        kept["status"] = PARTLY if answer.get("bars") else NOT_ASKED
+        kept["reason"] = "; ".join(dict.fromkeys(LEFT_OUT))
+    own, others = (
+        resource.getrusage(which)
+        for which in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    )
+    kept |= {
+        "bars": answer.pop("bars", []),
+        "tables": TABLES,
+        "answer": answer,
+        "peers": _peers(),
+        "data": sorted(read),
+        "seconds": time.perf_counter() - began,
+        "cpu": own.ru_utime + own.ru_stime + others.ru_utime + others.ru_stime,
+        "megabytes": own.ru_maxrss / 1024,
+    }
+    _draw(name, answer.get("curves"))
+    return kept
+
+
+def _peers() -> dict[str, list[str]]:
+    """Return the peers that were asked, with the versions of their environments."""
+    environments = sys.modules.get("environments")
+    return dict(environments.ASKED) if environments else {}
+
+
+def _data_read() -> set[str]:
+    """Return a set that fills with the data sets that are read from now on."""
+    read: set[str] = set()
+    named = os.environ.get("COUNTERPOISE_DATA")
+    if named:
+        home = os.path.join(os.path.abspath(named), "")
+
+        def listen(event: str, arguments: tuple) -> None:
+            if event == "open" and isinstance(arguments[0], str):
+                path = os.path.abspath(arguments[0])
+                if path.startswith(home):
+                    read.add(path[len(home) :].split(os.sep)[0])
+
+        sys.addaudithook(listen)
+    return read
+
+
+def _seeds(module) -> dict:
+    """Return the constants of a question that are seeds, and what SEED says."""
+    found = {
+        name: value
+        for name, value in vars(module).items()
+        if "SEED" in name and isinstance(value, int | tuple | list)
+    }
+    return found | {"environment": os.environ.get("SEED")}
+
+
+def _commit() -> str:
+    """Return the commit, marked where files differ from it."""
+    git = ["git", "-C", str(ROOT)]
+    said = [
+        subprocess.run([*git, *words], capture_output=True, text=True, check=False)
+        for words in (["rev-parse", "--short", "HEAD"], ["status", "--porcelain"])
+    ]
+    changed = " with changes" if said[1].stdout.strip() else ""
+    return (said[0].stdout.strip() or "unknown") + changed
+
+
+def _keep(path: Path, answer: dict) -> None:
+    """Put an answer into its place in one step."""
+    beside = path.with_suffix(".part")
+    beside.write_text(json.dumps(answer, indent=1, default=_plain))
+    beside.replace(path)
+
+
+def _plain(value):
+    """Return a number or an array as JSON has it."""
+    return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
 def _draw(name: str, curves: dict | None) -> None:
@@ -69,10 +290,51 @@ def _draw(name: str, curves: dict | None) -> None:
         print(f"  figure: {path.name}")
 
 
-def _summarize(path: Path, names: tuple[str, ...]) -> None:
-    kept = json.loads(path.read_text())
-    bars = [one for name in names for one in kept[name].get("bars", ())]
-    short = [one for one in bars if not one["holds"]]
-    print(f"\n{len(bars) - len(short)} of {len(bars)} bars hold")
-    for one in short:
-        print(f"  falls short: {one['bar']}: {one['measured']:.4g} ({one['bound']})")
+def _line(kept: dict) -> str:
+    """Return an answer in one line."""
+    if kept["status"] in (FAILED, NOT_ASKED):
+        return f"{kept['name']}: {kept['status']}: {kept.get('reason')}"
+    bars = kept["bars"]
+    held = sum(bool(one["holds"]) for one in bars)
+    told = f"{kept['name']}: {held} of {len(bars)} bars hold, {kept['cpu']:.0f} s CPU, "
+    told += f"{kept['megabytes']:.0f} MB"
+    if kept["peers"]:
+        told += f", peers: {', '.join(kept['peers'])}"
+    if kept["data"]:
+        told += f", data: {', '.join(kept['data'])}"
+    if kept["status"] == PARTLY:
+        told += f"; left out in part: {kept['reason']}"
+    return told
+
+
+def _told(answers: list[dict]) -> int:
+    """Say what has failed, what was left out, and return the exit code."""
+    bars = [bar for one in answers for bar in one.get("bars", ())]
+    short = [bar for bar in bars if not bar["holds"]]
+    cpu = sum(one.get("cpu", 0.0) for one in answers)
+    print(
+        f"\n{len(bars) - len(short)} of {len(bars)} bars hold, {cpu / 60:.1f} min CPU"
+    )
+    for one in answers:
+        for bar in one.get("bars", ()):
+            if not bar["holds"]:
+                print(
+                    f"  falls short: {one['name']}: {bar['bar']}: "
+                    f"{bar['measured']:.4g} ({bar['bound']})"
+                )
+        if one["status"] != ANSWERED:
+            print(f"  {one['status']}: {one['name']}: {one.get('reason')}")
+    failed = any(one["status"] == FAILED for one in answers)
+    return int(bool(short) or failed)
+
+
+if __name__ == "__main__":
+    _topic, _question = sys.argv[1:3]
+    _is_quick = "--quick" in sys.argv[3:]
+    _found = _asked_here(_topic, _question, _is_quick)
+    _keep(
+        next(
+            q for q in questions() if (q.topic, q.name) == (_topic, _question)
+        ).answer_file(_is_quick),
+        _found,
+    )

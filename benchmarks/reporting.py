@@ -6,6 +6,10 @@ from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+# What this process has told: tables, and parts of a question that were left out.
+TABLES: list[dict] = []
+LEFT_OUT: list[str] = []
+
 
 def table(title: str, header: str, rows: Sequence[Sequence[Any]]) -> dict:
     """Print a table, its columns named "a | b", and return it as data."""
@@ -15,12 +19,25 @@ def table(title: str, header: str, rows: Sequence[Sequence[Any]]) -> dict:
     print(f"\n{title}  (load {load():.1f})")
     for row in cells:
         print("  " + "  ".join(c.rjust(w) for c, w in zip(row, widths, strict=True)))
-    return {
-        "title": title,
-        "header": names,
-        "rows": [list(row) for row in rows],
-        "load": load(),
-    }
+    TABLES.append(
+        {
+            "title": title,
+            "header": names,
+            "rows": [list(row) for row in rows],
+            "load": load(),
+        }
+    )
+    return TABLES[-1]
+
+
+def left_out(why: str) -> dict:
+    """Say that a question, or a part of it, is not asked, and why.
+
+    Returns the answer of a question that was not asked at all.
+    """
+    print(f"  left out: {why}", flush=True)
+    LEFT_OUT.append(why)
+    return {"bars": []}
 
 
 def bar(what: str, measured: float, most: float | None = None, least: float = -1e300):

@@ -1,44 +1,29 @@
 """NannyML's estimates, asked in an environment of its own.
 
-Run in the environment that `environment()` makes (out/peers-nannyml), as
+Run in the environment that `environment()` makes (out/peers/nannyml), as
 ``python nannyml_peer.py question.npz answer.json``; imported by the questions, which
 call `ask`.
 """
 
 import json
-import os
-import subprocess
 import sys
-import tempfile
-import venv
 from pathlib import Path
 
 import numpy as np
 
 HERE = Path(__file__).resolve().parent
-HOME = HERE.parents[1] / "out" / "peers-nannyml"
+# In the environment of the peer the folder above is not on the path.
+sys.path.append(str(HERE.parent))
+
+import environments  # noqa: E402
+from environments import MissingPeerError  # noqa: E402, F401
+
 REQUIREMENTS = HERE / "requirements-nannyml.txt"
-TIMEOUT = 900
-
-
-class MissingPeerError(Exception):
-    """NannyML could not be installed or did not run; the message says why."""
 
 
 def environment() -> Path:
     """Return the interpreter of NannyML, making its environment if need be."""
-    python = HOME / ("Scripts" if os.name == "nt" else "bin") / "python"
-    done = HOME / "installed.txt"
-    if done.exists() and done.read_text() == REQUIREMENTS.read_text():
-        return python
-    print(f"making the environment of NannyML in {HOME} ...", flush=True)
-    venv.create(HOME, with_pip=True, clear=True)
-    install = [str(python), "-m", "pip", "install", "--quiet", "-r", str(REQUIREMENTS)]
-    ended = subprocess.run(install, capture_output=True, text=True, check=False)
-    if ended.returncode:
-        raise MissingPeerError(ended.stderr.strip().splitlines()[-1])
-    done.write_text(REQUIREMENTS.read_text())
-    return python
+    return environments.environment("nannyml", REQUIREMENTS)
 
 
 def ask(**arrays: np.ndarray) -> dict[str, float]:
@@ -60,21 +45,12 @@ def ask(**arrays: np.ndarray) -> dict[str, float]:
     dict
         "squared error", or "error rate" and "auc".
     """
-    with tempfile.TemporaryDirectory() as folder:
-        question, answer = Path(folder) / "question.npz", Path(folder) / "answer.json"
-        np.savez(question, **arrays)
-        command = [environment(), Path(__file__), question, answer]
-        ended = subprocess.run(
-            [str(part) for part in command],
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT,
-            check=False,
-        )
-        if ended.returncode:
-            lines = ended.stderr.strip().splitlines() or ["no message"]
-            raise MissingPeerError(lines[-1])
-        return json.loads(answer.read_text())
+    return environments.ask(
+        environment(),
+        Path(__file__),
+        lambda answer: json.loads(answer.read_text()),
+        arrays,
+    )
 
 
 def _main(question: str, answer: str) -> None:

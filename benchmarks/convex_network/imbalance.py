@@ -5,7 +5,7 @@ import time
 import numpy as np
 from adam import trained
 from imbalanced_peer import SAMPLERS, MissingPeerError, ask
-from reporting import bar, table
+from reporting import bar, left_out, table
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
@@ -28,8 +28,7 @@ BARRED = (5, 10, 20)
 
 def run(quick):
     if folder() is None or not folder().exists():
-        print("  COUNTERPOISE_DATA names no folder with yeast: left out")
-        return {"bars": []}
+        return left_out("COUNTERPOISE_DATA names no folder with yeast")
     runs = range(2 if quick else 10)
     ratios = (1, 20) if quick else RATIOS
     data = {

@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 from real_sets import MissingDataError, shapes
-from reporting import bar, table
+from reporting import bar, left_out, table
 from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import KMeans, SpectralClustering
 
@@ -32,7 +32,7 @@ def run(quick):
             X, y = shapes(name)
         except MissingDataError as error:
             missing[name] = str(error)
-            print(f"  {name} is missing: {error}", flush=True)
+            left_out(f"{name} is missing: {error}")
             continue
         k = len(np.unique(y))
         own, seconds = [], []

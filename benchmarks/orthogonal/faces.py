@@ -6,7 +6,7 @@ the classes), a ridge of 5 % in the covariance within classes, nearest mean.
 
 import numpy as np
 from real_sets import MissingDataError, faces
-from reporting import bar, table
+from reporting import bar, left_out, table
 from sklearn.decomposition import PCA
 from subspace_methods import error_of_nearest_mean, methods
 
@@ -17,8 +17,7 @@ def run(quick):
     try:
         X, y = faces()
     except MissingDataError as error:
-        print(f"  missing: {error}", flush=True)
-        return {"missing": str(error), "bars": []}
+        return left_out(str(error))
     found = {}
     for split in range(4 if quick else 24):
         train, test = _split(y, split)

@@ -1,44 +1,29 @@
 """pymanopt's answers from given starts, asked in an environment of its own.
 
-Run in the environment that `environment()` makes (out/peers-pymanopt), as
+Run in the environment that `environment()` makes (out/peers/pymanopt), as
 ``python pymanopt_peer.py question.npz answer.npz``; imported by the questions, which
 call `ask`.
 """
 
-import os
-import subprocess
 import sys
-import tempfile
 import time
-import venv
 from pathlib import Path
 
 import numpy as np
 
 HERE = Path(__file__).resolve().parent
-HOME = HERE.parents[1] / "out" / "peers-pymanopt"
+# In the environment of the peer the folder above is not on the path.
+sys.path.append(str(HERE.parent))
+
+import environments  # noqa: E402
+from environments import MissingPeerError  # noqa: E402, F401
+
 REQUIREMENTS = HERE / "requirements-pymanopt.txt"
-TIMEOUT = 900
-
-
-class MissingPeerError(Exception):
-    """pymanopt could not be installed or did not run; the message says why."""
 
 
 def environment() -> Path:
     """Return the interpreter of pymanopt, making its environment if need be."""
-    python = HOME / ("Scripts" if os.name == "nt" else "bin") / "python"
-    done = HOME / "installed.txt"
-    if done.exists() and done.read_text() == REQUIREMENTS.read_text():
-        return python
-    print(f"making the environment of pymanopt in {HOME} ...", flush=True)
-    venv.create(HOME, with_pip=True, clear=True)
-    install = [str(python), "-m", "pip", "install", "--quiet", "-r", str(REQUIREMENTS)]
-    ended = subprocess.run(install, capture_output=True, text=True, check=False)
-    if ended.returncode:
-        raise MissingPeerError(ended.stderr.strip().splitlines()[-1])
-    done.write_text(REQUIREMENTS.read_text())
-    return python
+    return environments.environment("pymanopt", REQUIREMENTS)
 
 
 def ask(questions: list[dict[str, np.ndarray]]) -> list[tuple[np.ndarray, float]]:
@@ -53,25 +38,12 @@ def ask(questions: list[dict[str, np.ndarray]]) -> list[tuple[np.ndarray, float]
         for k, one in enumerate(questions)
         for name, array in one.items()
     }
-    with tempfile.TemporaryDirectory() as folder:
-        question, answer = Path(folder) / "question.npz", Path(folder) / "answer.npz"
-        np.savez(question, **flat)
-        command = [environment(), Path(__file__), question, answer]
-        ended = subprocess.run(
-            [str(part) for part in command],
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT,
-            check=False,
-        )
-        if ended.returncode:
-            lines = ended.stderr.strip().splitlines() or ["no message"]
-            raise MissingPeerError(lines[-1])
-        with np.load(answer) as found:
-            return [
-                (found[f"{k}/P"], float(found[f"{k}/seconds"]))
-                for k in range(len(questions))
-            ]
+    found = environments.ask(
+        environment(), Path(__file__), lambda answer: dict(np.load(answer)), flat
+    )
+    return [
+        (found[f"{k}/P"], float(found[f"{k}/seconds"])) for k in range(len(questions))
+    ]
 
 
 def _main(question: str, answer: str) -> None:

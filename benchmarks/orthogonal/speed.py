@@ -5,7 +5,7 @@ import time
 import numpy as np
 from random_frames import frame, symmetric
 from real_sets import MissingDataError, shapes
-from reporting import bar, table, timed
+from reporting import bar, left_out, table, timed
 from separation import seven_classes
 from sklearn.datasets import make_blobs, make_moons
 
@@ -48,7 +48,7 @@ def run(quick):
         seconds = _clock(lambda: OrthogonalGraphClustering(7, random_state=0).fit(X))
         told("clustering, n = 788, 7 clusters, 4 starts", seconds, 6.0)
     except MissingDataError as error:
-        print(f"  missing: {error}", flush=True)
+        left_out(str(error))
     if not quick:
         X = moons_and_blobs(5000)
         seconds = _clock(lambda: OrthogonalGraphClustering(5, random_state=0).fit(X))

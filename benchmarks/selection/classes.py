@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import numpy as np
-from reporting import bar, table
+from reporting import bar, left_out, table
 from sklearn.metrics import roc_auc_score
 
 from counterpoise import select_classes
@@ -24,8 +24,7 @@ def folder():
 def run(quick):
     missing = [name for name in ("office31", "office_caltech10") if not _there(name)]
     if missing:
-        print(f"  COUNTERPOISE_DATA has no {', '.join(missing)}: left out")
-        return {"bars": []}
+        return left_out(f"COUNTERPOISE_DATA has no {', '.join(missing)}")
     office, bars = _office31(quick)
     surf, more = _surf(quick)
     return {"office31": office, "surf": surf, "bars": [*bars, *more]}

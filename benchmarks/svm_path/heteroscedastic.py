@@ -1,7 +1,7 @@
 """Regression re-weighted by its residuals: all sweeps against as many refits."""
 
 import numpy as np
-from reporting import bar, table, timed
+from reporting import bar, left_out, table, timed
 from samples import boston, folder
 from sklearn.svm import SVR
 
@@ -13,8 +13,7 @@ EPSILON, GAMMA, SWEEPS = 0.05, 1.0 / 13.0, 50
 
 def run(quick):
     if folder() is None:
-        print("  COUNTERPOISE_DATA is not set: left out")
-        return {"bars": []}
+        return left_out("COUNTERPOISE_DATA is not set")
     X, y = boston()
     chosen = np.random.default_rng(0).permutation(len(y))[:404]
     X, y = X[chosen], y[chosen]

@@ -1,7 +1,7 @@
 """A window of 2200 days that moves by five: an update against a refit."""
 
 import numpy as np
-from reporting import bar, table, timed
+from reporting import bar, left_out, table, timed
 from samples import folder, nasdaq
 from sklearn.svm import SVC
 
@@ -12,8 +12,7 @@ N, STEP, MOVES = 2200, 5, 5
 
 def run(quick):
     if folder() is None:
-        print("  COUNTERPOISE_DATA is not set: left out")
-        return {"bars": []}
+        return left_out("COUNTERPOISE_DATA is not set")
     X, y = nasdaq()
     gamma = 1.0 / X.shape[1]
     rows, bars = [], []

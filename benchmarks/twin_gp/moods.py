@@ -8,7 +8,7 @@ GP, and one that wins by much should be suspected.
 import numpy as np
 import real_data
 from published import MOODS
-from reporting import table
+from reporting import left_out, table
 from scoring import seeds
 from silhouettes import METHODS
 
@@ -20,8 +20,7 @@ YEARS = ((2013, 2014), (2014, 2013))
 def run(quick):
     data = real_data.moods()
     if data is None:
-        print("  left out: COUNTERPOISE_DATA names no folder with these data")
-        return {"bars": []}
+        return left_out("COUNTERPOISE_DATA names no folder with these data")
     rows, draws = [], 1 if quick else 4
     for pair in YEARS:
         errors = _measure(data, pair, draws, quick)

@@ -17,7 +17,7 @@ import warnings
 import numpy as np
 import real_data
 from published import POSES
-from reporting import bar, table
+from reporting import bar, left_out, table
 from scoring import joint_error
 
 from counterpoise import (
@@ -43,8 +43,7 @@ TEST_BLOCK = 38
 def run(quick):
     data = real_data.silhouettes()
     if data is None:
-        print("  left out: COUNTERPOISE_DATA names no folder with these data")
-        return {"bars": []}
+        return left_out("COUNTERPOISE_DATA names no folder with these data")
     X, y, X_target, y_target = data
     some = np.arange(0, len(X), 4 if quick else 1)
     quarters = some // BLOCK % 4

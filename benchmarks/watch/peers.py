@@ -5,17 +5,18 @@ questions, which call `ask` and `ask_all`.
 """
 
 import json
-import os
-import subprocess
 import sys
-import tempfile
-import venv
 from pathlib import Path
 
 import numpy as np
 
 HERE = Path(__file__).resolve().parent
-OUT = HERE.parents[1] / "out"
+# In the environment of a peer the folder above is not on the path.
+sys.path.append(str(HERE.parent))
+
+import environments  # noqa: E402
+from environments import MissingPeerError  # noqa: E402, F401
+
 REQUIREMENTS = {
     "nannyml": HERE.parent / "adaptation" / "requirements-nannyml.txt",
     "alibi": HERE / "requirements-alibi.txt",
@@ -23,27 +24,9 @@ REQUIREMENTS = {
 TIMEOUT = 3_600
 
 
-class MissingPeerError(Exception):
-    """A peer could not be installed or did not run; the message says why."""
-
-
 def environment(peer: str) -> Path:
     """Return the interpreter of a peer, making its environment if need be."""
-    home, wanted = OUT / f"peers-{peer}", REQUIREMENTS[peer].read_text()
-    python = home / ("Scripts" if os.name == "nt" else "bin") / "python"
-    done = home / "installed.txt"
-    if done.exists() and done.read_text() == wanted:
-        return python
-    print(f"making the environment of {peer} in {home} ...", flush=True)
-    venv.create(home, with_pip=True, clear=True)
-    install = [python, "-m", "pip", "install", "--quiet", "-r", REQUIREMENTS[peer]]
-    ended = subprocess.run(
-        [str(part) for part in install], capture_output=True, text=True, check=False
-    )
-    if ended.returncode:
-        raise MissingPeerError(ended.stderr.strip().splitlines()[-1])
-    done.write_text(wanted)
-    return python
+    return environments.environment(peer, REQUIREMENTS[peer])
 
 
 def ask(peer: str, **arrays) -> dict:
@@ -53,28 +36,18 @@ def ask(peer: str, **arrays) -> dict:
 
 def ask_all(peer: str, questions: list[dict]) -> list[dict]:
     """Return a peer's answers to several sets of arrays, from one process."""
-    with tempfile.TemporaryDirectory() as folder:
-        asked, answers = Path(folder) / "questions.npz", Path(folder) / "answers.json"
-        np.savez(
-            asked,
-            **{
-                f"{k}.{name}": array
-                for k, arrays in enumerate(questions)
-                for name, array in arrays.items()
-            },
-        )
-        words = (environment(peer), Path(__file__), peer, asked, answers)
-        ended = subprocess.run(
-            [str(word) for word in words],
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT,
-            check=False,
-        )
-        if ended.returncode:
-            lines = ended.stderr.strip().splitlines() or ["no message"]
-            raise MissingPeerError(lines[-1])
-        return json.loads(answers.read_text())
+    return environments.ask(
+        environment(peer),
+        Path(__file__),
+        lambda answer: json.loads(answer.read_text()),
+        {
+            f"{k}.{name}": array
+            for k, arrays in enumerate(questions)
+            for name, array in arrays.items()
+        },
+        words=(peer,),
+        timeout=TIMEOUT,
+    )
 
 
 def _nannyml(given: dict) -> dict:

@@ -26,7 +26,7 @@ QUESTIONS = (
 )
 
 
-def _warm_up() -> None:
+def warm_up() -> None:
     """Let compiled parts be made before any clock runs."""
     from problems import fit_on_centers, gaussian_pair, mixture_problem
 
@@ -39,5 +39,4 @@ def _warm_up() -> None:
 
 
 if __name__ == "__main__":
-    _warm_up()
     ask("weights", QUESTIONS, __doc__)

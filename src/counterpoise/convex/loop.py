@@ -118,6 +118,17 @@ def certified(
     """Return the solution that a closed form or a path gave: same proof, no loop.
 
     A `hint` goes to the problem's `certify`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from counterpoise.convex import Constrained, Quadratic, Simplex
+    >>> from counterpoise.convex import certified
+    >>> problem = Constrained(Quadratic(np.eye(3), np.zeros(3)), Simplex(3))
+    >>> certified(problem, np.full(3, 1 / 3)).converged
+    True
+    >>> certified(problem, np.array([1.0, 0.0, 0.0])).converged
+    False
     """
     proof = problem.certify(x) if hint is None else problem.certify(x, hint)
     return Solution(x, proof, tol, n_iter, seconds, ended=ended)
@@ -128,6 +139,15 @@ def placed(solution: Solution, x: Array) -> Solution:
 
     For a problem whose other coordinates are known to be idle at an optimum: what is
     proved of the smaller one is then proved of the larger one too.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from counterpoise.convex import Constrained, Quadratic, Simplex
+    >>> from counterpoise.convex import placed, solve
+    >>> problem = Constrained(Quadratic(np.eye(3), np.zeros(3)), Simplex(3))
+    >>> placed(solve(problem), np.append(solve(problem).x, 0.0)).x.shape
+    (4,)
     """
     return replace(solution, x=x)
 
@@ -145,6 +165,16 @@ def attested(
 
     For answers of many small problems that were proved together, and for points of
     which nothing is to be proved (kind "none").
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from counterpoise.convex import Constrained, Quadratic, Simplex
+    >>> from counterpoise.convex import attested
+    >>> problem = Constrained(Quadratic(np.eye(3), np.zeros(3)), Simplex(3))
+    >>> x = np.full(3, 1 / 3)
+    >>> attested(x, problem.certify(x), tol=1e-9).converged
+    True
     """
     return Solution(x, certificate, tol, n_iter, seconds, ended=ended)
 

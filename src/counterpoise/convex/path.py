@@ -143,6 +143,16 @@ def follow(
     ------
     PathError
         If the end is not reached, with the theta that was.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from counterpoise import LSIF
+    >>> X, X_target = np.arange(60.0)[:, None], np.arange(20.0, 50.0)[:, None]
+    >>> fitted = LSIF(gamma=0.1, n_centers=3, random_state=0).fit(X, X_target=X_target)
+    >>> path = fitted.path_
+    >>> path.certify(path.thetas[-1]).holds(1e-9)
+    True
     """
     direction = 1.0 if programme.stop >= programme.start else -1.0
     here = programme.begin()

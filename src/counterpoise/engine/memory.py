@@ -10,7 +10,15 @@ _BUDGET: ContextVar[int] = ContextVar("memory_budget", default=2**30)
 
 
 def current_budget() -> int:
-    """Return the largest size, in bytes, of an array of rows x centres."""
+    """Return the largest size, in bytes, of an array of rows x centres.
+
+    Examples
+    --------
+    >>> from counterpoise.engine import current_budget, memory_budget
+    >>> with memory_budget(10**6):
+    ...     current_budget()
+    1000000
+    """
     return _BUDGET.get()
 
 

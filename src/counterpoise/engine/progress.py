@@ -20,7 +20,17 @@ _LOG = logging.getLogger("counterpoise")
 
 
 def announce(step: str) -> None:
-    """Say that a step begins, in a few words such as "weighing the source rows"."""
+    """Say that a step begins, in a few words such as "weighing the source rows".
+
+    Examples
+    --------
+    >>> from counterpoise.engine import advance, announce, heard_by
+    >>> with heard_by(print, print):
+    ...     announce("weighing the source rows")
+    ...     advance(1, 5)
+    weighing the source rows
+    1 5
+    """
     _LOG.info(step)
     heard = _LISTENER.get()
     if heard is not None:
@@ -32,6 +42,11 @@ def advance(done: int, total: int) -> None:
 
     Parts are folds, candidates and the like; a step may count several kinds of them,
     one after the other.
+
+    Examples
+    --------
+    >>> from counterpoise.engine import advance
+    >>> advance(1, 5)  # nobody listens: nothing is said
     """
     heard = _LISTENER.get()
     if heard is not None and heard[1] is not None:

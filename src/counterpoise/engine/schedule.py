@@ -133,6 +133,14 @@ def each_block(
     with_places : bool
         Whether ``first`` is the place of the block's first row; else it is None, and no
         rows have to be counted before.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from counterpoise.engine import Blocks, each_block
+    >>> blocks = Blocks.from_arrays(np.arange(6.0)[:, None], rows=4)
+    >>> [float(part) for part in each_block(blocks, lambda rows, first: rows.sum())]
+    [6.0, 9.0]
     """
     task = _Task(blocks, work, current_budget())
     firsts = (
@@ -176,6 +184,19 @@ def map_write(
         ``work(rows, first)`` gives columns by their names, each as long as the block.
     path : str or Path
         The Parquet file.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import numpy as np
+    >>> from counterpoise.engine import Blocks, map_write
+    >>> blocks = Blocks.from_arrays(np.arange(6.0)[:, None], rows=4)
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "doubled.parquet"
+    ...     map_write(blocks, lambda rows, first: {"twice": 2 * rows[:, 0]}, path)
+    ...     [int(size) for size in Blocks.from_parquet(path).sizes]
+    [4, 2]
     """
     from counterpoise.engine.writing import ParquetInTheMaking
 

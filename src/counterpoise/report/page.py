@@ -105,7 +105,14 @@ def _filled_rows(wide: list[bool]) -> list[bool]:
 
 
 def fragment(record: Record) -> str:
-    """Return the first screen alone, to be put into a notebook."""
+    """Return the first screen alone, to be put into a notebook.
+
+    Examples
+    --------
+    >>> from counterpoise.report import Record, fragment
+    >>> "<script" in fragment(Record.from_dict({"data": {"task": "regression"}}))
+    False
+    """
     template = environment().get_template("fragment.html")
     return template.render(verdict=verdict_of(record))
 

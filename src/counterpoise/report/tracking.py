@@ -20,6 +20,14 @@ def log_to_mlflow(record: Record, *, prefix: str = "", artifact: bool = True) ->
         Put before the name of every metric.
     artifact : bool
         Whether the record is attached as ``counterpoise/report.json``.
+
+    Examples
+    --------
+    >>> from counterpoise import Record, log_to_mlflow
+    >>> record = Record.from_dict({"shift": {"auc": 0.7}})
+    >>> record.metrics()
+    {'shift.auc': 0.7}
+    >>> log_to_mlflow(record, prefix="week_7.")  # doctest: +SKIP
     """
     try:
         mlflow = import_module("mlflow")

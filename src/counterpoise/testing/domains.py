@@ -11,7 +11,15 @@ INSIDE = 1e-9
 
 
 def feasible_points(domain: Any, n_points: int, random_state: int = 0) -> Array:
-    """Return points of the domain: inside, on faces, and vertices."""
+    """Return points of the domain: inside, on faces, and vertices.
+
+    Examples
+    --------
+    >>> from counterpoise.convex import Simplex
+    >>> from counterpoise.testing import feasible_points
+    >>> feasible_points(Simplex(4), 5).sum(axis=1).round(12)
+    array([1., 1., 1., 1., 1.])
+    """
     rng = np.random.default_rng(random_state)
     out = []
     for k in range(n_points):
@@ -39,6 +47,12 @@ def check_domain(domain: Any, random_state: int = 0) -> None:
     answer of scipy's linear programming, for a polyhedron) beats a vertex; projecting
     twice changes nothing; the three-point inequality holds; a point pushed outside is
     said to be so.
+
+    Examples
+    --------
+    >>> from counterpoise.convex import Simplex
+    >>> from counterpoise.testing import check_domain
+    >>> check_domain(Simplex(4))
     """
     rng = np.random.default_rng(random_state)
     n = domain.size

@@ -24,6 +24,13 @@ def check_objective(objective: Any, points: Array, rtol: float = 1e-5) -> None:
         At least two points at which the value is finite.
     rtol : float
         Relative tolerance of differences.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from counterpoise.convex import Quadratic
+    >>> from counterpoise.testing import check_objective
+    >>> check_objective(Quadratic(np.eye(3), np.ones(3)), np.eye(3))
     """
     points = np.atleast_2d(np.asarray(points, dtype=float))
     assert len(points) >= 2, "at least two points are needed"

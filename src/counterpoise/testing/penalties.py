@@ -12,6 +12,12 @@ def check_penalty(penalty: Any, random_state: int = 0) -> None:
     Homogeneity and the triangle inequality; the prox beats random points and obeys the
     three-point inequality; g's <= dual_norm(g) value(s), and the prox of g is zero
     exactly from the step dual_norm(g) on, which is Moreau's identity at zero.
+
+    Examples
+    --------
+    >>> from counterpoise.convex import L1
+    >>> from counterpoise.testing import check_penalty
+    >>> check_penalty(L1(4, 0.5))
     """
     rng = np.random.default_rng(random_state)
     n = penalty.size

@@ -18,6 +18,14 @@ def check_problem(problem: Any, optimum: float, points: Array) -> None:
         The least value, from a closed form or somebody else's solver.
     points : array of shape (k, n)
         Feasible points.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from counterpoise.convex import Constrained, Quadratic, Simplex
+    >>> from counterpoise.testing import check_problem, feasible_points
+    >>> problem = Constrained(Quadratic(np.eye(4), np.zeros(4)), Simplex(4))
+    >>> check_problem(problem, 0.125, feasible_points(Simplex(4), 10))
     """
     start = problem.start()
     at_start = problem.certify(start)

@@ -38,6 +38,16 @@ def check_solver(
         Whether an answer without a proof is a failure.
     other_start : array, optional
         Another feasible point to begin from.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from counterpoise.convex import Constrained, Quadratic, Simplex
+    >>> from counterpoise.convex import FrankWolfe
+    >>> from counterpoise.testing import check_solver
+    >>> problem = Constrained(Quadratic(np.eye(4), np.zeros(4)), Simplex(4))
+    >>> check_solver(FrankWolfe("away"), problem, 0.125, must_converge=True).converged
+    True
     """
     if solver.accepts.lacking(problem):
         _check_refusal(solver, problem)

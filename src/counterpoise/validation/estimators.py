@@ -20,6 +20,15 @@ def check_columns(estimator: Any, X: Any, *, reset: bool) -> None:
         Its entries are not looked at.
     reset : bool
         Whether to remember the columns, or to compare with those remembered.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from counterpoise.validation import check_columns
+    >>> model = Ridge()
+    >>> check_columns(model, [[1.0, 2.0]], reset=True)
+    >>> model.n_features_in_
+    2
     """
     from sklearn.utils.validation import validate_data
 
@@ -67,6 +76,13 @@ def estimator_matrix(
     Returns
     -------
     ndarray or csr_array of shape (n_rows, n_columns)
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from counterpoise.validation import estimator_matrix
+    >>> estimator_matrix(Ridge(), [[1, 2]], reset=True)
+    array([[1., 2.]])
     """
     matrix = as_matrix(X, min_rows=min_rows, accept_sparse=accept_sparse)
     check_columns(estimator, X, reset=reset)
@@ -126,6 +142,13 @@ def estimator_samples(
     Returns
     -------
     X, X_target : matrices, the second None if no target was given
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from counterpoise.validation import estimator_samples
+    >>> estimator_samples(Ridge(), [[1, 2]], [[3, 4]], reset=True)
+    (array([[1., 2.]]), array([[3., 4.]]))
     """
     source, target = two_samples(
         X,

@@ -98,6 +98,13 @@ def column_names(X: Any) -> tuple[str, ...] | None:
     Returns
     -------
     tuple of str, or None
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from counterpoise.validation import column_names
+    >>> column_names(pd.DataFrame({"a": [1.0]})), column_names([[1.0]])
+    (('a',), None)
     """
     return names_among(column_labels(X))
 

@@ -24,7 +24,14 @@ def readable(X: Any) -> Any:
 
 
 def n_rows(X: Any) -> int:
-    """Return the number of rows of anything that has some."""
+    """Return the number of rows of anything that has some.
+
+    Examples
+    --------
+    >>> from counterpoise.validation import n_rows
+    >>> n_rows([[1.0], [2.0]])
+    2
+    """
     if hasattr(X, "shape") and len(X.shape):
         return int(X.shape[0])
     try:

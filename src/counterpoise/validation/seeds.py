@@ -16,6 +16,12 @@ def as_random(random_state: Any) -> np.random.RandomState:
     Parameters
     ----------
     random_state : None, int or RandomState
+
+    Examples
+    --------
+    >>> from counterpoise.validation import as_random
+    >>> int(as_random(0).randint(100))
+    44
     """
     from sklearn.utils import check_random_state
 

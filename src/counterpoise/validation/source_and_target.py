@@ -113,6 +113,13 @@ def target_matrix(
     Returns
     -------
     ndarray or csr_array of shape (n_target_rows, n_columns)
+
+    Examples
+    --------
+    >>> from counterpoise.validation import target_matrix
+    >>> target_matrix(([[1, 2]], [[3, 4]]), like=[[0.0, 0.0]])
+    array([[1., 2.],
+           [3., 4.]])
     """
     pieces = target_pieces(X_target)
     matrices: list[Matrix] = []
@@ -160,6 +167,15 @@ def check_same_columns(X: Any, X_target: Any, *, name: str = "X_target") -> None
         The source and one target; their entries are not looked at.
     name : str
         What errors call the target.
+
+    Examples
+    --------
+    >>> from counterpoise.validation import InvalidInput, check_same_columns
+    >>> try:
+    ...     check_same_columns([[1.0, 2.0]], [[1.0]])
+    ... except InvalidInput as error:
+    ...     print(error)
+    X_target has 1 columns, X has 2
     """
     refuse_raw_target(X, X_target)
     # What has not two dimensions is refused where it is read.

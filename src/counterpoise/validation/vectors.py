@@ -91,6 +91,12 @@ def as_responses(
     Returns
     -------
     float64 ndarray of shape (n_rows,) or (n_rows, n_outputs)
+
+    Examples
+    --------
+    >>> from counterpoise.validation import as_responses
+    >>> as_responses([1, 2], 2)
+    array([1., 2.])
     """
     _check_given(y, name)
     check_readable(y, name)
@@ -191,7 +197,14 @@ def row_counts(
 def weights_of_both(
     sample_weight: Any, target_weight: Any, n: int, m: int
 ) -> tuple[Array, Array]:
-    """What the rows of source and target count, each as `row_counts`."""
+    """What the rows of source and target count, each as `row_counts`.
+
+    Examples
+    --------
+    >>> from counterpoise.validation import weights_of_both
+    >>> weights_of_both(None, [1.0, 3.0], 2, 2)
+    (array([1., 1.]), array([1., 3.]))
+    """
     return (
         row_counts(sample_weight, n),
         row_counts(target_weight, m, name="target_weight", of="X_target"),

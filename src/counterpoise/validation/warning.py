@@ -47,6 +47,16 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     Lines of scikit-learn are passed over too: a fit inside its cross-validation is
     warned about where the cross-validation was called. A search over candidates says
     the same once, whatever numbers differ from fold to fold.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from counterpoise.validation import warn_user
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     warn_user("two rows are alike")
+    >>> str(caught[0].message)
+    'two rows are alike'
     """
     gathering = _GATHERED.get()
     if gathering is not None:

@@ -13,7 +13,7 @@ from counterpoise.weights.deadline import Deadline
 class UniformWeights(WeightEstimator):
     """Weights of one: what `AutoWeights` takes where nothing is gained by weighing.
 
-    Its certificate is of kind "none": nothing is minimised.
+    :math:`w_i = 1`. Its certificate is of kind "none": nothing is minimised.
 
     Examples
     --------

@@ -88,6 +88,20 @@ def load(path: str | Path, *, trusted: tuple[str, ...] = ()) -> Any:
     path : str or Path
     trusted : tuple of str
         Full names of further types to allow, those of an estimator of your own, say.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from sklearn.linear_model import Ridge
+    >>> from counterpoise import Adapted, load
+    >>> model = Adapted(Ridge(), missing_target="ignore")
+    >>> model = model.fit([[0.0], [1.0]], [0.0, 1.0])
+    >>> with TemporaryDirectory() as folder:
+    ...     model.save(Path(folder) / "model.skops")
+    ...     again = load(Path(folder) / "model.skops")
+    >>> bool((again.predict([[0.5]]) == model.predict([[0.5]])).all())
+    True
     """
     path = Path(path)
     sio = _skops()

@@ -35,6 +35,15 @@ def default_solver(problem: Any) -> Solver:
     Corrective over the simplex, which is best where few of many coordinates are used
     (ProjectedGradient is where hundreds are); else ProjectedGradient or
     ProximalGradient. A sparse assignment has a method of its own, ProximalADMM.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from counterpoise.convex import Constrained, Quadratic, Simplex
+    >>> from counterpoise.convex import default_solver
+    >>> problem = Constrained(Quadratic(np.eye(3), np.zeros(3)), Simplex(3))
+    >>> type(default_solver(problem)).__name__
+    'Corrective'
     """
     from counterpoise.convex.assignment.solvers import ProximalADMM
 

@@ -43,6 +43,15 @@ class ADMM:
     References
     ----------
     Boyd, Parikh, Chu, Peleato and Eckstein (2011).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from counterpoise.convex import L1, LeastSquares, Penalized, ADMM, solve
+    >>> A = np.random.default_rng(0).standard_normal((20, 4))
+    >>> problem = Penalized(LeastSquares(A, A[:, 0]), L1(4, 0.1))
+    >>> solve(problem, ADMM(), tol=1e-6).converged
+    True
     """
 
     relaxation: float = 1.6

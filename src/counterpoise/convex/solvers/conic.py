@@ -28,6 +28,14 @@ class Conic:
         Clarabel's own tolerance on gap and feasibility.
     max_seconds : float
         Clarabel's own time limit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from counterpoise.convex import MixtureLikelihood, Conic, solve
+    >>> problem = MixtureLikelihood(np.random.default_rng(0).random((20, 4)) + 0.1)
+    >>> solve(problem, Conic(), tol=1e-4).converged
+    True
     """
 
     accuracy: float = 1e-12

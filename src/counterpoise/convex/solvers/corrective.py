@@ -60,6 +60,14 @@ class Corrective:
     References
     ----------
     Wang (2007), on the constrained Newton method for mixtures.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from counterpoise.convex import MixtureLikelihood, Corrective, solve
+    >>> problem = MixtureLikelihood(np.random.default_rng(0).random((20, 4)) + 0.1)
+    >>> solve(problem, Corrective(), tol=1e-6).converged
+    True
     """
 
     n_join: int = 10

@@ -87,6 +87,14 @@ class FrankWolfe:
     ----------
     Frank and Wolfe (1956). Lacoste-Julien and Jaggi (2015). Chapaneri and Jayaswal
     (2019).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from counterpoise.convex import MixtureLikelihood, FrankWolfe, solve
+    >>> problem = MixtureLikelihood(np.random.default_rng(0).random((20, 4)) + 0.1)
+    >>> solve(problem, FrankWolfe(), tol=1e-6).converged
+    True
     """
 
     variant: str = "pairwise"

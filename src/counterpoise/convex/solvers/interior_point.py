@@ -102,6 +102,14 @@ class InteriorPoint:
     References
     ----------
     Mehrotra (1992). Fine and Scheinberg (2001).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from counterpoise import KMM
+    >>> X, X_target = np.arange(60.0)[:, None], np.arange(20.0, 50.0)[:, None]
+    >>> KMM(solver="quadratic").fit(X, X_target=X_target).solution_.converged
+    True
     """
 
     @property

@@ -41,6 +41,16 @@ class Newton:
     References
     ----------
     Dembo, Eisenstat and Steihaug (1982), on inexact Newton methods.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from counterpoise.convex import LogLinearRatio, Newton, solve
+    >>> S = np.random.default_rng(0).normal(size=(30, 2))
+    >>> t, shares = np.array([0.5, 0.0]), np.full(30, 1 / 30)
+    >>> problem = LogLinearRatio(S, t, shares, ridge=0.1)
+    >>> solve(problem, Newton(), tol=1e-6).converged
+    True
     """
 
     direct: int = DIRECT
@@ -97,6 +107,15 @@ class ExpectationMaximization:
     References
     ----------
     Dempster, Laird and Rubin (1977); Varadhan and Roland (2008).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from counterpoise import MixtureKLIEP
+    >>> X, X_target = np.arange(60.0)[:, None], np.arange(20.0, 50.0)[:, None]
+    >>> fitted = MixtureKLIEP(n_components=2, random_state=0).fit(X, X_target=X_target)
+    >>> fitted.solution_.certificate.kind
+    'stationarity'
     """
 
     n_newton: int = 2

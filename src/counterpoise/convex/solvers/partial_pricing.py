@@ -37,6 +37,14 @@ class PartialPricing:
         Columns that join after a full gradient.
     inner : Corrective
         The method on the pool.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from counterpoise.convex import MixtureLikelihood, PartialPricing, solve
+    >>> problem = MixtureLikelihood(np.random.default_rng(0).random((20, 4)) + 0.1)
+    >>> solve(problem, PartialPricing(), tol=1e-6).converged
+    True
     """
 
     pool: int = 400

@@ -38,6 +38,14 @@ class ProjectedGradient:
     References
     ----------
     Birgin, Martinez and Raydan (2000).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from counterpoise.convex import MixtureLikelihood, ProjectedGradient, solve
+    >>> problem = MixtureLikelihood(np.random.default_rng(0).random((20, 4)) + 0.1)
+    >>> solve(problem, ProjectedGradient(), tol=1e-6).converged
+    True
     """
 
     memory: int = 10

@@ -38,6 +38,16 @@ class ProximalGradient:
     References
     ----------
     Beck and Teboulle (2009). O'Donoghue and Candes (2015).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from counterpoise.convex import L1, LeastSquares, Penalized
+    >>> from counterpoise.convex import ProximalGradient, solve
+    >>> A = np.random.default_rng(0).standard_normal((20, 4))
+    >>> problem = Penalized(LeastSquares(A, A[:, 0]), L1(4, 0.1))
+    >>> solve(problem, ProximalGradient(), tol=1e-6).converged
+    True
     """
 
     growth: float = 1.1

@@ -30,6 +30,16 @@ def plot_balance(fitted: Any, *, most: int = BALANCE_DRAWN, ax: Any = None) -> A
         Columns to draw, those that differed most.
     ax : matplotlib Axes, optional
         Where to draw; a new one by default.
+
+    Examples
+    --------
+    >>> from counterpoise import ULSIF, plot_balance
+    >>> from counterpoise.datasets import make_sinc_shift
+    >>> shift = make_sinc_shift(n=80, m=60, random_state=0)
+    >>> fitted = ULSIF(gamma=1.0, regularization=0.1)
+    >>> fitted = fitted.fit(shift.X, X_target=shift.X_target)
+    >>> plot_balance(fitted).get_xlabel()
+    'difference, in standard deviations'
     """
     section = section_of(fitted, "balance")
     n = min(most, len(section["features"]))

@@ -34,6 +34,17 @@ def plot_classes(fitted: Any, *, kind: str = "shares", ax: Any = None) -> Any:
         of the classes over the training of a network.
     ax : matplotlib Axes, optional
         Where to draw; a new one by default.
+
+    Examples
+    --------
+    >>> from counterpoise import PartialWeights, plot_classes
+    >>> from counterpoise.datasets import make_class_subset
+    >>> shift = make_class_subset(separation=8.0, random_state=0)
+    >>> fitted = PartialWeights(random_state=0).fit(
+    ...     shift.X, shift.y, X_target=shift.X_target
+    ... )
+    >>> plot_classes(fitted).get_xlabel()
+    'estimated share of the new data (x: judged absent)'
     """
     if kind not in CLASS_PICTURES:
         raise InvalidInput(

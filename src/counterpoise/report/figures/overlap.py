@@ -33,6 +33,16 @@ def plot_overlap(fitted: Any, *, ax: Any = None) -> Any:
     fitted : weighter, Adapted or Record
     ax : matplotlib Axes, optional
         Where to draw; a new one by default.
+
+    Examples
+    --------
+    >>> from counterpoise import ULSIF, plot_overlap
+    >>> from counterpoise.datasets import make_sinc_shift
+    >>> shift = make_sinc_shift(n=80, m=60, random_state=0)
+    >>> fitted = ULSIF(gamma=1.0, regularization=0.1)
+    >>> fitted = fitted.fit(shift.X, X_target=shift.X_target)
+    >>> plot_overlap(fitted).get_ylabel()
+    'share of the rows'
     """
     section = section_of(fitted, "overlap")
     return draw_overlap(axes(ax), section)

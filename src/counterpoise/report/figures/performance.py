@@ -40,6 +40,14 @@ def plot_performance(fitted: Any, *, metric: str | None = None, ax: Any = None) 
         One of its metrics; None: the first.
     ax : matplotlib Axes, optional
         Where to draw; a new one by default.
+
+    Examples
+    --------
+    >>> from counterpoise import Record, plot_performance
+    >>> told = {"value": 1.0, "low": 0.5, "high": 2.0}
+    >>> section = {"metrics": {"mse": {"metric": "mse", "source": told}}}
+    >>> plot_performance(Record.from_dict({"performance": section})).get_xlabel()
+    'mse (lower is better)'
     """
     if (
         hasattr(fitted, "metrics")

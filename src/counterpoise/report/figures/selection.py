@@ -49,6 +49,16 @@ def plot_selection(fitted: Any, *, ax: Any = None) -> Any:
     fitted : weighter, Adapted or Record
     ax : matplotlib Axes, optional
         Where to draw; a new one by default.
+
+    Examples
+    --------
+    >>> from counterpoise import ULSIF, plot_selection
+    >>> from counterpoise.datasets import make_sinc_shift
+    >>> shift = make_sinc_shift(n=80, m=60, random_state=0)
+    >>> fitted = ULSIF(random_state=0)
+    >>> fitted = fitted.fit(shift.X, X_target=shift.X_target)
+    >>> plot_selection(fitted).get_xlabel()
+    'width of the kernel'
     """
     record = fitted
     if not isinstance(fitted, Record):

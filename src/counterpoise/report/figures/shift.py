@@ -84,6 +84,16 @@ def plot_spectrum(fitted: Any, *, ax: Any = None) -> Any:
         best weights that the diagnosis found.
     ax : matplotlib Axes, optional
         Where to draw; a new one by default.
+
+    Examples
+    --------
+    >>> from counterpoise import DiscrepancyWeights, plot_spectrum
+    >>> from counterpoise.datasets import make_sinc_shift
+    >>> shift = make_sinc_shift(n=80, m=60, random_state=0)
+    >>> fitted = DiscrepancyWeights()
+    >>> fitted = fitted.fit(shift.X, X_target=shift.X_target)
+    >>> plot_spectrum(fitted).get_ylabel()
+    'new minus training spread'
     """
     spectrum = record_of(fitted).at("shift.spectrum")
     if not spectrum or not spectrum.get("before"):

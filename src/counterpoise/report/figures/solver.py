@@ -28,6 +28,16 @@ def plot_convergence(*fitted: Any, by: str = "seconds", ax: Any = None) -> Any:
         What goes to the right.
     ax : matplotlib Axes, optional
         Where to draw; a new one by default.
+
+    Examples
+    --------
+    >>> from counterpoise import KLIEP, plot_convergence
+    >>> from counterpoise.datasets import make_sinc_shift
+    >>> shift = make_sinc_shift(n=80, m=60, random_state=0)
+    >>> fitted = KLIEP(gamma=1.0)
+    >>> fitted = fitted.fit(shift.X, X_target=shift.X_target)
+    >>> plot_convergence(fitted).get_xlabel()
+    'seconds'
     """
     if by not in ("seconds", "steps"):
         raise InvalidInput(f"by must be 'seconds' or 'steps', got {by!r}")

@@ -36,6 +36,16 @@ def plot_weights(fitted: Any, *, kind: str = "sorted", ax: Any = None) -> Any:
         exceeded a bound.
     ax : matplotlib Axes, optional
         Where to draw; a new one by default.
+
+    Examples
+    --------
+    >>> from counterpoise import ULSIF, plot_weights
+    >>> from counterpoise.datasets import make_sinc_shift
+    >>> shift = make_sinc_shift(n=80, m=60, random_state=0)
+    >>> fitted = ULSIF(gamma=1.0, regularization=0.1)
+    >>> fitted = fitted.fit(shift.X, X_target=shift.X_target)
+    >>> plot_weights(fitted).get_ylabel()
+    'weight'
     """
     if kind not in WEIGHT_PICTURES:
         raise InvalidInput(

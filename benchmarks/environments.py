@@ -1,0 +1,103 @@
+"""Environments of peers: one each, made at first use, asked by files, reported.
+
+A peer is asked by a script that runs in its environment as ``python script.py
+question.npz answer``: arrays go in, an answer file comes out.
+"""
+
+import os
+import subprocess
+import tempfile
+import venv
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+HOME = Path(__file__).resolve().parents[1] / "out" / "peers"
+TIMEOUT = 900
+# Peer -> the versions of its environment, of those that were asked.
+ASKED: dict[str, list[str]] = {}
+
+
+class MissingPeerError(Exception):
+    """A peer could not be installed or did not run; the message says why."""
+
+
+def environment(peer: str, requirements: Path, *, alone: bool = False) -> Path:
+    """Return the interpreter of a peer, making its environment if need be.
+
+    Parameters
+    ----------
+    peer : str
+        The environment is out/peers/<peer>.
+    requirements : Path
+        What pip installs; another text makes the environment anew.
+    alone : bool
+        Whether the list is complete: nothing that it does not name is installed, and
+        what fails is left out.
+    """
+    home, wanted = HOME / peer, requirements.read_text()
+    python = home / ("Scripts" if os.name == "nt" else "bin") / "python"
+    done = home / "installed.txt"
+    if not (done.exists() and done.read_text() == wanted):
+        print(f"making the environment of {peer} ...", flush=True)
+        venv.create(home, with_pip=True, clear=True)
+        install = [str(python), "-m", "pip", "install", "--quiet"]
+        install += ["--no-deps"] if alone else []
+        ended = _run([*install, "-r", str(requirements)])
+        if ended.returncode and not alone:
+            raise MissingPeerError(_last_line(ended))
+        if ended.returncode:
+            for line in wanted.splitlines():
+                if line and not line.startswith("#"):
+                    _run([*install, line])
+        done.write_text(wanted)
+    if peer not in ASKED:
+        ASKED[peer] = _run([str(python), "-m", "pip", "freeze"]).stdout.splitlines()
+    return python
+
+
+def ask(
+    python: Path,
+    script: Path,
+    read: Callable[[Path], Any],
+    arrays: dict[str, Any],
+    *,
+    words: tuple[str, ...] = (),
+    timeout: float = TIMEOUT,
+) -> Any:
+    """Return what a script answers to arrays, read from its file.
+
+    Parameters
+    ----------
+    python, script : Path
+    read : callable
+        Gets the answer file.
+    arrays : dict
+        What the question file holds.
+    words : strings
+        Arguments before the two files.
+    timeout : float
+        Seconds after which the peer counts as missing.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        question, answer = Path(folder) / "question.npz", Path(folder) / "answer.npz"
+        np.savez(question, **arrays)
+        command = [python, script, *words, question, answer]
+        try:
+            ended = _run([str(part) for part in command], timeout=timeout)
+        except subprocess.TimeoutExpired:
+            raise MissingPeerError(f"no answer within {timeout:g} s") from None
+        if ended.returncode:
+            raise MissingPeerError(_last_line(ended))
+        return read(answer)
+
+
+def _run(command: list[str], **how: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, check=False, **how)
+
+
+def _last_line(ended: subprocess.CompletedProcess[str]) -> str:
+    lines = ended.stderr.strip().splitlines() or ["no message"]
+    return lines[-1]

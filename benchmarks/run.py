@@ -1,0 +1,67 @@
+"""All evidence by one command: `python benchmarks/run.py [name ...] [--quick|--full]`.
+
+Names are topics (a folder here), questions ("weights.solver_speed"), or parts of
+either; none means all. `--list` says what there is. Every question says what it
+reproduces, which peers it asks (each in an environment of its own below out/peers,
+made at first use) and which data it reads; its answer is kept in out/benchmarks/, and
+what is answered is not asked again while nothing has changed (`--again` asks all the
+same). A bar that does not hold makes the command fail; what was left out is told.
+
+    python benchmarks/run.py --quick                  small sizes
+    python benchmarks/run.py weights --full --data DATA
+    python benchmarks/run.py --summarize              write docs/results/*.json
+
+Real data come from --data, or from the folder that COUNTERPOISE_DATA names. One thread
+a process; times are CPU seconds.
+"""
+
+import argparse
+import os
+import sys
+
+from asking import ask_all, questions
+from summarizing import summarize
+
+
+def main() -> int:
+    """Ask the questions that were named, or tell what there is."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("names", nargs="*", help="topics or questions; all by default")
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("--quick", action="store_true", help="small sizes, few seeds")
+    size.add_argument("--full", action="store_true", help="all of it (the default)")
+    parser.add_argument("--data", metavar="FOLDER", help="where real data sets are")
+    parser.add_argument("--again", action="store_true", help="also what is answered")
+    parser.add_argument("--list", action="store_true", help="say what there is")
+    parser.add_argument(
+        "--summarize", action="store_true", help="write docs/results/ from the answers"
+    )
+    given = parser.parse_args()
+    if given.data:
+        os.environ["COUNTERPOISE_DATA"] = given.data
+    every = questions()
+    wanted = [
+        one
+        for one in every
+        if not given.names or any(name in one.full_name for name in given.names)
+    ]
+    unknown = [
+        name for name in given.names if not any(name in one.full_name for one in every)
+    ]
+    if unknown:
+        parser.error(f"no such topic or question: {', '.join(unknown)}")
+    if given.list:
+        for one in wanted:
+            print(f"{one.full_name}\n    {one.told.splitlines()[0]}")
+        return 0
+    if given.summarize:
+        return summarize(wanted)
+    if "COUNTERPOISE_DATA" not in os.environ:
+        print("no --data: questions about real data will be left out, and say so")
+    return ask_all(wanted, quick=given.quick, again=given.again)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
