@@ -25,7 +25,11 @@ from counterpoise.evaluation.estimates import (
     labelled_estimate,
     mean_intervals,
 )
-from counterpoise.evaluation.estimating.errors import Errors, errors_of
+from counterpoise.evaluation.estimating.errors import (
+    Errors,
+    errors_of,
+    leading_estimate,
+)
 from counterpoise.evaluation.estimating.evidence import Evidence, rows_beyond
 from counterpoise.evaluation.estimating.functionals import as_functional
 from counterpoise.evaluation.estimating.linearised import Chances, linearised
@@ -327,6 +331,14 @@ def test_another_estimate_leads_where_its_error_is_less_than_half():
     )
     assert found.best is found.direct
     assert leading_of(found.to_dict()) == "direct"
+
+
+def test_the_direct_estimate_leads_of_means_alone():
+    # Four fits that agree: the direct estimate is taken to have next to no error.
+    sure = replace(alternating(), by_fold=np.full((4, 100), 5.0))
+    assert leading_estimate(sure) == "direct"
+    values = dict.fromkeys(("source", "weighted", "direct", "doubly_robust"), 5.0)
+    assert leading_estimate(replace(sure, exact=values)) == "doubly_robust"
 
 
 def test_what_chance_does_not_explain_is_the_bias_of_the_simpler_estimate():

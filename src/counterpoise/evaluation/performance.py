@@ -108,7 +108,7 @@ class MetricPerformance:
         Why an estimate is None.
     leading : str or None
         Which of weighted, direct and doubly robust to go by: the last, unless another's
-        estimated error is less than half of its own (`Errors.least`); None where
+        estimated error is less than half of its own (`leading_estimate`); None where
         no errors are known.
     baseline : Baseline or None
         The best constant prediction beside the model, see `evaluation.advice.baseline`.
