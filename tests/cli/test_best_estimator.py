@@ -5,11 +5,20 @@ import json
 import numpy as np
 import pandas as pd
 
-from counterpoise.adaptation import load
+from counterpoise.adaptation import load, target_seen
 from counterpoise.cli.main import main
+from counterpoise.diagnosis.diagnosis import diagnose_samples
 
 
-def test_the_best_of_those_tried_is_fitted_and_the_others_are_told(tmp_path):
+def test_the_best_of_those_tried_is_fitted_and_the_others_are_told(
+    tmp_path, monkeypatch
+):
+    diagnosed = []
+    monkeypatch.setattr(
+        target_seen,
+        "diagnose_samples",
+        lambda *given: diagnosed.append(given) or diagnose_samples(*given),
+    )
     rng = np.random.default_rng(0)
     for name, n, shift in (("train", 120, 0.0), ("live", 100, 0.3)):
         table = pd.DataFrame(rng.normal(shift, 1.0, (n, 2)), columns=["a", "b"])
@@ -20,6 +29,8 @@ def test_the_best_of_those_tried_is_fitted_and_the_others_are_told(tmp_path):
     words += [tmp_path / "live.csv", "--label", "y", "--out", tmp_path / "out"]
     words += ["--estimator", "auto", "--quiet"]
     assert main([str(word) for word in words]) == 0
+    # Two estimators, and one look at the tables.
+    assert len(diagnosed) == 1
     record = json.loads((tmp_path / "out" / "report.json").read_text())
     tried = {one["estimator"]: one for one in record["tried"]}
     assert set(tried) == {"linear", "boosting", "constant"}

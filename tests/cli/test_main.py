@@ -19,9 +19,9 @@ def test_the_package_can_be_run_and_to_import_it_runs_nothing():
 
 
 def test_an_option_that_a_command_lacks_is_told_with_the_one_most_like_it(run):
-    code, _, said = run("label", "--table", "live.csv")
+    code, _, said = run("label", "--tagret", "live.csv")
     assert code == 1
-    assert "label has no --table (did you mean '--target'?)" in said
+    assert "label has no --tagret (did you mean '--target'?)" in said
     assert "counterpoise label --help" in said
     code, _, said = run("compare", "a.json", "b.json", "--colour", "red")
     assert code == 1

@@ -39,7 +39,7 @@ def told(monkeypatch):
     def recognise(found, auc=0.5, low=0.45, n=N, p_value=0.5):
         samples = SimpleNamespace(source=np.zeros((n, 1)), target=np.zeros((n, 1)))
         seen = SimpleNamespace(auc=auc, auc_low=low, auc_high=0.6)
-        monkeypatch.setattr(within_classes, "overlap_between", lambda *_: seen)
+        monkeypatch.setattr(within_classes, "score_domains", lambda *_: seen)
         monkeypatch.setattr(recognising, "rest_p_value", lambda *_: p_value)
         return recognised(found, samples, np.repeat([0, 1], n // 2), 0)
 

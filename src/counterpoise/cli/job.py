@@ -151,6 +151,7 @@ def _done(
     """
     from sklearn.base import clone
 
+    from counterpoise.adaptation.kept.weighings import remember_in_this_run
     from counterpoise.samples.overlap_verdict import NO_OVERLAP
     from counterpoise.validation import NoOverlapError
 
@@ -163,6 +164,7 @@ def _done(
     counts = read_own_weights(options.weights, pair.source, pair.rows, options.id)
     try:
         if options.estimator == BY_ESTIMATE:
+            remember_in_this_run(pair.samples)
 
             def fitted(name: str) -> Tried:
                 one = _fitted(clone(model), name, pair, options, counts)

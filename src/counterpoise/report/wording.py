@@ -41,7 +41,11 @@ _SAMPLE = re.compile(
 # What is quoted is somebody's own name; an apostrophe in a word is no quote.
 _QUOTED = re.compile(r"((?<!\w)'.*?'(?!\w)|(?<!\w)\".*?\"(?!\w))")
 _PERCENT = re.compile(r"(?<=\d) ?(?=%)")
-_SAME_LABELS = re.compile(r"p\(y \| x\) is the same in both samples")
+# What a person need not know of conditional laws.
+_OF_LABELS = (
+    ("p(y | x) is the same in both samples", "rows alike still have the same labels"),
+    ("change of p(y | x)", "change in the labels of rows alike"),
+)
 
 
 @dataclass(frozen=True)
@@ -155,7 +159,8 @@ def for_a_person(words: str) -> str:
     parts = _QUOTED.split(words)
     for k in range(0, len(parts), 2):
         said = _BOTH_ROWS.sub(r"\1 training and \2 new rows", parts[k])
-        said = _SAME_LABELS.sub("rows alike still have the same labels", said)
+        for law, labels in _OF_LABELS:
+            said = said.replace(law, labels)
         said = _PERCENT.sub(NARROW, said)
         parts[k] = _SAMPLE.sub(_as_data, _ROWS.sub(_as_kind, said))
     return "".join(parts)

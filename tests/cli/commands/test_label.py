@@ -118,3 +118,18 @@ def test_a_precision_is_a_share_above_zero(folder, tmp_path, capsys, value):
     words = (*job(folder), "--label", "bought", "--out", tmp_path / "o")
     assert main([str(word) for word in (*words, f"--precision={value}")]) == 1
     assert "--precision must be a share" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("by", "said"), [("chance", "with --target-labels"), ("gain", "among the training")]
+)
+def test_what_to_do_with_the_rows_is_told(folder, tmp_path, capsys, by, said):
+    words = ["label", "--target", folder / "live.csv", "--label", "bought"]
+    words += ["--k", 5, "--by", by, "--out", tmp_path / "rows.csv"]
+    if by == "gain":
+        words += ["--source", folder / "train.csv"]
+        words += ["--model", folder / "out" / "model.skops"]
+    assert main([str(word) for word in words]) == 0
+    told = " ".join(capsys.readouterr().err.split())
+    assert "Fill in the column 'bought'" in told
+    assert said in told

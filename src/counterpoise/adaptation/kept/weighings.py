@@ -12,6 +12,7 @@ from collections.abc import Callable
 from copy import deepcopy
 from threading import Lock
 from typing import Any
+from uuid import uuid4
 
 from counterpoise.samples.as_read import SamplesAsRead
 from counterpoise.validation.warning import gathered, warn_user
@@ -69,6 +70,14 @@ def remember_content(
         samples.found[_CONTENT] = digest(
             (X, X_target, samples.source_weight, samples.units, random_state)
         )
+
+
+def remember_in_this_run(samples: SamplesAsRead) -> None:
+    """Let samples that were read once be diagnosed and weighed once, while they live.
+
+    For who fits several estimators to them with one seed.
+    """
+    samples.found.setdefault(_CONTENT, uuid4().hex)
 
 
 def diagnosed(samples: SamplesAsRead, find: Callable[[], Any]) -> Any:

@@ -94,7 +94,8 @@ def recognised(
       (`rest_p_value` is 0.05 or more), and source rows, each kept with the chance
       :math:`(q_y / s_y) / \max_k (q_k / s_k)`, and target rows are not told apart by a
       classifier, the interval of its area under the curve reaching down to one half and
-      the area not above 0.55; 2,000 rows of each at most, and 100 at least.
+      the area not above 0.55; 2,000 rows of each at most, and 100 at least. The
+      classifier is not asked where a mean has moved.
 
     If all hold it is called a label shift. A shift of inputs has other shares too, but
     moves rows within classes.
@@ -115,9 +116,10 @@ def recognised(
     rest = p_value = None
     if moved and agree:
         p_value = rest_p_value(found, samples, labels)
+    flat = p_value is not None and p_value >= FLAT_P_VALUE
+    if flat:
         rest = rest_auc(found, samples, labels, seed)
     auc, low, high = rest or (None, None, None)
-    flat = p_value is not None and p_value >= FLAT_P_VALUE
     flat = flat and rest is not None and rest[1] <= 0.5 and rest[0] <= FLAT_AUC
     score, error = _score(found)
     is_label_shift = moved and agree and flat
@@ -196,9 +198,12 @@ def _words(
             "no label shift: two estimates of the shares of the classes in the target "
             "contradict one another"
         )
-    if rest is None:
+    assert p_value is not None
+    left = f"p = {p_value:.2g}"
+    if rest is not None:
+        left = f"AUC {rest[0]:.3f} ({rest[1]:.3f} to {rest[2]:.3f}), {left}"
+    elif p_value >= FLAT_P_VALUE:
         return f"too few rows to tell a label shift ({told}) from one of inputs"
-    left = f"AUC {rest[0]:.3f} ({rest[1]:.3f} to {rest[2]:.3f}), p = {p_value:.2g}"
     if is_label_shift:
         return (
             f"the target rows look like the source's classes in other shares ({told}); "

@@ -8,7 +8,7 @@ from counterpoise.adaptation.label_shift.class_shares import ClassShares
 from counterpoise.diagnosis.distances import holm
 from counterpoise.numerics.arrays import Array
 from counterpoise.samples.as_read import SamplesAsRead
-from counterpoise.samples.overlap_verdict import overlap_between
+from counterpoise.samples.domain_scores import score_domains
 
 # Fewer source rows than this in the estimated shares tell nothing of what is left, and
 # of more than this no more are looked at.
@@ -37,7 +37,7 @@ def rest_auc(
         for rows in (kept, aims)
     )
     left = SamplesAsRead.of_matrices(samples.source[kept], samples.target[aims])
-    seen = overlap_between(left, seed)
+    seen = score_domains(left, seed)
     return seen.auc, seen.auc_low, seen.auc_high
 
 

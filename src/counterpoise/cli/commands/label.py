@@ -79,8 +79,20 @@ def run(options: argparse.Namespace) -> int:
         }
         write_file(options.out, write_columns(columns), force=options.force)
     if not options.quiet:
-        show(of_end([], [options.out]))
+        show([*of_end([], [options.out]), _next_step(options)])
     return FINE
+
+
+def _next_step(options: argparse.Namespace) -> Any:
+    """Return what to do with the file: rows by chance judge, others teach."""
+    from counterpoise.cli.terminal import Block
+
+    told = f"Fill in the column '{options.label}' of {options.out}, then "
+    if options.by == "chance":
+        told += f"run or evaluate with --target-labels {options.out}."
+    else:
+        told += "put its rows among the training rows and run again."
+    return Block("What to do next", (told,))
 
 
 def _by_chance(options: argparse.Namespace, m: int) -> Any:

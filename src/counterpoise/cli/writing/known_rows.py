@@ -61,7 +61,7 @@ def coverage_columns(
     if lost:
         notice(
             f"{lost:,} of {covered.size:,} rows ({100 * lost / covered.size:.2g} %) "
-            "are not covered by the source: do not rely on their predictions"
+            "lie where the source has no rows at all: do not rely on their predictions"
             + ("" if asked else " (--coverage says which)")
         )
     return {"covered": covered, "weight": model.weigh(X)} if asked else {}
