@@ -7,7 +7,14 @@ import pytest
 from engine.tables_on_disk import mixed_columns, write_parquet
 from pyarrow import csv as arrow_csv
 
-from counterpoise.engine import BlockFailedError, Blocks, each_block, map_reduce
+from counterpoise.engine import (
+    BlockFailedError,
+    Blocks,
+    each_block,
+    map_reduce,
+    sample,
+)
+from counterpoise.engine.sampling import all_rows, keys_of_places
 from counterpoise.tables.columns import Table
 from counterpoise.validation import InvalidInput, InvalidType
 
@@ -167,3 +174,38 @@ def test_a_corrupt_page_is_named_by_file_and_row_group(tmp_path):
     blocks = Blocks.from_parquet(path)
     with pytest.raises(BlockFailedError, match=r"rows\.parquet, row group 2"):
         map_reduce(blocks, lambda rows, first: len(rows))
+
+
+def test_rows_are_drawn_in_proportion_to_their_weights_however_they_are_cut():
+    rows = np.arange(3000.0)[:, None]
+
+    def weigh(part, first):
+        return np.where(part[:, 0] < 1000, 0.0, np.where(part[:, 0] < 2000, 1.0, 9.0))
+
+    one, other = (
+        sample(Blocks.from_arrays(rows, rows=k), 300, seed=3, weigh=weigh)
+        for k in (70, 1100)
+    )
+    np.testing.assert_array_equal(one.places, other.places)
+    assert one.places.min() >= 1000
+    heavy = (one.places >= 2000).mean()
+    # 0.9 of the first draw, somewhat less as heavy rows are used up.
+    assert 0.82 < heavy < 0.94
+
+
+def test_weights_of_ones_draw_as_no_weights_do_by_other_keys():
+    rows = np.arange(500.0)[:, None]
+    blocks = Blocks.from_arrays(rows, rows=64)
+    drawn = sample(blocks, 50, seed=1, weigh=lambda part, first: np.ones(len(part)))
+    # -log(u) falls with u: the largest keys of the places are the smallest here.
+    keys = keys_of_places(np.arange(500), 1)
+    np.testing.assert_array_equal(drawn.places, np.sort(np.argsort(keys)[-50:]))
+
+
+def test_all_rows_are_read_in_their_order():
+    columns = mixed_columns(250)
+    frame = columns.to_pandas()
+    found = all_rows(Blocks.from_arrays(frame, rows=99))
+    np.testing.assert_array_equal(found.columns[0].values, frame["age"])
+    texts = np.array(found.columns[1].categories)[found.columns[1].values]
+    assert texts.tolist() == frame["colour"].tolist()

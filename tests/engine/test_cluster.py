@@ -5,7 +5,9 @@ A cluster of two processes on loopback is started once for all tests here.
 
 import numpy as np
 import pytest
+from sklearn.linear_model import Ridge
 
+from counterpoise import KLIEP, Adapted, MixtureKLIEP
 from counterpoise.engine import (
     BlockFailedError,
     Blocks,
@@ -43,6 +45,28 @@ def test_two_processes_give_the_bits_of_the_plain_loop(client):
         for one, other in zip(there, parts, strict=True):
             np.testing.assert_array_equal(one, other)
         np.testing.assert_array_equal(sample(blocks, 200, seed=1).rows, drawn.rows)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_two_processes_give_the_weights_and_the_model_of_the_plain_loop(client, seed):
+    rng = np.random.default_rng(seed)
+    rows, aims = rng.normal(size=(3000, 3)), rng.normal(0.3, 0.9, (2500, 3))
+    source = Blocks.from_arrays(rows, rows=500)
+    target = Blocks.from_arrays(aims, rows=600)
+
+    def fitted():
+        kliep = KLIEP(gamma=0.3, n_centers=20, random_state=0)
+        model = Adapted(Ridge(), MixtureKLIEP(), random_state=0)
+        return (
+            kliep.fit(source, X_target=target).weights_,
+            model.fit(source, rows[:, 0] ** 2, X_target=target).predict(target),
+        )
+
+    alone = fitted()
+    with distribute(client):
+        there = fitted()
+    for one, other in zip(alone, there, strict=True):
+        assert one.tobytes() == other.tobytes()
 
 
 def test_the_cluster_listens_on_loopback_alone(client):

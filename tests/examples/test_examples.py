@@ -8,7 +8,9 @@ import matplotlib
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-EXAMPLES = sorted((ROOT / "examples").rglob("*.py"))
+EXAMPLES = sorted((ROOT / "examples").rglob("plot_*.py"))
+# Two processes beside the one that runs it: no picture, no page of the gallery.
+ON_A_CLUSTER = ROOT / "examples" / "boosting_on_dask.py"
 
 
 def test_there_are_at_least_twenty_examples():
@@ -33,6 +35,22 @@ def test_an_example_runs_and_draws(path, capsys):
     assert capsys.readouterr().out
     assert plt.get_fignums()
     plt.close("all")
+
+
+@pytest.mark.filterwarnings(
+    # Of LightGBM to programmers: a parameter at its default.
+    "ignore:Parameter n_jobs will be ignored",
+)
+def test_boosting_on_a_cluster_takes_the_weights(capsys):
+    try:
+        import lightgbm  # noqa: F401
+    except OSError as error:
+        pytest.skip(f"LightGBM does not load on this system: {error}")
+    runpy.run_path(str(ON_A_CLUSTER), run_name="__main__")
+    plain, weighed = (
+        float(line.split()[-1]) for line in capsys.readouterr().out.splitlines()
+    )
+    assert weighed < plain
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)

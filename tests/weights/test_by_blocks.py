@@ -15,10 +15,15 @@ from counterpoise import (
     MixtureKLIEP,
     TargetShiftWeights,
 )
-from counterpoise.engine import Blocks, distribute, memory_budget, sample
+from counterpoise.engine import (
+    ROWS_DECIDED_ON,
+    Blocks,
+    distribute,
+    memory_budget,
+    sample,
+)
 from counterpoise.samples.classifiers import logistic
 from counterpoise.validation import InvalidInput, InvalidType
-from counterpoise.weights.by_blocks import ROWS_DECIDED_ON
 
 CLOSED = {
     "ulsif": lambda: ULSIF(gamma=0.1, regularization=0.1, random_state=0),

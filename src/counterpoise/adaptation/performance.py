@@ -18,6 +18,10 @@ from counterpoise.adaptation.estimating.given import (
 )
 from counterpoise.adaptation.estimating.sets import target_sets
 from counterpoise.adaptation.estimating.slicing import moved_columns, some_of
+from counterpoise.adaptation.in_blocks.fitting import (
+    refuse_beside_blocks,
+    rows_to_judge_by,
+)
 from counterpoise.adaptation.odd_inputs import row_marks, warn_if_fitted_to
 from counterpoise.adaptation.out_of_fold import (
     adapted_within,
@@ -26,6 +30,7 @@ from counterpoise.adaptation.out_of_fold import (
     ratio_at_rows,
     ratio_of_model,
 )
+from counterpoise.engine import Blocks
 from counterpoise.evaluation.advice.baseline import baseline_of
 from counterpoise.evaluation.advice.labels_wanted import labels_wanted
 from counterpoise.evaluation.answers import Answers
@@ -106,7 +111,9 @@ def estimate_performance(
         An `Adapted`, a pipeline around one, or anything that predicts.
     X, y : table of shape (n, d), array of shape (n,)
         Labelled source rows that the model was not fitted to; with `cv` they may be
-        those of its fit.
+        those of its fit. Of tables in blocks (`engine.Blocks`) 10,000 rows each are
+        drawn, by the seed of a model that was fitted to blocks those that it was
+        decided on; y may be the name of a column.
     X_target : table of shape (m, d), or a tuple of such
         Rows from where the model is to work.
     metrics : str, callable, sequence of them, or None
@@ -174,6 +181,9 @@ def estimate_performance(
     check_number("level", level, low=0.0, high=1.0, closed="neither")
     check_number("precision", precision, low=0.0, closed="neither")
     seed = as_seed(random_state)
+    if isinstance(X, Blocks) or isinstance(X_target, Blocks):
+        refuse_beside_blocks(sample_weight=sample_weight, groups=groups)
+        X, y, X_target = rows_to_judge_by(model, X, y, X_target, seed)
     n = n_rows(X)
     counts = row_counts(sample_weight, n)
     classifier = is_classifier(model, y)

@@ -12,14 +12,18 @@ from counterpoise.cli.exits import WrongUse
 from counterpoise.cli.fail_if import ALL_NUMBERS, FIT_NUMBERS
 from counterpoise.cli.findings import of_end, of_record
 from counterpoise.cli.in_blocks.fitting import fit_every_row
-from counterpoise.cli.in_blocks.large_pair import LargePair, working_on_blocks
+from counterpoise.cli.in_blocks.large_pair import (
+    LargePair,
+    data_card,
+    working_on_blocks,
+)
 from counterpoise.cli.notices import of_dependence
 from counterpoise.cli.option_words import in_options
 from counterpoise.cli.performance import check_metric, check_metric_of, estimate
 from counterpoise.cli.progress import Steps, followed
 from counterpoise.cli.reading.own_weights import read_own_weights
 from counterpoise.cli.reading.pair import Pair, read_pair
-from counterpoise.cli.record import data_of, reproduced_by
+from counterpoise.cli.record import reproduced_by
 from counterpoise.cli.writing import (
     Write,
     check_folder,
@@ -78,7 +82,7 @@ def do(options: Namespace, *, estimates: bool) -> int:
             record = Record.of(
                 found,
                 performance,
-                data=data_of(pair) if large is None else large.data(data_of(pair)),
+                data=data_card(pair, large),
                 reproduce=reproduced_by(options),
                 notices=list(steps.notices),
                 **more,

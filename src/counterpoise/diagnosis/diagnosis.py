@@ -25,6 +25,7 @@ from counterpoise.diagnosis.tests_of_units import (
     spreads_by_units,
 )
 from counterpoise.diagnosis.thin_rows import ThinRows, thin_rows_of
+from counterpoise.engine import Blocks, rows_decided_on
 from counterpoise.samples.as_read import SamplesAsRead
 from counterpoise.samples.coverage.separating_columns import (
     Separation,
@@ -222,8 +223,9 @@ def diagnose(
 
     Parameters
     ----------
-    X : array-like, pandas or polars frame, sparse matrix, or Table, of shape (n, d)
-        The source rows.
+    X : array-like, pandas or polars frame, sparse matrix, Table or `engine.Blocks`
+        The source rows, of shape (n, d). Of tables in blocks 10,000 rows each are
+        looked at (`diagnosis.column_sums` counts every row).
     X_target : the same of shape (m, d), or a tuple of such
         The target rows.
     sample_weight, target_weight : array of shape (n,), (m,)
@@ -294,6 +296,9 @@ def diagnose(
     random = random_state
     if not isinstance(random, int | np.integer):
         random = as_random(random_state)
+    if isinstance(X, Blocks) or isinstance(X_target, Blocks):
+        seed = as_seed(random_state)
+        X, X_target = rows_decided_on(X, seed), rows_decided_on(X_target, seed)
     samples = SamplesAsRead.read(X, X_target, sample_weight, target_weight)
     samples = with_units(samples, groups, groups_target, time, time_target)
     with filters_left_clean():

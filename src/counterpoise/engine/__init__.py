@@ -9,7 +9,12 @@ from counterpoise.engine.distribution import distribute
 from counterpoise.engine.failures import BlockFailedError
 from counterpoise.engine.memory import current_budget, memory_budget
 from counterpoise.engine.progress import advance, announce, heard_by
-from counterpoise.engine.sampling import Sample, sample
+from counterpoise.engine.sampling import (
+    ROWS_DECIDED_ON,
+    Sample,
+    rows_decided_on,
+    sample,
+)
 from counterpoise.engine.schedule import (
     each_block,
     map_reduce,
@@ -18,6 +23,7 @@ from counterpoise.engine.schedule import (
 )
 
 __all__ = [
+    "ROWS_DECIDED_ON",
     "BlockFailedError",
     "Blocks",
     "Sample",
@@ -30,6 +36,7 @@ __all__ = [
     "map_reduce",
     "map_write",
     "memory_budget",
+    "rows_decided_on",
     "sample",
     "whole_vector",
 ]

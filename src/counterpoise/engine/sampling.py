@@ -14,6 +14,9 @@ from counterpoise.tables.columns import Table, two_tables
 from counterpoise.tables.table_column import joined
 from counterpoise.validation import InvalidInput
 
+# Rows of each table that decisions are made on.
+ROWS_DECIDED_ON = 10_000
+
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
@@ -72,6 +75,11 @@ def sample(
     drawn = map_reduce(blocks, _Draw(int(k), int(seed), weigh), _Fewest(int(k)))
     order = np.argsort(drawn.places)
     return Sample(_take(drawn.rows, order), drawn.places[order])
+
+
+def rows_decided_on(X: Any, seed: int) -> Any:
+    """Return 10,000 rows drawn of a table in blocks, or of any other."""
+    return sample(Blocks.of(X), ROWS_DECIDED_ON, seed).rows
 
 
 def all_rows(blocks: Blocks) -> Any:

@@ -12,16 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from counterpoise.engine import Blocks, announce, map_reduce, sample, whole_vector
+from counterpoise.engine import (
+    Blocks,
+    announce,
+    map_reduce,
+    rows_decided_on,
+    whole_vector,
+)
 from counterpoise.numerics.arrays import Array
 from counterpoise.samples.as_read import SamplesAsRead
 from counterpoise.samples.effective_size import effective_sample_size
 from counterpoise.samples.scaling import scale_columns, scale_of_moments
 from counterpoise.tables.quantiles import column_limits
 from counterpoise.validation import InvalidInput, InvalidType
-
-# Rows of each table that decisions are made on.
-ROWS_DECIDED_ON = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,9 +55,7 @@ class TwoBlocks:
                 f"X_target must have the columns of X, {list(labels[0] or ())}, got "
                 f"{list(labels[1] or ())}"
             )
-        rows, aims = (
-            sample(blocks, ROWS_DECIDED_ON, seed).rows for blocks in (source, target)
-        )
+        rows, aims = (rows_decided_on(blocks, seed) for blocks in (source, target))
         if rows.shape[1] != aims.shape[1]:
             raise InvalidInput(
                 f"X has {rows.shape[1]} columns, X_target has {aims.shape[1]}"

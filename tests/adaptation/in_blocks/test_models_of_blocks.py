@@ -17,9 +17,15 @@ from sklearn.linear_model import (
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from counterpoise import ULSIF, Adapted, MixtureKLIEP, load
-from counterpoise.engine import Blocks, distribute, memory_budget
-from counterpoise.validation import InvalidInput
+from counterpoise import (
+    ULSIF,
+    Adapted,
+    MixtureKLIEP,
+    estimate_performance,
+    load,
+)
+from counterpoise.engine import Blocks, distribute, memory_budget, sample
+from counterpoise.validation import InvalidInput, as_seed
 
 N, M = 14_000, 12_000
 
@@ -227,10 +233,23 @@ def test_a_class_that_the_sample_lacks_is_refused_by_name():
     y = (X[:, 0] > 0).astype(int)
     model = Adapted(LogisticRegression(), None, random_state=0)
     model.fit(in_blocks(X), y, X_target=in_blocks(T))
-    from counterpoise.engine import sample
-    from counterpoise.validation import as_seed
-
     seen = sample(in_blocks(X), 10_000, as_seed(0)).places
     y[np.setdiff1d(np.arange(20_000), seen)[0]] = 7
     with pytest.raises(InvalidInput, match="class 7 has so few rows"):
         model.fit(in_blocks(X), y, X_target=in_blocks(T))
+
+
+@pytest.mark.parametrize("cv", [None, 3])
+def test_the_score_on_the_target_is_estimated_by_rows_drawn(cv):
+    X, y, T = numbers()
+    model = Adapted(Ridge(), MixtureKLIEP(), random_state=0)
+    model.fit(in_blocks(X), y, X_target=in_blocks(T))
+    found = estimate_performance(
+        model, in_blocks(X), y, in_blocks(T), cv=cv, random_state=0
+    )
+    assert (found.n_source, found.n_target) == (10_000, 10_000)
+    rng = np.random.default_rng(9)
+    new = rng.normal(0.35, 0.9, (50_000, 3))
+    answer = new[:, 0] + 0.4 * new[:, 0] ** 2 + rng.normal(scale=0.3, size=50_000)
+    truth = ((model.predict(new) - answer) ** 2).mean()
+    assert found.doubly_robust.low < truth < found.doubly_robust.high

@@ -21,14 +21,13 @@ from counterpoise.adaptation.in_blocks.weighing import (
     WeightsOfBlocks,
     sums_of_weights,
 )
-from counterpoise.engine import Blocks, announce, sample
+from counterpoise.engine import ROWS_DECIDED_ON, Blocks, announce, sample
 from counterpoise.evaluation.metrics import is_classifier
 from counterpoise.samples.as_read import SamplesAsRead
 from counterpoise.samples.effective_size import effective_sample_size
 from counterpoise.tables.columns import Table, two_tables
 from counterpoise.validation import InvalidInput, as_seed
 from counterpoise.weights.by_blocks import (
-    ROWS_DECIDED_ON,
     TwoBlocks,
     fit_sums,
     lean,
@@ -116,6 +115,19 @@ def _samples(seen: RowsAsSeen, rows: Any, aims: Any) -> SamplesAsRead:
         raise InvalidInput("X has named columns, X_target has none")
     source, target = two_tables(seen.columns(rows), seen.columns(aims))
     return SamplesAsRead.of_tables(source, target, (seen(rows), (seen(aims),)))
+
+
+def rows_to_judge_by(
+    model: Any, X: Any, y: Any, X_target: Any, seed: int
+) -> tuple[Any, Any, SamplesAsRead]:
+    """Return rows drawn of tables in blocks, their labels, and both samples.
+
+    By the seed of a model that was fitted to blocks: its weights are of these rows.
+    """
+    if getattr(model, "all_rows_", None) is not None:
+        seed = as_seed(model.random_state)
+    tables = TablesInBlocks.drawn(X, y, X_target, seed)
+    return tables.X, tables.y, tables.samples
 
 
 def fit_model(model: Any, X: Any, y: Any, X_target: Any) -> None:

@@ -48,11 +48,15 @@ def run(options: argparse.Namespace) -> int:
     """Diagnose the shift and say it."""
     from counterpoise.cli import ending
     from counterpoise.cli.findings import of_end, of_record
-    from counterpoise.cli.in_blocks.large_pair import LargePair, working_on_blocks
+    from counterpoise.cli.in_blocks.large_pair import (
+        LargePair,
+        data_card,
+        working_on_blocks,
+    )
     from counterpoise.cli.notices import of_dependence
     from counterpoise.cli.progress import followed
     from counterpoise.cli.reading.pair import read_pair
-    from counterpoise.cli.record import data_of, reproduced_by
+    from counterpoise.cli.record import reproduced_by
     from counterpoise.diagnosis import diagnose
     from counterpoise.report.record import Record
     from counterpoise.samples.overlap_verdict import NO_OVERLAP
@@ -81,7 +85,7 @@ def run(options: argparse.Namespace) -> int:
             steps.notice(told)
         record = Record.of(
             diagnosis,
-            data=data_of(pair) if large is None else large.data(data_of(pair)),
+            data=data_card(pair, large),
             reproduce=reproduced_by(options),
             notices=list(steps.notices),
         )

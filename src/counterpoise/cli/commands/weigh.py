@@ -58,10 +58,14 @@ def run(options: argparse.Namespace) -> int:
     from counterpoise.cli import ending, weighters
     from counterpoise.cli.findings import of_end, of_record
     from counterpoise.cli.in_blocks.fitting import WEIGHTS_FILE, weigh_every_row
-    from counterpoise.cli.in_blocks.large_pair import LargePair, working_on_blocks
+    from counterpoise.cli.in_blocks.large_pair import (
+        LargePair,
+        data_card,
+        working_on_blocks,
+    )
     from counterpoise.cli.progress import followed
     from counterpoise.cli.reading.pair import read_pair
-    from counterpoise.cli.record import data_of, reproduced_by
+    from counterpoise.cli.record import reproduced_by
     from counterpoise.cli.writing import check_table, write_columns, write_file
     from counterpoise.diagnosis import diagnose
     from counterpoise.report.record import Record
@@ -95,7 +99,7 @@ def run(options: argparse.Namespace) -> int:
         record = Record.of(
             weighter,
             diagnosis=found,
-            data=data_of(pair) if large is None else large.data(data_of(pair)),
+            data=data_card(pair, large),
             reproduce=reproduced_by(options),
             notices=list(steps.notices),
             **every_row.sections,

@@ -134,7 +134,11 @@ def weigh_every_row(
 
 
 def _budget(estimator: Any, n: int, width: int) -> int | None:
-    """Return how many rows are drawn for a model that is fitted in memory."""
+    """Return how many rows are drawn for a model; None: it is fitted to every row.
+
+    A model that is fitted in memory gets at most 200,000 rows drawn by their weights,
+    and no more than the memory budget has room for.
+    """
     if way_of(estimator, None) != OF_ROWS_IN_MEMORY:
         return None
     fits = current_budget() // (COPIES_OF_ROWS * 8 * (width + 3))

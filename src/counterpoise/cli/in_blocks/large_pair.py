@@ -10,11 +10,11 @@ from typing import Any
 from counterpoise import __version__
 from counterpoise.cli.exits import WrongUse
 from counterpoise.cli.in_blocks.large_table import DrawnFile, LargeTable, is_large
-from counterpoise.engine import Blocks, distribute, memory_budget
+from counterpoise.cli.record import data_of, reproduced_by
+from counterpoise.diagnosis.column_sums import column_sums
+from counterpoise.engine import ROWS_DECIDED_ON, Blocks, distribute, memory_budget
 from counterpoise.engine.checkpoints import kept_passes
 
-# Rows of each table that everything is decided on.
-ROWS_DRAWN = 10_000
 # Arrays that may be there at the same time, each of the largest size.
 ARRAYS_AT_ONCE = 4
 # What is decided by all rows, or by rows that a sample does not have.
@@ -46,8 +46,8 @@ class LargePair:
     def drawn(self) -> tuple[DrawnFile, DrawnFile]:
         """Return rows drawn of both, as files."""
         return (
-            self.source.drawn(ROWS_DRAWN, self.seed),
-            self.target.drawn(ROWS_DRAWN, self.seed),
+            self.source.drawn(ROWS_DECIDED_ON, self.seed),
+            self.target.drawn(ROWS_DECIDED_ON, self.seed),
         )
 
     def blocks(self, pair: Any, options: Namespace) -> tuple[Blocks, Blocks]:
@@ -73,9 +73,24 @@ class LargePair:
             f"{self.target.n_rows:,} target rows, drawn by chance"
         ]
 
-    def data(self, found: dict[str, Any]) -> dict[str, Any]:
-        """Return a data card with the rows of all files."""
+    def data(self, found: dict[str, Any], pair: Any) -> dict[str, Any]:
+        """Return a data card with the rows and columns of all files, counted."""
+        of_source, of_target = (
+            {one.name: one for one in column_sums(table.typed(pair.kinds))}
+            for table in (self.source, self.target)
+        )
         out = dict(found)
+        out["columns"] = [
+            {
+                **column,
+                "missing_source": of_source[name].to_dict()["missing"],
+                "missing_target": of_target[name].to_dict()["missing"],
+                "every_source_row": of_source[name].to_dict(),
+                "every_target_row": of_target[name].to_dict(),
+            }
+            for column in found["columns"]
+            for name in [column["name"]]
+        ]
         for key, table in (("source", self.source), ("target", self.target)):
             out[key] = {
                 **found[key],
@@ -84,6 +99,12 @@ class LargePair:
                 "files": len(table.reader.files),
             }
         return out
+
+
+def data_card(pair: Any, large: LargePair | None) -> dict[str, Any]:
+    """Return what was read: of files, or of all rows of folders."""
+    found = data_of(pair)
+    return found if large is None else large.data(found, pair)
 
 
 def refuse_options(options: Namespace, names: tuple[str, ...]) -> None:
@@ -151,8 +172,6 @@ def passes_folder(out: Path) -> Path:
 
 def _inputs(options: Namespace, large: LargePair | LargeTable) -> dict[str, Any]:
     """Return all that passes depend on."""
-    from counterpoise.cli.record import reproduced_by
-
     tables = [large.source, large.target] if isinstance(large, LargePair) else [large]
     return {
         "version": __version__,

@@ -245,7 +245,7 @@ class KLIEP(WeightEstimator):
         start, share = design.covering(self._found_by_sample(drawn, kernel, scale))
         solution = self._solve(
             MixtureLikelihood(design, share),
-            Corrective(n_join=30 if self.n_features_in_ >= 10 else 10),
+            self._corrective(),
             start,
             deadline=Deadline(self.max_time),
         )
@@ -324,14 +324,17 @@ class KLIEP(WeightEstimator):
         if self.solver in ("auto", "corrective"):
             if type(design) is ComputedDesign:
                 return _within_budget(design)
-            # In many dimensions promising centres lie apart: let more of them join.
-            return Corrective(n_join=30 if self.n_features_in_ >= 10 else 10)
+            return self._corrective()
         if self.solver == "original":
             return OriginalKLIEP(design.scale)
         if self.solver == "projected-gradient":
             return ProjectedGradient()
         variant = "plain" if self.solver == "frank-wolfe" else self.solver
         return FrankWolfe(variant, self.line_search)
+
+    def _corrective(self) -> Corrective:
+        # In many dimensions promising centres lie apart: let more of them join.
+        return Corrective(n_join=30 if self.n_features_in_ >= 10 else 10)
 
 
 def _within_budget(design: ComputedDesign) -> PartialPricing:

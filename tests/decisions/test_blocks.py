@@ -1,0 +1,111 @@
+"""Tables in blocks: what is decided on, how estimators are fitted, what is refused."""
+
+from argparse import Namespace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from sklearn.linear_model import (
+    LinearRegression,
+    LogisticRegression,
+    Ridge,
+    SGDClassifier,
+)
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.neural_network import BernoulliRBM
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeRegressor
+
+from counterpoise import AutoWeights
+from counterpoise.adaptation.in_blocks.estimators import _plan, way_of
+from counterpoise.cli.in_blocks.fitting import _budget
+from counterpoise.cli.in_blocks.large_pair import working_on_blocks
+from counterpoise.engine import (
+    Blocks,
+    current_budget,
+    memory_budget,
+    rows_decided_on,
+    sample,
+)
+from counterpoise.validation import InvalidInput
+
+
+def test_ten_thousand_rows_are_decided_on_however_they_are_cut():
+    rows = np.arange(40_000.0)[:, None]
+    one = rows_decided_on(Blocks.from_arrays(rows, rows=999), 5)
+    assert len(one) == 10_000
+    other = rows_decided_on(Blocks.from_arrays(rows, rows=30_000), 5)
+    np.testing.assert_array_equal(one, other)
+    # By chance: as many of the first half as of the second, within four errors.
+    assert abs((one < 20_000).mean() - 0.5) < 0.02
+    assert len(rows_decided_on(rows[:50], 5)) == 50
+
+
+def test_rows_of_more_weight_are_drawn_more_often_and_those_of_none_never():
+    rows = np.arange(30_000.0)[:, None]
+
+    def weigh(part, first):
+        return np.repeat([0.0, 1.0, 3.0], 10_000)[first : first + len(part)]
+
+    drawn = sample(Blocks.from_arrays(rows, rows=4_000), 1_000, 1, weigh=weigh)
+    assert drawn.places.min() >= 10_000
+    assert 0.70 < (drawn.places >= 20_000).mean() < 0.78
+
+
+@pytest.mark.parametrize(
+    ("estimator", "budget", "way"),
+    [
+        (Ridge(), None, "passes"),
+        (LinearRegression(), None, "passes"),
+        (make_pipeline(StandardScaler(), LogisticRegression()), None, "passes"),
+        (LogisticRegression(C=np.inf), None, "passes"),
+        (Ridge(), 10, "drawn rows"),
+        (Ridge(alpha=[1.0, 2.0]), None, "rows in memory"),
+        (LinearRegression(positive=True), None, "rows in memory"),
+        (LogisticRegression(class_weight="balanced"), None, "rows in memory"),
+        (LogisticRegression(l1_ratio=0.5, solver="saga"), None, "rows in memory"),
+        (SGDClassifier(), None, "pieces"),
+        (GaussianNB(), None, "pieces"),
+        (BernoulliRBM(), None, "rows in memory"),
+        (DecisionTreeRegressor(), None, "rows in memory"),
+        (KNeighborsRegressor(), 7, "drawn rows"),
+    ],
+)
+def test_how_an_estimator_is_fitted_to_blocks(estimator, budget, way):
+    assert way_of(estimator, budget) == way
+
+
+def test_rows_are_kept_where_three_copies_fit_and_refused_else():
+    task = SimpleNamespace(source=Blocks.from_arrays(np.ones((50, 2))))
+    with memory_budget(3 * 8 * 50 * 2):
+        _plan(task, 50, "no budget")
+        with pytest.raises(InvalidInput, match="budget=50 draws"):
+            _plan(task, 51, "no budget")
+
+
+def test_a_model_in_memory_gets_at_most_two_hundred_thousand_rows():
+    tree = DecisionTreeRegressor()
+    assert _budget(tree, 10**9, 5) == 200_000
+    assert _budget(tree, 1_000, 5) == 1_000
+    assert _budget(Ridge(), 10**9, 5) is None
+    with memory_budget(3 * 8 * 8 * 700):
+        assert _budget(tree, 10**9, 5) == 700
+    options = Namespace(max_memory=4_000_000)
+    with working_on_blocks(options, SimpleNamespace()):
+        assert current_budget() == 1_000_000
+
+
+@pytest.mark.filterwarnings("ignore::counterpoise.PartialOverlapWarning")
+def test_where_target_rows_were_left_out_the_fit_of_the_sample_stands():
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(1500, 2)), rng.normal(0.3, 0.9, (1500, 2))
+    T[:300] += 9.0
+    fitted = AutoWeights(random_state=0)
+    fitted.fit(Blocks.from_arrays(X, rows=400), X_target=Blocks.from_arrays(T))
+    whole = AutoWeights(random_state=0).fit(X, X_target=T)
+    assert fitted._left_out_
+    assert not AutoWeights(random_state=0).fit(X, X_target=T[300:])._left_out_
+    # All rows were drawn: the sample's fit is that of all rows.
+    np.testing.assert_allclose(fitted.weigh(T[300:]), whole.weigh(T[300:]), rtol=0.02)
