@@ -10,6 +10,7 @@ warnings.filterwarnings("ignore")
 import mlflow
 
 mlflow.set_tracking_uri(Path(tempfile.mkdtemp()).as_uri())
+mlflow.set_experiment("check")
 
 # the call
 import mlflow
