@@ -66,6 +66,7 @@ def ask(
     *,
     words: tuple[str, ...] = (),
     timeout: float = TIMEOUT,
+    settings: dict[str, str] | None = None,
 ) -> Any:
     """Return what a script answers to arrays, read from its file.
 
@@ -80,13 +81,20 @@ def ask(
         Arguments before the two files.
     timeout : float
         Seconds after which the peer counts as missing.
+    settings : dict
+        Variables of its environment.
     """
     with tempfile.TemporaryDirectory() as folder:
         question, answer = Path(folder) / "question.npz", Path(folder) / "answer.npz"
         np.savez(question, **arrays)
         command = [python, script, *words, question, answer]
         try:
-            ended = _run([str(part) for part in command], timeout=timeout)
+            ended = _run(
+                [str(part) for part in command],
+                timeout=timeout,
+                cwd=folder,
+                env=settings or {},
+            )
         except subprocess.TimeoutExpired:
             raise MissingPeerError(f"no answer within {timeout:g} s") from None
         if ended.returncode:
@@ -95,7 +103,12 @@ def ask(
 
 
 def _run(command: list[str], **how: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, capture_output=True, text=True, check=False, **how)
+    # Some report to their makers that they were used.
+    silent = {"DO_NOT_TRACK": "1", "NML_DISABLE_USAGE_LOGGING": "1"}
+    environment = {**os.environ, **silent, **how.pop("env", {})}
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, env=environment, **how
+    )
 
 
 def _last_line(ended: subprocess.CompletedProcess[str]) -> str:

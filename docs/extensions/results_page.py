@@ -1,6 +1,200 @@
-"""The page of results."""
+"""Directives that show the committed summary of all evidence, docs/results/*.json.
+
+`python benchmarks/run.py --summarize` writes it; a build of the site makes the page.
+"""
+
+import json
+from pathlib import Path
+
+from command_line import table
+from docutils import nodes
+from docutils.parsers.rst import Directive
+
+RESULTS = Path(__file__).resolve().parents[1] / "results"
+
+
+def results() -> dict[str, dict]:
+    """Return the summary of every answer, by its full name."""
+    found = {}
+    for path in sorted(RESULTS.glob("*.json")):
+        for name, one in json.loads(path.read_text()).items():
+            found[f"{path.stem}.{name}"] = one
+    return found
+
+
+def said(cell: object) -> str:
+    """Return a cell as it is told."""
+    if cell is None:
+        return "-"
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    if isinstance(cell, float):
+        return (
+            f"{int(cell)}" if cell.is_integer() and abs(cell) < 1e6 else f"{cell:.3g}"
+        )
+    return str(cell)
+
+
+def shown_tables(one: dict) -> list[nodes.Node]:
+    """Return the tables of an answer, each with its title."""
+    found: list[nodes.Node] = []
+    for told in one["tables"]:
+        found.append(nodes.paragraph("", "", nodes.strong("", told["title"])))
+        rows = [[said(cell) for cell in row] for row in told["rows"]]
+        found.append(scrolling(table(told["header"], rows, ())))
+        if told.get("more"):
+            found.append(nodes.paragraph("", f"and {told['more']} rows more"))
+    return found
+
+
+def scrolling(inner: nodes.Node) -> nodes.container:
+    """Return a wide table in a box that scrolls by itself."""
+    return nodes.container("", inner, classes=["wide"])
+
+
+class ResultTables(Directive):
+    """The tables of one answer."""
+
+    required_arguments = 1
+
+    def run(self):
+        """Return the tables, and how they were made."""
+        name = self.arguments[0]
+        one = results().get(name)
+        if one is None:
+            raise self.error(f"docs/results has no answer of {name}")
+        return [*shown_tables(one), nodes.paragraph("", "", *_made(name, one))]
+
+
+class ResultSummary(Directive):
+    """One line a question: its bars, its cost."""
+
+    def run(self):
+        """Return the table."""
+        rows = []
+        for name, one in results().items():
+            held = sum(bool(bar["holds"]) for bar in one["bars"])
+            rows.append(
+                [
+                    name,
+                    f"{held} of {len(one['bars'])}",
+                    "quick" if one["quick"] else "full",
+                    one["status"],
+                    said(one["cpu"]),
+                    said(one["megabytes"]),
+                    ", ".join(one["peers"]) or "-",
+                    ", ".join(one["data"]) or "-",
+                ]
+            )
+        head = ["question", "bars held", "size", "status", "CPU s", "MB"]
+        return [scrolling(table([*head, "peers", "data"], rows, (0,)))]
+
+
+class ResultSections(Directive):
+    """A section a topic, in it every question with every bar and table."""
+
+    def run(self):
+        """Return the sections."""
+        topics: dict[str, list[nodes.Node]] = {}
+        for name, one in results().items():
+            topic = name.partition(".")[0]
+            section = nodes.section(ids=[f"result-{name.replace('.', '-')}"])
+            section += nodes.title("", "", nodes.literal(name, name))
+            for paragraph in one["told"].split("\n\n"):
+                section += nodes.paragraph("", " ".join(paragraph.split()))
+            if one.get("reason"):
+                section += nodes.paragraph("", f"{one['status']}: {one['reason']}")
+            bars = [
+                [
+                    bar["bar"],
+                    said(bar["measured"]),
+                    bar["bound"],
+                    "holds" if bar["holds"] else "FALLS SHORT",
+                ]
+                for bar in one["bars"]
+            ]
+            if bars:
+                head = ["bar", "measured", "bound", ""]
+                section += scrolling(table(head, bars, ()))
+            if topic == GROWTH:
+                section += _picture(name)
+            section += shown_tables(one)
+            section += nodes.paragraph("", "", *_made(name, one))
+            topics.setdefault(topic, []).append(section)
+        found = []
+        for topic, sections in topics.items():
+            whole = nodes.section(ids=[f"topic-{topic}"])
+            whole += nodes.title("", topic.replace("_", " "))
+            whole += sections
+            found.append(whole)
+        return found
+
+
+def _picture(name: str) -> nodes.image:
+    """Return the picture of an answer about growth."""
+    about = f"CPU seconds and memory against rows and columns: {name}"
+    return nodes.image(uri=f"reference/{name.replace('.', '_')}.svg", alt=about)
+
+
+def _made(name: str, one: dict) -> list[nodes.Node]:
+    """Return how an answer is made again, and what made this one."""
+    command = f"python benchmarks/run.py {name}{' --quick' if one['quick'] else ''}"
+    versions = ", ".join(f"{k} {v}" for k, v in one.get("versions", {}).items())
+    machine = one.get("machine", {})
+    told = f": commit {one.get('commit')}; {versions}; Python {machine.get('python')}, "
+    told += f"{machine.get('processors')} processors, load {machine.get('load')}; "
+    told += f"{said(one['cpu'])} s CPU."
+    return [nodes.literal(command, command), nodes.Text(told)]
+
+
+GROWTH = "growth"
+
+
+def draw_growth(app) -> None:
+    """Draw CPU seconds and memory of every answer about growth."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    mpl.rcParams["svg.hashsalt"] = "0"
+    folder = Path(app.srcdir) / "reference"
+    folder.mkdir(exist_ok=True)
+    for name, one in results().items():
+        if not name.startswith(f"{GROWTH}."):
+            continue
+        rows = [row for told in one["tables"] for row in told["rows"]]
+        figure = Figure(figsize=(11, 7), layout="constrained")
+        axes = figure.subplots(2, 2, sharey="row")
+        for line, column in enumerate((3, 4)):
+            _draw_line(axes[line, 0], rows, column, moves=1, fixed=(2, 10))
+            _draw_line(axes[line, 1], rows, column, moves=2, fixed=(1, 1_000))
+            axes[line, 0].set_ylabel(("CPU seconds", "megabytes")[line])
+        axes[1, 0].set_xlabel("rows of each sample, 10 columns")
+        axes[1, 1].set_xlabel("columns, 1,000 rows")
+        handles, labels = axes[0, 0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside right upper", fontsize=8)
+        path = folder / f"{name.replace('.', '_')}.svg"
+        figure.savefig(path, metadata={"Date": None})
+
+
+def _draw_line(ax, rows, column: int, *, moves: int, fixed: tuple[int, int]) -> None:
+    """Draw one number of every method against rows or columns."""
+    place, value = fixed
+    for k, method in enumerate(dict.fromkeys(row[0] for row in rows)):
+        points = sorted(
+            (row[moves], max(row[column], 1e-3 if column == 3 else 0.1))
+            for row in rows
+            if row[0] == method and row[place] == value and row[column] is not None
+        )
+        if points:
+            style = "o-" if k < 10 else "s--"
+            ax.loglog(*zip(*points, strict=True), style, ms=4, label=method)
+    ax.grid(alpha=0.3)
 
 
 def setup(app):
-    """Nothing yet."""
+    """Offer the directives; pictures of growth are drawn before pages are read."""
+    app.connect("builder-inited", draw_growth)
+    app.add_directive("result-tables", ResultTables)
+    app.add_directive("result-summary", ResultSummary)
+    app.add_directive("result-sections", ResultSections)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

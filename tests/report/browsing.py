@@ -181,7 +181,9 @@ class Window:
             env=browser.environment(),
         )
 
-    def look(self, page: Path, *, width: int = 1280, **options: Any) -> dict[str, Any]:
+    def look(
+        self, page: Path, *, width: int = 1280, query: str = "", **options: Any
+    ) -> dict[str, Any]:
         """Return what the browser sees.
 
         Parameters
@@ -189,11 +191,15 @@ class Window:
         page : Path
         width : int
             Of the window, in pixels.
+        query : str
+            What follows the address, such as "?q=word".
         **options
             `scheme` ("light" or "dark"), `open` (unfold everything), `audit` (by
-            axe-core), `screenshot` (a path), `whole` (the picture shows all of it).
+            axe-core), `screenshot` (a path), `whole` (the picture shows all of it),
+            `within` (the address below which files may be loaded), `wait` (a selector
+            to wait for).
         """
-        address = Path(page).resolve().as_uri()
+        address = Path(page).resolve().as_uri() + query
         asked = {"address": address, "width": width, **options}
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None

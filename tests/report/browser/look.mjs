@@ -57,7 +57,10 @@ function seen() {
   };
 }
 
-async function look({ address, width, height, scheme, screenshot, whole, open, audit }) {
+async function look(asked) {
+  const { address, width, height, scheme, screenshot, whole, open, audit } = asked;
+  // A site loads its own files, and may take a moment to show what was looked for.
+  const { within, wait } = asked;
   const context = await browser.newContext({
     viewport: { width, height: height ?? 900 },
     colorScheme: scheme ?? "light",
@@ -67,7 +70,8 @@ async function look({ address, width, height, scheme, screenshot, whole, open, a
   const faults = [];
   await page.route("**/*", (route) => {
     const url = route.request().url();
-    if (url === address || url.startsWith("data:")) return route.continue();
+    const own = within !== undefined && url.startsWith(within);
+    if (url === address || url.startsWith("data:") || own) return route.continue();
     requests.push(url);
     return route.abort();
   });
@@ -80,6 +84,7 @@ async function look({ address, width, height, scheme, screenshot, whole, open, a
     dialog.dismiss();
   });
   await page.goto(address);
+  if (wait) await page.waitForSelector(wait, { timeout: 60_000 });
   if (open) {
     await page.evaluate(() => {
       for (const folded of document.querySelectorAll("details")) folded.open = true;

@@ -1,0 +1,196 @@
+"""Every method that is measured: of rows and columns, what is to be called.
+
+Peers are imported where they are called: this file runs in their environments too.
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+
+def two_samples(n, d):
+    """Return two normal samples a little apart, in numpy alone."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, d))
+    return X, 0.9 * rng.standard_normal((n, d)) + 0.5 / np.sqrt(d)
+
+
+def weighter(name, **parameters):
+    """Return the maker of a fit of one of our weighters."""
+
+    def make(n, d):
+        import counterpoise
+
+        X, X_target = two_samples(n, d)
+        fitted = getattr(counterpoise, name)(**parameters)
+        return lambda: fitted.fit(X, X_target=X_target)
+
+    return make
+
+
+def adapt(name, **parameters):
+    """Return the maker of a fit of one of adapt's weighters."""
+
+    def make(n, d):
+        sys.path.append(str(Path(__file__).resolve().parents[1] / "weights"))
+        import no_tensorflow
+
+        no_tensorflow.install()
+        import adapt.instance_based as methods
+
+        X, X_target = two_samples(n, d)
+        fitted = getattr(methods, name)(verbose=0, random_state=0, **parameters)
+        return lambda: fitted.fit_weights(X, X_target)
+
+    return make
+
+
+def skada(n, d):
+    from skada import KLIEPReweightAdapter
+
+    X, X_target = two_samples(n, d)
+    both = np.vstack([X, X_target])
+    domain = np.repeat([1, -1], n)
+    fitted = KLIEPReweightAdapter(gamma=0.1, random_state=0)
+    return lambda: fitted.fit(both, sample_domain=domain)
+
+
+def solver(name):
+    """Return the maker of weights of least discrepancy by one solver."""
+
+    def make(n, d):
+        from counterpoise import DiscrepancyWeights
+
+        X, X_target = two_samples(n, d)
+        fitted = DiscrepancyWeights(solver=name, tol=1e-2, spread=0.0)
+        return lambda: fitted.fit(X, X_target=X_target)
+
+    return make
+
+
+def _classes(n, d):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, d))
+    return X, np.sign(X[:, 0] + 0.5 * rng.standard_normal(n)), rng.random(n) + 0.5
+
+
+def svm_path(n, d):
+    from counterpoise import WeightedSVC
+
+    X, y, weights = _classes(n, d)
+    fitted = WeightedSVC(C=10.0, gamma=1.0 / d).fit(X, y)
+    return lambda: fitted.path(sample_weight=weights)
+
+
+def svm_fit(n, d):
+    from counterpoise import WeightedSVC
+
+    X, y, _ = _classes(n, d)
+    return lambda: WeightedSVC(C=10.0, gamma=1.0 / d).fit(X, y)
+
+
+def hundred_refits(n, d):
+    from sklearn.svm import SVC
+
+    X, y, weights = _classes(n, d)
+
+    def refit():
+        for theta in np.linspace(0, 1, 100):
+            SVC(C=10.0, gamma=1.0 / d).fit(X, y, 1 + theta * (weights - 1))
+
+    return refit
+
+
+def _many_outputs(n, d):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, d))
+    return X, np.tanh(X @ rng.standard_normal((d, 6))), rng.standard_normal((200, d))
+
+
+def twin_gp(divergence):
+    """Return the maker of a fit and 200 answers of a twin process."""
+
+    def make(n, d):
+        from counterpoise import TwinGP
+
+        X, y, new = _many_outputs(n, d)
+        model = TwinGP(divergence=divergence, ridge_x=1e-2, ridge_y=1e-2)
+        return lambda: model.fit(X, y).predict(new)
+
+    return make
+
+
+def gpr(n, d):
+    from sklearn.gaussian_process import GaussianProcessRegressor
+
+    X, y, new = _many_outputs(n, d)
+    model = GaussianProcessRegressor(alpha=1e-2, optimizer=None)
+    return lambda: model.fit(X, y).predict(new)
+
+
+def run(estimator):
+    """Return the maker of the main job, in memory: adapt, and estimate."""
+
+    def make(n, d):
+        from sklearn.ensemble import HistGradientBoostingRegressor
+        from sklearn.linear_model import Ridge
+
+        from counterpoise import Adapted, estimate_performance
+
+        X, X_target = two_samples(n, d)
+        y = X[:, 0] + np.random.default_rng(1).standard_normal(n)
+        own = {"ridge": Ridge(), "boosting": HistGradientBoostingRegressor()}[estimator]
+
+        def job():
+            model = Adapted(own, random_state=0).fit(X, y, X_target=(X_target,))
+            estimate_performance(model, X, y, X_target, cv=5, random_state=0)
+
+        return job
+
+    return make
+
+
+OURS = {
+    "AutoWeights": weighter("AutoWeights", random_state=0),
+    "KLIEP": weighter("KLIEP", random_state=0),
+    "KLIEP, one width": weighter("KLIEP", gamma="median", random_state=0),
+    "LSIF": weighter("LSIF", random_state=0),
+    "ULSIF": weighter("ULSIF", random_state=0),
+    "RULSIF": weighter("RULSIF", random_state=0),
+    "KMM": weighter("KMM", random_state=0),
+    "MixtureKLIEP": weighter("MixtureKLIEP", random_state=0),
+    "DiscriminatorWeights": weighter("DiscriminatorWeights", random_state=0),
+    "DiscrepancyWeights": weighter("DiscrepancyWeights"),
+}
+PEERS = {
+    "adapt KLIEP, one width": adapt("KLIEP", gamma=0.1),
+    "adapt ULSIF": adapt("ULSIF", gamma=0.1),
+    "adapt KMM": adapt("KMM", gamma=0.1),
+    "skada KLIEP, one width": skada,
+}
+SOLVERS = {
+    name: solver(name)
+    for name in (
+        "interior-point",
+        "column-generation",
+        "subspace",
+        "smoothing",
+        "multiplicative-weights",
+        "subgradient",
+        "frobenius",
+    )
+}
+METHODS = {
+    **OURS,
+    **PEERS,
+    **SOLVERS,
+    "path of all weights": svm_path,
+    "WeightedSVC, one fit": svm_fit,
+    "scikit-learn, 100 refits": hundred_refits,
+    "TwinGP, KL": twin_gp("kl"),
+    "TwinGP, Sharma-Mittal": twin_gp("sharma-mittal"),
+    "scikit-learn GPR": gpr,
+    "adapt and estimate, ridge": run("ridge"),
+    "adapt and estimate, boosting": run("boosting"),
+}

@@ -1,0 +1,18 @@
+"""How do an exact path and a hundred refits grow?
+
+The path from equal weights to random ones; scikit-learn's SVC at a hundred places.
+"""
+
+from reporting import table
+from sizes_apart import grown
+
+HEADER = "method | rows | columns | CPU s | MB"
+METHODS = ["path of all weights", "WeightedSVC, one fit", "scikit-learn, 100 refits"]
+
+
+def run(quick: bool) -> dict:
+    found = grown(METHODS, quick)
+    return {
+        "table": table("Paths of support vector machines", HEADER, found),
+        "bars": [],
+    }

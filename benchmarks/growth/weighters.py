@@ -1,0 +1,29 @@
+"""How do time and memory of every weighter grow, beside adapt's and skada's?
+
+Rows of each sample beside ten columns, columns beside a thousand rows. With the
+defaults, which choose widths by themselves; "one width": given, as the peers have it.
+"""
+
+from pathlib import Path
+
+import environments
+from environments import MissingPeerError
+from methods_at_hand import OURS, PEERS
+from reporting import left_out, table
+from sizes_apart import grown
+
+REQUIREMENTS = Path(__file__).resolve().parents[1] / "weights" / "requirements.txt"
+HEADER = "method | rows | columns | CPU s | MB"
+
+
+def run(quick: bool) -> dict:
+    methods, python = list(OURS), {}
+    try:
+        peers = environments.environment("weights", REQUIREMENTS, alone=True)
+    except MissingPeerError as error:
+        left_out(str(error))
+    else:
+        methods += PEERS
+        python = dict.fromkeys(PEERS, peers)
+    found = grown(methods, quick, python=python)
+    return {"table": table("Weighters", HEADER, found), "bars": []}

@@ -1,0 +1,33 @@
+"""The changelog has every fragment, by kind."""
+
+import importlib.util
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def told():
+    spec = importlib.util.spec_from_file_location("dev", ROOT / "dev.py")
+    dev = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(dev)
+    return dev.changes_told()
+
+
+def plain(text):
+    return " ".join(text.split())
+
+
+def test_every_fragment_is_in_the_changelog():
+    whole = plain(told())
+    fragments = list((ROOT / "changes").glob("*.*.md"))
+    assert fragments
+    for path in fragments:
+        first = plain(path.read_text(encoding="utf-8")).removeprefix("- ")[:60]
+        assert first in whole, path.name
+
+
+def test_the_changelog_names_the_version_of_the_package():
+    import counterpoise
+
+    assert f"## {counterpoise.__version__}\n" in told()
+    assert f"## {counterpoise.__version__}\n" in (ROOT / "CHANGELOG.md").read_text()

@@ -1,0 +1,109 @@
+"""What a browser makes of the built site: `pytest -m slow tests/docs`."""
+
+from html.parser import HTMLParser
+from urllib.parse import unquote, urldefrag, urlsplit
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+# One page of each kind: prose, generated tables, a name, an example, results.
+KINDS = (
+    "start.html",
+    "command_line.html",
+    "reference/counterpoise.KLIEP.html",
+    "gallery/adapting/plot_adapt_a_model.html",
+    "results.html",
+    "methods/kliep.html",
+)
+
+
+class Links(HTMLParser):
+    """What a page leads to, and what can be led to in it."""
+
+    def __init__(self):
+        super().__init__()
+        self.found, self.anchors = [], set()
+
+    def handle_starttag(self, tag, attributes):
+        given = dict(attributes)
+        for name in ("href", "src"):
+            if given.get(name):
+                self.found.append(given[name])
+        for name in ("id", "name"):
+            if given.get(name):
+                self.anchors.add(given[name])
+
+
+def read(path):
+    links = Links()
+    links.feed(path.read_text(encoding="utf-8"))
+    return links
+
+
+def test_every_internal_link_leads_somewhere(site):
+    pages = {path: read(path) for path in site.rglob("*.html")}
+    broken = []
+    for path, links in pages.items():
+        for link in links.found:
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc or link in ("#", ""):
+                continue
+            address, anchor = urldefrag(link)
+            address = unquote(urlsplit(address).path)
+            target = (path.parent / address).resolve() if address else path
+            if not target.exists() or (
+                anchor and target in pages and anchor not in pages[target].anchors
+            ):
+                broken.append((path.name, link))
+    assert broken == []
+
+
+def test_nothing_on_a_page_is_loaded_from_elsewhere(site):
+    class Loaded(Links):
+        def handle_starttag(self, tag, attributes):
+            if tag in ("script", "img", "link", "iframe", "source"):
+                super().handle_starttag(tag, attributes)
+
+    foreign = []
+    for path in site.rglob("*.html"):
+        links = Loaded()
+        links.feed(path.read_text(encoding="utf-8"))
+        foreign += [(path.name, one) for one in links.found if urlsplit(one).netloc]
+    assert foreign == []
+
+
+@pytest.mark.parametrize("page", KINDS)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_page_is_whole_quiet_and_readable_by_all(site, window, page, scheme):
+    seen = window.look(
+        site / page, within=site.resolve().as_uri(), audit=True, scheme=scheme
+    )
+    assert seen["requests"] == []
+    assert seen["faults"] == []
+    assert seen["violations"] == []
+
+
+@pytest.mark.parametrize("page", KINDS)
+def test_a_page_fits_on_a_telephone(site, window, page):
+    seen = window.look(site / page, within=site.resolve().as_uri(), width=360)
+    assert seen["scrollWidth"] <= seen["clientWidth"]
+
+
+def test_the_search_finds_a_method_without_a_network(site, window):
+    seen = window.look(
+        site / "search.html",
+        query="?q=KLIEP",
+        within=site.resolve().as_uri(),
+        wait="#search-results li a",
+    )
+    assert seen["requests"] == []
+    assert seen["faults"] == []
+    assert any("counterpoise.KLIEP.html" in (link or "") for link in seen["links"])
+
+
+def test_every_example_can_be_had_as_a_notebook(site):
+    names = {path.stem for path in (site / "_downloads").rglob("*.ipynb")}
+    pages = {path.stem for path in (site / "gallery").rglob("plot_*.html")}
+    assert pages
+    assert pages <= names
