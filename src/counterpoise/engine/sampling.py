@@ -78,7 +78,14 @@ def sample(
 
 
 def rows_decided_on(X: Any, seed: int) -> Any:
-    """Return 10,000 rows drawn of a table in blocks, or of any other."""
+    """Return 10,000 rows drawn of a table in blocks, or of any other.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows_decided_on(np.arange(25_000.0).reshape(-1, 1), seed=0).shape
+    (10000, 1)
+    """
     return sample(Blocks.of(X), ROWS_DECIDED_ON, seed).rows
 
 

@@ -113,7 +113,15 @@ def _reduced(
 
 
 def whole_vector(blocks: "Blocks", work: Callable[[Any, Any], Any]) -> Any:
-    """Return a number a row: the parts of all blocks, one after the other."""
+    """Return a number a row: the parts of all blocks, one after the other.
+
+    Examples
+    --------
+    >>> from counterpoise.engine import Blocks
+    >>> blocks = Blocks.from_arrays(np.arange(6.0).reshape(-1, 2), rows=2)
+    >>> whole_vector(blocks, lambda rows, places: rows.sum(axis=1))
+    array([1., 5., 9.])
+    """
     return once(
         type(work).__name__,
         lambda: np.concatenate(list(each_block(blocks, work, with_places=True))),
