@@ -1,5 +1,7 @@
 """What a user is told to do with a model: beside guessing, beside others."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from sklearn.dummy import DummyRegressor
@@ -15,7 +17,7 @@ from counterpoise.evaluation.advice.baseline import (
 from counterpoise.evaluation.advice.labels_wanted import (
     labels_wanted,
     smallest,
-    wanted_half_width,
+    width_within,
 )
 from counterpoise.evaluation.answers import ClassifierAnswers, RegressorAnswers
 from counterpoise.evaluation.estimates import Estimate
@@ -69,10 +71,11 @@ def test_the_smallest_number_of_labels_that_is_enough_is_advised():
 
 
 def test_the_width_asked_for_is_a_share_of_the_score_itself():
-    assert wanted_half_width(-2.0, 0.1) == pytest.approx(0.1)
-    half = wanted_half_width(3.0, 0.2, root=True)
-    width = np.sqrt(9.0 + half) - np.sqrt(9.0 - half)
-    assert width == pytest.approx(0.2 * 3.0)
+    assert width_within(-2.0, 0.1) == pytest.approx(0.1)
+    # Of a root: between the roots of the ends of the mean.
+    width = width_within(3.0, 1.0, root=True)
+    assert width == pytest.approx((np.sqrt(10.0) - np.sqrt(8.0)) / 3)
+    assert width_within(1.0, 4.0, root=True) == pytest.approx(np.sqrt(5.0))
 
 
 def with_errors(rng, n):
@@ -244,3 +247,26 @@ def test_a_class_that_the_other_folds_lack_is_not_impossible():
     guessed = guessed_by_others(metric, answers, y, np.ones(10), None, seed=0)
     # Eight rows of "a" and none of "b", each half a row more.
     assert guessed.predict_proba([9])[0] == pytest.approx([8.5 / 9, 0.5 / 9])
+
+
+def test_labels_that_are_there_count_among_those_wanted():
+    labelled = Estimate(0.5, 0.4, 0.6, "")
+    found = SimpleNamespace(best=labelled, labelled=labelled)
+    rows = SimpleNamespace(
+        labelled=(None, np.zeros(150)),
+        answers_target=SimpleNamespace(rows=np.arange(500)),
+    )
+    judge = SimpleNamespace(rows=rows, metric=as_metric("roc_auc", None, None))
+    # Half as wide with four times as many.
+    wanted = labels_wanted(judge, None, found, 0.2)
+    assert (wanted.width, wanted.n_labels) == (pytest.approx(0.4), 600)
+    assert wanted.width_of_all == pytest.approx(0.4 * np.sqrt(150 / 500))
+
+
+def test_where_labels_contradict_no_other_models_of_the_old_relation_are_advised():
+    check = {"contradicts": True, "p_value": 0.0, "n_labelled": 150, "words": ""}
+    metrics = {"neg_log_loss": {"check": check, "labelled": {"value": 1.9}}}
+    steps = screen(COVERED, NOT_SHOWN, performance={"metrics": metrics}).steps
+    said = " ".join(told(step) for step in steps)
+    assert "fit a model to them" in said
+    assert "best constant prediction" not in said

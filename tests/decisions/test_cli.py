@@ -418,3 +418,10 @@ def test_folds_are_two_or_more_and_days_are_days():
     for name, value in (("cv", "1"), ("cv", "2.5"), ("date", "31.1.2026")):
         with pytest.raises(WrongUse):
             read_value(name, value)
+
+
+def test_many_rows_have_fewer_folds():
+    from counterpoise.cli.job import folds_of_the_estimate
+
+    found = [folds_of_the_estimate(n) for n in (10, 20_000, 20_001, 50_000, 50_001)]
+    assert found == [5, 5, 3, 3, 2]

@@ -402,8 +402,8 @@ def test_what_weighting_leaves_of_a_difference_may_be_next_to_nothing():
 
 def test_equal_weights_have_no_bar_unless_they_are_chosen():
     equal, other = (
-        {"score": score, "chosen": False, "candidate": "a"} for score in (0.0, 0.1)
+        {"score": score, "chosen": False, "candidate": "a"} for score in (1e-17, 0.1)
     )
     assert _drawn([equal, other]) == [other]
-    assert _drawn([equal | {"chosen": True}, other])[0]["score"] == 0.0
+    assert _drawn([equal | {"chosen": True}, other])[0]["score"] == 1e-17
     assert _drawn([equal]) == [equal]

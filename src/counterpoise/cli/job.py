@@ -40,8 +40,8 @@ READING = "reading the tables"
 ESTIMATING = "estimating the score on the target"
 RECORDING = "writing the record"
 WRITING = "writing the files"
-# Folds of the estimate; where rows are many, fewer leave enough of them to fit to.
-ESTIMATE_FOLDS, FEWER_FOLDS, ROWS_OF_FEWER_FOLDS = 5, 3, 20_000
+# Rows up to which the estimate has five folds, and three.
+ROWS_OF_FIVE_FOLDS, ROWS_OF_THREE_FOLDS = 20_000, 50_000
 # How `Adapted` calls what --shift names.
 SHIFTS = {"auto": "either", "inputs": "auto", "labels": "labels"}
 
@@ -126,6 +126,21 @@ def _model(options: Namespace) -> Any:
         force=options.despite_no_overlap,
         random_state=options.seed,
     )
+
+
+def folds_of_the_estimate(n: int) -> int:
+    """Return how many folds the estimate has: of many rows fewer leave enough.
+
+    Five up to 20,000 rows, three up to 50,000, two above.
+
+    Examples
+    --------
+    >>> [folds_of_the_estimate(n) for n in (20_000, 20_001, 50_000, 50_001)]
+    [5, 3, 3, 2]
+    """
+    if n <= ROWS_OF_FIVE_FOLDS:
+        return 5
+    return 3 if n <= ROWS_OF_THREE_FOLDS else 2
 
 
 def folds_of_options(options: Namespace) -> Any:
@@ -216,8 +231,7 @@ def _estimated(
     """Return the performance on the target."""
     steps.begin(ESTIMATING)
     # The rows are those of the fit: each is asked about by a model without it.
-    n_folds = FEWER_FOLDS if len(pair.X) > ROWS_OF_FEWER_FOLDS else ESTIMATE_FOLDS
-    cv = folds_of_options(options) or n_folds
+    cv = folds_of_options(options) or folds_of_the_estimate(len(pair.X))
     return estimate(model, pair, options, cv=cv, sample_weight=counts)
 
 

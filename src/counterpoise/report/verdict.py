@@ -227,7 +227,8 @@ def _steps(record: Record) -> tuple[Sentence, ...]:
         )
         return tuple(steps)
     guessing = guessing_of(record.at("headline"))
-    if guessing in (NOT_SHOWN_TO_BEAT, WORSE_THAN_GUESSING):
+    # Other models of the old relation would be no better.
+    if guessing in (NOT_SHOWN_TO_BEAT, WORSE_THAN_GUESSING) and not contradicted:
         steps.append(_other_models(record, guessing))
     if contradicted or guessing in (NOT_SHOWN_TO_BEAT, WORSE_THAN_GUESSING):
         pass
@@ -374,6 +375,8 @@ def _labels_wanted(record: Record) -> Sentence:
             Command("--target-labels FILE"),
         )
     more = "" if enough else ", more than there are"
+    if has_labels(record):
+        more = f" in all{more}"
     return wide + sentence(
         f"to make that {{}}, label about {{}} new rows drawn by chance{more}{{}}{{}}. "
         "Only labels can show, too, whether the same row still means the same label.",

@@ -41,10 +41,12 @@ _SAMPLE = re.compile(
 # What is quoted is somebody's own name; an apostrophe in a word is no quote.
 _QUOTED = re.compile(r"((?<!\w)'.*?'(?!\w)|(?<!\w)\".*?\"(?!\w))")
 _PERCENT = re.compile(r"(?<=\d) ?(?=%)")
+_TINY_CHANCE = re.compile(r"\bp = \d(?:\.\d+)?e-(?:0[5-9]|[1-9]\d+)")
 # What a person need not know of conditional laws.
 _OF_LABELS = (
     ("p(y | x) is the same in both samples", "rows alike still have the same labels"),
     ("change of p(y | x)", "change in the labels of rows alike"),
+    ("p(y | x) has changed", "rows alike have other labels now"),
 )
 
 
@@ -153,6 +155,8 @@ def for_a_person(words: str) -> str:
     'weighing the training rows'
     >>> for_a_person("The source's own score does not tell the target's")
     "The training data's own score does not tell the new data's"
+    >>> for_a_person("p = 3.2e-14: p(y | x) has changed")
+    'p < 0.0001: rows alike have other labels now'
     >>> for_a_person("12% of the target rows") == f"12{NARROW}% of the new rows"
     True
     """
@@ -161,6 +165,7 @@ def for_a_person(words: str) -> str:
         said = _BOTH_ROWS.sub(r"\1 training and \2 new rows", parts[k])
         for law, labels in _OF_LABELS:
             said = said.replace(law, labels)
+        said = _TINY_CHANCE.sub("p < 0.0001", said)
         said = _PERCENT.sub(NARROW, said)
         parts[k] = _SAMPLE.sub(_as_data, _ROWS.sub(_as_kind, said))
     return "".join(parts)

@@ -133,3 +133,17 @@ def test_what_to_do_with_the_rows_is_told(folder, tmp_path, capsys, by, said):
     told = " ".join(capsys.readouterr().err.split())
     assert "Fill in the column 'bought'" in told
     assert said in told
+
+
+def test_labels_without_the_numbers_of_their_rows_are_refused_with_the_way(
+    folder, tmp_path, capsys
+):
+    some = pd.read_csv(folder / "truth.csv").head(30)
+    some.to_csv(tmp_path / "some.csv", index=False)
+    words = (*job(folder), "--label", "bought", "--out", tmp_path / "out")
+    words += ("--target-labels", tmp_path / "some.csv")
+    assert main([str(word) for word in words]) == 2
+    told = capsys.readouterr().err
+    assert "has no column 'row'" in told
+    assert "counterpoise label writes it" in told
+    assert "give --target-labels without a file" in told

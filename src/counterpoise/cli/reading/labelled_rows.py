@@ -46,7 +46,14 @@ def labels_of_rows(
             "target, and the score must not be estimated from them (label --by chance "
             "draws some)"
         )
-    file.check_has([ROW_BY_CHANCE, label], "--target-labels")
+    file.check_has([label], "--target-labels")
+    if ROW_BY_CHANCE not in file.names:
+        raise BadData(
+            f"{path} has no column {ROW_BY_CHANCE!r}, which says which row of "
+            f"{target.path} each is, counted from one: counterpoise label writes it. "
+            f"Or put the column {label!r} into {target.path} itself, empty where there "
+            "is no label, and give --target-labels without a file"
+        )
     rows = np.asarray(typed(file, ROW_BY_CHANCE, NUMBERS).values, dtype=float)
     found = read_labels(file, label, task, categorical, known=known)
     places = rows[found.rows]

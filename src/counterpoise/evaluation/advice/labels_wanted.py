@@ -71,7 +71,9 @@ def labels_wanted(
     what the model of the loss leaves, over weighted source rows: the spread of k rows
     is larger than that in one draw of five. The answer is the smallest k for which it
     is at most what is asked for. Of metrics that are no means over rows, the half-width
-    of the weighted estimate times :math:`\sqrt{\mathrm{ESS}/k}`.
+    of the weighted estimate times :math:`\sqrt{\mathrm{ESS}/k}`. Where the estimate is
+    that of :math:`k_0` labelled rows already, its width shrinks like
+    :math:`\sqrt{k_0/k}`, k counting these too.
 
     Parameters
     ----------
@@ -90,9 +92,13 @@ def labels_wanted(
     if width <= precision:
         words = f"the interval is {width:.0%} as wide as the score: narrow enough"
         return LabelsWanted(precision, width, 0, m, words)
-    half = wanted_half_width(best.value, precision, root=judge.metric.root)
-    reach = _reach(judge, model, found)
-    k = None if reach is None else smallest(lambda k: reach(k) <= half)
+    n_known = 0 if judge.rows.labelled is None else len(judge.rows.labelled[1])
+    reach: Callable[[int], float] | None
+    if found.labelled is best and n_known >= _FEWEST:
+        reach = _shrinking(width, n_known)
+    else:
+        reach = _reach(judge, model, found)
+    k = None if reach is None else smallest(lambda k: reach(k) <= precision)
     if k is None:
         words = (
             f"no number of labels makes the interval {precision:.0%} as wide as the "
@@ -107,27 +113,10 @@ def labels_wanted(
             words += f", more than the {m} that there are"
     of_all = None
     if reach is not None and (k is None or k > m):
-        of_all = width_within(best.value, reach(m), root=judge.metric.root)
+        of_all = reach(m)
         if of_all < width:
             words += f"; labels of all of them would leave it {of_all:.0%} as wide"
     return LabelsWanted(precision, width, k, m, words, of_all)
-
-
-def wanted_half_width(value: float, precision: float, *, root: bool = False) -> float:
-    r"""Return the half-width of the mean for a width of the metric.
-
-    Of the root of a mean v, the h for which :math:`\sqrt{v + h} - \sqrt{v - h}` is the
-    share asked for of :math:`\sqrt v`.
-
-    Examples
-    --------
-    >>> wanted_half_width(2.0, 0.1), round(wanted_half_width(2.0, 0.1, root=True), 3)
-    (0.1, 0.399)
-    """
-    if not root:
-        return abs(value) * precision / 2
-    share = min(precision, np.sqrt(2.0))
-    return float(value**2 * share * np.sqrt(1 - share**2 / 4))
 
 
 def width_within(value: float, half: float, *, root: bool = False) -> float:
@@ -168,10 +157,25 @@ def smallest(enough: Callable[[int], bool]) -> int | None:
     return high
 
 
+def _shrinking(width: float, n_known: int) -> Callable[[int], float]:
+    return lambda k: width * float(np.sqrt(n_known / k))
+
+
 def _reach(
     judge: Judge, model: Modelled | None, found: MetricPerformance
 ) -> Callable[[int], float] | None:
-    """Return the half-width of the interval as a function of the number of labels."""
+    """Return the width over the score as a function of the number of labels."""
+    half_width = _half_width(judge, model, found)
+    if half_width is None or found.best is None:
+        return None
+    value, root = found.best.value, judge.metric.root
+    return lambda k: width_within(value, half_width(k), root=root)
+
+
+def _half_width(
+    judge: Judge, model: Modelled | None, found: MetricPerformance
+) -> Callable[[int], float] | None:
+    """Return the half-width of the mean as a function of the number of labels."""
     if model is None or judge.metric.by_row is None:
         weighted = found.weighted
         if weighted is None:

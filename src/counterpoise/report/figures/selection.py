@@ -111,7 +111,12 @@ def _drawn(candidates: list[dict[str, Any]]) -> list[dict[str, Any]]:
     All where none has.
     """
     tried = _tried(candidates)
-    return [one for one in tried if one["score"] or one["chosen"]] or tried
+    return [one for one in tried if _has_bar(one) or one["chosen"]] or tried
+
+
+def _has_bar(one: dict[str, Any]) -> bool:
+    # What rounding makes of the score of equal weights is nothing to see.
+    return one["score"] is not None and abs(one["score"]) > 1e-9
 
 
 def candidate_in_words(name: str) -> str:
