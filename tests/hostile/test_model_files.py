@@ -235,7 +235,7 @@ def test_a_model_file_is_the_same_bytes_in_every_process(tmp_path):
 
 
 def node_that_writes(path, module):
-    """Return a schema's node that would call `numpy.ndarray.tofile` while it is read."""
+    """Return a schema's node that would call `ndarray.tofile` while it is read."""
 
     def node(loader, module, kind, **more):
         name = {"__loader__": loader, "__module__": module, "__class__": kind}
@@ -269,7 +269,7 @@ def test_a_model_that_would_write_a_file_is_refused_and_writes_none(
         stream = io.BytesIO()
         np.save(stream, np.arange(3.0))
         made.writestr("0.npy", stream.getvalue())
-    with pytest.raises((InvalidInput, InvalidType), match="tofile|'operator'"):
+    with pytest.raises((InvalidInput, InvalidType), match=r"tofile|'operator'"):
         load(path)
     assert not written.exists()
 
