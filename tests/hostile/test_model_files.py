@@ -2,9 +2,11 @@
 
 import io
 import json
+import os
 import subprocess
 import sys
 import warnings
+from itertools import count
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import numpy as np
@@ -14,9 +16,10 @@ from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
-from counterpoise import Adapted, InvalidInput, UniformWeights, load
+from counterpoise import Adapted, InvalidInput, InvalidType, UniformWeights, load
 from counterpoise.adaptation.model_files import unpacking
 from counterpoise.adaptation.model_files.contents import check_contents
+from counterpoise.cli.main import main
 from counterpoise.engine import memory_budget
 
 pytest.importorskip("skops")
@@ -204,26 +207,91 @@ def test_members_are_counted_and_their_ratio_is_looked_at(saved, tmp_path, monke
         load(saved / "forest.skops")
 
 
-MODEL_IN_A_FILE = """
+MODELS_IN_FILES = """
 import sys, warnings
 import numpy as np
-from counterpoise import Adapted
+from sklearn.linear_model import LogisticRegression
+from counterpoise import Adapted, UniformWeights
 rng = np.random.default_rng(0)
 X, X_target = rng.normal(size=(60, 2)), rng.normal(0.3, size=(40, 2))
 warnings.simplefilter("ignore")
-model = Adapted(random_state=0).fit(X, X[:, 0] > 0, X_target=X_target)
-model.save(sys.argv[1])
+chosen, boosted = LogisticRegression(), UniformWeights()
+for path, parts in zip(sys.argv[1:], ([chosen], [None, boosted]), strict=True):
+    Adapted(*parts, random_state=0).fit(X, X[:, 0] > 0, X_target=X_target).save(path)
 """
 
 
 def test_a_model_file_is_the_same_bytes_in_every_process(tmp_path):
     files = []
     for seed in ("1", "2"):
-        path = tmp_path / f"{seed}.skops"
+        paths = [tmp_path / f"{kind}-{seed}.skops" for kind in ("chosen", "boosted")]
         subprocess.run(
-            [sys.executable, "-c", MODEL_IN_A_FILE, str(path)],
-            env={"PYTHONHASHSEED": seed, "PATH": ""},
+            [sys.executable, "-c", MODELS_IN_FILES, *map(str, paths)],
+            env={**os.environ, "PYTHONHASHSEED": seed},
             check=True,
         )
-        files.append(path.read_bytes())
+        files.append([path.read_bytes() for path in paths])
     assert files[0] == files[1]
+
+
+def node_that_writes(path, module):
+    """Return a schema's node that would call `ndarray.tofile` while it is read."""
+
+    def node(loader, module, kind, **more):
+        name = {"__loader__": loader, "__module__": module, "__class__": kind}
+        return {**name, "__id__": next(numbers), **more}
+
+    numbers = count(10**9)
+
+    word = json.dumps(str(path))
+    text = node("JsonNode", "builtins", "str", content=word, is_json=True)
+    array = node("NdArrayNode", "numpy", "ndarray", type="numpy", file="0.npy")
+    content = {"func": "tofile", "obj": array}
+    method = node("MethodNode", "numpy", "ndarray", content=content)
+    both = node("TupleNode", "builtins", "tuple", content=[method, text])
+    return node("OperatorFuncNode", module, "call", attrs=both)
+
+
+@pytest.mark.parametrize("module", ["operator", "sklearn.linear_model._logistic"])
+def test_a_model_that_would_write_a_file_is_refused_and_writes_none(
+    module, saved, tmp_path
+):
+    written = tmp_path / "written"
+
+    def change(text):
+        schema = json.loads(text)
+        schema["content"]["content"]["random_state"] = node_that_writes(written, module)
+        return json.dumps(schema)
+
+    path = tmp_path / "made.skops"
+    base = crafted(saved / "linear.skops", path, schema=change)
+    with ZipFile(base, "a") as made:
+        stream = io.BytesIO()
+        np.save(stream, np.arange(3.0))
+        made.writestr("0.npy", stream.getvalue())
+    with pytest.raises((InvalidInput, InvalidType), match=r"tofile|'operator'"):
+        load(path)
+    assert not written.exists()
+
+
+TAMPERED = {
+    "no archive": lambda data: b"PK\x03\x04" + data[4:50],
+    "half of one": lambda data: data[: len(data) // 2],
+    "nothing": lambda data: b"",
+    "other bytes": lambda data: data[:200] + bytes(300) + data[500:],
+}
+
+
+@pytest.mark.parametrize("how", [*TAMPERED, *NODES])
+def test_a_tampered_model_ends_a_command_with_code_two(how, saved, tmp_path, capsys):
+    path, table = tmp_path / "made.skops", tmp_path / "t.csv"
+    table.write_text("x0,x1,x2\n0,0,0\n1,1,1\n")
+    if how in TAMPERED:
+        path.write_bytes(TAMPERED[how]((saved / "linear.skops").read_bytes()))
+    else:
+        crafted(saved / f"{NODES[how][0]}.skops", path, NODES[how][1])
+    words = ["predict", "--model", path, "--table", table, "--out", tmp_path / "p.csv"]
+    code = main([str(word) for word in words])
+    told = capsys.readouterr().err
+    assert code == 2, told
+    assert "made.skops" in told
