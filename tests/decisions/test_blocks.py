@@ -4,6 +4,8 @@ from argparse import Namespace
 from types import SimpleNamespace
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from sklearn.linear_model import (
     LinearRegression,
@@ -22,6 +24,7 @@ from counterpoise import AutoWeights
 from counterpoise.adaptation.in_blocks.estimators import _plan, way_of
 from counterpoise.cli.in_blocks.fitting import _budget
 from counterpoise.cli.in_blocks.large_pair import working_on_blocks
+from counterpoise.cli.in_blocks.large_table import is_large
 from counterpoise.engine import (
     Blocks,
     current_budget,
@@ -109,3 +112,17 @@ def test_where_target_rows_were_left_out_the_fit_of_the_sample_stands():
     assert not AutoWeights(random_state=0).fit(X, X_target=T[300:])._left_out_
     # All rows were drawn: the sample's fit is that of all rows.
     np.testing.assert_allclose(fitted.weigh(T[300:]), whole.weigh(T[300:]), rtol=0.02)
+
+
+def test_folders_patterns_and_large_files_are_read_in_blocks(tmp_path):
+    path = tmp_path / "table.parquet"
+    pq.write_table(pa.table({"a": np.arange(50.0), "b": np.arange(50)}), path)
+    text = tmp_path / "table.csv"
+    text.write_text("a\n1\n" * 100)
+    assert is_large(tmp_path)
+    assert is_large(tmp_path / "*.parquet")
+    assert not is_large(path)
+    assert not is_large(path, 8 * 8 * 100)
+    assert is_large(path, 8 * 8 * 100 - 1)
+    assert not is_large(text, 1)
+    assert not is_large(tmp_path / "none.parquet", 1)

@@ -279,3 +279,12 @@ def test_two_processes_write_the_weights_of_one(run, folders, tmp_path):
         assert code == 0, err
     one, two = (weights_in(tmp_path / f"{k}.parquet") for k in ("one", "two"))
     assert one.equals(two)
+
+
+def test_one_file_that_is_too_large_is_read_in_blocks(run, folders, tmp_path):
+    one = "--source", tmp_path / "train.parquet", "--target", tmp_path / "live.parquet"
+    command = ["diagnose", *one, "--drop", "bought,name", "--json", "-", "--quiet"]
+    _, out, _ = run(*command, "--max-memory", "400K")
+    assert json.loads(out)["data"]["source"]["drawn"] == 1500
+    _, out, _ = run(*command, "--max-memory", "1G")
+    assert "drawn" not in json.loads(out)["data"]["source"]

@@ -175,6 +175,9 @@ def fit_all_rows(
     announce("adding up the weights of every row")
     sums = sums_of_weights(tables.source, weights)
     mean = sums.total / sums.n
+    if 0.0 < model.mixing_ < 1.0:
+        # Of a mixture with ones what is asked for is the mean of the ratio itself.
+        mean = 1.0 + (mean - 1.0) / model.mixing_
     weights = WeightsOfBlocks(ratio, model.exponent_, model.mixing_, mean)
     drawn = np.ones(len(tables.y)) if weighter is None else weighter.weights_
     model.weights_ = weights.of_ratio(drawn)

@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
 
     refuse_inputs([options.out], inputs_of(options))
     check_table(options.out, force=options.force)
-    if is_large(options.table):
+    if is_large(options.table, options.max_memory):
         return predict_in_blocks(options, _PLAN)
     with followed(_PLAN, quiet=options.quiet) as steps:
         steps.begin(_READING)

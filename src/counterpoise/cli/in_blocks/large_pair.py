@@ -34,7 +34,8 @@ class LargePair:
         """Return both tables; None where both are files, which are read whole."""
         paths = options.source, options.target
         asked = options.workers is not None or options.scheduler is not None
-        if not (any(map(is_large, paths)) or asked):
+        limit = options.max_memory
+        if not (asked or any(is_large(path, limit) for path in paths)):
             return None
         refuse_options(options, _NOT_OF_SAMPLES)
         if isinstance(getattr(options, "target_labels", None), Path):

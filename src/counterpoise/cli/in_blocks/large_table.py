@@ -24,10 +24,38 @@ from counterpoise.engine.readers.parquet_files import (
 )
 from counterpoise.validation import InvalidInput
 
+# Copies of a table that the main job makes of a file that is read whole.
+COPIES_OF_A_FILE = 8
 
-def is_large(path: Any) -> bool:
-    """Return whether a path is a folder or a pattern, which is read in blocks."""
-    return isinstance(path, Path) and (path.is_dir() or has_magic(str(path)))
+
+def is_large(path: Any, max_memory: int | None = None) -> bool:
+    """Return whether a table is read in blocks.
+
+    A folder or a pattern is, and a Parquet file that takes more than `max_memory` when
+    it is read whole: eight copies of eight bytes a cell.
+    """
+    if not isinstance(path, Path):
+        return False
+    if path.is_dir() or has_magic(str(path)):
+        return True
+    if max_memory is None or not _is_parquet(path):
+        return False
+    import pyarrow.parquet
+
+    try:
+        footer = pyarrow.parquet.read_metadata(path)
+    except pyarrow.ArrowException:
+        return False
+    cells = footer.num_rows * footer.num_columns
+    return bool(COPIES_OF_A_FILE * 8 * cells > max_memory)
+
+
+def _is_parquet(path: Path) -> bool:
+    """Return whether a file begins as Parquet does; reading it says what is wrong."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(4) == b"PAR1"
 
 
 @dataclass(frozen=True, eq=False)

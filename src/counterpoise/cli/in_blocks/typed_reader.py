@@ -72,14 +72,29 @@ class TypedReader:
         """Return the same with the rows that have a label counted."""
         if self.label is None:
             return self
-        only = replace(self.stored, labels=(self.label,))
-        sizes = [
-            int(present(only.stored(k)[self.label]).size) for k in range(self.n_blocks)
-        ]
+        sizes = [self._labelled(k) for k in range(self.n_blocks)]
         if 0 in sizes:
             where = self.place(sizes.index(0))
             raise BadData(f"{where}: no row has a {self.label!r}; leave that file out")
         return replace(self, sizes=tuple(sizes))
+
+    def _labelled(self, index: int) -> int:
+        """Return how many rows of a block have a label, by the footer if it tells."""
+        from pyarrow import parquet, types
+
+        path, group = self.stored.groups[index]
+        footer = parquet.read_metadata(path)
+        schema = footer.schema.to_arrow_schema()
+        place = schema.names.index(self.label)
+        # Of a label that is NaN a footer knows nothing, nor of nested columns' places.
+        if footer.num_columns == len(schema) and not types.is_floating(
+            schema.field(place).type
+        ):
+            told = footer.row_group(group).column(place).statistics
+            if told is not None and told.has_null_count:
+                return int(footer.row_group(group).num_rows - told.null_count)
+        only = replace(self.stored, labels=(self.label,))
+        return int(present(only.stored(index)[self.label]).size)
 
     def read(self, index: int) -> Table:
         """Return one row group as a table, rows without a label left out."""
