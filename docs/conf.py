@@ -57,11 +57,16 @@ html_math_renderer = "mathml"
 html_show_search_summary = False
 html_show_sourcelink = False
 html_copy_source = False
-html_sidebars = {"index": [], "start": []}
+# The gallery is its own way around; the theme cannot name what folds in its sidebar.
+html_sidebars = {"index": [], "gallery/**": []}
+# The theme complains where nothing is said.
+html_context = {"default_mode": "auto"}
 html_theme_options = {
+    "collapse_navigation": True,
+    "navbar_persistent": ["search-button"],
     "show_prev_next": False,
     "navbar_align": "left",
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 5,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],

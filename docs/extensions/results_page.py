@@ -52,12 +52,23 @@ def scrolling(inner: nodes.Node) -> nodes.container:
     return nodes.container("", inner, classes=["wide"])
 
 
-class ResultTables(Directive):
+class FromResults(Directive):
+    """What is made anew where the summary, or this file, has changed."""
+
+    def run(self):
+        """Return the nodes."""
+        env = self.state.document.settings.env
+        for path in (*RESULTS.glob("*.json"), Path(__file__)):
+            env.note_dependency(str(path))
+        return self.shown()
+
+
+class ResultTables(FromResults):
     """The tables of one answer."""
 
     required_arguments = 1
 
-    def run(self):
+    def shown(self):
         """Return the tables, and how they were made."""
         name = self.arguments[0]
         one = results().get(name)
@@ -66,10 +77,10 @@ class ResultTables(Directive):
         return [*shown_tables(one), nodes.paragraph("", "", *_made(name, one))]
 
 
-class ResultSummary(Directive):
+class ResultSummary(FromResults):
     """One line a question: its bars, its cost."""
 
-    def run(self):
+    def shown(self):
         """Return the table."""
         rows = []
         for name, one in results().items():
@@ -90,10 +101,10 @@ class ResultSummary(Directive):
         return [scrolling(table([*head, "peers", "data"], rows, (0,)))]
 
 
-class ResultSections(Directive):
+class ResultSections(FromResults):
     """A section a topic, in it every question with every bar and table."""
 
-    def run(self):
+    def shown(self):
         """Return the sections."""
         topics: dict[str, list[nodes.Node]] = {}
         for name, one in results().items():
@@ -114,7 +125,7 @@ class ResultSections(Directive):
                 for bar in one["bars"]
             ]
             if bars:
-                head = ["bar", "measured", "bound", ""]
+                head = ["bar", "measured", "bound", "verdict"]
                 section += scrolling(table(head, bars, ()))
             if topic == GROWTH:
                 section += _picture(name)

@@ -12,6 +12,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import textwrap
 from pathlib import Path
 from typing import ClassVar
 
@@ -35,7 +36,8 @@ class ShownOutput(Directive):
         """Return the command and its output as one block."""
         line = " ".join(self.arguments[0].split())
         said = self._said(line).splitlines()
-        text = "\n".join([f"$ {line}", *said])
+        asked = textwrap.wrap(f"$ {line}", 84, subsequent_indent="    ")
+        text = "\n".join([" \\\n".join(asked), *said])
         return [nodes.literal_block(text, text, language="text", classes=["output"])]
 
     def _said(self, line: str) -> str:

@@ -33,11 +33,11 @@ for ax, estimator in zip(axes, estimators, strict=True):
     print(model.summary())
     print(f"True squared error on the target: plain {before:.4f}, adapted {after:.4f}")
     print(told, end="\n\n")
-    grid = np.linspace(-1.2, 1.5, 200)[:, None]
+    grid = np.linspace(*np.quantile(shift.X, [0.01, 0.99]), 200)[:, None]
     ax.scatter(shift.X[:, 0], shift.y, s=4, color="0.75", label="source")
     ax.scatter(shift.X_target[:, 0], shift.y_target, s=4, label="target, labels unseen")
     ax.plot(grid, plain.predict(grid), color="black", ls=":", label="plain")
     ax.plot(grid, model.predict(grid), color="tab:red", label="adapted")
-    ax.set(title=type(estimator).__name__, xlim=(-1.2, 1.5), ylim=(-1, 2))
+    ax.set(title=type(estimator).__name__, xlabel="x", ylabel="y")
 axes[0].legend()
 plt.show()

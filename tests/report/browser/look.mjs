@@ -94,7 +94,7 @@ async function look(asked) {
   found.violations = [];
   if (audit) {
     await page.evaluate(axe);
-    const result = await page.evaluate(() => window.axe.run(document));
+    const result = await page.evaluate(() => window.axe.run(document, { preload: false }));
     found.violations = result.violations.map(
       (one) => `${one.id}: ${one.help} (${one.nodes.map((n) => n.target).slice(0, 3)})`,
     );
