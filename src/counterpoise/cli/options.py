@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from counterpoise.cli.config import read_config
 from counterpoise.cli.exits import WRONG_USE, WrongUse
@@ -305,7 +305,7 @@ def add_command(
             raise WrongUse(f"{name} needs {' and '.join(lacking)}")
         return completed(name, options, values)
 
-    def unknown(words: Sequence[str]) -> NoReturn:
+    def unknown(words: Sequence[str]) -> None:
         like = did_you_mean(words[0], [f"--{option}" for option in options])
         parser.error(f"{name} has no {words[0]}{like}")
 
