@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from counterpoise.cli.config import read_config
 from counterpoise.cli.exits import WRONG_USE, WrongUse
