@@ -290,7 +290,7 @@ def add_command(
             raise WrongUse(f"{name} needs {' and '.join(lacking)}")
         return completed(name, options, values)
 
-    def unknown(words: Sequence[str]) -> NoReturn:
+    def unknown(words: Sequence[str]) -> None:
         like = did_you_mean(words[0], [f"--{option}" for option in options])
         parser.error(f"{name} has no {words[0]}{like}")
 
