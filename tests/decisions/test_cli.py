@@ -92,7 +92,7 @@ def faulty(options):
 )
 def test_every_error_has_its_exit_code(run, code, monkeypatch, capsys):
     given = Namespace(run=run, complete=lambda given: given, traceback=False)
-    parser = Namespace(parse_args=lambda arguments: given)
+    parser = Namespace(parse_known_args=lambda arguments: (given, []))
     monkeypatch.setattr(main_module, "_parser", lambda: parser)
     assert main_module.main([]) == code
 
@@ -101,7 +101,7 @@ def test_nobody_who_reads_is_wrong_use_and_is_told_nothing(monkeypatch, capsys):
     given = Namespace(
         run=raising(BrokenPipeError()), complete=lambda given: given, traceback=False
     )
-    parser = Namespace(parse_args=lambda arguments: given)
+    parser = Namespace(parse_known_args=lambda arguments: (given, []))
     monkeypatch.setattr(main_module, "_parser", lambda: parser)
     before = sys.stdout
     try:
