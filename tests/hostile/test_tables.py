@@ -215,3 +215,49 @@ def test_a_large_table_ends_within_a_minute_and_two_gigabytes(shape, tmp_path):
     )  # fmt: skip
     assert done.returncode in (0, 1, 2, 4, 5), done.stderr
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 2 * 2**20
+
+
+def hostile_columns(rng, n, move):
+    """Return 28 columns that nobody would choose: magnitudes, payloads, names, gaps."""
+    found = {
+        f"<b>{k}</b>": (rng.normal(size=n) + move) * 10.0 ** (30 * k - 90)
+        for k in range(7)
+    }
+    for k in range(7):
+        found[f"=1+{k}"] = [PAYLOADS[i] for i in rng.integers(len(PAYLOADS), size=n)]
+    for k in range(4):
+        found[f"one a row {k}"] = [f"{PAYLOADS[k]}{i * 7919}" for i in range(n)]
+    return found | {
+        "equal": [1] * n,
+        "almost empty": ["7", *[""] * (n - 1)],
+        "mixed": [f"{i / 7}" if i % 3 else PAYLOADS[i % 9] for i in range(n)],
+        "day": [f"2024-{1 + i % 12:02d}-{1 + i % 28:02d}" for i in range(n)],
+        "code": [f"{i:08d}" for i in range(n)],
+        "beyond floats": [2**53 + 1 + i for i in range(n)],
+        "gaps": [rng.normal() if rng.random() < 0.3 else "" for _ in range(n)],
+        "rare": [int(i % 40 == 0) for i in range(n)],
+        "heavy": np.exp(6 * rng.normal(size=n)),
+        "\x1b[31mname\u202e": rng.integers(0, 5, n),
+    }
+
+
+@pytest.mark.slow
+def test_120_rows_of_28_hostile_columns_go_through_run_in_30_seconds(tmp_path):
+    import resource
+    import subprocess
+    import sys
+
+    rng = np.random.default_rng(0)
+    source, target = hostile_columns(rng, 120, 0.0), hostile_columns(rng, 120, 0.3)
+    assert len(source) == 28
+    source["label"] = ["yes" if one > 0 else "no" for one in source["<b>3</b>"]]
+    paths = write(tmp_path / "a.csv", source), write(tmp_path / "b.csv", target)
+    done = subprocess.run(
+        [sys.executable, "-m", "counterpoise", "run", "--source", str(paths[0]),
+         "--target", str(paths[1]), "--label", "label", "--quiet",
+         "--out", str(tmp_path / "out")],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (30, 30)),
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out" / "report.html").exists()

@@ -9,7 +9,12 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.pipeline import Pipeline
 
-from counterpoise.learners.boosting import boosting_for, boosting_of
+from counterpoise.learners.boosting import (
+    BoostedClassifier,
+    BoostedRegressor,
+    boosting_for,
+    boosting_of,
+)
 from counterpoise.learners.dates import DateNumbers
 
 RNG = np.random.default_rng(0)
@@ -74,3 +79,16 @@ def test_dates_with_a_time_zone_are_read_off_the_clock() -> None:
     expected = DateNumbers().fit_transform(clock)
     for frame in (zoned, pl.from_pandas(zoned)):
         assert np.array_equal(DateNumbers().fit_transform(frame), expected)
+
+
+@pytest.mark.parametrize("kind", [BoostedClassifier, BoostedRegressor])
+@pytest.mark.parametrize("weights", [None, np.arange(300.0)])
+def test_a_column_without_a_value_among_its_rows_changes_nothing(kind, weights):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 3)), rng.integers(0, 2, 300)
+    X[:, 1] = np.nan
+    # The weight of this row is zero.
+    X[0, 1] = np.nan if weights is None else 1.0
+    found = kind(random_state=0, max_iter=5).fit(X, y, weights).predict(X)
+    without = kind(random_state=0, max_iter=5).fit(X[:, ::2], y, weights)
+    np.testing.assert_array_equal(found, without.predict(X[:, ::2]))

@@ -30,7 +30,25 @@ SHARE_HELD_OUT, FEWEST_ROWS_TO_STOP = 0.1, 200
 FEWEST_OF_A_CLASS = 2
 
 
-class BoostedClassifier(HistGradientBoostingClassifier):
+class _EmptyColumns:
+    """Boosting that takes columns without any value among the rows that it learns from.
+
+    Folds and rows held out leave a column that is hardly ever filled without one, and
+    scikit-learn 1.9 finds no bins for it.
+    """
+
+    def _bin_data(self, X: Any, *given: Any, **named: Any) -> Any:
+        counted = np.ones(len(X), dtype=bool)
+        if given and given[0] is not None:
+            counted = np.asarray(given[0]) > 0
+        empty = np.isnan(X[counted]).all(axis=0)
+        if named.get("is_training_data") and empty.any():
+            # Equal everywhere: nothing to split on.
+            X = np.where(empty, 0.0, X)
+        return super()._bin_data(X, *given, **named)  # type: ignore[misc]
+
+
+class BoostedClassifier(_EmptyColumns, HistGradientBoostingClassifier):
     """Scikit-learn's boosting of classes, early stopping where there are rows for it.
 
     Rows are held out class by class. Of fewer than 200 rows, where a class has one row,
@@ -51,7 +69,7 @@ class BoostedClassifier(HistGradientBoostingClassifier):
         return self
 
 
-class BoostedRegressor(HistGradientBoostingRegressor):
+class BoostedRegressor(_EmptyColumns, HistGradientBoostingRegressor):
     """Scikit-learn's boosting of numbers, early stopping from 200 rows on.
 
     Examples

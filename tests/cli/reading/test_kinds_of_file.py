@@ -136,7 +136,12 @@ def test_dictionaries_and_views_of_strings_are_strings(tmp_path):
         ("parquet", pq.write_table),
         ("feather", feather.write_feather),
     ):
-        write(table, tmp_path / f"t.{kind}")
+        try:
+            write(table, tmp_path / f"t.{kind}")
+        except pa.ArrowNotImplementedError:
+            # pyarrow before 18 reads views of strings from Parquet and writes none.
+            plain = table.set_column(1, "viewed", pa.array(values))
+            write(plain, tmp_path / f"t.{kind}")
         found = read_file(tmp_path / f"t.{kind}").columns
         assert found.to_pydict() == table.to_pydict()
         kinds = [str(kind).removeprefix("large_") for kind in found.schema.types]

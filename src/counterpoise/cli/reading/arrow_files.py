@@ -73,7 +73,8 @@ def _plain(path: Path, name: str, column: Any) -> Any:
     if types.is_dictionary(column.type):
         column = _decoded(column)
     if getattr(types, "is_string_view", lambda _: False)(column.type):
-        column = column.cast(pyarrow.string())
+        # pyarrow 16 has views of strings and no cast of them.
+        column = pyarrow.chunked_array([column.to_pylist()], pyarrow.string())
     zone = getattr(column.type, "tz", None)
     if zone is not None:
         try:
