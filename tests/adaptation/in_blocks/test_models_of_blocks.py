@@ -256,6 +256,7 @@ def test_the_score_on_the_target_is_estimated_by_rows_drawn(cv):
     assert found.doubly_robust.low < truth < found.doubly_robust.high
 
 
+@pytest.mark.filterwarnings("ignore:lbfgs failed")
 def test_a_regression_that_ends_too_early_says_so():
     X, y, T = numbers()
     model = Adapted(LogisticRegression(max_iter=1), None, random_state=0)
