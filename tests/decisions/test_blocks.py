@@ -100,18 +100,26 @@ def test_a_model_in_memory_gets_at_most_two_hundred_thousand_rows():
         assert current_budget() == 1_000_000
 
 
+class RefusesToFit:
+    """A weighter that is not to be fitted to all rows."""
+
+    def _fit_blocks(self, both):
+        raise AssertionError("it was fitted")
+
+
 @pytest.mark.filterwarnings("ignore::counterpoise.PartialOverlapWarning")
 def test_where_target_rows_were_left_out_the_fit_of_the_sample_stands():
     rng = np.random.default_rng(0)
-    X, T = rng.normal(size=(1500, 2)), rng.normal(0.3, 0.9, (1500, 2))
-    T[:300] += 9.0
-    fitted = AutoWeights(random_state=0)
-    fitted.fit(Blocks.from_arrays(X, rows=400), X_target=Blocks.from_arrays(T))
+    X, T = rng.normal(size=(600, 2)), rng.normal(0.3, 0.9, (600, 2))
     whole = AutoWeights(random_state=0).fit(X, X_target=T)
+    assert not whole._left_out_
+    T[:120] += 9.0
+    fitted = AutoWeights(random_state=0).fit(X, X_target=T)
     assert fitted._left_out_
-    assert not AutoWeights(random_state=0).fit(X, X_target=T[300:])._left_out_
-    # All rows were drawn: the sample's fit is that of all rows.
-    np.testing.assert_allclose(fitted.weigh(T[300:]), whole.weigh(T[300:]), rtol=0.02)
+    fitted.weighter_ = whole.weighter_ = RefusesToFit()
+    assert fitted._fit_blocks(None) is None
+    with pytest.raises(AssertionError, match="it was fitted"):
+        whole._fit_blocks(None)
 
 
 def test_folders_patterns_and_large_files_are_read_in_blocks(tmp_path):

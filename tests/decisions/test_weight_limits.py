@@ -144,6 +144,7 @@ def test_weights_are_cut_to_what_held_out_rows_support():
     X_target[:, 0] += 0.5
     plain = AutoWeights(random_state=0).fit(X, X_target=X_target)
     # What was reached and not what is supported tells where a ratio is not known.
-    plain._reached_, plain.largest_weight_ = 1e9, 1.5
+    plain._supported_ = 1.5
+    plain._set_limit(1e9)
     assert plain.weigh(X).max() == pytest.approx(1.5)
     assert not plain.beyond(X_target).any()

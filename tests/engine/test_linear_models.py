@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from counterpoise.engine import Blocks, distribute
+from counterpoise.engine import Blocks, distribute, memory_budget
 from counterpoise.engine.linear_models import (
     RowsToFit,
     logistic_by_passes,
     ridge_by_passes,
 )
+from counterpoise.validation import InvalidInput
 
 UNITS = np.array([1.0, 100.0, 0.01])
 
@@ -108,3 +109,15 @@ def test_whoever_computes_gives_the_same_coefficients(scheduler):
     with distribute(scheduler):
         there = logistic_by_passes([(blocks, read)], 2, 1.0, intercept=True)
     assert there.coef.tobytes() == alone.coef.tobytes()
+
+
+def test_more_coefficients_than_memory_has_room_for_are_refused_with_the_numbers():
+    X, y, w = drawn(100)
+    parts = [(Blocks.from_arrays(X, rows=50), Read(y, w))]
+    with (
+        memory_budget(4 * 8 * 3**2 - 1),
+        pytest.raises(InvalidInput, match="3 coefficients by passes take 4 matrices"),
+    ):
+        ridge_by_passes(parts, 1.0, intercept=True)
+    with memory_budget(4 * 8 * 3**2):
+        ridge_by_passes(parts, 1.0, intercept=True)

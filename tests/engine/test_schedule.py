@@ -1,6 +1,8 @@
 """Sums over blocks are the same to the bit, whoever computes them."""
 
 import operator
+import subprocess
+import sys
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -141,3 +143,22 @@ def test_the_sum_is_the_default_way_to_combine():
     assert map_reduce(blocks, lambda rows, first: len(rows)) == 7
     assert map_reduce(blocks, lambda rows, first: first, max) == 6
     assert map_reduce(blocks, lambda rows, first: len(rows), operator.mul) == 8
+
+
+QUIET = """
+import sys
+import numpy as np, psutil
+from counterpoise import MixtureKLIEP
+from counterpoise.engine import Blocks
+X = np.random.default_rng(0).normal(size=(300, 2))
+MixtureKLIEP().fit(Blocks.from_arrays(X, rows=99), X_target=Blocks.from_arrays(X + 0.1))
+opened = psutil.Process().net_connections(kind="inet")
+print(len(opened), [name for name in ("dask", "distributed") if name in sys.modules])
+"""
+
+
+def test_no_socket_is_opened_and_no_dask_loaded_without_distribute():
+    found = subprocess.run(
+        [sys.executable, "-c", QUIET], capture_output=True, text=True, check=True
+    )
+    assert found.stdout.strip() == "0 []"

@@ -13,13 +13,17 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax, logsumexp
 
 from counterpoise.engine.blocks import Blocks
+from counterpoise.engine.memory import current_budget
 from counterpoise.engine.schedule import map_reduce
 from counterpoise.numerics.arrays import Array
+from counterpoise.numerics.refusals import InvalidInput
 
 # The step is halved at most so often.
 MOST_HALVINGS = 30
 # What the slope promises must be kept by this share of it.
 SLOPE_KEPT = 1e-4
+# Matrices of second derivatives that are there at a time.
+MATRICES = 4
 # Eigenvalues below this share of the largest are rounding.
 NO_CURVATURE = 1e-13
 
@@ -78,6 +82,7 @@ def ridge_by_passes(parts: Parts, alpha: float, *, intercept: bool) -> Regressio
     mean = means[:-1] / total if intercept else np.zeros(means.size - 1)
     moment = _over(parts, _SecondMoments, mean)
     p = mean.size - 1
+    _check_coefficients(p)
     gram, pulled = moment[:p, :p], moment[:p, p]
     coef = _solved(gram + alpha * np.eye(p), pulled)
     return Regression(coef, np.asarray(mean[p] - mean[:p] @ coef), 2)
@@ -105,6 +110,7 @@ def logistic_by_passes(
     blocks, reads = parts[0]
     p = reads(blocks.read(0), 0).rows.shape[1]
     width = p + int(intercept)
+    _check_coefficients(k * width)
     x = np.zeros(k * width)
     ridge = np.tile(np.append(np.full(p, penalty), np.zeros(int(intercept))), k)
 
@@ -234,6 +240,17 @@ class _SecondMoments:
         found = self.reads(rows, first)
         both = np.column_stack([found.rows, found.labels]) - self.mean
         return both.T @ (both * found.weights[:, None])
+
+
+def _check_coefficients(k: int) -> None:
+    """Refuse a matrix of second derivatives that the memory budget has no room for."""
+    needed, most = MATRICES * 8 * k**2, current_budget()
+    if needed > most:
+        raise InvalidInput(
+            f"{k:,} coefficients by passes take {MATRICES} matrices of their squared "
+            f"number, {needed / 1e9:.1f} GB, and {most / 1e9:.1f} GB are allowed: fit "
+            "to a budget of rows drawn, or to fewer columns"
+        )
 
 
 def _over(parts: Parts, work: Any, *more: Any) -> Any:

@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import (
     LinearRegression,
@@ -253,3 +254,11 @@ def test_the_score_on_the_target_is_estimated_by_rows_drawn(cv):
     answer = new[:, 0] + 0.4 * new[:, 0] ** 2 + rng.normal(scale=0.3, size=50_000)
     truth = ((model.predict(new) - answer) ** 2).mean()
     assert found.doubly_robust.low < truth < found.doubly_robust.high
+
+
+@pytest.mark.filterwarnings("ignore:lbfgs failed")
+def test_a_regression_that_ends_too_early_says_so():
+    X, y, T = numbers()
+    model = Adapted(LogisticRegression(max_iter=1), None, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="by passes ended after max_iter=1"):
+        model.fit(in_blocks(X), (y > 0).astype(int), X_target=in_blocks(T))

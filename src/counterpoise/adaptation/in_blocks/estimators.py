@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
@@ -42,6 +43,7 @@ from counterpoise.engine.linear_models import (
 from counterpoise.engine.sampling import all_rows
 from counterpoise.tables.columns import Table
 from counterpoise.validation import InvalidInput
+from counterpoise.validation.warning import warn_user
 
 BY_PASSES, BY_PIECES, OF_DRAWN_ROWS, OF_ROWS_IN_MEMORY = (
     "passes",
@@ -49,6 +51,8 @@ BY_PASSES, BY_PIECES, OF_DRAWN_ROWS, OF_ROWS_IN_MEMORY = (
     "drawn rows",
     "rows in memory",
 )
+# A decrement above this, in log loss a row, is told.
+NOT_CONVERGED = 1e-6
 # Copies of all rows that a fit in memory makes: as read, as seen, as the estimator's.
 COPIES_OF_ROWS = 3
 
@@ -115,6 +119,12 @@ def _by_passes(last: Any, steps: Any, task: FitTask) -> Any:
             intercept=intercept,
             max_iter=last.max_iter,
         )
+        if found.residual > NOT_CONVERGED:
+            warn_user(
+                f"LogisticRegression by passes ended after max_iter={last.max_iter} "
+                f"steps with a decrement of {found.residual:.1e} a row: raise it",
+                ConvergenceWarning,
+            )
         out.coef_, out.intercept_ = found.coef, np.atleast_1d(found.intercept)
         out.classes_ = task.classes
         out.n_iter_ = np.array([found.n_passes], dtype=np.int32)
