@@ -16,7 +16,17 @@ KNOWN = [
     for room in ("src", "tests", "benchmarks")
     for path in (ROOT / room).rglob("*")
     if path.suffix == ".py" or path.is_dir()
-] + ["/dev.py", "/src", "/tests", "/benchmarks", "/examples", "/changes", "/docs", "/docs/extensions", "/docs/results"]
+] + [
+    "/dev.py",
+    "/src",
+    "/tests",
+    "/benchmarks",
+    "/examples",
+    "/changes",
+    "/docs",
+    "/docs/extensions",
+    "/docs/results",
+]
 FOLDERS = sorted(
     path.relative_to(PACKAGE)
     for path in PACKAGE.rglob("*")
