@@ -3,14 +3,10 @@
 Overlap: a target of which a share q of the rows lies in a disjoint cluster and the rest
 is drawn as the source, 1000 rows of each, five columns; `thin` should be q. Null: both
 samples of one distribution; the verdict should be that no shift was found.
-
-Run it with ``python benchmarks/adaptation/overlap_and_null.py [--draws 100]``.
 """
 
-import argparse
-import time
-
 import numpy as np
+from reporting import bar, table
 
 from counterpoise.datasets import make_uncovered_cluster
 from counterpoise.diagnosis import diagnose
@@ -30,44 +26,43 @@ UNCOVERED = ("shift, thin in part", "no overlap")
 NEAR, OFTEN, QUIET = 0.05, 0.95, 0.9
 
 
-def main() -> None:
-    """Print what was measured beside what was wanted."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--draws", type=int, default=100)
-    draws = parser.parse_args().draws
-    began = time.process_time()
-    # `thin` alone: no permutations, which only make it longer.
-    found = {q: [_cluster(q, seed) for seed in range(draws)] for q in SHARES}
-    print(f"A share q of the target in a disjoint cluster, {draws} draws each")
-    print("   q  thin: least  middle   most   near q  verdict right")
-    for q, diagnoses in found.items():
-        thin = np.array([one.thin for one in diagnoses])
-        right = np.mean([one.verdict == SHARES[q] for one in diagnoses])
-        near = np.mean(np.abs(thin - q) <= NEAR)
-        numbers = f"{thin.min():.3f}   {np.median(thin):.3f}  {thin.max():.3f}"
-        print(f"  {q:.1f}        {numbers}    {near:5.0%}          {right:5.0%}")
-        _judge(f"thin within {NEAR} of q = {q}", near, OFTEN)
+def run(quick: bool) -> dict:
+    draws = 8 if quick else 100
+    bars, rows, nulls = [], [], []
+    for q, wanted in SHARES.items():
+        # `thin` alone: no permutations, which only make it longer.
+        found = [_cluster(q, seed) for seed in range(draws)]
+        thin = np.array([one.thin for one in found])
+        right = float(np.mean([one.verdict == wanted for one in found]))
+        near = float(np.mean(np.abs(thin - q) <= NEAR))
+        rows.append([q, thin.min(), np.median(thin), thin.max(), near, right])
+        bars.append(bar(f"thin within {NEAR} of q = {q}", near, least=OFTEN))
         if q in (0.0, 1.0):
-            _judge(f"verdict {SHARES[q]!r} at q = {q}", right, 1.0)
+            bars.append(bar(f"verdict {wanted!r} at q = {q}", right, least=1.0))
         if q == 0.0:
-            covered = np.mean([one.verdict not in UNCOVERED for one in diagnoses])
-            _judge("nothing called thin or apart at q = 0.0", covered, 1.0)
-    print(f"Two samples of one distribution, {draws} draws each")
+            covered = float(np.mean([one.verdict not in UNCOVERED for one in found]))
+            told = "nothing called thin or apart at q = 0.0"
+            bars.append(bar(told, covered, least=1.0))
     for name, draw in NULLS.items():
-        diagnoses = [_null(draw, seed) for seed in range(draws)]
-        quiet = np.mean([one.verdict == "no shift found" for one in diagnoses])
+        found = [_null(draw, seed) for seed in range(draws)]
+        quiet = float(np.mean([one.verdict == "no shift found" for one in found]))
         alarms = np.mean(
-            [min(f.adjusted_p_value for f in one.features) < 0.05 for one in diagnoses]
+            [min(f.adjusted_p_value for f in one.features) < 0.05 for one in found]
         )
-        chance = np.mean([one.mmd_p_value < 0.05 for one in diagnoses])
-        _judge(f"{name}: no shift found", quiet, QUIET)
-        print(f"    a feature below 0.05 after Holm: {alarms:.0%}; MMD: {chance:.0%}")
-    print(f"{time.process_time() - began:.0f} s of CPU")
-
-
-def _judge(what: str, measured: float, wanted: float) -> None:
-    verdict = "holds" if measured >= wanted else "FALLS SHORT"
-    print(f"    {what}: {measured:.0%} of draws (wanted {wanted:.0%}) {verdict}")
+        chance = np.mean([one.mmd_p_value < 0.05 for one in found])
+        nulls.append([name, quiet, float(alarms), float(chance)])
+        bars.append(bar(f"{name}: no shift found", quiet, least=QUIET))
+    clusters = table(
+        f"A share q of the target in a disjoint cluster, {draws} draws each",
+        "q | thin: least | middle | most | near q | verdict right",
+        rows,
+    )
+    none = table(
+        f"Two samples of one distribution, {draws} draws each",
+        "samples | no shift found | a feature below .05 after Holm | MMD below .05",
+        nulls,
+    )
+    return {"tables": [clusters, none], "bars": bars}
 
 
 def _cluster(q: float, seed: int):
@@ -96,7 +91,3 @@ def _mixed(rng: np.random.Generator):
 
 
 NULLS = {"five normal columns": _normal, "a mixed table": _mixed}
-
-
-if __name__ == "__main__":
-    main()
