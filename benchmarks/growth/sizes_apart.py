@@ -19,7 +19,7 @@ SOURCE = HERE.parents[1] / "src"
 # Rows beside ten columns, and columns beside a thousand rows.
 ROWS = (250, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000)
 COLUMNS = (2, 5, 10, 25, 50, 100, 200)
-QUICK_ROWS, QUICK_COLUMNS = (250, 500, 1_000, 2_000), (2, 10, 50)
+QUICK_ROWS, QUICK_COLUMNS = (250, 1_000), (2, 50)
 
 
 def grown(methods: list[str], quick: bool, *, python: dict | None = None) -> list:
@@ -32,11 +32,11 @@ def grown(methods: list[str], quick: bool, *, python: dict | None = None) -> lis
     ----------
     methods : names that `methods_at_hand.METHODS` knows
     quick : bool
-        Fewer sizes, and a limit of 20 s in place of 600 s.
+        Fewer sizes, and a limit of 5 s in place of 600 s.
     python : dict
         The interpreters of those methods that are peers.
     """
-    limit = 20.0 if quick else 600.0
+    limit = 5.0 if quick else 600.0
     rows, columns = (QUICK_ROWS, QUICK_COLUMNS) if quick else (ROWS, COLUMNS)
     found = []
     for method in methods:

@@ -8,15 +8,20 @@ from importlib import import_module
 
 import counterpoise
 
-# Rooms for people who add methods; what they offer is their own `__all__`.
-INNER = ("convex", "testing", "engine", "validation")
-
 
 def rooms() -> dict[str, list[str]]:
-    """Return every room with the names that it offers, in the order of the package."""
+    """Return every room with the names that it offers, in the order of the package.
+
+    A room whose extra is not installed is left out: the extra `docs` brings them all.
+    """
     found: dict[str, list[str]] = {}
     for room in (*counterpoise._SUBMODULES, *counterpoise._OPTIONAL):
-        offered = getattr(import_module(f"counterpoise.{room}"), "__all__", [])
+        try:
+            offered = getattr(_room(room), "__all__", [])
+        except ImportError:
+            if room in counterpoise._OPTIONAL:
+                continue
+            raise
         names = [
             name
             for name in offered
