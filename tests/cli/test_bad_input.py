@@ -130,7 +130,7 @@ FILES = {
     "empty": (lambda path: path.write_text(""), "is empty"),
     "unreadable": (
         lambda path: (path.unlink(), path.mkdir()),
-        "is a folder, not a file",
+        "no Parquet file is there",
     ),
 }
 

@@ -164,7 +164,7 @@ def test_of_many_rows_some_say_as_much(drawn, monkeypatch):
     )
     monkeypatch.setattr("counterpoise.evaluation.advice.baseline.ROWS_PAIRED", 120)
     # Of the 250 source rows 100 teach the model of the difference.
-    monkeypatch.setattr("counterpoise.adaptation.performance.ROWS_WEIGHED", 100)
+    monkeypatch.setattr("counterpoise.adaptation.estimating.given.ROWS_WEIGHED", 100)
     part, _ = judged(LinearRegression(), line, drawn)
     assert asked == [250, 120]
     assert part.baseline.verdict == whole.baseline.verdict == "better than guessing"

@@ -134,13 +134,13 @@ def fit_model(model: Any, X: Any, y: Any, X_target: Any) -> None:
     """Fit an `Adapted` to tables, one of which at least comes in blocks."""
     _check(model, X_target)
     tables = TablesInBlocks.drawn(X, y, X_target, as_seed(model.random_state))
-    budget, model_budget = model.budget, model.budget
+    budget = model.budget
     # The sample's own fit decides; it needs no draw.
     model.budget = None
     try:
         model._fit_told(tables.X, tables.y, tables.samples, None, None)
     finally:
-        model.budget = model_budget
+        model.budget = budget
     fit_all_rows(model, tables, budget)
 
 
