@@ -33,7 +33,7 @@ extensions = [
     "linked_names",
     "mathml",
     "plain_docstrings",
-    "reference",
+    "reference_pages",
     "results_page",
     "shown_output",
 ]
@@ -44,7 +44,7 @@ myst_heading_anchors = 3
 suppress_warnings = ["config.cache"]
 default_role = "code"
 
-# What numpydoc would list of a class, `reference` does.
+# What numpydoc would list of a class, `reference_pages` does.
 numpydoc_show_class_members = False
 autodoc_typehints = "none"
 

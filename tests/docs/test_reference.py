@@ -12,11 +12,11 @@ EXTENSIONS = Path(__file__).resolve().parents[2] / "docs" / "extensions"
 sys.path.insert(0, str(EXTENSIONS))
 
 import public_names  # noqa: E402
-import reference  # noqa: E402
+import reference_pages  # noqa: E402
 
 sys.path.remove(str(EXTENSIONS))
 
-PAGES = dict(reference._pages())
+PAGES = dict(reference_pages._pages())
 NAMES = [(room, name) for room, names in public_names.rooms().items() for name in names]
 OBLIGED = [
     (room, name)

@@ -69,9 +69,11 @@ def test_a_copy_of_the_filters_holds_back_what_they_do():
         with warnings.catch_warnings():
             warnings.resetwarnings()
             warnings.simplefilter("error")
-            for action, words, category, _, _ in reversed(parts[:1]):
-                warnings.filterwarnings(action, words.pattern, category)
+            action, words, category, _, _ = parts[0]
+            warnings.filterwarnings(action, words.pattern, category)
             warnings.warn("of mine, copied", UserWarning)
+            with pytest.raises(UserWarning, match="of another"):
+                warnings.warn("of another", UserWarning)
 
 
 def test_what_is_held_back_is_told_again_afterwards():
