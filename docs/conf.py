@@ -78,7 +78,8 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": "plot_",
-    "ignore_pattern": "__init__",
+    # It starts a cluster and draws nothing: `scale` names it.
+    "ignore_pattern": "boosting_on_dask",
     "subsection_order": SECTIONS,
     "within_subsection_order": by_reading_order,
     "remove_config_comments": True,
