@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from counterpoise.engine import Blocks, map_reduce, sample, whole_vector
-from counterpoise.engine.checkpoints import fingerprint, kept_passes
+from counterpoise.engine.checkpoints import _read, fingerprint, kept_passes
 from counterpoise.validation import InvalidInput
 
 X = np.random.default_rng(0).normal(size=(50, 3))
@@ -167,3 +167,17 @@ def test_a_fingerprint_is_name_size_and_footer(tmp_path):
     assert before["size"] == path.stat().st_size
     pq.write_table(pa.table({"b": [1.0, 2.0]}), path)
     assert fingerprint(path)["footer"] != before["footer"]
+
+
+def test_a_kept_pass_calls_nothing_of_ours(tmp_path):
+    """Records that can be called would be, with whatever a file says."""
+    from counterpoise.adaptation.in_blocks.predicting import AnswersOfRows
+
+    class Calling:
+        def __reduce__(self):
+            return AnswersOfRows, (np.zeros(3), "tofile", None)
+
+    path = tmp_path / "pass.bin"
+    path.write_bytes(pickle.dumps(Calling()))
+    with pytest.raises(InvalidInput, match="AnswersOfRows, which no pass"):
+        _read(path)

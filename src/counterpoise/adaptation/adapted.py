@@ -261,7 +261,7 @@ class Adapted(AskedOfFit, MetaEstimatorMixin, FittedModel):
         """
         self._check_parameters()
         self.all_rows_: AllRows | None = None
-        self._seen_rows_ = None
+        self._seen_rows_ = self._drawn_by_ = None
         if isinstance(X, Blocks) or isinstance(X_target, Blocks):
             refuse_beside_blocks(sample_weight=sample_weight, groups=groups)
             with told(self.verbose, self.callback), filters_left_clean():

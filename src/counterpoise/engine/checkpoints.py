@@ -180,7 +180,9 @@ class _Harmless(pickle.Unpickler):
             return super().find_class(module, name)
         if module.partition(".")[0] == "counterpoise" and "." not in name:
             found = super().find_class(module, name)
-            if isinstance(found, type) and is_dataclass(found):
+            # What can be called would be, with whatever a file says.
+            is_record = isinstance(found, type) and is_dataclass(found)
+            if is_record and not any("__call__" in vars(k) for k in found.__mro__):
                 return found
         raise InvalidInput(
             f"a kept pass holds {module}.{name}, which no pass of this library finds"

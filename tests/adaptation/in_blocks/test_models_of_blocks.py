@@ -13,6 +13,7 @@ from sklearn.linear_model import (
     LinearRegression,
     LogisticRegression,
     Ridge,
+    SGDClassifier,
     SGDRegressor,
 )
 from sklearn.pipeline import make_pipeline
@@ -22,9 +23,16 @@ from counterpoise import (
     ULSIF,
     Adapted,
     MixtureKLIEP,
+    TargetShiftWeights,
     estimate_performance,
     load,
 )
+from counterpoise.adaptation.in_blocks.estimators import (
+    BY_PASSES,
+    OF_ROWS_IN_MEMORY,
+    way_of,
+)
+from counterpoise.adaptation.in_blocks.fitting import rows_to_judge_by
 from counterpoise.engine import Blocks, distribute, memory_budget, sample
 from counterpoise.validation import InvalidInput, as_seed
 
@@ -262,3 +270,80 @@ def test_a_regression_that_ends_too_early_says_so():
     model = Adapted(LogisticRegression(max_iter=1), None, random_state=0)
     with pytest.warns(ConvergenceWarning, match="by passes ended after max_iter=1"):
         model.fit(in_blocks(X), (y > 0).astype(int), X_target=in_blocks(T))
+
+
+def classes(share, n, seed):
+    rng = np.random.default_rng(seed)
+    y = (rng.random(n) < share).astype(int)
+    return rng.normal(size=(n, 2)) + 1.5 * y[:, None], y
+
+
+@pytest.mark.parametrize("weighter", ["labels", "either"])
+def test_a_label_shift_is_made_up_for_in_blocks_too(weighter):
+    (X, y), (T, _) = classes(0.3, N, 0), classes(0.8, M, 1)
+    model = Adapted(LogisticRegression(), weighter, random_state=0)
+    model.fit(in_blocks(X), y, X_target=in_blocks(T))
+    some = Adapted(LogisticRegression(), weighter, random_state=0)
+    some.fit(X[:10_000], y[:10_000], X_target=T)
+    np.testing.assert_allclose(
+        model.estimator_.coef_, some.estimator_.coef_, rtol=0.1, atol=0.1
+    )
+    assert model.weights_[model.weights_ > 1].mean() > 2
+
+
+def test_weights_of_numbers_as_labels_are_taken_in_blocks():
+    X, y, T = numbers()
+    model = Adapted(Ridge(), TargetShiftWeights(), guard=False, random_state=0)
+    model.fit(in_blocks(X), y, X_target=in_blocks(T))
+    assert np.isfinite(model.estimator_.coef_).all()
+
+
+def not_drawn(n=20_000):
+    """A row that the sample by which all is decided does not have."""
+    drawn = sample(in_blocks(np.arange(float(n)).reshape(-1, 1)), 10_000, as_seed(0))
+    return int(np.setdiff1d(np.arange(n), drawn.places)[0])
+
+
+def test_what_is_missing_in_a_row_that_was_not_drawn_is_an_error_that_names_it():
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(20_000, 2)), rng.normal(size=(12_000, 2))
+    y, place = X[:, 0].copy(), not_drawn()
+    model = Adapted(Ridge(), weighter=None, random_state=0)
+    X[place, 1] = np.nan
+    with pytest.raises(ValueError, match=f"NaN or infinity in row {place}"):
+        model.fit(in_blocks(X), y, X_target=in_blocks(T))
+    X[place, 1], y[place] = 0.0, np.inf
+    with pytest.raises(ValueError, match=f"y contains infinity in row {place}"):
+        model.fit(in_blocks(X), y, X_target=in_blocks(T))
+
+
+def test_a_class_that_was_not_drawn_is_not_taken_for_another():
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(20_000, 2)), rng.normal(size=(12_000, 2))
+    y = (X[:, 0] > 0).astype(float)
+    y[not_drawn()] = 1.5
+    model = Adapted(LogisticRegression(), weighter=None, random_state=0)
+    with pytest.raises(ValueError, match=r"class 1\.5 has so few rows"):
+        model.fit(in_blocks(X), y, X_target=in_blocks(T))
+
+
+def test_a_solver_that_penalizes_the_intercept_is_not_fitted_by_passes():
+    assert way_of(LogisticRegression(), None) == BY_PASSES
+    liblinear = LogisticRegression(solver="liblinear")
+    assert way_of(liblinear, None) == OF_ROWS_IN_MEMORY
+
+
+@pytest.mark.parametrize(
+    "more", [{"early_stopping": True}, {"class_weight": "balanced"}]
+)
+def test_what_partial_fit_refuses_is_fitted_in_memory(more):
+    assert way_of(SGDClassifier(**more), None) == OF_ROWS_IN_MEMORY
+
+
+def test_rows_are_judged_by_the_draw_of_the_fit_whatever_the_seed():
+    X, y, T = numbers()
+    model = Adapted(Ridge(), MixtureKLIEP(), guard=False)
+    model.fit(in_blocks(X), y, X_target=in_blocks(T))
+    rows, _, _ = rows_to_judge_by(model, in_blocks(X), y, in_blocks(T), 0)
+    ratio = model.weigh(rows)
+    assert np.corrcoef(ratio, model.weights_)[0, 1] > 0.999

@@ -6,7 +6,8 @@ Which way is taken is a rule of the estimator and of `budget` alone:
 2. `Ridge`, `LinearRegression` and `LogisticRegression` with a squared penalty or none,
    alone or at the end of a pipeline: by passes over all rows, the same coefficients as
    in memory; the pipeline's other steps are those that were fitted to the sample;
-3. what has `partial_fit` with weights: one block after the other, each once;
+3. what has `partial_fit` with weights, and neither stops early nor balances classes,
+   which take all rows: one block after the other, each once;
 4. all others need all rows in memory, and that is planned first.
 """
 
@@ -41,6 +42,7 @@ from counterpoise.engine.linear_models import (
     ridge_by_passes,
 )
 from counterpoise.engine.sampling import all_rows
+from counterpoise.numerics.arrays import Array
 from counterpoise.tables.columns import Table
 from counterpoise.validation import InvalidInput
 from counterpoise.validation.warning import warn_user
@@ -88,7 +90,7 @@ def way_of(estimator: Any, budget: int | None) -> str:
     last = _last(estimator)
     if _is_linear(last):
         return BY_PASSES
-    if hasattr(last, "partial_fit") and _partial_takes_weights(last):
+    if _takes_pieces(last):
         return BY_PIECES
     return OF_ROWS_IN_MEMORY
 
@@ -209,12 +211,24 @@ class _PreparedRows:
         if self.steps is not None:
             X = self.steps.transform(X)
         X = X.toarray() if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
+        if not np.isfinite(X).all():
+            raise InvalidInput(
+                f"X contains NaN or infinity in row {_place_of_odd(X, first)}, which "
+                "is none of those drawn: the estimator takes neither"
+            )
         y = task.labels.at(rows, first)
         check_none_missing(y)
         y = _as_classes(y, task.classes)
+        if task.classes is None and not np.isfinite(y).all():
+            raise InvalidInput(f"y contains infinity in row {_place_of_odd(y, first)}")
         if task.classes is not None and self.as_places:
             y = np.searchsorted(task.classes, y)
         return RowsToFit(X, y, task.weights(rows, first))
+
+
+def _place_of_odd(values: Array, first: int) -> int:
+    odd = ~np.isfinite(values.reshape(len(values), -1)).all(axis=1)
+    return first + int(odd.argmax())
 
 
 def classes_of(source: Blocks, labels: LabelsOfRows, known: Any) -> NDArray[Any]:
@@ -230,10 +244,7 @@ def classes_of(source: Blocks, labels: LabelsOfRows, known: Any) -> NDArray[Any]
     found = map_reduce(source, _ClassesOfBlock(labels, np.asarray(known)), _united)
     new = np.setdiff1d(found, known)
     if new.size:
-        raise InvalidInput(
-            f"class {new[0]!s} has so few rows that none of those drawn is of it: "
-            "leave its rows out, or join it to another"
-        )
+        raise InvalidInput(_has_too_few(new[0]))
     return np.asarray(known)
 
 
@@ -256,7 +267,20 @@ def _as_classes(y: NDArray[Any], classes: NDArray[Any] | None) -> NDArray[Any]:
     """Return labels of the type that the classes have."""
     if classes is None:
         return np.asarray(y, dtype=np.float64)
-    return y.astype(classes.dtype) if y.dtype != classes.dtype else y
+    if y.dtype == classes.dtype:
+        return y
+    made = y.astype(classes.dtype)
+    other = made != y
+    if other.any():
+        raise InvalidInput(_has_too_few(y[other][0]))
+    return made
+
+
+def _has_too_few(label: Any) -> str:
+    return (
+        f"class {label!s} has so few rows that none of those drawn is of it: "
+        "leave its rows out, or join it to another"
+    )
 
 
 def _is_linear(last: Any) -> bool:
@@ -273,7 +297,8 @@ def _has_square_penalty(last: LogisticRegression) -> bool:
     if getattr(last, "l1_ratio", None) not in (None, 0, 0.0):
         return False
     named = last.penalty in ("l2", None, "deprecated")
-    return named and last.intercept_scaling == 1
+    # Liblinear counts the intercept in the penalty.
+    return named and last.intercept_scaling == 1 and last.solver != "liblinear"
 
 
 def _penalty(last: LogisticRegression) -> float:
@@ -282,8 +307,13 @@ def _penalty(last: LogisticRegression) -> float:
     return 1.0 / float(last.C)
 
 
-def _partial_takes_weights(last: Any) -> bool:
-    return has_fit_parameter(_PartialFit(last), "sample_weight")
+def _takes_pieces(last: Any) -> bool:
+    """Return whether `partial_fit` is there, takes weights, and fits as `fit` would."""
+    if not hasattr(last, "partial_fit"):
+        return False
+    of_all_rows = getattr(last, "early_stopping", False) is True
+    of_all_rows |= getattr(last, "class_weight", None) == "balanced"
+    return not of_all_rows and has_fit_parameter(_PartialFit(last), "sample_weight")
 
 
 class _PartialFit:

@@ -124,8 +124,8 @@ def rows_to_judge_by(
 
     By the seed of a model that was fitted to blocks: its weights are of these rows.
     """
-    if getattr(model, "all_rows_", None) is not None:
-        seed = as_seed(model.random_state)
+    drawn_by = getattr(model, "_drawn_by_", None)
+    seed = seed if drawn_by is None else drawn_by
     tables = TablesInBlocks.drawn(X, y, X_target, seed)
     return tables.X, tables.y, tables.samples
 
@@ -133,7 +133,8 @@ def rows_to_judge_by(
 def fit_model(model: Any, X: Any, y: Any, X_target: Any) -> None:
     """Fit an `Adapted` to tables, one of which at least comes in blocks."""
     _check(model, X_target)
-    tables = TablesInBlocks.drawn(X, y, X_target, as_seed(model.random_state))
+    seed = as_seed(model.random_state)
+    tables = TablesInBlocks.drawn(X, y, X_target, seed)
     budget = model.budget
     # The sample's own fit decides; it needs no draw.
     model.budget = None
@@ -142,6 +143,7 @@ def fit_model(model: Any, X: Any, y: Any, X_target: Any) -> None:
     finally:
         model.budget = budget
     fit_all_rows(model, tables, budget)
+    model._drawn_by_ = seed
 
 
 def fit_all_rows(
@@ -156,7 +158,8 @@ def fit_all_rows(
     weighter = model.weighter_
     encoded = EncodedRows(tables.seen, model.encoder_)
     fitted = "the sample"
-    if weighter is not None and not getattr(weighter, "needs_labels", False):
+    by_rows = hasattr(weighter, "_fit_blocks") and not weighter.needs_labels
+    if by_rows:
         both = TwoBlocks(
             tables.source.mapped(encoded),
             tables.target.mapped(encoded),
@@ -168,9 +171,10 @@ def fit_all_rows(
         if weighter.solution_ is not before:
             fitted = "every row"
         weighter.weights_ = weighter._weigh_rows(tables.samples.source)
-    ratio = RatioOfBlocks(
-        None if weighter is None else lean(weighter), encoded, tables.labels
-    )
+    sent = weighter
+    if hasattr(weighter, "without_rows"):
+        sent = lean(weighter) if by_rows else weighter.without_rows()
+    ratio = RatioOfBlocks(sent, encoded, tables.labels)
     weights = WeightsOfBlocks(ratio, model.exponent_, model.mixing_)
     announce("adding up the weights of every row")
     sums = sums_of_weights(tables.source, weights)
@@ -180,6 +184,8 @@ def fit_all_rows(
         mean = 1.0 + (mean - 1.0) / model.mixing_
     weights = WeightsOfBlocks(ratio, model.exponent_, model.mixing_, mean)
     drawn = np.ones(len(tables.y)) if weighter is None else weighter.weights_
+    if hasattr(weighter, "weights_of"):
+        drawn = weighter.weights_of(tables.y)
     model.weights_ = weights.of_ratio(drawn)
     model.effective_sample_size_ = effective_sample_size(model.weights_)
     classes = None

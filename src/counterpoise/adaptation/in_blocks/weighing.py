@@ -39,7 +39,13 @@ class RatioOfBlocks:
             assert self.labels is not None
             found: Array = self.weighter.weigh(self.labels.at(rows, first))
             return found
-        return self.weighter._weigh_rows(self.encoded(rows))
+        if hasattr(self.weighter, "weights_of"):
+            assert self.labels is not None
+            by_class: Array = self.weighter.weights_of(self.labels.at(rows, first))
+            return by_class
+        if hasattr(self.weighter, "_weigh_rows"):
+            return self.weighter._weigh_rows(self.encoded(rows))
+        return np.asarray(self.weighter.weigh(self.encoded(rows)), dtype=float)
 
 
 @dataclass(frozen=True, eq=False)

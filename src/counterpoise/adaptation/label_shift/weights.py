@@ -81,14 +81,20 @@ class ClassShareWeights(BaseEstimator):
         self.class_prior_ = found.em.shares
         self.class_weight_ = found.em.shares / found.source_shares
         self.solution_ = found.em.solution
-        place = np.searchsorted(found.classes, labels)
-        known = np.minimum(place, found.classes.size - 1)
-        # A class that was drawn into no subsample weighs as in the source.
-        same = found.classes[known] == labels
-        ratio = np.where(same, self.class_weight_[known], 1.0)
+        ratio = self.weights_of(labels)
         self.weights_ = ratio * (counts.sum() / (counts @ ratio))
         self.effective_sample_size_ = effective_sample_size(self.weights_ * counts)
         return self
+
+    def weights_of(self, labels: NDArray[Any]) -> Array:
+        """Return what rows of these classes weigh, before the mean of one.
+
+        A class that was drawn into no subsample weighs as in the source.
+        """
+        place = np.searchsorted(self.classes_, labels)
+        known = np.minimum(place, self.classes_.size - 1)
+        same = self.classes_[known] == labels
+        return np.where(same, self.class_weight_[known], 1.0)
 
     def weigh(self, X: Any) -> Array:
         """Return the density ratio of rows without labels.

@@ -1,5 +1,6 @@
 """Two large tables as commands see them: a sample to decide on, blocks to fit to."""
 
+import hashlib
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -171,12 +172,23 @@ def passes_folder(out: Path) -> Path:
     return out.with_name(f".{out.name}.passes")
 
 
+def _digest_of_file(name: Any) -> str | None:
+    """Return the digest of an estimator that is given as a file, else None."""
+    path = Path(str(name))
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
+
+
 def _inputs(options: Namespace, large: LargePair | LargeTable) -> dict[str, Any]:
     """Return all that passes depend on."""
     tables = [large.source, large.target] if isinstance(large, LargePair) else [large]
     return {
         "version": __version__,
         "files": [table.fingerprints for table in tables],
+        # A footer does not tell every change of the rows.
+        "written": [
+            [path.stat().st_mtime_ns for path in table.reader.files] for table in tables
+        ],
+        "estimator": _digest_of_file(getattr(options, "estimator", None)),
         "options": reproduced_by(options)["options"],
         "command": options.command,
     }

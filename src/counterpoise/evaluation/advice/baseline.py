@@ -256,8 +256,10 @@ class Constant:
         if self.shares is None:
             said = np.broadcast_to(self.prediction, (n, *np.shape(self.prediction)))
             return RegressorAnswers({"predict": said})
+        assert self.classes is not None
+        # As wide as the widest name of a class, of which folds are put together.
         everywhere = {
-            "predict": np.full(n, self.prediction),
+            "predict": np.full(n, self.prediction, dtype=self.classes.dtype),
             "predict_proba": np.tile(self.shares, (n, 1)),
         }
         return ClassifierAnswers(everywhere, self.classes)
