@@ -13,7 +13,6 @@ from sklearn.linear_model import (
     LinearRegression,
     LogisticRegression,
     Ridge,
-    SGDClassifier,
     SGDRegressor,
 )
 from sklearn.pipeline import make_pipeline
@@ -26,11 +25,6 @@ from counterpoise import (
     TargetShiftWeights,
     estimate_performance,
     load,
-)
-from counterpoise.adaptation.in_blocks.estimators import (
-    BY_PASSES,
-    OF_ROWS_IN_MEMORY,
-    way_of,
 )
 from counterpoise.adaptation.in_blocks.fitting import rows_to_judge_by
 from counterpoise.engine import Blocks, distribute, memory_budget, sample
@@ -325,19 +319,6 @@ def test_a_class_that_was_not_drawn_is_not_taken_for_another():
     model = Adapted(LogisticRegression(), weighter=None, random_state=0)
     with pytest.raises(ValueError, match=r"class 1\.5 has so few rows"):
         model.fit(in_blocks(X), y, X_target=in_blocks(T))
-
-
-def test_a_solver_that_penalizes_the_intercept_is_not_fitted_by_passes():
-    assert way_of(LogisticRegression(), None) == BY_PASSES
-    liblinear = LogisticRegression(solver="liblinear")
-    assert way_of(liblinear, None) == OF_ROWS_IN_MEMORY
-
-
-@pytest.mark.parametrize(
-    "more", [{"early_stopping": True}, {"class_weight": "balanced"}]
-)
-def test_what_partial_fit_refuses_is_fitted_in_memory(more):
-    assert way_of(SGDClassifier(**more), None) == OF_ROWS_IN_MEMORY
 
 
 def test_rows_are_judged_by_the_draw_of_the_fit_whatever_the_seed():
