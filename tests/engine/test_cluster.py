@@ -130,3 +130,10 @@ def test_an_error_in_a_block_comes_back_as_it_was(client):
 
     with distribute(client), pytest.raises(InvalidInput, match="'age' is empty"):
         map_reduce(blocks_of(), work)
+
+
+def test_another_cluster_may_run_beside(client):
+    """Neither takes a port that the other has, which would be warned of."""
+    with distribute(1) as beside:
+        assert beside.scheduler.address != client.scheduler.address
+        assert beside.cluster.scheduler.http_server.port != 8787

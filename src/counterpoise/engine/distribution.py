@@ -71,7 +71,9 @@ def distribute(who: Any) -> Iterator[Any]:
             threads_per_worker=1,
             processes=True,
             host="127.0.0.1",
-            dashboard_address=None,
+            # Its own health pages take any port: two clusters may run side by side.
+            dashboard_address="127.0.0.1:0",
+            scheduler_kwargs={"dashboard": False},
             worker_dashboard_address=None,
             silence_logs=50,
         ) as cluster,
