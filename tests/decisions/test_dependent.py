@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import norm, t
 
 from counterpoise.diagnosis import diagnose
-from counterpoise.diagnosis.tests_of_units import columns_by_units, spreads_by_units
+from counterpoise.diagnosis.tests_of_units import columns_by_units, moments_by_units
 from counterpoise.samples.as_read import SamplesAsRead
 from counterpoise.samples.dependent.auc_of_units import auc_of_units
 from counterpoise.samples.dependent.belonging import with_units
@@ -231,7 +231,7 @@ def read(shift, seed=0, **sizes):
     return with_units(samples, g, h + 500)
 
 
-def test_columns_spreads_and_cells_are_tested_by_units():
+def test_columns_moments_and_cells_are_tested_by_units():
     # Twelve groups a sample, moved by four standard deviations, or not at all.
     for shift, tells in ((4.0, True), (0.0, False)):
         samples = read(shift, seed=3)
@@ -242,14 +242,19 @@ def test_columns_spreads_and_cells_are_tested_by_units():
         assert (tested[0].adjusted_p_value <= 0.01) == tells
         assert tested[0].p_value <= tested[0].adjusted_p_value
         assert tested[1].adjusted_p_value > 0.05
-        assert spreads_by_units(samples, found).min() > 0.01
+        assert moments_by_units(samples, found).p_value > 0.01
         cells = cells_by_units(samples, rows, rows, 0)
         assert cells.tells == tells
         assert not tells or 0 in cells.most_unlike
     (X, g), (T, h) = grouped(5), grouped(6)
     wide = with_units(SamplesAsRead.read(X, 6 * T), g, h + 500)
     found = divided(wide, np.arange(72), np.arange(72), 0)
-    assert spreads_by_units(wide, found).min() <= 0.01
+    assert moments_by_units(wide, found).p_value <= 0.01
+    # Two columns that go together in the target alone.
+    paired = T @ np.array([[1.0, 3.0], [0.0, 1.0]])
+    samples = with_units(SamplesAsRead.read(X * [1.0, 3.0], paired), g, h + 500)
+    found = divided(samples, np.arange(72), np.arange(72), 0)
+    assert moments_by_units(samples, found).columns == (0, 1)
 
 
 # The verdict.

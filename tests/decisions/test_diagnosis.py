@@ -17,10 +17,10 @@ from counterpoise.diagnosis.distances import (
     standardized_difference,
 )
 from counterpoise.diagnosis.features import FeatureShift, column_shifts
+from counterpoise.diagnosis.rank_moments import RankScores, moment_test
 from counterpoise.diagnosis.reweighting import Reweighting, reweighting_of
 from counterpoise.diagnosis.shift_tests import ShiftTest, shift_tests, verdict_by
 from counterpoise.diagnosis.smallest_hole import smallest_hole
-from counterpoise.diagnosis.spreads import spread_p_values
 from counterpoise.diagnosis.thin_rows import describe_thin_rows
 from counterpoise.diagnosis.words import explanation
 from counterpoise.samples import overlap
@@ -239,22 +239,84 @@ def test_the_most_telling_column_is_named():
     ranked = TwoSamples.of(X, T * [1.0, 1.5])
     tests = shift_tests(seen(), features, ("a", "b"), None, ranked)
     assert [t.about for t in tests] == [(), ("b",), ("height",), ("b",)]
-    by_columns, spreads = tests[2:]
-    assert (by_columns.p_value, spreads.tells) == (0.001, True)
-    alone = spread_p_values(ranked)
-    assert spreads.p_value == pytest.approx(2 * alone.min())
+    by_columns, moments = tests[2:]
+    assert (by_columns.p_value, moments.tells) == (0.001, True)
+    assert moments.p_value == moment_test(ranked).p_value
 
 
-def test_spreads_are_compared_by_ranks_as_mood_does():
-    rng = np.random.default_rng(1)
-    X, T = rng.standard_t(3, size=(300, 2)), 1.2 * rng.standard_t(3, size=(200, 2))
-    X[:, 1], T[:, 1] = X[:, 1] > 1, T[:, 1] > 0
-    found = spread_p_values(TwoSamples.of(X, T))
-    # Mood ranks all rows alike; here either sample counts one half.
-    assert found[0] == pytest.approx(stats.mood(X[:, 0], T[:, 0]).pvalue, abs=0.02)
-    assert found[1] == 1.0
-    tied = np.repeat(np.arange(4.0), 50)[:, None]
-    assert spread_p_values(TwoSamples.of(tied, tied[::-1]))[0] == pytest.approx(1.0)
+def two_columns(n=400, m=300, *, seed=1):
+    rng = np.random.default_rng(seed)
+    return rng.standard_t(3, size=(n, 2)), rng.standard_t(3, size=(m, 2))
+
+
+def test_the_smallest_p_value_of_a_kind_pays_for_its_number_and_for_the_kinds():
+    X, T = two_columns()
+    mean = stats.mannwhitneyu(X[:, 0], T[:, 0] + 0.4).pvalue
+    found = moment_test(TwoSamples.of(X, T + np.array([0.4, 0.0])))
+    # Two columns of four kinds; ranks count either sample one half.
+    assert found.columns == (0,)
+    assert np.log(found.p_value) == pytest.approx(np.log(8 * mean), rel=0.05)
+    spread = stats.mood(X[:, 1], 1.6 * T[:, 1]).pvalue
+    found = moment_test(TwoSamples.of(X, T * [1.0, 1.6]))
+    assert found.columns == (1,)
+    assert np.log(found.p_value) == pytest.approx(np.log(8 * spread), rel=0.1)
+    # One pair, four kinds.
+    together = T @ np.array([[1.0, 0.4], [0.0, 1.0]])
+    apart = np.arctanh(stats.spearmanr(together).statistic)
+    apart -= np.arctanh(stats.spearmanr(X).statistic)
+    z = apart / np.sqrt(1.06 / 397 + 1.06 / 297)
+    found = moment_test(TwoSamples.of(X, together))
+    assert found.columns == (0, 1)
+    assert np.log(found.p_value) == pytest.approx(
+        np.log(8 * stats.norm.sf(z)), rel=0.25
+    )
+
+
+def test_many_spreads_that_moved_a_little_are_found_together():
+    rng = np.random.default_rng(2)
+    X, T = rng.normal(size=(2, 1000, 15))
+    found = moment_test(TwoSamples.of(X, 1.07 * T))
+    assert (found.columns, found.p_value < 1e-4) == ((), True)
+
+
+def test_of_one_column_there_are_two_kinds_and_of_two_values_none():
+    X, T = two_columns()
+    one = TwoSamples.of(X[:, :1], T[:, :1] + 0.4)
+    two = TwoSamples.of(X * [1, 0], (T + 0.4) * [1, 0])
+    assert moment_test(one).p_value == pytest.approx(moment_test(two).p_value)
+    each = stats.mannwhitneyu(X[:, 0], T[:, 0] + 0.4).pvalue
+    assert np.log(moment_test(one).p_value) == pytest.approx(np.log(2 * each), rel=0.05)
+    levels = TwoSamples.of((X > 1) * 1.0, (T > 0) * 1.0)
+    assert moment_test(levels).p_value == 1.0
+
+
+def test_a_column_needs_twenty_rows_of_either_sample_that_vary():
+    def scores(off, m):
+        """Return which columns count, `off` of the 200 source rows beside zero."""
+        X, T = np.zeros((200, 1)), np.zeros((m, 1))
+        X[:off, 0], T[: off * m // 200, 0] = np.arange(off) + 1, 0.5
+        return RankScores.of(TwoSamples.of(X, T))
+
+    assert [scores(k, 200).columns.size for k in (19, 20)] == [0, 1]
+    # Half of the rows, half of the part that varies: 20 of 100.
+    assert [scores(k, 100).columns.size for k in (38, 40)] == [0, 1]
+    # A pair needs 20 rows in which both vary: sqrt(20 / 200) of each.
+    assert [scores(k, 200).in_pairs.size for k in (63, 64)] == [0, 1]
+
+
+def test_no_column_that_varies_is_no_difference():
+    nothing = TwoSamples.of(np.zeros((50, 2)), np.zeros((40, 2)))
+    assert (moment_test(nothing).p_value, moment_test(nothing).columns) == (1.0, ())
+
+
+def test_columns_recorded_to_different_digits_are_told():
+    rng = np.random.default_rng(3)
+    X, T = rng.normal(size=(2, 300, 2))
+    T[:, 1] = T[:, 1].round(1)
+    found = diagnose(X, T, random_state=0)
+    assert (found.digits, found.to_dict()["digits"]) == (("x1",), ["x1"])
+    assert "record 'x1' to different digits" in found.explanation
+    assert diagnose(X, X[::-1], random_state=0).digits == ()
 
 
 # -- words -----------------------------------------------------------------------------
@@ -277,6 +339,7 @@ def told(
             reweighting=reweighting,
             tests=tests,
             detectable=missed,
+            digits=(),
             dependence=None,
             asks="",
             watched=False,
@@ -316,12 +379,16 @@ def test_what_could_have_been_missed_follows_its_formulas():
     n, m, d, k = 800, 400, 6, 5
     found = detectable(n, m, d, n_levels=k, n_categories=2)
     e, often = np.sqrt(1 / n + 1 / m), stats.norm.ppf(0.8)
-    distance = e * np.sqrt(np.log(2 * d / 0.01) / 2)
-    assert found.mean == pytest.approx(2 * stats.norm.ppf((1 + distance) / 2))
-    z = stats.norm.isf(0.005 / d) + often
+    # Four of the columns are numbers, looked at in four ways.
+    z = stats.norm.isf(0.005 / 16) + often
+    assert found.mean == pytest.approx(z * e / np.sqrt(0.955))
     assert found.scale == pytest.approx(np.exp(z * e / np.sqrt(1.52)))
+    z = stats.norm.isf(0.005 / 24) + often
+    assert found.correlation == pytest.approx(np.tanh(z * e / np.sqrt(0.912)))
+    z = stats.norm.isf(0.005 / 2) + often
+    assert detectable(n, m, 1).mean == pytest.approx(z * e / np.sqrt(0.955))
     # Two categories beside numbers: two of two kinds.
-    z = stats.norm.isf(0.01 / (12 * k * 4)) + often
+    z = stats.norm.isf(0.01 / (24 * k * 4)) + often
     more = found.level - 1
     assert 0.1 * more == pytest.approx(z * e * np.sqrt(0.1 * (2 + more) / 2))
     # Six pairs of numbers, of three kinds.
@@ -348,8 +415,8 @@ def test_the_smallest_hole_is_a_quarter_more_than_the_one_whose_cells_tell():
             found.append(chance_of_cells(s, t, 0.5))
         return min(found)
 
-    assert 12 * among * least_chance(share) <= 0.01
-    assert 12 * among * least_chance(share * 0.998) > 0.01
+    assert 24 * among * least_chance(share) <= 0.01
+    assert 24 * among * least_chance(share * 0.998) > 0.01
     assert smallest_hole(12, 12, 1) == pytest.approx(1.25)
 
 

@@ -43,7 +43,7 @@ def test_the_same_law_in_groups_is_no_shift_and_another_is_found(seed):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_series_cut_in_two_is_no_shift_and_a_jump_is_found(seed):
-    rows = series(seed + 10, 1200)
+    rows = series(seed + 20, 1200)
     time = np.arange("2020-01-01", 1200, dtype="datetime64[D]")
     found = diagnose(rows[:600], rows[600:], time=time, random_state=0)
     assert found.verdict == "no shift found"

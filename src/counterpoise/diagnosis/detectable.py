@@ -15,11 +15,14 @@ from counterpoise.tables.columns import Table
 
 # A level that so many of the rows have.
 LEVEL_SHARE = 0.1
-# Mood's test of the spread needs 1 / 0.76 times the rows of the best one for normals.
-_MOOD = 0.76
-# Families of tests and sides among which a chance of cells is corrected, and what the
-# choice of one cell costs.
-_FAMILIES, _SIDES, _CHOSEN = 3, 2, 2
+# For normals Wilcoxon's test of the mean, Mood's of the spread and Spearman's of the
+# correlation need one over these times the rows of the best ones.
+_WILCOXON, _MOOD, _SPEARMAN = 0.955, 0.76, 0.912
+# Families of tests, their kinds and sides among which a chance of cells is corrected,
+# and what the choice of one cell costs.
+_FAMILIES, _KINDS, _SIDES, _CHOSEN = 3, 2, 2, 2
+# Kinds of moments of ranks, where there are two columns of numbers.
+_MOMENTS = 4
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,8 @@ class Detectable:
         Factor by which the spread of one such column grows.
     level : float
         Factor by which a category of a tenth of the rows becomes commoner.
+    correlation : float
+        Of two such columns that were uncorrelated.
     hole : float
         Share of the target that lies where, in a column or a pair, the source has no
         rows; more than one if no share would be found.
@@ -42,6 +47,7 @@ class Detectable:
     mean: float
     scale: float
     level: float
+    correlation: float
     hole: float
 
     def to_dict(self) -> dict[str, float]:
@@ -55,8 +61,9 @@ class Detectable:
             "What could have been missed, as less than this is found less than four "
             f"times in five: one column's mean moved by {self.mean:.2g} standard "
             f"deviations, its spread by a factor of {self.scale:.3g}, a category of a "
-            f"tenth of the rows by a factor of {self.level:.2g}, a hole in the source "
-            f"that holds a share of {hole} of the target."
+            f"tenth of the rows by a factor of {self.level:.2g}, the correlation of "
+            f"two columns by {self.correlation:.2g}, a hole in the source that holds "
+            f"a share of {hole} of the target."
         )
 
 
@@ -84,16 +91,18 @@ def detectable(
     level of 0.01 and corrected for what it looks at:
 
     ======  ==========================================================================
-    mean    :math:`2 \Phi^{-1}((1 + D)/2)`, :math:`D = e \sqrt{\log(2 d / 0.01) / 2}`
-            (Kolmogorov and Smirnov; the largest distance in two samples exceeds the
-            true one about as much as chance may lower it)
-    scale   :math:`\exp\bigl((z_{1 - 0.005/d} + z_{0.8})\, e / \sqrt{1.52}\bigr)` (Mood)
+    mean    :math:`(z_{1 - 0.005/k} + z_{0.8})\, e / \sqrt{0.955}` (Wilcoxon)
+    scale   :math:`\exp\bigl((z_{1 - 0.005/k} + z_{0.8})\, e / \sqrt{1.52}\bigr)` (Mood)
+    correl. :math:`\tanh\bigl((z_{1 - 0.005/l} + z_{0.8})\, e / \sqrt{0.912}\bigr)`
+            (Spearman)
     level   f with :math:`0.1 (f - 1) = (z_{1 - a} + z_{0.8})\, e \sqrt{0.1 (1 + f)/2}`,
-            :math:`a = 0.01 / (12 K c k)` for K levels, c categories and k kinds of
+            :math:`a = 0.01 / (24 K c k)` for K levels, c categories and k kinds of
             columns, 2 where there are numbers beside them (cells)
     hole    `smallest_hole`, in one of the pairs of numbers, times as many kinds of
             pairs as there are
     ======  ==========================================================================
+
+    with k = 4 p and l = 2 p (p - 1) of p columns of numbers (k = 2 of one).
 
     Parameters
     ----------
@@ -111,21 +120,24 @@ def detectable(
     --------
     >>> found = detectable(1000, 1000, d=10)
     >>> round(found.mean, 2), round(found.scale, 2)
-    (0.22, 1.16)
+    (0.21, 1.18)
     """
     e, often = np.sqrt(1 / n + 1 / m), float(norm.ppf(POWER))
-    distance = e * np.sqrt(np.log(2 * d / TEST_LEVEL) / 2)
-    mean = 2 * norm.ppf((1 + min(distance, 1.0)) / 2)
-    z = norm.isf(TEST_LEVEL / 2 / d) + often
+    n_numbers = d - n_categories
+    alone, paired = max(n_numbers, 1), max(comb(n_numbers, 2), 1.0)
+    z = norm.isf(TEST_LEVEL / 2 / alone / (_MOMENTS if alone > 1 else 2)) + often
+    mean = z * e / np.sqrt(_WILCOXON)
     # e enters the logarithm of a scale by the variance of a sample's log deviation.
     scale = np.exp(z * e / np.sqrt(2 * _MOOD))
-    n_numbers = d - n_categories
+    z = norm.isf(TEST_LEVEL / 2 / paired / _MOMENTS) + often
+    correlation = np.tanh(z * e / np.sqrt(_SPEARMAN))
     n_kinds = 2 if n_numbers and d > 1 else 1
     among = n_kinds * max(n_categories, 1) * max(n_levels, 2)
-    part = TEST_LEVEL / (_FAMILIES * _SIDES * _CHOSEN * among)
+    part = TEST_LEVEL / (_FAMILIES * _KINDS * _SIDES * _CHOSEN * among)
     reach = ((norm.isf(part) + often) * e) ** 2 / LEVEL_SHARE / 2
     # f - 1 = x solves x^2 = reach (x + 2).
     level = 1 + (reach + np.sqrt(reach**2 + 8 * reach)) / 2
     pairs = [comb(n_numbers, 2), n_numbers * n_categories, comb(n_categories, 2)]
     hole = smallest_hole(n, m, max(pairs[0], 1.0) * max(np.count_nonzero(pairs), 1))
-    return Detectable(float(mean), float(scale), float(level), float(hole))
+    found = mean, scale, level, correlation, hole
+    return Detectable(*map(float, found))

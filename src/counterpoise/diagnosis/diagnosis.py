@@ -1,6 +1,6 @@
 """Whether and where two samples differ: all in one, with a verdict."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from counterpoise.diagnosis.reweighting import Reweighting, reweighting_of
 from counterpoise.diagnosis.rows_looked_at import RowsLookedAt
 from counterpoise.diagnosis.shift_tests import (
     ShiftTest,
-    rows_for_spreads,
+    rows_to_rank,
     shift_tests,
     verdict_by,
 )
@@ -22,11 +22,12 @@ from counterpoise.diagnosis.tests_of_units import (
     columns_by_units,
     dependence_of,
     kernel_means_by_units,
-    spreads_by_units,
+    moments_by_units,
 )
 from counterpoise.diagnosis.thin_rows import ThinRows, thin_rows_of
 from counterpoise.engine import Blocks, rows_decided_on
 from counterpoise.samples.as_read import SamplesAsRead
+from counterpoise.samples.coverage.digits import recorded_apart
 from counterpoise.samples.coverage.separating_columns import (
     Separation,
     separating_columns,
@@ -36,6 +37,7 @@ from counterpoise.samples.dependent.dependence_seen import asked_of
 from counterpoise.samples.dependent.divisions import divided
 from counterpoise.samples.measures import measure_mmd
 from counterpoise.samples.overlap_verdict import NO_OVERLAP, Overlap, overlap_between
+from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.tables.columns import Table
 from counterpoise.tables.duplicates import duplicate_rows
 from counterpoise.tables.encoding import TableEncoder, encoded_rows, encoder_of
@@ -81,6 +83,10 @@ class Diagnosis:
         The groups or blocks of time that rows belong to, if they were said.
     asks : str
         A question, where rows look dependent and nothing was said; empty if not.
+    digits : tuple of str
+        Columns that the samples record to different digits, or in different units of
+        rounding. Classifiers and neighbourhoods compare them as if they did not
+        (`samples.coverage.digits`).
     separation : Separation or None
         Where there is no overlap: the columns that make the samples disjoint, how, and
         what is covered without them. None where it is not columns.
@@ -143,6 +149,7 @@ class Diagnosis:
     detectable: Detectable | None = None
     dependence: Dependence | None = None
     asks: str = ""
+    digits: tuple[str, ...] = ()
     separation: Separation | None = None
     watched: bool = False
 
@@ -171,6 +178,7 @@ class Diagnosis:
             if self.dependence is None
             else self.dependence.to_dict(),
             "asks": self.asks,
+            "digits": list(self.digits),
             "separation": None
             if self.separation is None
             else self.separation.to_dict(),
@@ -264,11 +272,11 @@ def diagnose(
     Of a group of fewer than 5 rows nothing is told: no mean, no range, no category.
 
     The verdict is "no shift found" only where no test tells the samples apart: the
-    classifier, the columns, their spreads (ranks, Mood), the cells of columns and
-    pairs of columns and the neighbourhoods of rows (`overlap`), and the maximum mean
-    discrepancy, each with a corrected p-value of at most 0.01, so that together they
-    raise a false alarm at most once in twenty times. With fewer than 99 permutations
-    the last cannot tell.
+    classifier, the columns, means, spreads and correlations of their ranks (Wilcoxon,
+    Mood, Spearman), the cells of columns and pairs of columns and the neighbourhoods of
+    rows (`overlap`), and the maximum mean discrepancy, each with a corrected p-value of
+    at most 0.01, so that together they raise a false alarm at most once in twenty
+    times. With fewer than 99 permutations the last cannot tell.
 
     Sparse matrices: means alone are compared, and memory grows with their entries; no
     Kolmogorov-Smirnov distance, no discrepancies, and thinly covered rows are counted
@@ -276,11 +284,11 @@ def diagnose(
 
     With groups or time, the classifier holds units out whole, its interval is of units
     (Obuchowski), and the other tests divide units by chance (999 times; for the maximum
-    mean discrepancy `n_permutations`): columns, spreads, cells of columns and of pairs,
-    kernel means. Neighbourhoods and holes are not looked for. With fewer than five
-    units of a sample, or so few that no p-value can be 0.01 (`dependence.smallest_p`),
-    the verdict is "too few rows to tell" unless the shift is glaring. Of sparse
-    matrices the classifier alone is asked.
+    mean discrepancy `n_permutations`): columns, moments of ranks, cells of columns and
+    of pairs, kernel means. Neighbourhoods and holes are not looked for.
+    With fewer than five units of a sample, or so few that no p-value can be 0.01
+    (`dependence.smallest_p`), the verdict is "too few rows to tell" unless the shift is
+    glaring. Of sparse matrices the classifier alone is asked.
 
     It never raises `NoOverlapError`: the verdict says it.
 
@@ -344,7 +352,7 @@ def diagnose_samples(
     source, target = _with_columns(source, kept), _with_columns(target, kept)
     features = table_shifts(source, target, w / w.sum(), v / v.sum())
     if numbers.units is None:
-        ranked = looked_at(rows_for_spreads(numbers.source.shape[1]))
+        ranked = looked_at(rows_to_rank(numbers.source.shape[1]))
         tests = shift_tests(covered, features, names, distance.p_value, ranked)
     else:
         found = divided(numbers, covered.rows, covered.rows_target, seed)
@@ -365,7 +373,7 @@ def diagnose_samples(
             features,
             names,
             distance.p_value,
-            spreads=spreads_by_units(numbers, found),
+            moments=moments_by_units(numbers, found),
         )
     word = verdict_by(tests, covered, w, v)
     apart = separating_columns(samples, seed) if word == NO_OVERLAP else None
@@ -380,6 +388,7 @@ def diagnose_samples(
             else detectable_of(source, w, v),
             dependence=dependence_of(numbers),
             asks=asked_of(samples, names) if numbers.units is None else "",
+            digits=_digits(numbers, covered, names),
             thin_rows=thin_rows_of(source, target, w, v, covered, names),
             mmd=distance.value,
             mmd_p_value=distance.p_value,
@@ -408,6 +417,15 @@ def _as_numbers(samples: SamplesAsRead) -> tuple[SamplesAsRead, TableEncoder | N
     rows = encoded_rows(encoder, source), encoded_rows(encoder, target)
     numbers = SamplesAsRead.of_matrices(*rows, w, v)
     return replace(numbers, units=samples.units), encoder
+
+
+def _digits(
+    numbers: SamplesAsRead, covered: Overlap, names: Sequence[str]
+) -> tuple[str, ...]:
+    """Return the columns that are recorded to different digits, of the rows scored."""
+    rows, aims = covered.rows, covered.rows_target
+    apart = recorded_apart(TwoSamples.of(numbers.source[rows], numbers.target[aims]))
+    return tuple(dict.fromkeys(names[int(j)] for j in np.flatnonzero(apart)))
 
 
 def _of_matrices(samples: SamplesAsRead, random: Any) -> Diagnosis:

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from counterpoise.diagnosis.distances import holm
 from counterpoise.diagnosis.features import FeatureShift
-from counterpoise.diagnosis.spreads import spread_p_values
+from counterpoise.diagnosis.rank_moments import MomentTest, moment_test
 from counterpoise.numerics.arrays import Array
 from counterpoise.samples.coverage.thin_by_chance import thin_by_chance
 from counterpoise.samples.domain_scores import TEST_LEVEL
@@ -17,7 +16,7 @@ from counterpoise.samples.overlap_verdict import Overlap, verdict
 from counterpoise.samples.two_samples import TwoSamples
 
 CLASSIFIER, HOLES, KERNEL_MEANS = "classifier", "cells and neighbours", "kernel means"
-COLUMNS, SPREADS = "columns", "spreads"
+COLUMNS, MOMENTS = "columns", "means, spreads and correlations"
 # Numbers whose ranks are looked at: with many columns there are fewer rows.
 _ENTRIES, _FEWEST_ROWS = 150_000, 500
 
@@ -29,9 +28,9 @@ class ShiftTest:
     Attributes
     ----------
     name : str
-        "classifier" (the AUC), "columns" (each by itself, Holm), "spreads" (of
-        numbers, by ranks, Holm), "cells and neighbours" (of columns, pairs and rows,
-        `overlap`), "kernel means" (the maximum mean discrepancy).
+        "classifier" (the AUC), "columns" (each by itself, Holm), "means, spreads and
+        correlations" (of the ranks of numbers), "cells and neighbours" (of columns,
+        pairs and rows, `overlap`), "kernel means" (the maximum mean discrepancy).
     p_value : float
         Corrected for all that the test looks at.
     tells : bool
@@ -51,7 +50,7 @@ class ShiftTest:
         return {**asdict(self), "about": list(self.about)}
 
 
-def rows_for_spreads(d: int) -> int:
+def rows_to_rank(d: int) -> int:
     """Return how many rows of a sample are ranked, given the number of columns."""
     return max(_ENTRIES // d, _FEWEST_ROWS)
 
@@ -62,7 +61,7 @@ def shift_tests(
     names: Sequence[str],
     mmd_p_value: float | None = None,
     ranked: TwoSamples | None = None,
-    spreads: Array | None = None,
+    moments: MomentTest | None = None,
 ) -> tuple[ShiftTest, ...]:
     """Return the tests that could be made.
 
@@ -75,9 +74,9 @@ def shift_tests(
         Of the columns of the matrices, by the columns of the table.
     mmd_p_value : float or None
     ranked : TwoSamples or None
-        Rows whose spreads are compared.
-    spreads : array of shape (d,) or None
-        Corrected p-values of spreads, where they were compared already.
+        Rows whose ranks are compared.
+    moments : MomentTest or None
+        What was found, where they were compared already.
     """
     # The interval tells, and not its p-value: rounding must not come between them.
     found = [ShiftTest(CLASSIFIER, covered.auc_p_value, covered.auc_low > 0.5)]
@@ -91,10 +90,10 @@ def shift_tests(
         least = int(np.argmin(chance))
         found.append(_test(COLUMNS, chance[least], (tested[least].name,)))
     if ranked is not None:
-        spreads = holm(spread_p_values(ranked))
-    if spreads is not None:
-        least = int(np.argmin(spreads))
-        found.append(_test(SPREADS, float(spreads[least]), (names[least],)))
+        moments = moment_test(ranked)
+    if moments is not None:
+        about = tuple(dict.fromkeys(names[j] for j in moments.columns))
+        found.append(_test(MOMENTS, moments.p_value, about))
     if mmd_p_value is not None:
         found.append(_test(KERNEL_MEANS, mmd_p_value))
     return tuple(found)

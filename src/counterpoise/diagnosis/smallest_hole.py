@@ -17,8 +17,8 @@ _OFF_CORNER = 0.25
 # Counts of source rows vary too, and so does the place of a hole: with so much more a
 # hole is found four times in five, over drawn samples of many sizes.
 _MORE = 1.25
-# Families of tests, sides and cuts among which a chance is corrected.
-_FAMILIES, _SIDES, _CUTS = 3, 2, 2
+# Families of tests, their kinds, sides and cuts among which a chance is corrected.
+_FAMILIES, _KINDS, _SIDES, _CUTS = 3, 2, 2, 2
 # A share is told to a part of this.
 _FINE_ENOUGH = 1e-3
 
@@ -35,9 +35,10 @@ def smallest_hole(n: float, m: float, among: float) -> float:
     .. math:: z_{0.8} \frac{u_c t}{\sqrt{h m}}, \quad \text{a share of }
         z_{0.8} \sqrt{h m} \text{ rows,}
 
-    a hole is found if the chance, times 12 `among` (three families of tests, two sides,
-    two cuts), is at most 0.01 by one of the cuts. What is returned is 1.25 times that
-    share, by simulation: the source's counts and a hole's place vary as well.
+    a hole is found if the chance, times 24 `among` (three families of tests of two
+    kinds, two sides, two cuts), is at most 0.01 by one of the cuts. What is returned is
+    1.25 times that share, by simulation: the source's counts and a hole's place vary as
+    well.
 
     Parameters
     ----------
@@ -54,7 +55,7 @@ def smallest_hole(n: float, m: float, among: float) -> float:
     Examples
     --------
     >>> round(smallest_hole(1000, 1000, among=45), 3)
-    0.095
+    0.096
     """
     low, high = 0.0, 1.0
     while high - low > _FINE_ENOUGH * high:
@@ -67,9 +68,9 @@ def smallest_hole(n: float, m: float, among: float) -> float:
 
 
 def _is_found(share: float, n: float, m: float, among: float) -> bool:
+    among *= _FAMILIES * _KINDS * _SIDES * _CUTS
     return any(
-        _FAMILIES * _SIDES * _CUTS * among * _chance(share, n, m, cut) <= TEST_LEVEL
-        for cut in cuts_of_pairs(n + m)
+        among * _chance(share, n, m, cut) <= TEST_LEVEL for cut in cuts_of_pairs(n + m)
     )
 
 

@@ -1,4 +1,4 @@
-"""Columns, spreads and kernel means compared by units that are divided by chance."""
+"""Columns, moments and kernel means compared by units that are divided by chance."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from counterpoise.diagnosis.features import FeatureShift
-from counterpoise.diagnosis.spreads import rank_scores
+from counterpoise.diagnosis.rank_moments import MomentTest, RankScores
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.numerics.kernel import Kernel
 from counterpoise.samples.as_read import SamplesAsRead
@@ -22,6 +22,8 @@ from counterpoise.tables.table_column import TableColumn, joined, of_one_kind
 # Values at which distribution functions are compared, and levels of a category that
 # are not taken together.
 _VALUES = 100
+# Columns of which pairs are looked at: every division weighs every pair.
+_MOST_IN_PAIRS = 40
 
 
 @dataclass(frozen=True)
@@ -107,17 +109,30 @@ def columns_by_units(
     )
 
 
-def spreads_by_units(samples: SamplesAsRead, found: Divided) -> Array:
-    """Return the chance of spreads as unlike, of every column, corrected for all.
+def moments_by_units(samples: SamplesAsRead, found: Divided) -> MomentTest:
+    """Return the most striking difference of spreads and correlations, by units.
 
-    The statistic is that of `spread_p_values`, the difference of the means of squared
-    ranks from the middle; one where a column has fewer than three different values.
+    The statistics are those of `moment_test` without the means, of which
+    `columns_by_units` speaks: differences of the means of squared ranks, of their sum
+    and of products of ranks (here of 40 columns at most); their chance, corrected for
+    all of them, is `by_chance`'s.
     """
     rows = TwoSamples.of(samples.source[found.rows], samples.target[found.aims])
-    scores, many = rank_scores(rows)
-    apart = np.abs(found.divisions.differences(scores))
-    apart[:, ~many] = 0.0
-    return np.where(many, by_chance(apart).corrected, 1.0)
+    scores = RankScores.of(rows, _MOST_IN_PAIRS)
+    k = scores.columns.size
+    if k == 0:
+        return MomentTest(1.0, ())
+    first, second = np.triu_indices(scores.in_pairs.size, 1)
+    products = scores.paired[:, first] * scores.paired[:, second]
+    every = np.hstack([scores.ranks**2, scores.whole, products])
+    chance = by_chance(np.abs(found.divisions.differences(every))).corrected
+    least = int(np.argmin(chance))
+    columns: tuple[int, ...] = ()
+    if least < k:
+        columns = (int(scores.columns[least]),)
+    elif least > k:
+        columns = scores.pair(least - k - 1)
+    return MomentTest(float(chance[least]), columns)
 
 
 def kernel_means_by_units(

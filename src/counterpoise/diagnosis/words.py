@@ -86,6 +86,7 @@ def explanation(found: "Diagnosis") -> str:
     sentences = [meaning, told, *said_of(found.tests), *_columns(found)]
     sentences += [str(found.dependence)] if found.dependence is not None else []
     sentences += [found.asks] if found.asks else []
+    sentences += _rounded(found.digits)
     # What weights could do is no question of a model that is watched.
     sentences += [] if found.watched else _matched(found)
     if found.verdict in (NO_SHIFT, SMALL_SHIFT) and found.detectable is not None:
@@ -219,6 +220,19 @@ def _columns(found: "Diagnosis") -> list[str]:
     if found.verdict == NO_OVERLAP and found.separation is not None:
         said.append(str(found.separation))
     return said
+
+
+def _rounded(digits: Sequence[str]) -> list[str]:
+    """Return that columns are recorded to different digits, if any are."""
+    if not digits:
+        return []
+    names = ", ".join(map(_in_quotes, digits[:3]))
+    others = f" and {len(digits) - 3} more" if len(digits) > 3 else ""
+    return [
+        f"Source and target record {names}{others} to different digits; rounding is "
+        "not taken for a shift here, but a model that was trained on one may see it: "
+        "round both alike."
+    ]
 
 
 def _matched(found: "Diagnosis") -> list[str]:

@@ -20,6 +20,9 @@ ROWS_A_CELL, FINEST, COARSEST = 30, 12, 3
 FINEST_ALONE = 64
 # Cells of one pair whose logarithms of the chance reach these are taken together.
 _STRIKING = 3.0, 6.0
+# Cells in which fewer rows of a sample are expected are one in the sum over all cells;
+# and of how many rows of worth what a row counts is known in a cell.
+_EXPECTED = 5.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +115,7 @@ class CellTest(NamedTuple):
     blocks : tuple of int
         One or two numbers of blocks.
     p_value : float
-        Of any cell that either sample fills less than by chance.
+        Of any cells that either sample fills less than by chance, and of all.
     p_depleted : float
         Of cells that the source fills less than by chance.
     among : int
@@ -130,10 +133,10 @@ def cell_tests(
 ) -> tuple[list[CellTest], list[CellTest]]:
     r"""Return the tests of the columns, and of their pairs; not corrected.
 
-    Of c rows in a cell, s of the source and t of the target (with weights, shares times
-    effective sizes), s is binomial with the source's part :math:`\pi` of all rows
-    where nothing has shifted. With :math:`x = -\log P(S \le s)` of each of the K cells
-    of a column or pair, any r of them, all of which reach a and have the sum X, have
+    Of c rows in a cell, s of the source and t of the target, s is binomial with the
+    source's part :math:`\pi` of all rows where nothing has shifted. With
+    :math:`x = -\log P(S \le s)` of each of the K cells of a column or pair, any r of
+    them, all of which reach a and have the sum X, have
 
     .. math:: P(\text{any } r \text{ cells that reach } a \text{ and so large a sum})
         \le \binom{K}{r} e^{-a r} Q(r, X - a r)
@@ -142,9 +145,22 @@ def cell_tests(
     cells are negatively associated. The test takes the cell with the largest x (a = 0),
     or all with x >= a = 3, or all with x >= a = 6, whichever has the smaller
     :math:`r (r + 1) \binom{K}{r} e^{-a r} Q(r, X - a r)`, in which the factor pays for
-    the choice of r. The same for the target, and twice the smaller of both is
-    `p_value`. Pairs with a number are cut twice, and the smaller p-value is doubled
-    again.
+    the choice of r. The same for the target, and twice the smaller of both is one
+    p-value. The other is Pearson's, for what is a little unlike in many cells,
+
+    .. math:: \sum_k \frac{(s_k - \pi c_k)^2}{\pi (1 - \pi)\, c_k} \sim \chi^2_{K - 1}
+
+    over the K cells in which five rows of either sample are expected, the others taken
+    as one of them (left out if that one has fewer; then with K degrees of freedom; not
+    asked where weights are unequal, which count more in some cells than in others).
+    `p_value` is twice the smaller of both. Pairs with a number are cut twice, and the
+    smaller p-value is doubled again.
+
+    With weights, rows of the mass :math:`w_i` (shares times effective sizes) have the
+    mean mass :math:`D = \sum w_i^2 / \sum w_i` in a cell, and s and t are the sums of
+    masses over the larger D of both samples, or over one if that is more; in cells with
+    fewer than five rows of worth, the largest D of all cells of the column or pair is
+    taken. So a cell without a source row is no surprise where few heavy rows are.
 
     A p-value is one `among` those of its kind times the number of kinds that are there:
     columns are numbers or categories; pairs are of numbers, of categories, or of one of
@@ -163,14 +179,18 @@ def cell_tests(
     mass = np.concatenate([sizes[0] * share, sizes[1] * target_share])
     part = sizes[0] / (sizes[0] + sizes[1])
     total = sum(sizes)
+    # What rounding makes of equal weights is equal.
+    even = all(one.max() <= one.min() * (1 + 1e-9) for one in (share, target_share))
     cut = int(np.clip(total / ROWS_A_CELL, COARSEST, FINEST_ALONE))
     alone = [
-        _tested((k,), *_singles(one.cells(cut), mass, n, part))
+        _tested((k,), *_counts(one.cells(cut), mass, n, even), part, even)
         for k, one in enumerate(blocks)
     ]
     if len(blocks) < 2:
         return alone, []
-    tried = [list(_pairs(blocks, one, mass, n, part)) for one in cuts_of_pairs(total)]
+    tried = [
+        list(_pairs(blocks, one, mass, n, part, even)) for one in cuts_of_pairs(total)
+    ]
     pairs = [
         _smallest(tests, any(blocks[k].is_number for k in tests[0].blocks))
         for tests in zip(*tried, strict=True)
@@ -224,25 +244,69 @@ def _smallest(tests: tuple[CellTest, ...], cut_anew: bool) -> CellTest:
     )
 
 
-def _singles(
-    cells: Indices, mass: Array, n: int, part: float
-) -> tuple[Array, Array, Array]:
+def _counts(cells: Indices, mass: Array, n: int, even: bool) -> tuple[Array, Array]:
+    """Return how many rows of the source and of the target the cells hold."""
     k = int(cells.max()) + 1
-    s = np.bincount(cells[:n], mass[:n], k).astype(np.float64)
-    t = np.bincount(cells[n:], mass[n:], k).astype(np.float64)
+
+    def summed(values: Array) -> tuple[Array, Array]:
+        return (
+            np.bincount(cells[:n], values[:n], k).astype(np.float64),
+            np.bincount(cells[n:], values[n:], k).astype(np.float64),
+        )
+
+    s, t = summed(mass)
+    return (s, t) if even else rows_of_worth(s, t, *summed(mass**2))
+
+
+def rows_of_worth(
+    s: Array, t: Array, squares: Array, squares_target: Array
+) -> tuple[Array, Array]:
+    """Return masses of cells over what a row counts there, as `cell_tests` has it.
+
+    Parameters
+    ----------
+    s, t : array
+        Masses of source and target in the cells.
+    squares, squares_target : array
+        Sums of the squares of the rows' masses.
+
+    Examples
+    --------
+    >>> masses, squares = np.array([20.0, 1.0]), np.array([80.0, 1.0])
+    >>> s, t = rows_of_worth(masses, masses, squares, masses)
+    >>> s, t
+    (array([5.  , 0.25]), array([5.  , 0.25]))
+    """
+    mean = np.ones_like(s)
+    for own, of_squares in ((s, squares), (t, squares_target)):
+        known = own**2 >= _EXPECTED * of_squares
+        known &= own > 0
+        each = np.divide(of_squares, own, out=np.zeros_like(own), where=own > 0)
+        largest = each[known].max() if known.any() else each.max(initial=1.0)
+        mean = np.maximum(mean, np.where(known, each, largest))
+    return s / mean, t / mean
+
+
+def _tested(
+    blocks: tuple[int, ...], s: Array, t: Array, part: float, even: bool
+) -> CellTest:
     x, y = _surprises(s, t, part)
-    first = np.zeros(1, dtype=np.intp)
-    return _sums(x[None], first, first), _sums(y[None], first, first), np.array([[k]])
+    first, k = np.zeros(1, dtype=np.intp), np.array([[s.size]])
+    depleted = float(_chance(_sums(x[None], first, first), k)[0, 0])
+    other = float(_chance(_sums(y[None], first, first), k)[0, 0])
+    summed = 1.0
+    if even:
+        summed = float(_chance_of_sum(s[None], t[None], part, first, first)[0, 0])
+    return CellTest(blocks, _smaller(depleted, other, summed), depleted)
 
 
-def _tested(blocks: tuple[int, ...], x: Array, y: Array, k: Array) -> CellTest:
-    depleted = float(_chance(x, k)[0, 0])
-    other = float(_chance(y, k)[0, 0])
-    return CellTest(blocks, min(1.0, 2 * min(depleted, other)), depleted)
+def _smaller(depleted: float, other: float, summed: float) -> float:
+    """Return the p-value of striking cells of either kind, and of all together."""
+    return min(1.0, 2 * min(2 * min(depleted, other), summed))
 
 
 def _pairs(
-    blocks: list[CutColumn], cut: int, mass: Array, n: int, part: float
+    blocks: list[CutColumn], cut: int, mass: Array, n: int, part: float, even: bool
 ) -> Iterator[CellTest]:
     cells = [one.cells(cut) for one in blocks]
     widths = np.array([int(one.max()) + 1 for one in cells])
@@ -251,9 +315,17 @@ def _pairs(
     hot = np.zeros((N, int(widths.sum())), dtype=np.float32)
     for one, first in zip(cells, firsts, strict=True):
         hot[np.arange(N), first + one] = 1.0
-    weighed = hot * mass[:, None].astype(np.float32)
-    s = (hot[:n].T @ weighed[:n]).astype(np.float64)
-    t = (hot[n:].T @ weighed[n:]).astype(np.float64)
+
+    def summed_over(values: Array) -> tuple[Array, Array]:
+        weighed = hot * values[:, None].astype(np.float32)
+        return (
+            (hot[:n].T @ weighed[:n]).astype(np.float64),
+            (hot[n:].T @ weighed[n:]).astype(np.float64),
+        )
+
+    s, t = summed_over(mass)
+    if not even:
+        s, t = rows_of_worth(s, t, *summed_over(mass**2))
     # Each pair once: cells of a block with those of later ones.
     block = np.repeat(np.arange(len(blocks)), widths)
     later = block[:, None] < block
@@ -262,9 +334,13 @@ def _pairs(
     k = np.outer(widths, widths)
     depleted = _chance(_sums(x, firsts, firsts), k)
     other = _chance(_sums(y, firsts, firsts), k)
-    either = np.minimum(1.0, 2 * np.minimum(depleted, other))
+    summed = np.ones_like(depleted)
+    if even:
+        summed = _chance_of_sum(s, t, part, firsts, firsts)
     for a, b in zip(*np.triu_indices(len(blocks), 1), strict=True):
-        yield CellTest((int(a), int(b)), float(either[a, b]), float(depleted[a, b]))
+        least = float(depleted[a, b])
+        either = _smaller(least, float(other[a, b]), float(summed[a, b]))
+        yield CellTest((int(a), int(b)), either, least)
 
 
 def _surprises(s: Array, t: Array, part: float) -> tuple[Array, Array]:
@@ -279,18 +355,48 @@ def _surprises(s: Array, t: Array, part: float) -> tuple[Array, Array]:
     return x, y
 
 
+def _chance_of_sum(
+    s: Array, t: Array, part: float, firsts: Indices, second: Indices
+) -> Array:
+    """Return Pearson's p-value of all cells, by blocks of rows and columns."""
+
+    def by_block(values: Array) -> Array:
+        return _by_block(values, firsts, second, np.add)
+
+    both, apart = s + t, s - part * (s + t)
+    fewest = _EXPECTED / min(part, 1 - part)
+    large = both >= fewest
+    terms = np.divide(apart**2, both, out=np.zeros_like(both), where=large)
+    rest, rest_apart = by_block(both * ~large), by_block(apart * ~large)
+    is_cell = rest >= fewest
+    summed = by_block(terms)
+    summed += np.divide(rest_apart**2, rest, out=np.zeros_like(rest), where=is_cell)
+    left_out = (rest > 0) & ~is_cell
+    freedom = by_block(large.astype(np.float64)) + is_cell - ~left_out
+    chance: Array = gammaincc(
+        np.maximum(freedom, 1) / 2, summed / (2 * part * (1 - part))
+    )
+    return np.where(freedom > 0, chance, 1.0)
+
+
+def _by_block(
+    values: Array, firsts: Indices, second: Indices, reduce: np.ufunc
+) -> Array:
+    found: Array = reduce.reduceat(
+        reduce.reduceat(values, firsts, axis=0), second, axis=1
+    )
+    return found
+
+
 def _sums(x: Array, firsts: Indices, second: Indices) -> Array:
     """Return (r, X) of each selection, by blocks of rows and columns."""
-
-    def by_block(values: Array, reduce: np.ufunc) -> Array:
-        return reduce.reduceat(reduce.reduceat(values, firsts, axis=0), second, axis=1)
-
-    largest = by_block(x, np.maximum)
+    largest = _by_block(x, firsts, second, np.maximum)
     found = [np.stack([np.ones_like(largest), largest])]
     for at in _STRIKING:
         striking = x >= at
-        counts = by_block(striking.astype(np.float64), np.add)
-        found.append(np.stack([counts, by_block(np.where(striking, x, 0.0), np.add)]))
+        counts = _by_block(striking.astype(np.float64), firsts, second, np.add)
+        sums = _by_block(np.where(striking, x, 0.0), firsts, second, np.add)
+        found.append(np.stack([counts, sums]))
     return np.stack(found)
 
 

@@ -12,6 +12,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from counterpoise.numerics.arrays import Array
 from counterpoise.samples.cells import MOST_COLUMNS, CutColumn, blocks_of, cell_tests
+from counterpoise.samples.coverage.digits import off_grids
 from counterpoise.samples.domain_scores import TEST_LEVEL
 from counterpoise.samples.two_samples import TwoSamples
 
@@ -144,7 +145,8 @@ def find_holes(samples: TwoSamples, seed: int) -> Holes:
     source grows thin by and by, towards its edge, a ball without a row is no hole: that
     is for a classifier to see.
     Where a column holds numbers, rows of a sample that are there several times count
-    once: copies are no evidence. Numbers are compared by their ranks, and in columns
+    once: copies are no evidence. Nor is it one that a sample records fewer digits
+    (`off_grids`). Numbers are compared by their ranks, and in columns
     and pairs levels of a category are too far apart to share a ball. Around rows found
     in one set of columns no ball is looked for in another.
 
@@ -161,8 +163,8 @@ def find_holes(samples: TwoSamples, seed: int) -> Holes:
     if not blocks:
         return Holes(1.0)
     if any(block.is_number for block in blocks):
-        copied, samples = samples, _without_copies(samples)
-        if samples is not copied:
+        as_they_came, samples = samples, off_grids(_without_copies(samples))
+        if samples is not as_they_came:
             blocks = blocks_of(np.vstack([samples.source, samples.target]))
     shares = samples.source_share, samples.target_share
     few, n = blocks[:MOST_COLUMNS], samples.source.shape[0]

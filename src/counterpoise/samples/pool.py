@@ -8,6 +8,7 @@ from scipy import sparse
 
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.classifiers import out_of_fold_log_odds
+from counterpoise.samples.coverage.digits import off_grids
 from counterpoise.samples.folds import (
     FEWEST_DIFFERENT,
     N_FOLDS,
@@ -46,11 +47,14 @@ class Pool:
 
     @classmethod
     def of(cls, samples: TwoSamples, seed: int, units: Indices | None = None) -> "Pool":
-        """Return the table of two samples.
+        """Return the table of two samples in canonical order.
+
+        A classifier is to tell what rows hold, not to how many digits (`off_grids`).
 
         `units`: numbers of what rows belong to, the source's first. Rows of a unit are
         then held out together, and equal rows stay as many as they are.
         """
+        samples = off_grids(samples)
         both = [samples.source, samples.target]
         is_sparse = sparse.issparse(samples.source)
         X: Any = sparse.vstack(both, format="csr") if is_sparse else np.vstack(both)

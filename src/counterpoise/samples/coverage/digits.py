@@ -1,0 +1,114 @@
+"""Columns that two samples record to different digits, compared as if they did not."""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.samples.folds import content
+from counterpoise.samples.two_samples import TwoSamples
+
+# From how many different values on a column is one of numbers, not of levels.
+_MANY_VALUES = 9
+# The part of a sample's rows whose value the other has nowhere, and by how much wider
+# the gaps between the values of one sample are.
+_OWN_VALUES, _WIDER = 0.5, 2.0
+# Multiples of the golden ratio fall evenly, wherever they begin.
+_GOLDEN = (np.sqrt(5) - 1) / 2
+
+
+def off_grids(samples: TwoSamples) -> TwoSamples:
+    r"""Return rows whose rounded values are spread over what they were rounded from.
+
+    A column that is rounded in one sample alone, or to another unit, has no value in
+    common with the other sample, though each lies among its values: ages in years
+    beside ages with decimals. Trees and neighbourhoods would call that another place.
+    In the columns of `recorded_apart` the c different rows of a sample that have its
+    value :math:`v_k` are put at
+
+    .. math:: l_k + (h_k - l_k) u_i, \quad u_i = (i\, \varphi \bmod 1), \quad
+        l_k = \frac{v_{k-1} + v_k}{2}, \; h_k = \frac{v_k + v_{k+1}}{2}
+
+    for i = 1..c in canonical order, :math:`\varphi` the golden ratio (beyond the
+    ends the gap inside is taken); a value that one row has stays as it is. Equal rows
+    stay equal.
+
+    Parameters
+    ----------
+    samples : TwoSamples
+        In canonical order.
+    """
+    apart = recorded_apart(samples)
+    if not apart.any():
+        return samples
+    rows = [samples.source.copy(), samples.target.copy()]
+    for one in rows:
+        number = content(one)
+        first = np.unique(number, return_index=True)[1]
+        for j in np.flatnonzero(apart):
+            one[:, j] = _spread(one[first, j])[number]
+    return samples.with_rows(*rows)
+
+
+def recorded_apart(samples: TwoSamples) -> NDArray[np.bool_]:
+    r"""Return which columns the two samples record to different digits.
+
+    Those of nine different values or more of which at least half of the rows of one
+    sample have a value that no row of the other has, while the median gap between
+    neighbouring values is twice as wide in one sample as in the other, and values
+    repeat in the sample of the wider gaps. Of sparse matrices none.
+
+    Parameters
+    ----------
+    samples : TwoSamples
+
+    Examples
+    --------
+    >>> years = np.repeat(np.arange(20.0, 60.0), 5)
+    >>> exact = 20 + 0.2 * np.arange(200) + 0.07
+    >>> even, odd = 2.0 * (years // 2), 2.0 * (years // 2) + 1
+    >>> two = TwoSamples.of(np.c_[years, even], np.c_[exact, odd])
+    >>> recorded_apart(two)
+    array([ True, False])
+    """
+    d = samples.source.shape[1]
+    if sparse.issparse(samples.source) or sparse.issparse(samples.target):
+        return np.zeros(d, dtype=bool)
+    shares = samples.source_share, samples.target_share
+    return np.array(
+        [
+            _is_apart(samples.source[:, j], samples.target[:, j], *shares)
+            for j in range(d)
+        ],
+        dtype=bool,
+    )
+
+
+def _is_apart(x: Array, t: Array, share: Array, target_share: Array) -> bool:
+    values, values_target = np.unique(x), np.unique(t)
+    if min(values.size, values_target.size) < 2:
+        return False
+    both = np.intersect1d(values, values_target, assume_unique=True)
+    if values.size + values_target.size - both.size < _MANY_VALUES:
+        return False
+    own = share[~np.isin(x, both)].sum(), target_share[~np.isin(t, both)].sum()
+    gaps = [float(np.median(np.diff(v))) for v in (values, values_target)]
+    wide = 0 if gaps[0] > gaps[1] else 1
+    repeats = (values, values_target)[wide].size < (x, t)[wide].size
+    return bool(max(own) >= _OWN_VALUES and repeats) and (
+        gaps[wide] >= _WIDER * gaps[1 - wide]
+    )
+
+
+def _spread(column: Array) -> Array:
+    """Return values that repeat spread over the places nearer to them than others."""
+    values, place, counts = np.unique(column, return_inverse=True, return_counts=True)
+    gaps = np.diff(values)
+    low = values - np.concatenate([gaps[:1], gaps]) / 2
+    high = values + np.concatenate([gaps, gaps[-1:]]) / 2
+    order = np.argsort(place, kind="stable")
+    turn: Indices = np.empty(place.size, dtype=np.intp)
+    turn[order] = np.arange(place.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    part = (turn + 1) * _GOLDEN % 1.0
+    spread: Array = low[place] + (high - low)[place] * part
+    return np.where(counts[place] > 1, spread, column)
