@@ -21,7 +21,7 @@ from counterpoise.diagnosis.rank_moments import RankScores, moment_test
 from counterpoise.diagnosis.reweighting import Reweighting, reweighting_of
 from counterpoise.diagnosis.shift_tests import ShiftTest, shift_tests, verdict_by
 from counterpoise.diagnosis.smallest_hole import smallest_hole
-from counterpoise.diagnosis.thin_rows import describe_thin_rows
+from counterpoise.diagnosis.thin_rows import ThinRows, describe_thin_rows
 from counterpoise.diagnosis.words import explanation
 from counterpoise.samples import overlap
 from counterpoise.samples.cells import chance_of_cells
@@ -340,6 +340,7 @@ def told(
             tests=tests,
             detectable=missed,
             digits=(),
+            thin_rows=ThinRows(0, 0),
             dependence=None,
             asks="",
             watched=False,

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from scipy.stats import binom, chi2, chi2_contingency
+from scipy.stats import binom, chi2_contingency
 
 from counterpoise import AutoWeights, estimate_performance
 from counterpoise.diagnosis import diagnose
@@ -163,59 +163,6 @@ def test_the_chance_of_one_empty_level_is_the_binomial_one_for_all_levels():
     uneven = even * np.where(np.arange(n) < 20, 1 + 1e-6, 1 - 1e-6)
     (found,), _ = cell_tests([block], n, uneven, even)
     assert found.p_value == pytest.approx(4 * found.p_depleted)
-
-
-def level_test(source, target, share=None):
-    """Return the test of one column whose levels hold so many rows."""
-    n, m = sum(source), sum(target)
-    levels = [np.repeat(np.arange(len(one)), one) for one in (source, target)]
-    values = np.arange(float(len(source)))
-    block = CutColumn(np.array([0]), values, None, None, np.concatenate(levels) * 1.0)
-    share = np.full(n, 1 / n) if share is None else share / share.sum()
-    (found,), _ = cell_tests([block], n, share, np.full(m, 1 / m))
-    return found
-
-
-def test_what_is_a_little_unlike_in_many_cells_is_found():
-    source, target = [60, 40] * 10, [45, 55] * 10
-    found = level_test(source, target)
-    # No level is striking by itself.
-    assert found.p_depleted > 0.1
-    pearson = chi2_contingency([source, target]).pvalue
-    assert found.p_value == pytest.approx(2 * pearson)
-    assert pearson < 1e-3
-
-
-def test_cells_of_few_expected_rows_are_taken_together():
-    # Of 3 n rows a third is the target's: five rows of it are expected in 15.
-    source, target = [180, 164, 10, 6], [70, 105, 5, 0]
-    found = level_test(source, target)
-    pearson = chi2_contingency([[180, 164, 16], [70, 105, 5]]).pvalue
-    assert found.p_value == pytest.approx(2 * pearson)
-    # The one that is left has fewer, and is left out with a degree of freedom more.
-    source, target = [180, 172, 10], [70, 107, 4]
-    n, m = sum(source), sum(target)
-    expected = np.array([250, 279]) * n / (n + m)
-    summed = ((np.array([180, 172]) - expected) ** 2 / expected).sum() * (n + m) / m
-    assert level_test(source, target).p_value == pytest.approx(2 * chi2.sf(summed, 2))
-
-
-def test_a_cell_without_a_source_row_is_no_surprise_where_few_heavy_rows_are():
-    # Level 1 has ten rows of weight 10, level 2 would have one or two and has none.
-    source, target = [100, 10, 0], [100, 100, 15]
-    alike = level_test(source, target)
-    heavy = level_test(source, target, np.repeat([1.0, 10.0], [100, 10]))
-    assert alike.p_depleted < 1e-2
-    assert heavy.p_depleted > 0.5
-    even, n = np.full(215, 1 / 215), 110
-    weight = np.repeat([1.0, 10.0], [100, 10])
-    levels = [np.repeat(np.arange(3), one) for one in (source, target)]
-    place = np.concatenate(levels) * 1.0
-    blocks = [
-        CutColumn(np.array([j]), np.arange(3.0), None, None, place) for j in range(2)
-    ]
-    _, (pair,) = cell_tests(blocks, n, weight / weight.sum(), even)
-    assert pair.p_depleted > 0.5
 
 
 def test_p_values_of_cells_hold_their_level_with_unequal_sizes():

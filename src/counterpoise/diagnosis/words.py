@@ -9,7 +9,7 @@ from counterpoise.diagnosis.features import FeatureShift
 from counterpoise.diagnosis.percentages import percentage
 from counterpoise.diagnosis.shift_tests import ShiftTest
 from counterpoise.diagnosis.text_tables import aligned, html_table, safe
-from counterpoise.diagnosis.thin_rows import ThinColumn
+from counterpoise.diagnosis.thin_rows import ThinColumn, ThinRows
 from counterpoise.diagnosis.watching import COMPARED, MEANING, NEXT, as_watched
 from counterpoise.samples.coverage.thin_by_chance import rows_that_tell
 from counterpoise.samples.domain_scores import TEST_LEVEL
@@ -212,7 +212,7 @@ def _columns(found: "Diagnosis") -> list[str]:
             f"(effect {small.effect:.2g})."
         )
     elif found.verdict not in (NO_SHIFT, TOO_FEW):
-        said.append("No feature differs much by itself: it is how they go together.")
+        said.append(_nothing_alone(found.thin_rows))
     new = [f for f in by_size if f.new_share >= _MANY]
     if new:
         names = ", ".join(f"{_quoted(f)} ({percentage(f.new_share)})" for f in new[:3])
@@ -220,6 +220,14 @@ def _columns(found: "Diagnosis") -> list[str]:
     if found.verdict == NO_OVERLAP and found.separation is not None:
         said.append(str(found.separation))
     return said
+
+
+def _nothing_alone(thin: ThinRows) -> str:
+    """Return what there is to say where no feature differs much by itself."""
+    if not thin.columns:
+        return "No feature differs much by itself: it is how they go together."
+    names = ", ".join(_in_quotes(column.name) for column in thin.columns[:3])
+    return f"No feature differs much but in the thinly covered rows: {names}."
 
 
 def _rounded(digits: Sequence[str]) -> list[str]:

@@ -56,7 +56,8 @@ def recorded_apart(samples: TwoSamples) -> NDArray[np.bool_]:
     Those of nine different values or more of which at least half of the rows of one
     sample have a value that no row of the other has, while the median gap between
     neighbouring values is twice as wide in one sample as in the other, and values
-    repeat in the sample of the wider gaps. Of sparse matrices none.
+    repeat in the sample of the wider gaps. The median of either lies within the other's
+    range. Of sparse matrices none.
 
     Parameters
     ----------
@@ -87,6 +88,12 @@ def recorded_apart(samples: TwoSamples) -> NDArray[np.bool_]:
 def _is_apart(x: Array, t: Array, share: Array, target_share: Array) -> bool:
     values, values_target = np.unique(x), np.unique(t)
     if min(values.size, values_target.size) < 2:
+        return False
+
+    def inside(one: Array, other: Array) -> bool:
+        return bool(other.min() <= np.median(one) <= other.max())
+
+    if not (inside(x, t) and inside(t, x)):
         return False
     both = np.intersect1d(values, values_target, assume_unique=True)
     if values.size + values_target.size - both.size < _MANY_VALUES:

@@ -24,8 +24,8 @@ from counterpoise.tables.privacy import FEWEST_ROWS_TOLD
 from counterpoise.tables.table_column import TableColumn, of_one_kind, places_in
 from counterpoise.validation import InvalidInput, NoOverlapError
 
-_MISSING, _NEW_CATEGORIES, _UNIT, _RANGE, _SHARES = (
-    "missing", "new categories", "unit", "range", "shares of categories",
+_MISSING, _NEW_CATEGORIES, _SPELLING, _UNIT, _RANGE, _SHARES = (
+    "missing", "new categories", "spelling", "unit", "range", "shares of categories",
 )  # fmt: skip
 # Rows of each sample that are looked at, and columns that are put back.
 _ROWS_LOOKED_AT, _MOST_TRIED = 1_000, 12
@@ -45,7 +45,8 @@ class SeparatingColumn:
     ----------
     name : str
     how : str
-        "missing", "new categories", "unit", "range" or "shares of categories".
+        "missing", "new categories", "spelling" (which are the source's but for case,
+        spaces around them or a final .0), "unit", "range" or "shares of categories".
     apart : float
         Share of the target rows that it can set apart by itself.
     words : str
@@ -241,19 +242,40 @@ def _column(source: TableColumn, target: TableColumn) -> SeparatingColumn:
         known = place[place >= 0]
         shares_target = np.bincount(known, minlength=shares.size) / there_target.size
         distance = float(np.abs(shares - shares_target).sum() + new / present) / 2
-        found.append(
-            (
-                new,
-                _NEW_CATEGORIES,
-                f"categories in {new:.1%} of the target rows that the source has not",
-            )
-        )
+        found.append((new, *_new_categories(source, target, place)))
         found.append((present * distance, _SHARES, "its categories have other shares"))
     else:
         distance = float(ks_2samp(there, there_target, method="asymp").statistic)
         found.append((present * distance, *_values(source.kind, there, there_target)))
     apart, how, words = max(found, key=lambda one: one[0])
     return SeparatingColumn(source.name, how, apart, words)
+
+
+def _new_categories(
+    source: TableColumn, target: TableColumn, place: Indices
+) -> tuple[str, str]:
+    """Return what is to be said of categories that the source has not.
+
+    Where most rows that have one differ in spelling alone, the commonest such is named.
+    """
+    share = float((place == -2).mean())
+    said = f"categories in {share:.1%} of the target rows that the source has not"
+    counts = np.bincount(target.values[place == -2], minlength=len(target.categories))
+    known = {_folded(one): one for one in source.categories}
+    alike = [
+        int(k) * (_folded(c) in known)
+        for k, c in zip(counts, target.categories, strict=True)
+    ]
+    most = int(np.argmax(alike)) if alike else 0
+    if 2 * sum(alike) <= counts.sum() or alike[most] < FEWEST_ROWS_TOLD:
+        return _NEW_CATEGORIES, said
+    other = target.categories[most]
+    return _SPELLING, f"{said}: spelled {other!r} for {known[_folded(other)]!r}?"
+
+
+def _folded(category: str) -> str:
+    """Return a category without what people spell in more than one way."""
+    return category.strip().casefold().removesuffix(".0")
 
 
 def _values(kind: str, source: Array, target: Array) -> tuple[str, str]:

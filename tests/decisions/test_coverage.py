@@ -1,9 +1,12 @@
-"""Values recorded to different digits are no other place."""
+"""What is covered: digits, cells and spelling are no other place."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy.stats import chi2, chi2_contingency
 
 from counterpoise import AutoWeights, DiscriminatorWeights, diagnose
+from counterpoise.samples.cells import CutColumn, cell_tests
 from counterpoise.samples.coverage.digits import off_grids, recorded_apart
 from counterpoise.samples.two_samples import TwoSamples
 
@@ -70,6 +73,8 @@ def test_gaps_twice_as_wide_and_half_of_the_rows_of_own_values_are_needed():
     # Twice as wide, half a step away.
     assert apart(grid(2.0), grid(1.0, low=0.5))
     assert not apart(grid(1.99), grid(1.0, low=0.005))
+    # Another unit altogether.
+    assert not apart(grid(20.0), grid(1.0, low=0.5))
     # Half of the rows of the target have values of their own, and less than half.
     shared, own = grid(2.0)[:60], grid(1.0, low=0.5)
     assert apart(shared, np.r_[shared, own[:60]])
@@ -82,7 +87,7 @@ def test_no_value_repeats_nothing_is_spread_and_few_values_are_levels():
     assert not recorded_apart(exact).any()
     levels = TwoSamples.of(grid(2.0, n=16)[:, None], grid(1.0, n=16, low=0.5)[:, None])
     assert not recorded_apart(levels).any()
-    more = TwoSamples.of(grid(2.0, n=20)[:, None], grid(1.0, n=16, low=0.5)[:, None])
+    more = TwoSamples.of(grid(2.0, n=16)[:, None], grid(1.0, n=20, low=0.5)[:, None])
     assert recorded_apart(more).all()
 
 
@@ -105,3 +110,80 @@ def test_sparse_rows_are_left_as_they_are():
 
     rows = sparse.csr_array(np.eye(12))
     assert not recorded_apart(TwoSamples.of(rows, rows)).any()
+
+
+def level_test(source, target, share=None):
+    """Return the test of one column whose levels hold so many rows."""
+    n, m = sum(source), sum(target)
+    levels = [np.repeat(np.arange(len(one)), one) for one in (source, target)]
+    values = np.arange(float(len(source)))
+    block = CutColumn(np.array([0]), values, None, None, np.concatenate(levels) * 1.0)
+    share = np.full(n, 1 / n) if share is None else share / share.sum()
+    (found,), _ = cell_tests([block], n, share, np.full(m, 1 / m))
+    return found
+
+
+def test_what_is_a_little_unlike_in_many_cells_is_found():
+    source, target = [60, 40] * 10, [45, 55] * 10
+    found = level_test(source, target)
+    # No level is striking by itself.
+    assert found.p_depleted > 0.1
+    pearson = chi2_contingency([source, target]).pvalue
+    assert found.p_value == pytest.approx(2 * pearson)
+    assert pearson < 1e-3
+
+
+def test_cells_of_few_expected_rows_are_taken_together():
+    # Of 3 n rows a third is the target's: five rows of it are expected in 15.
+    source, target = [180, 164, 10, 6], [70, 105, 5, 0]
+    found = level_test(source, target)
+    pearson = chi2_contingency([[180, 164, 16], [70, 105, 5]]).pvalue
+    assert found.p_value == pytest.approx(2 * pearson)
+    # The one that is left has fewer, and is left out with a degree of freedom more.
+    source, target = [180, 172, 10], [70, 107, 4]
+    n, m = sum(source), sum(target)
+    expected = np.array([250, 279]) * n / (n + m)
+    summed = ((np.array([180, 172]) - expected) ** 2 / expected).sum() * (n + m) / m
+    assert level_test(source, target).p_value == pytest.approx(2 * chi2.sf(summed, 2))
+
+
+def test_a_cell_without_a_source_row_is_no_surprise_where_few_heavy_rows_are():
+    source, target = [400, 40, 0], [400, 400, 40]
+    weight = np.repeat([1.0, 10.0], [400, 40])
+    worth = weight.sum() ** 2 / (weight**2).sum()
+    # A row of level 1 counts so much, and may in level 2, of which nothing is known.
+    mass = 10 * worth / weight.sum()
+    none = (840 / (840 + worth)) ** (40 / mass)
+    found = level_test(source, target, weight)
+    assert found.p_depleted == pytest.approx(6 * none)
+    assert found.p_value == pytest.approx(min(1.0, 4 * found.p_depleted))
+    # The same by pairs: nine cells, of which the third is on the diagonal.
+    levels = [np.repeat(np.arange(3), one) for one in (source, target)]
+    place = np.concatenate(levels) * 1.0
+    blocks = [
+        CutColumn(np.array([j]), np.arange(3.0), None, None, place) for j in range(2)
+    ]
+    _, (pair,) = cell_tests(blocks, 440, weight / weight.sum(), np.full(840, 1 / 840))
+    assert pair.p_depleted == pytest.approx(18 * none, rel=1e-4)
+
+
+@pytest.mark.parametrize("spelled", [str.upper, " {} ".format, "{}.0".format])
+def test_categories_that_are_spelled_otherwise_are_named(spelled):
+    rng = np.random.default_rng(0)
+    levels = np.array(["yes", "no"])
+    source, target = (
+        pd.DataFrame(
+            {"answer": levels[rng.integers(0, 2, 200)], "x": rng.normal(size=200)}
+        )
+        for _ in range(2)
+    )
+    other = target.assign(answer=[spelled(one) for one in target["answer"]])
+    (column,) = diagnose(source, other, random_state=0).separation.columns
+    assert column.how == "spelling"
+    assert column.words.endswith(
+        (f"{spelled('yes')!r} for 'yes'?", f"{spelled('no')!r} for 'no'?")
+    )
+    # Half of the rows that are new must be the source's but for spelling, and more.
+    half = other.assign(answer=np.where(np.arange(200) < 100, "never", other["answer"]))
+    (column,) = diagnose(source, half, random_state=0).separation.columns
+    assert column.how == "new categories"
