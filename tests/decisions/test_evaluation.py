@@ -187,12 +187,12 @@ def test_the_interval_reaches_beyond_the_error_and_a_quarter_more_where_rows_are
     found = mean_intervals(SQUARED, alternating(), 0.95)["doubly_robust"]
     error = np.sqrt(1 / 99)
     quantile = student_quantile(100.0, 0.95)
-    assert found.high - found.value == pytest.approx(1.15 * quantile * error)
+    assert found.high - found.value == pytest.approx(1.1 * quantile * error)
     # Half of the rows lost; cut weights and whole ones are the same.
     half = alternating()
     half.ratio[:50] = 1e-300
     lost = mean_intervals(SQUARED, half, 0.95)["doubly_robust"]
-    reach = (1.15 + 0.25 * 0.5) * student_quantile(50.0, 0.95) * np.sqrt(1 / 49)
+    reach = (1.1 + 0.25 * 0.5) * student_quantile(50.0, 0.95) * np.sqrt(1 / 49)
     assert lost.high - lost.value == pytest.approx(reach)
 
 
@@ -236,10 +236,10 @@ def test_a_skewed_interval_reaches_further_on_its_side_and_less_far_on_the_other
     for sign in (1, -1):
         told = Evidence(sign * losses, one, one, sign * flat, sign * flat)
         found = mean_intervals(SQUARED, told, 0.95)["doubly_robust"]
-        error = 1.15 * errors_of(told).doubly_robust
+        error = 1.1 * errors_of(told).doubly_robust
         quantile = student_quantile(errors_of(told).freedom, 0.95)
         further = skewness_of_mean(losses, one / 100) * (2 * quantile**2 + 1) / 6
-        near, far = quantile - further / 2, quantile + 1.5 * further
+        near, far = quantile - further / 2, quantile + further
         ends = found.value - found.low, found.high - found.value
         assert ends[::sign] == pytest.approx((error * near, error * far))
     ruled = np.r_[np.zeros(99), 30.0]
@@ -247,7 +247,7 @@ def test_a_skewed_interval_reaches_further_on_its_side_and_less_far_on_the_other
     found = mean_intervals(SQUARED, told, 0.95)["doubly_robust"]
     quantile = student_quantile(errors_of(told).freedom, 0.95)
     # However skewed, three quarters of the reach are left below.
-    reach = 1.15 * errors_of(told).doubly_robust * 0.75 * quantile
+    reach = 1.1 * errors_of(told).doubly_robust * 0.75 * quantile
     assert found.value - found.low == pytest.approx(reach)
 
 
@@ -269,7 +269,7 @@ def test_target_rows_beyond_the_source_may_lose_as_the_worst_hundredth():
                 for one in (found[name], plain[name])
             )
             assert ends[0] == before[0]
-            assert ends[1] == pytest.approx(np.hypot(before[1], added))
+            assert ends[1] == pytest.approx(before[1] + added)
         few = replace(told, beyond=beyond - 0.2)
         assert mean_intervals(SQUARED, few, 0.95) == plain
         taken = told.take(np.arange(101), np.arange(50, 100))
@@ -315,7 +315,7 @@ def test_no_interval_is_narrower_than_the_doubly_robust_one_s():
 def test_half_of_the_estimates_difference_is_an_error_of_each():
     # The direct estimate is off by 2, and the doubly robust one with it.
     found = mean_intervals(SQUARED, alternating(off=2.0), 0.95)["doubly_robust"]
-    whole = np.sqrt(1.15**2 / 99 + 0.25 * 2.0**2)
+    whole = np.sqrt(1.1**2 / 99 + 0.25 * 2.0**2)
     reach = student_quantile(100.0, 0.95) * whole
     assert found.high - found.value == pytest.approx(reach)
 
@@ -391,7 +391,7 @@ def test_an_error_that_hangs_on_few_squares_has_few_degrees_of_freedom():
     told = Evidence(ruled, one, one, none, none)
     assert errors_of(told).freedom == pytest.approx(6.0)
     found = mean_intervals(SQUARED, told, 0.95)["doubly_robust"]
-    reach = 1.15 * student_quantile(6.0, 0.95) * errors_of(told).doubly_robust
+    reach = 1.1 * student_quantile(6.0, 0.95) * errors_of(told).doubly_robust
     assert found.high - found.value == pytest.approx(reach)
 
 

@@ -150,7 +150,11 @@ def rows_beyond(source: Matrix, target: Matrix) -> Array | None:
         return None
     # Halved: differences may be more than the largest number.
     source, target = source / 2, target / 2
-    low, middle, high = source.min(axis=0), np.median(source, axis=0), source.max(axis=0)
+    low, middle, high = (
+        source.min(axis=0),
+        np.median(source, axis=0),
+        source.max(axis=0),
+    )
     half = (high - low) / 2
     far = np.zeros(target.shape)
     for outside, reach in (
