@@ -24,8 +24,6 @@ from counterpoise.numerics.arrays import Array, Indices
 
 # Factors of the error: for a known ratio, and more the fewer effective rows it leaves.
 REACH_WHERE_KEPT, REACH_WHERE_LOST = 1.1, 0.25
-# The first of them for metrics of two classes that are no means.
-REACH_OF_CLASSES = 0.85
 # How much of the estimates' difference from one another is an error of each.
 OF_DIFFERENCE = 0.5
 
@@ -112,8 +110,9 @@ def mean_estimates(
     factors were chosen on shifts that we made ourselves, with the weights of
     `AutoWeights`, and held on others (`benchmarks/sight/intervals.py`); that is no
     promise for all shifts. Of metrics that are a mean to the first order
-    (`linearised`) the factor begins with 0.85 in the place of 1.1: the rows that tell
-    of them are few, and their quantile is larger.
+    (`linearised`) :math:`C` does not count: that their direct estimate is drawn towards
+    the middle is no doubt about the doubly robust one. The rows that tell of them are
+    few, and their quantile is larger.
 
     Of a metric between two ends, as the error rate, the source's interval is Wilson's
     for as many rows as the weights leave, and the others are Wilson's for
@@ -135,14 +134,11 @@ def mean_intervals(
     losses, counts, groups = evidence.losses, evidence.counts, evidence.groups
     share = share_of(counts * evidence.ratio)
     kept = min(effective_rows(share) / effective_rows(counts), 1.0)
-    least = REACH_WHERE_KEPT if evidence.exact is None else REACH_OF_CLASSES
-    factor = least + REACH_WHERE_LOST * (1 - kept)
-    apart = OF_DIFFERENCE * float(
-        np.hypot(
-            values["weighted"] - values["doubly_robust"],
-            values["doubly_robust"] - values["direct"],
-        )
-    )
+    factor = REACH_WHERE_KEPT + REACH_WHERE_LOST * (1 - kept)
+    apart = OF_DIFFERENCE * abs(values["weighted"] - values["doubly_robust"])
+    if evidence.exact is None:
+        missed = OF_DIFFERENCE * abs(values["doubly_robust"] - values["direct"])
+        apart = float(np.hypot(apart, missed))
     worth = evidence.worth
     if worth is None:
         worth = rows_worth(losses, share, groups)
