@@ -12,8 +12,8 @@ from counterpoise.numerics.arrays import Array
 MOST_GAINED = 4.0
 # The weighted estimate leads where its error is less than this share of the first's.
 CLEARLY = 0.5
-# The direct one leads where fewer equal squares than this make the first's error.
-FEW_SQUARES = 6.0
+# The direct one leads where the first's error has less freedom: one square has three.
+OF_ONE_ROW = 4.5
 JUDGED = ("doubly_robust", "weighted", "direct")
 
 
@@ -43,15 +43,15 @@ class Errors:
         """The name of the estimate to go by.
 
         The doubly robust one, unless the weighted one's error is less than half of its
-        own, or else the direct one's is less and its own is made of fewer than six
-        equal squares: then a few rows put the model right that are known as badly as
-        it is. Elsewhere a direct estimate with a smaller error is no closer: fits that
-        are drawn to one mean agree, and a bias is seen only beyond the noise of the
-        correction.
+        own, or else the direct one's is less and its own has a freedom below 4.5: then
+        one row makes nearly all of the correction, and is no better known than what it
+        corrects. Elsewhere a direct estimate with a smaller error is no closer: fits
+        that are drawn to one mean agree, and a bias is seen only beyond the noise of
+        the correction.
         """
         if self.weighted < CLEARLY * self.doubly_robust:
             return "weighted"
-        if self.freedom < FEW_SQUARES and self.direct < self.doubly_robust:
+        if self.freedom < OF_ONE_ROW and self.direct < self.doubly_robust:
             return "direct"
         return "doubly_robust"
 
