@@ -2,9 +2,11 @@
 
 Simulated shifts, 1000 source and 1000 target rows, weights by `AutoWeights`: how often
 the interval of level 0.95 around the doubly robust estimate holds the true mean loss of
-20,000 target rows, and how wide it is relative to that. Conformal sets of level 0.9 on
-the same shifts, with the true ratio and with estimated weights. Draws are kept
-(`kept_draws`); SEED says where they begin.
+20,000 target rows, and how wide it is relative to that; the same of the estimate to go
+by (`best`), all problems alike: before errors were estimate by estimate it held in
+0.990 of 96 such draws (seeds 9000 and 9001) with a median width of 0.468. Conformal
+sets of level 0.9 on the same shifts, with the true ratio and with estimated weights.
+Draws are kept (`kept_draws`); SEED says where they begin.
 """
 
 import os
@@ -74,6 +76,23 @@ def run(quick: bool) -> dict:
         own = [f for t, f in zip(tasks, found, strict=True) if t[1] == k]
         share = np.mean([f[learner]["held"] for f in own for learner in LEARNERS])
         bars.append(bar(f"all problems, ESS/n {kept:g}: coverage", share, least=0.9))
+    alike = [
+        f[name]
+        for t, f in zip(tasks, found, strict=True)
+        for name in LEARNERS
+        if (t[2] - first) % 4 == 0
+    ]
+    asked = [d for d in alike if "best" in d]
+    held = float(np.mean([d.get("best", False) for d in alike]))
+    width = float(np.median([d["best width"] for d in asked]))
+    tables.append(
+        table(
+            "The estimate to go by, all problems and ESS/n alike",
+            "draws | holds | median width",
+            [[len(alike), held, width]],
+        )
+    )
+    bars.append(bar("the estimate to go by: coverage", held, least=0.93))
     bars += _conformal(20 if quick else 100, tables)
     return {"bars": bars, "tables": tables}
 
@@ -95,7 +114,10 @@ def one(p: int, k: int, seed: int) -> dict[str, Any]:
         if robust is None or weighted is None:
             out[name] = {"held": False, "kept": np.nan, "refused": True}
             continue
+        best = got.best
         out[name] = {
+            "best": best.low <= truth <= best.high,
+            "best width": (best.high - best.low) / truth,
             "held": robust.low <= truth <= robust.high,
             "width": (robust.high - robust.low) / truth,
             "weighted": weighted.low <= truth <= weighted.high,

@@ -155,8 +155,9 @@ def estimate_performance(
     overlap. Weights and :math:`g` are learned from at most 5,000 rows of each sample,
     and the estimates for the covered part are made of those rows alone.
     The estimate to go by (`.best`) is that of labelled rows, or the doubly robust one,
-    or the weighted or direct one (of AUC, F1 and their like the weighted alone) where
-    its estimated error is less than half. AUC, F1,
+    or the weighted one where its estimated error is less than half, or (but not of AUC,
+    F1 and their like) the direct one where it is less and one row makes nearly all of
+    the doubly robust one's: `estimating.errors.Errors.least`. AUC, F1,
     Jaccard's index, precision and recall of two classes have them all, to the first
     order (`linearised`); other metrics that are no means over rows (R2,
     those of several classes) have no direct and no doubly robust estimate. How the

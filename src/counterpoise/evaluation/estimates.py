@@ -23,13 +23,9 @@ from counterpoise.evaluation.metrics import Metric
 from counterpoise.numerics.arrays import Array, Indices
 
 # Factors of the error: for a known ratio, and more the fewer effective rows it leaves.
-REACH_WHERE_KEPT, REACH_WHERE_LOST = 1.25, 0.25
-# The first of them for metrics of two classes that are no means.
-REACH_OF_CLASSES = 0.85
+REACH_WHERE_KEPT, REACH_WHERE_LOST = 1.05, 0.25
 # How much of the estimates' difference from one another is an error of each.
 OF_DIFFERENCE = 0.5
-# Rows show half of the skewness that there is.
-UNSEEN_SKEWNESS = 2.0
 
 BOTH = "labelled and source"
 UNCHANGED = "p(y | x) is the same in both samples"
@@ -97,27 +93,26 @@ def mean_estimates(
     estimates' differences :math:`D` (weighted less doubly robust) and :math:`C` (doubly
     robust less direct):
 
-    .. math:: E^2 = \bigl(1.25 + 0.25 (1 - \mathrm{ESS}/n)\bigr)^2 e^2
+    .. math:: E^2 = \bigl(1.05 + 0.25 (1 - \mathrm{ESS}/n)\bigr)^2 e^2
         + \tfrac14 (D^2 + C^2) .
 
     The interval reaches :math:`q E` to both sides, and with
-    :math:`h = |\kappa| (2 q^2 + 1) / 6` further by :math:`2 h E` on the side to which
+    :math:`h = |\kappa| (2 q^2 + 1) / 6` further by :math:`h E` on the side to which
     the weighted losses are skewed, less far by :math:`\min(h / 2, q / 4) E` on the
     other; :math:`\kappa` is the skewness of their mean, at most one (Hall, 1992, has h
-    on both; rows of skewed losses show less skewness than there is, and estimates of
-    them are too small more often than too large, yet a few large losses make some too
-    large). On the side of the skewness the reach is the root of the sum of its square
-    and of that of `Evidence.worst_beyond`: of target rows beyond the range of the
-    source the model of the loss is a mere continuation, and they may lose as the worst
-    hundredth seen.
+    on both; rows of skewed losses show less skewness than there is). On the side of the
+    skewness `Evidence.worst_beyond` is added, which is no matter of chance: of target
+    rows beyond the range of the source the model of the loss is a mere continuation,
+    and they may lose as the worst hundredth seen, and more the farther they are.
     The quantile q is Student's; its degrees of freedom are one less than the effective
     rows, or than the squares that the error's estimate is worth, whichever are fewer:
     an error that hangs on five large losses is known as well as one of five rows. The
     factors were chosen on shifts that we made ourselves, with the weights of
     `AutoWeights`, and held on others (`benchmarks/sight/intervals.py`); that is no
     promise for all shifts. Of metrics that are a mean to the first order
-    (`linearised`) the factor begins with 0.85 in the place of 1.25: the rows that tell
-    of them are few, and their quantile is larger.
+    (`linearised`) :math:`C` does not count: that their direct estimate is drawn towards
+    the middle is no doubt about the doubly robust one. The rows that tell of them are
+    few, and their quantile is larger.
 
     Of a metric between two ends, as the error rate, the source's interval is Wilson's
     for as many rows as the weights leave, and the others are Wilson's for
@@ -139,14 +134,11 @@ def mean_intervals(
     losses, counts, groups = evidence.losses, evidence.counts, evidence.groups
     share = share_of(counts * evidence.ratio)
     kept = min(effective_rows(share) / effective_rows(counts), 1.0)
-    least = REACH_WHERE_KEPT if evidence.exact is None else REACH_OF_CLASSES
-    factor = least + REACH_WHERE_LOST * (1 - kept)
-    apart = OF_DIFFERENCE * float(
-        np.hypot(
-            values["weighted"] - values["doubly_robust"],
-            values["doubly_robust"] - values["direct"],
-        )
-    )
+    factor = REACH_WHERE_KEPT + REACH_WHERE_LOST * (1 - kept)
+    apart = OF_DIFFERENCE * abs(values["weighted"] - values["doubly_robust"])
+    if evidence.exact is None:
+        missed = OF_DIFFERENCE * abs(values["doubly_robust"] - values["direct"])
+        apart = float(np.hypot(apart, missed))
     worth = evidence.worth
     if worth is None:
         worth = rows_worth(losses, share, groups)
@@ -166,11 +158,10 @@ def mean_intervals(
                 metric, value, error, worth, errors.gain, quantile, evidence.least
             )
         # Few rows show less skewness than there is.
-        further = skewness * (2 * quantile**2 + 1) / 6
-        nearer = min(abs(further) / 2, quantile / 4)
+        further = abs(skewness) * (2 * quantile**2 + 1) / 6
+        nearer = min(further / 2, quantile / 4)
         low = error * (quantile - nearer)
-        high = error * (quantile + UNSEEN_SKEWNESS * abs(further))
-        high = float(np.hypot(high, beyond))
+        high = error * (quantile + further) + beyond
         if skewness < 0:
             low, high = high, low
         return Interval(value, value - low, value + high)

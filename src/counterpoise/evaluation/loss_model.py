@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.optimize import nnls
+from scipy.optimize import lsq_linear
 from sklearn.base import BaseEstimator
 from sklearn.ensemble import HistGradientBoostingRegressor
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
@@ -65,9 +65,10 @@ def fit_loss_model(
     A quadratic (`LossCurve`), and boosted trees of what it leaves, minimise
     :math:`\sum_i \sqrt{w_i} (L_i - g(z_i))^2` on three quarters of the rows and are
     asked about the last, four times over. The root of the weights looks to the target
-    without leaving few rows. The two are added with the factors, none negative, that
-    have the least such error on the rows held out: noise that trees have learned has
-    a factor near zero, and is no part of the estimate. With more than 300 columns, or
+    without leaving few rows. The two are added with the factors between zero and one
+    that have the least such error on the rows held out: noise that trees have learned
+    has a factor near zero, and is no part of the estimate; a larger factor than one is
+    the work of a few large losses that were held out. With more than 300 columns, or
     without `curve`, there are only the trees.
 
     Parameters
@@ -124,11 +125,17 @@ def fit_loss_model(
 
 
 def _factors(held_out: Array, losses: Array, weights: Array) -> tuple[Array, float]:
-    """Return the factors, none negative, and the offset of least squared error."""
+    """Return the factors, from zero to one, and the offset of least squared error."""
     middle = np.average(held_out, axis=0, weights=weights)
     mean = float(np.average(losses, weights=weights))
     root = np.sqrt(weights)
-    factors, _ = nnls((held_out - middle) * root[:, None], (losses - mean) * root)
+    left = (losses - mean) * root
+    size = float(np.linalg.norm(left))
+    if size == 0.0:
+        return np.zeros(middle.size), mean
+    # In units of the losses: the solver's tolerance has none.
+    parts = (held_out - middle) * root[:, None] / size
+    factors = lsq_linear(parts, left / size, bounds=(0.0, 1.0), method="bvls").x
     return factors, float(mean - middle @ factors)
 
 

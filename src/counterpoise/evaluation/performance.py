@@ -107,9 +107,9 @@ class MetricPerformance:
     reasons : dict
         Why an estimate is None.
     leading : str or None
-        Which of weighted, direct and doubly robust to go by: the last, unless another's
-        estimated error is less than half of its own (`leading_estimate`); None where
-        no errors are known.
+        Which of weighted, direct and doubly robust to go by: the last, unless the
+        estimated errors speak for another (`leading_estimate`); None where no errors
+        are known.
     baseline : Baseline or None
         The best constant prediction beside the model, see `evaluation.advice.baseline`.
     """

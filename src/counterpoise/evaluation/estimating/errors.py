@@ -10,8 +10,10 @@ from counterpoise.numerics.arrays import Array
 
 # No model of the loss makes rows worth more than so many times as many.
 MOST_GAINED = 4.0
-# Another estimate leads where its error is less than this share of the first's.
+# The weighted estimate leads where its error is less than this share of the first's.
 CLEARLY = 0.5
+# The direct one leads where the first's error has less freedom: one square has three.
+OF_ONE_ROW = 4.5
 JUDGED = ("doubly_robust", "weighted", "direct")
 
 
@@ -40,13 +42,18 @@ class Errors:
     def least(self) -> str:
         """The name of the estimate to go by.
 
-        The doubly robust one, unless the smaller error of the others, of equals the
-        weighted one's, is less than half of its own: errors are themselves known
-        roughly.
+        The doubly robust one, unless the weighted one's error is less than half of its
+        own, or else the direct one's is less and its own has a freedom below 4.5: then
+        one row makes nearly all of the correction, and is no better known than what it
+        corrects. Elsewhere a direct estimate with a smaller error is no closer: fits
+        that are drawn to one mean agree, and a bias is seen only beyond the noise of
+        the correction.
         """
-        name = min(JUDGED[1:], key=lambda name: float(getattr(self, name)))
-        clearly = getattr(self, name) < CLEARLY * self.doubly_robust
-        return name if clearly else JUDGED[0]
+        if self.weighted < CLEARLY * self.doubly_robust:
+            return "weighted"
+        if self.freedom < OF_ONE_ROW and self.direct < self.doubly_robust:
+            return "direct"
+        return "doubly_robust"
 
 
 def errors_of(evidence: Evidence) -> Errors:
@@ -64,6 +71,9 @@ def errors_of(evidence: Evidence) -> Errors:
         e_g^2 &= \tfrac34 \sum_k (\hat R_k - \hat R_g)^2 + \mathrm{var}_j\, g / m
             + \bigl(C^2 - \mathrm{var}\, C\bigr)_+
 
+    and :math:`e_d^2` is at least a quarter of :math:`\sum p^2 (L - \hat R_w)^2`: no
+    model of the loss makes rows worth more than four times as many, for it was learned
+    from these rows.
     The doubly robust estimate is right if either is, so that what chance does not
     explain of its difference from another is the other's bias. Of the direct estimate
     the chance is that of the four fits :math:`\hat R_k`, each without a quarter of the
@@ -106,7 +116,7 @@ def errors_of(evidence: Evidence) -> Errors:
     return Errors(
         weighted=float(np.sqrt(weighted + max(apart**2 - by_chance, 0.0))),
         direct=float(np.sqrt(direct + target + max(missed**2 - rest, 0.0))),
-        doubly_robust=float(np.sqrt(few * rest + target)),
+        doubly_robust=float(np.sqrt(max(few * rest + target, alone / MOST_GAINED))),
         freedom=float(3.0 / (scaled**4).sum()) if squares > 0 else effective,
         gain=float(np.clip(alone / rest, 1.0, MOST_GAINED)) if rest > 0 else 1.0,
     )

@@ -15,6 +15,8 @@ from counterpoise.validation import Matrix
 CLIP_QUANTILE = 0.99
 # From this quantile on losses are the worst.
 WORST_QUANTILE = 0.99
+# Rows farther beyond the source than so many times its own reach are taken to be there.
+FARTHEST = 10.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,10 +84,10 @@ class Evidence:
 
         .. math:: \beta\, |L_\pm - \hat R_w|
 
-        with :math:`\beta` the share of such rows beyond chance (the mean of `beyond`,
-        zero where it is less), :math:`L_+` the mean of the losses of source rows at or
-        above the 99 % quantile and :math:`L_-` of those at or below the 1 % quantile,
-        as `side` is 1 or -1: rows beyond may lose as the worst hundredth seen.
+        with :math:`\beta` the mean of `beyond`, zero where it is less, :math:`L_+` the
+        mean of the losses of source rows at or above the 99 % quantile and :math:`L_-`
+        of those at or below the 1 % quantile, as `side` is 1 or -1: rows beyond may
+        lose as the worst hundredth seen, and more the farther they are.
         """
         share = 0.0 if self.beyond is None else max(float(self.beyond.mean()), 0.0)
         if share == 0.0:
@@ -124,22 +126,44 @@ class Evidence:
 
 
 def rows_beyond(source: Matrix, target: Matrix) -> Array | None:
-    r"""Return which target rows lie beyond all source rows in a column, less chance.
+    r"""Return how far target rows lie beyond all source rows in a column, less chance.
 
-    One or zero, less :math:`\min(1, 2 d / (n + 1))`, which is at least how often a row
-    drawn like n others lies beyond them in one of d columns. None of sparse matrices
-    and without source rows.
+    Zero for a row :math:`t` that lies within all columns, else the largest over the
+    columns j that it lies beyond of
+
+    .. math:: \max\Bigl(1, \frac{|t_j - c_j|}{\max(|b_j - c_j|, r_j / 2)}\Bigr)^2 ,
+
+    with :math:`b` the end of the source's values on that side, :math:`c` their median
+    and :math:`r` their range, and at most :math:`10^2`: a squared error grows like the
+    square of the way where the model leaves a slope. Both less
+    :math:`\min(1, 2 d / (n + 1))`, which is at least how often a row drawn like n
+    others lies beyond them in one of d columns. None of sparse matrices and without
+    source rows.
 
     Examples
     --------
-    >>> rows_beyond(np.arange(4.0)[:, None], np.array([[1.5], [7.0]])).round(2)
-    array([-0.4,  0.6])
+    >>> rows_beyond(np.arange(5.0)[:, None], np.array([[1.5], [4.5], [8.0]])).round(2)
+    array([-0.33,  1.23,  8.67])
     """
     n, d = source.shape
     if sparse.issparse(source) or sparse.issparse(target) or n == 0:
         return None
-    outside = (target < source.min(axis=0)) | (target > source.max(axis=0))
-    found: Array = outside.any(axis=1) - min(2 * d / (n + 1), 1.0)
+    # Halved: differences may be more than the largest number.
+    source, target = source / 2, target / 2
+    low, middle, high = (
+        source.min(axis=0),
+        np.median(source, axis=0),
+        source.max(axis=0),
+    )
+    half = (high - low) / 2
+    far = np.zeros(target.shape)
+    for outside, reach in (
+        (target < low, np.maximum(middle - low, half)),
+        (target > high, np.maximum(high - middle, half)),
+    ):
+        way = np.abs(target - middle) / np.where(reach > 0, reach, np.inf)
+        far = np.where(outside, np.clip(way, 1.0, FARTHEST), far)
+    found: Array = far.max(axis=1, initial=0.0) ** 2 - min(2 * d / (n + 1), 1.0)
     return found
 
 
