@@ -50,8 +50,6 @@ from counterpoise.adaptation.routing import (
 )
 from counterpoise.adaptation.transduction import _worst_pair as worst_pair
 from counterpoise.engine import memory_budget
-from counterpoise.evaluation.confidence import fit_line
-from counterpoise.evaluation.labels.smooth_loss import calibrated_losses
 from counterpoise.evaluation.metrics import as_metric
 from counterpoise.samples.as_read import SamplesAsRead
 from counterpoise.samples.effective_size import flatten
@@ -433,55 +431,7 @@ def test_a_target_that_is_hardly_covered_is_warned_of_and_not_refused():
     warn_if_hardly_covered(found(0.9, "no overlap"))
 
 
-# -- right and wrong tell little -------------------------------------------------------
-
-
-class SaysValues:
-    """A classifier of two classes that gives a column as its decision value."""
-
-    classes_ = np.array([0, 1])
-
-    def __init__(self, column):
-        self.column = column
-
-    def decision_function(self, X):
-        return X[:, self.column]
-
-    def predict(self, X):
-        return (X[:, self.column] > 0).astype(int)
-
-
-def test_errors_are_judged_by_the_log_loss_of_calibrated_values():
-    rng = np.random.default_rng(0)
-    n = 400
-    sure = rng.uniform(0.1, 3.0, n) * rng.choice([-1, 1], n)
-    y = (rng.random(n) < 1 / (1 + np.exp(-2 * sure))).astype(int)
-    # The same signs, and nothing of how sure one may be.
-    X = np.column_stack([np.sign(sure), sure])
-    folds = [
-        (np.setdiff1d(np.arange(n), out), out) for out in np.arange(n).reshape(4, 100)
-    ]
-    weights = rng.uniform(0.5, 1.5, n)
-
-    def fit(X, y, every, fold):
-        return [SaysValues(int(k == 4)) for k in range(len(every))]
-
-    metric = as_metric("error_rate", WeightedSVC(), y)
-    guard = choose_exponent(fit, metric, X, y, weights, np.ones(n), folds)
-    assert guard.chosen == 1.0
-    assert guard.gain == 0.0
-    assert len(set(guard.values)) == 1
-    # A line is fitted to weighted rows of the other folds.
-    values = np.column_stack([np.zeros(n), sure])
-    values -= values.mean(axis=1, keepdims=True)
-    odds = np.exp(values / np.sqrt((values**2).mean()))
-    p = odds / odds.sum(axis=1, keepdims=True)
-    heavy = np.where(y == 1, 5.0, 1.0)
-    held_out = [out for _, out in folds]
-    losses = calibrated_losses(values, y, heavy, held_out)
-    for kept, out in folds:
-        own = fit_line(p[kept], y[kept], heavy[kept]).of(p[out])
-        assert losses[out] == pytest.approx(-np.log(own[np.arange(100), y[out]]))
+# -- model files -----------------------------------------------------------------------
 
 
 def test_a_model_file_is_refused_by_its_members_its_ratio_and_its_size():

@@ -9,7 +9,6 @@ from sklearn.exceptions import UndefinedMetricWarning
 
 from counterpoise.adaptation.routing import divided_rows
 from counterpoise.diagnosis.percentages import in_figures
-from counterpoise.evaluation.labels.smooth_loss import SmoothLosses
 from counterpoise.evaluation.metrics import Metric
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.effective_size import effective_sample_size, powers
@@ -109,10 +108,6 @@ def choose_exponent(
         \mathrm{se}^2 = \sum_i w_i^2 (d_i - \bar d)^2 / \Bigl(\sum_i w_i\Bigr)^2 ,
 
     rows of a group being summed before they are squared, since they err together.
-    A metric of right and wrong (error rate, accuracy) tells little of single rows:
-    there :math:`L` is the log-loss of probabilities or decision values, calibrated out
-    of fold (`smooth_loss`), where the classifier has such; values and gain are still
-    the metric's.
     With fewer than 50 effective rows the rows stay unweighted unless the best gains two
     standard errors on them. A metric that is no mean over rows is averaged over folds,
     and its standard error is that of the folds.
@@ -139,28 +134,21 @@ def choose_exponent(
     tried = _Tried(fit, X, y, weights, counts, folds, exponents)
     sign = -1.0 if metric.higher_is_better else 1.0
     judge = tried.by_rows if metric.by_row is not None else tried.by_folds
-    losses, shares, left_out, smooth = judge(metric)
+    losses, shares, left_out = judge(metric)
     losses = sign * losses
     means = losses @ shares
-    # Right and wrong tell little: what the choice is made by may tell more.
-    by_loss = losses if smooth is None else smooth
-    judged = by_loss @ shares
-    best = int(np.argmin(judged))
+    best = int(np.argmin(means))
     held_out = np.unique(np.concatenate([test for _, test in folds]))
     # A metric by folds has no rows to group.
     by = groups[held_out] if groups is not None and metric.by_row is not None else None
-    errors, judged_errors = (
-        _errors_to(one, best, shares, by) for one in (losses, by_loss)
-    )
+    errors = _errors_to(losses, best, shares, by)
     effective = effective_sample_size((counts * weights)[held_out])
     # A root of a mean is judged by the mean, and told in its own units.
     root = max(metric.of_mean(float(means[best])), LEAST_ROOT)
     unit = 0.5 / root if metric.root else 1.0
     chosen, reason = smallest_as_good(
-        judged, judged_errors, best, effective, unit, exponents, "exponent"
+        means, errors, best, effective, unit, exponents, "exponent"
     )
-    if smooth is not None:
-        reason += " (judged by the log-loss of its values, calibrated out of fold)"
     if left_out:
         reason += f" ({left_out} of {len(folds)} folds left out: no {metric.name})"
     return Guard(
@@ -243,28 +231,22 @@ class _Tried:
     folds: Sequence[tuple[Indices, Indices]]
     exponents: tuple[float, ...]
 
-    def by_rows(self, metric: Metric) -> tuple[Array, Array, int, Array | None]:
+    def by_rows(self, metric: Metric) -> tuple[Array, Array, int]:
         """Return the value at every held-out row, and the row's share of the mean.
 
-        A row that is held out more than once has the mean of its values. Last, where
-        the metric is one of right and wrong, a loss a row that tells more.
+        A row that is held out more than once has the mean of its values.
         """
         n = self.weights.size
         total, times = np.zeros((len(self.exponents), n)), np.zeros(n)
-        sure = SmoothLosses.of(metric, self.y, self.folds, len(self.exponents))
         for out, models, held in self._folds():
             for j, model in enumerate(models):
                 np.add.at(total[j], out, metric.rows(model, *held))
-                if sure is not None:
-                    sure = sure.told_by(model, held[0], out, j)
             np.add.at(times, out, 1.0)
         seen = times > 0
-        count = self.counts * self.weights
-        share = count[seen]
-        smooth = None if sure is None else sure.losses(count)[:, seen]
-        return total[:, seen] / times[seen], share / share.sum(), 0, smooth
+        share = (self.counts * self.weights)[seen]
+        return total[:, seen] / times[seen], share / share.sum(), 0
 
-    def by_folds(self, metric: Metric) -> tuple[Array, Array, int, None]:
+    def by_folds(self, metric: Metric) -> tuple[Array, Array, int]:
         """Return the value of every fold that has one, each of the same share."""
         count = self.counts * self.weights
         values = []
@@ -283,7 +265,7 @@ class _Tried:
             )
         found = found[:, defined]
         share = np.full(found.shape[1], 1 / found.shape[1])
-        return found, share, int(np.count_nonzero(~defined)), None
+        return found, share, int(np.count_nonzero(~defined))
 
     def _folds(self) -> Iterator[tuple[Indices, list[Any], tuple[Any, Any]]]:
         """Yield the rows of each fold, the models without it, and its held-out part."""
