@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.special import stdtrit
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsRegressor
@@ -93,14 +94,28 @@ def test_no_weights_are_used_where_none_is_better():
     )[1].startswith("all weights are equal")
 
 
-def test_with_fewer_than_fifty_effective_rows_a_gain_needs_two_standard_errors():
+def test_with_fewer_than_fifty_effective_rows_a_gain_is_held_against_students_law():
     means = [1.0, 0.9, 0.9, 0.9, 0.75]
-    twice = [0.125, 0.0, 0.0, 0.0, 0.0]
-    more = [0.1249, 0.0, 0.0, 0.0, 0.0]
-    assert chosen(means, twice, effective=50.0)[0] == 4
-    assert chosen(means, twice, effective=49.9)[0] == 0
-    assert chosen(means, more, effective=49.9)[0] == 4
-    assert "too few to tell" in chosen(means, twice, effective=49.9)[1]
+
+    def at(effective, errors):
+        return chosen(means, [0.25 / errors, 0.0, 0.0, 0.0, 0.0], effective)
+
+    # Student's 0.975 quantile of 48.9 degrees of freedom is 2.0097, of one 12.706.
+    assert at(50.0, 2.0)[0] == 4
+    assert at(49.9, 2.0)[0] == 0
+    assert at(49.9, 2.009)[0] == 0
+    assert at(49.9, 2.011)[0] == 4
+    assert at(2.0, 12.70)[0] == 0
+    assert at(2.0, 12.71)[0] == 4
+    assert at(1.0, 1e9)[0] == 0
+    place, why = at(2.0, 2.8)
+    assert place == 0
+    assert "too few to tell" in why
+    assert "less than 12.7 standard errors" in why
+    # One row says nothing, however sure it looks; and what is asked for is not more.
+    assert chosen([1.0, 1.0, 1.0, 1.0, 0.0], [0.0] * 5, 1.0)[0] == 0
+    exact = stdtrit(9.0, 0.975) * 0.125
+    assert chosen([exact, 1.0, 1.0, 1.0, 0.0], [0.125] + [0.0] * 4, 10.0)[0] == 0
 
 
 def test_rows_of_a_group_are_summed_before_they_are_squared():

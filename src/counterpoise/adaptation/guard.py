@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtrit
 from sklearn.exceptions import UndefinedMetricWarning
 
 from counterpoise.adaptation.routing import divided_rows
@@ -21,8 +22,9 @@ LOSS_ROUNDING = 1e-12
 LEAST_ROOT = 1e-300
 # The choice is made on at most so many rows.
 ROWS_JUDGED = 5_000
-# With fewer effective rows than this, only a gain of so many standard errors counts.
-FEW_EFFECTIVE_ROWS, ERRORS_OF_FEW = 50, 2.0
+# With fewer effective rows than this, only a gain that chance has less often than this
+# counts, to either side.
+FEW_EFFECTIVE_ROWS, CHANCE_OF_FEW = 50, 0.05
 
 Fit = Callable[[Any, Any, list[Array | None], int], list[Any]]
 
@@ -108,9 +110,11 @@ def choose_exponent(
         \mathrm{se}^2 = \sum_i w_i^2 (d_i - \bar d)^2 / \Bigl(\sum_i w_i\Bigr)^2 ,
 
     rows of a group being summed before they are squared, since they err together.
-    With fewer than 50 effective rows the rows stay unweighted unless the best gains two
-    standard errors on them. A metric that is no mean over rows is averaged over folds,
-    and its standard error is that of the folds.
+    With k < 50 effective rows the rows stay unweighted unless the best gains more on
+    them than chance does in 5 of 100, Student's 0.975 quantile of k - 1 degrees of
+    freedom in standard errors: 2.01 of 50 rows, 12.7 of two, whose standard error is
+    itself a guess. A metric that is no mean over rows is averaged over folds, and its
+    standard error is that of the folds.
 
     Parameters
     ----------
@@ -202,10 +206,11 @@ def smallest_as_good(
         return 0, "all weights are equal: there is nothing to choose"
     if best == 0:
         return 0, "no amount of weights is better than none: rows stay unweighted"
-    if effective < FEW_EFFECTIVE_ROWS and gain <= ERRORS_OF_FEW * error:
+    few = effective < FEW_EFFECTIVE_ROWS
+    if few and not gain > (asked := _errors_of_few(effective)) * error:
         return 0, (
             f"only {effective:.0f} effective rows: too few to tell, and {told}, less "
-            f"than {ERRORS_OF_FEW:g} standard errors: rows stay unweighted"
+            f"than {asked:.3g} standard errors: rows stay unweighted"
         )
     within = means - means[best] <= errors
     smallest = int(np.argmax(within))
@@ -217,6 +222,12 @@ def smallest_as_good(
         f"{told}; {noun} {tried[smallest]:.3g} is within one standard error of it and "
         "is used"
     )
+
+
+def _errors_of_few(effective: float) -> float:
+    """Return how many standard errors a gain has that chance seldom has."""
+    freedom = effective - 1.0
+    return float(stdtrit(freedom, 1 - CHANCE_OF_FEW / 2)) if freedom > 0 else np.inf
 
 
 @dataclass(frozen=True, eq=False)
