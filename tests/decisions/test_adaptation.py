@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.special import stdtrit
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsRegressor
@@ -50,8 +51,6 @@ from counterpoise.adaptation.routing import (
 )
 from counterpoise.adaptation.transduction import _worst_pair as worst_pair
 from counterpoise.engine import memory_budget
-from counterpoise.evaluation.confidence import fit_line
-from counterpoise.evaluation.labels.smooth_loss import calibrated_losses
 from counterpoise.evaluation.metrics import as_metric
 from counterpoise.samples.as_read import SamplesAsRead
 from counterpoise.samples.effective_size import flatten
@@ -95,14 +94,28 @@ def test_no_weights_are_used_where_none_is_better():
     )[1].startswith("all weights are equal")
 
 
-def test_with_fewer_than_fifty_effective_rows_a_gain_needs_two_standard_errors():
+def test_with_fewer_than_fifty_effective_rows_a_gain_is_held_against_students_law():
     means = [1.0, 0.9, 0.9, 0.9, 0.75]
-    twice = [0.125, 0.0, 0.0, 0.0, 0.0]
-    more = [0.1249, 0.0, 0.0, 0.0, 0.0]
-    assert chosen(means, twice, effective=50.0)[0] == 4
-    assert chosen(means, twice, effective=49.9)[0] == 0
-    assert chosen(means, more, effective=49.9)[0] == 4
-    assert "too few to tell" in chosen(means, twice, effective=49.9)[1]
+
+    def at(effective, errors):
+        return chosen(means, [0.25 / errors, 0.0, 0.0, 0.0, 0.0], effective)
+
+    # Student's 0.975 quantile of 48.9 degrees of freedom is 2.0097, of one 12.706.
+    assert at(50.0, 2.0)[0] == 4
+    assert at(49.9, 2.0)[0] == 0
+    assert at(49.9, 2.009)[0] == 0
+    assert at(49.9, 2.011)[0] == 4
+    assert at(2.0, 12.70)[0] == 0
+    assert at(2.0, 12.71)[0] == 4
+    assert at(1.0, 1e9)[0] == 0
+    place, why = at(2.0, 2.8)
+    assert place == 0
+    assert "too few to tell" in why
+    assert "less than 12.7 standard errors" in why
+    # One row says nothing, however sure it looks; and what is asked for is not more.
+    assert chosen([1.0, 1.0, 1.0, 1.0, 0.0], [0.0] * 5, 1.0)[0] == 0
+    exact = stdtrit(9.0, 0.975) * 0.125
+    assert chosen([exact, 1.0, 1.0, 1.0, 0.0], [0.125] + [0.0] * 4, 10.0)[0] == 0
 
 
 def test_rows_of_a_group_are_summed_before_they_are_squared():
@@ -433,55 +446,7 @@ def test_a_target_that_is_hardly_covered_is_warned_of_and_not_refused():
     warn_if_hardly_covered(found(0.9, "no overlap"))
 
 
-# -- right and wrong tell little -------------------------------------------------------
-
-
-class SaysValues:
-    """A classifier of two classes that gives a column as its decision value."""
-
-    classes_ = np.array([0, 1])
-
-    def __init__(self, column):
-        self.column = column
-
-    def decision_function(self, X):
-        return X[:, self.column]
-
-    def predict(self, X):
-        return (X[:, self.column] > 0).astype(int)
-
-
-def test_errors_are_judged_by_the_log_loss_of_calibrated_values():
-    rng = np.random.default_rng(0)
-    n = 400
-    sure = rng.uniform(0.1, 3.0, n) * rng.choice([-1, 1], n)
-    y = (rng.random(n) < 1 / (1 + np.exp(-2 * sure))).astype(int)
-    # The same signs, and nothing of how sure one may be.
-    X = np.column_stack([np.sign(sure), sure])
-    folds = [
-        (np.setdiff1d(np.arange(n), out), out) for out in np.arange(n).reshape(4, 100)
-    ]
-    weights = rng.uniform(0.5, 1.5, n)
-
-    def fit(X, y, every, fold):
-        return [SaysValues(int(k == 4)) for k in range(len(every))]
-
-    metric = as_metric("error_rate", WeightedSVC(), y)
-    guard = choose_exponent(fit, metric, X, y, weights, np.ones(n), folds)
-    assert guard.chosen == 1.0
-    assert guard.gain == 0.0
-    assert len(set(guard.values)) == 1
-    # A line is fitted to weighted rows of the other folds.
-    values = np.column_stack([np.zeros(n), sure])
-    values -= values.mean(axis=1, keepdims=True)
-    odds = np.exp(values / np.sqrt((values**2).mean()))
-    p = odds / odds.sum(axis=1, keepdims=True)
-    heavy = np.where(y == 1, 5.0, 1.0)
-    held_out = [out for _, out in folds]
-    losses = calibrated_losses(values, y, heavy, held_out)
-    for kept, out in folds:
-        own = fit_line(p[kept], y[kept], heavy[kept]).of(p[out])
-        assert losses[out] == pytest.approx(-np.log(own[np.arange(100), y[out]]))
+# -- model files -----------------------------------------------------------------------
 
 
 def test_a_model_file_is_refused_by_its_members_its_ratio_and_its_size():

@@ -169,7 +169,7 @@ def test_text_is_weighed_by_classifiers_alone():
         samples = TwoSamples.of(counts(60, d, 0), counts(50, d, 1))
         trials = Trials(samples, 0, Deadline(None))
         names[d] = [one.name for one in candidates(trials, {})]
-    assert names[100] == ["uniform", "log-ratio linear", "logistic"]
+    assert names[100] == ["uniform", "logistic", "log-ratio linear"]
     assert names[101] == [
         "uniform",
         "logistic on components",

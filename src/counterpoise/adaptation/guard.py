@@ -5,11 +5,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtrit
 from sklearn.exceptions import UndefinedMetricWarning
 
 from counterpoise.adaptation.routing import divided_rows
 from counterpoise.diagnosis.percentages import in_figures
-from counterpoise.evaluation.labels.smooth_loss import SmoothLosses
 from counterpoise.evaluation.metrics import Metric
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.effective_size import effective_sample_size, powers
@@ -22,8 +22,9 @@ LOSS_ROUNDING = 1e-12
 LEAST_ROOT = 1e-300
 # The choice is made on at most so many rows.
 ROWS_JUDGED = 5_000
-# With fewer effective rows than this, only a gain of so many standard errors counts.
-FEW_EFFECTIVE_ROWS, ERRORS_OF_FEW = 50, 2.0
+# With fewer effective rows than this, only a gain that chance has less often than this
+# counts, to either side.
+FEW_EFFECTIVE_ROWS, CHANCE_OF_FEW = 50, 0.05
 
 Fit = Callable[[Any, Any, list[Array | None], int], list[Any]]
 
@@ -109,13 +110,11 @@ def choose_exponent(
         \mathrm{se}^2 = \sum_i w_i^2 (d_i - \bar d)^2 / \Bigl(\sum_i w_i\Bigr)^2 ,
 
     rows of a group being summed before they are squared, since they err together.
-    A metric of right and wrong (error rate, accuracy) tells little of single rows:
-    there :math:`L` is the log-loss of probabilities or decision values, calibrated out
-    of fold (`smooth_loss`), where the classifier has such; values and gain are still
-    the metric's.
-    With fewer than 50 effective rows the rows stay unweighted unless the best gains two
-    standard errors on them. A metric that is no mean over rows is averaged over folds,
-    and its standard error is that of the folds.
+    With k < 50 effective rows the rows stay unweighted unless the best gains more on
+    them than chance does in 5 of 100, Student's 0.975 quantile of k - 1 degrees of
+    freedom in standard errors: 2.01 of 50 rows, 12.7 of two, whose standard error is
+    itself a guess. A metric that is no mean over rows is averaged over folds, and its
+    standard error is that of the folds.
 
     Parameters
     ----------
@@ -139,28 +138,21 @@ def choose_exponent(
     tried = _Tried(fit, X, y, weights, counts, folds, exponents)
     sign = -1.0 if metric.higher_is_better else 1.0
     judge = tried.by_rows if metric.by_row is not None else tried.by_folds
-    losses, shares, left_out, smooth = judge(metric)
+    losses, shares, left_out = judge(metric)
     losses = sign * losses
     means = losses @ shares
-    # Right and wrong tell little: what the choice is made by may tell more.
-    by_loss = losses if smooth is None else smooth
-    judged = by_loss @ shares
-    best = int(np.argmin(judged))
+    best = int(np.argmin(means))
     held_out = np.unique(np.concatenate([test for _, test in folds]))
     # A metric by folds has no rows to group.
     by = groups[held_out] if groups is not None and metric.by_row is not None else None
-    errors, judged_errors = (
-        _errors_to(one, best, shares, by) for one in (losses, by_loss)
-    )
+    errors = _errors_to(losses, best, shares, by)
     effective = effective_sample_size((counts * weights)[held_out])
     # A root of a mean is judged by the mean, and told in its own units.
     root = max(metric.of_mean(float(means[best])), LEAST_ROOT)
     unit = 0.5 / root if metric.root else 1.0
     chosen, reason = smallest_as_good(
-        judged, judged_errors, best, effective, unit, exponents, "exponent"
+        means, errors, best, effective, unit, exponents, "exponent"
     )
-    if smooth is not None:
-        reason += " (judged by the log-loss of its values, calibrated out of fold)"
     if left_out:
         reason += f" ({left_out} of {len(folds)} folds left out: no {metric.name})"
     return Guard(
@@ -214,10 +206,11 @@ def smallest_as_good(
         return 0, "all weights are equal: there is nothing to choose"
     if best == 0:
         return 0, "no amount of weights is better than none: rows stay unweighted"
-    if effective < FEW_EFFECTIVE_ROWS and gain <= ERRORS_OF_FEW * error:
+    few = effective < FEW_EFFECTIVE_ROWS
+    if few and not gain > (asked := _errors_of_few(effective)) * error:
         return 0, (
             f"only {effective:.0f} effective rows: too few to tell, and {told}, less "
-            f"than {ERRORS_OF_FEW:g} standard errors: rows stay unweighted"
+            f"than {asked:.3g} standard errors: rows stay unweighted"
         )
     within = means - means[best] <= errors
     smallest = int(np.argmax(within))
@@ -229,6 +222,12 @@ def smallest_as_good(
         f"{told}; {noun} {tried[smallest]:.3g} is within one standard error of it and "
         "is used"
     )
+
+
+def _errors_of_few(effective: float) -> float:
+    """Return how many standard errors a gain has that chance seldom has."""
+    freedom = effective - 1.0
+    return float(stdtrit(freedom, 1 - CHANCE_OF_FEW / 2)) if freedom > 0 else np.inf
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,28 +242,22 @@ class _Tried:
     folds: Sequence[tuple[Indices, Indices]]
     exponents: tuple[float, ...]
 
-    def by_rows(self, metric: Metric) -> tuple[Array, Array, int, Array | None]:
+    def by_rows(self, metric: Metric) -> tuple[Array, Array, int]:
         """Return the value at every held-out row, and the row's share of the mean.
 
-        A row that is held out more than once has the mean of its values. Last, where
-        the metric is one of right and wrong, a loss a row that tells more.
+        A row that is held out more than once has the mean of its values.
         """
         n = self.weights.size
         total, times = np.zeros((len(self.exponents), n)), np.zeros(n)
-        sure = SmoothLosses.of(metric, self.y, self.folds, len(self.exponents))
         for out, models, held in self._folds():
             for j, model in enumerate(models):
                 np.add.at(total[j], out, metric.rows(model, *held))
-                if sure is not None:
-                    sure = sure.told_by(model, held[0], out, j)
             np.add.at(times, out, 1.0)
         seen = times > 0
-        count = self.counts * self.weights
-        share = count[seen]
-        smooth = None if sure is None else sure.losses(count)[:, seen]
-        return total[:, seen] / times[seen], share / share.sum(), 0, smooth
+        share = (self.counts * self.weights)[seen]
+        return total[:, seen] / times[seen], share / share.sum(), 0
 
-    def by_folds(self, metric: Metric) -> tuple[Array, Array, int, None]:
+    def by_folds(self, metric: Metric) -> tuple[Array, Array, int]:
         """Return the value of every fold that has one, each of the same share."""
         count = self.counts * self.weights
         values = []
@@ -283,7 +276,7 @@ class _Tried:
             )
         found = found[:, defined]
         share = np.full(found.shape[1], 1 / found.shape[1])
-        return found, share, int(np.count_nonzero(~defined)), None
+        return found, share, int(np.count_nonzero(~defined))
 
     def _folds(self) -> Iterator[tuple[Indices, list[Any], tuple[Any, Any]]]:
         """Yield the rows of each fold, the models without it, and its held-out part."""

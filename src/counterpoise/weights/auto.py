@@ -52,39 +52,41 @@ SMALLEST_WEIGHT = 1e-4
 class AutoWeights(WeightEstimator):
     r"""The simplest weights that are as good as the best by their held-out score.
 
-    Candidates, in order of simplicity: uniform weights; `MixtureKLIEP` with linear and
-    squared statistics; two Gaussians with shrunk covariances, of columns as they are
-    and made normal by their ranks; `MixtureKLIEP` with all products, of two ridges;
-    `KLIEP` at eight widths; `DiscriminatorWeights` by logistic regression, the same on
-    squares, on all products of columns made normal (of two ridges), and boosting. Each
-    is scored by how much likelier than weights of one it makes it which sample a row is
-    of,
+    Candidates, in order of simplicity: uniform weights; `DiscriminatorWeights` by
+    logistic regression; `MixtureKLIEP` with linear and squared statistics; two
+    Gaussians with shrunk covariances, of columns as they are and made normal by their
+    ranks; `MixtureKLIEP` with all products, of two ridges; `KLIEP` at eight widths;
+    `DiscriminatorWeights` by logistic regression on squares, on all products of columns
+    made normal (of two ridges), and by boosting. Each is scored by how much likelier
+    than weights of one it makes it which sample a row is of,
 
     .. math:: G(w) = \mathrm{mean}_j \log \frac{2 w(t_j)}{1 + w(t_j)}
         + \mathrm{mean}_i \log \frac{2}{1 + w(x_i)}
 
-    in nats, on rows of both samples that it was not fitted to (five folds), and the
-    first candidate that falls short of the best by no more than four tenths of the
-    standard error of the best's own score is fitted to all rows: the same for all, so
-    that a noisy candidate is not excused by its noise. (Logistic regression is as
-    simple as the log-linear ratio; on squares, and two Gaussians, as that of squared
-    statistics: of equals the one of the highest score is taken.) Its weights of the
-    source rows are by that fit; those of boosted trees, and of a classifier with more
-    than a tenth as many parameters as rows, are out of fold. A width at which more than
-    10 % of the target rows have less than one expected source neighbour is not taken;
-    from 2 % on the ratio is a relative one. A ratio is not extrapolated: no weight
-    exceeds the largest at a target row of the fit (rows far outside the bulk of both
-    samples aside), and none is below 1e-4. Where the ten, thirty or ninety source rows
-    of the largest held-out weights would stand for more of the target than the target
-    rows of such ratios and two standard errors, weights are cut to that. Target rows
-    that a classifier places beyond every source row, or that lie in holes among the
-    source rows (`overlap`), are left out where they are more than 5 %, and with them
-    those that have only target rows near, half of them left out: the weights then speak
-    for the others, and a warning says so; `beyond` knows the holes. Where a sample has
-    more than 2000 rows, the choice is made on 2000, and a classifier is fitted to no
-    more than 10,000 and asked about the others. Tables in blocks: all of this on 10,000
-    rows of each; a log-linear ratio, a kernel one and logistic regression are then
-    fitted to all rows, where no target rows were left out.
+    in nats, on rows of both samples that it was not fitted to (five folds, the same for
+    all), and the first candidate that falls short of the best by no more than four
+    tenths of the standard error of the best's own score is fitted to all rows: the same
+    for all, so that a noisy candidate is not excused by its noise. (Logistic regression
+    and the log-linear ratio are two estimates of one ratio, whose scores differ by
+    chance alone: the first comes first, as no other estimate of it has a smaller error
+    where rows are many. Logistic regression on squares, and two Gaussians, are as
+    simple as squared statistics: of equals the one of the highest score is taken.) Its
+    weights of the source rows are by that fit; those of boosted trees, and of a
+    classifier with more than a tenth as many parameters as rows, are out of fold. A
+    width at which more than 10 % of the target rows have less than one expected source
+    neighbour is not taken; from 2 % on the ratio is a relative one. A ratio is not
+    extrapolated: no weight exceeds the largest at a target row of the fit (rows far
+    outside the bulk of both samples aside), and none is below 1e-4. Where the ten,
+    thirty or ninety source rows of the largest held-out weights would stand for more of
+    the target than the target rows of such ratios and two standard errors, weights are
+    cut to that. Target rows that a classifier places beyond every source row, or that
+    lie in holes among the source rows (`overlap`), are left out where they are more
+    than 5 %, and with them those that have only target rows near, half of them left
+    out: the weights then speak for the others, and a warning says so; `beyond` knows
+    the holes. Where a sample has more than 2000 rows, the choice is made on 2000, and a
+    classifier is fitted to no more than 10,000 and asked about the others. Tables in
+    blocks: all of this on 10,000 rows of each; a log-linear ratio, a kernel one and
+    logistic regression are then fitted to all rows, where no target rows were left out.
 
     Parameters
     ----------
@@ -124,7 +126,8 @@ class AutoWeights(WeightEstimator):
 
     References
     ----------
-    Sugiyama, Krauledat and Mueller (2007), on importance-weighted selection.
+    Sugiyama, Krauledat and Mueller (2007), on importance-weighted selection. Qin
+    (1998), on the likelihood of two samples whose log-ratio is linear.
 
     Examples
     --------

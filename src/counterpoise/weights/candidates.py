@@ -46,7 +46,7 @@ from counterpoise.weights.kliep import KLIEP
 from counterpoise.weights.kliep.widths import held_out_kliep
 from counterpoise.weights.mixture import MixtureKLIEP
 from counterpoise.weights.registry import with_parameters
-from counterpoise.weights.search import HeldOut, choose, folds_of_both
+from counterpoise.weights.search import HeldOut, choose
 from counterpoise.weights.uniform import UniformWeights
 
 # What kernels get of the target in the denominator where some of it is uncovered.
@@ -57,11 +57,9 @@ STRONG_RIDGE, PRODUCT_CS = 0.1, (0.01, 0.1)
 # A classifier with no more parameters than this share of the rows is asked about rows
 # that it was fitted to.
 FEW_PARAMETERS = 0.1
-# Candidates with a simpler one's place in the order: the logarithm of either ratio is
-# linear in the same columns; and of squares and Gaussians neither is the safer guess,
-# as squares are wrong by much where columns are skewed.
+# Candidates with a simpler one's place in the order: of squares and Gaussians neither
+# is the safer guess, as squares are wrong by much where columns are skewed.
 EQUALS = {
-    "logistic": "log-ratio linear",
     "logistic on squares": "log-ratio diag",
     "two Gaussians": "log-ratio diag",
     "two Gaussians of ranks": "log-ratio diag",
@@ -144,8 +142,14 @@ class Trials:
 
     @cached_property
     def parts(self) -> tuple[Indices, Indices]:
-        """The folds of the rows."""
-        return folds_of_both(self.samples, self.seed)
+        """The folds of the rows of both samples, those of the classifiers.
+
+        How rows are divided moves a score by as much as candidates are apart: all are
+        scored on one division, so that it is no part of their difference.
+        """
+        pool, n = self._classifiers.pool, self.samples.source.shape[0]
+        fold = pool.fold[pool.place]
+        return fold[:n], fold[n:]
 
     @cached_property
     def _read(self) -> SamplesAsRead:
@@ -180,20 +184,20 @@ def _candidates(trials: Trials, common: dict[str, Any]) -> Iterator[Candidate]:
     is_sparse = sparse.issparse(trials.samples.source)
     if is_sparse:
         rows = trials.samples.source
+        told = {name: (one, d) for name, one in linear_classifiers(rows).items()}
+        yield from _by_odds(told, trials, common)
         # Of text a log-linear ratio has every word: the classifiers have its ridge too.
         if not is_wide_and_sparse(rows):
             yield _family("linear", trials, common)
-        told = {name: (one, d) for name, one in linear_classifiers(rows).items()}
-        yield from _by_odds(told, trials, common)
         return
     # How many products of columns there are, themselves included; one has no others.
     products = d * (d + 3) / 2 if d > 1 else np.inf
+    # Two estimates of one ratio: the likelihood's is the surer, whatever their scores.
+    yield from _by_odds({"logistic": (logistic(False, d), d)}, trials, common)
     yield _family("linear", trials, common)
     yield _family("diag", trials, common)
-    classifiers = {
-        "logistic": (logistic(False, d), d),
-        "logistic on squares": (squared_logistic(d), 2 * d),
-    }
+    classifiers: dict[str, tuple[Any, float]]
+    classifiers = {"logistic on squares": (squared_logistic(d), 2 * d)}
     if d <= COLUMNS_FACTORED:
         gaussians = {
             "two Gaussians": (two_gaussians(by_ranks=False), d * (d + 3)),
@@ -250,7 +254,7 @@ def _kernels(trials: Trials, common: dict[str, Any]) -> Iterator[Candidate]:
     # The door has said it, by the names of the columns.
     with held_back(UserWarning, message="hardly varies"):
         scaled = rows_scaled(trials.samples, pooled_scale(trials.samples))
-    parts, tried = folds_of_both(scaled, trials.seed), list[HeldOut]()
+    parts, tried = trials.parts, list[HeldOut]()
     middle = median_gamma(scaled.target, scaled.target_share)
     for factor in WIDTH_FACTORS:
         gamma = middle / factor**2
