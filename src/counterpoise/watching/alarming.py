@@ -26,7 +26,8 @@ def new_alarms(state: WatchState, chunk: SeenChunk, found: Judged) -> tuple[Alar
     """Return the alarms that this look raises, and keep them.
 
     An alarm of the inputs names the columns whose own bets have won, the others those
-    that moved in the chunk; where there are none, either names the other's.
+    that moved in the chunk; where there are none, either names the other's, and then
+    those of which something odd was said. None may be left.
     """
     log_e, raised = log_evidence(state), []
     since = {
@@ -56,7 +57,7 @@ def new_alarms(state: WatchState, chunk: SeenChunk, found: Judged) -> tuple[Alar
             estimate_rose=found.rose or state.rose,
             covered=found.covered,
         )
-        names = (won or moved) if kind == INPUTS else (moved or won)
+        names = ((won or moved) if kind == INPUTS else (moved or won)) or found.odd
         alarm = Alarm(kind, chunk.time, since[kind], evidence, names, told, level)
         state.alarms.append(alarm)
         raised.append(alarm)

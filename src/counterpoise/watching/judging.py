@@ -41,6 +41,7 @@ class Judged:
     rose: bool = False
     low_rise: float = -np.inf
     columns: tuple[str, ...] = ()
+    odd: tuple[str, ...] = ()
     notes: list[str] = field(default_factory=list)
 
 

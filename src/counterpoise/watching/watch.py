@@ -243,7 +243,8 @@ class Watch:
         state = self._state
         table = read_table(X)
         state.known.check_has(table)
-        notes = [*notes, *state.known.oddities(table)]
+        odd = state.known.oddities(table)
+        notes = [*notes, *(said for _, said in odd)]
         numbers = state.encoder.transform(table)
         digest = digest_of(numbers)
         for chunk in state.chunks:
@@ -265,6 +266,7 @@ class Watch:
         state.chunks.append(chunk)
         state.inputs.add(numbers)
         found = judge(state, self._metrics, chunk, numbers, answers)
+        found.odd = tuple(name for name, _ in odd)
         notes += found.notes
         state.keep_answers(chunk, answers)
         state.keep_keys(chunk, keys)
