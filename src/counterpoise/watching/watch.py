@@ -194,12 +194,8 @@ class Watch:
             labelled_part(y, n, self._state)
         notes, alarms = self._came_again(keys[~new], None if y is None else y[~new])
         if not new.any():
-            told = {
-                "log_e": log_evidence(self._state),
-                "alarms": alarms,
-                "notes": tuple(notes),
-            }
-            return Look(0, time, n, **told)
+            evidence = log_evidence(self._state)
+            return Look(0, time, n, log_e=evidence, alarms=alarms, notes=tuple(notes))
         rows, rest = np.flatnonzero(new), None if y is None else y[new]
         look = self._counted(rows_of(X, rows), rest, time, keys[new], notes)
         return replace(look, alarms=(*alarms, *look.alarms))
@@ -212,7 +208,7 @@ class Watch:
         chunks = self._state.chunks
         there = np.array([not is_missing(one) for one in y], dtype=bool)
         number, place = places_of(chunks, keys)
-        counted, too_late, alarms = 0, 0, []
+        counted, too_late, alarms = 0, 0, list[Alarm]()
         for k in np.unique(number[there & (number >= 0)]):
             rows = np.flatnonzero(there & (number == k))
             _, first = np.unique(place[rows], return_index=True)
