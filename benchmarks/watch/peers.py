@@ -107,27 +107,35 @@ def _nannyml(given: dict) -> dict:
 
 
 def _alibi(given: dict) -> dict:
-    """Return after how many rows online MMD detects, for each stream; None: never."""
+    """Return the largest online MMD of calm streams, and when others exceed a limit.
+
+    Its own thresholds come from bootstraps that must be many times the expected run to
+    a false alarm: millions, for a false alarm in twenty streams. So its statistic is
+    taken, and the limit is set by streams without a change, as NannyML's is.
+    """
     from alibi_detect.cd import MMDDriftOnline
 
     detector = MMDDriftOnline(
         given["X"].astype(np.float32),
-        ert=float(given["ert"]),
+        ert=float(4 * given["window"]),
         window_size=int(given["window"]),
         backend="pytorch",
-        n_bootstraps=int(given["n_bootstraps"]),
+        n_bootstraps=400,
         verbose=False,
     )
-    found = []
-    for stream in given["streams"].astype(np.float32):
+
+    def statistics(stream):
         detector.reset_state()
-        after = None
-        for row, x in enumerate(stream):
-            if detector.predict(x, return_test_stat=False)["data"]["is_drift"]:
-                after = row + 1
-                break
-        found.append(after)
-    return {"after": found}
+        for x in stream.astype(np.float32):
+            yield float(detector.predict(x)["data"]["test_stat"])
+
+    highest = [max(statistics(stream)) for stream in given["calm"]]
+    limit = float(np.quantile(highest, 1 - float(given["share"])))
+    after = []
+    for stream in given["streams"]:
+        values = enumerate(statistics(stream), 1)
+        after.append(next((row for row, one in values if one > limit), None))
+    return {"highest": highest, "limit": limit, "after": after}
 
 
 if __name__ == "__main__":

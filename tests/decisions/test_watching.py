@@ -134,3 +134,47 @@ def test_a_chunk_of_thirty_labels_tells_how_far_its_estimate_missed():
     miss, variance = chunk.miss("error_rate")
     assert miss == pytest.approx(0.3)
     assert variance == pytest.approx(0.01 + 0.25 / 29)
+
+
+def test_a_row_that_has_been_is_not_counted_again():
+    from counterpoise.watching.seen_rows import are_new, keys_of_rows
+
+    keys = np.array([7, 8, 8, 9, 10], dtype=np.uint64)
+    seen = SeenChunk(1, "w1", 2, "", keys=np.array([9, 7], dtype=np.uint64))
+    given_up = SeenChunk(2, "w2", 1, "")
+    assert are_new([seen, given_up], keys).tolist() == [False, True, False, False, True]
+    assert are_new([given_up], keys).tolist() == [True, True, False, True, True]
+    equal = keys_of_rows(np.ones((3, 2)), ["a"] * 3)
+    assert are_new([], equal).all()
+
+
+def test_keys_of_a_megabyte_are_kept():
+    from types import SimpleNamespace
+
+    from counterpoise.watching.state import WatchState
+
+    chunks = [SeenChunk(k, k, 62_500, "") for k in (1, 2, 3)]
+    state = SimpleNamespace(chunks=[])
+    for chunk in chunks:
+        state.chunks.append(chunk)
+        WatchState.keep_keys(state, chunk, np.zeros(62_500, dtype=np.uint64))
+    assert [chunk.keys is None for chunk in chunks] == [True, False, False]
+
+
+def test_a_column_is_named_where_its_own_bets_would_be_an_alarm():
+    from types import SimpleNamespace
+
+    from counterpoise.watching.judging import telling_columns
+
+    # Two columns, an alarm of the inputs at .05 * .4.
+    needed = np.log(2 / (0.05 * 0.4))
+
+    def named(*wealth):
+        inputs = SimpleNamespace(by_column=np.array(wealth))
+        encoder = SimpleNamespace(columns_=["a", "b"])
+        state = SimpleNamespace(inputs=inputs, alarm=0.05, encoder=encoder)
+        return telling_columns(state)
+
+    assert named(needed, 0.0) == ["a"]
+    assert named(needed, needed + 1.0) == ["b", "a"]
+    assert named(needed - 1e-9, 0.0) == []

@@ -177,6 +177,20 @@ def test_what_a_file_takes_unpacked_is_looked_at_first(saved, tmp_path):
         load(path)
 
 
+def test_predict_reads_a_model_within_its_max_memory(saved, tmp_path, capsys):
+    path, table = tmp_path / "made.skops", tmp_path / "t.csv"
+    with ZipFile(saved / "linear.skops") as file, ZipFile(path, "w", 8) as made:
+        for name in file.namelist():
+            made.writestr(name, file.read(name))
+        made.writestr("flood.npy", bytes(30_000_000))
+    table.write_text("a,b\n1,2\n")
+    words = ["predict", "--model", path, "--table", table, "--max-memory", "20MB"]
+    assert main([*map(str, words), "--out", str(tmp_path / "p.csv")]) == 2
+    said = capsys.readouterr().err
+    assert "the memory budget is 20,000,000" in said
+    assert said.count("made.skops") == 1
+
+
 def test_a_file_larger_than_the_budget_is_not_even_read(saved):
     with memory_budget(1000), pytest.raises(InvalidInput, match="budget is 1,000"):
         load(saved / "linear.skops")

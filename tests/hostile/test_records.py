@@ -1,6 +1,7 @@
 """Records of wrong types: a sentence and code 2, through commands that read one."""
 
 import json
+from copy import deepcopy
 from functools import cache
 
 import numpy as np
@@ -54,7 +55,8 @@ def spoiled(rng, n_places):
         try:
             for key in path[:-1]:
                 holder = holder[key]
-            holder[path[-1]] = WRONG[rng.integers(len(WRONG))]
+            # A copy: what is put into it later stays out of other records.
+            holder[path[-1]] = deepcopy(WRONG[rng.integers(len(WRONG))])
         except (KeyError, IndexError, TypeError):
             continue
     return whole
@@ -79,3 +81,11 @@ def test_a_record_that_is_nested_without_end_is_refused(tmp_path, capsys):
     path.write_text('{"schema_version": 1, "a": ' + "[" * 100_000, encoding="utf-8")
     assert main(["report", str(path), "--text"]) == 2
     assert str(path) in capsys.readouterr().err
+
+
+def test_what_spoils_one_record_stays_out_of_the_next():
+    rng = np.random.default_rng(0)
+    before = json.dumps(WRONG)
+    for _ in range(300):
+        json.dumps(spoiled(rng, 5))
+    assert json.dumps(WRONG) == before

@@ -261,3 +261,14 @@ def test_120_rows_of_28_hostile_columns_go_through_run_in_30_seconds(tmp_path):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "out" / "report.html").exists()
+
+
+def test_a_name_or_type_without_end_is_told_in_a_line_that_has_one(tmp_path, capsys):
+    deep = tmp_path / "deep.jsonl"
+    deep.write_text('{"a":' + "[" * 3000 + "]" * 3000 + "}\n")
+    long = tmp_path / "long.csv"
+    long.write_text("a," + "n" * 100_000 + "\n1,x\n2,y\n")
+    for path in (deep, long):
+        assert main(["diagnose", "--source", str(path), "--target", str(path)]) == 2
+        said = capsys.readouterr().err
+        assert len(said.splitlines()[-1]) < 2_100

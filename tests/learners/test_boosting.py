@@ -37,10 +37,27 @@ def test_strings_gaps_and_dates_are_used(make: Any) -> None:
     assert np.corrcoef(fitted.predict(make(TABLE)), Y)[0, 1] > 0.95
 
 
-def test_new_categories_are_taken_as_missing() -> None:
-    model = boosting_for(TABLE, classes=False, seed=0).fit(TABLE, Y)
-    new, gap = (TABLE.assign(town=town) for town in ("Cork", None))
+@pytest.mark.parametrize("make", [lambda table: table, pl.from_pandas])
+def test_new_categories_are_taken_as_missing(make: Any) -> None:
+    model = boosting_for(make(TABLE), classes=False, seed=0).fit(make(TABLE), Y)
+    towns = ("Cork", pd.Series([None] * N, dtype=object))
+    new, gap = (make(TABLE.assign(town=town)) for town in towns)
     assert np.array_equal(model.predict(new), model.predict(gap))
+
+
+def test_missing_categories_are_missing_however_they_are_written() -> None:
+    gaps = TABLE["town"].isna().to_numpy()
+    names = TABLE["town"].to_numpy(dtype=object)
+    tables = [
+        TABLE.assign(town=pd.Series(np.where(gaps, gap, names), dtype=object))
+        for gap in (np.nan, None)
+    ]
+    said = [
+        boosting_for(table, classes=False, seed=0).fit(table, Y).predict(table)
+        for table in (*tables, pl.from_pandas(TABLE))
+    ]
+    for one in said[1:]:
+        assert np.array_equal(one, said[0])
 
 
 def test_numbers_and_categories_by_type_go_to_scikit_learns_own() -> None:

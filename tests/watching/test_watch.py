@@ -197,6 +197,34 @@ def test_new_categories_columns_without_values_and_units_are_named():
         watch.update(draw(60).drop(columns="color"), time=4)
 
 
+def test_an_alarm_names_no_column_that_has_not_moved():
+    rng = np.random.default_rng(3)
+
+    def draw(n, words=("red", "blue", "grey")):
+        columns = {name: rng.standard_normal(n) for name in "abc"}
+        return pd.DataFrame({**columns, "color": rng.choice(words, n)})
+
+    X = draw(1_200)
+    y = X["a"] + rng.standard_normal(1_200)
+    pipe = make_pipeline(
+        OneHotEncoder(handle_unknown="ignore", min_frequency=10), LinearRegression()
+    )
+    watch = Watch(pipe.fit(X, y), X=X, y=y, random_state=0)
+    for k in range(3):
+        watch.update(draw(300), time=k)
+    watch.update(draw(300, ("red", "blue", "grey", "green")), time=3)
+    watch.update(draw(300, ("red", "blue", "grey", "green")), time=4)
+    alarms = [one for one in watch.alarms_ if one.kind == "inputs"]
+    assert [one.columns for one in alarms] == [("color",)]
+
+
+def test_an_estimate_where_the_reference_has_no_rows_is_called_a_guess(watch):
+    look = watch.update(_draw(100, 3, shift=30.0)[0], time=1)
+    assert look.covered < 0.5
+    assert "no more than a guess" in " ".join(look.notes)
+    assert "guess" not in " ".join(watch.update(_draw(100, 4)[0], time=2).notes)
+
+
 def test_saved_and_loaded_it_goes_on_to_the_bit(watch, tmp_path):
     X, y = _draw(200, 3)
     watch.update(X, y=y, time="a")

@@ -19,7 +19,7 @@ from counterpoise.cli.exits import (
     code_of,
 )
 from counterpoise.cli.options import Parser
-from counterpoise.cli.terminal import one_line
+from counterpoise.cli.terminal import one_short_line
 
 _EXAMPLE = """\
 the main job, from two tables to a verdict:
@@ -48,7 +48,7 @@ def main(arguments: list[str] | None = None) -> int:
         if given.traceback:
             traceback.print_exc()
         code = code_of(error)
-        print(f"counterpoise: {one_line(_told(error, code))}", file=sys.stderr)
+        print(f"counterpoise: {one_short_line(_told(error, code))}", file=sys.stderr)
     return code
 
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any, TextIO
 
 _TERMINAL_WIDTH = 88
+# A message that quotes a name or a type from a file is cut here, at either end of it.
+_LONGEST_MESSAGE = 2_000
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,18 @@ def one_line(text: object) -> str:
     # A space that does not break stands before a percent sign, and stays there.
     words = " ".join(re.split(r"[^\S\u00a0]+", str(text).strip()))
     return "".join(c if c.isprintable() or c == "\u00a0" else "?" for c in words)
+
+
+def one_short_line(text: object) -> str:
+    """Return a message in one line, a very long one without its middle.
+
+    Examples
+    --------
+    >>> len(one_short_line("x" * 10**6))
+    2005
+    """
+    line, half = one_line(text), _LONGEST_MESSAGE // 2
+    return line if len(line) <= 2 * half else f"{line[:half]} ... {line[-half:]}"
 
 
 def harmless(block: Block) -> Block:

@@ -13,9 +13,10 @@ from counterpoise.cli.commands.predict import (
     read_for_model,
     read_model,
 )
-from counterpoise.cli.exits import CONDITION_HOLDS, FINE, WrongUse
+from counterpoise.cli.exits import CONDITION_HOLDS, FINE, BadData, WrongUse
 from counterpoise.cli.fail_if import holding
 from counterpoise.cli.findings import of_end
+from counterpoise.cli.option_words import in_options
 from counterpoise.cli.performance import check_metric
 from counterpoise.cli.progress import Steps, followed
 from counterpoise.cli.reading.files import TableFile
@@ -30,9 +31,11 @@ from counterpoise.cli.writing import (
     write_folder,
     write_text,
 )
+from counterpoise.report.metric_names import metric_in_words
 from counterpoise.report.page import render
 from counterpoise.report.record import Record
-from counterpoise.watching import Look, Watch, cut
+from counterpoise.watching import Chunk, Look, Watch, cut
+from counterpoise.watching.chunks import NoDate
 
 _STATE, _PAGE, _RECORD, _HISTORY = (
     "watch.skops",
@@ -41,6 +44,7 @@ _STATE, _PAGE, _RECORD, _HISTORY = (
     "history.csv",
 )
 _CALENDAR = ("hour", "day", "week", "month", "year")
+_TIME_AND_COLUMNS = "their time and all columns"
 _READING, _WATCHING, _WRITING = _PLAN = (
     "reading the model and the tables",
     "looking at the chunks",
@@ -68,7 +72,7 @@ def do(options: Namespace, names: Sequence[str]) -> int:
     with followed(_PLAN, quiet=options.quiet) as steps, ending.memory_limit(options):
         steps.begin(_READING)
         watch = Watch.load(state) if goes_on else _begun(options, steps)
-        table = read_for_model(watch.model, options.table)
+        table = read_for_model(watch.model, options.table, options.id)
         table.check_has([options.time], "--time")
         steps.begin(_WATCHING)
         looks, pages = _looked(watch, table, options, steps)
@@ -124,33 +128,77 @@ def _looked(
     """Give the watch every chunk with rows that it has not seen."""
     X = frame_for_model(watch.model, table)
     y = _labels(watch, table, options)
-    by = options.time if options.every in _CALENDAR else _column(table, options)
-    every: Any = options.every
-    if every.isdigit():
-        every = int(every)
-    elif by != options.time or every not in _CALENDAR:
-        every = "value"
-    chunks, said = cut(_times(table, by), every)
-    for one in said:
-        steps.notice(one)
+    every, by = _every(table, options)
+    times = _times(table, options.time)
+    ids = _ids(watch, X, times, table, options)
     looks: list[Look] = []
     pages: dict[str, Write] = {}
-    for chunk in chunks:
-        rows = chunk.rows
+
+    def looked_at(rows: Any, time: Any) -> tuple[Look, Any]:
         part = X.iloc[rows].reset_index(drop=True)
-        seen = watch.n_seen(part, chunk.time)
-        if 0 < seen < len(rows):
-            # A table that has grown: the last chunk of the run before goes on.
-            rows, part = rows[seen:], part.iloc[seen:].reset_index(drop=True)
         own = None if y is None else y[rows]
-        look = watch.update(part, y=own, time=chunk.time)
+        look = watch.update(part, y=own, time=time, ids=ids[rows])
+        about = "" if time is None else f"chunk {time}: "
         for note in look.notes:
-            steps.notice(f"chunk {chunk.time}: {note}")
+            steps.notice(f"{about}{note}")
         looks.append(look)
+        return look, part
+
+    new = watch.are_new(ids)
+    if not new.all():
+        # A table that has grown, or a window that has moved on.
+        looked_at(np.flatnonzero(~new), None)
+    fresh = np.flatnonzero(new)
+    chunks, said = _cut(table, by, _times(table, by), fresh, every)
+    for one in said:
+        steps.notice(one)
+    for chunk in chunks:
+        rows = fresh[chunk.rows]
+        seen = watch.n_seen(X.iloc[rows].reset_index(drop=True), chunk.time)
+        if 0 < seen < len(rows):
+            # Rows so many that they are known by their chunk alone.
+            rows = rows[seen:]
+        look, part = looked_at(rows, chunk.time)
         page = None if look.number == 0 else _report(watch, part, options.seed)
         if page is not None:
             pages[_page_name(look.number)] = page
     return looks, pages
+
+
+def _cut(
+    table: TableFile, by: str, times: Any, rows: Any, every: str | int
+) -> tuple[list[Chunk], list[str]]:
+    """Return the chunks of some rows; what is no date is told with its place."""
+    try:
+        return cut(times[rows], every)
+    except NoDate as error:
+        where = f"{table.path}, {table.place(int(rows[error.row]))}, column {by!r}"
+        raise BadData(
+            f"{where}: {error.text!r} is no date: dates are read as 2024-01-31, with "
+            "or without a time after them"
+        ) from error
+
+
+def _ids(watch: Watch, X: Any, times: Any, table: TableFile, options: Namespace) -> Any:
+    """Return what tells rows apart: `--id`, or their time and all their columns."""
+    watch.tell_rows_apart_by(options.id or _TIME_AND_COLUMNS)
+    if options.id is None:
+        return watch.row_ids(X, times)
+    table.check_has([options.id], "--id")
+    values = table.columns[options.id].to_pylist()
+    lacking = [row for row, one in enumerate(values) if one is None]
+    if lacking:
+        where = f"{table.path}, {table.place(lacking[0])}, column {options.id!r}"
+        raise BadData(f"{where}: a row without an id (--id) cannot be told from others")
+    return np.array([str(one) for one in values], dtype=object)
+
+
+def _every(table: TableFile, options: Namespace) -> tuple[str | int, str]:
+    """Return how rows are cut, and the column by which."""
+    if options.every in _CALENDAR:
+        return options.every, options.time
+    by = _column(table, options)
+    return (int(options.every) if options.every.isdigit() else "value"), by
 
 
 def _column(table: TableFile, options: Namespace) -> str:
@@ -253,14 +301,15 @@ def _numbers(watch: Watch, looks: Sequence[Look]) -> dict[str, float | None]:
 def _told(watch: Watch, looks: Sequence[Look]) -> list[Block]:
     """Return what this run has found."""
     counted = [look for look in looks if look.number]
-    lines = [f"{len(counted)} new chunks, {watch.looks_} in all"]
-    lines += [str(alarm) for alarm in watch.alarms_] or ["no alarm so far"]
+    lines = [f"new chunks: {len(counted)}, {watch.looks_} in all"]
+    told = [in_options(str(alarm)) for alarm in watch.alarms_]
+    lines += told or ["no alarm so far"]
     new = {look.number for look in counted}
     rows = tuple(
         cells(
             row["time"],
             row["n_rows"],
-            row["metric"],
+            metric_in_words(row["metric"]).name,
             row["estimated"],
             row["realised"],
             row["auc"],

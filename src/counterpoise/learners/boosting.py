@@ -169,6 +169,38 @@ def columns_of(
     )
 
 
+class CategoryCodes(OrdinalEncoder):
+    """Scikit-learn's numbers of categories, None a missing value like any other.
+
+    Polars and columns of Python objects have None where pandas has NaN, and
+    scikit-learn takes it for a category.
+
+    Examples
+    --------
+    >>> rows = np.array([["a"], [None], ["b"]], dtype=object)
+    >>> CategoryCodes(encoded_missing_value=np.nan).fit_transform(rows).ravel()
+    array([ 0., nan,  1.])
+    """
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn the categories."""
+        super().fit(_with_nan(X), y)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Return their numbers."""
+        return super().transform(_with_nan(X))
+
+
+def _with_nan(X: Any) -> Any:
+    """Return a table of categories as objects, NaN in place of None."""
+    values = np.array(X, dtype=object)
+    # By identity: what a cell holds need not compare.
+    gaps = np.frompyfunc(lambda one: one is None, 1, 1)(values).astype(bool)
+    values[gaps] = np.nan
+    return values
+
+
 def category_codes(most: int | None = None) -> OrdinalEncoder:
     """Return what numbers categories, new and missing ones NaN.
 
@@ -177,7 +209,7 @@ def category_codes(most: int | None = None) -> OrdinalEncoder:
     most : int or None
         So many places at most, of which the rarer categories share one.
     """
-    return OrdinalEncoder(
+    return CategoryCodes(
         handle_unknown="use_encoded_value",
         unknown_value=np.nan,
         encoded_missing_value=np.nan,

@@ -16,6 +16,14 @@ _CALENDAR = {"hour": "h", "day": "D", "week": "W", "month": "M", "year": "Y"}
 _MONDAY = np.timedelta64(3, "D")
 
 
+class NoDate(InvalidInput):
+    """A time that cannot be read: its row, counted from 0, and what stands there."""
+
+    def __init__(self, row: int, text: str) -> None:
+        self.row, self.text = row, text
+        super().__init__(f"the time of row {row} (counted from 0) is no date: {text!r}")
+
+
 @dataclass(frozen=True, eq=False)
 class Chunk:
     """Some rows of a table.
@@ -95,7 +103,10 @@ def _begins(when: Any, every: str) -> Any:
 def _by_count(values: NDArray[Any], size: int) -> list[Chunk]:
     if size < 1:
         raise InvalidInput(f"a chunk has at least one row, got every={size}")
-    order = np.argsort(values, kind="stable")
+    try:
+        order = np.argsort(values, kind="stable")
+    except TypeError as error:
+        raise InvalidInput(f"times that cannot be ordered: {error}") from error
     return [
         Chunk(str(values[order[first]]), order[first : first + size])
         for first in range(0, order.size, size)
@@ -124,9 +135,7 @@ def _dates(values: NDArray[Any]) -> Any:
         try:
             found[row] = np.datetime64(_plain(str(text)), "s")
         except ValueError as error:
-            raise InvalidInput(
-                f"the time of row {row} (counted from 0) is no date: {text!r}"
-            ) from error
+            raise NoDate(row, str(text)) from error
     return found
 
 

@@ -14,7 +14,7 @@ from counterpoise.numerics.arrays import Array
 from counterpoise.samples.as_read import SamplesAsRead
 from counterpoise.samples.effective_size import effective_sample_size
 from counterpoise.samples.measures import mmd
-from counterpoise.samples.overlap_verdict import overlap_between
+from counterpoise.samples.overlap_verdict import NO_OVERLAP_ABOVE, overlap_between
 from counterpoise.validation.warning import held_back
 from counterpoise.watching.beginning import features_of
 from counterpoise.watching.label_free import shares_of, spent
@@ -41,6 +41,7 @@ class Judged:
     rose: bool = False
     low_rise: float = -np.inf
     columns: tuple[str, ...] = ()
+    odd: tuple[str, ...] = ()
     notes: list[str] = field(default_factory=list)
 
 
@@ -90,6 +91,11 @@ def judge(
     )
     state.n_judged += 1
     chunk.covered = found.covered
+    if seen.thin > NO_OVERLAP_ABOVE:
+        found.notes.append(
+            f"{seen.thin:.0%} of the rows lie where the reference has none: the "
+            "estimate and its interval are no more than a guess about them"
+        )
     _estimate(state, metrics, chunk, numbers, answers, shares, found)
     state.rose = state.rose or found.rose
     return found
@@ -172,19 +178,19 @@ def telling_columns(state: WatchState, most: int = 5) -> list[str]:
     """Return the columns whose own bets have won, the most telling first.
 
     A column is named where its own wealth would be an alarm if all columns were bet on
-    alike; the one with the largest wealth is always.
+    alike. None may be: a change of how columns go together is of no one column.
     """
     by_column = state.inputs.by_column
     needed = np.log(by_column.size / (state.alarm * SHARE_OF_ALARM[INPUTS]))
     names: list[str] = []
     for place in np.argsort(-by_column, kind="stable"):
-        if names and by_column[place] < needed:
+        if by_column[place] < needed:
             break
         label = state.encoder.columns_[place]
         name = label if isinstance(label, str) else f"x{label}"
         if name not in names:
             names.append(name)
-    return names[:most] if by_column.any() else []
+    return names[:most]
 
 
 def realised_of(

@@ -23,7 +23,7 @@ def labelled_part(y: Any, n: int, state: WatchState) -> tuple[Indices, NDArray[A
     values = np.asarray(y, dtype=object).reshape(-1)
     if values.size != n:
         raise InvalidInput(f"y has {values.size} entries, and X has {n} rows")
-    there = np.array([not _is_missing(one) for one in values], dtype=bool)
+    there = np.array([not is_missing(one) for one in values], dtype=bool)
     rows = np.flatnonzero(there)
     return rows, as_labels(values[rows], state)
 
@@ -92,7 +92,8 @@ def _are_places(rows: Any) -> bool:
     )
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
+    """Return whether a label is None, NaN or pandas' own NA."""
     if value is None:
         return True
     try:

@@ -65,20 +65,23 @@ class KnownColumns:
                 f"columns that the reference had are gone: {', '.join(lacking)}"
             )
 
-    def oddities(self, table: Table) -> list[str]:
-        """Return what is odd about a chunk, a sentence each."""
+    def oddities(self, table: Table) -> list[tuple[str, str]]:
+        """Return what is odd about a chunk: the column, and a sentence about it."""
         found = []
         for column in table.columns:
             label, name = column.label, column.name
             if self.kinds.get(label, NOTHING) == NOTHING:
                 continue
             if column.missing.all():
-                found.append(f"column {name!r} has no value at all")
+                said = [f"column {name!r} has no value at all"]
             elif label in self.categories and column.kind == CATEGORIES:
-                found += _new(column, self.categories[label])
+                said = _new(column, self.categories[label])
             elif label in self.ranges and column.kind == NUMBERS:
                 there = column.values[~column.missing]
-                found += _unit(name, there, *self.ranges[label])
+                said = _unit(name, there, *self.ranges[label])
+            else:
+                said = []
+            found += [(name, one) for one in said]
         return found
 
 

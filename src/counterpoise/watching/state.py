@@ -23,8 +23,9 @@ from counterpoise.watching.oddities import KnownColumns
 # Reference rows kept for drift and estimates, and bytes that they and what is made of
 # them may take.
 ROWS_KEPT, _BYTES_KEPT, _FEWEST_KEPT = 5_000, 3_000_000, 400
-# Bytes of the model's answers kept for labels to come.
+# Bytes of the model's answers kept for labels to come, and of what tells rows apart.
 _BYTES_WAITING = 1_000_000
+_BYTES_OF_KEYS = 1_000_000
 
 
 @dataclass
@@ -60,9 +61,16 @@ class SeenChunk:
     said: dict[str, NDArray[Any]] | None = None
     # Which of them have their labels.
     labelled: NDArray[np.bool_] | None = None
+    # What tells the rows from others (`seen_rows`); None when given up or not told.
+    keys: NDArray[np.uint64] | None = None
     covered: float | None = None
     # Of each metric the estimate's mean loss (or value) and its variance.
     estimated: dict[str, tuple[float, float]] = field(default_factory=dict)
+
+    @property
+    def n_labelled(self) -> int:
+        """How many of the rows have had their labels counted."""
+        return max((known.n for known in self.tallies.values()), default=0)
 
     def miss(self, name: str) -> tuple[float, float] | None:
         """Return how far the estimate of a metric missed, and the miss's variance."""
@@ -100,6 +108,8 @@ class WatchState:
     # Times of the batches of labels, in the order in which they came.
     batch_times: list[Any] = field(default_factory=list)
     rose: bool = False
+    # What ids were made from, where somebody said so.
+    rows_told_by: str = ""
     # The history as one text, in files alone: thousands of small parts are slow there.
     history_text: str = ""
 
@@ -133,6 +143,14 @@ class WatchState:
     def has_alarm(self, kind: str) -> bool:
         """Return whether an alarm of a kind has been raised."""
         return any(alarm.kind == kind for alarm in self.alarms)
+
+    def keep_keys(self, chunk: SeenChunk, keys: NDArray[np.uint64] | None) -> None:
+        """Keep what tells a chunk's rows apart; give up the oldest beyond the limit."""
+        chunk.keys, kept = keys, 0
+        for one in reversed(self.chunks):
+            kept += 0 if one.keys is None else one.keys.nbytes
+            if kept > _BYTES_OF_KEYS:
+                one.keys = None
 
     def keep_answers(self, chunk: SeenChunk, answers: Answers) -> None:
         """Keep what the model said of a chunk; give up the oldest beyond the limit."""

@@ -1,6 +1,7 @@
 """A deployed model watched week after week."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,28 +10,28 @@ from numpy.typing import NDArray
 from sklearn.metrics import get_scorer_names
 
 from counterpoise.adaptation.model_files.saving import load, save
+from counterpoise.adaptation.routing import rows_of
 from counterpoise.evaluation.answers import Answers
 from counterpoise.evaluation.metrics import ERROR_RATE, as_metric
 from counterpoise.tables.columns import Table, read_table
 from counterpoise.validation import InvalidInput, InvalidType, as_seed, check_number
 from counterpoise.validation import n_rows as count_rows
-from counterpoise.watching.advice import advice
+from counterpoise.watching.alarming import log_evidence, new_alarms
 from counterpoise.watching.beginning import begin
 from counterpoise.watching.judging import (
     Judged,
     judge,
     realised_of,
     row_of_history,
-    telling_columns,
 )
-from counterpoise.watching.labels import labelled_part, place_labels
-from counterpoise.watching.looks import (
-    ESTIMATE,
-    INPUTS,
-    RISK,
-    SHARE_OF_ALARM,
-    Alarm,
-    Look,
+from counterpoise.watching.labels import is_missing, labelled_part, place_labels
+from counterpoise.watching.looks import Alarm, Look
+from counterpoise.watching.seen_rows import (
+    Keys,
+    are_new,
+    keys_of_ids,
+    keys_of_rows,
+    places_of,
 )
 from counterpoise.watching.state import SeenChunk, Tally, WatchState, digest_of, tally
 from counterpoise.watching.times import as_time, is_before
@@ -154,7 +155,9 @@ class Watch:
             "alarms": [one.to_dict() for one in state.alarms],
         }
 
-    def update(self, X: Any, *, y: Any = None, time: Any = None) -> Look:
+    def update(
+        self, X: Any, *, y: Any = None, time: Any = None, ids: Any = None
+    ) -> Look:
         """Take the next chunk and return what is known about it.
 
         Parameters
@@ -167,22 +170,84 @@ class Watch:
             What the chunk is called; None: its number. The same rows again are not
             counted; other rows of a time that has been, or of one before it, are, and
             it is said.
+        ids : array of shape (m,) or None
+            What tells rows apart, texts or numbers: a row whose id has been in a chunk
+            (of the last 125,000 rows) is not counted again, its new label is. Without
+            them a chunk is known by all its rows together.
 
         Returns
         -------
         Look
         """
-        state = self._state
-        time = as_time(time, len(state.chunks) + 1)
-        if count_rows(X) == 0:
+        time = as_time(time, len(self._state.chunks) + 1)
+        n = count_rows(X)
+        if n == 0:
             return Look(0, time, 0, notes=("empty: no rows, not counted",))
+        if ids is None:
+            return self._counted(X, y, time)
+        keys = keys_of_ids(ids, n)
+        new = are_new(self._state.chunks, keys)
+        if new.all():
+            return self._counted(X, y, time, keys)
+        y = None if y is None else np.asarray(y, dtype=object).reshape(-1)
+        if y is not None:
+            labelled_part(y, n, self._state)
+        notes, alarms = self._came_again(keys[~new], None if y is None else y[~new])
+        if not new.any():
+            evidence = log_evidence(self._state)
+            return Look(0, time, n, log_e=evidence, alarms=alarms, notes=tuple(notes))
+        rows, rest = np.flatnonzero(new), None if y is None else y[new]
+        look = self._counted(rows_of(X, rows), rest, time, keys[new], notes)
+        return replace(look, alarms=(*alarms, *look.alarms))
+
+    def _came_again(self, keys: Keys, y: Any) -> tuple[list[str], tuple[Alarm, ...]]:
+        """Count labels of rows that have been; return what is to be said, alarms."""
+        notes = [f"{keys.size} rows have been before and are not counted again"]
+        if y is None:
+            return notes, ()
+        chunks = self._state.chunks
+        there = np.array([not is_missing(one) for one in y], dtype=bool)
+        number, place = places_of(chunks, keys)
+        counted, too_late, alarms = 0, 0, list[Alarm]()
+        for k in np.unique(number[there & (number >= 0)]):
+            rows = np.flatnonzero(there & (number == k))
+            _, first = np.unique(place[rows], return_index=True)
+            rows = rows[np.sort(first)]
+            known = chunks[k].labelled
+            if known is None:
+                too_late += max(rows.size - chunks[k].n_labelled, 0)
+                continue
+            rows = rows[~known[place[rows]]]
+            if rows.size:
+                alarms += self._labels_of(chunks[k], place[rows], y[rows])
+                counted += rows.size
+        if counted:
+            notes.append(f"{counted} labels of them are new and were counted")
+        if too_late:
+            notes.append(f"{too_late} {_TOO_LATE}")
+        return notes, tuple(alarms)
+
+    def _counted(
+        self,
+        X: Any,
+        y: Any,
+        time: Any,
+        keys: Keys | None = None,
+        notes: Sequence[str] = (),
+    ) -> Look:
+        """Return what is known of rows that have not been, unless all have together."""
+        state = self._state
         table = read_table(X)
         state.known.check_has(table)
-        notes = state.known.oddities(table)
+        odd = state.known.oddities(table)
+        notes = [*notes, *(said for _, said in odd)]
         numbers = state.encoder.transform(table)
         digest = digest_of(numbers)
         for chunk in state.chunks:
-            if chunk.digest == digest and chunk.n_rows == len(numbers):
+            # Rows with ids of their own may be equal and are others all the same.
+            told_apart = keys is not None and chunk.keys is not None
+            same = chunk.digest == digest and chunk.n_rows == len(numbers)
+            if same and not told_apart:
                 return self._again(chunk, y)
         if state.chunk_at(time) is not None:
             notes.append("late: more rows of a time that has been")
@@ -197,12 +262,14 @@ class Watch:
         state.chunks.append(chunk)
         state.inputs.add(numbers)
         found = judge(state, self._metrics, chunk, numbers, answers)
+        found.odd = tuple(name for name, _ in odd)
         notes += found.notes
         state.keep_answers(chunk, answers)
+        state.keep_keys(chunk, keys)
         self._count_labels(chunk, answers.take(rows), labels)
         if chunk.labelled is not None:
             chunk.labelled[rows] = True
-        alarms = self._alarms(chunk, found)
+        alarms = new_alarms(state, chunk, found)
         look = Look(
             number=chunk.number,
             time=time,
@@ -212,7 +279,7 @@ class Watch:
             effective_rows=found.effective_rows,
             performance=found.performance,
             realised=realised_of(state, self._metrics, chunk),
-            log_e=self._log_e(),
+            log_e=log_evidence(self._state),
             alarms=alarms,
             notes=tuple(notes),
         )
@@ -227,8 +294,12 @@ class Watch:
             "counted"
         ]
         alarms: tuple[Alarm, ...] = ()
-        if y is not None and chunk.labelled is not None:
-            rows, _ = labelled_part(y, chunk.n_rows, self._state)
+        rows, _ = labelled_part(
+            np.full(chunk.n_rows, None) if y is None else y, chunk.n_rows, self._state
+        )
+        if chunk.labelled is None and rows.size > chunk.n_labelled:
+            notes.append(f"{rows.size - chunk.n_labelled} {_TOO_LATE}")
+        elif chunk.labelled is not None:
             new = rows[~chunk.labelled[rows]]
             if new.size:
                 values = np.asarray(y, dtype=object).reshape(-1)[new]
@@ -239,10 +310,38 @@ class Watch:
             chunk.time,
             chunk.n_rows,
             realised=realised_of(self._state, self._metrics, chunk),
-            log_e=self._log_e(),
+            log_e=log_evidence(self._state),
             alarms=alarms,
             notes=tuple(notes),
         )
+
+    def row_ids(self, X: Any, when: Any) -> Keys:
+        """Return ids for `update`: of each row its own time and what it holds.
+
+        Rows that are equal in both are told apart by which of them it is, so that the
+        rows of a table that grows, or of a window that moves on, keep their ids.
+
+        Parameters
+        ----------
+        X : table of shape (m, d)
+        when : array of shape (m,)
+        """
+        numbers = self._state.encoder.transform(read_table(X))
+        return keys_of_rows(numbers, when)
+
+    def tell_rows_apart_by(self, what: str) -> None:
+        """Keep what ids are made from; refuse another, which would know no row."""
+        state = self._state
+        if state.rows_told_by and state.rows_told_by != what:
+            raise InvalidInput(
+                f"this watch tells rows apart by {state.rows_told_by!r}, not by "
+                f"{what!r}: rows would be counted again"
+            )
+        state.rows_told_by = what
+
+    def are_new(self, ids: Any) -> NDArray[np.bool_]:
+        """Return which ids `update` would count: those of no row that has been."""
+        return are_new(self._state.chunks, keys_of_ids(ids, len(ids)))
 
     def n_seen(self, X: Any, time: Any) -> int:
         """Return how many of the first rows were in the chunks of a time already.
@@ -301,7 +400,7 @@ class Watch:
                     "realised_high": one["high"],
                     "n_labelled": one["n"],
                 }
-        return self._alarms(chunk, Judged(covered=chunk.covered))
+        return new_alarms(state, chunk, Judged(covered=chunk.covered))
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the watch, its model included, to a file that `Watch.load` reads."""
@@ -338,49 +437,11 @@ class Watch:
         state.risk.add(risk.rows(answers, answers.rows, labels))
         state.batch_times.append(chunk.time)
 
-    def _log_e(self) -> dict[str, float]:
-        state = self._state
-        return {INPUTS: state.inputs.log_e, RISK: state.risk.evidence.log_e}
 
-    def _alarms(self, chunk: SeenChunk, found: "Judged") -> tuple[Alarm, ...]:
-        """Return the alarms that this look raises, and keep them."""
-        state, log_e, raised = self._state, self._log_e(), []
-        since = {
-            INPUTS: _nth([one.time for one in state.chunks], state.inputs.since),
-            RISK: _nth(state.batch_times, state.risk.evidence.since),
-            ESTIMATE: chunk.time,
-        }
-        columns = found.columns or tuple(telling_columns(state))
-        for kind in (INPUTS, RISK, ESTIMATE):
-            if state.has_alarm(kind):
-                continue
-            level = state.alarm * SHARE_OF_ALARM[kind]
-            if kind == ESTIMATE:
-                if not found.rose:
-                    continue
-                evidence = {"low": found.low_rise, "tolerance": state.tolerance}
-            else:
-                if log_e[kind] < np.log(1.0 / level):
-                    continue
-                evidence = {
-                    "e_value": float(np.exp(min(log_e[kind], 700.0))),
-                    "needed": 1.0 / level,
-                }
-            told = advice(
-                kind,
-                inputs_changed=state.has_alarm(INPUTS),
-                estimate_rose=found.rose or state.rose,
-                covered=found.covered,
-            )
-            names = tuple(telling_columns(state)) if kind == INPUTS else columns
-            alarm = Alarm(kind, chunk.time, since[kind], evidence, names, told, level)
-            state.alarms.append(alarm)
-            raised.append(alarm)
-        return tuple(raised)
-
-
-def _nth(times: Sequence[Any], number: int) -> Any:
-    return times[number - 1] if 0 < number <= len(times) else None
+_TOO_LATE = (
+    "labels came too late to be counted: what the model said of their rows is no "
+    "longer kept"
+)
 
 
 def _known_metrics() -> set[str]:

@@ -62,7 +62,7 @@ def test_a_watch_is_begun_gone_on_with_and_raises_alarms(begun, run, tmp_path):
             "watch.skops",
         ],
     ), said
-    assert "2 new chunks, 2 in all" in said
+    assert "new chunks: 2, 2 in all" in said
     record = json.loads((out / "watch.json").read_text())["watch"]
     assert [row["time"] for row in record["history"]] == ["2024-01-01", "2024-01-08"]
     assert record["history"][0]["n_labelled"] == 40
@@ -70,8 +70,8 @@ def test_a_watch_is_begun_gone_on_with_and_raises_alarms(begun, run, tmp_path):
     # The same table again: nothing is counted twice.
     code, _, said = run(*_first(begun, first, out))
     assert code == 0
-    assert "duplicate" in said
-    assert "0 new chunks, 2 in all" in said
+    assert "160 rows have been before and are not counted again" in said
+    assert "new chunks: 0, 2 in all" in said
     # Later runs need the rows alone.
     later = _live(tmp_path / "two.csv", 4, "2024-01-15", shift=1.5)
     again = ("watch", "--table", later, "--time", "sent_at", "--out", out)
@@ -99,6 +99,61 @@ def test_a_table_that_grows_gives_its_new_rows(begun, run, tmp_path):
     assert "late: more rows of a time that has been" in said
     history = pd.read_csv(out / "history.csv")
     assert list(history["n_rows"]) == [100, 60]
+
+
+def test_rows_that_have_been_are_not_counted_again(begun, run, tmp_path):
+    out, live = tmp_path / "out", tmp_path / "live.csv"
+    whole = pd.read_csv(_live(live, 5, "2024-01-01"))
+    whole["order"] = np.arange(len(whole))
+    early = whole[np.arange(len(whole)) % 3 != 0].drop(columns="y")
+    early[:90].to_csv(live, index=False)
+    assert run(*_first(begun, live, out))[0] == 0
+    n = sum(pd.read_csv(out / "history.csv")["n_rows"])
+    # Late rows between those that were there, labels, and a window that moved on.
+    whole[20:].to_csv(live, index=False)
+    code, _, said = run(*_first(begun, live, out))
+    assert code == 0
+    history = pd.read_csv(out / "history.csv")
+    known = set(early["order"][:90])
+    assert sum(history["n_rows"]) == n + len(set(whole["order"][20:]) - known)
+    assert "rows have been before and are not counted again" in said
+    assert "labels of them are new and were counted" in said
+    # Ids of another kind would know none of them.
+    code, _, said = run(*_first(begun, live, out), "--id", "order")
+    assert code == 2
+    assert "tells rows apart by 'their time and all columns'" in said
+
+
+def test_an_id_tells_rows_apart_whatever_else_they_hold(begun, run, tmp_path):
+    out, live = tmp_path / "out", tmp_path / "live.csv"
+    table = pd.read_csv(_live(live, 5, "2024-01-01", days=7))
+    table["order"] = [f"{k:05d}" for k in range(len(table))]
+    table.to_csv(live, index=False)
+    assert run(*_first(begun, live, out), "--id", "order")[0] == 0
+    table.assign(a=table["a"] + 1).to_csv(live, index=False)
+    code, _, said = run(*_first(begun, live, out), "--id", "order")
+    assert code == 0
+    assert "new chunks: 0, 1 in all" in said
+    table.loc[3, "order"] = None
+    table.to_csv(live, index=False)
+    code, _, said = run(*_first(begun, live, out), "--id", "order")
+    assert code == 2
+    assert "line 5, column 'order': a row without an id" in said
+
+
+def test_what_is_no_date_is_told_with_its_place(begun, run, tmp_path):
+    live = _live(tmp_path / "live.csv", 5, "2024-01-01")
+    table = pd.read_csv(live)
+    table.loc[2, "sent_at"] = "31.01.2024"
+    table.to_csv(live, index=False)
+    code, _, said = run(*_first(begun, live, tmp_path / "out"))
+    assert code == 2
+    assert "live.csv, line 4, column 'sent_at': '31.01.2024' is no date" in said
+    table["sent_at"] = table["sent_at"].where(table.index != 5)
+    table.loc[2, "sent_at"] = None
+    table.to_csv(live, index=False)
+    code, _, said = run(*_first(begun, live, tmp_path / "out"), "--every", "50")
+    assert code in (0, 2), said
 
 
 def test_chunks_by_count_and_by_column(begun, run, tmp_path):

@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
     """Predict the rows of a table and write the predictions."""
     import numpy as np
 
-    from counterpoise.cli.ending import inputs_of
+    from counterpoise.cli.ending import inputs_of, memory_limit
     from counterpoise.cli.findings import of_end
     from counterpoise.cli.in_blocks.large_table import is_large
     from counterpoise.cli.in_blocks.predicting import predict_in_blocks
@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
     check_table(options.out, force=options.force)
     if is_large(options.table, options.max_memory):
         return predict_in_blocks(options, _PLAN)
-    with followed(_PLAN, quiet=options.quiet) as steps:
+    with followed(_PLAN, quiet=options.quiet) as steps, memory_limit(options):
         steps.begin(_READING)
         model = read_model(options.model)
         table = read_for_model(model, options.table, options.id)
@@ -111,7 +111,9 @@ def read_model(path: Path) -> Any:
     except Exception as error:
         if isinstance(error, Stop):
             raise
-        raise BadData(f"{path}: {error}") from error
+        said = str(error)
+        told = said if said.startswith(str(path)) else f"{path}: {said}"
+        raise BadData(told) from error
 
 
 @contextmanager

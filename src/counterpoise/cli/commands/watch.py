@@ -12,6 +12,7 @@ _OPTIONS = (
     "table",
     "time",
     "every",
+    "id",
     "metric",
     "level",
     "alarm",
@@ -54,7 +55,8 @@ def add(commands: Any) -> None:
         epilog=(
             "The first run needs --model, --reference and --label and begins the watch "
             "in --out; every\nlater one goes on there with the rows of --table that it "
-            "has not seen. --force begins anew."
+            "has not seen: rows are told\napart by --id, or by their time and all "
+            "columns. --force begins anew."
         ),
     )
 

@@ -1,0 +1,98 @@
+"""Which rows have been in a chunk: one that comes again is not counted again.
+
+A row counted twice is no second draw, and bets on it would win or lose twice: what
+holds over all looks holds for rows that are counted once.
+"""
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.numerics.row_keys import one_zero
+from counterpoise.validation import InvalidInput
+from counterpoise.watching.state import SeenChunk
+
+Keys = NDArray[np.uint64]
+
+
+def keys_of_ids(ids: Any, n: int) -> Keys:
+    """Return a key an id, the same for equal ids; keys stay what they are.
+
+    Parameters
+    ----------
+    ids : array of shape (n,)
+        Texts or numbers of any kind, told apart by how they are written.
+    n : int
+        How many there must be.
+    """
+    values = np.asarray(ids)
+    if values.shape != (n,):
+        raise InvalidInput(f"ids has the shape {values.shape}, and X has {n} rows")
+    if values.dtype == np.uint64:
+        return values
+    digests = (
+        blake2b(str(one).encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        for one in values.tolist()
+    )
+    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
+
+
+def keys_of_rows(numbers: Array, when: Any) -> Keys:
+    """Return a key a row, by its own time and by what it holds.
+
+    Rows that are equal in both are told apart by which of them it is, in their order:
+    three equal rows have three keys, the first of which one alone would have.
+
+    Parameters
+    ----------
+    numbers : array of shape (n, d)
+    when : array of shape (n,)
+        The time of each row, as it is written.
+    """
+    keys = keys_of_ids(np.asarray([str(one) for one in when], dtype=object), len(when))
+    bits = np.ascontiguousarray(one_zero(numbers), dtype=np.float64).view(np.uint64)
+    for column in bits.T:
+        keys = _mixed(keys ^ column)
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: keys.size])
+    sizes = np.diff(np.append(starts, keys.size))
+    again = np.empty(keys.size, dtype=np.uint64)
+    again[order] = np.arange(keys.size) - np.repeat(starts, sizes)
+    return _mixed(keys + again)
+
+
+def places_of(chunks: Sequence[SeenChunk], keys: Keys) -> tuple[Indices, Indices]:
+    """Return in which chunk each row was, and at which place in it; -1: in none."""
+    known = [k for k, one in enumerate(chunks) if one.keys is not None]
+    chunk = np.full(keys.size, -1, dtype=np.intp)
+    place = np.full(keys.size, -1, dtype=np.intp)
+    for k in known:
+        have = chunks[k].keys
+        assert have is not None
+        order = np.argsort(have, kind="stable")
+        at = np.searchsorted(have, keys, sorter=order)
+        at = order[np.minimum(at, max(have.size - 1, 0))] if have.size else at
+        there = (have[at] == keys) & (chunk < 0) if have.size else at < 0
+        chunk[there], place[there] = k, at[there]
+    return chunk, place
+
+
+def are_new(chunks: Sequence[SeenChunk], keys: Keys) -> NDArray[np.bool_]:
+    """Return which rows have been in no chunk, of several with one key the first."""
+    _, first = np.unique(keys, return_index=True)
+    new = np.zeros(keys.size, dtype=bool)
+    new[first] = True
+    return new & (places_of(chunks, keys)[0] < 0)
+
+
+def _mixed(keys: Keys) -> Keys:
+    """Return keys with their bits stirred (splitmix64)."""
+    keys = keys + np.uint64(0x9E3779B97F4A7C15)
+    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return keys ^ (keys >> np.uint64(31))
