@@ -74,7 +74,7 @@ def _best_peer(d: int, n: int) -> float | None:
 def _widths(quick: bool) -> tuple[dict, list]:
     rows, bars = [], []
     for name, (draw, more) in _PROBLEMS.items():
-        found = [_width(draw, seed) for seed in range(2 if quick else FIRST + more)]
+        found = [_width(draw, seed) for seed in range(FIRST if quick else FIRST + more)]
         for seeds in sorted({min(FIRST, len(found)), len(found)}):
             taken, best, one_sided = np.mean(found[:seeds], axis=0).tolist()
             rows.append([name, seeds, taken, best, one_sided, taken / best])

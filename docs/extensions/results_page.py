@@ -6,6 +6,7 @@
 import json
 from pathlib import Path
 
+from asking import questions
 from command_line import table
 from docutils import nodes
 from docutils.parsers.rst import Directive
@@ -78,12 +79,17 @@ class ResultTables(FromResults):
 
 
 class ResultSummary(FromResults):
-    """One line a question: its bars, its cost."""
+    """One line a question: its bars, its cost; also those that were not asked."""
 
     def shown(self):
-        """Return the table."""
-        rows = []
-        for name, one in results().items():
+        """Return the counts, and the table."""
+        rows, found = [], results()
+        bars = [bar for one in found.values() for bar in one["bars"]]
+        held = sum(bool(bar["holds"]) for bar in bars)
+        cpu = sum(one["cpu"] for one in found.values())
+        told = f"{len(found)} questions: {held} of {len(bars)} bars hold; "
+        told += f"{cpu / 60:.0f} minutes of CPU."
+        for name, one in found.items():
             held = sum(bool(bar["holds"]) for bar in one["bars"])
             rows.append(
                 [
@@ -97,8 +103,31 @@ class ResultSummary(FromResults):
                     ", ".join(one["data"]) or "-",
                 ]
             )
+        rows += [
+            [one.full_name, "-", "-", "not asked", "-", "-", "-", "-"]
+            for one in questions()
+            if one.full_name not in found
+        ]
         head = ["question", "bars held", "size", "status", "CPU s", "MB"]
-        return [scrolling(table([*head, "peers", "data"], rows, (0,)))]
+        whole = table([*head, "peers", "data"], rows, (0,))
+        return [nodes.paragraph("", told), scrolling(whole)]
+
+
+class ResultShortfalls(FromResults):
+    """Every bar that does not hold."""
+
+    def shown(self):
+        """Return the table, or that there is none."""
+        rows = [
+            [name, bar["bar"], said(bar["measured"]), bar["bound"]]
+            for name, one in results().items()
+            for bar in one["bars"]
+            if not bar["holds"]
+        ]
+        if not rows:
+            return [nodes.paragraph("", "Every bar holds.")]
+        head = ["question", "bar", "measured", "bound"]
+        return [scrolling(table(head, rows, (0,)))]
 
 
 class ResultSections(FromResults):
@@ -207,5 +236,6 @@ def setup(app):
     app.connect("builder-inited", draw_growth)
     app.add_directive("result-tables", ResultTables)
     app.add_directive("result-summary", ResultSummary)
+    app.add_directive("result-shortfalls", ResultShortfalls)
     app.add_directive("result-sections", ResultSections)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
