@@ -53,6 +53,31 @@ def scrolling(inner: nodes.Node) -> nodes.container:
     return nodes.container("", inner, classes=["wide"])
 
 
+def titled(title: str, *inner: nodes.Node) -> nodes.section:
+    """Return a section with a title of its own."""
+    section = nodes.section(ids=[nodes.make_id(title)])
+    section += nodes.title("", title)
+    section += inner
+    return section
+
+
+def place_of(name: str) -> str:
+    """Return the anchor of a question's section."""
+    return f"result-{name.replace('.', '-')}"
+
+
+def linked(whole: nodes.table) -> nodes.container:
+    """Let the names of answered questions, set as code, lead to their sections."""
+    answered = results()
+    for literal in list(whole.findall(nodes.literal)):
+        name = literal.astext()
+        if name in answered:
+            link = nodes.reference("", "", internal=True, refid=place_of(name))
+            literal.replace_self(link)
+            link += literal
+    return scrolling(whole)
+
+
 class FromResults(Directive):
     """What is made anew where the summary, or this file, has changed."""
 
@@ -110,7 +135,7 @@ class ResultSummary(FromResults):
         ]
         head = ["question", "bars held", "size", "status", "CPU s", "MB"]
         whole = table([*head, "peers", "data"], rows, (0,))
-        return [nodes.paragraph("", told), scrolling(whole)]
+        return [titled("Every question", nodes.paragraph("", told), linked(whole))]
 
 
 class ResultShortfalls(FromResults):
@@ -124,10 +149,11 @@ class ResultShortfalls(FromResults):
             for bar in one["bars"]
             if not bar["holds"]
         ]
+        title = "What falls short"
         if not rows:
-            return [nodes.paragraph("", "Every bar holds.")]
+            return [titled(title, nodes.paragraph("", "Every bar holds."))]
         head = ["question", "bar", "measured", "bound"]
-        return [scrolling(table(head, rows, (0,)))]
+        return [titled(title, linked(table(head, rows, (0,))))]
 
 
 class ResultSections(FromResults):
@@ -138,7 +164,7 @@ class ResultSections(FromResults):
         topics: dict[str, list[nodes.Node]] = {}
         for name, one in results().items():
             topic = name.partition(".")[0]
-            section = nodes.section(ids=[f"result-{name.replace('.', '-')}"])
+            section = nodes.section(ids=[place_of(name)])
             section += nodes.title("", "", nodes.literal(name, name))
             for paragraph in one["told"].split("\n\n"):
                 section += nodes.paragraph("", " ".join(paragraph.split()))

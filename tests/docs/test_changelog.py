@@ -1,4 +1,4 @@
-"""The changelog has every fragment, by kind."""
+"""The changelog has every fragment, by kind; the version stands in one place."""
 
 import importlib.util
 import sys
@@ -34,3 +34,10 @@ def test_the_changelog_names_the_version_of_the_package():
 
     assert f"## {counterpoise.__version__}\n" in told()
     assert f"## {counterpoise.__version__}\n" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_the_citation_names_the_version_of_the_package():
+    import counterpoise
+
+    cited = (ROOT / "CITATION.cff").read_text()
+    assert f"\nversion: {counterpoise.__version__}\n" in cited
