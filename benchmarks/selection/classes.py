@@ -58,7 +58,7 @@ def _office31(quick):
     X, y, domain = data["X"].astype(float), data["y"].astype(int), data["domain"]
     rows, tens, others, all_classes = [], [], [], []
     pairs = [(a, b) for a in range(3) for b in range(3) if a != b]
-    for a, b in pairs[1::2] if quick else pairs:
+    for a, b in pairs[-1:] if quick else pairs:
         source = domain == a
         choices = [("shared ten", SHARED), ("all", range(31))]
         choices += [
@@ -88,6 +88,8 @@ def _office31(quick):
 def _surf(quick):
     data = np.load(folder() / "office_caltech10" / "surf_bow800.npz")
     names = [name[2:] for name in data.files if name.startswith("X_")]
+    # The two small domains.
+    names = names[-2:] if quick else names
     rows, aucs, accuracies = [], [], []
     for a in names:
         for b in names:
