@@ -21,7 +21,7 @@ PUBLISHED = {
 }
 OFFICE_TASKS = tuple(PUBLISHED)
 # The two small domains.
-QUICK_TASKS = ("webcam>dslr",)
+QUICK_TASKS = ("webcam>dslr", "dslr>webcam")
 HALF_SETS = {
     "effnet": ("effnetlite2_1280", ("amazon", "caltech10", "dslr", "webcam")),
     "googlenet": ("googlenet1024", ("amazon", "dslr", "webcam")),

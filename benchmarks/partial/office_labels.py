@@ -15,7 +15,7 @@ from counterpoise import Adapted, PartialWeights
 
 def run(quick: bool) -> dict:
     rows, spare, aucs, seconds = [], [], [], []
-    for task in QUICK_TASKS if quick else OFFICE_TASKS:
+    for task in QUICK_TASKS[:1] if quick else OFFICE_TASKS:
         X, y, X_target, y_target = office_task(task)
         source = percent(classifier().fit(X, y).predict(X_target), y_target)
 
