@@ -22,8 +22,8 @@ METHODS = {
     "SMTGP": TwinGP,
 }
 SETTINGS = [  # scenario, rows, draws, draws when quick
-    ("none", 500, 8, 2),
-    ("none3", 500, 8, 1),
+    ("none", 500, 8, 3),
+    ("none3", 500, 8, 0),
     ("none", 1500, 5, 0),
 ]
 
