@@ -49,6 +49,8 @@ def grown(methods: list[str], quick: bool, *, python: dict | None = None) -> lis
     limit = QUICK_SECONDS if quick else float(os.environ.get("LIMIT", SECONDS))
     rows, columns = (QUICK_ROWS, QUICK_COLUMNS) if quick else (ROWS, COLUMNS)
     lines = [[(n, 10) for n in rows], [(1_000, d) for d in columns if d != 10]]
+    if quick:  # one process a method
+        lines = [lines[0] + lines[1]]
     found = []
     for method in methods:
         interpreter = (python or {}).get(method, sys.executable)
@@ -88,9 +90,12 @@ def _main(method: str, limit: str, answers: str, *sizes: str) -> None:
     warnings.filterwarnings("ignore")
     from methods_at_hand import METHODS
 
+    warm = None
     for words in sizes:
         n, d = map(int, words.split(","))
-        METHODS[method](60, d)()
+        if d != warm:
+            METHODS[method](60, d)()
+            warm = d
         told = _measured(METHODS[method](n, d), float(limit))
         with Path(answers).open("a") as file:
             file.write(json.dumps([n, d, *told]) + "\n")
