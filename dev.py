@@ -311,7 +311,8 @@ def docs(arguments: list[str]) -> int:
 def changelog(arguments: list[str]) -> int:
     """Write CHANGELOG.md anew from the fragments, and the version into CITATION.cff."""
     path = ROOT / "CHANGELOG.md"
-    path.write_text(changes_told(), encoding="utf-8")
+    before = path.read_text(encoding="utf-8") if path.exists() else ""
+    path.write_text(changes_told() + earlier_told(before), encoding="utf-8")
     cited = ROOT / "CITATION.cff"
     told = cited.read_text(encoding="utf-8")
     told = re.sub(r"(?m)^version: .*$", f"version: {version_told()}", told)
@@ -343,6 +344,17 @@ def changes_told() -> str:
                     f"- {words}", 90, subsequent_indent="  ", break_on_hyphens=False
                 )
     return "\n".join(lines) + "\n"
+
+
+def earlier_told(before: str) -> str:
+    """Return what a changelog says of versions other than this one, as it is."""
+    sections = re.split(r"(?m)^(?=## )", before)[1:]
+    others = [
+        one.rstrip() + "\n"
+        for one in sections
+        if one.partition("\n")[0] != f"## {version_told()}"
+    ]
+    return "".join(f"\n{one}" for one in others)
 
 
 def lock(arguments: list[str]) -> int:
