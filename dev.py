@@ -309,21 +309,29 @@ def docs(arguments: list[str]) -> int:
 
 
 def changelog(arguments: list[str]) -> int:
-    """Write CHANGELOG.md anew; what the fragments say is all that it needs."""
+    """Write CHANGELOG.md anew from the fragments, and the version into CITATION.cff."""
     path = ROOT / "CHANGELOG.md"
-    path.write_text(changes_told(), encoding="utf-8")
+    before = path.read_text(encoding="utf-8") if path.exists() else ""
+    path.write_text(changes_told() + earlier_told(before), encoding="utf-8")
+    cited = ROOT / "CITATION.cff"
+    told = cited.read_text(encoding="utf-8")
+    told = re.sub(r"(?m)^version: .*$", f"version: {version_told()}", told)
+    cited.write_text(told, encoding="utf-8")
     say(f"{path.name} written")
     return 0
 
 
+def version_told() -> str:
+    """Return the version, which stands in the package alone."""
+    package = ROOT / "src" / "counterpoise" / "__init__.py"
+    found = re.search(r'__version__ = "(.+)"', package.read_text(encoding="utf-8"))
+    assert found is not None
+    return found[1]
+
+
 def changes_told() -> str:
     """Return the changelog: the fragments of `changes/` by kind, then by topic."""
-    version = re.search(
-        r'__version__ = "(.+)"',
-        (ROOT / "src" / "counterpoise" / "__init__.py").read_text(encoding="utf-8"),
-    )
-    assert version is not None
-    lines = ["# Changes", "", f"## {version[1]}"]
+    lines = ["# Changes", "", f"## {version_told()}"]
     for kind in KINDS_OF_CHANGE:
         fragments = sorted((ROOT / "changes").glob(f"*.{kind}.md"))
         if fragments:
@@ -336,6 +344,17 @@ def changes_told() -> str:
                     f"- {words}", 90, subsequent_indent="  ", break_on_hyphens=False
                 )
     return "\n".join(lines) + "\n"
+
+
+def earlier_told(before: str) -> str:
+    """Return what a changelog says of versions other than this one, as it is."""
+    sections = re.split(r"(?m)^(?=## )", before)[1:]
+    others = [
+        one.rstrip() + "\n"
+        for one in sections
+        if one.partition("\n")[0] != f"## {version_told()}"
+    ]
+    return "".join(f"\n{one}" for one in others)
 
 
 def lock(arguments: list[str]) -> int:

@@ -7,7 +7,8 @@ what it asks and `run(quick)`, which returns a dict with "bars". That is all tha
 
 An answer is kept in out/benchmarks/<topic>.<question>.<quick|full>.json with versions,
 seeds, machine, commit, peers and their environments, the data that were read, CPU
-seconds and memory. It is kept as it is while nothing that it depends on has changed.
+seconds (those of making environments apart) and memory. It is kept as it is while
+nothing that it depends on has changed.
 """
 
 import os
@@ -207,24 +208,30 @@ def _asked_here(topic: str, name: str, quick: bool) -> dict:
         resource.getrusage(which)
         for which in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     )
+    peers, made = _peers()
+    spent = own.ru_utime + own.ru_stime + others.ru_utime + others.ru_stime
     kept |= {
         "bars": answer.pop("bars", []),
         "tables": TABLES,
         "answer": answer,
-        "peers": _peers(),
+        "peers": peers,
         "data": sorted(read),
         "seconds": time.perf_counter() - began,
-        "cpu": own.ru_utime + own.ru_stime + others.ru_utime + others.ru_stime,
+        # An environment is made once: its cost is told beside the question's.
+        "cpu": spent - sum(made.values()),
+        "made": made,
         "megabytes": own.ru_maxrss / 1024,
     }
     _draw(name, answer.get("curves"))
     return kept
 
 
-def _peers() -> dict[str, list[str]]:
-    """Return the peers that were asked, with the versions of their environments."""
+def _peers() -> tuple[dict[str, list[str]], dict[str, float]]:
+    """Return the versions of the peers that were asked, and what making them cost."""
     environments = sys.modules.get("environments")
-    return dict(environments.ASKED) if environments else {}
+    if environments is None:
+        return {}, {}
+    return dict(environments.ASKED), dict(environments.MADE)
 
 
 def _data_read() -> set[str]:
@@ -300,6 +307,8 @@ def _line(kept: dict) -> str:
     told += f"{kept['megabytes']:.0f} MB"
     if kept["peers"]:
         told += f", peers: {', '.join(kept['peers'])}"
+    if kept.get("made"):
+        told += f" (made in {sum(kept['made'].values()):.0f} s CPU more)"
     if kept["data"]:
         told += f", data: {', '.join(kept['data'])}"
     if kept["status"] == PARTLY:
@@ -312,9 +321,11 @@ def _told(answers: list[dict]) -> int:
     bars = [bar for one in answers for bar in one.get("bars", ())]
     short = [bar for bar in bars if not bar["holds"]]
     cpu = sum(one.get("cpu", 0.0) for one in answers)
-    print(
+    made = sum(sum(one.get("made", {}).values()) for one in answers)
+    told = (
         f"\n{len(bars) - len(short)} of {len(bars)} bars hold, {cpu / 60:.1f} min CPU"
     )
+    print(told + (f", {made / 60:.1f} min more for the peers" if made else ""))
     for one in answers:
         for bar in one.get("bars", ()):
             if not bar["holds"]:

@@ -5,6 +5,7 @@ question.npz answer``: arrays go in, an answer file comes out.
 """
 
 import os
+import resource
 import subprocess
 import tempfile
 import venv
@@ -18,6 +19,8 @@ HOME = Path(__file__).resolve().parents[1] / "out" / "peers"
 TIMEOUT = 900
 # Peer -> the versions of its environment, of those that were asked.
 ASKED: dict[str, list[str]] = {}
+# Peer -> CPU seconds that making its environment took, of those that were made here.
+MADE: dict[str, float] = {}
 
 
 class MissingPeerError(Exception):
@@ -42,6 +45,7 @@ def environment(peer: str, requirements: Path, *, alone: bool = False) -> Path:
     done = home / "installed.txt"
     if not (done.exists() and done.read_text() == wanted):
         print(f"making the environment of {peer} ...", flush=True)
+        before = _children()
         venv.create(home, with_pip=True, clear=True)
         install = [str(python), "-m", "pip", "install", "--quiet"]
         install += ["--no-deps"] if alone else []
@@ -53,6 +57,7 @@ def environment(peer: str, requirements: Path, *, alone: bool = False) -> Path:
                 if line and not line.startswith("#"):
                     _run([*install, line])
         done.write_text(wanted)
+        MADE[peer] = _children() - before
     if peer not in ASKED:
         ASKED[peer] = _run([str(python), "-m", "pip", "freeze"]).stdout.splitlines()
     return python
@@ -100,6 +105,12 @@ def ask(
         if ended.returncode:
             raise MissingPeerError(_last_line(ended))
         return read(answer)
+
+
+def _children() -> float:
+    """Return the CPU seconds of the processes that this one has waited for."""
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return spent.ru_utime + spent.ru_stime
 
 
 def _run(command: list[str], **how: Any) -> subprocess.CompletedProcess[str]:

@@ -9,21 +9,28 @@ import json
 import math
 from pathlib import Path
 
-from asking import ROOT, Question
+from asking import ROOT, Question, questions
 
 RESULTS = ROOT / "docs" / "results"
-# Rows of a table, and digits of a number, that are kept.
+# Rows of a table, and digits of a number, that are kept; the pictures of growth are
+# drawn from every row.
 MOST_ROWS, DIGITS = 60, 4
+DRAWN, MOST_DRAWN = "growth.", 400
 KEPT = ("told", "quick", "status", "reason", "commit", "versions", "machine", "seeds")
 
 
 def summarize(wanted: list[Question], folder: Path = RESULTS) -> int:
-    """Write the summary of every topic that has answers; keep those of others."""
+    """Write the summary of every topic that has answers; keep those of others.
+
+    What was kept of a question that is no longer there is left out.
+    """
     folder.mkdir(exist_ok=True)
     topics = sorted({one.topic for one in wanted})
     for topic in topics:
         path = folder / f"{topic}.json"
         kept = json.loads(path.read_text()) if path.exists() else {}
+        there = {one.name for one in questions() if one.topic == topic}
+        kept = {name: told for name, told in kept.items() if name in there}
         for one in wanted:
             if one.topic == topic:
                 answer = _answer(one)
@@ -37,6 +44,7 @@ def summarize(wanted: list[Question], folder: Path = RESULTS) -> int:
 
 def summary(answer: dict) -> dict:
     """Return what is kept of an answer."""
+    most = MOST_DRAWN if answer["name"].startswith(DRAWN) else MOST_ROWS
     short = {name: answer[name] for name in KEPT if name in answer}
     short["cpu"] = _rounded(answer.get("cpu", 0.0))
     short["megabytes"] = _rounded(answer.get("megabytes", 0.0))
@@ -49,10 +57,8 @@ def summary(answer: dict) -> dict:
         {
             "title": one["title"],
             "header": one["header"],
-            "rows": [[_rounded(cell) for cell in row] for row in one["rows"]][
-                :MOST_ROWS
-            ],
-            "more": max(0, len(one["rows"]) - MOST_ROWS),
+            "rows": [[_rounded(cell) for cell in row] for row in one["rows"]][:most],
+            "more": max(0, len(one["rows"]) - most),
         }
         for one in answer.get("tables", [])
     ]

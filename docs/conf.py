@@ -58,7 +58,9 @@ html_show_search_summary = False
 html_show_sourcelink = False
 html_copy_source = False
 # The gallery is its own way around; the theme cannot name what folds in its sidebar.
-html_sidebars = {"index": [], "gallery/**": []}
+# Pages that have none below them would have an empty one.
+_ALONE = [path.stem for path in HERE.glob("*.md")]
+html_sidebars = {"gallery/**": [], **{name: [] for name in _ALONE}}
 # The theme complains where nothing is said.
 html_context = {"default_mode": "auto"}
 html_theme_options = {

@@ -31,7 +31,7 @@ NEAR, OFTEN, QUIET = 0.05, 0.95, 0.9
 
 def run(quick: bool) -> dict:
     """Measure shares and verdicts beside what was wanted."""
-    draws = int(os.environ.get("DRAWS", "10" if quick else "100"))
+    draws = int(os.environ.get("DRAWS", "4" if quick else "100"))
     rows, bars = [], []
     for q in SHARES:
         # `thin` alone: no permutations, which only make it longer.

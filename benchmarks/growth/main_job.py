@@ -1,15 +1,41 @@
 """How does the main job grow: diagnose, weigh, guard, fit, estimate?
 
-In memory, with five folds; ridge regression and boosting.
+"adapt and estimate": in memory, with five folds; "counterpoise run": the command, from
+two Parquet files to page, record, weights and model. No peer does all of it: NannyML
+estimates a loss and looks at every column, evidently looks at every column and writes
+a page; each in an environment of its own.
 """
 
-from reporting import table
-from sizes_apart import grown
+from pathlib import Path
 
-HEADER = "method | rows | columns | CPU s | MB"
-METHODS = ["adapt and estimate, ridge", "adapt and estimate, boosting"]
+import environments
+from environments import MissingPeerError
+from methods_at_hand import WATCHERS
+from reporting import left_out, table
+from sizes_apart import HEADER, grown
+
+HERE = Path(__file__).resolve().parent
+REQUIREMENTS = {
+    "nannyml": HERE.parent / "adaptation" / "requirements-nannyml.txt",
+    "evidently": HERE.parent / "coming_from" / "requirements-evidently.txt",
+}
+METHODS = [
+    "adapt and estimate, ridge",
+    "adapt and estimate, boosting",
+    "counterpoise run, ridge",
+    "counterpoise run, boosting",
+]
 
 
 def run(quick: bool) -> dict:
-    found = grown(METHODS, quick)
+    # With ridge alone in a quick run.
+    methods, python = METHODS[::2] if quick else list(METHODS), {}
+    for name, (peer, _) in WATCHERS.items():
+        try:
+            python[name] = environments.environment(peer, REQUIREMENTS[peer])
+        except MissingPeerError as error:
+            left_out(f"{peer}: {error}")
+        else:
+            methods.append(name)
+    found = grown(methods, quick, python=python)
     return {"table": table("The main job", HEADER, found), "bars": []}

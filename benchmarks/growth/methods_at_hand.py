@@ -69,6 +69,37 @@ def solver(name):
     return make
 
 
+def cone_solver(name):
+    """Return the maker of the same weights by a solver of cones, through cvxpy.
+
+    min t over z in the simplex with -t I <= M - sum_i z_i x_i x_i' <= t I, where M is
+    the target's second moment; M and rows are those that our solvers get.
+    """
+
+    def make(n, d):
+        import cvxpy as cp
+
+        from counterpoise.convex.spectral import Discrepancy
+
+        problem = Discrepancy.of(*two_samples(n, d))
+        rows, unit = problem.rows, problem.uniform_value
+        outer = np.einsum("ij,ik->jki", rows, rows).reshape(-1, n) / unit
+
+        def call():
+            z, t = cp.Variable(n, nonneg=True), cp.Variable()
+            inside = cp.reshape(outer @ z, (d, d), order="C")
+            M = problem.target_moment / unit - inside
+            M = 0.5 * (M + M.T)
+            eye = np.eye(d)
+            limits = [t * eye - M >> 0, t * eye + M >> 0, cp.sum(z) == 1]
+            precision = {"eps": 1e-3} if name == "SCS" else {}
+            cp.Problem(cp.Minimize(t), limits).solve(solver=name.upper(), **precision)
+
+        return call
+
+    return make
+
+
 def _classes(n, d):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n, d))
@@ -151,6 +182,72 @@ def run(estimator):
     return make
 
 
+def command(estimator):
+    """Return the maker of the command `run`: two Parquet files in, everything out."""
+
+    def make(n, d):
+        import pandas as pd
+
+        from counterpoise.cli.main import main
+
+        X, X_target = two_samples(n, d)
+        names = [f"x{k}" for k in range(d)]
+        source = pd.DataFrame(X, columns=names)
+        source["y"] = X[:, 0] + np.random.default_rng(1).standard_normal(n)
+        source.to_parquet(f"source-{n}-{d}.parquet")
+        pd.DataFrame(X_target, columns=names).to_parquet(f"target-{n}-{d}.parquet")
+        words = ["run", "--source", f"source-{n}-{d}.parquet", "--label", "y"]
+        words += ["--target", f"target-{n}-{d}.parquet", "--estimator", estimator]
+        words += ["--out", f"out-{n}-{d}", "--quiet", "--force"]
+
+        def call():
+            code = main(words)
+            if code:
+                raise RuntimeError(f"exit code {code}")
+
+        return call
+
+    return make
+
+
+def nannyml(n, d):
+    """Return the estimate of a loss and the drift of every column."""
+    import nannyml as nml
+    import pandas as pd
+
+    X, X_target = two_samples(n, d)
+    names = [f"x{k}" for k in range(d)]
+    reference = pd.DataFrame(X, columns=names)
+    reference["predicted"] = X[:, 0]
+    reference["y"] = X[:, 0] + np.random.default_rng(1).standard_normal(n)
+    analysis = pd.DataFrame(X_target, columns=names)
+    analysis["predicted"] = X_target[:, 0]
+
+    def call():
+        said = {"y_true": "y", "y_pred": "predicted", "metrics": ["mse"]}
+        loss = nml.DLE(feature_column_names=names, chunk_number=1, **said)
+        loss.fit(reference).estimate(analysis)
+        drift = nml.UnivariateDriftCalculator(column_names=names, chunk_number=1)
+        drift.fit(reference).calculate(analysis)
+
+    return call
+
+
+def evidently(n, d):
+    """Return the report of the drift of every column, and its page."""
+    import pandas as pd
+    from evidently import Report
+    from evidently.presets import DataDriftPreset
+
+    names = [f"x{k}" for k in range(d)]
+    first, second = (pd.DataFrame(one, columns=names) for one in two_samples(n, d))
+
+    def call():
+        Report([DataDriftPreset()]).run(second, first).save_html("drift.html")
+
+    return call
+
+
 OURS = {
     "AutoWeights": weighter("AutoWeights", random_state=0),
     "KLIEP": weighter("KLIEP", random_state=0),
@@ -181,10 +278,21 @@ SOLVERS = {
         "frobenius",
     )
 }
+CONE_SOLVERS = {
+    "Clarabel, by cvxpy": cone_solver("Clarabel"),
+    "SCS, by cvxpy": cone_solver("SCS"),
+}
+# Peer of the main job -> its environment, and what it does of the job.
+WATCHERS = {
+    "NannyML, loss and drift": ("nannyml", nannyml),
+    "evidently, drift and page": ("evidently", evidently),
+}
 METHODS = {
     **OURS,
     **PEERS,
     **SOLVERS,
+    **CONE_SOLVERS,
+    **{name: make for name, (_, make) in WATCHERS.items()},
     "path of all weights": svm_path,
     "WeightedSVC, one fit": svm_fit,
     "scikit-learn, 100 refits": hundred_refits,
@@ -193,4 +301,6 @@ METHODS = {
     "scikit-learn GPR": gpr,
     "adapt and estimate, ridge": run("ridge"),
     "adapt and estimate, boosting": run("boosting"),
+    "counterpoise run, ridge": command("ridge"),
+    "counterpoise run, boosting": command("boosting"),
 }

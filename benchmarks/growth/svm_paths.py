@@ -4,9 +4,8 @@ The path from equal weights to random ones; scikit-learn's SVC at a hundred plac
 """
 
 from reporting import table
-from sizes_apart import grown
+from sizes_apart import HEADER, grown
 
-HEADER = "method | rows | columns | CPU s | MB"
 METHODS = ["path of all weights", "WeightedSVC, one fit", "scikit-learn, 100 refits"]
 
 

@@ -4,9 +4,8 @@ A fit and 200 answers of six outputs each.
 """
 
 from reporting import table
-from sizes_apart import grown
+from sizes_apart import HEADER, grown
 
-HEADER = "method | rows | columns | CPU s | MB"
 METHODS = ["TwinGP, KL", "TwinGP, Sharma-Mittal", "scikit-learn GPR"]
 
 

@@ -10,10 +10,9 @@ import environments
 from environments import MissingPeerError
 from methods_at_hand import OURS, PEERS
 from reporting import left_out, table
-from sizes_apart import grown
+from sizes_apart import HEADER, grown
 
 REQUIREMENTS = Path(__file__).resolve().parents[1] / "weights" / "requirements.txt"
-HEADER = "method | rows | columns | CPU s | MB"
 
 
 def run(quick: bool) -> dict:

@@ -1,7 +1,7 @@
 """31 -> 31: what does it cost to expect absent classes where there are none?"""
 
 import numpy as np
-from domains import OFFICE_TASKS, office_task
+from domains import OFFICE_TASKS, QUICK_TASKS, office_task
 from reporting import bar, table
 from scoring import classifier, measured, percent
 
@@ -18,7 +18,9 @@ NETWORKS = {
 
 
 def run(quick: bool) -> dict:
-    seeds, tasks = (1, OFFICE_TASKS[:1]) if quick else (3, OFFICE_TASKS)
+    seeds, tasks = (1, QUICK_TASKS) if quick else (3, OFFICE_TASKS)
+    # Those with a bar.
+    ways = dict(list(NETWORKS.items())[: 2 if quick else None])
     rows = []
     for task in tasks:
         X, y, X_target, y_target = office_task(task, np.arange(31))
@@ -31,7 +33,7 @@ def run(quick: bool) -> dict:
         labels = percent(model.target_labels_, y_target)
         refit = percent(model.predict(X_target), y_target)
         networks = []
-        for parameters in NETWORKS.values():
+        for parameters in ways.values():
             scores = []
             for seed in range(seeds):
                 network, _, _ = measured(
@@ -46,7 +48,7 @@ def run(quick: bool) -> dict:
         rows.append([task, own, labels, refit, *networks])
     average = np.mean([row[1:] for row in rows], axis=0).tolist()
     rows.append(["mean", *average])
-    header = " | ".join(["task", "own", "labels", "refit", *NETWORKS])
+    header = " | ".join(["task", "own", "labels", "refit", *ways])
     return {
         "tables": [table(f"Office-31, 31 -> 31, {seeds} seeds", header, rows)],
         "bars": [

@@ -18,17 +18,20 @@ WAYS = {
     "PADA late": {"method": "pada"},
     "DANN published": {"method": "dann", "schedule": "published"},
 }
+BARRED = ("source only", "SSPDA late", "PADA late", "DANN published")
 
 
 def run(quick: bool) -> dict:
-    seeds, tasks = (1, OFFICE_TASKS[:1]) if quick else (3, OFFICE_TASKS)
-    found = {way: np.zeros((len(tasks), seeds)) for way in WAYS}
+    # Bars are of the mean of all tasks.
+    seeds, tasks = 1 if quick else 3, OFFICE_TASKS
+    ways = {way: WAYS[way] for way in (BARRED if quick else WAYS)}
+    found = {way: np.zeros((len(tasks), seeds)) for way in ways}
     absent, seconds, same = [], [], True
     for i, task in enumerate(tasks):
         X, y, X_target, y_target = office_task(task)
         left_out = ~np.isin(np.unique(y), OFFICE_TEN)
         for seed in range(seeds):
-            for way, parameters in WAYS.items():
+            for way, parameters in ways.items():
 
                 def fit(given=parameters, seed=seed, rows=(X, y, X_target)):
                     model = PartialDomainClassifier(**given, random_state=seed)

@@ -88,6 +88,8 @@ def _office31(quick):
 def _surf(quick):
     data = np.load(folder() / "office_caltech10" / "surf_bow800.npz")
     names = [name[2:] for name in data.files if name.startswith("X_")]
+    # The two small domains.
+    names = names[-2:] if quick else names
     rows, aucs, accuracies = [], [], []
     for a in names:
         for b in names:

@@ -23,7 +23,7 @@ NO_SHIFT = "no shift found"
 
 def run(quick: bool) -> dict:
     """Count verdicts of dependent rows, and questions about independent ones."""
-    first, draws = first_and_draws(quick, 8, 60)
+    first, draws = first_and_draws(quick, 4, 60)
     first += SEED
     rows, bars, null = [], [], []
     for name, draw in _NULL.items():

@@ -37,7 +37,7 @@ Draw = Callable[[np.random.Generator], tuple]
 
 def run(quick: bool) -> dict:
     """Measure the guard."""
-    first, draws = first_and_draws(quick, 2, 8)
+    first, draws = first_and_draws(quick, 1, 8)
     rows, found = [], []
     for name, draw in SHIFTS.items():
         mine = [fit for k in range(draws) for fit in one(draw, first + k)]

@@ -21,7 +21,7 @@ EMPTY = np.array([[2, 5], [6, 1], [0, 3], [4, 7]])
 
 def run(quick: bool) -> dict:
     """Measure verdicts, shares and coverage on the covered part."""
-    first, draws = first_and_draws(quick, 4, 20)
+    first, draws = first_and_draws(quick, 2, 20)
     rows, bars = [], []
     for n, d in ((ROWS, 2), (ROWS, 5), (ROWS, 10), (ROWS, 30), (ROWS // 2, 2)):
         found = [_square(n, d, first + k) for k in range(draws)]

@@ -28,7 +28,7 @@ FEWEST_POSITIVES = 5
 def run(quick: bool) -> dict:
     """Measure coverage and width, and judge them."""
     first = int(os.environ.get("SEED", "10000"))
-    worlds = int(os.environ.get("WORLDS", "24" if quick else "240"))
+    worlds = int(os.environ.get("WORLDS", "10" if quick else "240"))
     found = []
     for seed in range(first, first + worlds):
         found += one(seed)

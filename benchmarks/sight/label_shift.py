@@ -33,7 +33,7 @@ WAYS = ("auto", "labels", "either")
 
 def run(quick: bool) -> dict:
     """Measure what is recognised, and what it brings."""
-    first, draws = first_and_draws(quick, 2, 6)
+    first, draws = first_and_draws(quick, 1, 6)
     rows, bars = [], []
     for name, (draw, before, after) in LABEL_SHIFTS.items():
         for learner in ("linear", "boosting"):

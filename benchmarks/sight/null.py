@@ -9,7 +9,7 @@ from counterpoise.diagnosis import diagnose
 
 def run(quick: bool) -> dict:
     """Count verdicts, and which test raised a false alarm."""
-    first, draws = first_and_draws(quick, 4, 20)
+    first, draws = first_and_draws(quick, 2, 20)
     rows, quiet, alarms = [], [], {}
     for name, (n, m, draw) in KINDS.items():
         own = []

@@ -18,7 +18,7 @@ ROWS, COLUMNS, LEVELS = 1000, 10, 8
 
 def run(quick: bool) -> dict:
     """Count how often a shift is found."""
-    first, draws = first_and_draws(quick, 4, 20)
+    first, draws = first_and_draws(quick, 3, 20)
     least = detectable(ROWS, ROWS, COLUMNS, LEVELS, n_categories=1)
     kinds = {
         "a level of 20 % times 1.7": (_level, (0.2, 1.7), 0.8),

@@ -27,7 +27,7 @@ ROWS = 300
 
 def run(quick: bool) -> dict:
     """Measure drawn and real regressions."""
-    first, draws = first_and_draws(quick, 2, 6)
+    first, draws = first_and_draws(quick, 1, 6)
     rows, ratios = [], []
     real = [shift for shift in shifts() if shift.kind == "regression"]
     cases = {name: _drawn(draw) for name, draw in CASES.items()}

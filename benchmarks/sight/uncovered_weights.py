@@ -17,7 +17,7 @@ KINDS = [(distance, shift) for distance in (6.0, 8.0) for shift in (0.5, 1.0)]
 
 def run(quick: bool) -> dict:
     """Measure all kinds, and the same without the cluster."""
-    first, draws = first_and_draws(quick, 2, 8)
+    first, draws = first_and_draws(quick, 1, 8)
     seeds = range(first, first + draws)
     rows, means = [], []
     for distance, shift in KINDS:

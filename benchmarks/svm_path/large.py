@@ -10,7 +10,7 @@ from counterpoise.learners import WeightedSVC
 
 
 def run(quick):
-    n = 6000 if quick else 20_000
+    n = 3000 if quick else 20_000
     X, y, w, *_ = covariate_shift(n)
     WeightedSVC(gamma=0.25, cache_size=0.01).fit(X[:99], y[:99]).path(w[:99])
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

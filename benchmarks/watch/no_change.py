@@ -67,7 +67,7 @@ def theirs(n: int) -> dict[str, float]:
 
 def run(quick: bool) -> dict:
     """Return the share of streams with any alarm, by kind."""
-    n = 20 if quick else 500
+    n = 5 if quick else 500
     found = [stream(seed) for seed in range(n)]
     kinds = ("inputs", "risk", "estimate")
     shares = {kind: float(np.mean([one[kind] for one in found])) for kind in kinds}
@@ -80,7 +80,7 @@ def run(quick: bool) -> dict:
         )
         for kind, share in shares.items()
     ]
-    nannyml = theirs(3 if quick else 20)
+    nannyml = theirs(1 if quick else 20)
     told = table(
         f"{n} streams of {CHUNKS} chunks of {ROWS} rows without a change",
         "alarm | share of streams",

@@ -8,7 +8,7 @@ discrepancies of the kernel means, computed here for everybody alike.
 import numpy as np
 import peers
 from problems import SIGMA, gamma_of, gaussian_pair, nmse
-from reporting import bar, table, timed
+from reporting import bar, left_out, table, timed
 
 from counterpoise import KMM
 from counterpoise.numerics.kernel import Kernel
@@ -39,7 +39,7 @@ def run(quick: bool) -> dict:
                 bars.append(bar(f"KMM {name} / adapt, d = 10, n = {n}", ratio, 0.2))
     except peers.MissingPeerError as error:
         missing["adapt"] = str(error)
-        print(f"  adapt is missing: {error}", flush=True)
+        left_out(f"adapt is missing: {error}")
     shown = table(
         "Kernel mean matching, whole fits (CPU s)",
         "who | d | n | s | squared MMD | mean | largest | gap/scale | converged | NMSE",

@@ -7,7 +7,7 @@ selects against the best one of its own grid.
 import numpy as np
 import peers
 from problems import SIGMA, bimodal_pair, gaussian_pair, nmse
-from reporting import bar, table
+from reporting import bar, left_out, table
 
 from counterpoise import KLIEP, AutoWeights
 
@@ -65,7 +65,8 @@ def _best_peer(d: int, n: int) -> float | None:
                 sigma=SIGMA[d],
                 n_centers=100,
             )
-        except peers.MissingPeerError:
+        except peers.MissingPeerError as error:
+            left_out(f"{script}: {error}")
             continue
         errors.append(nmse(answer.weights, shift.ratio))
     return min(errors, default=None)
@@ -74,7 +75,7 @@ def _best_peer(d: int, n: int) -> float | None:
 def _widths(quick: bool) -> tuple[dict, list]:
     rows, bars = [], []
     for name, (draw, more) in _PROBLEMS.items():
-        found = [_width(draw, seed) for seed in range(2 if quick else FIRST + more)]
+        found = [_width(draw, seed) for seed in range(FIRST if quick else FIRST + more)]
         for seeds in sorted({min(FIRST, len(found)), len(found)}):
             taken, best, one_sided = np.mean(found[:seeds], axis=0).tolist()
             rows.append([name, seeds, taken, best, one_sided, taken / best])

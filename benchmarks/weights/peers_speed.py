@@ -8,7 +8,7 @@ weights included, until we reach its objective, and until the gap is certified t
 import numpy as np
 import peers
 from problems import SIGMA, fit_on_centers, gaussian_pair, judge, nmse
-from reporting import bar, table, timed
+from reporting import bar, left_out, table, timed
 
 PEERS = {
     "adapt": "adapt_kliep.py",
@@ -33,7 +33,7 @@ def run(quick: bool) -> dict:
                     rows.append([name, d, n, *_compare(script, d, n)])
                 except peers.MissingPeerError as error:
                     missing[name] = str(error)
-                    print(f"  {name} is missing: {error}", flush=True)
+                    left_out(f"{name} is missing: {error}")
     shown = table(
         "KLIEP on the peer's own 100 centres, end to end (CPU s, objective in nats)",
         "peer | d | n | peer s | ours to its J | ours to 1e-6 | "

@@ -6,6 +6,7 @@
 import json
 from pathlib import Path
 
+from asking import questions
 from command_line import table
 from docutils import nodes
 from docutils.parsers.rst import Directive
@@ -52,6 +53,31 @@ def scrolling(inner: nodes.Node) -> nodes.container:
     return nodes.container("", inner, classes=["wide"])
 
 
+def titled(title: str, *inner: nodes.Node) -> nodes.section:
+    """Return a section with a title of its own."""
+    section = nodes.section(ids=[nodes.make_id(title)])
+    section += nodes.title("", title)
+    section += inner
+    return section
+
+
+def place_of(name: str) -> str:
+    """Return the anchor of a question's section."""
+    return f"result-{name.replace('.', '-')}"
+
+
+def linked(whole: nodes.table) -> nodes.container:
+    """Let the names of answered questions, set as code, lead to their sections."""
+    answered = results()
+    for literal in list(whole.findall(nodes.literal)):
+        name = literal.astext()
+        if name in answered:
+            link = nodes.reference("", "", internal=True, refid=place_of(name))
+            literal.replace_self(link)
+            link += literal
+    return scrolling(whole)
+
+
 class FromResults(Directive):
     """What is made anew where the summary, or this file, has changed."""
 
@@ -78,12 +104,17 @@ class ResultTables(FromResults):
 
 
 class ResultSummary(FromResults):
-    """One line a question: its bars, its cost."""
+    """One line a question: its bars, its cost; also those that were not asked."""
 
     def shown(self):
-        """Return the table."""
-        rows = []
-        for name, one in results().items():
+        """Return the counts, and the table."""
+        rows, found = [], results()
+        bars = [bar for one in found.values() for bar in one["bars"]]
+        held = sum(bool(bar["holds"]) for bar in bars)
+        cpu = sum(one["cpu"] for one in found.values())
+        told = f"{len(found)} questions: {held} of {len(bars)} bars hold; "
+        told += f"{cpu / 60:.0f} minutes of CPU."
+        for name, one in found.items():
             held = sum(bool(bar["holds"]) for bar in one["bars"])
             rows.append(
                 [
@@ -97,8 +128,32 @@ class ResultSummary(FromResults):
                     ", ".join(one["data"]) or "-",
                 ]
             )
+        rows += [
+            [one.full_name, "-", "-", "not asked", "-", "-", "-", "-"]
+            for one in questions()
+            if one.full_name not in found
+        ]
         head = ["question", "bars held", "size", "status", "CPU s", "MB"]
-        return [scrolling(table([*head, "peers", "data"], rows, (0,)))]
+        whole = table([*head, "peers", "data"], rows, (0,))
+        return [titled("Every question", nodes.paragraph("", told), linked(whole))]
+
+
+class ResultShortfalls(FromResults):
+    """Every bar that does not hold."""
+
+    def shown(self):
+        """Return the table, or that there is none."""
+        rows = [
+            [name, bar["bar"], said(bar["measured"]), bar["bound"]]
+            for name, one in results().items()
+            for bar in one["bars"]
+            if not bar["holds"]
+        ]
+        title = "What falls short"
+        if not rows:
+            return [titled(title, nodes.paragraph("", "Every bar holds."))]
+        head = ["question", "bar", "measured", "bound"]
+        return [titled(title, linked(table(head, rows, (0,))))]
 
 
 class ResultSections(FromResults):
@@ -109,7 +164,7 @@ class ResultSections(FromResults):
         topics: dict[str, list[nodes.Node]] = {}
         for name, one in results().items():
             topic = name.partition(".")[0]
-            section = nodes.section(ids=[f"result-{name.replace('.', '-')}"])
+            section = nodes.section(ids=[place_of(name)])
             section += nodes.title("", "", nodes.literal(name, name))
             for paragraph in one["told"].split("\n\n"):
                 section += nodes.paragraph("", " ".join(paragraph.split()))
@@ -207,5 +262,6 @@ def setup(app):
     app.connect("builder-inited", draw_growth)
     app.add_directive("result-tables", ResultTables)
     app.add_directive("result-summary", ResultSummary)
+    app.add_directive("result-shortfalls", ResultShortfalls)
     app.add_directive("result-sections", ResultSections)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -8,6 +8,7 @@ right, 0 unless said. What is on the page is what the reader will see.
 """
 
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -36,7 +37,10 @@ class ShownOutput(Directive):
         """Return the command and its output as one block."""
         line = " ".join(self.arguments[0].split())
         said = self._said(line).splitlines()
-        asked = textwrap.wrap(f"$ {line}", 84, subsequent_indent="    ")
+        # An option stays beside its value.
+        joined = re.sub(r"(--[\w-]+) (?!-)", "\\1\0", f"$ {line}")
+        asked = textwrap.wrap(joined, 84, subsequent_indent="    ")
+        asked = [part.replace("\0", " ") for part in asked]
         text = "\n".join([" \\\n".join(asked), *said])
         return [nodes.literal_block(text, text, language="text", classes=["output"])]
 

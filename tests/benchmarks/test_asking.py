@@ -107,3 +107,29 @@ def test_a_summary_is_small_and_has_every_bar():
     assert (len(kept["rows"]), kept["more"]) == (60, 140)
     assert kept["rows"][0] == [0, 0.3333, "inf"]
     json.dumps(short, allow_nan=False)
+
+
+def test_a_picture_of_growth_has_all_its_rows():
+    rows = [["method", k, 10, 1.0, 1.0, None] for k in range(200)]
+    told = {"title": "t", "header": ["a"] * 6, "rows": rows, "load": 1.0}
+    one = next(one for one in QUESTIONS if one.topic == "growth")
+    (kept,) = summarizing.summary(answer(one, tables=[told]))["tables"]
+    assert (len(kept["rows"]), kept["more"]) == (200, 0)
+
+
+def test_a_summary_forgets_questions_that_are_no_longer_there(tmp_path, monkeypatch):
+    monkeypatch.setattr(asking, "OUT", tmp_path / "out")
+    monkeypatch.setattr(summarizing, "ROOT", tmp_path)
+    one, *others = [q for q in QUESTIONS if q.topic == "growth"]
+    path = tmp_path / "growth.json"
+    path.write_text(json.dumps({"gone": {}, others[0].name: {"kept": True}}))
+    asking.OUT.mkdir()
+    one.answer_file(True).write_text(json.dumps(answer(one)))
+    summarizing.summarize([one], tmp_path)
+    assert set(json.loads(path.read_text())) == {one.name, others[0].name}
+
+
+def test_making_a_peer_is_told_apart_from_asking_it(capsys):
+    one = QUESTIONS[0]
+    asking._told([answer(one, cpu=60.0, made={"peer": 120.0})])
+    assert "1.0 min CPU, 2.0 min more for the peers" in capsys.readouterr().out

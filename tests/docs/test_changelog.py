@@ -1,4 +1,4 @@
-"""The changelog has every fragment, by kind."""
+"""The changelog has every fragment, by kind; the version stands in one place."""
 
 import importlib.util
 import sys
@@ -7,13 +7,17 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def told():
+def project():
     spec = importlib.util.spec_from_file_location("dev_of_the_project", ROOT / "dev.py")
     dev = importlib.util.module_from_spec(spec)
     # A record looks its own module up there.
     sys.modules[spec.name] = dev
     spec.loader.exec_module(dev)
-    return dev.changes_told()
+    return dev
+
+
+def told():
+    return project().changes_told()
 
 
 def plain(text):
@@ -34,3 +38,19 @@ def test_the_changelog_names_the_version_of_the_package():
 
     assert f"## {counterpoise.__version__}\n" in told()
     assert f"## {counterpoise.__version__}\n" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_the_citation_names_the_version_of_the_package():
+    import counterpoise
+
+    cited = (ROOT / "CITATION.cff").read_text()
+    assert f"\nversion: {counterpoise.__version__}\n" in cited
+
+
+def test_what_was_said_of_earlier_versions_stays():
+    dev = project()
+    now = f"## {dev.version_told()}\n\n### Added\n\n- New.\n"
+    then = "## 0.0.9\n\n### Fixed\n\n- Old.\n"
+    assert dev.earlier_told(f"# Changes\n\n{now}\n{then}") == f"\n{then}"
+    assert dev.earlier_told(f"# Changes\n\n{now}") == ""
+    assert dev.earlier_told("") == ""

@@ -7,11 +7,14 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
-# One page of each kind: prose, generated tables, a name, an example, results.
+# One page of each kind: the first, prose, generated tables, a name, the gallery, an
+# example, results, a method.
 KINDS = (
+    "index.html",
     "start.html",
     "command_line.html",
     "reference/counterpoise.KLIEP.html",
+    "gallery/index.html",
     "gallery/adapting/plot_adapt_a_model.html",
     "results.html",
     "methods/kliep.html",
