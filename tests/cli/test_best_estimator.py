@@ -7,7 +7,7 @@ import pandas as pd
 
 from counterpoise.adaptation import load, target_seen
 from counterpoise.cli.main import main
-from counterpoise.diagnosis.diagnosis import diagnose_samples
+from counterpoise.diagnosis.diagnosing import diagnose_samples
 
 
 def test_the_best_of_those_tried_is_fitted_and_the_others_are_told(

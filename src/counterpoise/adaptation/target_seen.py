@@ -28,7 +28,8 @@ from counterpoise.adaptation.partial.adapting import (
 )
 from counterpoise.adaptation.target_rows import reference_rows
 from counterpoise.adaptation.weighing import fit_weighter
-from counterpoise.diagnosis.diagnosis import Diagnosis, diagnose_samples
+from counterpoise.diagnosis.diagnosing import diagnose_samples
+from counterpoise.diagnosis.diagnosis import Diagnosis
 from counterpoise.engine.progress import announce
 from counterpoise.numerics.arrays import Array
 from counterpoise.samples.as_read import SamplesAsRead
