@@ -638,7 +638,7 @@ def test_classifiers_of_few_parameters_are_asked_about_the_rows_of_their_fit():
     assert by_heart(49) == {"boosted", "two Gaussians", "two Gaussians of ranks"}
     sparse_rows = sparse.csr_array(rng.normal(size=(50, 11)))
     samples = TwoSamples.of(sparse_rows, sparse_rows)
-    (*_, logistic) = candidates(Trials(samples, 0, Deadline()), {})
+    _, logistic, _ = candidates(Trials(samples, 0, Deadline()), {})
     assert logistic.by_heart
 
 

@@ -3,7 +3,6 @@
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from sklearn.base import clone
 
 from counterpoise import (
     KLIEP,
@@ -146,12 +145,16 @@ def test_what_was_chosen_on_a_sample_is_fitted_to_every_row():
     pieces = AutoWeights(random_state=0).fit(
         in_blocks(X, 4_000), X_target=in_blocks(X_target, 3_000)
     )
-    assert type(pieces.weighter_) is MixtureKLIEP
-    whole = clone(pieces.weighter_).fit(X, X_target=X_target)
-    np.testing.assert_allclose(pieces.weighter_.weigh(X), whole.weights_, rtol=1e-6)
-    reached = whole.weigh(X_target).max()
+    assert type(pieces.weighter_) is DiscriminatorWeights
+    labels = np.repeat([0, 1], [len(X), len(X_target)])
+    whole = logistic(False, 4, tol=1e-12).fit(np.vstack([X, X_target]), labels)
+    longest = whole.decision_function(X_target).max()
+    ratio = np.exp(np.minimum(whole.decision_function(X), longest))
+    mean = ratio.mean()
+    np.testing.assert_allclose(pieces.weighter_.weigh(X), ratio / mean, rtol=1e-6)
+    reached = np.exp(longest) / mean
     assert pieces.largest_weight_ == pytest.approx(reached, rel=1e-6)
-    cut = np.clip(whole.weights_, 1e-4, reached)
+    cut = np.clip(ratio / mean, 1e-4, reached)
     np.testing.assert_allclose(pieces.weights_, cut / cut.mean(), rtol=1e-6)
 
 
