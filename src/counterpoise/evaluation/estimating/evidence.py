@@ -16,7 +16,7 @@ CLIP_QUANTILE = 0.99
 # From this quantile on losses are the worst.
 WORST_QUANTILE = 0.99
 # Rows farther beyond the source than so many times its own reach are taken to be there.
-FARTHEST = 10.0
+FARTHEST_BEYOND = 10.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +162,7 @@ def rows_beyond(source: Matrix, target: Matrix) -> Array | None:
         (target > high, np.maximum(high - middle, half)),
     ):
         way = np.abs(target - middle) / np.where(reach > 0, reach, np.inf)
-        far = np.where(outside, np.clip(way, 1.0, FARTHEST), far)
+        far = np.where(outside, np.clip(way, 1.0, FARTHEST_BEYOND), far)
     found: Array = far.max(axis=1, initial=0.0) ** 2 - min(2 * d / (n + 1), 1.0)
     return found
 
