@@ -316,6 +316,13 @@ def test_half_of_the_estimates_difference_is_an_error_of_each():
     whole = np.sqrt(1.05**2 / 99 + 0.25 * 2.0**2)
     reach = student_quantile(100.0, 0.95) * whole
     assert found.high - found.value == pytest.approx(reach)
+    # The correction is 1, and as far from the direct estimate as from the weighted one.
+    missed = alternating()
+    missed.modelled[:] = 4.0
+    found = mean_intervals(SQUARED, missed, 0.95)["doubly_robust"]
+    whole = np.sqrt(1.05**2 / 99 + 0.25 * (1.0 + 1.0))
+    reach = student_quantile(100.0, 0.95) * whole
+    assert found.high - found.value == pytest.approx(reach)
 
 
 def test_the_weighted_estimate_leads_where_its_error_is_less_than_half():
@@ -459,10 +466,18 @@ def test_parts_of_the_loss_model_are_added_by_what_they_are_worth_held_out():
     )
     assert factors == pytest.approx([0.5, 0.0, 0.0], abs=1e-9)
     assert offset == pytest.approx(1.5)
-    # However small the losses are, and however large one of them was held out.
-    few = np.r_[1e-9, np.zeros(499)]
+    # However large a loss was that was held out, and however small all of them are.
+    few = np.r_[1.0, np.zeros(499)]
     factors, _ = _factors(few[:, None], 8 * few, np.ones(500))
     assert factors == pytest.approx([1.0])
+    both = np.column_stack([truth, truth + 0.5 * noise])
+    for scale in (1.0, 1e-9):
+        factors, _ = _factors(scale * both, scale * both @ [2.0, -0.5], np.ones(500))
+        # With the first at one, the best of the second: no ends of the free solution.
+        centred = both - both.mean(axis=0)
+        second = centred[:, 1] @ centred[:, 0] / (centred[:, 1] @ centred[:, 1]) - 0.5
+        assert factors == pytest.approx([1.0, second], abs=1e-6)
+        assert second > 0.2
     assert _factors(few[:, None], np.ones(500), np.ones(500))[1] == 1.0
 
 
