@@ -144,3 +144,13 @@ def test_a_network_refuses_columns_whose_coefficients_are_no_floats():
     X = rng.normal(size=(30, 2)) * [1.0, 1e-310]
     with pytest.raises(cp.InvalidInput, match=r"column 1 .* multiply the column"):
         cp.ConvexNetworkRegressor().fit(X, X[:, 0])
+
+
+@pytest.mark.parametrize("magnitude", [1e60, 1e80, 1e94, 1e130])
+@pytest.mark.parametrize("name", ["DiscrepancyWeights", "DiscrepancyWeights1"])
+def test_one_row_far_from_all_others_leaves_the_discrepancy_a_number(name, magnitude):
+    rng = np.random.default_rng(0)
+    X, X_target = rng.normal(size=(20, 2)), rng.normal(0.3, 1.0, size=(15, 2))
+    X[4] *= magnitude
+    case = {"X": X, "X_target": X_target, "y": X[:, 0], "w": np.ones(20)}
+    assert fault_of(SUBJECTS[name], case) is None
