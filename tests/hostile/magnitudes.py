@@ -16,7 +16,10 @@ Case = dict[str, Any]
 
 
 def drawn(seed: int) -> Case:
-    """Return two samples with magnitudes from 1e-300 to 1e300 here or there."""
+    """Return two samples with magnitudes from 1e-300 to 1e300 here or there.
+
+    Some have columns of numbers so small that their inverses are none.
+    """
     rng = np.random.default_rng([seed, 22])
     n, m, d = (
         int(rng.integers(6, 40)),
@@ -50,6 +53,9 @@ def drawn(seed: int) -> Case:
     elif kind == 6:
         X[: n // 2] = X[0]
         X_target *= magnitude()
+    elif kind == 7 and rng.random() < 0.5:
+        small = 10.0 ** float(rng.uniform(-322.0, -300.0))
+        X[:, -1], X_target[:, -1] = X[:, -1] * small, X_target[:, -1] * small
     y = y * (magnitude() if rng.random() < 0.5 else 1.0)
     w = np.ones(n)
     if rng.random() < 0.2:
@@ -97,6 +103,11 @@ def _adapted(case: Case) -> list[Any]:
     one = cp.Adapted(LinearRegression(), cp.ULSIF(force=True), random_state=0)
     # What an estimator of the user's own makes of huge responses is its own affair.
     y = np.arctan(case["y"])
+    # So are coefficients of columns whose inverses are no floats.
+    case = case | {
+        name: np.where(np.abs(case[name]) < 1e-290, 0.0, case[name])
+        for name in ("X", "X_target")
+    }
     one.fit(case["X"], y, X_target=case["X_target"], sample_weight=case["w"])
     return [one.weights_, one.predict(case["X_target"])]
 

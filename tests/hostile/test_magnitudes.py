@@ -112,3 +112,45 @@ def test_more_rows_than_memory_are_refused_by_an_exact_ridge():
     told = r"100000 rows takes 74.5 GiB, above .* 1.0 GiB: give a rank"
     with pytest.raises(cp.InvalidInput, match=told):
         cp.WeightedKernelRidge(gamma=1.0).fit(X, X[:, 0])
+
+
+@pytest.mark.filterwarnings("ignore:.* of the target rows have hardly any source rows")
+@pytest.mark.parametrize("power", [-400, -600, -900, -1030])
+@pytest.mark.parametrize(
+    "name", ["ULSIF", "RULSIF", "KLIEP", "KMM", "MixtureKLIEP", "DiscriminatorWeights"]
+)
+def test_a_column_in_another_unit_however_small_has_the_same_weights(name, power):
+    rng = np.random.default_rng(0)
+    X, X_target = rng.normal(size=(60, 2)), rng.normal(0.4, 1.0, size=(50, 2))
+    unit = np.ldexp(np.ones(2), [0, power])
+    found = []
+    for one in (1.0, unit):
+        weighter = getattr(cp, name)()
+        if "random_state" in weighter.get_params():
+            weighter.set_params(random_state=0)
+        found.append(weighter.fit(X * one, X_target=X_target * one))
+    # Numbers below 2^-1022 have lost some of their digits.
+    close = 1e-9 if power < -1000 else 1e-12
+    assert np.abs(found[0].weights_ - found[1].weights_).max() < close
+    if found[0].weights_are_a_ratio:
+        new = [
+            one.weigh(X_target * u) for one, u in zip(found, (1.0, unit), strict=True)
+        ]
+        assert np.abs(new[0] - new[1]).max() < close * new[0].max()
+
+
+def test_a_network_refuses_columns_whose_coefficients_are_no_floats():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 2)) * [1.0, 1e-310]
+    with pytest.raises(cp.InvalidInput, match=r"column 1 .* multiply the column"):
+        cp.ConvexNetworkRegressor().fit(X, X[:, 0])
+
+
+@pytest.mark.parametrize("magnitude", [1e60, 1e80, 1e94, 1e130])
+@pytest.mark.parametrize("name", ["DiscrepancyWeights", "DiscrepancyWeights1"])
+def test_one_row_far_from_all_others_leaves_the_discrepancy_a_number(name, magnitude):
+    rng = np.random.default_rng(0)
+    X, X_target = rng.normal(size=(20, 2)), rng.normal(0.3, 1.0, size=(15, 2))
+    X[4] *= magnitude
+    case = {"X": X, "X_target": X_target, "y": X[:, 0], "w": np.ones(20)}
+    assert fault_of(SUBJECTS[name], case) is None

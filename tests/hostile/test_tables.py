@@ -3,6 +3,7 @@
 import csv
 import gzip
 import json
+import os
 import re
 from pathlib import Path
 
@@ -272,3 +273,23 @@ def test_a_name_or_type_without_end_is_told_in_a_line_that_has_one(tmp_path, cap
         assert main(["diagnose", "--source", str(path), "--target", str(path)]) == 2
         said = capsys.readouterr().err
         assert len(said.splitlines()[-1]) < 2_100
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("report", "X", "--text"),
+        ("rerun", "X"),
+        ("compare", "X", "X"),
+        ("diagnose", "--config", "X"),
+        ("predict", "--model", "X", "--table", "t.csv", "--out", "p.csv"),
+    ],
+)
+def test_records_options_and_models_are_files(words, tmp_path, capsys):
+    pipe, deep = tmp_path / "pipe", tmp_path / "deep"
+    os.mkfifo(pipe)
+    deep.write_text("a = " * ("--config" in words) + "[" * 200_000)
+    for path in (pipe, deep, tmp_path / "a\0b", "/dev/zero"):
+        code = main([str(path) if word == "X" else word for word in words])
+        assert code in (1, 2), capsys.readouterr().err

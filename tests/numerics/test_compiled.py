@@ -1,10 +1,15 @@
 """What numba keeps on disk may be cut off, foreign or impossible to write."""
 
 import errno
+import importlib
 import importlib.util
+import pkgutil
+import sys
 
 import pytest
 
+import counterpoise.convex
+import counterpoise.numerics
 from counterpoise.numerics import compiled as module
 
 SOURCE = """
@@ -65,3 +70,18 @@ def test_what_is_whole_is_read_again(fresh):
     again = fresh()
     assert again(2.0) == 4.0
     assert sum(again.stats.cache_hits.values()) == 1
+
+
+def test_every_compiled_function_can_do_without_its_cache():
+    for room in (counterpoise.numerics, counterpoise.convex):
+        for one in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):
+            importlib.import_module(one.name)
+    found = [
+        (module.__name__, name)
+        for module in list(sys.modules.values())
+        if (getattr(module, "__name__", "") or "").startswith("counterpoise")
+        for name, one in vars(module).items()
+        if type(one).__name__ == "CPUDispatcher"
+        and type(one._cache).__name__ not in ("_ForgivingCache", "NullCache")
+    ]
+    assert found == []

@@ -35,14 +35,21 @@ def read_config(path: Path, kinds: Mapping[str, str]) -> dict[str, Any]:
         error.
     """
     try:
+        if path.exists() and not path.is_file():
+            # A pipe would be waited for, and a device has no end.
+            raise BadData(f"--config {path} is a folder, a pipe or a device")
         text = path.read_text(encoding="utf-8")
+    except ValueError as error:
+        if isinstance(error, UnicodeDecodeError):
+            raise BadData(f"--config {path} is not in UTF-8: {error.reason}") from error
+        raise BadData(f"--config {str(path)!r} is no path: {error}") from error
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise WrongUse(f"--config {path} cannot be read: {reason}") from error
-    except UnicodeDecodeError as error:
-        raise BadData(f"--config {path} is not in UTF-8: {error.reason}") from error
     try:
         given = tomllib.loads(text)
+    except RecursionError as error:
+        raise WrongUse(f"--config {path} is nested too deep") from error
     except tomllib.TOMLDecodeError as error:
         raise WrongUse(f"--config {path}: {one_line(error)}") from error
     known = set(kinds) - {"config"}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from counterpoise.cli.config import read_config
-from counterpoise.cli.exits import WRONG_USE, WrongUse
+from counterpoise.cli.exits import WRONG_USE, BadData, WrongUse
 from counterpoise.cli.fail_if import example
 from counterpoise.cli.reading.saved_estimator import is_saved
 from counterpoise.validation import did_you_mean
@@ -349,6 +349,8 @@ def read_value(name: str, value: Any) -> Any:
         return tuple(str(part).strip() for part in parts if str(part).strip())
     if option.kind == "texts":
         return (value,) if isinstance(value, str) else tuple(value)
+    if "path" in option.kind and isinstance(value, str) and "\0" in value:
+        raise BadData(f"--{name} {value!r} is no path: it has a null byte")
     if option.kind == "path":
         return Path(value)
     if option.kind == "flag or path":

@@ -20,9 +20,14 @@ def compiled(function: Callable[_P, _R]) -> Callable[_P, _R]:
         found: Any = njit(cache=True)(function)
     except RuntimeError:  # numba finds no directory that it may write to
         return cast(Callable[_P, _R], njit(function))
+    return cast(Callable[_P, _R], with_forgiving_cache(found))
+
+
+def with_forgiving_cache(found: Any) -> Any:
+    """Return a compiled function whose cache may be unreadable, or not writable."""
     if hasattr(found, "_cache"):
         found._cache = _ForgivingCache(found._cache)
-    return cast(Callable[_P, _R], found)
+    return found
 
 
 class _ForgivingCache:

@@ -6,6 +6,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 from numba import njit
 
 from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.numerics.compiled import with_forgiving_cache
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -50,7 +51,8 @@ def _with_freedom(
     )
     for extra in extras:
         try:
-            return cast(Callable[_P, _R], njit(**options, **extra)(function))
+            found = with_forgiving_cache(njit(**options, **extra)(function))
+            return cast(Callable[_P, _R], found)
         except (RuntimeError, KeyError):  # KeyError: the option; else: no cache
             continue
     return function

@@ -113,6 +113,8 @@ class Record:
             document = json.loads(text)
         except json.JSONDecodeError as error:
             raise InvalidInput(f"this is no record: {error}") from error
+        except RecursionError as error:
+            raise InvalidInput("this is no record: it is nested too deep") from error
         if not isinstance(document, dict) or _VERSION not in document:
             raise InvalidInput(f"this is no record: it has no {_VERSION}")
         return cls.from_dict(document)
@@ -120,6 +122,9 @@ class Record:
     @classmethod
     def load(cls, path: str | Path) -> "Record":
         """Return the record of a JSON file."""
+        if Path(path).exists() and not Path(path).is_file():
+            # A pipe would be waited for, and a device has no end.
+            raise InvalidInput(f"{path} is a folder, a pipe or a device, not a file")
         return cls.from_json(Path(path).read_text(encoding="utf-8"))
 
     def save(self, path: str | Path) -> None:

@@ -21,7 +21,7 @@ from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.samples.scaling import is_wide_and_sparse
+from counterpoise.samples.scaling import is_wide_and_sparse, unit_exponents
 from counterpoise.samples.text.wide_classifiers import text_classifiers
 from counterpoise.samples.two_gaussians import NormalScores, TwoGaussians
 from counterpoise.tables.quantiles import column_limits
@@ -134,17 +134,27 @@ def with_squares(X: Any) -> Any:
 
 
 class CutColumns(TransformerMixin, BaseEstimator):
-    """Columns cut far outside the bulk of their rows, so that no single row rules."""
+    """Columns cut far outside the bulk of their rows, so that no single row rules.
+
+    Columns of tiny numbers alone come out in a unit of their own (`unit_exponents`):
+    what follows squares them.
+    """
+
+    # Files of older versions, and fits by passes, know none.
+    exponents_: Any = None
 
     def fit(self, X: Array, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn the limits of every column."""
         weight = np.ones(len(X)) if sample_weight is None else sample_weight
         self.limits_ = column_limits([(X, weight / weight.sum())])
+        exponents = unit_exponents(np.abs(X).max(axis=0))
+        self.exponents_ = exponents if exponents.any() else None
         return self
 
     def transform(self, X: Array) -> Array:
         """Return the rows with what is beyond the limits put there."""
-        return np.clip(X, *self.limits_)
+        cut = np.clip(X, *self.limits_)
+        return cut if self.exponents_ is None else np.ldexp(cut, self.exponents_)
 
 
 class BinnedColumns(TransformerMixin, BaseEstimator):

@@ -6,13 +6,16 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from counterpoise.numerics.arrays import Array
+from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.tables.quantiles import column_limits
 from counterpoise.validation import Matrix, warn_user
 
 # A source column whose variance is below this share of the target's says little.
 NEARLY_CONSTANT = 1e-6
+# Squares of numbers below this one may vanish: columns of such are looked at in a unit.
+_TINY = 1e-100
+_SMALLEST_WITH_INVERSE = 1e-307
 # Sparse rows of more columns than these are taken as text is.
 FEW_COLUMNS = 100
 
@@ -30,8 +33,19 @@ def pooled_scale(samples: TwoSamples, names: tuple[str, ...] | None = None) -> A
     that vary (`common_scale`): rare words, each divided by its own, would be as large
     as all that tells the samples apart.
 
+    Columns of numbers below 1e-100, whose squares may vanish, are looked at in a power
+    of two near their largest number, so that any such multiple has the same scale.
+
     Warns, with the names, where the source hardly varies and the target does.
     """
+    exponents = _exponents(samples)
+    if exponents.any():
+        lifted = replace(
+            samples,
+            source=np.ldexp(samples.source, exponents),
+            target=np.ldexp(samples.target, exponents),
+        )
+        return np.ldexp(pooled_scale(lifted, names), -exponents)
     both = _both(samples)
     (mean, variance), (mean_target, variance_target) = [
         _moments(rows, share) for rows, share in both
@@ -133,11 +147,41 @@ def scaled_like(part: TwoSamples, samples: TwoSamples) -> tuple[Array, TwoSample
 
 
 def scale_columns(X: Matrix, scale: Array) -> Matrix:
-    """Return the columns divided by their scale; constant ones become zero."""
-    factor = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
+    """Return the columns divided by their scale; constant ones become zero.
+
+    A scale so small that its inverse is no float divides by itself (in sparse rows: by
+    the smallest whose inverse is one).
+    """
+    small = (scale > 0) & (scale < _SMALLEST_WITH_INVERSE)
+    safe = np.maximum(scale, _SMALLEST_WITH_INVERSE) if small.any() else scale
+    factor = np.divide(1.0, safe, out=np.zeros_like(scale), where=scale > 0)
     if sparse.issparse(X):
         return (X @ sparse.diags_array(factor)).tocsr()
-    return X * factor
+    scaled = X * factor
+    if small.any():
+        scaled[:, small] = X[:, small] / scale[small]
+    return scaled
+
+
+def unit_exponents(largest: Array) -> Indices:
+    """Return powers of two by which columns of tiny numbers become of size one.
+
+    Zero for columns whose largest number is zero, or 1e-100 or more.
+
+    Examples
+    --------
+    >>> unit_exponents(np.array([0.0, 2.0**-400, 3.0]))
+    array([  0, 399,   0])
+    """
+    tiny = (largest > 0.0) & (largest < _TINY)
+    return np.where(tiny, -np.frexp(largest)[1], 0)
+
+
+def _exponents(samples: TwoSamples) -> Indices:
+    if sparse.issparse(samples.source):
+        return np.zeros(samples.source.shape[1], dtype=int)
+    both = (np.abs(rows).max(axis=0) for rows in (samples.source, samples.target))
+    return unit_exponents(np.maximum(*both))
 
 
 def _both(samples: TwoSamples) -> list[tuple[Any, Array]]:

@@ -26,6 +26,8 @@ def logistic_of_blocks(fitted: Any, both: TwoBlocks) -> Any:
         return None
     out = deepcopy(fitted)
     cut, scaler, regression = (step for _, step in out.steps)
+    # The moments below are in the rows' own units.
+    cut.exponents_ = None
     announce("reading every row: telling the tables apart")
     work = CutMoments(*cut.limits_)
     moments = map_reduce(both.source, work) + map_reduce(both.target, work)

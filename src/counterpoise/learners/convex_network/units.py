@@ -7,6 +7,10 @@ import numpy as np
 
 from counterpoise.convex.network import Layer
 from counterpoise.numerics.arrays import Array
+from counterpoise.validation import InvalidInput
+
+# Columns that vary less have coefficients that are no floats.
+_SMALLEST_SPREAD = 1e-304
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,10 +33,20 @@ class Units:
 
     @classmethod
     def of(cls, X: Array, y: Array | None, share: Array, standardize: bool) -> "Units":
-        """Return weighted means and spreads; zeros and ones unless `standardize`."""
+        """Return weighted means and spreads; zeros and ones unless `standardize`.
+
+        A spread below 1e-304, whose inverse is next to no float, is refused.
+        """
         if not standardize:
             return cls.none(X.shape[1])
         mean, spread = share @ X, column_spreads(X, share)
+        small = np.flatnonzero(spread < _SMALLEST_SPREAD)
+        if small.size:
+            raise InvalidInput(
+                f"column {small[0]} (counted from 0) varies by {spread[small[0]]:.3g}: "
+                "coefficients of so small numbers are beyond floats; multiply the "
+                "column"
+            )
         if y is None:
             return cls(mean, spread)
         y_spread = column_spreads(y[:, None], share)[0]

@@ -13,6 +13,8 @@ from counterpoise.samples.two_samples import TwoSamples
 ROWS_LOOKED_AT = 400
 # Where the samples differ by no more than their noise, weights are nearly equal.
 LARGEST_SPREAD = 10.0
+# Kernels beyond this power of two, or below its inverse, are looked at in its unit.
+_LARGEST_EXPONENT = 300
 
 
 def default_spread(
@@ -43,6 +45,10 @@ def default_spread(
         K = np.asarray(kernel.matrix(samples.source[rows], samples.source[rows]))
     else:
         K = gram[np.ix_(rows, rows)]
+    # The noise is of the kernel's size, and its squares must be floats.
+    exponent = int(np.frexp(np.abs(K).max())[1])
+    exponent = exponent if abs(exponent) > _LARGEST_EXPONENT else 0
+    K = np.ldexp(K, -exponent)
     values, vectors = eigh(0.5 * (K + K.T))
     # Rows whose products are the kernel.
     features = vectors * np.sqrt(np.maximum(values, 0.0))
@@ -51,4 +57,4 @@ def default_spread(
     variance = (features * K.diagonal()[:, None]).T @ weighed - moment @ moment
     largest = float(np.linalg.eigvalsh(0.5 * (variance + variance.T))[-1])
     noise = math.sqrt(max(largest, 0.0) / samples.source_mass)
-    return min(0.5 * noise / uniform, LARGEST_SPREAD)
+    return min(0.5 * math.ldexp(noise, exponent) / uniform, LARGEST_SPREAD)
