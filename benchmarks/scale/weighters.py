@@ -32,7 +32,7 @@ print(fitted.solution_, "steps:", fitted.solution_.n_iter)
 
 
 def run(quick: bool) -> dict:
-    n = 50_000 if quick else 1_000_000
+    n = 20_000 if quick else 1_000_000
     rows, bars = [], []
     with tempfile.TemporaryDirectory() as folder:
         paths = [

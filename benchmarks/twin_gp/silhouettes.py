@@ -45,7 +45,7 @@ def run(quick):
     if data is None:
         return left_out("COUNTERPOISE_DATA names no folder with these data")
     X, y, X_target, y_target = data
-    some = np.arange(0, len(X), 4 if quick else 1)
+    some = np.arange(0, len(X), 10 if quick else 1)
     quarters = some // BLOCK % 4
     X = X[some]
     data = X, y[some], X_target, y_target
