@@ -297,7 +297,7 @@ def test_intervals_reach_as_far_as_their_formula():
         ("direct", direct, e_g),
         ("doubly_robust", robust, e_d),
     ):
-        factor = 1.05 + 0.25 * (1 - effective / 250)
+        factor = 1.1 + 0.25 * (1 - effective / 250)
         whole = np.sqrt(factor**2 * max(error, e_d) + 0.25 * (far**2 + missed**2))
         assert found[name].low == pytest.approx(value - whole * (q - further / 2))
         assert found[name].high == pytest.approx(value + whole * (q + further))

@@ -23,7 +23,7 @@ from counterpoise.evaluation.metrics import Metric
 from counterpoise.numerics.arrays import Array, Indices
 
 # Factors of the error: for a known ratio, and more the fewer effective rows it leaves.
-REACH_WHERE_KEPT, REACH_WHERE_LOST = 1.05, 0.25
+REACH_WHERE_KEPT, REACH_WHERE_LOST = 1.1, 0.25
 # How much of the estimates' difference from one another is an error of each.
 OF_DIFFERENCE = 0.5
 
@@ -93,7 +93,7 @@ def mean_estimates(
     estimates' differences :math:`D` (weighted less doubly robust) and :math:`C` (doubly
     robust less direct):
 
-    .. math:: E^2 = \bigl(1.05 + 0.25 (1 - \mathrm{ESS}/n)\bigr)^2 e^2
+    .. math:: E^2 = \bigl(1.1 + 0.25 (1 - \mathrm{ESS}/n)\bigr)^2 e^2
         + \tfrac14 (D^2 + C^2) .
 
     The interval reaches :math:`q E` to both sides, and with
