@@ -42,7 +42,7 @@ CONFORMAL_LEVEL = 0.9
 
 def run(quick: bool) -> dict:
     """Measure coverage and width, and judge them."""
-    draws = int(os.environ.get("DRAWS", "8" if quick else "200"))
+    draws = int(os.environ.get("DRAWS", "4" if quick else "200"))
     places = range(2, 3) if quick else range(len(KEPT))
     # The first problem in full, the others with a quarter of the draws.
     first = int(os.environ.get("SEED", "0"))
