@@ -187,3 +187,14 @@ def test_categories_that_are_spelled_otherwise_are_named(spelled):
     half = other.assign(answer=np.where(np.arange(200) < 100, "never", other["answer"]))
     (column,) = diagnose(source, half, random_state=0).separation.columns
     assert column.how == "new categories"
+
+
+def test_a_target_row_of_the_fit_is_not_beyond_it():
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X, T = rng.normal(size=(120, 2)), rng.normal(0.8, 1.0, (80, 2))
+        found = DiscriminatorWeights(random_state=0).fit(X, X_target=T)
+        assert not found.beyond(T).any()
+        # Within the range of every column, and farther out than any row.
+        corner = np.vstack([X, T]).max(axis=0, keepdims=True)
+        assert found.beyond(corner).all()

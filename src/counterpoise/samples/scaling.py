@@ -170,8 +170,8 @@ def unit_exponents(largest: Array) -> Indices:
 
     Examples
     --------
-    >>> unit_exponents(np.array([0.0, 2.0**-400, 3.0]))
-    array([  0, 399,   0])
+    >>> unit_exponents(np.array([0.0, 2.0**-400, 3.0])).tolist()
+    [0, 399, 0]
     """
     tiny = (largest > 0.0) & (largest < _TINY)
     return np.where(tiny, -np.frexp(largest)[1], 0)

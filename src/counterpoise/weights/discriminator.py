@@ -1,5 +1,6 @@
 """Density ratios from a classifier that tells the two samples apart."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
@@ -217,6 +218,7 @@ class DiscriminatorWeights(WeightEstimator):
         told = trials.odds_as_ratio(logs_target)
         # By names that model files have.
         self._longest_odds_, self._prior_ = told.longest, told.prior
+        self._farthest_odds_ = max(told.longest, trials.longest(self._log_odds))
         ratio = told.ratio(logs)
         self.held_out_ = HeldOut(told.ratio(logs_target), ratio)
         proof = Certificate("none", objective=self.log_loss_)
@@ -239,6 +241,7 @@ class DiscriminatorWeights(WeightEstimator):
         announce("reading every row: the longest odds of the target")
         longest = map_reduce(both.target, _LongestOdds(lean(self), *both.limits), max)
         self._longest_odds_ = longest if np.isfinite(longest) else NO_LIMIT
+        self._farthest_odds_ = self._longest_odds_
         proof = Certificate("none", objective=self.log_loss_)
         return attested(self.line_, proof, self.tol)
 
@@ -246,7 +249,9 @@ class DiscriminatorWeights(WeightEstimator):
         return OddsAsRatio(self._longest_odds_, self._prior_).ratio(self._log_odds(X))
 
     def _beyond(self, X: Matrix) -> NDArray[np.bool_]:
-        return self._log_odds(X) > self._longest_odds_
+        # Files of older versions know the held-out odds alone.
+        farthest = getattr(self, "_farthest_odds_", self._longest_odds_)
+        return self._log_odds(X) > farthest
 
     def _log_odds(self, X: Matrix) -> Array:
         slope, intercept = self.line_
@@ -350,9 +355,20 @@ class ClassifierTrials:
 
     def odds_as_ratio(self, logs_target: Array) -> OddsAsRatio:
         """Return how log odds become a ratio; rows far outside the bulk aside."""
-        told = logs_target[self._near] if self._near.any() else logs_target
         prior = np.log(self.samples.target_mass / self.samples.source_mass)
-        return OddsAsRatio(float(told.max()), float(prior))
+        return OddsAsRatio(self._longest_of(logs_target), float(prior))
+
+    def longest(self, log_odds: Callable[[Any], Array]) -> float:
+        """Return the longest log odds of a target row by a classifier fitted to all.
+
+        A row of the fit is not beyond the rows of the fit, though what was fitted
+        without it says less.
+        """
+        return self._longest_of(log_odds(self.samples.target))
+
+    def _longest_of(self, logs_target: Array) -> float:
+        told = logs_target[self._near] if self._near.any() else logs_target
+        return float(told.max())
 
     @cached_property
     def _near(self) -> NDArray[np.bool_]:
