@@ -82,6 +82,17 @@ def test_gaps_twice_as_wide_and_half_of_the_rows_of_own_values_are_needed():
     assert not apart(shared, np.r_[shared, own[:56]])
 
 
+def test_numbers_of_sites_and_small_samples_of_one_grid_are_no_other_digits():
+    rng = np.random.default_rng(0)
+    few = rng.integers(0, 1000, 200)[:, None] * 1.0
+    many = rng.integers(0, 1000, 2000)[:, None] * 1.0
+    assert not recorded_apart(TwoSamples.of(few, many)).any()
+    sites = rng.choice(np.arange(1, 101), 10, replace=False)
+    of_all = rng.integers(1, 101, 800)[:, None] * 1.0
+    of_ten = rng.choice(sites, 500)[:, None] * 1.0
+    assert not recorded_apart(TwoSamples.of(of_all, of_ten)).any()
+
+
 def test_no_value_repeats_nothing_is_spread_and_few_values_are_levels():
     rng = np.random.default_rng(0)
     exact = TwoSamples.of(rng.normal(size=(300, 1)), rng.normal(size=(40, 1)))
@@ -103,6 +114,10 @@ def test_values_stay_nearest_to_where_they_were_and_equal_rows_stay_equal():
     nearest = values[np.abs(spread[:, None] - values).argmin(axis=1)]
     assert np.array_equal(nearest, samples.target[:, 0])
     assert len(np.unique(found.target, axis=0)) == len(np.unique(T, axis=0))
+    # Beyond its ends a sample reaches no farther than the other.
+    U, V = np.random.default_rng(1).uniform(20, 60, size=(2, 800, 1))
+    ends = off_grids(TwoSamples.of(U, 5 * (V / 5).round()).ordered()).target
+    assert min(U.min(), 20.0) <= ends.min() < ends.max() <= max(U.max(), 60.0)
     assert off_grids(TwoSamples.of(X, X)).target is X
 
 

@@ -115,5 +115,14 @@ def test_a_rows_key_is_its_time_its_values_and_which_of_equal_ones_it_is():
 def test_ids_are_as_many_as_rows():
     with pytest.raises(InvalidInput, match=r"shape \(2,\), and X has 3 rows"):
         keys_of_ids(["a", "b"], 3)
-    keys = np.array([1, 2], dtype=np.uint64)
-    assert keys_of_ids(keys, 2) is keys
+    keys = keys_of_rows(np.arange(2.0)[:, None], [1, 1])
+    assert np.array_equal(keys_of_ids(keys, 2), keys)
+
+
+def test_ids_are_told_apart_by_how_they_are_written_and_none_is_missing():
+    numbers = [np.arange(3), np.arange(3, dtype=np.uint64), np.arange(3.0)]
+    found = [keys_of_ids(ids, 3) for ids in (*numbers, ["0", "1", "2"])]
+    assert all(np.array_equal(one, found[0]) for one in found)
+    for missing in (None, np.nan):
+        with pytest.raises(InvalidInput, match="row 1 has none"):
+            keys_of_ids(np.array(["a", missing], dtype=object), 2)

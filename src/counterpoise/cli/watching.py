@@ -144,10 +144,16 @@ def _looked(
         looks.append(look)
         return look, part
 
-    new = watch.are_new(ids)
-    if not new.all():
+    new, been = watch.are_new(ids), watch.have_been(ids)
+    if been.any():
         # A table that has grown, or a window that has moved on.
-        looked_at(np.flatnonzero(~new), None)
+        looked_at(np.flatnonzero(been), None)
+    doubles = np.count_nonzero(~new & ~been)
+    if doubles:
+        steps.notice(
+            f"{doubles:,} rows have the id of another row of the table: "
+            "the first of each is counted"
+        )
     fresh = np.flatnonzero(new)
     chunks, said = _cut(table, by, _times(table, by), fresh, every)
     for one in said:

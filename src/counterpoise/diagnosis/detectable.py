@@ -37,33 +37,37 @@ class Detectable:
         Factor by which the spread of one such column grows.
     level : float
         Factor by which a category of a tenth of the rows becomes commoner.
-    correlation : float
-        Of two such columns that were uncorrelated.
     hole : float
         Share of the target that lies where, in a column or a pair, the source has no
         rows; more than one if no share would be found.
+    correlation : float
+        Of two such columns that were uncorrelated; NaN in files of older versions.
     """
 
     mean: float
     scale: float
     level: float
-    correlation: float
     hole: float
+    correlation: float = float("nan")
 
     def to_dict(self) -> dict[str, float]:
         """Return plain numbers."""
         found: dict[str, Any] = asdict(self)
+        if np.isnan(self.correlation):
+            found["correlation"] = None
         return found
 
     def __str__(self) -> str:
         hole = f"{self.hole:.2g}" if self.hole <= 1 else "none, however large,"
+        together = f"the correlation of two columns by {self.correlation:.2g}, "
+        if np.isnan(self.correlation):
+            together = ""
         return (
             "What could have been missed, as less than this is found less than four "
             f"times in five: one column's mean moved by {self.mean:.2g} standard "
             f"deviations, its spread by a factor of {self.scale:.3g}, a category of a "
-            f"tenth of the rows by a factor of {self.level:.2g}, the correlation of "
-            f"two columns by {self.correlation:.2g}, a hole in the source that holds "
-            f"a share of {hole} of the target."
+            f"tenth of the rows by a factor of {self.level:.2g}, {together}a hole in "
+            f"the source that holds a share of {hole} of the target."
         )
 
 
@@ -139,5 +143,5 @@ def detectable(
     level = 1 + (reach + np.sqrt(reach**2 + 8 * reach)) / 2
     pairs = [comb(n_numbers, 2), n_numbers * n_categories, comb(n_categories, 2)]
     hole = smallest_hole(n, m, max(pairs[0], 1.0) * max(np.count_nonzero(pairs), 1))
-    found = mean, scale, level, correlation, hole
+    found = mean, scale, level, hole, correlation
     return Detectable(*map(float, found))

@@ -25,7 +25,7 @@ from counterpoise.diagnosis.tests_of_units import (
 from counterpoise.diagnosis.thin_rows import ThinRows, thin_rows_of
 from counterpoise.engine import Blocks, rows_decided_on
 from counterpoise.samples.as_read import SamplesAsRead
-from counterpoise.samples.coverage.digits import recorded_apart
+from counterpoise.samples.coverage.digits import off_grids, recorded_apart
 from counterpoise.samples.coverage.separating_columns import (
     separating_columns,
 )
@@ -197,7 +197,7 @@ def diagnose_samples(
     source, target = _with_columns(source, kept), _with_columns(target, kept)
     features = table_shifts(source, target, w / w.sum(), v / v.sum())
     if numbers.units is None:
-        ranked = looked_at(rows_to_rank(numbers.source.shape[1]))
+        ranked = off_grids(looked_at(rows_to_rank(numbers.source.shape[1])).ordered())
         tests = shift_tests(covered, features, names, distance.p_value, ranked)
     else:
         found = divided(numbers, covered.rows, covered.rows_target, seed)
@@ -266,7 +266,13 @@ def _digits(
 ) -> tuple[str, ...]:
     """Return the columns that are recorded to different digits, of the rows scored."""
     rows, aims = covered.rows, covered.rows_target
-    apart = recorded_apart(TwoSamples.of(numbers.source[rows], numbers.target[aims]))
+    looked_at = TwoSamples.of(
+        numbers.source[rows],
+        numbers.target[aims],
+        numbers.source_weight[rows],
+        numbers.target_weight[aims],
+    )
+    apart = recorded_apart(looked_at)
     return tuple(dict.fromkeys(names[int(j)] for j in np.flatnonzero(apart)))
 
 

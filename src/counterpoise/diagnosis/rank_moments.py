@@ -37,11 +37,10 @@ class MomentTest:
 def moment_test(samples: TwoSamples) -> MomentTest:
     r"""Return the most striking difference of means, spreads and correlations of ranks.
 
-    With r the rank of a row among both samples, between 0 and 1 and by shares, equal
-    values in the middle of theirs, and :math:`u = \sqrt{12}\,(r - 1/2)`, the means over
-    either sample, :math:`\sum_i p_i v_i` with the squared error
-    :math:`\sum_i p_i^2 (v_i - \bar v)^2` for shares p, are compared by the normal
-    distribution of v =
+    With r the rank of a row among both samples, between 0 and 1, samples counting by
+    their effective sizes n and m and equal values in the middle of theirs, and
+    :math:`u = \sqrt{12}\,(r - 1/2)`, the means over either sample are compared by the
+    normal distribution of v =
 
     ===========  =====================================================================
     each column  :math:`u_j` (Wilcoxon): where it lies
@@ -57,6 +56,13 @@ def moment_test(samples: TwoSamples) -> MomentTest:
     those with less than 20 = o^2 min(n, m). A scale of 1.25 shows where a
     Kolmogorov-Smirnov distance needs four times the rows, and a correlation of 0.3,
     which no column shows, in a thousand rows.
+
+    With shares p and q of the rows and their means' difference :math:`\Delta`, its
+    squared error is that of both samples together, as it is where they are alike:
+
+    .. math:: \Bigl(\frac1n + \frac1m\Bigr) \Bigl(\frac{n^2 \sum_i p_i^2 (v_i - \bar
+        v_s)^2 + m^2 \sum_j q_j^2 (v_j - \bar v_t)^2}{n + m} + \frac{n m \Delta^2}
+        {(n + m)^2}\Bigr)
 
     Parameters
     ----------
@@ -115,7 +121,10 @@ class RankScores:
     def of(cls, samples: TwoSamples, most: int = MOST_IN_PAIRS) -> "RankScores":
         """Return the scores; pairs of `most` columns at most."""
         X = np.vstack([samples.source, samples.target])
-        share = np.concatenate([samples.source_share, samples.target_share]) / 2
+        n, m = map(effective_sample_size, (samples.source_share, samples.target_share))
+        # By rows: where the samples are alike, either has the same scores.
+        share = np.concatenate([n * samples.source_share, m * samples.target_share])
+        share /= n + m
         u, many = np.empty_like(X), np.empty(X.shape[1], dtype=bool)
         other = np.empty(X.shape[1])
         for j in range(X.shape[1]):
@@ -124,7 +133,6 @@ class RankScores:
             u[:, j] = (np.sqrt(12) * (np.cumsum(mass) - mass / 2 - 0.5))[place]
             many[j] = values.size >= _FEWEST_VALUES
             other[j] = 1.0 - mass.max()
-        n, m = map(effective_sample_size, (samples.source_share, samples.target_share))
         # Rounding must not decide.
         fewest = (1 - 1e-9) * _ROWS_THAT_VARY / min(n, m)
         columns = np.flatnonzero(many & (other >= fewest))
@@ -147,10 +155,8 @@ def _of_means(values: Array, p: Array, q: Array) -> Array:
     """Return the chance of means as unlike over the two samples, of each column."""
     both = (p, values[: p.size]), (q, values[p.size :])
     means = [share @ u for share, u in both]
-    errors = [
-        share**2 @ (u - mean) ** 2 for (share, u), mean in zip(both, means, strict=True)
-    ]
-    return _chance(means, errors)
+    errors = [share**2 @ (u - share @ u) ** 2 for share, u in both]
+    return _chance(means, errors, p, q)
 
 
 def _of_products(values: Array, p: Array, q: Array) -> Array:
@@ -162,13 +168,16 @@ def _of_products(values: Array, p: Array, q: Array) -> Array:
         squares = (u**2 * share[:, None] ** 2).T @ u**2
         means.append(mean)
         errors.append(squares - 2 * mean * cross + mean**2 * float(share @ share))
-    return _chance(means, errors)
+    return _chance(means, errors, p, q)
 
 
-def _chance(means: list[Array], errors: list[Array]) -> Array:
+def _chance(means: list[Array], errors: list[Array], p: Array, q: Array) -> Array:
     """Return the chance of two means as unlike, given the squares of their errors."""
-    error = np.sqrt(np.maximum(errors[0] + errors[1], 0.0))
+    n, m = effective_sample_size(p), effective_sample_size(q)
     apart = np.abs(means[1] - means[0])
+    spread = (n**2 * errors[0] + m**2 * errors[1]) / (n + m)
+    spread = spread + n * m / (n + m) ** 2 * apart**2
+    error = np.sqrt(np.maximum(spread, 0.0) * (1 / n + 1 / m))
     z = np.divide(apart, error, out=np.zeros_like(error), where=error > 0)
     found: Array = 2 * norm.sf(z)
     return found

@@ -237,9 +237,9 @@ def _rounded(digits: Sequence[str]) -> list[str]:
     names = ", ".join(map(_in_quotes, digits[:3]))
     others = f" and {len(digits) - 3} more" if len(digits) > 3 else ""
     return [
-        f"Source and target record {names}{others} to different digits; rounding is "
-        "not taken for a shift here, but a model that was trained on one may see it: "
-        "round both alike."
+        f"Source and target record {names}{others} to different digits. "
+        "Classifiers and neighbourhoods look past that here, but a model that was "
+        "trained on one may not: round both alike."
     ]
 
 

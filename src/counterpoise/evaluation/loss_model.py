@@ -130,7 +130,7 @@ def _factors(held_out: Array, losses: Array, weights: Array) -> tuple[Array, flo
     mean = float(np.average(losses, weights=weights))
     root = np.sqrt(weights)
     left = (losses - mean) * root
-    size = float(np.linalg.norm(left))
+    size = float(np.abs(left).max())
     if size == 0.0:
         return np.zeros(middle.size), mean
     # In units of the losses: the solver's tolerance has none.

@@ -1,8 +1,8 @@
 """Columns and pairs of columns cut into cells, and how unlike two samples fill them."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import betainc, gammaincc, gammaln
@@ -259,7 +259,11 @@ def _counts(cells: Indices, mass: Array, n: int, even: bool) -> tuple[Array, Arr
 
 
 def rows_of_worth(
-    s: Array, t: Array, squares: Array, squares_target: Array
+    s: Array,
+    t: Array,
+    squares: Array,
+    squares_target: Array,
+    largest_of: Callable[[Array], Any] = lambda each: each.max(initial=1.0),
 ) -> tuple[Array, Array]:
     """Return masses of cells over what a row counts there, as `cell_tests` has it.
 
@@ -269,6 +273,8 @@ def rows_of_worth(
         Masses of source and target in the cells.
     squares, squares_target : array
         Sums of the squares of the rows' masses.
+    largest_of : callable
+        The largest number of all cells of a column or pair, for each of them.
 
     Examples
     --------
@@ -279,11 +285,9 @@ def rows_of_worth(
     """
     mean = np.ones_like(s)
     for own, of_squares in ((s, squares), (t, squares_target)):
-        known = own**2 >= _EXPECTED * of_squares
-        known &= own > 0
+        known = (own**2 >= _EXPECTED * of_squares) & (own > 0)
         each = np.divide(of_squares, own, out=np.zeros_like(own), where=own > 0)
-        largest = each[known].max() if known.any() else each.max(initial=1.0)
-        mean = np.maximum(mean, np.where(known, each, largest))
+        mean = np.maximum(mean, np.where(known, each, largest_of(each)))
     return s / mean, t / mean
 
 
@@ -323,9 +327,13 @@ def _pairs(
             (hot[n:].T @ weighed[n:]).astype(np.float64),
         )
 
+    def largest_of(each: Array) -> Array:
+        of_pairs = _by_block(each, firsts, firsts, np.maximum)
+        return np.repeat(np.repeat(of_pairs, widths, axis=0), widths, axis=1)
+
     s, t = summed_over(mass)
     if not even:
-        s, t = rows_of_worth(s, t, *summed_over(mass**2))
+        s, t = rows_of_worth(s, t, *summed_over(mass**2), largest_of)
     # Each pair once: cells of a block with those of later ones.
     block = np.repeat(np.arange(len(blocks)), widths)
     later = block[:, None] < block

@@ -19,29 +19,45 @@ from counterpoise.watching.state import SeenChunk
 Keys = NDArray[np.uint64]
 
 
+class RowKeys(np.ndarray):
+    """Keys of rows that are made already: numbers of this type are no ids."""
+
+
 def keys_of_ids(ids: Any, n: int) -> Keys:
     """Return a key an id, the same for equal ids; keys stay what they are.
 
     Parameters
     ----------
     ids : array of shape (n,)
-        Texts or numbers of any kind, told apart by how they are written.
+        Texts or numbers, told apart by how they are written, whole numbers as such
+        whatever holds them. None may be missing.
     n : int
         How many there must be.
     """
     values = np.asarray(ids)
     if values.shape != (n,):
         raise InvalidInput(f"ids has the shape {values.shape}, and X has {n} rows")
-    if values.dtype == np.uint64:
+    if isinstance(ids, RowKeys):
         return values
+    written = [_written(one, row) for row, one in enumerate(values.tolist())]
     digests = (
-        blake2b(str(one).encode("utf-8", "surrogatepass"), digest_size=8).digest()
-        for one in values.tolist()
+        blake2b(one.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        for one in written
     )
     return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
 
 
-def keys_of_rows(numbers: Array, when: Any) -> Keys:
+def _written(one: Any, row: int) -> str:
+    """Return an id as it is written; refuse one that is missing."""
+    if isinstance(one, float) and one.is_integer():
+        one = int(one)
+    told = str(one)
+    if one is None or told in ("nan", "NaN", "NaT", "<NA>"):
+        raise InvalidInput(f"ids: row {row} has none, and cannot be told from others")
+    return told
+
+
+def keys_of_rows(numbers: Array, when: Any) -> RowKeys:
     """Return a key a row, by its own time and by what it holds.
 
     Rows that are equal in both are told apart by which of them it is, in their order:
@@ -63,7 +79,7 @@ def keys_of_rows(numbers: Array, when: Any) -> Keys:
     sizes = np.diff(np.append(starts, keys.size))
     again = np.empty(keys.size, dtype=np.uint64)
     again[order] = np.arange(keys.size) - np.repeat(starts, sizes)
-    return _mixed(keys + again)
+    return _mixed(keys + again).view(RowKeys)
 
 
 def places_of(chunks: Sequence[SeenChunk], keys: Keys) -> tuple[Indices, Indices]:
@@ -82,12 +98,18 @@ def places_of(chunks: Sequence[SeenChunk], keys: Keys) -> tuple[Indices, Indices
     return chunk, place
 
 
+def have_been(chunks: Sequence[SeenChunk], keys: Keys) -> NDArray[np.bool_]:
+    """Return which rows have been in a chunk."""
+    found: NDArray[np.bool_] = places_of(chunks, keys)[0] >= 0
+    return found
+
+
 def are_new(chunks: Sequence[SeenChunk], keys: Keys) -> NDArray[np.bool_]:
     """Return which rows have been in no chunk, of several with one key the first."""
     _, first = np.unique(keys, return_index=True)
     new = np.zeros(keys.size, dtype=bool)
     new[first] = True
-    return new & (places_of(chunks, keys)[0] < 0)
+    return new & ~have_been(chunks, keys)
 
 
 def _mixed(keys: Keys) -> Keys:

@@ -28,7 +28,9 @@ from counterpoise.watching.labels import is_missing, labelled_part, place_labels
 from counterpoise.watching.looks import Alarm, Look
 from counterpoise.watching.seen_rows import (
     Keys,
+    RowKeys,
     are_new,
+    have_been,
     keys_of_ids,
     keys_of_rows,
     places_of,
@@ -315,7 +317,7 @@ class Watch:
             notes=tuple(notes),
         )
 
-    def row_ids(self, X: Any, when: Any) -> Keys:
+    def row_ids(self, X: Any, when: Any) -> RowKeys:
         """Return ids for `update`: of each row its own time and what it holds.
 
         Rows that are equal in both are told apart by which of them it is, so that the
@@ -342,6 +344,10 @@ class Watch:
     def are_new(self, ids: Any) -> NDArray[np.bool_]:
         """Return which ids `update` would count: those of no row that has been."""
         return are_new(self._state.chunks, keys_of_ids(ids, len(ids)))
+
+    def have_been(self, ids: Any) -> NDArray[np.bool_]:
+        """Return which ids are those of rows that have been in a chunk."""
+        return have_been(self._state.chunks, keys_of_ids(ids, len(ids)))
 
     def n_seen(self, X: Any, time: Any) -> int:
         """Return how many of the first rows were in the chunks of a time already.

@@ -7,12 +7,15 @@ from scipy import sparse
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.folds import content
 from counterpoise.samples.two_samples import TwoSamples
+from counterpoise.tables.quantiles import weighted_quantile
 
 # From how many different values on a column is one of numbers, not of levels.
 _MANY_VALUES = 9
 # The part of a sample's rows whose value the other has nowhere, and by how much wider
-# the gaps between the values of one sample are.
+# the finest gaps between the values of one sample are.
 _OWN_VALUES, _WIDER = 0.5, 2.0
+# The finest gap is this quantile, and the median gap of a grid is within this of it.
+_FINEST, _OF_A_GRID = 0.05, 1.5
 # Multiples of the golden ratio fall evenly, wherever they begin.
 _GOLDEN = (np.sqrt(5) - 1) / 2
 
@@ -29,9 +32,9 @@ def off_grids(samples: TwoSamples) -> TwoSamples:
     .. math:: l_k + (h_k - l_k) u_i, \quad u_i = (i\, \varphi \bmod 1), \quad
         l_k = \frac{v_{k-1} + v_k}{2}, \; h_k = \frac{v_k + v_{k+1}}{2}
 
-    for i = 1..c in canonical order, :math:`\varphi` the golden ratio (beyond the
-    ends the gap inside is taken); a value that one row has stays as it is. Equal rows
-    stay equal.
+    for i = 1..c in canonical order, :math:`\varphi` the golden ratio; no gap counts for
+    more than the median gap, beyond its ends a sample reaches no farther than the
+    other, and a value that one row has stays as it is. Equal rows stay equal.
 
     Parameters
     ----------
@@ -41,12 +44,14 @@ def off_grids(samples: TwoSamples) -> TwoSamples:
     apart = recorded_apart(samples)
     if not apart.any():
         return samples
-    rows = [samples.source.copy(), samples.target.copy()]
-    for one in rows:
+    rows = samples.source.copy(), samples.target.copy()
+    others = samples.target, samples.source
+    for one, other in zip(rows, others, strict=True):
         number = content(one)
         first = np.unique(number, return_index=True)[1]
         for j in np.flatnonzero(apart):
-            one[:, j] = _spread(one[first, j])[number]
+            ends = float(other[:, j].min()), float(other[:, j].max())
+            one[:, j] = _spread(one[first, j], *ends)[number]
     return samples.with_rows(*rows)
 
 
@@ -54,10 +59,11 @@ def recorded_apart(samples: TwoSamples) -> NDArray[np.bool_]:
     r"""Return which columns the two samples record to different digits.
 
     Those of nine different values or more of which at least half of the rows of one
-    sample have a value that no row of the other has, while the median gap between
-    neighbouring values is twice as wide in one sample as in the other, and values
-    repeat in the sample of the wider gaps. The median of either lies within the other's
-    range. Of sparse matrices none.
+    sample have a value that no row of the other has, while the finest gap between
+    neighbouring values (their 5 % quantile) is twice as wide in one sample as in the
+    other, and that sample is on a grid: its values repeat, and its median gap is at
+    most 1.5 times its finest. The median of either lies within the other's range. Of
+    sparse matrices none.
 
     Parameters
     ----------
@@ -93,30 +99,35 @@ def _is_apart(x: Array, t: Array, share: Array, target_share: Array) -> bool:
     values, values_target = np.unique(x), np.unique(t)
     if min(values.size, values_target.size) < 2:
         return False
-
-    def inside(one: Array, other: Array) -> bool:
-        return bool(other.min() <= np.median(one) <= other.max())
-
-    if not (inside(x, t) and inside(t, x)):
-        return False
     both = np.intersect1d(values, values_target, assume_unique=True)
     if values.size + values_target.size - both.size < _MANY_VALUES:
         return False
     own = share[~np.isin(x, both)].sum(), target_share[~np.isin(t, both)].sum()
-    gaps = [float(np.median(np.diff(v))) for v in (values, values_target)]
-    wide = 0 if gaps[0] > gaps[1] else 1
-    repeats = (values, values_target)[wide].size < (x, t)[wide].size
-    return bool(max(own) >= _OWN_VALUES and repeats) and (
-        gaps[wide] >= _WIDER * gaps[1 - wide]
+    if max(own) < _OWN_VALUES - 1e-9:
+        return False
+    middle, middle_target = (
+        weighted_quantile(one, of_one, 0.5)
+        for one, of_one in ((x, share), (t, target_share))
     )
+    if not (t.min() <= middle <= t.max() and x.min() <= middle_target <= x.max()):
+        return False
+    gaps = [np.diff(v) for v in (values, values_target)]
+    fine = [float(np.quantile(one, _FINEST)) for one in gaps]
+    wide = 0 if fine[0] > fine[1] else 1
+    repeats = (values, values_target)[wide].size < (x, t)[wide].size
+    is_grid = float(np.median(gaps[wide])) <= _OF_A_GRID * fine[wide]
+    return repeats and is_grid and fine[wide] >= _WIDER * fine[1 - wide] * (1 - 1e-9)
 
 
-def _spread(column: Array) -> Array:
+def _spread(column: Array, low_end: float, high_end: float) -> Array:
     """Return values that repeat spread over the places nearer to them than others."""
     values, place, counts = np.unique(column, return_inverse=True, return_counts=True)
     gaps = np.diff(values)
+    gaps = np.minimum(gaps, np.median(gaps))
     low = values - np.concatenate([gaps[:1], gaps]) / 2
     high = values + np.concatenate([gaps, gaps[-1:]]) / 2
+    low[0] = min(max(low[0], low_end), values[0])
+    high[-1] = max(min(high[-1], high_end), values[-1])
     order = np.argsort(place, kind="stable")
     turn: Indices = np.empty(place.size, dtype=np.intp)
     turn[order] = np.arange(place.size) - np.repeat(np.cumsum(counts) - counts, counts)
