@@ -263,8 +263,9 @@ class FittedModel(BaseEstimator):
     def uncovered_rows(self, X: Any) -> NDArray[np.bool_]:
         """Return which rows the fit knows no density ratio of.
 
-        In holes among the source rows, outside the range of both samples, or of a
-        larger ratio than any target row of the fit. None is where nothing was weighed.
+        In holes among the source rows, outside the range of both samples, of a larger
+        ratio than any target row of the fit, or with a category that neither sample had
+        (`TableEncoder.has_new_category`). None is where nothing was weighed.
 
         Parameters
         ----------
@@ -275,6 +276,8 @@ class FittedModel(BaseEstimator):
         if of_labels or not hasattr(self.weighter_, "beyond"):
             return np.zeros(n_rows(X), dtype=bool)
         beyond: NDArray[np.bool_] = self.weighter_.beyond(encoded(self.encoder_, X))
+        if self.encoder_ is not None:
+            beyond = beyond | self.encoder_.has_new_category(X)
         return beyond
 
     def _atoms(self, X: Any) -> Array:

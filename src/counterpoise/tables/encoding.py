@@ -18,7 +18,7 @@ from counterpoise.tables.column_plans import (
 )
 from counterpoise.tables.columns import Table, check_columns, read_table, two_tables
 from counterpoise.tables.kinds import NOTHING
-from counterpoise.tables.table_column import TableColumn, joined, of_kind
+from counterpoise.tables.table_column import TableColumn, joined, of_kind, places_in
 from counterpoise.validation import (
     InvalidInput,
     InvalidType,
@@ -164,6 +164,25 @@ class TableEncoder(BaseEstimator):
         table = read_table(X)
         check_columns(table, self._labels_, self.n_features_in_)
         return self._encoded(table)
+
+    def has_new_category(self, X: Any) -> NDArray[np.bool_]:
+        """Return which rows have a category that neither sample of `fit` had.
+
+        In columns in which no category is rare: elsewhere new ones come by chance.
+
+        Parameters
+        ----------
+        X : as for `transform`
+        """
+        check_is_fitted(self, "names_")
+        table = read_table(X)
+        check_columns(table, self._labels_, self.n_features_in_)
+        found = np.zeros(len(table), dtype=bool)
+        for column, plan in zip(table.columns, self._plans_, strict=True):
+            if isinstance(plan, CategoriesPlan) and not plan.rare:
+                known = (*plan.kept, *plan.unseen)
+                found |= places_in(known, of_kind(column, plan.kind)) == -2
+        return found
 
     def column_of(self, label: Hashable, rows: Array) -> TableColumn:
         """Return a column of the table as encoded rows still tell it.

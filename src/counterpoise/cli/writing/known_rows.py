@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from counterpoise.cli.exits import BadData
+from counterpoise.diagnosis.percentages import percentage
 from counterpoise.validation import refusals_of_estimators
 
 
@@ -43,8 +44,8 @@ def coverage_columns(
     """Return weight and coverage of the rows if asked for; say how many are uncovered.
 
     Uncovered is a row about whose density ratio the fit knows nothing: in a hole among
-    the source rows, outside the range of both samples, or of a larger ratio than any
-    target row of the fit.
+    the source rows, outside the range of both samples, of a larger ratio than any
+    target row of the fit, or with a category that neither sample had.
     """
     weighter = getattr(model, "weighter_", None)
     by_rows = weighter is not None and not getattr(weighter, "needs_labels", False)
@@ -60,7 +61,7 @@ def coverage_columns(
     lost = int(np.count_nonzero(~covered))
     if lost:
         notice(
-            f"{lost:,} of {covered.size:,} rows ({100 * lost / covered.size:.2g} %) "
+            f"{lost:,} of {covered.size:,} rows ({percentage(lost / covered.size)}) "
             "lie where the source has no rows at all: do not rely on their predictions"
             + ("" if asked else " (--coverage says which)")
         )
