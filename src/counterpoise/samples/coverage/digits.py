@@ -16,6 +16,8 @@ _MANY_VALUES = 9
 _OWN_VALUES, _WIDER = 0.5, 2.0
 # The finest gap is this quantile, and the median gap of a grid is within this of it.
 _FINEST, _OF_A_GRID = 0.05, 1.5
+# So many values of a grid come more than once.
+_REPEATED = 3
 # Multiples of the golden ratio fall evenly, wherever they begin.
 _GOLDEN = (np.sqrt(5) - 1) / 2
 
@@ -61,9 +63,9 @@ def recorded_apart(samples: TwoSamples) -> NDArray[np.bool_]:
     Those of nine different values or more of which at least half of the rows of one
     sample have a value that no row of the other has, while the finest gap between
     neighbouring values (their 5 % quantile) is twice as wide in one sample as in the
-    other, and that sample is on a grid: its values repeat, and its median gap is at
-    most 1.5 times its finest. The median of either lies within the other's range. Of
-    sparse matrices none.
+    other, and that sample is on a grid: three of its values repeat, and its median gap
+    is at most 1.5 times its finest. The median of either lies within the other's range.
+    Of sparse matrices none.
 
     Parameters
     ----------
@@ -89,9 +91,12 @@ def recorded_apart(samples: TwoSamples) -> NDArray[np.bool_]:
 
 
 def _repeat(X: Array) -> NDArray[np.bool_]:
-    """Return in which columns a value comes twice."""
+    """Return in which columns three values come more than once."""
     ordered = np.sort(X, axis=0)
-    found: NDArray[np.bool_] = (ordered[1:] == ordered[:-1]).any(axis=0)
+    again = ordered[1:] == ordered[:-1]
+    first_again = again.copy()
+    first_again[1:] &= ~again[:-1]
+    found: NDArray[np.bool_] = np.count_nonzero(first_again, axis=0) >= _REPEATED
     return found
 
 
@@ -114,7 +119,7 @@ def _is_apart(x: Array, t: Array, share: Array, target_share: Array) -> bool:
     gaps = [np.diff(v) for v in (values, values_target)]
     fine = [float(np.quantile(one, _FINEST)) for one in gaps]
     wide = 0 if fine[0] > fine[1] else 1
-    repeats = (values, values_target)[wide].size < (x, t)[wide].size
+    repeats = bool(_repeat((x, t)[wide][:, None])[0])
     is_grid = float(np.median(gaps[wide])) <= _OF_A_GRID * fine[wide]
     return repeats and is_grid and fine[wide] >= _WIDER * fine[1 - wide] * (1 - 1e-9)
 
