@@ -87,10 +87,13 @@ def test_numbers_of_sites_and_small_samples_of_one_grid_are_no_other_digits():
     few = rng.integers(0, 1000, 200)[:, None] * 1.0
     many = rng.integers(0, 1000, 2000)[:, None] * 1.0
     assert not recorded_apart(TwoSamples.of(few, many)).any()
-    sites = rng.choice(np.arange(1, 101), 10, replace=False)
+    sites = np.array([3, 8, 21, 30, 47, 52, 70, 77, 91, 98])
     of_all = rng.integers(1, 101, 800)[:, None] * 1.0
     of_ten = rng.choice(sites, 500)[:, None] * 1.0
     assert not recorded_apart(TwoSamples.of(of_all, of_ten)).any()
+    # On a grid, and each value but once.
+    once, often = np.unique(grid(2.0))[:, None], grid(1.0, low=0.5)[:, None]
+    assert not recorded_apart(TwoSamples.of(once, often)).any()
 
 
 def test_no_value_repeats_nothing_is_spread_and_few_values_are_levels():
@@ -115,8 +118,11 @@ def test_values_stay_nearest_to_where_they_were_and_equal_rows_stay_equal():
     assert np.array_equal(nearest, samples.target[:, 0])
     assert len(np.unique(found.target, axis=0)) == len(np.unique(T, axis=0))
     # Beyond its ends a sample reaches no farther than the other.
-    U, V = np.random.default_rng(1).uniform(20, 60, size=(2, 800, 1))
-    ends = off_grids(TwoSamples.of(U, 5 * (V / 5).round()).ordered()).target
+    U, V = np.random.default_rng(1).uniform(20, 60, size=(2, 800, 2))
+    V[:, 0] = 5 * (V[:, 0] / 5).round()
+    ends = off_grids(TwoSamples.of(U, V).ordered()).target[:, 0]
+    assert np.unique(ends).size == 800
+    U = U[:, 0]
     assert min(U.min(), 20.0) <= ends.min() < ends.max() <= max(U.max(), 60.0)
     assert off_grids(TwoSamples.of(X, X)).target is X
 
