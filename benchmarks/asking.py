@@ -9,6 +9,9 @@ An answer is kept in out/benchmarks/<topic>.<question>.<quick|full>.json with ve
 seeds, machine, commit, peers and their environments, the data that were read, CPU
 seconds (those of making environments apart) and memory. It is kept as it is while
 nothing that it depends on has changed.
+
+Several questions may be asked side by side, one thread each: then each is told whole
+when it has its answer.
 """
 
 import os
@@ -27,6 +30,7 @@ import subprocess  # noqa: E402
 import sys  # noqa: E402
 import time  # noqa: E402
 import traceback  # noqa: E402
+from concurrent.futures import ThreadPoolExecutor, as_completed  # noqa: E402
 from dataclasses import dataclass  # noqa: E402
 from importlib.metadata import version  # noqa: E402
 from pathlib import Path  # noqa: E402
@@ -103,20 +107,34 @@ def ask(topic: str, names: tuple[str, ...], told: str) -> None:
     sys.exit(ask_all(wanted, quick=chosen.quick, again=chosen.again))
 
 
-def ask_all(wanted: list[Question], *, quick: bool, again: bool = False) -> int:
-    """Ask one question after the other; return 1 if a bar or a question fails."""
+def ask_all(
+    wanted: list[Question], *, quick: bool, again: bool = False, beside: int = 1
+) -> int:
+    """Ask all questions, `beside` at once; return 1 if a bar or a question fails."""
     OUT.mkdir(parents=True, exist_ok=True)
-    answers = []
-    for k, one in enumerate(wanted):
-        print(f"\n== {one.full_name} ({k + 1} of {len(wanted)}) ==", flush=True)
+    began, answers = time.perf_counter(), {}
+
+    def answered(place: int, one: Question) -> tuple[dict, str]:
         kept = None if again else kept_answer(one, quick)
+        told = "asked" if kept is None else "kept"
+        print(f"== {one.full_name} ({place} of {len(wanted)}): {told} ==", flush=True)
         if kept is not None:
-            print(f"  kept: {_line(kept)}", flush=True)
-        else:
-            kept = _asked_apart(one, quick)
-            print(f"  {_line(kept)}", flush=True)
-        answers.append(kept)
-    return _told(answers)
+            return kept, ""
+        return _asked_apart(one, quick, told_at_once=beside == 1)
+
+    with ThreadPoolExecutor(beside) as pool:
+        asked = {
+            pool.submit(answered, place, one): one
+            for place, one in enumerate(wanted, start=1)
+        }
+        try:
+            for done in as_completed(asked):
+                one, (answers[one], told) = asked[done], done.result()
+                print(f"{told}  {_line(answers[one])}\n", flush=True)
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+    print(f"{len(wanted)} questions in {(time.perf_counter() - began) / 60:.1f} min")
+    return _told([answers[one] for one in wanted])
 
 
 def kept_answer(one: Question, quick: bool) -> dict | None:
@@ -151,17 +169,22 @@ def state_of(one: Question) -> str:
     return digest.hexdigest()[:16]
 
 
-def _asked_apart(one: Question, quick: bool) -> dict:
-    """Ask a question in a process of its own, and return what it has left on disk."""
+def _asked_apart(one: Question, quick: bool, *, told_at_once: bool) -> tuple[dict, str]:
+    """Ask a question in a process of its own.
+
+    Returns what it has left on disk, and what it printed unless that was told at once.
+    """
     path = one.answer_file(quick)
     path.unlink(missing_ok=True)
     command = [sys.executable, str(Path(__file__)), one.topic, one.name]
     command += ["--quick"] if quick else []
-    ended = subprocess.run(command, check=False)
+    heard = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    how = {} if told_at_once else heard
+    ended = subprocess.run(command, check=False, text=True, **how)
     if not path.exists():
         told = f"the process ended with code {ended.returncode} and left no answer"
         _keep(path, {"name": one.full_name, "status": FAILED, "reason": told})
-    return json.loads(path.read_text())
+    return json.loads(path.read_text()), ended.stdout or ""
 
 
 def _asked_here(topic: str, name: str, quick: bool) -> dict:

@@ -4,12 +4,14 @@ A peer is asked by a script that runs in its environment as ``python script.py
 question.npz answer``: arrays go in, an answer file comes out.
 """
 
+import fcntl
 import os
 import resource
 import subprocess
 import tempfile
 import venv
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +42,26 @@ def environment(peer: str, requirements: Path, *, alone: bool = False) -> Path:
         Whether the list is complete: nothing that it does not name is installed, and
         what fails is left out.
     """
+    with _one_at_a_time(peer):
+        python = _made(peer, requirements, alone=alone)
+    if peer not in ASKED:
+        ASKED[peer] = _run([str(python), "-m", "pip", "freeze"]).stdout.splitlines()
+    return python
+
+
+@contextmanager
+def _one_at_a_time(peer: str) -> Iterator[None]:
+    """Let no other question make the same environment meanwhile."""
+    HOME.mkdir(parents=True, exist_ok=True)
+    with (HOME / f"{peer}.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _made(peer: str, requirements: Path, *, alone: bool) -> Path:
+    """Return the interpreter of a peer, made anew where its requirements changed."""
     home, wanted = HOME / peer, requirements.read_text()
-    python = home / ("Scripts" if os.name == "nt" else "bin") / "python"
+    python = home / "bin" / "python"
     done = home / "installed.txt"
     if not (done.exists() and done.read_text() == wanted):
         print(f"making the environment of {peer} ...", flush=True)
@@ -58,8 +78,6 @@ def environment(peer: str, requirements: Path, *, alone: bool = False) -> Path:
                     _run([*install, line])
         done.write_text(wanted)
         MADE[peer] = _children() - before
-    if peer not in ASKED:
-        ASKED[peer] = _run([str(python), "-m", "pip", "freeze"]).stdout.splitlines()
     return python
 
 

@@ -12,7 +12,8 @@ same). A bar that does not hold makes the command fail; what was left out is tol
     python benchmarks/run.py --summarize              write docs/results/*.json
 
 Real data come from --data, or from the folder that COUNTERPOISE_DATA names. One thread
-a process; times are CPU seconds.
+a process; times are CPU seconds. A quick run asks two questions at once, a full one
+one after the other, unless --beside says otherwise.
 """
 
 import argparse
@@ -34,6 +35,12 @@ def main() -> int:
     size.add_argument("--full", action="store_true", help="all of it (the default)")
     parser.add_argument("--data", metavar="FOLDER", help="where real data sets are")
     parser.add_argument("--again", action="store_true", help="also what is answered")
+    parser.add_argument(
+        "--beside",
+        type=int,
+        metavar="N",
+        help="questions asked at once (default: one; with --quick two, if it can)",
+    )
     parser.add_argument("--list", action="store_true", help="say what there is")
     parser.add_argument(
         "--summarize", action="store_true", help="write docs/results/ from the answers"
@@ -41,6 +48,8 @@ def main() -> int:
     given = parser.parse_args()
     if given.data:
         os.environ["COUNTERPOISE_DATA"] = given.data
+    if given.beside is not None and given.beside < 1:
+        parser.error(f"--beside must be at least 1, got {given.beside}")
     every = questions()
     wanted = [
         one
@@ -60,7 +69,8 @@ def main() -> int:
         return summarize(wanted)
     if "COUNTERPOISE_DATA" not in os.environ:
         print("no --data: questions about real data will be left out, and say so")
-    return ask_all(wanted, quick=given.quick, again=given.again)
+    beside = given.beside or (min(os.cpu_count() or 1, 2) if given.quick else 1)
+    return ask_all(wanted, quick=given.quick, again=given.again, beside=beside)
 
 
 if __name__ == "__main__":

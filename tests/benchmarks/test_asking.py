@@ -3,6 +3,7 @@
 import ast
 import json
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -133,3 +134,39 @@ def test_making_a_peer_is_told_apart_from_asking_it(capsys):
     one = QUESTIONS[0]
     asking._told([answer(one, cpu=60.0, made={"peer": 120.0})])
     assert "1.0 min CPU, 2.0 min more for the peers" in capsys.readouterr().out
+
+
+def test_questions_side_by_side_are_told_whole_and_in_order(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr(asking, "OUT", tmp_path)
+    wanted = QUESTIONS[:3]
+
+    def asked(one, quick, *, told_at_once):
+        assert not told_at_once
+        return answer(one, bars=[bar(one is not wanted[1])]), f"said {one.full_name}\n"
+
+    monkeypatch.setattr(asking, "_asked_apart", asked)
+    assert asking.ask_all(wanted, quick=True, beside=2) == 1
+    said = capsys.readouterr().out
+    for one in wanted:
+        assert f"said {one.full_name}\n  {one.full_name}: " in said
+    assert "3 questions in" in said
+    assert said.count("falls short") == 1
+
+
+def test_a_fault_of_the_frame_ends_the_command_and_asks_no_more(tmp_path, monkeypatch):
+    monkeypatch.setattr(asking, "OUT", tmp_path)
+    begun = []
+
+    def asked(one, quick, *, told_at_once):
+        begun.append(one)
+        if len(begun) == 1:
+            raise OSError("no more processes")
+        time.sleep(0.05)
+        return answer(one), ""
+
+    monkeypatch.setattr(asking, "_asked_apart", asked)
+    with pytest.raises(OSError, match="no more processes"):
+        asking.ask_all(QUESTIONS, quick=True)
+    assert len(begun) < len(QUESTIONS)
