@@ -1,5 +1,6 @@
 """All evidence by one command: `python benchmarks/run.py [name ...] [--quick|--full]`.
 
+Where counterpoise is not installed, it is first (`python3 dev.py test` does the same).
 Names are topics (a folder here), questions ("weights.solver_speed"), or parts of
 either; none means all. `--list` says what there is. Every question says what it
 reproduces, which peers it asks (each in an environment of its own below out/peers,
@@ -17,11 +18,24 @@ one after the other, unless --beside says otherwise.
 """
 
 import argparse
+import importlib.util
 import os
 import sys
+from pathlib import Path
 
-from asking import ask_all, questions
+from asking import ROOT, ask_all, questions
 from summarizing import summarize
+
+
+def in_the_environment_of_the_project() -> None:
+    """Go on in the project's own environment where this one lacks counterpoise."""
+    if importlib.util.find_spec("counterpoise") is None:
+        sys.path.insert(0, str(ROOT))
+        import dev
+
+        dev.install("test")
+        python = str(dev.NEWEST.python)
+        os.execv(python, [python, str(Path(__file__).resolve()), *sys.argv[1:]])
 
 
 def main() -> int:
@@ -69,6 +83,7 @@ def main() -> int:
         return summarize(wanted)
     if "COUNTERPOISE_DATA" not in os.environ:
         print("no --data: questions about real data will be left out, and say so")
+    in_the_environment_of_the_project()
     beside = given.beside or (min(os.cpu_count() or 1, 2) if given.quick else 1)
     return ask_all(wanted, quick=given.quick, again=given.again, beside=beside)
 
