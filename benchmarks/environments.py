@@ -125,6 +125,24 @@ def ask(
         return read(answer)
 
 
+def as_one(questions: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return several sets of arrays as one, so that one process answers them all."""
+    return {
+        f"{k}.{name}": array
+        for k, arrays in enumerate(questions)
+        for name, array in arrays.items()
+    }
+
+
+def apart(question: Path) -> list[dict[str, Any]]:
+    """Return the sets of arrays that `as_one` put into a question file."""
+    found: dict[str, dict[str, Any]] = {}
+    for key, array in np.load(question).items():
+        number, name = key.split(".", 1)
+        found.setdefault(number, {})[name] = array
+    return list(found.values())
+
+
 def _children() -> float:
     """Return the CPU seconds of the processes that this one has waited for."""
     spent = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -1,8 +1,8 @@
 """NannyML's estimates, asked in an environment of its own.
 
 Run in the environment that `environment()` makes (out/peers/nannyml), as
-``python nannyml_peer.py question.npz answer.json``; imported by the questions, which
-call `ask`.
+``python nannyml_peer.py questions.npz answers.json``; imported by the questions, which
+call `ask_all`.
 """
 
 import json
@@ -26,41 +26,34 @@ def environment() -> Path:
     return environments.environment("nannyml", REQUIREMENTS)
 
 
-def ask(**arrays: np.ndarray) -> dict[str, float]:
-    """Return what NannyML estimates of the target.
+def ask_all(questions: list[dict[str, np.ndarray]]) -> list[dict[str, float]]:
+    """Return what NannyML estimates of the target, model by model.
 
     Parameters
     ----------
-    X, X_target : arrays
-        Held-out source rows and target rows.
-    y : array
-        Labels of the source rows.
-    predicted, predicted_target : arrays
-        What the model predicts.
-    probability, probability_target : arrays
-        Of class one; classifiers only.
+    questions : list of dict
+        Of arrays: X, X_target (held-out source rows and target rows), y (labels of the
+        source rows), predicted, predicted_target (what the model predicts), and of
+        classifiers probability, probability_target (of class one).
 
     Returns
     -------
-    dict
+    list of dict
         "squared error", or "error rate" and "auc".
     """
     return environments.ask(
         environment(),
         Path(__file__),
         lambda answer: json.loads(answer.read_text()),
-        arrays,
+        environments.as_one(questions),
     )
 
 
-def _main(question: str, answer: str) -> None:
-    import warnings
-
-    warnings.filterwarnings("ignore")
+def _estimated(given: dict[str, np.ndarray]) -> dict[str, float]:
+    """Return what NannyML estimates of one model."""
     import nannyml as nml
     import pandas as pd
 
-    given = dict(np.load(question))
     names = [f"x{k}" for k in range(given["X"].shape[1])]
 
     def table(suffix: str) -> "pd.DataFrame":
@@ -86,14 +79,18 @@ def _main(question: str, answer: str) -> None:
     found = estimator.fit(reference).estimate(analysis).filter(period="analysis")
     frame = found.to_df()
     if "probability" in given:
-        out = {
+        return {
             "error rate": 1 - float(frame[("accuracy", "value")].iloc[0]),
             "auc": float(frame[("roc_auc", "value")].iloc[0]),
         }
-    else:
-        out = {"squared error": float(frame[("mse", "value")].iloc[0])}
-    Path(answer).write_text(json.dumps(out))
+    return {"squared error": float(frame[("mse", "value")].iloc[0])}
 
 
 if __name__ == "__main__":
-    _main(*sys.argv[1:])
+    import warnings
+
+    warnings.filterwarnings("ignore")
+    asked, answers = map(Path, sys.argv[1:])
+    answers.write_text(
+        json.dumps([_estimated(one) for one in environments.apart(asked)])
+    )

@@ -1,7 +1,7 @@
 """How time and memory grow: `python benchmarks/run.py growth [--quick]`.
 
 Every method at growing numbers of rows and of columns, each size in a process of its
-own, up to where it ends: a limit of time (ten minutes; with --quick five seconds) or
+own, up to where it ends: a limit of time (ten minutes; with --quick two seconds) or
 of memory. Peers run in environments of their own.
 """
 

@@ -22,6 +22,8 @@ N_BLOCKS, ROWS = 60, 4_000
 
 
 def run(quick: bool) -> dict:
+    # Products of a block: the work is long beside the start of a process.
+    times = 1_000 if quick else 2_000
     rows, bars = [], []
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
@@ -31,13 +33,13 @@ def run(quick: bool) -> dict:
         columns = {f"x{k}": numbers[:, k] for k in range(6)}
         pq.write_table(pa.table(columns), path, row_group_size=ROWS)
         blocks = Blocks.from_parquet(path).numbers()
-        alone = map_reduce(blocks, work_of(folder, 0, "none"))
+        alone = map_reduce(blocks, work_of(folder, times, 0, "none"))
         with distribute(2) as client:
-            map_reduce(blocks, work_of(folder, 0, "warm"))
-            clean, same = timed(blocks, work_of(folder, 0, "clean"), alone)
+            map_reduce(blocks, work_of(folder, 1, 0, "warm"))
+            clean, same = timed(blocks, work_of(folder, times, 0, "clean"), alone)
             rows.append(["clean", clean, 1.0, same])
             for kills in (1, 2):
-                work = work_of(folder, kills, f"killed{kills}")
+                work = work_of(folder, times, kills, f"killed{kills}")
                 seconds, same = timed(blocks, work, alone)
                 rows.append([f"killed {kills} x", seconds, seconds / clean, same])
                 bars.append(bar(f"killed {kills} x: other digest", float(not same), 0))
@@ -67,8 +69,9 @@ def run(quick: bool) -> dict:
 class work_of:  # noqa: N801
     """A block's moments after some work; kills its process at a third, so often."""
 
-    def __init__(self, folder: Path, kills: int, name: str) -> None:
-        self.folder, self.kills, self.name = str(folder), kills, name
+    def __init__(self, folder: Path, times: int, kills: int, name: str) -> None:
+        self.folder, self.times = str(folder), times
+        self.kills, self.name = kills, name
 
     def __call__(self, rows, first):
         for k in range(self.kills):
@@ -77,7 +80,7 @@ class work_of:  # noqa: N801
                 with open(latch, "w"):
                     pass
                 os.kill(os.getpid(), signal.SIGKILL)
-        for _ in range(2_000):
+        for _ in range(self.times):
             out = rows.T @ rows
         return out
 

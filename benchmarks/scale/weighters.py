@@ -1,6 +1,7 @@
 """What do ULSIF, MixtureKLIEP and KLIEP (2000 centres) cost alone at 10^6 x 20?
 
-Rows of an .npy file, by blocks, in a process of its own.
+Rows of an .npy file, by blocks, in a process of its own. A quick run has 20,000 rows
+and 300 centres.
 """
 
 import tempfile
@@ -14,7 +15,7 @@ MOST_SECONDS, MOST_MEGABYTES = 600, 2000
 WAYS = {
     "ULSIF": "ULSIF(random_state=0)",
     "MixtureKLIEP": "MixtureKLIEP(random_state=0)",
-    "KLIEP": "KLIEP(n_centers=2000, random_state=0)",
+    "KLIEP": "KLIEP(n_centers=CENTERS, random_state=0)",
     "DiscriminatorWeights": "DiscriminatorWeights(random_state=0)",
     "DiscrepancyWeights": "DiscrepancyWeights()",
     "AutoWeights": "AutoWeights(random_state=0)",
@@ -24,6 +25,7 @@ import sys, warnings
 warnings.simplefilter("ignore")
 from counterpoise import *
 from counterpoise.engine import Blocks, memory_budget
+CENTERS = int(sys.argv[3])
 source, target = (Blocks.from_arrays(path) for path in sys.argv[1:3])
 with memory_budget(500_000_000):
     fitted = {way}.fit(source, X_target=target)
@@ -32,7 +34,7 @@ print(fitted.solution_, "steps:", fitted.solution_.n_iter)
 
 
 def run(quick: bool) -> dict:
-    n = 20_000 if quick else 1_000_000
+    n, centers = (20_000, "300") if quick else (1_000_000, "2000")
     rows, bars = [], []
     with tempfile.TemporaryDirectory() as folder:
         paths = [
@@ -40,7 +42,7 @@ def run(quick: bool) -> dict:
             for moved in (False, True)
         ]
         for name, way in WAYS.items():
-            found = measured(["-c", PROGRAM.replace("{way}", way), *paths])
+            found = measured(["-c", PROGRAM.replace("{way}", way), *paths, centers])
             print(" ", name, found["said"].strip().splitlines()[-1:], flush=True)
             rows.append([name, found["cpu"], found["wall"], found["megabytes"]])
             bars += [

@@ -40,11 +40,7 @@ def ask_all(peer: str, questions: list[dict]) -> list[dict]:
         environment(peer),
         Path(__file__),
         lambda answer: json.loads(answer.read_text()),
-        {
-            f"{k}.{name}": array
-            for k, arrays in enumerate(questions)
-            for name, array in arrays.items()
-        },
+        environments.as_one(questions),
         words=(peer,),
         timeout=TIMEOUT,
     )
@@ -143,10 +139,6 @@ if __name__ == "__main__":
 
     warnings.filterwarnings("ignore")
     peer, asked, answers = sys.argv[1:]
-    questions: dict[str, dict] = {}
-    for key, array in np.load(asked).items():
-        number, name = key.split(".", 1)
-        questions.setdefault(number, {})[name] = array
     answer = {"nannyml": _nannyml, "alibi": _alibi}[peer]
-    told = [answer(given) for given in questions.values()]
+    told = [answer(given) for given in environments.apart(Path(asked))]
     Path(answers).write_text(json.dumps(told))
