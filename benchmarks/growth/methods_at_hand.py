@@ -29,6 +29,16 @@ def weighter(name, **parameters):
     return make
 
 
+def label_weighter(n, d):
+    """Return a fit of the weighter that goes by labels, here a column of its own."""
+    from counterpoise import TargetShiftWeights
+
+    X, X_target = two_samples(n, d)
+    y = X[:, 0] + np.random.default_rng(1).standard_normal(n)
+    fitted = TargetShiftWeights(random_state=0, force=True)
+    return lambda: fitted.fit(X, y, X_target=X_target)
+
+
 def adapt(name, **parameters):
     """Return the maker of a fit of one of adapt's weighters."""
 
@@ -259,6 +269,7 @@ OURS = {
     "MixtureKLIEP": weighter("MixtureKLIEP", random_state=0),
     "DiscriminatorWeights": weighter("DiscriminatorWeights", random_state=0),
     "DiscrepancyWeights": weighter("DiscrepancyWeights"),
+    "TargetShiftWeights": label_weighter,
 }
 PEERS = {
     "adapt KLIEP, one width": adapt("KLIEP", gamma=0.1),
@@ -276,6 +287,7 @@ SOLVERS = {
         "multiplicative-weights",
         "subgradient",
         "frobenius",
+        "sdp",
     )
 }
 CONE_SOLVERS = {
@@ -297,6 +309,7 @@ METHODS = {
     "WeightedSVC, one fit": svm_fit,
     "scikit-learn, 100 refits": hundred_refits,
     "TwinGP, KL": twin_gp("kl"),
+    "TwinGP, inverse KL": twin_gp("inverse-kl"),
     "TwinGP, Sharma-Mittal": twin_gp("sharma-mittal"),
     "scikit-learn GPR": gpr,
     "adapt and estimate, ridge": run("ridge"),

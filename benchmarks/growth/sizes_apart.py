@@ -82,6 +82,8 @@ def _line(method: str, sizes: list, interpreter, limit: float) -> list:
         why = (ended.stderr.strip().splitlines() or [f"code {ended.returncode}"])[-1]
         if -ended.returncode in (signal.SIGXCPU, signal.SIGKILL):
             why = f"{limit:g} s"
+        elif "memory allocation" in why:  # compiled code ends the process
+            why = f"{GIGABYTES:g} GB"
         told.append([*sizes[len(told)], None, None, why[:80]])
     return told
 
