@@ -6,7 +6,7 @@ constant prediction there. "Better" and "worse than guessing" are right if the t
 "not shown to be better" is right unless the model truly saves more than the interval
 allows. Then as many target rows are labelled as `precision` asks for, drawn by
 chance, and the interval is measured; numbers above what is left of the target are not
-tried. Draws are kept (`kept_draws`).
+tried. Draws are kept (`kept_draws`). A quick run has every second shift.
 """
 
 import os
@@ -37,7 +37,8 @@ def run(quick: bool) -> dict:
     """Ask about every shift, and judge the answers."""
     draws = int(os.environ.get("DRAWS", "1" if quick else "4"))
     names = [shift.name for shift in shifts()]
-    tasks = [(k, seed) for seed in range(draws) for k in range(len(names))]
+    places = range(0, len(names), 2 if quick else 1)
+    tasks = [(k, seed) for seed in range(draws) for k in places]
     with ProcessPoolExecutor(max_workers=int(os.environ.get("WORKERS", "2"))) as pool:
         found = list(pool.map(_job, tasks))
     rows, asked = [], []

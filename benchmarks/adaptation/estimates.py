@@ -9,11 +9,12 @@ kept (`kept_draws`).
 
 import os
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from kept_draws import kept_draw
-from nannyml_peer import MissingPeerError, ask_all
+from nannyml_peer import MissingPeerError, ask_all, environment
 from reporting import bar, table
 from shifts import Shift, shifts
 from sklearn.ensemble import (
@@ -47,6 +48,8 @@ def run(quick: bool) -> dict:
     if quick:
         names = {k: name for k, name in names.items() if name in JUDGED[2:5]}
     tasks = [(k, seed) for seed in range(resamplings) for k in names]
+    with suppress(MissingPeerError):  # which every draw will say
+        environment()
     with ProcessPoolExecutor(max_workers=int(os.environ.get("WORKERS", "2"))) as pool:
         found = list(pool.map(_job, tasks))
     rows, peers, errors, single, ours, theirs = [], [], {}, {}, [], []
