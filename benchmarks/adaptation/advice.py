@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from estimates import learners
 from kept_draws import kept_draw
-from reporting import bar, table
+from reporting import share_bar, table
 from shifts import Shift, shifts
 
 from counterpoise.adaptation.performance import estimate_performance
@@ -51,9 +51,9 @@ def run(quick: bool) -> dict:
     open_ones = [one["right"] for one in told if one["verdict"] == NOT_SHOWN_TO_BEAT]
     tried = [one["narrow"] for one in asked if one.get("narrow") is not None]
     bars = [
-        bar("right: better or worse than guessing", _mean(claims), least=0.9),
-        bar("right: not shown to be better", _mean(open_ones), least=0.9),
-        bar("as narrow as asked for with so many labels", _mean(tried), least=0.8),
+        share_bar("right: better or worse than guessing", claims, 0.9, quick=quick),
+        share_bar("right: not shown to be better", open_ones, 0.9, quick=quick),
+        share_bar("as narrow as asked with so many labels", tried, 0.8, quick=quick),
     ]
     head = f"{len(told)} verdicts, {len(open_ones)} not shown, {len(tried)} with labels"
     print(f"  {head}")
