@@ -407,3 +407,45 @@ def test_equal_weights_have_no_bar_unless_they_are_chosen():
     assert _drawn([equal, other]) == [other]
     assert _drawn([equal | {"chosen": True}, other])[0]["score"] == 1e-17
     assert _drawn([equal]) == [equal]
+
+
+def test_what_python_says_beside_the_verdict_is_said_on_the_screen():
+    tests = [
+        {"name": "classifier", "p_value": 0.2, "tells": False, "about": []},
+        {
+            "name": "kernel means",
+            "p_value": 0.001,
+            "tells": True,
+            "about": ["the source"],
+        },
+    ]
+    pair = {"columns": ["a", "b"], "source": 0.01, "target": 0.5, "p_value": 0.001}
+    missed = {"mean": 0.2, "scale": 1.2, "level": 1.9, "hole": 0.1, "correlation": None}
+    found = verdict_of(
+        Record(
+            shift(
+                NO_SHIFT,
+                tests=tests,
+                correlations=[pair],
+                detectable=missed,
+                digits=["age"],
+            )
+        )
+    )
+    answer = found.answers[0]
+    assert "by another test" in told(answer.told)
+    # A column's own name stays.
+    assert "kernel means ('the source')" in told(answer.told)
+    assert "'a' with 'b' (rank correlation +0.01 in the training data" in told(
+        answer.told
+    )
+    assert "a hole in the training data that holds a share of 0.1 of the new data" in (
+        told(answer.sure)
+    )
+    first, second = map(told, found.steps[:2])
+    assert "The training data and the new data record 'age' to different" in first
+    assert second.startswith("Nothing else needs to be done.")
+    # Records of earlier versions have none of it.
+    older = verdict_of(Record(shift(NO_SHIFT)))
+    assert "another test" not in told(older.answers[0].told)
+    assert told(older.steps[0]).startswith("Nothing needs to be done.")

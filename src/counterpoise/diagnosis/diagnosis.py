@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from counterpoise.diagnosis import words
+from counterpoise.diagnosis.correlations import CorrelationShift
 from counterpoise.diagnosis.detectable import Detectable
 from counterpoise.diagnosis.features import FeatureShift
 from counterpoise.diagnosis.reweighting import Reweighting
@@ -33,6 +34,9 @@ class Diagnosis:
         of `tests` take part.
     tests : tuple of ShiftTest
         What the verdict rests on: five tests, each of level 0.01.
+    correlations : tuple of CorrelationShift
+        Where there is a shift: pairs of columns that go together otherwise, those that
+        moved most first (20 at most). None of sparse matrices.
     explanation : str
         What it means and what to do next, in sentences.
     auc, auc_low, auc_high : float
@@ -117,6 +121,7 @@ class Diagnosis:
     dependence: Dependence | None = None
     asks: str = ""
     digits: tuple[str, ...] = ()
+    correlations: tuple[CorrelationShift, ...] = ()
     separation: Separation | None = None
     watched: bool = False
 
@@ -150,6 +155,7 @@ class Diagnosis:
             else self.dependence.to_dict(),
             "asks": self.asks,
             "digits": list(self.digits),
+            "correlations": [pair.to_dict() for pair in self.correlations],
             "separation": None
             if self.separation is None
             else self.separation.to_dict(),

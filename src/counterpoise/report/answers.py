@@ -16,6 +16,7 @@ from counterpoise.evaluation.change_of_score import (
     change_of,
     sureness_of_gain,
 )
+from counterpoise.report.first_screen.shift_words import by_which_tests, could_be_missed
 from counterpoise.report.metric_names import metric_in_words, source_rows
 from counterpoise.report.record import Record
 from counterpoise.report.wording import (
@@ -158,6 +159,8 @@ def _shift_answer(record: Record) -> Answer | None:
     if ends[0].text == ends[1].text:
         # No classifier learned anything, or one is right about every pair.
         sure = sentence("How sure: so it was for all pairs that were looked at.")
+    told += by_which_tests(record)
+    sure += could_be_missed(record)
     return Answer("Have the data shifted?", short, tone, told, sure)
 
 
