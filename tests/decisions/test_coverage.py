@@ -9,7 +9,9 @@ from sklearn.linear_model import LogisticRegression
 from counterpoise import AutoWeights, DiscriminatorWeights, diagnose
 from counterpoise.samples.cells import CutColumn, cell_tests
 from counterpoise.samples.coverage.digits import off_grids, recorded_apart
+from counterpoise.samples.coverage.spelling import Spelling, folded, spelled_otherwise
 from counterpoise.samples.two_samples import TwoSamples
+from counterpoise.tables.columns import two_tables
 
 ROUNDED = {
     "target to a tenth": (lambda x: x, lambda x: x.round(1)),
@@ -209,6 +211,47 @@ def test_categories_that_are_spelled_otherwise_are_named(spelled):
     half = other.assign(answer=np.where(np.arange(200) < 100, "never", other["answer"]))
     (column,) = diagnose(source, half, random_state=0).separation.columns
     assert column.how == "new categories"
+
+
+def test_a_category_spelled_otherwise_is_told_where_the_samples_overlap():
+    rng = np.random.default_rng(0)
+    source, target = (
+        pd.DataFrame({"answer": rng.choice(["yes", "no"], 200), "x": rng.random(200)})
+        for _ in range(2)
+    )
+    assert diagnose(source, target, random_state=0).spellings == ()
+    target.loc[:9, "answer"] = "No "
+    found = diagnose(source, target, random_state=0)
+    assert found.separation is None
+    (one,) = found.spellings
+    assert (one.column, one.target, one.source) == ("answer", "No ", "no")
+    assert one.share == pytest.approx(0.05)
+    assert "'No ' for 'no' in 'answer' (5 % of the target rows)" in found.explanation
+    assert Spelling.of_dict(found.to_dict()["spellings"][0]) == one
+
+
+def test_five_rows_of_either_sample_make_another_spelling():
+    def spellings(source, target):
+        tables = two_tables(pd.DataFrame({"a": source}), pd.DataFrame({"a": target}))
+        found = spelled_otherwise(*tables, np.full(len(target), 1 / len(target)))
+        return [(one.target, one.source) for one in found]
+
+    assert spellings(["yes"] * 5, ["Yes"] * 5) == [("Yes", "yes")]
+    assert spellings(["yes"] * 4 + ["no"], ["Yes"] * 5) == []
+    assert spellings(["yes"] * 5, ["Yes"] * 4 + ["yes"]) == []
+    # Both samples have both: that is a category of its own.
+    assert spellings(["yes"] * 5 + ["Yes"], ["Yes"] * 5) == []
+    # Of several spellings of the source its commonest, and the target's in turn.
+    many = ["YES"] * 5 + ["yes"] * 6, ["Yes"] * 5 + ["yes "] * 7
+    assert spellings(*many) == [("yes ", "yes"), ("Yes", "yes")]
+    assert spellings([1.0] * 5, [1.0] * 5) == []
+
+
+def test_what_is_the_same_but_for_spelling():
+    assert folded("New  York ") == folded("new york")
+    assert folded("Cafe\u0301") == folded("CAF\u00c9")
+    assert folded("10.0") == "10"
+    assert folded("a b") != folded("ab")
 
 
 @pytest.mark.filterwarnings("ignore::counterpoise.validation.PartialOverlapWarning")

@@ -343,6 +343,7 @@ def told(
             detectable=missed,
             digits=(),
             correlations=correlations,
+            spellings=(),
             thin_rows=ThinRows(0, 0),
             dependence=None,
             asks="",

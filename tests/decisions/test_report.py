@@ -421,6 +421,7 @@ def test_what_python_says_beside_the_verdict_is_said_on_the_screen():
     ]
     pair = {"columns": ["a", "b"], "source": 0.01, "target": 0.5, "p_value": 0.001}
     missed = {"mean": 0.2, "scale": 1.2, "level": 1.9, "hole": 0.1, "correlation": None}
+    spelled = {"column": "c", "target": "Yes", "source": "yes", "share": 0.5}
     found = verdict_of(
         Record(
             shift(
@@ -429,6 +430,7 @@ def test_what_python_says_beside_the_verdict_is_said_on_the_screen():
                 correlations=[pair],
                 detectable=missed,
                 digits=["age"],
+                spellings=[spelled],
             )
         )
     )
@@ -442,9 +444,10 @@ def test_what_python_says_beside_the_verdict_is_said_on_the_screen():
     assert "a hole in the training data that holds a share of 0.1 of the new data" in (
         told(answer.sure)
     )
-    first, second = map(told, found.steps[:2])
+    first, second, third = map(told, found.steps[:3])
     assert "The training data and the new data record 'age' to different" in first
-    assert second.startswith("Nothing else needs to be done.")
+    assert second.startswith("The new data seem to spell categories of the training")
+    assert third.startswith("Nothing else needs to be done.")
     # Records of earlier versions have none of it.
     older = verdict_of(Record(shift(NO_SHIFT)))
     assert "another test" not in told(older.answers[0].told)

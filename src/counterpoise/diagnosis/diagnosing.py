@@ -32,6 +32,7 @@ from counterpoise.samples.coverage.digits import off_grids, recorded_apart
 from counterpoise.samples.coverage.separating_columns import (
     separating_columns,
 )
+from counterpoise.samples.coverage.spelling import spelled_otherwise
 from counterpoise.samples.dependent.belonging import with_units
 from counterpoise.samples.dependent.dependence_seen import asked_of
 from counterpoise.samples.dependent.divisions import divided
@@ -241,6 +242,7 @@ def diagnose_samples(
         dependence=dependence_of(numbers),
         asks=asked_of(samples, names) if numbers.units is None else "",
         digits=_digits(numbers, covered, names),
+        spellings=spelled_otherwise(source, target, v / v.sum()),
         thin_rows=thin_rows_of(source, target, w, v, covered, names),
         mmd=distance.value,
         mmd_p_value=distance.p_value,

@@ -19,6 +19,7 @@ from counterpoise.diagnosis.thin_rows import ThinRows
 from counterpoise.samples.coverage.separating_columns import (
     Separation,
 )
+from counterpoise.samples.coverage.spelling import Spelling
 from counterpoise.samples.overlap_verdict import Overlap
 
 
@@ -58,6 +59,9 @@ class Diagnosis:
         Columns that the samples record to different digits, or in different units of
         rounding. Classifiers and neighbourhoods compare them as if they did not
         (`samples.coverage.digits`).
+    spellings : tuple of Spelling
+        Categories of the target that the source has in another spelling ("Yes" for
+        "yes"), the commonest first (`samples.coverage.spelling`).
     separation : Separation or None
         Where there is no overlap: the columns that make the samples disjoint, how, and
         what is covered without them. None where it is not columns.
@@ -122,6 +126,7 @@ class Diagnosis:
     asks: str = ""
     digits: tuple[str, ...] = ()
     correlations: tuple[CorrelationShift, ...] = ()
+    spellings: tuple[Spelling, ...] = ()
     separation: Separation | None = None
     watched: bool = False
 
@@ -155,6 +160,7 @@ class Diagnosis:
             else self.dependence.to_dict(),
             "asks": self.asks,
             "digits": list(self.digits),
+            "spellings": [one.to_dict() for one in self.spellings],
             "correlations": [pair.to_dict() for pair in self.correlations],
             "separation": None
             if self.separation is None

@@ -8,8 +8,10 @@ from collections.abc import Sequence
 
 from counterpoise.diagnosis.correlations import CorrelationShift
 from counterpoise.diagnosis.detectable import Detectable
+from counterpoise.diagnosis.percentages import percentage
 from counterpoise.diagnosis.shift_tests import ShiftTest
 from counterpoise.diagnosis.text_tables import in_quotes
+from counterpoise.samples.coverage.spelling import Spelling
 from counterpoise.samples.overlap_verdict import NO_SHIFT, SMALL_SHIFT
 
 # Columns and pairs that are named; the others are counted.
@@ -55,6 +57,22 @@ def said_of_digits(digits: Sequence[str]) -> list[str]:
         f"The source and the target record {names}{_others(len(digits))} to different "
         "digits. Classifiers and neighbourhoods look past that here, but a model that "
         "was trained on one may not: round both alike."
+    ]
+
+
+def said_of_spellings(spellings: Sequence[Spelling]) -> list[str]:
+    """Return which categories the samples spell otherwise, if any."""
+    if not spellings:
+        return []
+    told = ", ".join(
+        f"{in_quotes(one.target)} for {in_quotes(one.source)} in "
+        f"{in_quotes(one.column)} ({percentage(one.share)} of the target rows)"
+        for one in spellings[:_NAMED]
+    )
+    return [
+        f"The target seems to spell categories of the source otherwise: {told}"
+        f"{_others(len(spellings))}. To a model these are new categories: spell both "
+        "alike."
     ]
 
 

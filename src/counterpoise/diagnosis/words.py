@@ -11,6 +11,7 @@ from counterpoise.diagnosis.findings_in_words import (
     said_of_digits,
     said_of_missed,
     said_of_pairs,
+    said_of_spellings,
 )
 from counterpoise.diagnosis.percentages import percentage
 from counterpoise.diagnosis.text_tables import (
@@ -99,6 +100,7 @@ def explanation(found: "Diagnosis") -> str:
     sentences += [str(found.dependence)] if found.dependence is not None else []
     sentences += [found.asks] if found.asks else []
     sentences += said_of_digits(found.digits)
+    sentences += said_of_spellings(found.spellings)
     # What weights could do is no question of a model that is watched.
     sentences += [] if found.watched else _matched(found)
     sentences += said_of_missed(found.verdict, found.detectable)

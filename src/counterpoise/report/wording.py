@@ -31,6 +31,7 @@ _PLURAL = {
     "says": "say",
     "covers": "cover",
     "reaches": "reach",
+    "seems": "seem",
 }
 _BOTH_ROWS = re.compile(r"(\d+) source and (\d+) target rows")
 _ROWS = re.compile(r"\b(source|target)(?= rows?\b)", re.IGNORECASE)

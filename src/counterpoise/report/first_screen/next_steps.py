@@ -16,7 +16,7 @@ from counterpoise.report.answers import (
     is_contradicted,
     source_and_value,
 )
-from counterpoise.report.first_screen.shift_words import rounded_otherwise
+from counterpoise.report.first_screen.shift_words import to_be_made_alike
 from counterpoise.report.metric_names import metric_in_words, source_rows
 from counterpoise.report.record import Record
 from counterpoise.report.wording import (
@@ -48,7 +48,7 @@ _NAMED, _WITH_DROP = 3, ("run", "fit", "diagnose", "weigh")
 
 def steps_of(record: Record) -> tuple[Sentence, ...]:
     """Return the steps that the record asks for."""
-    return (*rounded_otherwise(record), *_steps(record))
+    return (*to_be_made_alike(record), *_steps(record))
 
 
 def _steps(record: Record) -> tuple[Sentence, ...]:
@@ -87,7 +87,7 @@ def _steps(record: Record) -> tuple[Sentence, ...]:
     if contradicted or guessing in (NOT_SHOWN_TO_BEAT, WORSE_THAN_GUESSING):
         pass
     elif word == NO_SHIFT:
-        nothing = "Nothing else" if rounded_otherwise(record) else "Nothing"
+        nothing = "Nothing else" if to_be_made_alike(record) else "Nothing"
         steps.append(
             sentence(f"{nothing} needs to be done. Look again when data change.")
         )

@@ -12,10 +12,12 @@ from counterpoise.diagnosis.findings_in_words import (
     said_of_digits,
     said_of_missed,
     said_of_pairs,
+    said_of_spellings,
 )
 from counterpoise.diagnosis.shift_tests import ShiftTest
 from counterpoise.report.record import Record
 from counterpoise.report.wording import Sentence, for_a_person
+from counterpoise.samples.coverage.spelling import Spelling
 
 
 def by_which_tests(record: Record) -> Sentence:
@@ -33,10 +35,12 @@ def could_be_missed(record: Record) -> Sentence:
     return _after(said_of_missed(record.at("shift.verdict"), missed))
 
 
-def rounded_otherwise(record: Record) -> tuple[Sentence, ...]:
-    """Return what to do about columns that are recorded to different digits."""
+def to_be_made_alike(record: Record) -> tuple[Sentence, ...]:
+    """Return what to do about columns of other digits and categories of other words."""
     digits = list(map(str, record.at("shift.digits") or ()))
-    return tuple((for_a_person(said),) for said in said_of_digits(digits))
+    spellings = [Spelling.of_dict(one) for one in record.at("shift.spellings") or ()]
+    said = [*said_of_digits(digits), *said_of_spellings(spellings)]
+    return tuple((for_a_person(one),) for one in said)
 
 
 def _after(said: Sequence[str]) -> Sentence:
