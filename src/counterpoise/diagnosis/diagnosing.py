@@ -107,7 +107,8 @@ def diagnose(
         How often the rows are divided anew, by chance, for the p-value of the maximum
         mean discrepancy; 0: none.
     random_state : int, RandomState or None
-        Where the folds, permutations and rows of a sample that has many come from.
+        Where the folds, permutations and rows of a sample that has many come from;
+        None: from what the rows hold, so that the same rows get the same answer.
 
     Returns
     -------
@@ -156,14 +157,15 @@ def diagnose(
     ('shift, thin in part', 'x0')
     """
     check_integer("n_permutations", n_permutations, low=0)
-    random = random_state
-    if not isinstance(random, int | np.integer):
-        random = as_random(random_state)
     if isinstance(X, Blocks) or isinstance(X_target, Blocks):
-        seed = as_seed(random_state)
+        # What they hold is not read for a seed: places alone decide.
+        seed = as_seed(0 if random_state is None else random_state)
         X, X_target = rows_decided_on(X, seed), rows_decided_on(X_target, seed)
     samples = SamplesAsRead.read(X, X_target, sample_weight, target_weight)
     samples = with_units(samples, groups, groups_target, time, time_target)
+    random = samples.seed(random_state)
+    if not isinstance(random, int | np.integer):
+        random = as_random(random)
     with filters_left_clean():
         return diagnose_samples(samples, n_permutations, random)
 
