@@ -10,6 +10,7 @@ from counterpoise import AutoWeights, DiscriminatorWeights, diagnose
 from counterpoise.samples.cells import CutColumn, cell_tests
 from counterpoise.samples.coverage.digits import off_grids, recorded_apart
 from counterpoise.samples.coverage.spelling import Spelling, folded, spelled_otherwise
+from counterpoise.samples.pool import Pool
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.tables.columns import two_tables
 
@@ -106,6 +107,31 @@ def test_no_value_repeats_nothing_is_spread_and_few_values_are_levels():
     assert not recorded_apart(levels).any()
     more = TwoSamples.of(grid(2.0, n=16)[:, None], grid(1.0, n=20, low=0.5)[:, None])
     assert recorded_apart(more).all()
+
+
+def test_a_row_of_both_samples_shares_a_fold_where_digits_are_put_apart():
+    rng = np.random.default_rng(0)
+    exact = np.c_[rng.normal(size=(300, 1)) * 10, rng.normal(size=(300, 1))]
+    rounded = np.c_[exact[:, :1].round(), rng.normal(size=(300, 1))]
+    # Forty rows are in both, of which the rounded sample has copies as well.
+    rounded[20:40] = rounded[:20]
+    exact[:40] = rounded[:40]
+    samples = TwoSamples.of(exact, rounded).ordered()
+    assert recorded_apart(samples).tolist() == [True, False]
+    pool = Pool.of(samples, seed=0)
+    both = np.vstack([samples.source, samples.target])
+    fold, group = pool.fold[pool.place], pool.group[pool.place]
+    names = np.unique(both, axis=0, return_inverse=True)[1].ravel()
+    n_both = 0
+    for name in np.unique(names):
+        rows = names == name
+        n_both += len({*(np.flatnonzero(rows) < 300).tolist()}) == 2
+        assert np.unique(fold[rows]).size == np.unique(group[rows]).size == 1
+    assert n_both == 20
+    # The classifier sees them put apart, and equal rows get one answer.
+    assert not np.array_equal(pool.X[pool.place], both)
+    odds = pool.each_row(rng.normal(size=pool.labels.size))
+    assert all(np.unique(odds[names == name]).size == 1 for name in names)
 
 
 def test_values_stay_nearest_to_where_they_were_and_equal_rows_stay_equal():
