@@ -6,6 +6,7 @@ from counterpoise.evaluation.advice.baseline import (
     NOT_SHOWN_TO_BEAT,
     WORSE_THAN_GUESSING,
 )
+from counterpoise.evaluation.change_of_score import CLEAR
 from counterpoise.report.answers import (
     CARE,
     GOOD,
@@ -13,6 +14,7 @@ from counterpoise.report.answers import (
     STOP,
     Answer,
     answers_of,
+    gain_in,
     guessing_of,
     is_contradicted,
 )
@@ -135,7 +137,7 @@ def _title(record: Record) -> tuple[str, str]:
             return GOOD, "The new data differ only a little from the training data."
         return CARE, "The new data differ from the training data, but are covered."
     if adapted:
-        return GOOD, "Use the adapted model: it does better on the new data."
+        return GOOD, f"Use the adapted model{_does_better(record)}."
     if word == SMALL_SHIFT:
         return GOOD, "Use your model as it is: the new data differ only a little."
     return CARE, "Use your model as it is, but expect the score estimated here."
@@ -168,10 +170,35 @@ def _lead(record: Record) -> Sentence:
         )
     elif has_model and word in (COVERED, SMALL_SHIFT, THIN_IN_PART):
         found += (
-            " Letting training rows that resemble the new ones count more makes the "
-            "model better there."
+            _makes_better(record)
             if adapted
             else " Letting training rows that resemble the new ones count more was "
             "tried, and does not help this model, so it was left alone."
         )
     return sentence(found) if found else ()
+
+
+def _does_better(record: Record) -> str:
+    """Return what may be said of an adapted model: that it is better if that is clear.
+
+    Where no gain was judged there is nothing to say.
+    """
+    sure = gain_in(record)
+    if sure is None:
+        return ""
+    if sure == CLEAR:
+        return ": it does better on the new data"
+    return ": it may do better on the new data"
+
+
+def _makes_better(record: Record) -> str:
+    """Return the same of letting rows count more, as a sentence that follows others."""
+    sure = gain_in(record)
+    if sure is None:
+        return " Training rows that resemble the new ones count more in its fit."
+    does = (
+        "makes the model better there."
+        if sure == CLEAR
+        else "may make the model better there: the gain is no more than chance may do."
+    )
+    return f" Letting training rows that resemble the new ones count more {does}"
