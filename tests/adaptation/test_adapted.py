@@ -45,12 +45,14 @@ from counterpoise import (
     load,
     target_scorer,
 )
+from counterpoise.adaptation.labels import check_none_missing
 from counterpoise.datasets import (
     load_breast_cancer_shift,
     make_gaussian_shift,
     make_sinc_shift,
 )
 from counterpoise.samples.as_read import SamplesAsRead
+from counterpoise.validation import InvalidInput
 
 
 @pytest.fixture(scope="module")
@@ -741,3 +743,8 @@ def test_what_is_covered_is_decided_by_the_diagnosis_alone(monkeypatch):
         model, shift.X, shift.y, shift.X_target, cv=2, random_state=1
     )
     assert found.weighted is not None
+
+
+def test_pandas_own_gap_in_labels_is_named_by_its_row():
+    with pytest.raises(InvalidInput, match="row 1 has no label"):
+        check_none_missing(pd.array(["a", pd.NA, "b"], dtype="string"))

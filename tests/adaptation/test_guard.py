@@ -7,9 +7,17 @@ import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import RepeatedKFold
 
-from counterpoise.adaptation.guard import EXPONENTS, Guard, _Tried, choose_exponent
+from counterpoise.adaptation.guard import (
+    EXPONENTS,
+    Guard,
+    _Tried,
+    choose_exponent,
+    paired_error,
+    smallest_as_good,
+)
 from counterpoise.adaptation.routing import fit_rows
 from counterpoise.datasets import make_sinc_shift
+from counterpoise.evaluation.change_of_score import sureness_of_gain
 from counterpoise.evaluation.metrics import as_metric
 from counterpoise.evaluation.splits import folds_of
 
@@ -262,3 +270,28 @@ def test_without_weights_the_estimator_is_called_at_every_exponent_of_zero():
     weights, counts = np.linspace(0.5, 1.5, 12), np.ones(12)
     list(_Tried(fit, X, X[:, 0], weights, counts, folds, (1.0, 0.0))._folds())
     assert given == [[False, True]]
+
+
+def test_a_gain_that_is_clear_is_seldom_chance() -> None:
+    n, tried = 400, EXPONENTS
+    used = clear = 0
+    for seed in range(400):
+        rng = np.random.default_rng(seed)
+        # Hits that change with the amount of weights, to the better as to the worse.
+        steps = rng.choice([-1.0, 0.0, 1.0], p=[0.01, 0.98, 0.01], size=(4, n))
+        losses = np.vstack([np.zeros(n), np.cumsum(steps, axis=0)])
+        shares = rng.exponential(size=n)
+        shares /= shares.sum()
+        means = losses @ shares
+        best = int(np.argmin(means))
+        errors = np.array(
+            [paired_error(d, shares, None) for d in losses - losses[best]]
+        )
+        chosen, _ = smallest_as_good(means, errors, best, 200.0, 1.0, tried, "exponent")
+        if chosen:
+            used += 1
+            error = paired_error(losses[0] - losses[chosen], shares, None)
+            clear += sureness_of_gain(means[0] - means[chosen], error) == "clear"
+    # One standard error is a rule for what to use; two are one for what to say.
+    assert used > 0.1 * 400
+    assert clear <= 0.05 * 400

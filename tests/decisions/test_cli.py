@@ -3,6 +3,7 @@
 import sys
 from argparse import Namespace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from counterpoise.cli.config import read_config
 from counterpoise.cli.ending import judged
 from counterpoise.cli.exits import BadData, WrongUse, listed
 from counterpoise.cli.fail_if import Condition, holding, read_conditions
-from counterpoise.cli.notices import Cell, Notice
+from counterpoise.cli.notices import Cell, Notice, of_training_rows
 from counterpoise.cli.options import read_value
 from counterpoise.cli.performance import check_metric_of
 from counterpoise.cli.reading.files import read_file
@@ -425,3 +426,23 @@ def test_many_rows_have_fewer_folds():
 
     found = [folds_of_the_estimate(n) for n in (10, 20_000, 20_001, 50_000, 50_001)]
     assert found == [5, 5, 3, 3, 2]
+
+
+def test_a_model_judged_by_its_own_rows_is_warned_of(tmp_path):
+    model = SimpleNamespace(weights_=np.ones(8))
+    table = SimpleNamespace(path=Path("in/train.csv"), sha256="abc")
+
+    def said(n_rows):
+        found = of_training_rows(model, tmp_path / "model.skops", table, n_rows)
+        return [notice.recorded for notice in found]
+
+    assert said(7) == []
+    (maybe,) = said(8)
+    assert maybe.startswith("the model was fitted to as many rows as train.csv has")
+    record = tmp_path / "report.json"
+    record.write_text('{"data": {"source": {"sha256": "abc"}}}', encoding="utf-8")
+    (surely,) = said(7)
+    assert surely.startswith("train.csv is the table that the model was fitted to")
+    for other in ('{"data": {"source": {"sha256": "abd"}}}', '{"data": []}', "{"):
+        record.write_text(other, encoding="utf-8")
+        assert said(7) == []

@@ -9,7 +9,10 @@ from sklearn.linear_model import LogisticRegression
 from counterpoise import AutoWeights, DiscriminatorWeights, diagnose
 from counterpoise.samples.cells import CutColumn, cell_tests
 from counterpoise.samples.coverage.digits import off_grids, recorded_apart
+from counterpoise.samples.coverage.spelling import Spelling, folded, spelled_otherwise
+from counterpoise.samples.pool import Pool
 from counterpoise.samples.two_samples import TwoSamples
+from counterpoise.tables.columns import two_tables
 
 ROUNDED = {
     "target to a tenth": (lambda x: x, lambda x: x.round(1)),
@@ -104,6 +107,31 @@ def test_no_value_repeats_nothing_is_spread_and_few_values_are_levels():
     assert not recorded_apart(levels).any()
     more = TwoSamples.of(grid(2.0, n=16)[:, None], grid(1.0, n=20, low=0.5)[:, None])
     assert recorded_apart(more).all()
+
+
+def test_a_row_of_both_samples_shares_a_fold_where_digits_are_put_apart():
+    rng = np.random.default_rng(0)
+    exact = np.c_[rng.normal(size=(300, 1)) * 10, rng.normal(size=(300, 1))]
+    rounded = np.c_[exact[:, :1].round(), rng.normal(size=(300, 1))]
+    # Forty rows are in both, of which the rounded sample has copies as well.
+    rounded[20:40] = rounded[:20]
+    exact[:40] = rounded[:40]
+    samples = TwoSamples.of(exact, rounded).ordered()
+    assert recorded_apart(samples).tolist() == [True, False]
+    pool = Pool.of(samples, seed=0)
+    both = np.vstack([samples.source, samples.target])
+    fold, group = pool.fold[pool.place], pool.group[pool.place]
+    names = np.unique(both, axis=0, return_inverse=True)[1].ravel()
+    n_both = 0
+    for name in np.unique(names):
+        rows = names == name
+        n_both += len({*(np.flatnonzero(rows) < 300).tolist()}) == 2
+        assert np.unique(fold[rows]).size == np.unique(group[rows]).size == 1
+    assert n_both == 20
+    # The classifier sees them put apart, and equal rows get one answer.
+    assert not np.array_equal(pool.X[pool.place], both)
+    odds = pool.each_row(rng.normal(size=pool.labels.size))
+    assert all(np.unique(odds[names == name]).size == 1 for name in names)
 
 
 def test_values_stay_nearest_to_where_they_were_and_equal_rows_stay_equal():
@@ -209,6 +237,47 @@ def test_categories_that_are_spelled_otherwise_are_named(spelled):
     half = other.assign(answer=np.where(np.arange(200) < 100, "never", other["answer"]))
     (column,) = diagnose(source, half, random_state=0).separation.columns
     assert column.how == "new categories"
+
+
+def test_a_category_spelled_otherwise_is_told_where_the_samples_overlap():
+    rng = np.random.default_rng(0)
+    source, target = (
+        pd.DataFrame({"answer": rng.choice(["yes", "no"], 200), "x": rng.random(200)})
+        for _ in range(2)
+    )
+    assert diagnose(source, target, random_state=0).spellings == ()
+    target.loc[:9, "answer"] = "No "
+    found = diagnose(source, target, random_state=0)
+    assert found.separation is None
+    (one,) = found.spellings
+    assert (one.column, one.target, one.source) == ("answer", "No ", "no")
+    assert one.share == pytest.approx(0.05)
+    assert "'No ' for 'no' in 'answer' (5 % of the target rows)" in found.explanation
+    assert Spelling.of_dict(found.to_dict()["spellings"][0]) == one
+
+
+def test_five_rows_of_either_sample_make_another_spelling():
+    def spellings(source, target):
+        tables = two_tables(pd.DataFrame({"a": source}), pd.DataFrame({"a": target}))
+        found = spelled_otherwise(*tables, np.full(len(target), 1 / len(target)))
+        return [(one.target, one.source) for one in found]
+
+    assert spellings(["yes"] * 5, ["Yes"] * 5) == [("Yes", "yes")]
+    assert spellings(["yes"] * 4 + ["no"], ["Yes"] * 5) == []
+    assert spellings(["yes"] * 5, ["Yes"] * 4 + ["yes"]) == []
+    # Both samples have both: that is a category of its own.
+    assert spellings(["yes"] * 5 + ["Yes"], ["Yes"] * 5) == []
+    # Of several spellings of the source its commonest, and the target's in turn.
+    many = ["YES"] * 5 + ["yes"] * 6, ["Yes"] * 5 + ["yes "] * 7
+    assert spellings(*many) == [("yes ", "yes"), ("Yes", "yes")]
+    assert spellings([1.0] * 5, [1.0] * 5) == []
+
+
+def test_what_is_the_same_but_for_spelling():
+    assert folded("New  York ") == folded("new york")
+    assert folded("Cafe\u0301") == folded("CAF\u00c9")
+    assert folded("10.0") == "10"
+    assert folded("a b") != folded("ab")
 
 
 @pytest.mark.filterwarnings("ignore::counterpoise.validation.PartialOverlapWarning")

@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 from counterpoise.diagnosis import diagnose
+from counterpoise.diagnosis.correlations import CorrelationShift, correlation_shifts
 from counterpoise.diagnosis.detectable import detectable
 from counterpoise.diagnosis.distances import (
     holm,
@@ -329,6 +330,7 @@ def told(
     thin=0.0,
     tests=(),
     missed=None,
+    correlations=(),
 ):
     return explanation(
         SimpleNamespace(
@@ -340,6 +342,8 @@ def told(
             tests=tests,
             detectable=missed,
             digits=(),
+            correlations=correlations,
+            spellings=(),
             thin_rows=ThinRows(0, 0),
             dependence=None,
             asks="",
@@ -367,6 +371,66 @@ def test_tests_that_tell_are_named_where_the_classifier_does_not():
     assert "differ by more: cells and neighbours ('a' with 'b')." in said
     assert "another test" not in told(tests=(replace(quiet, tells=True), holes))
     assert "another test" not in told(tests=(quiet, others))
+
+
+def test_pairs_that_go_together_otherwise_are_named_and_counted_beyond_three():
+    pairs = tuple(CorrelationShift((one, "z"), 0.01, 0.5, 0.001) for one in "abcde")
+    said = told(correlations=pairs)
+    assert (
+        "otherwise: 'a' with 'z' (rank correlation +0.01 in the source, +0.50" in said
+    )
+    assert "'c' with 'z'" in said
+    assert "'d'" not in said
+    assert "and 2 more." in said
+    assert "together otherwise" not in told()
+
+
+def test_a_pair_is_named_where_its_rank_correlation_within_the_samples_has_moved():
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(400, 3)), rng.normal(size=(150, 3))
+    # Both columns lie elsewhere and spread more, but go together as they did.
+    moved = 3.0 * T + 2.0
+    assert correlation_shifts(TwoSamples.of(X, moved), list("abc")) == ()
+    moved[:, 2] += 2.0 * moved[:, 0]
+    (found,) = correlation_shifts(TwoSamples.of(X, moved), list("abc"))
+    assert found.columns == ("a", "c")
+    assert found.source == pytest.approx(stats.spearmanr(X[:, 0], X[:, 2])[0])
+    after = stats.spearmanr(moved[:, 0], moved[:, 2])[0]
+    assert found.target == pytest.approx(after)
+    assert CorrelationShift.of_dict(found.to_dict()) == found
+
+
+def test_the_chance_of_a_pair_is_corrected_for_their_number():
+    rng = np.random.default_rng(1)
+    X, T = rng.normal(size=(2, 300, 2))
+    T[:, 1] += 0.25 * T[:, 0]
+    few = correlation_shifts(TwoSamples.of(X, T), list("ab"))
+    assert 0.001 < few[0].p_value <= 0.01
+    more = rng.normal(size=(2, 300, 4))
+    wide = TwoSamples.of(np.hstack([X, more[0]]), np.hstack([T, more[1]]))
+    assert correlation_shifts(wide, list("abcdef")) == ()
+
+
+def test_of_rows_that_belong_together_the_pair_of_their_test_alone_is_named():
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(2, 300, 3))
+    T[:, 1] += T[:, 0]
+    T[:, 2] -= T[:, 0]
+    assert len(correlation_shifts(TwoSamples.of(X, T), list("abc"))) == 3
+    (found,) = correlation_shifts(TwoSamples.of(X, T), list("abc"), ("c", "a"))
+    assert found.columns == ("a", "c")
+
+
+def test_pairs_are_looked_for_only_where_there_is_a_shift_to_explain():
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(2, 400, 3))
+    assert diagnose(X, T, random_state=0).correlations == ()
+    T[:, 2] += T[:, 1]
+    found = diagnose(X, T, random_state=0)
+    assert [pair.columns for pair in found.correlations] == [("x1", "x2")]
+    assert "together otherwise: 'x1' with 'x2'" in found.explanation
+    # Nor is it told of samples that lie apart.
+    assert diagnose(X, T + 50.0, random_state=0).correlations == ()
 
 
 def test_what_could_have_been_missed_is_told_where_little_is_seen():

@@ -77,9 +77,9 @@ def screen(*sections):
         (NO_SHIFT, False, "good", "Use your model as it is: the new data look like"),
         (SMALL, None, "good", "The new data differ only a little"),
         (SMALL, False, "good", "Use your model as it is: the new data differ only"),
-        (SMALL, True, "good", "Use the adapted model: it does better"),
+        (SMALL, True, "good", "Use the adapted model."),
         (COVERED, None, "care", "The new data differ from the training data, but"),
-        (COVERED, True, "good", "Use the adapted model: it does better"),
+        (COVERED, True, "good", "Use the adapted model."),
         (COVERED, False, "care", "Use your model as it is, but expect the score"),
         (THIN, None, "care", "The new data differ, and part of them"),
         (THIN, True, "care", "Use the adapted model with care"),
@@ -222,6 +222,27 @@ def test_a_gain_is_clear_from_two_standard_errors_and_likely_from_one():
     assert "weak" in sure(1.0, 0.099, 0.1)
     assert "not very" in sure(1.0, 0.2, 0.1, 49.9)
     assert "judged on rows worth 100" in sure(0.0, 0.0, 0.0)
+
+
+def test_a_model_is_said_to_be_better_where_the_gain_is_clear():
+    def said(*numbers):
+        found = screen(shift(COVERED), model(True), guard(*numbers))
+        return found.title, told(found.lead), found.answers[2].short
+
+    title, lead, short = said(1.0, 0.2, 0.1)
+    assert title == "Use the adapted model: it does better on the new data."
+    assert "count more makes the model better there." in lead
+    assert short == "Yes"
+    title, lead, short = said(1.0, 0.199, 0.1)
+    assert title == "Use the adapted model: it may do better on the new data."
+    assert "may make the model better there" in lead
+    assert short == "Probably"
+    assert said(1.0, 0.099, 0.1)[2] == "Perhaps"
+    # What never varies is no matter of chance; what nobody judged is not said.
+    assert said(1.0, 0.2, 0.0)[2] == "Yes"
+    found = screen(shift(COVERED), model(True), {"guard": None})
+    assert found.title == "Use the adapted model."
+    assert "better" not in told(found.lead)
 
 
 def test_weights_that_nobody_checked_are_said_to_be_so():
@@ -407,3 +428,48 @@ def test_equal_weights_have_no_bar_unless_they_are_chosen():
     assert _drawn([equal, other]) == [other]
     assert _drawn([equal | {"chosen": True}, other])[0]["score"] == 1e-17
     assert _drawn([equal]) == [equal]
+
+
+def test_what_python_says_beside_the_verdict_is_said_on_the_screen():
+    tests = [
+        {"name": "classifier", "p_value": 0.2, "tells": False, "about": []},
+        {
+            "name": "kernel means",
+            "p_value": 0.001,
+            "tells": True,
+            "about": ["the source"],
+        },
+    ]
+    pair = {"columns": ["a", "b"], "source": 0.01, "target": 0.5, "p_value": 0.001}
+    missed = {"mean": 0.2, "scale": 1.2, "level": 1.9, "hole": 0.1, "correlation": None}
+    spelled = {"column": "c", "target": "Yes", "source": "yes", "share": 0.5}
+    found = verdict_of(
+        Record(
+            shift(
+                NO_SHIFT,
+                tests=tests,
+                correlations=[pair],
+                detectable=missed,
+                digits=["age"],
+                spellings=[spelled],
+            )
+        )
+    )
+    answer = found.answers[0]
+    assert "by another test" in told(answer.told)
+    # A column's own name stays.
+    assert "kernel means ('the source')" in told(answer.told)
+    assert "'a' with 'b' (rank correlation +0.01 in the training data" in told(
+        answer.told
+    )
+    assert "a hole in the training data that holds a share of 0.1 of the new data" in (
+        told(answer.sure)
+    )
+    first, second, third = map(told, found.steps[:3])
+    assert "The training data and the new data record 'age' to different" in first
+    assert second.startswith("The new data seem to spell categories of the training")
+    assert third.startswith("Nothing else needs to be done.")
+    # Records of earlier versions have none of it.
+    older = verdict_of(Record(shift(NO_SHIFT)))
+    assert "another test" not in told(older.answers[0].told)
+    assert told(older.steps[0]).startswith("Nothing needs to be done.")

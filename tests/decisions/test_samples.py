@@ -9,9 +9,12 @@ from scipy import sparse
 from scipy.special import beta, comb, gammaincc
 from scipy.stats import binom
 
+from counterpoise import diagnose
 from counterpoise.samples import (
     TableEncoder,
     clip,
+    discrepancy_spectrum,
+    domain_auc,
     domain_score,
     effective_sample_size,
     flatten,
@@ -34,7 +37,7 @@ from counterpoise.samples.folds import content, dealt_by_sample, folds
 from counterpoise.samples.holes import Holes, find_holes, is_hole, is_surrounded
 from counterpoise.samples.holes import _reached_from as reached_from
 from counterpoise.samples.median_width import median_gamma
-from counterpoise.samples.ordering import canonical_order
+from counterpoise.samples.ordering import canonical_order, seed_of_rows
 from counterpoise.samples.overlap_verdict import (
     overlap_of,
     thin_interval,
@@ -844,3 +847,48 @@ def test_values_so_many_times_larger_are_of_another_unit():
         assert (times_larger(wider, metres) is not None) is unit
     metres[0] = 0.0
     assert times_larger(metres, 100 * metres) is None
+
+
+# -- without a seed --------------------------------------------------------------------
+
+
+def test_without_a_seed_the_same_two_tables_get_the_same_answer():
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(120, 2)), rng.normal(0.3, 1.0, size=(90, 2))
+    mixed = rng.permutation(120)
+    asks = (
+        lambda X: overlap(X, T).auc,
+        lambda X: domain_auc(X, T),
+        lambda X: mmd(X, T, n_permutations=50).p_value,
+        lambda X: str(diagnose(X, T, n_permutations=50)),
+    )
+    for ask in asks:
+        assert ask(X) == ask(X) == ask(X[mixed])
+    one, other = (
+        discrepancy_spectrum(X, T, n_permutations=50).p_value for _ in range(2)
+    )
+    assert one == other
+    # A seed of one's own still draws, and so does another row.
+    seeds = [overlap(X, T, random_state=seed).auc for seed in range(3)]
+    assert len({*seeds, overlap(X, T).auc, overlap(X[1:], T).auc}) > 3
+
+
+def test_the_seed_of_rows_is_by_what_they_hold():
+    X = np.array([[1.0, np.nan], [2.0, 0.0], [3.0, 1.0]])
+    seed = seed_of_rows([X, X])
+    assert 0 <= seed < 2**32
+    # Zeros and gaps of either sign are one.
+    same = np.array([[3.0, 1.0], [2.0, -0.0], [1.0, -np.nan]])
+    assert seed_of_rows([same, X]) == seed
+    assert seed_of_rows([X[:2], X]) != seed
+    assert seed_of_rows([X, X], ["yes"]) != seed
+    thin = sparse.csr_array(X[1:])
+    assert seed_of_rows([thin, thin]) == seed_of_rows([thin[::-1], thin])
+
+
+def test_rows_that_do_not_count_have_no_part_in_the_seed():
+    frame = pd.DataFrame({"x": [1.0, 2.0, 3.0], "c": ["a", "b", "a"]})
+    kept = SamplesAsRead.read(frame[:2], frame).own_seed
+    assert SamplesAsRead.read(frame, frame, [1, 1, 0]).own_seed == kept
+    renamed = frame.assign(c=["a", "z", "a"])
+    assert SamplesAsRead.read(renamed[:2], renamed).own_seed != kept

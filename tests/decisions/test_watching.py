@@ -13,6 +13,7 @@ from counterpoise.watching.looks import SHARE_OF_ALARM
 from counterpoise.watching.misses import missed, misses_of_blocks
 from counterpoise.watching.oddities import KnownColumns
 from counterpoise.watching.risk_evidence import RiskEvidence
+from counterpoise.watching.seen_rows import with_first_labels
 from counterpoise.watching.state import SeenChunk, Tally, rows_to_keep
 
 
@@ -146,6 +147,15 @@ def test_a_row_that_has_been_is_not_counted_again():
     assert are_new([given_up], keys).tolist() == [True, True, False, True, True]
     equal = keys_of_rows(np.ones((3, 2)), ["a"] * 3)
     assert are_new([], equal).all()
+
+
+def test_of_two_labels_of_one_id_the_first_counts():
+    keys = np.array([7, 8, 7, 8, 9], dtype=np.uint64)
+    labels, otherwise = with_first_labels(keys, [None, 1.0, 0.0, 2.0, np.nan])
+    assert labels[:4].tolist() == [0.0, 1.0, 0.0, 1.0]
+    assert np.isnan(labels[4])
+    assert otherwise == 1
+    assert with_first_labels(keys[:0], [])[0].size == 0
 
 
 def test_keys_of_a_megabyte_are_kept():

@@ -137,9 +137,12 @@ def test_a_fit_diagnoses_by_its_groups():
     [
         ({"groups": [1, 2]}, "groups has 2 entries and its sample 60 rows"),
         ({"groups": [None] * 60}, "groups has no name in row 0"),
+        ({"groups": ["a", pd.NA] * 30}, "groups has no name in row 1"),
+        ({"groups": [pd.NaT] * 60}, "groups has no name in row 0"),
         ({"groups": [[1]] * 60}, "must be a column, got shape"),
         ({"time": np.arange(60)}, "or all 120 as one"),
         ({"time": np.full(120, np.nan)}, "time has no time in row 0"),
+        ({"time": [1, pd.NA] * 60}, "time has no time in row 1"),
         ({"time": np.arange(60), "time_target": [1]}, "time_target has 1 entries"),
         ({"time": np.arange(120), "groups": np.arange(60)}, "not both"),
     ],

@@ -8,7 +8,14 @@ from sklearn.linear_model import Ridge
 
 from counterpoise import Adapted, diagnose
 from counterpoise.datasets import make_gaussian_shift
+from counterpoise.diagnosis.correlations import CorrelationShift
+from counterpoise.diagnosis.findings_in_words import (
+    said_of_digits,
+    said_of_pairs,
+    said_of_spellings,
+)
 from counterpoise.diagnosis.watching import MEANING, NEXT, as_watched
+from counterpoise.samples.coverage.spelling import Spelling
 from counterpoise.samples.overlap_verdict import (
     COVERED,
     NO_OVERLAP,
@@ -68,3 +75,17 @@ def test_a_column_called_source_keeps_its_name():
     )
     told = model.diagnose(rows + 2.0, random_state=0)
     assert "'source'" in told.explanation
+
+
+def test_what_is_found_beside_the_verdict_is_told_of_the_fit_and_of_today():
+    (digits,) = said_of_digits(["age"])
+    assert as_watched(digits).startswith(
+        "The rows of the fit and today's rows record 'age' to different digits."
+    )
+    (spelled,) = said_of_spellings([Spelling("the source", "Yes", "yes", 0.3)])
+    assert as_watched(spelled).startswith(
+        "Today's rows seem to spell categories of the rows of the fit otherwise: "
+        "'Yes' for 'yes' in 'the source' (30 % of today's rows)."
+    )
+    (pair,) = said_of_pairs([CorrelationShift(("a", "b"), 0.0, 0.5, 0.001)])
+    assert "+0.00 in the rows of the fit, +0.50 in today's rows" in as_watched(pair)

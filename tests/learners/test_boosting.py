@@ -50,8 +50,9 @@ def test_missing_categories_are_missing_however_they_are_written() -> None:
     names = TABLE["town"].to_numpy(dtype=object)
     tables = [
         TABLE.assign(town=pd.Series(np.where(gaps, gap, names), dtype=object))
-        for gap in (np.nan, None)
+        for gap in (np.nan, None, pd.NA)
     ]
+    tables.append(TABLE.astype({"town": "string"}))
     said = [
         boosting_for(table, classes=False, seed=0).fit(table, Y).predict(table)
         for table in (*tables, pl.from_pandas(TABLE))

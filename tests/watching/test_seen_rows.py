@@ -59,6 +59,21 @@ def test_an_id_that_comes_twice_in_a_chunk_is_counted_once(watch):
     assert look.n_rows == 30
 
 
+def test_a_label_at_the_second_row_of_an_id_is_the_first_ones(watch):
+    X, y = _draw(100, 3)
+    ids = np.arange(100) % 60
+    labels = np.array(y, dtype=object)
+    # The rows that are counted have no label; of three the copies have one.
+    labels[:60] = None
+    labels[63:] = None
+    look = watch.update(X, y=labels, time=1, ids=ids)
+    assert look.n_rows == 60
+    assert {one["n"] for one in look.realised.values()} == {3}
+    assert look.notes[0] == (
+        "40 rows have the id of another row: the first of each is counted"
+    )
+
+
 def test_equal_rows_with_other_ids_are_others(watch):
     X, _ = _draw(40, 3)
     watch.update(X, time=1, ids=np.arange(40))

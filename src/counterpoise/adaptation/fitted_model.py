@@ -212,6 +212,7 @@ class FittedModel(BaseEstimator):
         ----------
         X_target_new : table of shape (k, d), or a tuple of such
         random_state : int, RandomState or None
+            As in `diagnose`.
         """
         check_is_fitted(self)
         if self.reference_ is None:

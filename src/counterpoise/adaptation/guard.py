@@ -116,6 +116,9 @@ def choose_exponent(
     itself a guess. A metric that is no mean over rows is averaged over folds, and its
     standard error is that of the folds.
 
+    One standard error is a rule for what to use and no proof of a gain: what may be
+    said of it is `sureness_of_gain`'s.
+
     Parameters
     ----------
     fit : callable

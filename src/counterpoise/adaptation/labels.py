@@ -6,6 +6,7 @@ import numpy as np
 
 from counterpoise.learners.boosting import boosting_for
 from counterpoise.validation import InvalidInput
+from counterpoise.validation.frames import is_missing
 
 # Whole numbers are classes up to so many different ones, each of ten rows in the mean.
 MOST_CLASSES, ROWS_A_CLASS = 20, 10
@@ -49,8 +50,8 @@ def check_none_missing(y: Any) -> None:
     if labels.dtype.kind == "f":
         gaps = np.isnan(labels)
     elif labels.dtype.kind == "O":
-        # What is missing is None, or differs from itself as NaN does.
-        gaps = np.array([one is None or one != one for one in labels.ravel()])
+        # Dates that are none differ from themselves.
+        gaps = np.array([is_missing(one) or one != one for one in labels.ravel()])
     else:
         return
     if gaps.any():

@@ -1,10 +1,17 @@
 """What the user should know: in full on the terminal, without data in the record."""
 
+import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from counterpoise.cli.option_words import in_options
+
+# What a run calls its record.
+_RECORD = "report.json"
 
 
 @dataclass(frozen=True)
@@ -59,6 +66,49 @@ def _recorded(part: str | Path | Cell) -> str:
     if isinstance(part, Cell):
         return "a value"
     return part.name if isinstance(part, Path) else part
+
+
+def of_training_rows(
+    model: Any, path: Path, table: Any, n_rows: int
+) -> Iterator[Notice]:
+    """Return what to say where a model is to be judged by the rows of its own fit.
+
+    The file of a model holds nothing by which to know its rows again. So a table is
+    that of the fit where the record beside the model has its SHA-256, and may be it
+    where it has as many rows.
+
+    Parameters
+    ----------
+    model : the saved model
+    path : Path
+        Of its file.
+    table : TableFile
+        Labelled rows.
+    n_rows : int
+        How many of them count.
+    """
+    if table.sha256 == _sha256_of_the_fit(path):
+        yield Notice(
+            table.path,
+            " is the table that the model was fitted to: its rows flatter the model, "
+            "give labelled rows that it has not seen",
+        )
+    elif n_rows == np.size(getattr(model, "weights_", ())):
+        yield Notice(
+            "the model was fitted to as many rows as ",
+            table.path,
+            " has: if they are these, they flatter it; give labelled rows that it has "
+            "not seen",
+        )
+
+
+def _sha256_of_the_fit(path: Path) -> str | None:
+    """Return the digest of the training table by the record beside a model."""
+    try:
+        found = json.loads((path.parent / _RECORD).read_text(encoding="utf-8"))
+        return str(found["data"]["source"]["sha256"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def of_dependence(diagnosis: Any) -> list[str]:

@@ -16,6 +16,7 @@ from counterpoise.cli.commands.predict import (
 from counterpoise.cli.exits import CONDITION_HOLDS, FINE, BadData, WrongUse
 from counterpoise.cli.fail_if import holding
 from counterpoise.cli.findings import of_end
+from counterpoise.cli.notices import of_training_rows
 from counterpoise.cli.option_words import in_options
 from counterpoise.cli.performance import check_metric
 from counterpoise.cli.progress import Steps, followed
@@ -72,6 +73,9 @@ def do(options: Namespace, names: Sequence[str]) -> int:
     with followed(_PLAN, quiet=options.quiet) as steps, ending.memory_limit(options):
         steps.begin(_READING)
         watch = Watch.load(state) if goes_on else _begun(options, steps)
+        # Said once, it holds for every later run.
+        watch.label_column = options.label or watch.label_column
+        before = _labelled(watch)
         table = read_for_model(watch.model, options.table, options.id)
         table.check_has([options.time], "--time")
         steps.begin(_WATCHING)
@@ -97,7 +101,9 @@ def do(options: Namespace, names: Sequence[str]) -> int:
     held = holding(conditions, _numbers(watch, looks))
     reasons = [f"--fail-if {text}" for text in held]
     written = [options.out / name for name in (_PAGE, _RECORD, _HISTORY, _STATE)]
-    ending.say(options, record, [*_told(watch, looks), *of_end(reasons, written)])
+    ending.say(
+        options, record, [*_told(watch, looks, before), *of_end(reasons, written)]
+    )
     return CONDITION_HOLDS if held else FINE
 
 
@@ -110,6 +116,8 @@ def _begun(options: Namespace, steps: Steps) -> Watch:
     if labels.rows.size < table.n_rows:
         lost = table.n_rows - labels.rows.size
         steps.notice(f"{lost} rows of {table.path} have no label and are left out")
+    for notice in of_training_rows(model, options.model, table, labels.rows.size):
+        steps.notice(notice)
     return Watch(
         model,
         X=X.iloc[labels.rows].reset_index(drop=True),
@@ -127,10 +135,17 @@ def _looked(
 ) -> tuple[list[Look], dict[str, Write]]:
     """Give the watch every chunk with rows that it has not seen."""
     X = frame_for_model(watch.model, table)
-    y = _labels(watch, table, options)
+    y = _labels(watch, table)
     every, by = _every(table, options)
     times = _times(table, options.time)
     ids = _ids(watch, X, times, table, options)
+    if y is not None:
+        y, otherwise = watch.labels_by_id(ids, y)
+        if otherwise:
+            steps.notice(
+                f"{otherwise:,} rows have another label than a row before them with "
+                "the same id: the first is counted"
+            )
     looks: list[Look] = []
     pages: dict[str, Write] = {}
 
@@ -233,10 +248,10 @@ def _iso(value: Any) -> str:
     return value.isoformat() if hasattr(value, "isoformat") else str(value)
 
 
-def _labels(watch: Watch, table: TableFile, options: Namespace) -> Any:
+def _labels(watch: Watch, table: TableFile) -> Any:
     """Return the labels that the rows have, None where they have none."""
-    name = options.label
-    if name is None or name not in table.names or kind_of(table, name) == EMPTY:
+    name = watch.label_column
+    if not name or name not in table.names or kind_of(table, name) == EMPTY:
         return None
     known = getattr(watch.model, "classes_", None)
     found = read_labels(
@@ -304,13 +319,23 @@ def _numbers(watch: Watch, looks: Sequence[Look]) -> dict[str, float | None]:
     }
 
 
-def _told(watch: Watch, looks: Sequence[Look]) -> list[Block]:
-    """Return what this run has found."""
+def _labelled(watch: Watch) -> dict[tuple[int, str], int]:
+    """Return how many labels each chunk has, by its number and the metric."""
+    return {(row["chunk"], row["metric"]): row["n_labelled"] for row in watch.history_}
+
+
+def _told(
+    watch: Watch, looks: Sequence[Look], before: dict[tuple[int, str], int]
+) -> list[Block]:
+    """Return what this run has found: of new chunks, and of those with new labels."""
     counted = [look for look in looks if look.number]
     lines = [f"new chunks: {len(counted)}, {watch.looks_} in all"]
+    now = _labelled(watch)
+    late = {key[0] for key, n in before.items() if now[key] > n}
+    lines += [f"chunks with new labels: {len(late)}"] if late else []
     told = [in_options(str(alarm)) for alarm in watch.alarms_]
     lines += told or ["no alarm so far"]
-    new = {look.number for look in counted}
+    new = {look.number for look in counted} | late
     rows = tuple(
         cells(
             row["time"],
@@ -325,8 +350,8 @@ def _told(watch: Watch, looks: Sequence[Look]) -> list[Block]:
         for row in watch.history_
         if row["chunk"] in new
     )
-    before = ("chunk", "rows", "metric", "estimated", "from labels")
-    header = (*before, "AUC", "covered", "alarms")
+    first = ("chunk", "rows", "metric", "estimated", "from labels")
+    header = (*first, "AUC", "covered", "alarms")
     return [Block("Watched", tuple(lines), header if rows else (), rows[-20:])]
 
 

@@ -57,6 +57,12 @@ class Detectable:
             found["correlation"] = None
         return found
 
+    @classmethod
+    def of_dict(cls, told: dict[str, Any]) -> "Detectable":
+        """Return what `to_dict` told; older ones tell no correlation."""
+        known = {key: float(one) for key, one in told.items() if one is not None}
+        return cls(**known)
+
     def __str__(self) -> str:
         hole = f"{self.hole:.2g}" if self.hole <= 1 else "none, however large,"
         together = f"the correlation of two columns by {self.correlation:.2g}, "

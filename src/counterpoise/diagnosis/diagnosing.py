@@ -6,12 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from counterpoise.diagnosis.correlations import CorrelationShift, correlation_shifts
 from counterpoise.diagnosis.detectable import detectable_of
 from counterpoise.diagnosis.diagnosis import Diagnosis
 from counterpoise.diagnosis.features import sparse_shifts, table_shifts
 from counterpoise.diagnosis.reweighting import reweighting_of
 from counterpoise.diagnosis.rows_looked_at import RowsLookedAt
 from counterpoise.diagnosis.shift_tests import (
+    MOMENTS,
+    ShiftTest,
     rows_to_rank,
     shift_tests,
     verdict_by,
@@ -29,11 +32,18 @@ from counterpoise.samples.coverage.digits import off_grids, recorded_apart
 from counterpoise.samples.coverage.separating_columns import (
     separating_columns,
 )
+from counterpoise.samples.coverage.spelling import spelled_otherwise
 from counterpoise.samples.dependent.belonging import with_units
 from counterpoise.samples.dependent.dependence_seen import asked_of
 from counterpoise.samples.dependent.divisions import divided
 from counterpoise.samples.measures import measure_mmd
-from counterpoise.samples.overlap_verdict import NO_OVERLAP, Overlap, overlap_between
+from counterpoise.samples.overlap_verdict import (
+    NO_OVERLAP,
+    NO_SHIFT,
+    TOO_FEW,
+    Overlap,
+    overlap_between,
+)
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.tables.columns import Table
 from counterpoise.tables.duplicates import duplicate_rows
@@ -97,7 +107,8 @@ def diagnose(
         How often the rows are divided anew, by chance, for the p-value of the maximum
         mean discrepancy; 0: none.
     random_state : int, RandomState or None
-        Where the folds, permutations and rows of a sample that has many come from.
+        Where the folds, permutations and rows of a sample that has many come from;
+        None: from what the rows hold, so that the same rows get the same answer.
 
     Returns
     -------
@@ -146,14 +157,15 @@ def diagnose(
     ('shift, thin in part', 'x0')
     """
     check_integer("n_permutations", n_permutations, low=0)
-    random = random_state
-    if not isinstance(random, int | np.integer):
-        random = as_random(random_state)
     if isinstance(X, Blocks) or isinstance(X_target, Blocks):
-        seed = as_seed(random_state)
+        # What they hold is not read for a seed: places alone decide.
+        seed = as_seed(0 if random_state is None else random_state)
         X, X_target = rows_decided_on(X, seed), rows_decided_on(X_target, seed)
     samples = SamplesAsRead.read(X, X_target, sample_weight, target_weight)
     samples = with_units(samples, groups, groups_target, time, time_target)
+    random = samples.seed(random_state)
+    if not isinstance(random, int | np.integer):
+        random = as_random(random)
     with filters_left_clean():
         return diagnose_samples(samples, n_permutations, random)
 
@@ -196,8 +208,8 @@ def diagnose_samples(
     kept = [j for j, name in enumerate(column_names) if name not in dropped]
     source, target = _with_columns(source, kept), _with_columns(target, kept)
     features = table_shifts(source, target, w / w.sum(), v / v.sum())
+    ranked = off_grids(looked_at(rows_to_rank(numbers.source.shape[1])).ordered())
     if numbers.units is None:
-        ranked = off_grids(looked_at(rows_to_rank(numbers.source.shape[1])).ordered())
         tests = shift_tests(covered, features, names, distance.p_value, ranked)
     else:
         found = divided(numbers, covered.rows, covered.rows_target, seed)
@@ -227,10 +239,12 @@ def diagnose_samples(
         verdict=word,
         separation=apart,
         tests=tests,
+        correlations=_pairs(word, tests, ranked, names, numbers.units is not None),
         detectable=None if numbers.units is not None else detectable_of(source, w, v),
         dependence=dependence_of(numbers),
         asks=asked_of(samples, names) if numbers.units is None else "",
         digits=_digits(numbers, covered, names),
+        spellings=spelled_otherwise(source, target, v / v.sum()),
         thin_rows=thin_rows_of(source, target, w, v, covered, names),
         mmd=distance.value,
         mmd_p_value=distance.p_value,
@@ -274,6 +288,27 @@ def _digits(
     )
     apart = recorded_apart(looked_at)
     return tuple(dict.fromkeys(names[int(j)] for j in np.flatnonzero(apart)))
+
+
+def _pairs(
+    word: str,
+    tests: Sequence[ShiftTest],
+    ranked: TwoSamples,
+    names: Sequence[str],
+    by_units: bool,
+) -> tuple[CorrelationShift, ...]:
+    """Return the pairs of columns that go together otherwise, where there is a shift.
+
+    Of rows that belong together the pair that the test of moments found, if it did.
+    """
+    if word in (NO_SHIFT, TOO_FEW, NO_OVERLAP):
+        return ()
+    if not by_units:
+        return correlation_shifts(ranked, names)
+    moments = next(test for test in tests if test.name == MOMENTS)
+    if not moments.tells or len(moments.about) != 2:
+        return ()
+    return correlation_shifts(ranked, names, moments.about)
 
 
 def _of_matrices(samples: SamplesAsRead, random: Any) -> Diagnosis:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from counterpoise.diagnosis import words
+from counterpoise.diagnosis.correlations import CorrelationShift
 from counterpoise.diagnosis.detectable import Detectable
 from counterpoise.diagnosis.features import FeatureShift
 from counterpoise.diagnosis.reweighting import Reweighting
@@ -18,6 +19,7 @@ from counterpoise.diagnosis.thin_rows import ThinRows
 from counterpoise.samples.coverage.separating_columns import (
     Separation,
 )
+from counterpoise.samples.coverage.spelling import Spelling
 from counterpoise.samples.overlap_verdict import Overlap
 
 
@@ -33,6 +35,9 @@ class Diagnosis:
         of `tests` take part.
     tests : tuple of ShiftTest
         What the verdict rests on: five tests, each of level 0.01.
+    correlations : tuple of CorrelationShift
+        Where there is a shift: pairs of columns that go together otherwise, those that
+        moved most first (20 at most). None of sparse matrices.
     explanation : str
         What it means and what to do next, in sentences.
     auc, auc_low, auc_high : float
@@ -54,6 +59,9 @@ class Diagnosis:
         Columns that the samples record to different digits, or in different units of
         rounding. Classifiers and neighbourhoods compare them as if they did not
         (`samples.coverage.digits`).
+    spellings : tuple of Spelling
+        Categories of the target that the source has in another spelling ("Yes" for
+        "yes"), the commonest first (`samples.coverage.spelling`).
     separation : Separation or None
         Where there is no overlap: the columns that make the samples disjoint, how, and
         what is covered without them. None where it is not columns.
@@ -117,6 +125,8 @@ class Diagnosis:
     dependence: Dependence | None = None
     asks: str = ""
     digits: tuple[str, ...] = ()
+    correlations: tuple[CorrelationShift, ...] = ()
+    spellings: tuple[Spelling, ...] = ()
     separation: Separation | None = None
     watched: bool = False
 
@@ -150,6 +160,8 @@ class Diagnosis:
             else self.dependence.to_dict(),
             "asks": self.asks,
             "digits": list(self.digits),
+            "spellings": [one.to_dict() for one in self.spellings],
+            "correlations": [pair.to_dict() for pair in self.correlations],
             "separation": None
             if self.separation is None
             else self.separation.to_dict(),

@@ -93,7 +93,7 @@ def moment_test(samples: TwoSamples) -> MomentTest:
         kinds.append((_of_means(scores.whole, *shares)[0], ()))
     if scores.in_pairs.size > 1:
         pairs = np.triu_indices(scores.in_pairs.size, 1)
-        each = _of_products(scores.paired, *shares)[pairs]
+        each = chance_of_products(scores.paired, *shares)[pairs]
         least = int(np.argmin(each))
         kinds.append((each.size * each[least], scores.pair(least)))
     p_value, columns = min(kinds, key=lambda one: one[0], default=(1.0, ()))
@@ -128,10 +128,8 @@ class RankScores:
         u, many = np.empty_like(X), np.empty(X.shape[1], dtype=bool)
         other = np.empty(X.shape[1])
         for j in range(X.shape[1]):
-            values, place = np.unique(X[:, j], return_inverse=True)
-            mass = np.bincount(place, share)
-            u[:, j] = (np.sqrt(12) * (np.cumsum(mass) - mass / 2 - 0.5))[place]
-            many[j] = values.size >= _FEWEST_VALUES
+            u[:, j], mass = _ranked(X[:, j], share)
+            many[j] = mass.size >= _FEWEST_VALUES
             other[j] = 1.0 - mass.max()
         # Rounding must not decide.
         fewest = (1 - 1e-9) * _ROWS_THAT_VARY / min(n, m)
@@ -151,6 +149,19 @@ class RankScores:
         return int(self.in_pairs[first[k]]), int(self.in_pairs[second[k]])
 
 
+def middle_ranks(column: Array, share: Array) -> Array:
+    """Return the ranks of a column between -sqrt(3) and sqrt(3), ties in the middle."""
+    return _ranked(column, share)[0]
+
+
+def _ranked(column: Array, share: Array) -> tuple[Array, Array]:
+    """Return the same, and what every different value counts."""
+    _, place = np.unique(column, return_inverse=True)
+    mass: Array = np.bincount(place, share).astype(float, copy=False)
+    ranks: Array = (np.sqrt(12) * (np.cumsum(mass) - mass / 2 - 0.5))[place]
+    return ranks, mass
+
+
 def _of_means(values: Array, p: Array, q: Array) -> Array:
     """Return the chance of means as unlike over the two samples, of each column."""
     both = (p, values[: p.size]), (q, values[p.size :])
@@ -159,8 +170,11 @@ def _of_means(values: Array, p: Array, q: Array) -> Array:
     return _chance(means, errors, p, q)
 
 
-def _of_products(values: Array, p: Array, q: Array) -> Array:
-    """Return the same of the products of each pair of columns."""
+def chance_of_products(values: Array, p: Array, q: Array) -> Array:
+    """Return the chance of mean products as unlike, of each pair of columns.
+
+    `values`: of the source rows, then of the target's; `p`, `q`: what they count.
+    """
     means, errors = [], []
     for share, u in ((p, values[: p.size]), (q, values[p.size :])):
         mean = (u * share[:, None]).T @ u

@@ -49,6 +49,12 @@ class ShiftTest:
         """Return plain numbers and words."""
         return {**asdict(self), "about": list(self.about)}
 
+    @classmethod
+    def of_dict(cls, told: dict[str, Any]) -> "ShiftTest":
+        """Return what `to_dict` told."""
+        about = tuple(map(str, told["about"]))
+        return cls(str(told["name"]), told["p_value"], bool(told["tells"]), about)
+
 
 def rows_to_rank(d: int) -> int:
     """Return how many rows of a sample are ranked, given the number of columns."""

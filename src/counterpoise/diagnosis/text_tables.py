@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from html import escape
 
+_LONGEST_NAME = 30
+
 
 def aligned(rows: Sequence[Sequence[str]], *, numbers: bool) -> list[str]:
     """Return lines, the columns one below the other; numbers to the right."""
@@ -31,3 +33,27 @@ def html_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def safe(text: str) -> str:
     """Return text that is safe within HTML."""
     return escape(text, quote=True)
+
+
+def in_quotes(name: str) -> str:
+    """Return a name as it stands in a sentence."""
+    return f"'{printable(name)}'"
+
+
+def printable(text: str, longest: int = _LONGEST_NAME) -> str:
+    r"""Return a name as it can be printed: on one line, and not too long.
+
+    Examples
+    --------
+    >>> printable("a\nb")
+    'a\\nb'
+    >>> printable("1\xa0000")
+    '1 000'
+    """
+    # Longer ones are cut before they are looked through.
+    text = "".join(
+        c if c.isprintable() else c.encode("unicode_escape", "replace").decode()
+        # The space that does not break a line is a space.
+        for c in text[: longest + 1].replace("\xa0", " ")
+    )
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"

@@ -46,6 +46,8 @@ _WORDS = (
     (r"\b(?:the )?source rows\b", _FIT),
     (r"\b(?:the )?target rows\b", _TODAY),
     (r"\bthe target's\b", "today's"),
+    (r"\bThe target seems\b", "Today's rows seem"),
+    (r"\bThe source\b", "The rows of the fit"),
     (r"\bthe source has\b", "the rows of the fit have"),
     (r"\bthe source\b", _FIT),
     (r"\bthe target\b", _TODAY),

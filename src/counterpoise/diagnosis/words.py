@@ -6,9 +6,21 @@ from textwrap import fill
 from typing import TYPE_CHECKING
 
 from counterpoise.diagnosis.features import FeatureShift
+from counterpoise.diagnosis.findings_in_words import (
+    said_of,
+    said_of_digits,
+    said_of_missed,
+    said_of_pairs,
+    said_of_spellings,
+)
 from counterpoise.diagnosis.percentages import percentage
-from counterpoise.diagnosis.shift_tests import ShiftTest
-from counterpoise.diagnosis.text_tables import aligned, html_table, safe
+from counterpoise.diagnosis.text_tables import (
+    aligned,
+    html_table,
+    in_quotes,
+    printable,
+    safe,
+)
 from counterpoise.diagnosis.thin_rows import ThinColumn, ThinRows
 from counterpoise.diagnosis.watching import COMPARED, MEANING, NEXT, as_watched
 from counterpoise.samples.coverage.thin_by_chance import rows_that_tell
@@ -31,7 +43,7 @@ if TYPE_CHECKING:
 SHOWN = 20
 # What is worth a word: an effect, a share of rows.
 _WORTH_A_WORD, _MANY = 0.1, 0.01
-_LONGEST_NAME, _WIDTH = 30, 88
+_WIDTH = 88
 # Shares: of the discrepancy, as good as all of it; of a direction, worth naming.
 NEARLY_ALL, _PART_OF_IT = 0.95, 0.2
 
@@ -84,13 +96,14 @@ def explanation(found: "Diagnosis") -> str:
         " times in 100; guessing is right 50 times."
     )
     sentences = [meaning, told, *said_of(found.tests), *_columns(found)]
+    sentences += said_of_pairs(found.correlations)
     sentences += [str(found.dependence)] if found.dependence is not None else []
     sentences += [found.asks] if found.asks else []
-    sentences += _rounded(found.digits)
+    sentences += said_of_digits(found.digits)
+    sentences += said_of_spellings(found.spellings)
     # What weights could do is no question of a model that is watched.
     sentences += [] if found.watched else _matched(found)
-    if found.verdict in (NO_SHIFT, SMALL_SHIFT) and found.detectable is not None:
-        sentences.append(str(found.detectable))
+    sentences += said_of_missed(found.verdict, found.detectable)
     if found.watched:
         meaning = MEANING[found.verdict].format(thin=percentage(found.thin))
         told_of = [as_watched(one) for one in sentences[1:]]
@@ -149,48 +162,11 @@ def as_html(found: "Diagnosis") -> str:
     return f'<div class="counterpoise-diagnosis">{"".join(parts)}</div>'
 
 
-def printable(text: str, longest: int = _LONGEST_NAME) -> str:
-    r"""Return a name as it can be printed: on one line, and not too long.
-
-    Examples
-    --------
-    >>> printable("a\nb")
-    'a\\nb'
-    >>> printable("1\xa0000")
-    '1 000'
-    """
-    # Longer ones are cut before they are looked through.
-    text = "".join(
-        c if c.isprintable() else c.encode("unicode_escape", "replace").decode()
-        # The space that does not break a line is a space.
-        for c in text[: longest + 1].replace("\xa0", " ")
-    )
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
-
-
 _LEGEND = (
     "SMD: difference of the means in standard deviations (categories: the largest of "
     "their indicators). Distance: Kolmogorov-Smirnov, or total variation for "
     "categories. p: corrected for the number of features by Holm's method."
 )
-
-
-def said_of(tests: Sequence[ShiftTest]) -> list[str]:
-    """Return which tests tell the samples apart, if the classifier is not among them.
-
-    Where it is, its sentence says enough.
-    """
-    telling = [test for test in tests if test.tells]
-    if not telling or tests[0].tells:
-        return []
-    told = ", ".join(
-        test.name
-        + (f" ({' with '.join(map(_in_quotes, test.about))})" if test.about else "")
-        for test in telling
-    )
-    return [
-        f"That may be chance, but by another test the samples differ by more: {told}."
-    ]
 
 
 def _columns(found: "Diagnosis") -> list[str]:
@@ -226,21 +202,8 @@ def _nothing_alone(thin: ThinRows) -> str:
     """Return what there is to say where no feature differs much by itself."""
     if not thin.columns:
         return "No feature differs much by itself: it is how they go together."
-    names = ", ".join(_in_quotes(column.name) for column in thin.columns[:3])
+    names = ", ".join(in_quotes(column.name) for column in thin.columns[:3])
     return f"No feature differs much but in the thinly covered rows: {names}."
-
-
-def _rounded(digits: Sequence[str]) -> list[str]:
-    """Return that columns are recorded to different digits, if any are."""
-    if not digits:
-        return []
-    names = ", ".join(map(_in_quotes, digits[:3]))
-    others = f" and {len(digits) - 3} more" if len(digits) > 3 else ""
-    return [
-        f"Source and target record {names}{others} to different digits. "
-        "Classifiers and neighbourhoods look past that here, but a model that was "
-        "trained on one may not: round both alike."
-    ]
 
 
 def _matched(found: "Diagnosis") -> list[str]:
@@ -282,11 +245,7 @@ def _is_significant(feature: FeatureShift) -> bool:
 
 
 def _quoted(feature: FeatureShift) -> str:
-    return _in_quotes(feature.name)
-
-
-def _in_quotes(name: str) -> str:
-    return f"'{printable(name)}'"
+    return in_quotes(feature.name)
 
 
 def _with_size(feature: FeatureShift) -> str:

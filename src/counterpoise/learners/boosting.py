@@ -19,6 +19,7 @@ from counterpoise.learners.dates import DateNumbers
 from counterpoise.tables.columns import read_table
 from counterpoise.tables.kinds import CATEGORIES, DATES, NUMBERS, ZONED_DATES
 from counterpoise.validation import n_rows
+from counterpoise.validation.frames import is_missing
 
 # Trees tell up to 255 categories of a column apart; the rarer ones share a place.
 MOST_CATEGORIES = 254
@@ -170,10 +171,11 @@ def columns_of(
 
 
 class CategoryCodes(OrdinalEncoder):
-    """Scikit-learn's numbers of categories, None a missing value like any other.
+    """Scikit-learn's numbers of categories, None and NA missing values like NaN.
 
-    Polars and columns of Python objects have None where pandas has NaN, and
-    scikit-learn takes it for a category.
+    Polars and columns of Python objects have None where pandas has NaN, and pandas'
+    nullable columns NA: scikit-learn takes the first for a category and refuses the
+    second.
 
     Examples
     --------
@@ -193,10 +195,10 @@ class CategoryCodes(OrdinalEncoder):
 
 
 def _with_nan(X: Any) -> Any:
-    """Return a table of categories as objects, NaN in place of None."""
+    """Return a table of categories as objects, NaN in place of None and NA."""
     values = np.array(X, dtype=object)
-    # By identity: what a cell holds need not compare.
-    gaps = np.frompyfunc(lambda one: one is None, 1, 1)(values).astype(bool)
+    # By type: what a cell holds need not compare.
+    gaps = np.frompyfunc(is_missing, 1, 1)(values).astype(bool)
     values[gaps] = np.nan
     return values
 

@@ -11,11 +11,14 @@ from counterpoise.evaluation.advice.baseline import (
 )
 from counterpoise.evaluation.change_of_score import (
     CANNOT_TELL,
+    CLEAR,
+    LIKELY,
     RULE,
     WORSE,
     change_of,
     sureness_of_gain,
 )
+from counterpoise.report.first_screen.shift_words import by_which_tests, could_be_missed
 from counterpoise.report.metric_names import metric_in_words, source_rows
 from counterpoise.report.record import Record
 from counterpoise.report.wording import (
@@ -117,6 +120,20 @@ def beside_guessing(headline: Mapping[str, Any]) -> Sentence:
     return told
 
 
+def gain_in(record: Record) -> str | None:
+    """Return how sure the gain by weights is, see `sureness_of_gain`.
+
+    None where none was judged.
+    """
+    guard = record.at("guard")
+    if guard is None or guard["chosen"] == 0:
+        return None
+    # A gain that never varies is no matter of chance.
+    if not guard["gain_error"]:
+        return CLEAR
+    return sureness_of_gain(guard["gain"], guard["gain_error"])
+
+
 def has_labels(record: Record) -> bool:
     """Return whether labels of new rows were used."""
     metrics = record.at("performance.metrics", {})
@@ -158,6 +175,8 @@ def _shift_answer(record: Record) -> Answer | None:
     if ends[0].text == ends[1].text:
         # No classifier learned anything, or one is right about every pair.
         sure = sentence("How sure: so it was for all pairs that were looked at.")
+    told += by_which_tests(record)
+    sure += could_be_missed(record)
     return Answer("Have the data shifted?", short, tone, told, sure)
 
 
@@ -226,7 +245,8 @@ def _weights_answer(record: Record) -> Answer | None:
         _brings(guard, words.name, k),
     )
     told += _not_the_score(record)
-    return Answer(question, "Yes", GOOD, told, _guard_sure(record))
+    short = {CLEAR: "Yes", LIKELY: "Probably"}.get(str(gain_in(record)), "Perhaps")
+    return Answer(question, short, GOOD, told, _guard_sure(record))
 
 
 def _not_the_score(record: Record) -> Sentence:
@@ -262,10 +282,9 @@ def _guard_sure(record: Record) -> Sentence:
         return sentence("How sure: not very; it rests on {} effective rows.", rows)
     if guard["chosen"] == 0 or not guard["gain_error"]:
         return sentence("How sure: judged on rows worth {} equal ones.", rows)
-    word = sureness_of_gain(guard["gain"], guard["gain_error"])
     return sentence(
         "How sure: {}; the gain is {} give or take {}.",
-        word,
+        str(gain_in(record)),
         figures(guard["gain"], "guard.gain", digits=2),
         figures(guard["gain_error"], "guard.gain_error", digits=2),
     )

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from counterpoise.diagnosis.percentages import percentage
-from counterpoise.diagnosis.words import printable
+from counterpoise.diagnosis.text_tables import printable
 
 # Longer names are cut, on the page and in pictures.
 LONGEST_NAME, LONGEST_LABEL, LONGEST_PROSE = 60, 22, 400
@@ -31,6 +31,7 @@ _PLURAL = {
     "says": "say",
     "covers": "cover",
     "reaches": "reach",
+    "seems": "seem",
 }
 _BOTH_ROWS = re.compile(r"(\d+) source and (\d+) target rows")
 _ROWS = re.compile(r"\b(source|target)(?= rows?\b)", re.IGNORECASE)

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.dependent.row_units import RowUnits
-from counterpoise.samples.ordering import canonical_order
+from counterpoise.samples.ordering import canonical_order, seed_of_rows
 from counterpoise.samples.scaling import pooled_scale
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.tables.columns import Table, two_tables
@@ -304,6 +304,24 @@ class SamplesAsRead:
             self.counts[0][rows],
             self.counts[1][aims],
         )
+
+    @cached_property
+    def own_seed(self) -> int:
+        """A seed by what the rows that count hold (`seed_of_rows`)."""
+        counting = self.without_zeros()
+        if counting.tables is None:
+            return seed_of_rows([counting.source, counting.target])
+        words = [
+            word
+            for table in counting.tables
+            for column in table.columns
+            for word in (*column.categories, "")
+        ]
+        return seed_of_rows([table.matrix() for table in counting.tables], words)
+
+    def seed(self, random_state: Any) -> Any:
+        """Return a `random_state`; in place of None the rows' own seed."""
+        return self.own_seed if random_state is None else random_state
 
     @cached_property
     def scale(self) -> Array:

@@ -13,7 +13,7 @@ from counterpoise.samples.hypotheses import (
     precomputed_gram,
 )
 from counterpoise.samples.moment_pair import DiscrepancySpectrum, MomentPair
-from counterpoise.samples.ordering import canonical_order
+from counterpoise.samples.ordering import canonical_order, seed_of_rows
 from counterpoise.samples.scaling import pooled_scale, scale_columns
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.tables.columns import two_tables
@@ -148,7 +148,8 @@ def discrepancy_spectrum(
     n_permutations : int
         How often the rows are divided anew, by chance, for the p-value; 0: none.
     random_state : int, RandomState or None
-        Where the permutations come from.
+        Where the permutations come from; None: from what the rows hold, so that the
+        same rows get the same answer.
 
     Returns
     -------
@@ -176,6 +177,9 @@ def discrepancy_spectrum(
         add_constant, standardize,
     )  # fmt: skip
     found = samples.pair.spectrum(samples.shares)
+    if random_state is None:
+        rows, n = samples.pair.rows, samples.n
+        random_state = seed_of_rows([rows[:n], rows[n:]])
     seed = as_seed(random_state)
     return replace(found, p_value=_p_value(samples, found.value, n_permutations, seed))
 

@@ -123,7 +123,8 @@ def domain_score(
     sample_weight, target_weight : array of shape (n,), (m,)
         What the rows count in every mean; only their ratios within a sample matter.
     random_state : int, RandomState or None
-        Where the folds come from, and the 5,000 rows of a sample that has more.
+        Where the folds come from, and the 5,000 rows of a sample that has more; None:
+        from what the rows hold, so that the same rows get the same answer.
 
     Returns
     -------
@@ -175,7 +176,7 @@ def domain_score(
     (True, (400,), (300,))
     """
     samples = SamplesAsRead.read_encoded(X, X_target, sample_weight, target_weight)
-    seed = as_seed(random_state)
+    seed = as_seed(samples.seed(random_state))
     return score_domains(samples, seed)
 
 

@@ -11,7 +11,7 @@ from counterpoise.numerics.arrays import Array
 from counterpoise.numerics.kernel import Kernel
 from counterpoise.samples.domain_scores import domain_score
 from counterpoise.samples.median_width import median_gamma
-from counterpoise.samples.ordering import canonical_order
+from counterpoise.samples.ordering import canonical_order, seed_of_rows
 from counterpoise.samples.scaling import pooled_scale, scale_columns
 from counterpoise.samples.two_samples import TwoSamples
 from counterpoise.tables.encoding import as_numbers
@@ -100,7 +100,8 @@ def mmd(
     sample_weight, target_weight : array of shape (n,), (m,)
         What the rows count in every mean; only their ratios within a sample matter.
     random_state : int, RandomState or None
-        Where the permutations come from.
+        Where the permutations come from; None: from what the rows hold, so that the
+        same rows get the same answer.
 
     Returns
     -------
@@ -130,6 +131,8 @@ def mmd(
     check_number("gamma", gamma, low=0.0, closed="neither", options=("median",))
     check_integer("n_permutations", n_permutations, low=0)
     samples = _samples(X, X_target, sample_weight, target_weight)
+    if random_state is None:
+        random_state = seed_of_rows([samples.source, samples.target])
     return measure_mmd(
         samples,
         None if gamma == "median" else float(gamma),
@@ -194,7 +197,8 @@ def domain_auc(
     sample_weight, target_weight : array of shape (n,), (m,)
         What the rows count in every mean; only their ratios within a sample matter.
     random_state : int, RandomState or None
-        Where the folds come from, and the 5,000 rows of a sample that has more.
+        Where the folds come from, and the 5,000 rows of a sample that has more; None:
+        from what the rows hold, so that the same rows get the same answer.
 
     Examples
     --------

@@ -1,15 +1,20 @@
 """An order of rows that depends on what they hold, not on where they stand."""
 
+import hashlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.numerics.row_keys import row_keys
 
 # Where no more than this share of the rows is alike in the first columns, the others
 # are not looked at again.
 FEW_TIED = 0.2
+# scikit-learn takes seeds below this.
+_SEEDS_END = 2**32
 
 
 def canonical_order(X: Any, weights: Array) -> Indices:
@@ -40,3 +45,37 @@ def canonical_order(X: Any, weights: Array) -> Indices:
             order[tied] = few[np.lexsort((weights[few], *X[few].T[::-1]))]
             return order
         used = min(4 * used, columns)
+
+
+def seed_of_rows(samples: Sequence[Any], words: Sequence[str] = ()) -> int:
+    """Return a seed by what the rows of samples hold, in whatever order they came.
+
+    It is made of the first eight bytes of SHA-256 over the sorted keys of each sample's
+    rows (`row_keys`, missing values alike), the samples in turn: the same rows always
+    draw the same, and a row more draws anew. Such a number knows nothing of how far
+    samples are apart: a p-value by its draw is as valid as by any other.
+
+    Parameters
+    ----------
+    samples : sequence of arrays or sparse matrices
+    words : sequence of str
+        What numbers in the rows stand for, as the names of categories.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 2.0], [3.0, 4.0]])
+    >>> seed_of_rows([X, X]) == seed_of_rows([X[::-1], X])
+    True
+    >>> seed_of_rows([X, X]) == seed_of_rows([X, X[:1]])
+    False
+    """
+    seen = hashlib.sha256("\0".join(words).encode("utf-8", "surrogatepass"))
+    for rows in samples:
+        if not sparse.issparse(rows):
+            rows = np.where(np.isnan(rows), np.nan, rows)
+        keys = sorted(row_keys(rows, ">"))
+        seen.update(f"{rows.shape}".encode())
+        for key in keys:
+            # A key says how long it is: no two lists of them read alike.
+            seen.update(len(key).to_bytes(8, "big") + key)
+    return int.from_bytes(seen.digest()[:8], "big") % _SEEDS_END

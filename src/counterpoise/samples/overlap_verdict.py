@@ -178,7 +178,8 @@ def overlap(
     sample_weight, target_weight : array of shape (n,), (m,)
         What the rows count in every mean; only their ratios within a sample matter.
     random_state : int, RandomState or None
-        Where the folds come from, and the 5,000 rows of a sample that has more.
+        Where the folds come from, and the 5,000 rows of a sample that has more; None:
+        from what the rows hold, so that the same rows get the same answer.
 
     Returns
     -------
@@ -198,7 +199,7 @@ def overlap(
     ('shift, thin in part', True)
     """
     samples = SamplesAsRead.read_encoded(X, X_target, sample_weight, target_weight)
-    return overlap_between(samples, as_seed(random_state))
+    return overlap_between(samples, as_seed(samples.seed(random_state)))
 
 
 def overlap_between(samples: SamplesAsRead, seed: int) -> Overlap:

@@ -50,14 +50,15 @@ class Pool:
         """Return the table of two samples in canonical order.
 
         A classifier is to tell what rows hold, not to how many digits (`off_grids`).
+        Rows are equal as they came: what is put apart for the classifier still shares
+        a fold.
 
         `units`: numbers of what rows belong to, the source's first. Rows of a unit are
         then held out together, and equal rows stay as many as they are.
         """
+        as_they_came = _stacked(samples)
         samples = off_grids(samples)
-        both = [samples.source, samples.target]
-        is_sparse = sparse.issparse(samples.source)
-        X: Any = sparse.vstack(both, format="csr") if is_sparse else np.vstack(both)
+        X = _stacked(samples)
         sizes = samples.source.shape[0], samples.target.shape[0]
         labels = np.repeat([0, 1], sizes)
         weights = np.concatenate(
@@ -71,7 +72,7 @@ class Pool:
             fold, n_folds = dealt_by_sample(units, labels, seed)
             return cls(X, labels, _whole(weights), fold, n_folds, each, each)
         # An order by content, equal rows side by side, source before target.
-        number = content(X)
+        number = content(as_they_came)
         order = np.lexsort((weights, labels, number))
         merged = 2 * number[order] + labels[order]
         first = np.flatnonzero(np.diff(merged, prepend=-1))
@@ -109,6 +110,14 @@ class Pool:
         sums = np.bincount(self.group, self.weights * log_odds)
         means = sums / np.maximum(np.bincount(self.group, self.weights), 1e-300)
         return means[self.group][self.place]
+
+
+def _stacked(samples: TwoSamples) -> Any:
+    """Return the rows of the source, then those of the target."""
+    both = [samples.source, samples.target]
+    if sparse.issparse(samples.source):
+        return sparse.vstack(both, format="csr")
+    return np.vstack(both)
 
 
 def _whole(weights: Array) -> Array:

@@ -98,7 +98,7 @@ class Table:
         )
 
     def matrix(self) -> Array:
-        """Return the values of a plain table, a row an observation."""
+        """Return the values, a row an observation; of categories their places."""
         matrix = np.empty(self.shape)
         for j, column in enumerate(self.columns):
             matrix[:, j] = column.values

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.numerics.row_keys import one_zero
 from counterpoise.validation import InvalidInput
+from counterpoise.watching.labels import is_missing
 from counterpoise.watching.state import SeenChunk
 
 Keys = NDArray[np.uint64]
@@ -110,6 +111,24 @@ def are_new(chunks: Sequence[SeenChunk], keys: Keys) -> NDArray[np.bool_]:
     new = np.zeros(keys.size, dtype=bool)
     new[first] = True
     return new & ~have_been(chunks, keys)
+
+
+def with_first_labels(keys: Keys, y: NDArray[Any]) -> tuple[NDArray[Any], int]:
+    """Return labels, every row with the first that a row of its key has.
+
+    A row may come twice in one table, without its label and with it. Where rows of one
+    key have labels that differ, the first counts; the second answer is how many of them
+    say otherwise.
+    """
+    _, place = np.unique(keys, return_inverse=True)
+    there = np.flatnonzero([not is_missing(one) for one in y])
+    first = np.full(int(place.max(initial=-1)) + 1, -1, dtype=np.intp)
+    # Of several the first is written last.
+    first[place[there[::-1]]] = there[::-1]
+    found = first[place]
+    labels = np.array(y, dtype=object)
+    labels[found >= 0] = labels[found[found >= 0]]
+    return labels, int(sum(bool(y[row] != labels[row]) for row in there))
 
 
 def _mixed(keys: Keys) -> Keys:

@@ -110,6 +110,8 @@ class WatchState:
     rose: bool = False
     # What ids were made from, where somebody said so.
     rows_told_by: str = ""
+    # What tables call the labels, where somebody said so.
+    label_column: str = ""
     # The history as one text, in files alone: thousands of small parts are slow there.
     history_text: str = ""
 

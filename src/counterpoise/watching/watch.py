@@ -13,7 +13,7 @@ from counterpoise.adaptation.model_files.saving import load, save
 from counterpoise.adaptation.routing import rows_of
 from counterpoise.evaluation.answers import Answers
 from counterpoise.evaluation.metrics import ERROR_RATE, as_metric
-from counterpoise.tables.columns import Table, read_table
+from counterpoise.tables.columns import read_table
 from counterpoise.validation import InvalidInput, InvalidType, as_seed, check_number
 from counterpoise.validation import n_rows as count_rows
 from counterpoise.watching.alarming import log_evidence, new_alarms
@@ -24,22 +24,22 @@ from counterpoise.watching.judging import (
     realised_of,
     row_of_history,
 )
+from counterpoise.watching.known_rows import KnownRows
 from counterpoise.watching.labels import is_missing, labelled_part, place_labels
 from counterpoise.watching.looks import Alarm, Look
 from counterpoise.watching.seen_rows import (
     Keys,
-    RowKeys,
     are_new,
     have_been,
     keys_of_ids,
-    keys_of_rows,
     places_of,
+    with_first_labels,
 )
 from counterpoise.watching.state import SeenChunk, Tally, WatchState, digest_of, tally
 from counterpoise.watching.times import as_time, is_before
 
 
-class Watch:
+class Watch(KnownRows):
     r"""Watch a deployed model, chunk after chunk.
 
     Three alarms, of which each may be raised falsely, over *all* looks together, with a
@@ -174,8 +174,9 @@ class Watch:
             it is said.
         ids : array of shape (m,) or None
             What tells rows apart, texts or numbers: a row whose id has been in a chunk
-            (of the last 125,000 rows) is not counted again, its new label is. Without
-            them a chunk is known by all its rows together.
+            (of the last 125,000 rows) is not counted again, its new label is; of
+            several rows with one id the first is, with the first label among them.
+            Without ids a chunk is known by all its rows together.
 
         Returns
         -------
@@ -194,7 +195,15 @@ class Watch:
         y = None if y is None else np.asarray(y, dtype=object).reshape(-1)
         if y is not None:
             labelled_part(y, n, self._state)
-        notes, alarms = self._came_again(keys[~new], None if y is None else y[~new])
+            y, _ = with_first_labels(keys, y)
+        been = have_been(self._state.chunks, keys)
+        notes, alarms = self._came_again(keys[been], None if y is None else y[been])
+        doubles = int(np.count_nonzero(~new & ~been))
+        if doubles:
+            notes.append(
+                f"{doubles} rows have the id of another row: the first of each is "
+                "counted"
+            )
         if not new.any():
             evidence = log_evidence(self._state)
             return Look(0, time, n, log_e=evidence, alarms=alarms, notes=tuple(notes))
@@ -204,6 +213,8 @@ class Watch:
 
     def _came_again(self, keys: Keys, y: Any) -> tuple[list[str], tuple[Alarm, ...]]:
         """Count labels of rows that have been; return what is to be said, alarms."""
+        if keys.size == 0:
+            return [], ()
         notes = [f"{keys.size} rows have been before and are not counted again"]
         if y is None:
             return notes, ()
@@ -315,63 +326,6 @@ class Watch:
             log_e=log_evidence(self._state),
             alarms=alarms,
             notes=tuple(notes),
-        )
-
-    def row_ids(self, X: Any, when: Any) -> RowKeys:
-        """Return ids for `update`: of each row its own time and what it holds.
-
-        Rows that are equal in both are told apart by which of them it is, so that the
-        rows of a table that grows, or of a window that moves on, keep their ids.
-
-        Parameters
-        ----------
-        X : table of shape (m, d)
-        when : array of shape (m,)
-        """
-        numbers = self._state.encoder.transform(read_table(X))
-        return keys_of_rows(numbers, when)
-
-    def tell_rows_apart_by(self, what: str) -> None:
-        """Keep what ids are made from; refuse another, which would know no row."""
-        state = self._state
-        if state.rows_told_by and state.rows_told_by != what:
-            raise InvalidInput(
-                f"this watch tells rows apart by {state.rows_told_by!r}, not by "
-                f"{what!r}: rows would be counted again"
-            )
-        state.rows_told_by = what
-
-    def are_new(self, ids: Any) -> NDArray[np.bool_]:
-        """Return which ids `update` would count: those of no row that has been."""
-        return are_new(self._state.chunks, keys_of_ids(ids, len(ids)))
-
-    def have_been(self, ids: Any) -> NDArray[np.bool_]:
-        """Return which ids are those of rows that have been in a chunk."""
-        return have_been(self._state.chunks, keys_of_ids(ids, len(ids)))
-
-    def n_seen(self, X: Any, time: Any) -> int:
-        """Return how many of the first rows were in the chunks of a time already.
-
-        For tables that grow: what is left are new rows. The rows must stand in the
-        order in which they were given.
-        """
-        seen, numbers = 0, self._state.encoder.transform(read_table(X))
-        for chunk in self._state.chunks:
-            part = numbers[seen : seen + chunk.n_rows]
-            if chunk.time == as_time(time, None) and digest_of(part) == chunk.digest:
-                seen += chunk.n_rows
-        return seen
-
-    def against(self, X: Any) -> tuple[Table, Table]:
-        """Return the reference rows that were kept and rows of a chunk, as tables.
-
-        Numbers of the reference are as precise as files of a watch keep them, and
-        categories that were pooled have the name of their pool in both.
-        """
-        state = self._state
-        return tuple(  # type: ignore[return-value]
-            state.decoded(numbers.astype(float))
-            for numbers in (state.numbers, state.encoder.transform(read_table(X)))
         )
 
     def add_labels(self, time: Any, rows: Any, y: Any) -> tuple[Alarm, ...]:

@@ -141,6 +141,70 @@ def test_an_id_tells_rows_apart_whatever_else_they_hold(begun, run, tmp_path):
     assert "line 5, column 'order': a row without an id" in said
 
 
+def test_the_label_is_remembered_and_late_labels_are_shown(begun, run, tmp_path):
+    out, live = tmp_path / "out", tmp_path / "live.csv"
+    whole = pd.read_csv(_live(live, 5, "2024-01-01", days=7))
+    whole.drop(columns="y").to_csv(live, index=False)
+    code, _, said = run(*_first(begun, live, out))
+    assert code == 0, said
+    assert list(pd.read_csv(out / "history.csv")["n_labelled"]) == [0]
+    whole.to_csv(live, index=False)
+    code, shown, said = run("watch", "--table", live, "--time", "sent_at", "--out", out)
+    assert code == 0, said
+    assert "80 labels of them are new and were counted" in said
+    told = shown + said
+    assert "new chunks: 0, 1 in all" in told
+    assert "chunks with new labels: 1" in told
+    (row,) = [line for line in told.splitlines() if "2024-01-01" in line]
+    assert len(row.split()) >= 6
+    assert list(pd.read_csv(out / "history.csv")["n_labelled"]) == [80]
+    # And once more: nothing is new, so no table.
+    code, shown, said = run("watch", "--table", live, "--time", "sent_at", "--out", out)
+    assert "chunks with new labels" not in shown + said
+    assert "2024-01-01" not in shown + said
+
+
+def test_a_label_at_the_copy_of_a_row_is_read(begun, run, tmp_path):
+    out, live = tmp_path / "out", tmp_path / "live.csv"
+    table = pd.read_csv(_live(live, 5, "2024-01-01", days=7))
+    table["order"] = np.arange(len(table))
+    early = table.assign(y=None)
+    again = table[:50].assign(y=np.arange(50) % 2)
+    other = again[:1].assign(y=1)
+    pd.concat([early, again, other]).to_csv(live, index=False)
+    code, _, said = run(*_first(begun, live, out), "--id", "order")
+    assert code == 0, said
+    assert "51 rows have the id of another row of the table" in said
+    assert "1 rows have another label than a row before them with the same id" in said
+    assert list(pd.read_csv(out / "history.csv")["n_labelled"]) == [50]
+
+
+def test_a_reference_of_training_rows_is_warned_of(begun, run, tmp_path):
+    live = _live(tmp_path / "live.csv", 6, "2024-01-01", n=60)
+    train, out = tmp_path / "train.csv", tmp_path / "run"
+    X, y = _rows(0, 300)
+    X.assign(y=y).to_csv(train, index=False)
+    code, _, said = run(
+        "fit", "--source", train, "--label", "y", "--target", begun / "labelled.csv",
+        "--drop", "y", "--out", out,
+    )  # fmt: skip
+    assert code == 0, said
+    options = _first(out, live, tmp_path / "out")
+    given = [train if one == out / "labelled.csv" else one for one in options]
+    code, _, said = run(*given)
+    assert code == 0, said
+    assert f"{train} is the table that the model was fitted to" in " ".join(
+        said.split()
+    )
+    # Without the record, as many rows may be the same.
+    (out / "report.json").unlink()
+    code, _, said = run(*given[:-1], tmp_path / "again")
+    assert "fitted to as many rows as" in said
+    # Other rows are fine.
+    code, _, said = run(*_first(begun, live, tmp_path / "fine"))
+    assert "fitted to" not in said
+
+
 def test_what_is_no_date_is_told_with_its_place(begun, run, tmp_path):
     live = _live(tmp_path / "live.csv", 5, "2024-01-01")
     table = pd.read_csv(live)

@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     from counterpoise.cli import ending
     from counterpoise.cli.commands.predict import answers_of, read_model
     from counterpoise.cli.findings import of_end, of_record
-    from counterpoise.cli.notices import of_dependence
+    from counterpoise.cli.notices import of_dependence, of_training_rows
     from counterpoise.cli.performance import check_metric, check_metric_of, estimate
     from counterpoise.cli.progress import followed
     from counterpoise.cli.record import data_of, reproduced_by
@@ -70,11 +70,9 @@ def run(options: argparse.Namespace) -> int:
         check_metric_of(options.metric, str(pair.task), options.label)
         for notice in pair.notices:
             steps.notice(notice)
-        if len(pair.X) == model.weights_.size:
-            steps.notice(
-                "the model was fitted to as many rows: if they are these, the "
-                "estimate is too good; run estimates by folds"
-            )
+        of_fit = of_training_rows(model, options.model, pair.source, len(pair.X))
+        for notice in of_fit:
+            steps.notice(notice)
         steps.begin(_ESTIMATING)
         with answers_of(options.model):
             performance = estimate(model, pair, options)

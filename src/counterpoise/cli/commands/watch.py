@@ -56,7 +56,8 @@ def add(commands: Any) -> None:
             "The first run needs --model, --reference and --label and begins the watch "
             "in --out; every\nlater one goes on there with the rows of --table that it "
             "has not seen: rows are told\napart by --id, or by their time and all "
-            "columns. --force begins anew."
+            "columns. --label is remembered: labels of\nrows that have been are "
+            "counted when they come. --force begins anew."
         ),
     )
 

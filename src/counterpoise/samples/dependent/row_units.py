@@ -10,6 +10,7 @@ from scipy.stats import rankdata
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.effective_size import effective_sample_size
 from counterpoise.validation import InvalidInput, InvalidType
+from counterpoise.validation.frames import is_missing
 
 GROUPS, BLOCKS = "groups", "blocks of time"
 # Blocks of a sample: at most, at least, and how many times as long as the memory of the
@@ -215,7 +216,8 @@ def _numbered(
     _check_size(name, names.size, n)
     listed = names.tolist()
     for row, one in enumerate(listed):
-        if one is None or one != one:
+        # Dates that are none differ from themselves.
+        if is_missing(one) or one != one:
             raise InvalidInput(f"{name} has no name in row {row}")
     try:
         found = [numbers.setdefault(one, len(numbers)) for one in listed]
@@ -236,7 +238,7 @@ def _times(time: Any, name: str) -> Any:
     if found.dtype.kind not in "iufMO":
         raise InvalidType(f"{name} must hold numbers or dates, got {found.dtype}")
     absent = (
-        [one is None or one != one for one in found.tolist()]
+        [is_missing(one) or one != one for one in found.tolist()]
         if found.dtype.kind == "O"
         else np.isnat(found)
         if found.dtype.kind == "M"
