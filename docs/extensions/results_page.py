@@ -111,7 +111,7 @@ class Evidence(SphinxRole):
         one = results().get(self.text)
         name = nodes.literal(self.text, self.text)
         if one is None:
-            return [name, nodes.Text(" (not in the summary yet)")], []
+            return [name, nodes.Text(" [not in the summary yet]")], []
         link = addnodes.pending_xref(
             "",
             name,
@@ -122,7 +122,7 @@ class Evidence(SphinxRole):
             refexplicit=True,
             refwarn=True,
         )
-        return [link, nodes.Text(f" ({bars_told(one)})")], []
+        return [link, nodes.Text(f" [{bars_told(one)}]")], []
 
 
 def bars_told(one: dict) -> str:
