@@ -43,10 +43,14 @@ myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 suppress_warnings = ["config.cache"]
 default_role = "code"
+# Two hyphens are an option, and straight quotes can be copied.
+smartquotes = False
 
 # What numpydoc would list of a class, `reference_pages` does.
 numpydoc_show_class_members = False
 autodoc_typehints = "none"
+# Beside the page of a class its methods go without the name of the class.
+toc_object_entries_show_parents = "hide"
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"counterpoise {release}"

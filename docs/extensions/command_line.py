@@ -43,8 +43,12 @@ class Commands(Directive):
         subparsers = parser._subparsers._group_actions[0]
         about = {one.dest: one.help for one in subparsers._choices_actions}
         found = []
+        env = self.state.document.settings.env
+        standard = env.get_domain("std")
         for name, one in subparsers.choices.items():
-            section = nodes.section(ids=[f"command-{name}"])
+            place = f"command-{name}"
+            section = nodes.section(ids=[place])
+            standard.note_hyperlink_target(place, env.docname, place, name)
             section += nodes.title("", "", nodes.literal(name, name))
             section += nodes.paragraph(
                 "", f"{about[name][0].upper()}{about[name][1:]}."

@@ -26,6 +26,8 @@ class LinkedNames(SphinxTransform):
                 continue
             text = literal.astext()
             name = text.partition("(")[0].removeprefix("counterpoise.")
+            room, _, inside = name.rpartition(".")
+            name = inside if room in rooms() else name
             if name not in LinkedNames.known:
                 continue
             link = addnodes.pending_xref(

@@ -69,7 +69,8 @@ def _pages():
         lines += ["", ".. list-table::", "   :widths: 30 70", ""]
         for where in entries:
             lines += [f"   * - :py:obj:`~{where}`", f"     - {_first_line(where)}"]
-    everything = sorted({*seen, "counterpoise.bounds"}, key=str.casefold)
+    # Readers know a name, not its room.
+    everything = sorted({*seen, "counterpoise.bounds"}, key=_by_name)
     lines += [
         "",
         ".. toctree::",
@@ -129,6 +130,10 @@ def _bounds() -> list[str]:
     for name in names:
         lines += [f".. autofunction:: counterpoise.evaluation.bounds.{name}", ""]
     return lines
+
+
+def _by_name(where: str) -> tuple[str, str]:
+    return where.rpartition(".")[2].casefold(), where
 
 
 def _title(name: str) -> list[str]:

@@ -10,6 +10,8 @@ from asking import questions
 from command_line import table
 from docutils import nodes
 from docutils.parsers.rst import Directive
+from sphinx import addnodes
+from sphinx.util.docutils import SphinxRole
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 
@@ -78,15 +80,84 @@ def linked(whole: nodes.table) -> nodes.container:
     return scrolling(whole)
 
 
+def made_anew(env) -> None:
+    """Let the page that is read be made anew where the summary has changed."""
+    for path in (*RESULTS.glob("*.json"), Path(__file__)):
+        env.note_dependency(str(path))
+
+
 class FromResults(Directive):
     """What is made anew where the summary, or this file, has changed."""
 
     def run(self):
         """Return the nodes."""
-        env = self.state.document.settings.env
-        for path in (*RESULTS.glob("*.json"), Path(__file__)):
-            env.note_dependency(str(path))
+        made_anew(self.state.document.settings.env)
         return self.shown()
+
+
+class Evidence(SphinxRole):
+    """A question by its full name: a link to its answer, with how many bars hold.
+
+    A question that the summary does not have yet is named as such; one that the
+    benchmarks do not know is a fault of the page.
+    """
+
+    def run(self):
+        """Return the link and the count."""
+        made_anew(self.env)
+        if self.text not in {one.full_name for one in questions()}:
+            told = f"no question of benchmarks/ is called {self.text}"
+            return [], [self.inliner.reporter.warning(told, line=self.lineno)]
+        one = results().get(self.text)
+        name = nodes.literal(self.text, self.text)
+        if one is None:
+            return [name, nodes.Text(" [not in the summary yet]")], []
+        link = addnodes.pending_xref(
+            "",
+            name,
+            refdomain="std",
+            reftype="ref",
+            reftarget=place_of(self.text),
+            refdoc=self.env.docname,
+            refexplicit=True,
+            refwarn=True,
+        )
+        return [link, nodes.Text(f" [{bars_told(one)}]")], []
+
+
+def bars_told(one: dict) -> str:
+    """Return how many bars of an answer hold, and of what size it is."""
+    held = sum(bool(bar["holds"]) for bar in one["bars"])
+    told = f"{held} of {len(one['bars'])} bars" if one["bars"] else "figures, no bars"
+    return f"{told}, quick" if one["quick"] else told
+
+
+class Measured(SphinxRole):
+    """A figure of an answer: ``question; first cells of the row; column``.
+
+    ``growth.weighters; KLIEP, 1000, 10; CPU s`` is the cell of that column in the
+    first row that begins so, of any table. A dash where there is none yet.
+    """
+
+    def run(self):
+        """Return the figure as text."""
+        made_anew(self.env)
+        name, row, column = (part.strip() for part in self.text.split(";"))
+        return [nodes.Text(figure(results().get(name), row, column))], []
+
+
+def figure(one: dict | None, row: str, column: str) -> str:
+    """Return the cell of a column in the first row that begins with the cells told."""
+    for told in one["tables"] if one else []:
+        for cells in told["rows"]:
+            # A name may have a comma of its own.
+            begins = any(
+                ", ".join(said(cell) for cell in cells[:k]) == row
+                for k in range(1, len(cells) + 1)
+            )
+            if begins and column in told["header"]:
+                return said(cells[told["header"].index(column)])
+    return "-"
 
 
 class ResultTables(FromResults):
@@ -161,10 +232,15 @@ class ResultSections(FromResults):
 
     def shown(self):
         """Return the sections."""
+        env = self.state.document.settings.env
+        standard = env.get_domain("std")
         topics: dict[str, list[nodes.Node]] = {}
         for name, one in results().items():
             topic = name.partition(".")[0]
             section = nodes.section(ids=[place_of(name)])
+            standard.note_hyperlink_target(
+                place_of(name), env.docname, place_of(name), name
+            )
             section += nodes.title("", "", nodes.literal(name, name))
             for paragraph in one["told"].split("\n\n"):
                 section += nodes.paragraph("", " ".join(paragraph.split()))
@@ -264,4 +340,6 @@ def setup(app):
     app.add_directive("result-summary", ResultSummary)
     app.add_directive("result-shortfalls", ResultShortfalls)
     app.add_directive("result-sections", ResultSections)
+    app.add_role("evidence", Evidence())
+    app.add_role("measured", Measured())
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,9 +1,13 @@
-"""A directive that runs a command when the site is built, and shows what it says.
+"""Directives that run a command or a script for the site, and show what it says.
 
     ```{shown-output} counterpoise diagnose --source trial.csv --target clinic.csv
     ```
 
-Commands run in one folder that holds the demo's tables; `:exit:` is the code that is
+    ```{shown-code}
+    print("a script")
+    ```
+
+Both run in one folder that holds the demo's tables; `:exit:` is the code that is
 right, 0 unless said. What is on the page is what the reader will see.
 """
 
@@ -47,12 +51,13 @@ class ShownOutput(Directive):
     def _said(self, line: str) -> str:
         if line in ShownOutput.kept:
             return ShownOutput.kept[line]
-        if ShownOutput.folder is None:
-            ShownOutput.folder = tempfile.TemporaryDirectory()
-            write_tables(Path(ShownOutput.folder.name), force=True)
+        _tables_at_hand()
         words = shlex.split(line)
         if words[0] == "counterpoise":
             words[:1] = [sys.executable, "-m", "counterpoise.cli.main"]
+        return self._answered(line, words)
+
+    def _answered(self, line: str, words: list[str]) -> str:
         done = subprocess.run(
             words,
             cwd=ShownOutput.folder.name,
@@ -67,11 +72,35 @@ class ShownOutput(Directive):
         return ShownOutput.kept[line]
 
 
+class ShownCode(ShownOutput):
+    """Show a script, and what it prints below."""
+
+    required_arguments = 0
+    optional_arguments = 0
+    has_content = True
+
+    def run(self):
+        """Return the script and its output as two blocks."""
+        code = "\n".join(self.content)
+        _tables_at_hand()
+        said = self.kept.get(code) or self._answered(code, [sys.executable, "-c", code])
+        shown = nodes.literal_block(code, code, language="python")
+        output = nodes.literal_block(said, said, language="text", classes=["output"])
+        return [shown, output]
+
+
+def _tables_at_hand() -> None:
+    if ShownOutput.folder is None:
+        ShownOutput.folder = tempfile.TemporaryDirectory()
+        write_tables(Path(ShownOutput.folder.name), force=True)
+
+
 def _quiet_environment() -> dict[str, str]:
     return {**os.environ, "COLUMNS": "88", "NO_COLOR": "1", "TERM": "dumb"}
 
 
 def setup(app):
-    """Offer the directive; a build reads pages one after another for it."""
+    """Offer the directives; a build reads pages one after another for them."""
     app.add_directive("shown-output", ShownOutput)
+    app.add_directive("shown-code", ShownCode)
     return {"parallel_read_safe": False, "parallel_write_safe": True}

@@ -1,6 +1,7 @@
 """A wheel in a clean environment runs the demo: `pytest -m slow tests/architecture`."""
 
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -41,6 +42,20 @@ def test_the_wheel_has_the_package_alone(built):
     assert {top for top in tops if not top.endswith(".dist-info")} == {"counterpoise"}
     assert "counterpoise/py.typed" in names
     assert any(name.endswith(".html") for name in names)
+
+
+def test_the_description_has_nothing_that_an_index_could_not_show(built):
+    packed = zipfile.ZipFile(built[0])
+    (name,) = [one for one in packed.namelist() if one.endswith("/METADATA")]
+    told = packed.read(name).decode("utf-8")
+    assert "Description-Content-Type: text/markdown" in told
+    assert "# counterpoise" in told
+    assert re.findall(r"\]\((?!https?:)[^)]*\)", told.partition("\n\n")[2]) == []
+    with tarfile.open(built[1]) as source:
+        inside = {name.partition("/")[2] for name in source.getnames()}
+    named = set(re.findall(r"`([^`]+)` of the source distribution", told))
+    assert named
+    assert named <= inside
 
 
 def test_the_source_distribution_builds_the_same_package(built):

@@ -1,5 +1,6 @@
 """What a browser makes of the built site: `pytest -m slow tests/docs`."""
 
+import re
 from html.parser import HTMLParser
 from urllib.parse import unquote, urldefrag, urlsplit
 
@@ -7,12 +8,17 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
-# One page of each kind: the first, prose, generated tables, a name, the gallery, an
-# example, results, a method.
+# One page of each kind: the first, prose, wide tables, generated tables, a long and a
+# short name, every name, the gallery, an example, results, a method, another library.
 KINDS = (
     "index.html",
     "start.html",
+    "which_method.html",
+    "messages.html",
     "command_line.html",
+    "coming_from/adapt.html",
+    "reference/index.html",
+    "reference/counterpoise.DiscrepancyWeights.html",
     "reference/counterpoise.KLIEP.html",
     "gallery/index.html",
     "gallery/adapting/plot_adapt_a_model.html",
@@ -65,6 +71,60 @@ def test_every_internal_link_leads_somewhere(site):
             ):
                 broken.append((path.name, link))
     assert broken == []
+
+
+# Where somebody can be sent: no path of a machine, no address without a name.
+SOUND = re.compile(
+    r"(https://([a-z0-9-]+\.)+[a-z]{2,}(:\d+)?(/[\w./~%+,:;=@()-]*)?"
+    r"(\?[\w.~%+,:;=@&-]*)?(#[\w./~%+,:;=@!-]*)?|mailto:[^@\s]+@[^@\s]+)"
+)
+
+
+def is_sound(address):
+    return SOUND.fullmatch(address) is not None
+
+
+@pytest.mark.parametrize(
+    ("address", "sound"),
+    [
+        ("https://scikit-learn.org/stable/modules/svm.html#svm-classification", True),
+        ("https://doi.org/10.1007/s10463-008-0197-x", True),
+        ("mailto:somebody@example.org", True),
+        ("http://example.org", False),
+        ("https://example", False),
+        ("https://exam ple.org", False),
+        ("https://example.org/a b", False),
+        ("file:///tmp/page.html", False),
+        ("https://https://example.org", False),
+    ],
+)
+def test_what_a_sound_address_is(address, sound):
+    assert is_sound(address) is sound
+
+
+def test_every_external_link_is_sound(site):
+    """They cannot be fetched here: `-s` lists them, for somebody who can."""
+    found = {}
+    for path in pages_of(site):
+        for link in read(path).found:
+            if urlsplit(link).scheme not in ("", "data", "javascript"):
+                found.setdefault(link, set()).add(path.name)
+    for link, pages in sorted(found.items()):
+        print(link, "on", ", ".join(sorted(pages)[:3]))  # noqa: T201
+    assert [link for link in found if not is_sound(link)] == []
+
+
+def test_no_formula_kept_its_spelling(site):
+    kept = {
+        (path.name, text)
+        for path in pages_of(site)
+        for text in re.findall(
+            r"<m[ion][^>]*>([^<]*[\\&][^<#]*)</m[ion]>",
+            path.read_text(encoding="utf-8"),
+        )
+        if not text.startswith(("&#", "&lt", "&gt"))
+    }
+    assert kept == set()
 
 
 def test_nothing_on_a_page_is_loaded_from_elsewhere(site):

@@ -19,7 +19,7 @@ def distribute(who: Any) -> Iterator[Any]:
     Parameters
     ----------
     who : distributed.Client, str or int
-        A client; the address of a scheduler such as "tcp://10.0.0.5:8786" (TLS by
+        A client; the address of a scheduler such as `"tcp://10.0.0.5:8786"` (TLS by
         Dask's own configuration); a number of processes that are started here, bound
         to this machine alone and without a dashboard, and stopped at the end; or
         "synchronous" or "threads", Dask's schedulers in this process.

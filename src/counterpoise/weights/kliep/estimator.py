@@ -145,8 +145,8 @@ class KLIEP(WeightEstimator):
 
     References
     ----------
-    Sugiyama, Nakajima, Kashima, von Buenau and Kawanabe (2008). Wen, Yu and Greiner
-    (2015). Chapaneri and Jayaswal (2019).
+    Sugiyama, Nakajima, Kashima, von Buenau and Kawanabe (2008). Wen, Greiner and
+    Schuurmans (2015). Chapaneri and Jayaswal (2019).
 
     Examples
     --------
