@@ -87,6 +87,12 @@ def moments(seed):
     return problem, least_norm(problem)
 
 
+def spread_moments(seed):
+    """Return a discrepancy by columns with a price of uneven weights."""
+    problem = random_moments(seed, spread=0.05)
+    return problem, least_norm(problem)
+
+
 def kernel_moments(seed):
     """Return the same problem seen through the linear kernel of its rows."""
     rng = np.random.default_rng(seed)
@@ -149,6 +155,7 @@ FAMILIES = {
     "mean matching": mean_matching,
     "mixture": mixture,
     "moments": moments,
+    "moments with a spread": spread_moments,
     "kernel moments": kernel_moments,
     "assignment": assignment,
     "quadratic over frames": quadratic_over_frames,

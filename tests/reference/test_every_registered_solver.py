@@ -10,6 +10,8 @@ from reference.random_smooth import FAMILIES
 from counterpoise.convex import solve
 from counterpoise.convex.registry import SOLVERS
 
+# Published methods that minimise the norm alone, and say so.
+WITHOUT_SPREAD = ("Frobenius", "MultiplicativeWeights", "Smoothing")
 # Networks are not convex; their solvers are tried in tests/convex/network.
 SETTINGS = [
     (one.name, setting)
@@ -36,6 +38,8 @@ def test_an_answer_is_in_order_with_an_optimum_of_somebody_else(name, setting):
         for seed in range(4):
             problem, best = case(family, seed)
             if not hasattr(problem, "kernel") and setting.name == "kernel factor":
+                continue
+            if family == "moments with a spread" and name in WITHOUT_SPREAD:
                 continue
             solver = setting.make(problem)
             if solver.accepts.lacking(problem):

@@ -40,6 +40,8 @@ from counterpoise.convex.solvers import (
 from counterpoise.convex.spectral.solvers import (
     ColumnGeneration,
     DiscrepancySDP,
+    DualNewton,
+    Fallback,
     FeatureSubspace,
     Frobenius,
     KernelFactor,
@@ -165,6 +167,16 @@ SOLVERS = (
         ColumnGeneration, ("column generation", ColumnGeneration(first=10), 300, True)
     ),
     _spectral(DiscrepancySDP, ("sdp", DiscrepancySDP(), 1, False)),
+    _spectral(DualNewton, ("dual newton", DualNewton(), 50, True)),
+    _spectral(
+        Fallback,
+        (
+            "dual newton, then columns",
+            Fallback(DualNewton(), ColumnGeneration(first=10), 2),
+            300,
+            True,
+        ),
+    ),
     _spectral(FeatureSubspace, ("subspace", FeatureSubspace(joining=2), 300, True)),
     _spectral(Frobenius, ("frobenius", Frobenius(), 1, False)),
     RegisteredSolver(

@@ -152,6 +152,13 @@ class SpectralNorm(abc.ABC):
         """The factor of |z|^2."""
         return self.spread * self.uniform_value * self.size
 
+    @property
+    def smooth_dual(self) -> float:
+        """The factor of |z|^2 that makes the dual smooth; without a spread none."""
+        if not self.spread > 0.0:
+            raise AttributeError("a problem without a spread has no smooth dual")
+        return self.bend
+
     def _check_weights(self) -> None:
         if not 0.0 <= self.spread < np.inf:
             raise ValueError(f"spread must be non-negative, got {self.spread}")

@@ -23,6 +23,12 @@ import numpy as np
 
 from counterpoise.convex.certificate import Certificate
 from counterpoise.convex.spectral.discrepancy import LEAST_SCALE
+from counterpoise.convex.spectral.solvers.dual_newton import ENOUGH, STEP_HALVINGS
+from counterpoise.convex.spectral.steps.dual_newton import (
+    FreeRows,
+    newton_point,
+    worst_direction,
+)
 from counterpoise.engine import Blocks, current_budget, map_reduce, whole_vector
 from counterpoise.numerics.arrays import Array
 from counterpoise.numerics.projections import project_simplex
@@ -30,12 +36,6 @@ from counterpoise.validation import InvalidInput
 
 # Columns, the constant among them, whose products are still few enough to be stored.
 COLUMNS_BY_PASSES = 60
-# Steps of the accelerated gradient on the model of a Newton step.
-MODEL_STEPS = 3000
-# A Newton step is halved at most so often.
-STEP_HALVINGS = 20
-# Rows of products that are written out at a time.
-PRODUCTS_AT_ONCE = 2**21
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,14 +132,14 @@ def least_discrepancy(
             "blocks: without it they are no function of a row"
         )
     dual = _DualOfRows(rows, target, constant, bend)
-    here = dual.at(_rank_one(target - source))
+    here = dual.at(worst_direction(target - source))
     best, steps = here, 0
     while steps < max_iter and not _claim(best, here.bound, uniform).holds(tol):
-        move = _model_step(here) - here.form
+        move = newton_point(here.form, here.gradient, here.curvature) - here.form
         length = 1.0
         for _ in range(STEP_HALVINGS):
             there = dual.at(here.form + length * move)
-            if there.bound >= here.bound + 1e-4 * length * float(
+            if there.bound >= here.bound + ENOUGH * length * float(
                 np.sum(here.gradient * move)
             ):
                 break
@@ -183,11 +183,11 @@ class _DualOfRows:
         even = self.bend * (float(z @ z) - 1.0 / n)
         bound = float(np.sum(self.target * form)) - float(pulls @ z) + even
         found = map_reduce(
-            self.rows, _Curvature(form, threshold, twice, self.constant), _all_added
+            self.rows, _Curvature(form, threshold, twice, self.constant), _added
         )
-        moment, products, total, free = found
+        moment, *sums = found
         gradient = self.target - moment
-        curvature = (products - np.outer(total, total) / max(free, 1)) / twice
+        curvature = FreeRows(*sums).curvature(self.bend)
         value = _norm(gradient) + even
         return _DualPoint(form, threshold, bound, value, gradient, curvature)
 
@@ -204,72 +204,6 @@ def _claim(best: _DualPoint, bound: float, uniform: float) -> Certificate:
     )
 
 
-def _model_step(here: _DualPoint) -> Array:
-    r"""Return the maximiser over the ball of the second-order model of L.
-
-    Accelerated gradient steps, begun anew where they point back.
-    """
-    N = len(here.form)
-    slope, curvature = to_vector(here.gradient), here.curvature
-    steepest = float(np.linalg.eigvalsh(curvature)[-1])
-    if steepest <= 0.0:
-        return project_nuclear(here.form + here.gradient)
-    start = to_vector(here.form)
-    x = y = start
-    pace = 1.0
-    for _ in range(MODEL_STEPS):
-        up = slope - curvature @ (y - start)
-        new = to_vector(project_nuclear(to_matrix(y + up / steepest, N)))
-        if float((y - new) @ (new - x)) > 0.0:
-            # It points back: without momentum from here.
-            pace, y = 1.0, x
-            continue
-        faster = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * pace**2))
-        y = new + (pace - 1.0) / faster * (new - x)
-        moved = float(np.abs(new - x).max())
-        x, pace = new, faster
-        if moved <= 1e-14:
-            break
-    return to_matrix(x, N)
-
-
-def project_nuclear(form: Array) -> Array:
-    """Return the nearest symmetric matrix of nuclear norm at most one.
-
-    Examples
-    --------
-    >>> project_nuclear(np.diag([2.0, 0.5]))
-    array([[1., 0.],
-           [0., 0.]])
-    """
-    values, vectors = np.linalg.eigh(form)
-    if np.abs(values).sum() <= 1.0:
-        return form
-    inside = np.sign(values) * project_simplex(np.abs(values))
-    return (vectors * inside) @ vectors.T
-
-
-def to_vector(form: Array) -> Array:
-    """Return a symmetric matrix as a vector of the same inner products.
-
-    Examples
-    --------
-    >>> to_vector(np.array([[1.0, 2.0], [2.0, 3.0]])).round(3)
-    array([1.   , 2.828, 3.   ])
-    """
-    i, j = np.triu_indices(len(form))
-    return form[i, j] * np.where(i == j, 1.0, np.sqrt(2.0))
-
-
-def to_matrix(vector: Array, N: int) -> Array:
-    """Return the symmetric matrix of a vector that `to_vector` made."""
-    i, j = np.triu_indices(N)
-    out = np.zeros((N, N))
-    out[i, j] = vector / np.where(i == j, 1.0, np.sqrt(2.0))
-    out[j, i] = out[i, j]
-    return out
-
-
 def pulls_of(features: Array, form: Array) -> Array:
     """Return x'Yx of every row."""
     out: Array = np.einsum("ij,ij->i", features @ form, features)
@@ -282,14 +216,6 @@ def _features(rows: Array, constant: bool) -> Array:
 
 def _norm(form: Array) -> float:
     return float(np.abs(np.linalg.eigvalsh(form)).max())
-
-
-def _rank_one(difference: Array) -> Array:
-    """Return the dual matrix of equal weights: their worst direction, signed."""
-    values, vectors = np.linalg.eigh(difference)
-    last = int(np.argmax(np.abs(values)))
-    worst = vectors[:, last]
-    return np.sign(values[last]) * np.outer(worst, worst)
 
 
 def _check_products(N: int) -> None:
@@ -352,24 +278,9 @@ class _Curvature:
         z = pulls_of(features, self.form) / self.twice_bend - self.threshold
         features, z = features[z > 0.0], z[z > 0.0]
         moment = features.T @ (features * z[:, None])
-        N = features.shape[1]
-        i, j = np.triu_indices(N)
-        twice = np.where(i == j, 1.0, np.sqrt(2.0))
-        products, total = np.zeros((i.size, i.size)), np.zeros(i.size)
-        step = max(PRODUCTS_AT_ONCE // i.size, 1)
-        for start in range(0, len(features), step):
-            some = features[start : start + step]
-            pairs = some[:, i] * some[:, j] * twice
-            products += pairs.T @ pairs
-            total += pairs.sum(axis=0)
-        return moment, products, total, len(features)
+        free = FreeRows.of(features)
+        return moment, free.products, free.total, free.count
 
 
-def _added(
-    earlier: tuple[Array, Array], later: tuple[Array, Array]
-) -> tuple[Array, Array]:
-    return earlier[0] + later[0], earlier[1] + later[1]
-
-
-def _all_added(earlier: tuple[Any, ...], later: tuple[Any, ...]) -> tuple[Any, ...]:
+def _added(earlier: tuple[Any, ...], later: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(a + b for a, b in zip(earlier, later, strict=True))

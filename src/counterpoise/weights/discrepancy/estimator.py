@@ -53,6 +53,7 @@ DISCREPANCY_SOLVERS: dict[str, Callable[[Any, float], Solver]] = {
         if isinstance(problem, Discrepancy)
         else solvers.KernelSubspace()
     ),
+    "dual-newton": lambda problem, tol: solvers.DualNewton(),
     "smoothing": lambda problem, tol: solvers.Smoothing(),
     "multiplicative-weights": lambda problem, tol: solvers.MultiplicativeWeights(),
     "sdp": lambda problem, tol: solvers.DiscrepancySDP(),
@@ -61,6 +62,8 @@ DISCREPANCY_SOLVERS: dict[str, Callable[[Any, float], Solver]] = {
 }
 # Solvers that take a kernel as it is; the others get its factor.
 OF_KERNELS = ("auto", "subspace", "smoothing", "frobenius")
+# Solvers that need a spread.
+OF_A_SPREAD = ("dual-newton",)
 # Solvers that take no spread.
 OF_THE_NORM_ALONE = ("smoothing", "multiplicative-weights", "frobenius")
 
@@ -113,7 +116,8 @@ class DiscrepancyWeights(WeightEstimator):
         "frobenius"); 0 is the published objective.
     solver : str
         "auto": the fastest that has a proof. Or "interior-point", "column-generation",
-        "subspace", "sdp" (Clarabel, up to 120 columns), "smoothing" (Cortes and Mohri),
+        "subspace", "dual-newton" (many rows, few columns, a spread above zero), "sdp"
+        (Clarabel, up to 120 columns), "smoothing" (Cortes and Mohri),
         "multiplicative-weights" (Alvarez Melis), "subgradient", or "frobenius", which
         minimises the Frobenius norm in place of the spectral one.
     tol : float
@@ -321,6 +325,11 @@ class DiscrepancyWeights(WeightEstimator):
             raise InvalidInput(
                 f"tol = {self.tol:g} is below what double precision can prove here: "
                 f"at least {floor / problem.uniform_value:.1e} is needed"
+            )
+        if self.solver in OF_A_SPREAD and not problem.spread > 0.0:
+            raise InvalidInput(
+                f"solver={self.solver!r} needs a spread above zero, got a spread of "
+                f'{problem.spread:g}; solver="auto" takes any'
             )
         if self.solver not in OF_KERNELS and not isinstance(problem, Discrepancy):
             problem = problem.features()

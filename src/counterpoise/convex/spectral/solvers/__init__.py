@@ -2,6 +2,8 @@
 
 from counterpoise.convex.spectral.solvers.choice import best_solver
 from counterpoise.convex.spectral.solvers.column_generation import ColumnGeneration
+from counterpoise.convex.spectral.solvers.dual_newton import DualNewton
+from counterpoise.convex.spectral.solvers.fallback import Fallback
 from counterpoise.convex.spectral.solvers.frobenius import Frobenius
 from counterpoise.convex.spectral.solvers.interior_point import RankOneInteriorPoint
 from counterpoise.convex.spectral.solvers.kernel_factor import KernelFactor
@@ -17,6 +19,8 @@ from counterpoise.convex.spectral.solvers.subspace import FeatureSubspace
 __all__ = [
     "ColumnGeneration",
     "DiscrepancySDP",
+    "DualNewton",
+    "Fallback",
     "FeatureSubspace",
     "Frobenius",
     "KernelFactor",
