@@ -66,14 +66,14 @@ def skada(n, d):
     return lambda: fitted.fit(both, sample_domain=domain)
 
 
-def solver(name):
+def solver(name, spread=0.0):
     """Return the maker of weights of least discrepancy by one solver."""
 
     def make(n, d):
         from counterpoise import DiscrepancyWeights
 
         X, X_target = two_samples(n, d)
-        fitted = DiscrepancyWeights(solver=name, tol=1e-2, spread=0.0)
+        fitted = DiscrepancyWeights(solver=name, tol=1e-2, spread=spread)
         return lambda: fitted.fit(X, X_target=X_target)
 
     return make
@@ -290,6 +290,11 @@ SOLVERS = {
         "sdp",
     )
 }
+# With the spread that is the default.
+SPREAD_SOLVERS = {
+    f"{name}, spread": solver(name, "auto")
+    for name in ("dual-newton", "column-generation")
+}
 CONE_SOLVERS = {
     "Clarabel, by cvxpy": cone_solver("Clarabel"),
     "SCS, by cvxpy": cone_solver("SCS"),
@@ -303,6 +308,7 @@ METHODS = {
     **OURS,
     **PEERS,
     **SOLVERS,
+    **SPREAD_SOLVERS,
     **CONE_SOLVERS,
     **{name: make for name, (_, make) in WATCHERS.items()},
     "path of all weights": svm_path,
