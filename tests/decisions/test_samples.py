@@ -250,6 +250,13 @@ def test_the_interval_of_the_thin_share_counts_both_samples():
     low, high = thin_interval(scores, target, even(1000), even(1000))
     reach = np.hypot(0.03036, 1.5 * 0.1)
     assert (low, high) == pytest.approx((0.4 - reach, 0.4 + reach), abs=1e-4)
+    # Or no more than one: the lower end goes by what lies between it and the threshold.
+    assert binom.ppf(0.025, 1000, 0.005) == 1
+    for at, off in ((998.5, 0.0), (996.0, 0.1)):
+        high_up = np.r_[np.full(400, 2000.0), np.full(100, at), np.zeros(500)]
+        ends = thin_interval(scores, high_up, even(1000), even(1000))
+        reach = np.hypot(0.03099, 1.5 * off)
+        assert ends == pytest.approx((0.5 - reach, 0.5 + 0.03099), abs=1e-4)
     hole = np.arange(1000) >= 900
     with_hole = thin_interval(scores, target, even(1000), even(1000), hole)
     assert with_hole[0] > low + 0.05
