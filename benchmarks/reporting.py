@@ -1,6 +1,5 @@
 """Tables as text, bars with their verdicts, and the clock."""
 
-import math
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -51,27 +50,6 @@ def bar(what: str, measured: float, most: float | None = None, least: float = -1
     verdict = "holds" if kept else "FALLS SHORT"
     print(f"  bar: {what}: {measured:.4g} ({bound}) {verdict}", flush=True)
     return {"bar": what, "measured": measured, "bound": bound, "holds": kept}
-
-
-def share_bar(what: str, held: Sequence[bool], least: float, *, quick: bool):
-    """Print whether a share of draws keeps its bound, and return it as data.
-
-    Of the few draws of a quick run one miss is no verdict: there the bound is the
-    least share c/n that a true share of `least` stays below with a chance of at most
-    0.01, c = max{c : P(Binomial(n, least) < c) <= 0.01}.
-    """
-    n = len(held)
-    if not n:
-        return bar(what, float("nan"), least=least)
-    share = sum(bool(one) for one in held) / n
-    if quick:
-        least = max(c for c in range(n + 1) if _chance_below(c, n, least) <= 0.01) / n
-    return bar(what, share, least=least)
-
-
-def _chance_below(c: int, n: int, p: float) -> float:
-    """Return P(Binomial(n, p) < c)."""
-    return sum(math.comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(c))
 
 
 def load() -> float:

@@ -1,7 +1,14 @@
 """Hard class bounds on imbalanced Yeast, beside what people use instead.
 
-Ten draws at every ratio. A quick run has the last ratio alone, and after two draws
-only the network whose mean error has a bar.
+Ten draws at every ratio. A quick run has the last ratio alone, four draws of the
+network whose error has a bar, and one of all others.
+
+With eight rows of the rare class a draw decides more than a method: the balanced error
+of one network varies by 5 points from draw to draw. So the bar is about the distance to
+balanced logistic regression on the same rows: over seventy draws (1:5, 1:10, 1:20) the
+bounded network is 1.9 points behind it, with a standard deviation of 3.4, and networks
+whose rare class is not held to a bound are 10 and more behind. The bar is
+2 + 3 * 3.5 / sqrt(draws).
 """
 
 import time
@@ -28,12 +35,14 @@ BOUNDED = (
     (0.5, 0.0, 40),
 )
 BARRED = (5, 10, 20)
+BESIDE = "logistic, balanced"
+BEHIND, BEHIND_SPREAD = 2.0, 3.5
 
 
 def run(quick):
     if folder() is None or not folder().exists():
         return left_out("COUNTERPOISE_DATA names no folder with yeast")
-    runs, all_ways = range(10), 2 if quick else 10
+    runs, all_ways = range(4 if quick else 10), 1 if quick else 10
     ratios = RATIOS[-1:] if quick else RATIOS
     data = {
         (r, s): pair(np.random.default_rng([r, s]), r) for r in ratios for s in runs
@@ -66,6 +75,8 @@ def run(quick):
             note(name, r, said, y_test, class_misfits(z, y), spent)
             violations.append(max(class_misfits(z, y)) - kappa)
             rises.append(float(np.diff(net.objective_history_).max()))
+        line = _line("balanced").fit(X, y)
+        note(BESIDE, r, line.predict(X_test), y_test)
         if s < all_ways:
             _others(note, r, s, X, y, X_test, y_test)
     _resampled(note, {at: one for at, one in data.items() if at[1] < all_ways})
@@ -92,11 +103,11 @@ def run(quick):
         bar("largest excess over a bound on training rows", max(violations), most=1e-6),
         bar("largest rise of a merit history", max(rises), most=1e-8),
     ]
-    bars += [
-        bar(f"{best}: balanced error at 1:{r}", float(np.mean(errors[best][r])), 22.5)
-        for r in BARRED
-        if r in ratios
-    ]
+    for r in (r for r in BARRED if r in ratios):
+        behind = np.mean(errors[best][r]) - np.mean(errors[BESIDE][r])
+        most = BEHIND + 3 * BEHIND_SPREAD / np.sqrt(len(runs))
+        what = f"{best}: points behind balanced logistic regression at 1:{r}"
+        bars.append(bar(what, float(behind), most))
     return {"table": told, "bars": bars, "infeasible": infeasible}
 
 
@@ -138,9 +149,7 @@ def _others(note, r, s, X, y, X_test, y_test):
     note("MLP", r, mlp.predict(X_test), y_test)
     moved = (mlp.predict_proba(X_test)[:, 1] > y.mean()).astype(int)
     note("MLP, threshold at the class share", r, moved, y_test)
-    for name, weight in (("logistic", None), ("logistic, balanced", "balanced")):
-        line = make_pipeline(StandardScaler(), LogisticRegression(class_weight=weight))
-        note(name, r, line.fit(X, y).predict(X_test), y_test)
+    note("logistic", r, _line(None).fit(X, y).predict(X_test), y_test)
 
 
 def _resampled(note, data):
@@ -156,6 +165,10 @@ def _resampled(note, data):
             key = f"{r}-{s}/{sampler}"
             mlp = _mlp(s).fit(answers[f"{key}/X"], answers[f"{key}/y"])
             note(f"{sampler}, MLP", r, mlp.predict(X_test), y_test)
+
+
+def _line(weight):
+    return make_pipeline(StandardScaler(), LogisticRegression(class_weight=weight))
 
 
 def _mlp(seed):

@@ -7,14 +7,12 @@ import time
 from pathlib import Path
 
 import pytest
-from scipy.stats import binom
 
 ROOT = Path(__file__).resolve().parents[2]
 BENCHMARKS = ROOT / "benchmarks"
 sys.path.insert(0, str(BENCHMARKS))
 
 import asking  # noqa: E402
-import reporting  # noqa: E402
 import summarizing  # noqa: E402
 
 sys.path.remove(str(BENCHMARKS))
@@ -172,14 +170,3 @@ def test_a_fault_of_the_frame_ends_the_command_and_asks_no_more(tmp_path, monkey
     with pytest.raises(OSError, match="no more processes"):
         asking.ask_all(QUESTIONS, quick=True)
     assert len(begun) < len(QUESTIONS)
-
-
-@pytest.mark.parametrize(("n", "quick"), [(10, True), (25, True), (200, False)])
-def test_a_share_of_few_draws_falls_short_where_chance_alone_would_not(n, quick):
-    least = 0.9
-    allowed = binom.ppf(0.01, n, least) if quick else least * n
-    for count in range(n + 1):
-        held = [True] * count + [False] * (n - count)
-        told = reporting.share_bar("share", held, least, quick=quick)
-        assert told["holds"] == (count >= allowed)
-    assert not reporting.share_bar("none", [], least, quick=quick)["holds"]

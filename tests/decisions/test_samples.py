@@ -24,10 +24,8 @@ from counterpoise.samples import (
 from counterpoise.samples.as_read import SamplesAsRead
 from counterpoise.samples.cells import CutColumn, blocks_of, cell_tests
 from counterpoise.samples.classifiers import BinnedColumns
-from counterpoise.samples.coverage.separating_columns import (
-    separating_columns,
-    times_larger,
-)
+from counterpoise.samples.coverage.column_apart import times_larger
+from counterpoise.samples.coverage.separating_columns import separating_columns
 from counterpoise.samples.coverage.thin_by_chance import rows_that_tell, thin_by_chance
 from counterpoise.samples.domain_scores import _auc as auc_of
 from counterpoise.samples.domain_scores import _better_model
@@ -255,6 +253,13 @@ def test_the_interval_of_the_thin_share_counts_both_samples():
     low, high = thin_interval(scores, target, even(1000), even(1000))
     reach = np.hypot(0.03036, 1.5 * 0.1)
     assert (low, high) == pytest.approx((0.4 - reach, 0.4 + reach), abs=1e-4)
+    # Or no more than one: the lower end goes by what lies between it and the threshold.
+    assert binom.ppf(0.025, 1000, 0.005) == 1
+    for at, off in ((998.5, 0.0), (996.0, 0.1)):
+        high_up = np.r_[np.full(400, 2000.0), np.full(100, at), np.zeros(500)]
+        ends = thin_interval(scores, high_up, even(1000), even(1000))
+        reach = np.hypot(0.03099, 1.5 * off)
+        assert ends == pytest.approx((0.5 - reach, 0.5 + 0.03099), abs=1e-4)
     hole = np.arange(1000) >= 900
     with_hole = thin_interval(scores, target, even(1000), even(1000), hole)
     assert with_hole[0] > low + 0.05
@@ -739,6 +744,26 @@ def test_trees_look_at_the_columns_that_differ_most():
     assert BinnedColumns().fit(X, y).kept_.tolist() == [*range(63), 129]
 
 
+def test_a_bin_ends_in_the_middle_of_a_gap_between_the_classes():
+    y = np.repeat([0, 1], 100)
+    low, high = np.linspace(0.0, 1.0, 100), np.linspace(9.0, 10.0, 100)
+
+    def is_split(wrong, few):
+        x = np.concatenate([low, high])
+        x[:wrong] = high[:wrong]
+        if few:
+            x = np.where(x < 5, np.floor(10 * x) / 10, 9 + np.floor(10 * (x - 9)) / 10)
+        (ends,) = BinnedColumns().fit(x[:, None], y).ends_
+        # What is a little beyond the rows of one side is nearer to them.
+        sides = [np.searchsorted(ends, beyond) for beyond in (1.2, 8.8)]
+        return 5.0 in ends and sides[0] < sides[1] and 1.0 not in ends
+
+    for few in (False, True):
+        assert is_split(0, few)
+        assert is_split(10, few)
+        assert not is_split(11, few)
+
+
 def test_more_than_five_hundred_columns_are_prepared_once(monkeypatch):
     asked = []
 
@@ -797,12 +822,10 @@ def test_a_column_is_put_back_where_the_others_suffice(monkeypatch):
             return SimpleNamespace(verdict="no overlap", thin=1.0)
         return SimpleNamespace(verdict="", thin=loss * ("a" in names))
 
-    monkeypatch.setattr(
-        "counterpoise.samples.coverage.separating_columns.overlap_between", seen
-    )
-    X = pd.DataFrame({"a": np.zeros(20), "b": np.arange(20.0), "c": np.zeros(20)})
-    T = pd.DataFrame({"a": np.ones(20), "b": np.r_[10:30.0], "c": np.zeros(20)})
-    # The first sets all apart and is tried first; the second is what matters.
+    monkeypatch.setattr(f"{SEPARATING}.overlap_between", seen)
+    X = pd.DataFrame({"a": np.arange(20.0), "b": np.arange(20.0), "c": np.zeros(20)})
+    # The first sets more apart, and none of it where the source has no row.
+    T = pd.DataFrame({"a": np.full(20, 18.0), "b": np.r_[10:30.0], "c": np.zeros(20)})
     T.loc[:4, "b"] += 20
 
     def names():
@@ -812,19 +835,112 @@ def test_a_column_is_put_back_where_the_others_suffice(monkeypatch):
     assert names() == ["a", "b"]
     loss = 0.03125
     assert names() == ["b"]
-    monkeypatch.setattr(
-        "counterpoise.samples.coverage.separating_columns.THIN_ABOVE", loss
-    )
+    monkeypatch.setattr(f"{SEPARATING}.THIN_ABOVE", loss)
     assert names() == ["b"]
+
+
+def looked_at(monkeypatch, needed, n_columns=40):
+    """Return which columns are named and how many looks that takes.
+
+    All have values of the source's range but one; those `needed` must be left out.
+    """
+    looks = []
+
+    def seen(samples, seed):
+        kept = {column.label for column in samples.tables[0].columns}
+        looks.append(kept)
+        apart = bool(kept & needed)
+        return SimpleNamespace(verdict="no overlap" * apart, thin=float(apart))
+
+    monkeypatch.setattr(f"{SEPARATING}.overlap_between", seen)
+    X = np.tile(np.arange(100.0)[:, None], n_columns)
+    T = np.tile(np.r_[60:99, 60:99].astype(float)[:, None], n_columns)
+    # The last sets nothing apart, the first most.
+    T[:, 0] = 98.0
+    T[:, -1] = np.arange(78.0)
+    found = separating_columns(SamplesAsRead.read(X, T), 0)
+    return {int(column.name[1:]) for column in found.columns}, len(looks)
+
+
+def test_many_columns_are_put_back_by_few_looks(monkeypatch):
+    # With all, without all, and all but the first put back.
+    assert looked_at(monkeypatch, {0}) == ({0}, 3)
+    # By halves of 38; where one half can go back, no look at all of the other.
+    assert looked_at(monkeypatch, {17}) == ({17}, 2 + 10)
+    # After twelve looks what was not put back stays out.
+    every = set(range(0, 39, 2))
+    named, looks = looked_at(monkeypatch, every)
+    assert named > every
+    assert looks == 2 + 12
+
+
+def test_where_nothing_is_covered_the_first_column_is_named_without_a_look(monkeypatch):
+    looks = []
+
+    def seen(samples, seed):
+        looks.append(samples)
+        return SimpleNamespace(verdict="no overlap", thin=1 - covered)
+
+    monkeypatch.setattr(f"{SEPARATING}.overlap_between", seen)
+    X = pd.DataFrame({"a": np.arange(20.0), "b": np.arange(20.0), "c": np.zeros(20)})
+    T = pd.DataFrame({"a": X["a"] + 50, "b": X["b"] + 12, "c": np.zeros(20)})
+    for covered, n_looks in ((0.04, 2), (0.06, 3)):
+        looks.clear()
+        found = separating_columns(SamplesAsRead.read(X, T), 0)
+        assert [column.name for column in found.columns] == ["a"]
+        assert found.covered == pytest.approx(covered)
+        assert len(looks) == n_looks
+
+
+def apart_in_part(how, share, rare=0.0):
+    """Return a column of 1,000 rows that uncovers a share, as `how` says."""
+    even, k = np.arange(1000.0), round(1000 * share)
+    inside = np.full(1000 - k, 980.0)
+    if how == "above":
+        return even, np.r_[inside, np.full(k, 2000.0)]
+    if how == "below":
+        return even, np.r_[np.full(k, -9.0), 999 - inside]
+    if how == "missing":
+        gone = np.where(even < 1000 * rare, np.nan, even)
+        return gone, np.r_[inside, np.full(k, np.nan)]
+    known = np.repeat(["u", "v"], [900, 100])
+    return known, np.repeat(["v", "w"], [1000 - k, k])
+
+
+@pytest.mark.parametrize("how", ["above", "below", "missing", "new categories"])
+def test_a_column_that_uncovers_too_much_stays_out_without_a_look(monkeypatch, how):
+    looks = []
+
+    def seen(samples, seed):
+        looks.append(len(samples.tables[0].columns))
+        verdict = "no overlap" if looks[-1] == 3 else ""
+        return SimpleNamespace(verdict=verdict, thin=0.25)
+
+    monkeypatch.setattr(f"{SEPARATING}.overlap_between", seen)
+    even = np.arange(1000.0)
+
+    def named(*column):
+        looks.clear()
+        x, t = apart_in_part(*column)
+        X = pd.DataFrame({"a": x, "b": even, "c": even})
+        T = pd.DataFrame({"a": t, "b": even + 5000, "c": even})
+        found = separating_columns(SamplesAsRead.read(X, T), 0)
+        return "".join(sorted(one.name for one in found.columns)), len(looks)
+
+    # What is covered without both is 0.75.
+    assert named(how, 0.298) == ("b", 3)
+    assert named(how, 0.302) == ("ab", 2)
+    if how == "missing":
+        # Some of the source's rows have no value either.
+        assert named(how, 0.302, 0.005) == ("ab", 2)
+        assert named(how, 0.302, 0.006) == ("b", 3)
 
 
 def test_a_column_that_sets_half_of_the_target_apart_is_no_candidate(monkeypatch):
     def seen(samples, seed):
         return SimpleNamespace(verdict="no overlap", thin=0.9)
 
-    monkeypatch.setattr(
-        "counterpoise.samples.coverage.separating_columns.overlap_between", seen
-    )
+    monkeypatch.setattr(f"{SEPARATING}.overlap_between", seen)
     X = pd.DataFrame({"a": np.zeros(20), "b": np.zeros(20)})
     T = pd.DataFrame({"a": np.r_[np.zeros(10), np.ones(10)], "b": np.zeros(20)})
     assert separating_columns(SamplesAsRead.read(X, T), 0) is None

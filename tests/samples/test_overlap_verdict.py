@@ -7,7 +7,7 @@ from scipy.stats import norm
 from counterpoise.datasets import make_uncovered_cluster
 from counterpoise.samples import domain_auc, overlap, thin_share
 from counterpoise.samples.coverage.thin_by_chance import thin_by_chance
-from counterpoise.samples.overlap_verdict import verdict
+from counterpoise.samples.overlap_verdict import thin_interval, verdict
 
 VERDICTS = {
     0.0: "no shift found",
@@ -169,3 +169,18 @@ def test_few_equal_rows_bring_no_warning_of_the_classifiers():
     found = overlap(np.ones((5, 1)), np.ones((4, 1)), random_state=0)
     assert found.verdict == "too few rows to tell"
     assert found.auc == 0.5
+
+
+@pytest.mark.parametrize(("n", "most"), [(300, 0.11), (1000, 0.045)])
+def test_the_lower_end_of_the_thin_share_seldom_exceeds_the_truth(n, most):
+    # A threshold that is too low by chance has rows near below it, and none near above.
+    truth = norm.sf(norm.ppf(0.995) - 2.55)
+    rng, even = np.random.default_rng(0), np.full(n, 1 / n)
+    ends = np.array(
+        [
+            thin_interval(rng.normal(size=n), rng.normal(2.55, size=n), even, even)
+            for _ in range(400)
+        ]
+    )
+    assert np.mean(ends[:, 0] > truth) <= most
+    assert np.mean(ends[:, 1] < truth) <= 0.045

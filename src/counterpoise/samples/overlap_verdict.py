@@ -331,12 +331,22 @@ def thin_interval(
     r"""Return the interval of level 0.95 of the share that is thinly covered.
 
     .. math:: \text{thin} \pm 1.96 \sqrt{\frac{\text{thin} (1 - \text{thin})}{m}
-        + \Bigl(1.5\, \frac{\text{thin}_k - \text{thin}}{1.96}\Bigr)^2}
+        + \Bigl(1.5\, \frac{\delta}{1.96}\Bigr)^2}, \quad
+        \delta_{\text{above}} = \text{thin}_k - \text{thin}, \quad
+        \delta_{\text{below}} = \max(\delta_{\text{above}},\;
+        \text{thin} - \text{thin}_f)
 
-    with :math:`\text{thin}_k` the share above the source score that k rows exceed, k
-    the 97.5 % quantile of how many of n rows lie beyond the true 99.5 % quantile
-    (binomial), and 1.5 for the scores themselves, which vary with the rows of both
-    samples. With weights n and m are effective sizes.
+    with :math:`\text{thin}_k` the share above the source score that k rows exceed, f
+    and k the 2.5 % and 97.5 % quantiles of how many of n rows lie beyond the true
+    99.5 % quantile (binomial), and 1.5 for the scores themselves, which vary with the
+    rows of both samples. Below, what lies above the threshold tells: of few rows the
+    outermost are far apart, and a threshold that is too low by chance has others near
+    below it.
+    With weights n and m are effective sizes.
+
+    Of n rows none lies beyond the true quantile with a chance of 0.995**n: of 300 rows
+    the lower end exceeds the true share in 8 % of draws of two normals 2.55 apart, of
+    1,000 rows in 1 %.
 
     Parameters
     ----------
@@ -362,13 +372,16 @@ def thin_interval(
         return as_share(target_share[above if in_hole is None else above | in_hole])
 
     thin = share_above(THIN_QUANTILE)
-    beyond = float(binom.ppf(0.5 + THIN_LEVEL / 2, round(n), 1 - THIN_QUANTILE))
-    reach = float(norm.ppf(0.5 + THIN_LEVEL / 2))
-    lower = share_above(min(THIN_QUANTILE, max(1 - (beyond + 0.5) / n, 0.0)))
-    error = np.hypot(
-        np.sqrt(thin * (1 - thin) / m), _SCORES_VARY * (lower - thin) / reach
+    both = 0.5 - THIN_LEVEL / 2, 0.5 + THIN_LEVEL / 2
+    few, many = (float(binom.ppf(p, round(n), 1 - THIN_QUANTILE)) for p in both)
+    more = share_above(min(THIN_QUANTILE, max(1 - (many + 0.5) / n, 0.0))) - thin
+    less = thin - share_above(max(THIN_QUANTILE, 1 - (few + 0.5) / n))
+    of_target = float(norm.ppf(both[1])) * np.sqrt(thin * (1 - thin) / m)
+    below, above = (
+        float(np.hypot(of_target, _SCORES_VARY * off))
+        for off in (max(more, less), more)
     )
-    return max(thin - reach * float(error), 0.0), min(thin + reach * float(error), 1.0)
+    return max(thin - below, 0.0), min(thin + above, 1.0)
 
 
 def lowest_share(share: float, target_share: Array) -> float:

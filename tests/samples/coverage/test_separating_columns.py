@@ -76,3 +76,28 @@ def test_names_that_cannot_be_printed_are_spelt_out():
         SamplesAsRead.read(X.rename(columns=names), T.rename(columns=names)), 0
     )
     assert "\x1b" not in str(found).split("--drop")[0]
+
+
+@pytest.mark.parametrize("n_moved", [1, 6])
+def test_a_column_of_many_that_lies_elsewhere_is_named_and_makes_all_disjoint(n_moved):
+    # Heavy tails: rows held out lie beyond all that a classifier has learnt from.
+    rng = np.random.default_rng(0)
+    X, T = np.abs(rng.standard_t(2, size=(2, 150, 200)))
+    moved = list(range(3, 3 + n_moved))
+    T[:, moved] = 300 + 100 * T[:, moved]
+    found = diagnose(X, T, n_permutations=0, random_state=0)
+    assert found.verdict == "no overlap"
+    assert found.thin > 0.99
+    assert [column.name for column in found.separation.columns] == [
+        f"x{j}" for j in moved
+    ]
+
+
+def test_wide_samples_that_all_columns_tell_apart_have_the_first_named():
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(100, 120)), rng.normal(1.0, 1.0, size=(100, 120))
+    T[:, :9] += 1.0
+    found = separating_columns(SamplesAsRead.read(X, T), 0)
+    assert len(found.columns) == 1
+    assert found.verdict == "no overlap"
+    assert str(found).endswith("no more than 0% of the target is covered.")

@@ -84,26 +84,61 @@ def recorded_apart(samples: TwoSamples) -> NDArray[np.bool_]:
     if sparse.issparse(samples.source) or sparse.issparse(samples.target):
         return found
     shares = samples.source_share, samples.target_share
-    # Where nothing repeats, as in most columns of many, there is nothing to look at.
-    for j in np.flatnonzero(_repeat(samples.source) | _repeat(samples.target)):
+    if min(one.size for one in shares) < 2:
+        return found
+    # All columns at once: few of many are left to look at one by one.
+    for j in np.flatnonzero(_has_a_coarser_grid(samples.source, samples.target)):
         found[j] = _is_apart(samples.source[:, j], samples.target[:, j], *shares)
     return found
 
 
-def _repeat(X: Array) -> NDArray[np.bool_]:
-    """Return in which columns three values come more than once."""
-    ordered = np.sort(X, axis=0)
-    again = ordered[1:] == ordered[:-1]
-    first_again = again.copy()
-    first_again[1:] &= ~again[:-1]
-    found: NDArray[np.bool_] = np.count_nonzero(first_again, axis=0) >= _REPEATED
+def _has_a_coarser_grid(source: Array, target: Array) -> NDArray[np.bool_]:
+    """Return in which columns a sample is on a grid, and on a coarser than the other.
+
+    Not where a sample has one value alone.
+    """
+    repeats, fine, middle = map(
+        np.stack, zip(*(_gaps(X) for X in (source, target)), strict=True)
+    )
+    at = np.arange(source.shape[1])
+    wide = np.where(fine[0] > fine[1], 0, 1)
+    is_grid = middle[wide, at] <= _OF_A_GRID * fine[wide, at]
+    coarser = fine[wide, at] >= _WIDER * fine[1 - wide, at] * (1 - 1e-9)
+    found: NDArray[np.bool_] = repeats[wide, at] & is_grid & coarser
     return found
 
 
+def _gaps(X: Array) -> tuple[NDArray[np.bool_], Array, Array]:
+    """Return of every column whether values repeat, its finest and its median gap.
+
+    Gaps of a column of one value are no numbers.
+    """
+    gaps = np.diff(np.sort(np.ascontiguousarray(X.T), axis=1), axis=1)
+    again = gaps == 0
+    first_again = again.copy()
+    first_again[:, 1:] &= ~again[:, :-1]
+    repeats = np.count_nonzero(first_again, axis=1) >= _REPEATED
+    n_gaps = np.count_nonzero(~again, axis=1)
+    gaps[again] = np.inf
+    gaps.sort(axis=1)
+    return repeats, _among_first(gaps, n_gaps, _FINEST), _among_first(gaps, n_gaps, 0.5)
+
+
+def _among_first(ordered: Array, sizes: Indices, q: float) -> Array:
+    """Return a quantile of the first entries of rows in order, by lines between."""
+    place = q * np.maximum(sizes - 1, 0)
+    low = place.astype(np.intp)
+    at = np.arange(sizes.size)
+    below = ordered[at, low]
+    above = ordered[at, np.minimum(low + 1, np.maximum(sizes - 1, 0))]
+    with np.errstate(invalid="ignore"):
+        found: Array = below + (place - low) * (above - below)
+    return np.where(sizes > 0, found, np.nan)
+
+
 def _is_apart(x: Array, t: Array, share: Array, target_share: Array) -> bool:
+    """Return whether values of a column, one on a grid, have no place in common."""
     values, values_target = np.unique(x), np.unique(t)
-    if min(values.size, values_target.size) < 2:
-        return False
     both = np.intersect1d(values, values_target, assume_unique=True)
     if values.size + values_target.size - both.size < _MANY_VALUES:
         return False
@@ -114,14 +149,8 @@ def _is_apart(x: Array, t: Array, share: Array, target_share: Array) -> bool:
         weighted_quantile(one, of_one, 0.5)
         for one, of_one in ((x, share), (t, target_share))
     )
-    if not (t.min() <= middle <= t.max() and x.min() <= middle_target <= x.max()):
-        return False
-    gaps = [np.diff(v) for v in (values, values_target)]
-    fine = [float(np.quantile(one, _FINEST)) for one in gaps]
-    wide = 0 if fine[0] > fine[1] else 1
-    repeats = bool(_repeat((x, t)[wide][:, None])[0])
-    is_grid = float(np.median(gaps[wide])) <= _OF_A_GRID * fine[wide]
-    return repeats and is_grid and fine[wide] >= _WIDER * fine[1 - wide] * (1 - 1e-9)
+    within = t.min() <= middle <= t.max() and x.min() <= middle_target <= x.max()
+    return bool(within)
 
 
 def _spread(column: Array, low_end: float, high_end: float) -> Array:

@@ -1,17 +1,21 @@
 """Which columns make two samples disjoint, how, and what is covered without them."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.stats import ks_2samp
 
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.as_read import SamplesAsRead
+<<<<<<< HEAD
 from counterpoise.samples.coverage.spelling import folded
+=======
+from counterpoise.samples.coverage.column_apart import SeparatingColumn, column_apart
+>>>>>>> wb
 from counterpoise.samples.coverage.thin_by_chance import THIN_ABOVE
 from counterpoise.samples.overlap_verdict import (
     NO_OVERLAP,
@@ -20,20 +24,12 @@ from counterpoise.samples.overlap_verdict import (
 )
 from counterpoise.tables.column_readers import column_of_numbers
 from counterpoise.tables.columns import Table
-from counterpoise.tables.kinds import CATEGORIES, DATES, NUMBERS, ZONED_DATES
-from counterpoise.tables.privacy import FEWEST_ROWS_TOLD
-from counterpoise.tables.table_column import TableColumn, of_one_kind, places_in
 from counterpoise.validation import InvalidInput, NoOverlapError
 
-_MISSING, _NEW_CATEGORIES, _SPELLING, _UNIT, _RANGE, _SHARES = (
-    "missing", "new categories", "spelling", "unit", "range", "shares of categories",
-)  # fmt: skip
-# Rows of each sample that are looked at, and columns that are put back.
-_ROWS_LOOKED_AT, _MOST_TRIED = 1_000, 12
-# Values so many times larger, and as much more spread within this factor, are of
-# another unit.
-UNIT_FROM, UNIT_SPREADS = 2.0, 1.5
+# Rows of each sample that are looked at, and looks at columns that are put back.
+_ROWS_LOOKED_AT, _MOST_LOOKS = 1_000, 12
 _LONGEST_NAME, _LONGEST_OPTION = 60, 90
+<<<<<<< HEAD
 # The range of a column is between these quantiles.
 _LOW, _HIGH = 0.05, 0.95
 
@@ -58,6 +54,8 @@ class SeparatingColumn:
     how: str
     apart: float
     words: str
+=======
+>>>>>>> wb
 
 
 @dataclass(frozen=True)
@@ -71,7 +69,8 @@ class Separation:
     verdict : str
         The word for the overlap without them.
     covered : float
-        Share of the target that is covered without them.
+        Share of the target that is covered without them; where it is 0.05 or less,
+        without any that sets half of the target apart.
     """
 
     columns: tuple[SeparatingColumn, ...]
@@ -131,6 +130,14 @@ def separating_columns(samples: SamplesAsRead, seed: int) -> Separation | None:
     share of the target of more than 0.05 is no longer covered. None where there is no
     such column, or the samples are not disjoint.
 
+    More columns never cover more of the target, so that many are put back by few looks
+    at the samples. A column that by itself leaves more than 0.05 uncovered that is
+    covered without it stays out without a look (`column_apart`). All others but the one
+    that sets most apart are put back at once, and halves of what cannot be, the smaller
+    first; after twelve looks what has not been put back stays out. Where even without
+    all of them no more than 0.05 is covered, there is nothing to lose: the one that
+    sets most apart is named.
+
     Parameters
     ----------
     samples : SamplesAsRead
@@ -146,40 +153,79 @@ def separating_columns(samples: SamplesAsRead, seed: int) -> Separation | None:
     used = [j for j, c in enumerate(tables[0].columns) if c.label not in unused]
     if len(used) < 2:
         return None
+    every = len(used) == len(tables[0].columns)
     tables = _with(tables[0], used), _with(tables[1], used)
     w, v = samples.source_weight, samples.target_weight
     rows, aims = _some(w, seed), _some(v, seed + 1)
     source, target = tables[0].take(rows), tables[1].take(aims)
-    found = [
-        _column(*pair) for pair in zip(source.columns, target.columns, strict=True)
-    ]
+    pairs = zip(source.columns, target.columns, strict=True)
+    found, uncovers = zip(*(column_apart(*pair) for pair in pairs), strict=True)
     order = sorted(range(len(found)), key=lambda j: -found[j].apart)
     order = [j for j in order if found[j].apart > NO_OVERLAP_ABOVE]
 
-    def without(left_out: Sequence[int]) -> tuple[str, float]:
+    # Who asks has mostly looked at all columns of all rows already.
+    is_all = (
+        every and (rows.size, aims.size) == (w.size, v.size) and samples.units is None
+    )
+
+    @cache
+    def without(left_out: frozenset[int]) -> tuple[str, float]:
         kept = [j for j in range(len(found)) if j not in left_out]
         pair = _with(source, kept), _with(target, kept)
         part = SamplesAsRead(w[rows], v[aims], tables=pair)
         try:
-            seen = overlap_between(part, seed)
+            seen = overlap_between(part if left_out or not is_all else samples, seed)
         except InvalidInput:
             # What is left has nothing to be told by.
             return NO_OVERLAP, 0.0
         return seen.verdict, 1.0 - seen.thin
 
-    if not order or without(())[0] != NO_OVERLAP:
+    if not order or without(frozenset())[0] != NO_OVERLAP:
         return None
     if len(order) == len(found):
         # Something must stay.
         order.pop()
-    best = without(order)[1]
-    left_out = order
-    for j in order[-_MOST_TRIED:][::-1]:
-        fewer = [k for k in left_out if k != j]
-        if fewer and without(fewer)[1] >= best - THIN_ABOVE:
+    verdict, covered = without(frozenset(order))
+    least = covered - THIN_ABOVE
+    if least <= 0:
+        return Separation((found[order[0]],), verdict, covered)
+    smallest_first = [j for j in order[::-1] if 1.0 - uncovers[j] >= least]
+    needed = _needed(
+        order, smallest_first, lambda left_out: without(left_out)[1] >= least
+    )
+    verdict, covered = without(frozenset(needed))
+    return Separation(tuple(found[j] for j in needed), verdict, covered)
+
+
+def _needed(
+    order: list[int], can_go_back: list[int], suffice: Callable[[frozenset[int]], bool]
+) -> list[int]:
+    """Return the columns, in order, that must be left out; one of them at least.
+
+    `can_go_back`: those that are tried, the first before the last. `suffice`: whether
+    it is enough to leave out these.
+    """
+    left_out = frozenset(order)
+    looked_at: dict[frozenset[int], bool] = {}
+
+    def put_back(some: list[int]) -> None:
+        nonlocal left_out
+        fewer = left_out.difference(some)
+        if fewer and len(looked_at) < _MOST_LOOKS:
+            looked_at[fewer] = suffice(fewer)
+        if looked_at.get(fewer):
             left_out = fewer
-    verdict, covered = without(left_out)
-    return Separation(tuple(found[j] for j in left_out), verdict, covered)
+        elif len(some) > 1:
+            half = len(some) // 2
+            put_back(some[:half])
+            put_back(some[half:])
+
+    others = [j for j in can_go_back if j != order[0]]
+    if others:
+        put_back(others)
+    if order[0] in can_go_back:
+        put_back(order[:1])
+    return [j for j in order if j in left_out]
 
 
 def with_columns(error: NoOverlapError, samples: SamplesAsRead) -> NoOverlapError:
@@ -219,6 +265,7 @@ def _some(weights: Array, seed: int) -> Indices:
     drawn = np.random.default_rng(seed).choice(rows, _ROWS_LOOKED_AT, replace=False)
     found: Indices = np.sort(drawn)
     return found
+<<<<<<< HEAD
 
 
 def _column(source: TableColumn, target: TableColumn) -> SeparatingColumn:
@@ -320,3 +367,5 @@ def times_larger(source: Array, target: Array) -> float | None:
     if max(times, 1 / times) < UNIT_FROM or max(off, 1 / off) > UNIT_SPREADS:
         return None
     return float(times)
+=======
+>>>>>>> wb
