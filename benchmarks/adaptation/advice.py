@@ -7,7 +7,8 @@ constant prediction there. "Better" and "worse than guessing" are right if the t
 allows. Then as many target rows are labelled as `precision` asks for, drawn by
 chance, and the interval is measured; numbers above what is left of the target are not
 tried. Nine in ten are to be right and four in five as narrow, as far as the number of
-answers tells (`chance`). Draws are kept (`kept_draws`). A quick run has every second shift.
+answers tells (`chance`). Draws are kept (`kept_draws`). A quick run has every second
+shift.
 """
 
 import os

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterpoise.numerics.arrays import Array, Indices
+from counterpoise.samples.coverage.spelling import folded
 from counterpoise.samples.coverage.thin_by_chance import THIN_QUANTILE
 from counterpoise.samples.overlap_verdict import NO_OVERLAP_ABOVE
 from counterpoise.tables.kinds import CATEGORIES, DATES, NUMBERS, ZONED_DATES
@@ -29,8 +30,8 @@ class SeparatingColumn:
     ----------
     name : str
     how : str
-        "missing", "new categories", "spelling" (which are the source's but for case,
-        spaces around them or a final .0), "unit", "range" or "shares of categories".
+        "missing", "new categories", "spelling" (which are the source's in another,
+        `spelling.folded`), "unit", "range" or "shares of categories".
     apart : float
         Share of the target rows that it can set apart by itself.
     words : str
@@ -116,21 +117,16 @@ def _new_categories(
     share = float((place == -2).mean())
     said = f"categories in {share:.1%} of the target rows that the source has not"
     counts = np.bincount(target.values[place == -2], minlength=len(target.categories))
-    known = {_folded(one): one for one in source.categories}
+    known = {folded(one): one for one in source.categories}
     alike = [
-        int(k) * (_folded(c) in known)
+        int(k) * (folded(c) in known)
         for k, c in zip(counts, target.categories, strict=True)
     ]
     most = int(np.argmax(alike)) if alike else 0
     if 2 * sum(alike) <= counts.sum() or alike[most] < FEWEST_ROWS_TOLD:
         return _NEW_CATEGORIES, said
     other = target.categories[most]
-    return _SPELLING, f"{said}: spelled {other!r} for {known[_folded(other)]!r}?"
-
-
-def _folded(category: str) -> str:
-    """Return a category without what people spell in more than one way."""
-    return category.strip().casefold().removesuffix(".0")
+    return _SPELLING, f"{said}: spelled {other!r} for {known[folded(other)]!r}?"
 
 
 def _values(kind: str, source: Array, target: Array) -> tuple[str, str]:

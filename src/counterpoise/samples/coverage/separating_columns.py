@@ -11,11 +11,7 @@ from scipy import sparse
 
 from counterpoise.numerics.arrays import Array, Indices
 from counterpoise.samples.as_read import SamplesAsRead
-<<<<<<< HEAD
-from counterpoise.samples.coverage.spelling import folded
-=======
 from counterpoise.samples.coverage.column_apart import SeparatingColumn, column_apart
->>>>>>> wb
 from counterpoise.samples.coverage.thin_by_chance import THIN_ABOVE
 from counterpoise.samples.overlap_verdict import (
     NO_OVERLAP,
@@ -29,33 +25,6 @@ from counterpoise.validation import InvalidInput, NoOverlapError
 # Rows of each sample that are looked at, and looks at columns that are put back.
 _ROWS_LOOKED_AT, _MOST_LOOKS = 1_000, 12
 _LONGEST_NAME, _LONGEST_OPTION = 60, 90
-<<<<<<< HEAD
-# The range of a column is between these quantiles.
-_LOW, _HIGH = 0.05, 0.95
-
-
-@dataclass(frozen=True)
-class SeparatingColumn:
-    """A column without which more of the target is covered.
-
-    Attributes
-    ----------
-    name : str
-    how : str
-        "missing", "new categories", "spelling" (which are the source's in another,
-        `spelling.folded`), "unit", "range" or "shares of categories".
-    apart : float
-        Share of the target rows that it can set apart by itself.
-    words : str
-        What is different, in words.
-    """
-
-    name: str
-    how: str
-    apart: float
-    words: str
-=======
->>>>>>> wb
 
 
 @dataclass(frozen=True)
@@ -265,107 +234,3 @@ def _some(weights: Array, seed: int) -> Indices:
     drawn = np.random.default_rng(seed).choice(rows, _ROWS_LOOKED_AT, replace=False)
     found: Indices = np.sort(drawn)
     return found
-<<<<<<< HEAD
-
-
-def _column(source: TableColumn, target: TableColumn) -> SeparatingColumn:
-    """Return how much of the target a column can set apart, and by what."""
-    source, target, (gone, gone_target) = of_one_kind(source, target)
-    before, after = float(gone.mean()), float(gone_target.mean())
-    there, there_target = source.values[~gone], target.values[~gone_target]
-    present = 1.0 - after
-    found = [
-        (
-            abs(after - before),
-            _MISSING,
-            f"missing in {after:.1%} of the target rows, in the source in {before:.1%}",
-        )
-    ]
-    if not there.size or not there_target.size:
-        pass
-    elif source.kind == CATEGORIES:
-        place = places_in(source.categories, target)
-        new = float((place == -2).mean())
-        shares = np.bincount(there, minlength=len(source.categories)) / there.size
-        known = place[place >= 0]
-        shares_target = np.bincount(known, minlength=shares.size) / there_target.size
-        distance = float(np.abs(shares - shares_target).sum() + new / present) / 2
-        found.append((new, *_new_categories(source, target, place)))
-        found.append((present * distance, _SHARES, "its categories have other shares"))
-    else:
-        distance = float(ks_2samp(there, there_target, method="asymp").statistic)
-        found.append((present * distance, *_values(source.kind, there, there_target)))
-    apart, how, words = max(found, key=lambda one: one[0])
-    return SeparatingColumn(source.name, how, apart, words)
-
-
-def _new_categories(
-    source: TableColumn, target: TableColumn, place: Indices
-) -> tuple[str, str]:
-    """Return what is to be said of categories that the source has not.
-
-    Where most rows that have one differ in spelling alone, the commonest such is named.
-    """
-    share = float((place == -2).mean())
-    said = f"categories in {share:.1%} of the target rows that the source has not"
-    counts = np.bincount(target.values[place == -2], minlength=len(target.categories))
-    known = {folded(one): one for one in source.categories}
-    alike = [
-        int(k) * (folded(c) in known)
-        for k, c in zip(counts, target.categories, strict=True)
-    ]
-    most = int(np.argmax(alike)) if alike else 0
-    if 2 * sum(alike) <= counts.sum() or alike[most] < FEWEST_ROWS_TOLD:
-        return _NEW_CATEGORIES, said
-    other = target.categories[most]
-    return _SPELLING, f"{said}: spelled {other!r} for {known[folded(other)]!r}?"
-
-
-def _values(kind: str, source: Array, target: Array) -> tuple[str, str]:
-    """Return whether numbers are of another unit or in another range, in words."""
-    if min(source.size, target.size) < FEWEST_ROWS_TOLD:
-        return _RANGE, "other values"
-    times = times_larger(source, target)
-    if kind == NUMBERS and times is not None:
-        how_much = f"{times:.3g} times" if times > 1 else f"1/{1 / times:.3g} of"
-        return _UNIT, f"about {how_much} the source's values: another unit?"
-    if kind in (DATES, ZONED_DATES):
-        return _RANGE, "other dates"
-    low, high = np.quantile(target, [_LOW, _HIGH])
-    source_low, source_high = np.quantile(source, [_LOW, _HIGH])
-    return _RANGE, (
-        f"mostly from {low:.4g} to {high:.4g}, in the source from {source_low:.4g} to "
-        f"{source_high:.4g}"
-    )
-
-
-def times_larger(source: Array, target: Array) -> float | None:
-    """Return how many times larger the target's values are, None if that is not all.
-
-    Of positive values whose middle ninety per cent do not meet: the ratio of the
-    medians, if it is at least 2 or at most 1/2, and the ratio of the spreads (of the
-    middle half) is the same within a factor of 1.5.
-
-    Examples
-    --------
-    >>> metres = np.linspace(1.5, 2.0, 50)
-    >>> times_larger(metres, 100 * metres), times_larger(metres, metres + 1)
-    (100.0, None)
-    """
-    if source.min() <= 0 or target.min() <= 0:
-        return None
-    ends, ends_target = (
-        np.quantile(x, [_LOW, 0.25, 0.5, 0.75, _HIGH]) for x in (source, target)
-    )
-    if ends[0] <= ends_target[-1] and ends_target[0] <= ends[-1]:
-        return None
-    times = ends_target[2] / ends[2]
-    spread, spread_target = ends[3] - ends[1], ends_target[3] - ends_target[1]
-    if not spread > 0 or not spread_target > 0:
-        return None
-    off = spread_target / spread / times
-    if max(times, 1 / times) < UNIT_FROM or max(off, 1 / off) > UNIT_SPREADS:
-        return None
-    return float(times)
-=======
->>>>>>> wb
