@@ -157,8 +157,8 @@ def state_of(one: Question) -> str:
     files = [
         *sorted((ROOT / "src").rglob("*.py")),
         *sorted((HERE / one.topic).glob("*.py")),
-        *sorted((HERE / one.topic).glob("*.txt")),
-        *(HERE / name for name in ("environments.py", "reporting.py")),
+        *sorted((HERE / "requirements").glob("*.txt")),
+        *(HERE / name for name in ("chance.py", "environments.py", "reporting.py")),
     ]
     for path in files:
         digest.update(path.relative_to(ROOT).as_posix().encode())

@@ -1,7 +1,8 @@
 """Environments of peers: one each, made at first use, asked by files, reported.
 
 A peer is asked by a script that runs in its environment as ``python script.py
-question.npz answer``: arrays go in, an answer file comes out.
+question.npz answer``: arrays go in, an answer file comes out. What pip installs stands
+in requirements/<peer>.txt. `python benchmarks/environments.py` makes all at once.
 """
 
 import fcntl
@@ -17,7 +18,13 @@ from typing import Any
 
 import numpy as np
 
-HOME = Path(__file__).resolve().parents[1] / "out" / "peers"
+HERE = Path(__file__).resolve().parent
+HOME = HERE.parent / "out" / "peers"
+# In the order in which a whole run needs them; alibi-detect takes the longest.
+PEERS = ("nannyml", "weights", "evidently", "alibi", "mlflow", "imbalanced", "pymanopt")
+# Those whose lists are complete: nothing that they do not name is installed, and what
+# fails is left out.
+COMPLETE = ("weights",)
 TIMEOUT = 900
 # Peer -> the versions of its environment, of those that were asked.
 ASKED: dict[str, list[str]] = {}
@@ -29,21 +36,13 @@ class MissingPeerError(Exception):
     """A peer could not be installed or did not run; the message says why."""
 
 
-def environment(peer: str, requirements: Path, *, alone: bool = False) -> Path:
+def environment(peer: str) -> Path:
     """Return the interpreter of a peer, making its environment if need be.
 
-    Parameters
-    ----------
-    peer : str
-        The environment is out/peers/<peer>.
-    requirements : Path
-        What pip installs; another text makes the environment anew.
-    alone : bool
-        Whether the list is complete: nothing that it does not name is installed, and
-        what fails is left out.
+    The environment is out/peers/<peer>; another text of its requirements makes it anew.
     """
     with _one_at_a_time(peer):
-        python = _made(peer, requirements, alone=alone)
+        python = _made(peer)
     if peer not in ASKED:
         ASKED[peer] = _run([str(python), "-m", "pip", "freeze"]).stdout.splitlines()
     return python
@@ -58,8 +57,9 @@ def _one_at_a_time(peer: str) -> Iterator[None]:
         yield
 
 
-def _made(peer: str, requirements: Path, *, alone: bool) -> Path:
+def _made(peer: str) -> Path:
     """Return the interpreter of a peer, made anew where its requirements changed."""
+    requirements, alone = HERE / "requirements" / f"{peer}.txt", peer in COMPLETE
     home, wanted = HOME / peer, requirements.read_text()
     python = home / "bin" / "python"
     done = home / "installed.txt"
@@ -161,3 +161,11 @@ def _run(command: list[str], **how: Any) -> subprocess.CompletedProcess[str]:
 def _last_line(ended: subprocess.CompletedProcess[str]) -> str:
     lines = ended.stderr.strip().splitlines() or ["no message"]
     return lines[-1]
+
+
+if __name__ == "__main__":
+    for _peer in PEERS:
+        try:
+            environment(_peer)
+        except MissingPeerError as error:
+            print(f"{_peer} is missing: {error}", flush=True)

@@ -20,6 +20,7 @@ one after the other, unless --beside says otherwise.
 import argparse
 import importlib.util
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -84,6 +85,9 @@ def main() -> int:
     if "COUNTERPOISE_DATA" not in os.environ:
         print("no --data: questions about real data will be left out, and say so")
     in_the_environment_of_the_project()
+    if not given.names:
+        # All peers will be needed: while they are made, other questions are asked.
+        subprocess.Popen([sys.executable, str(ROOT / "benchmarks" / "environments.py")])
     beside = given.beside or (min(os.cpu_count() or 1, 2) if given.quick else 1)
     return ask_all(wanted, quick=given.quick, again=given.again, beside=beside)
 

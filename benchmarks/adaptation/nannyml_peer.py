@@ -1,6 +1,6 @@
 """NannyML's estimates, asked in an environment of its own.
 
-Run in the environment that `environment()` makes (out/peers/nannyml), as
+Run in its environment (out/peers/nannyml) as
 ``python nannyml_peer.py questions.npz answers.json``; imported by the questions, which
 call `ask_all`.
 """
@@ -17,13 +17,6 @@ sys.path.append(str(HERE.parent))
 
 import environments  # noqa: E402
 from environments import MissingPeerError  # noqa: E402, F401
-
-REQUIREMENTS = HERE / "requirements-nannyml.txt"
-
-
-def environment() -> Path:
-    """Return the interpreter of NannyML, making its environment if need be."""
-    return environments.environment("nannyml", REQUIREMENTS)
 
 
 def ask_all(questions: list[dict[str, np.ndarray]]) -> list[dict[str, float]]:
@@ -42,7 +35,7 @@ def ask_all(questions: list[dict[str, np.ndarray]]) -> list[dict[str, float]]:
         "squared error", or "error rate" and "auc".
     """
     return environments.ask(
-        environment(),
+        environments.environment("nannyml"),
         Path(__file__),
         lambda answer: json.loads(answer.read_text()),
         environments.as_one(questions),

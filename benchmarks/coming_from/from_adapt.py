@@ -8,7 +8,7 @@ import numpy as np
 from environments import MissingPeerError
 from ours_weights import ours
 from reporting import bar, left_out, table
-from rows_for_all import WEIGHTS, asked, curve
+from rows_for_all import asked, curve
 
 PEER, SCRIPT = "adapt", "adapt_call.py"
 
@@ -23,9 +23,7 @@ def compared(peer: str, script: str) -> dict:
     rows = {"X": shift.X, "y": shift.y, "X_target": shift.X_target}
     truth = shift.ratio / shift.ratio.mean()
     try:
-        theirs = asked(
-            "weights", WEIGHTS, script, alone=True, y_target=shift.y_target, **rows
-        )
+        theirs = asked("weights", script, y_target=shift.y_target, **rows)
     except MissingPeerError as error:
         return left_out(f"{peer} is missing: {error}")
     model, weights = ours(shift.X, shift.y, shift.X_target)

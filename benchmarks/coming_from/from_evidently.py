@@ -11,7 +11,7 @@ import numpy as np
 from environments import MissingPeerError
 from ours_drift import ours
 from reporting import left_out, table
-from rows_for_all import HERE, asked, patients
+from rows_for_all import asked, patients
 
 LEVEL = 0.05
 
@@ -22,7 +22,6 @@ def run(quick: bool) -> dict:
     try:
         theirs = asked(
             "evidently",
-            HERE / "requirements-evidently.txt",
             "evidently_call.py",
             X=shift.X,
             X_target=shift.X_target,

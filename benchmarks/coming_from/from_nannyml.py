@@ -8,7 +8,7 @@ import numpy as np
 from environments import MissingPeerError
 from ours_performance import ours
 from reporting import bar, left_out, table
-from rows_for_all import NANNYML, asked, patients
+from rows_for_all import asked, patients
 from sklearn.linear_model import Ridge
 
 
@@ -20,7 +20,6 @@ def run(quick: bool) -> dict:
     try:
         theirs = asked(
             "nannyml",
-            NANNYML,
             "nannyml_call.py",
             X=X,
             y=y,

@@ -8,8 +8,6 @@ import environments
 from counterpoise.datasets import load_diabetes_shift, make_sinc_shift
 
 HERE = Path(__file__).resolve().parent
-WEIGHTS = HERE.parent / "weights" / "requirements.txt"
-NANNYML = HERE.parent / "adaptation" / "requirements-nannyml.txt"
 
 
 def curve():
@@ -22,9 +20,9 @@ def patients():
     return load_diabetes_shift()
 
 
-def asked(peer: str, requirements: Path, script: str, *, alone=False, **arrays) -> dict:
+def asked(peer: str, script: str, **arrays) -> dict:
     """Return what a peer's script answers, as a dict."""
-    python = environments.environment(peer, requirements, alone=alone)
+    python = environments.environment(peer)
     return environments.ask(
         python, HERE / script, lambda path: json.loads(path.read_text()), arrays
     )

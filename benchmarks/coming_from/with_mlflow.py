@@ -15,9 +15,8 @@ SOURCE = HERE.parents[1] / "src"
 
 
 def run(quick: bool) -> dict:
-    requirements = HERE / "requirements-mlflow.txt"
     try:
-        python = environments.environment("mlflow", requirements)
+        python = environments.environment("mlflow")
         told = environments.ask(
             python,
             HERE / "mlflow_call.py",

@@ -1,6 +1,6 @@
 """imbalanced-learn's resampling, asked in an environment of its own.
 
-Run in the environment that `environment()` makes (out/peers/imbalanced), as
+Run in its environment (out/peers/imbalanced) as
 ``python imbalanced_peer.py question.npz answer.npz``; imported by the question, which
 calls `ask`.
 """
@@ -17,13 +17,7 @@ sys.path.append(str(HERE.parent))
 import environments  # noqa: E402
 from environments import MissingPeerError  # noqa: E402, F401
 
-REQUIREMENTS = HERE / "requirements-imbalanced.txt"
 SAMPLERS = ("RandomOverSampler", "SMOTE", "RandomUnderSampler")
-
-
-def environment() -> Path:
-    """Return the interpreter of the peer, making its environment if need be."""
-    return environments.environment("imbalanced", REQUIREMENTS)
 
 
 def ask(samples: dict[str, tuple[np.ndarray, np.ndarray]]) -> dict[str, np.ndarray]:
@@ -41,8 +35,9 @@ def ask(samples: dict[str, tuple[np.ndarray, np.ndarray]]) -> dict[str, np.ndarr
     arrays = {}
     for name, (X, y) in samples.items():
         arrays |= {f"{name}/X": X, f"{name}/y": y}
+    python = environments.environment("imbalanced")
     return environments.ask(
-        environment(), Path(__file__), lambda answer: dict(np.load(answer)), arrays
+        python, Path(__file__), lambda answer: dict(np.load(answer)), arrays
     )
 
 

@@ -6,19 +6,12 @@ estimates a loss and looks at every column, evidently looks at every column and 
 a page; each in an environment of its own.
 """
 
-from pathlib import Path
-
 import environments
 from environments import MissingPeerError
 from methods_at_hand import WATCHERS
 from reporting import left_out, table
 from sizes_apart import HEADER, grown
 
-HERE = Path(__file__).resolve().parent
-REQUIREMENTS = {
-    "nannyml": HERE.parent / "adaptation" / "requirements-nannyml.txt",
-    "evidently": HERE.parent / "coming_from" / "requirements-evidently.txt",
-}
 METHODS = [
     "adapt and estimate, ridge",
     "adapt and estimate, boosting",
@@ -32,7 +25,7 @@ def run(quick: bool) -> dict:
     methods, python = METHODS[::2] if quick else list(METHODS), {}
     for name, (peer, _) in WATCHERS.items():
         try:
-            python[name] = environments.environment(peer, REQUIREMENTS[peer])
+            python[name] = environments.environment(peer)
         except MissingPeerError as error:
             left_out(f"{peer}: {error}")
         else:

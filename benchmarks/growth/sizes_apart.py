@@ -29,7 +29,7 @@ QUICK_ROWS, QUICK_COLUMNS = (250, 1_000), (50,)
 SECONDS, QUICK_SECONDS = 600.0, 2.0
 GIGABYTES = 3.0
 # Seconds of loading and compiling: those of the limit, but within these.
-LEAST_TO_WARM, MOST_TO_WARM = 4, 30
+LEAST_TO_WARM, MOST_TO_WARM = 10, 30
 HEADER = "method | rows | columns | CPU s | MB | ended by"
 
 
@@ -94,12 +94,9 @@ def _main(method: str, limit: str, answers: str, *sizes: str) -> None:
     warnings.filterwarnings("ignore")
     from methods_at_hand import METHODS
 
-    warm = None
+    _warm(METHODS[method](60, int(sizes[0].split(",")[1])), float(limit))
     for words in sizes:
         n, d = map(int, words.split(","))
-        if d != warm:
-            _warm(METHODS[method](60, d), float(limit))
-            warm = d
         told = _measured(METHODS[method](n, d), float(limit))
         with Path(answers).open("a") as file:
             file.write(json.dumps([n, d, *told]) + "\n")
@@ -109,16 +106,21 @@ def _main(method: str, limit: str, answers: str, *sizes: str) -> None:
 
 def _warm(call, limit: float) -> None:
     """Load and compile; a method that is slow on few rows, too, is not waited for."""
+    ended = []
 
     def enough(*_):
+        ended.append(True)
         raise TimeoutError
 
     signal.signal(signal.SIGXCPU, enough)
     seconds = min(max(limit, LEAST_TO_WARM), MOST_TO_WARM)
     seconds = int(time.process_time() + seconds)
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, resource.RLIM_INFINITY))
-    with suppress(TimeoutError):
+    try:
         call()
+    except Exception:
+        if not ended:
+            raise
     resource.setrlimit(resource.RLIMIT_CPU, (resource.RLIM_INFINITY,) * 2)
     signal.signal(signal.SIGXCPU, signal.SIG_DFL)
 

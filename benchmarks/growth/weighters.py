@@ -4,21 +4,17 @@ Rows of each sample beside ten columns, columns beside a thousand rows. With the
 defaults, which choose widths by themselves; "one width": given, as the peers have it.
 """
 
-from pathlib import Path
-
 import environments
 from environments import MissingPeerError
 from methods_at_hand import OURS, PEERS
 from reporting import left_out, table
 from sizes_apart import HEADER, grown
 
-REQUIREMENTS = Path(__file__).resolve().parents[1] / "weights" / "requirements.txt"
-
 
 def run(quick: bool) -> dict:
     methods, python = list(OURS), {}
     try:
-        peers = environments.environment("weights", REQUIREMENTS, alone=True)
+        peers = environments.environment("weights")
     except MissingPeerError as error:
         left_out(str(error))
     else:

@@ -1,6 +1,6 @@
 """pymanopt's answers from given starts, asked in an environment of its own.
 
-Run in the environment that `environment()` makes (out/peers/pymanopt), as
+Run in its environment (out/peers/pymanopt) as
 ``python pymanopt_peer.py question.npz answer.npz``; imported by the questions, which
 call `ask`.
 """
@@ -18,13 +18,6 @@ sys.path.append(str(HERE.parent))
 import environments  # noqa: E402
 from environments import MissingPeerError  # noqa: E402, F401
 
-REQUIREMENTS = HERE / "requirements-pymanopt.txt"
-
-
-def environment() -> Path:
-    """Return the interpreter of pymanopt, making its environment if need be."""
-    return environments.environment("pymanopt", REQUIREMENTS)
-
 
 def ask(questions: list[dict[str, np.ndarray]]) -> list[tuple[np.ndarray, float]]:
     """Return the frames that pymanopt ends at, and its CPU seconds.
@@ -38,8 +31,9 @@ def ask(questions: list[dict[str, np.ndarray]]) -> list[tuple[np.ndarray, float]
         for k, one in enumerate(questions)
         for name, array in one.items()
     }
+    python = environments.environment("pymanopt")
     found = environments.ask(
-        environment(), Path(__file__), lambda answer: dict(np.load(answer)), flat
+        python, Path(__file__), lambda answer: dict(np.load(answer)), flat
     )
     return [
         (found[f"{k}/P"], float(found[f"{k}/seconds"])) for k in range(len(questions))

@@ -11,7 +11,7 @@ end as ours is.
 import numpy as np
 import peers
 from delay import NEVER, rows_until_inputs
-from reporting import bar, table
+from reporting import bar, left_out, table
 from streams import question, rows
 
 ROWS, CHUNKS, REFERENCE, SHARE = 500, 200, 5_000, 0.05
@@ -57,12 +57,12 @@ def run(quick: bool) -> dict:
         highest = [max(one["largest"]) for one in before]
         limit = float(np.quantile(highest, 1 - SHARE))
     except peers.MissingPeerError as error:
-        print(f"  NannyML is missing: {error}")
+        left_out(f"NannyML is missing: {error}")
         limit = float("nan")
     try:
         online = alibi(range(n), calm, CHUNKS * ROWS // (20 if quick else 10))
     except peers.MissingPeerError as error:
-        print(f"  alibi-detect is missing: {error}")
+        left_out(f"alibi-detect is missing: {error}")
         online = {}
     for shift in SHIFTS:
         ours = [rows_until_inputs(shift, 500 + s, 0) for s in range(n)]

@@ -5,7 +5,7 @@ A watch's own parts are asked, without the drift of single chunks, which raises 
 
 import numpy as np
 import peers
-from reporting import bar, table
+from reporting import bar, left_out, table
 from streams import Sign, question, rows
 
 from counterpoise.evaluation.answers import Answers
@@ -57,7 +57,7 @@ def theirs(n: int) -> dict[str, float]:
     try:
         told = peers.ask_all("nannyml", questions)
     except peers.MissingPeerError as error:
-        print(f"  NannyML is missing: {error}")
+        left_out(f"NannyML is missing: {error}")
         return {}
     return {
         "drift": float(np.mean([any(one["drift"]) for one in told])),

@@ -17,16 +17,7 @@ sys.path.append(str(HERE.parent))
 import environments  # noqa: E402
 from environments import MissingPeerError  # noqa: E402, F401
 
-REQUIREMENTS = {
-    "nannyml": HERE.parent / "adaptation" / "requirements-nannyml.txt",
-    "alibi": HERE / "requirements-alibi.txt",
-}
 TIMEOUT = 3_600
-
-
-def environment(peer: str) -> Path:
-    """Return the interpreter of a peer, making its environment if need be."""
-    return environments.environment(peer, REQUIREMENTS[peer])
 
 
 def ask(peer: str, **arrays) -> dict:
@@ -37,7 +28,7 @@ def ask(peer: str, **arrays) -> dict:
 def ask_all(peer: str, questions: list[dict]) -> list[dict]:
     """Return a peer's answers to several sets of arrays, from one process."""
     return environments.ask(
-        environment(peer),
+        environments.environment(peer),
         Path(__file__),
         lambda answer: json.loads(answer.read_text()),
         environments.as_one(questions),

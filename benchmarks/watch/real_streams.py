@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import peers
-from reporting import bar, table
+from reporting import bar, left_out, table
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
@@ -92,7 +92,7 @@ def one(name: str) -> dict:
         )["estimate"]
         theirs = float(np.abs(np.array(told) - truth).mean() / scale)
     except peers.MissingPeerError as error:
-        print(f"  NannyML is missing: {error}")
+        left_out(f"NannyML is missing: {error}")
         theirs = float("nan")
     return {
         "chunks": len(whole),
@@ -113,7 +113,7 @@ def _inside(history, truth) -> float:
 
 def run(quick: bool) -> dict:
     """Return mean absolute errors by stream."""
-    found = {name: one(name) for name in (NAMES[1:3] if quick else NAMES)}
+    found = {name: one(name) for name in (NAMES[1:2] if quick else NAMES)}
     header = "stream | chunks | ours | NannyML | reference's value"
     header += " | inside | inside, no labels | alarms"
     keys = ("chunks", "ours", "nannyml", "reference", "inside", "inside_blind")

@@ -79,8 +79,9 @@ def _widths(quick: bool) -> tuple[dict, list]:
         for seeds in sorted({min(FIRST, len(found)), len(found)}):
             taken, best, one_sided = np.mean(found[:seeds], axis=0).tolist()
             rows.append([name, seeds, taken, best, one_sided, taken / best])
-            what = f"width selection / best width, {name}, {seeds} seeds"
-            bars.append(bar(what, taken / best, 1.5))
+            if seeds >= FIRST + more:
+                what = f"width selection / best width, {name}, {seeds} seeds"
+                bars.append(bar(what, taken / best, 1.5))
     shown = table(
         "KLIEP's width, NMSE, means over seeds",
         "problem | seeds | selected | best of the grid | one-sided | ratio",
@@ -110,7 +111,8 @@ def _gaussian(d: int, n: int, m: int):
 
 
 # How to draw a problem, and how many seeds beyond the first ones: where a few unlucky
-# samples carry most of the error, ten seeds do not tell a rule from its luck.
+# samples carry most of the error, ten seeds do not tell a rule from its luck, and only
+# all of them are judged.
 _PROBLEMS = {
     "d = 1, 500/300": (_gaussian(1, 500, 300), 90),
     "d = 10, 500/500": (_gaussian(10, 500, 500), 0),
