@@ -258,8 +258,27 @@ def test_a_solver_is_refused_by_the_name_of_what_is_missing():
     ],
 )
 def test_the_way_to_least_discrepancy_goes_by_rows_and_columns(m, N, name):
-    problem = SimpleNamespace(rows=SimpleNamespace(shape=(m, N)))
+    problem = SimpleNamespace(rows=SimpleNamespace(shape=(m, N)), spread=0.0)
     assert type(best_solver(problem)).__name__ == name
+
+
+@pytest.mark.parametrize(
+    ("spread", "m", "N", "name"),
+    [
+        (1e-3, 3000, 45, "Fallback"),
+        (0.9e-3, 3000, 45, "FeatureSubspace"),
+        (1e-3, 2999, 20, "ColumnGeneration"),
+        (1e-3, 3000, 46, "FeatureSubspace"),
+        (1e-3, 400, 5, "RankOneInteriorPoint"),
+    ],
+)
+def test_many_rows_of_few_columns_with_a_spread_go_by_the_dual(spread, m, N, name):
+    problem = SimpleNamespace(rows=SimpleNamespace(shape=(m, N)), spread=spread)
+    found = best_solver(problem)
+    assert type(found).__name__ == name
+    if name == "Fallback":
+        assert (type(found.first).__name__, found.most) == ("DualNewton", 15)
+        assert type(found.then).__name__ == "ColumnGeneration"
 
 
 @pytest.mark.parametrize(
@@ -281,7 +300,7 @@ def test_a_kernel_of_few_rows_or_for_a_fine_gap_is_solved_by_its_factor(q, tol, 
         def block(self, rows, columns):
             return np.eye(q)[rows, columns]
 
-    problem = SimpleNamespace(kernel=Identity(), size=q // 2)
+    problem = SimpleNamespace(kernel=Identity(), size=q // 2, spread=0.0)
     assert type(best_solver(problem, tol)).__name__ == name
 
 

@@ -11,11 +11,8 @@ from counterpoise.convex.spectral.solvers import (
     ColumnGeneration,
     DualNewton,
     Fallback,
-    FeatureSubspace,
-    RankOneInteriorPoint,
     best_solver,
 )
-from counterpoise.convex.spectral.solvers import choice as choosing
 from counterpoise.convex.spectral.solvers.dual_newton import DualPoint
 from counterpoise.convex.spectral.steps.dual_newton import (
     FreeRows,
@@ -90,22 +87,6 @@ def test_vectors_have_the_inner_products_of_their_matrices():
 def test_without_a_spread_it_says_what_it_needs():
     with pytest.raises(SolverMismatchError, match="a spread above zero is needed"):
         solve(random_problem(3), DualNewton())
-
-
-@pytest.mark.parametrize(
-    ("spread", "rows", "columns", "kind"),
-    [
-        (1e-3, 3000, 45, Fallback),
-        (0.9e-3, 3000, 45, FeatureSubspace),
-        (1e-3, 2999, 20, ColumnGeneration),
-        (1e-3, 3000, 46, FeatureSubspace),
-        (1e-3, 400, 5, RankOneInteriorPoint),
-    ],
-)
-def test_many_rows_of_few_columns_with_a_spread_go_by_the_dual(
-    spread, rows, columns, kind
-):
-    assert isinstance(choosing._for_features(rows, columns, spread), kind)
 
 
 def test_the_weights_of_many_rows_are_those_of_column_generation():
