@@ -17,6 +17,7 @@ from counterpoise.adaptation.routing import fit_weighted
 from counterpoise.cli import ending
 from counterpoise.cli.exits import Stop, code_of
 from counterpoise.cli.options import completed
+from counterpoise.engine import BlockFailedError
 from counterpoise.evaluation.metrics import Metric
 from counterpoise.learners.bins import QuantileBins
 from counterpoise.numerics.arrays import finite_array
@@ -78,6 +79,9 @@ BY_CODE = {
         "of two tables": lambda: as_numbers(
             pd.DataFrame({"a": [1.0]}), pd.DataFrame({"b": [1.0]})
         ),
+        "of a block that cannot be read": lambda: raised(
+            BlockFailedError(7, "live.parquet, row group 7", "a page is corrupt")
+        ),
         "of scikit-learn": of_scikit_learn,
         "of a label that an estimator cannot take": lambda: fit_weighted(
             LinearRegression(), [[1.0]], [np.nan], None
@@ -114,7 +118,8 @@ def raised(error):
 
 @pytest.mark.parametrize(("code", "case"), CASES)
 def test_the_type_of_an_error_decides_the_code(code, case):
-    with pytest.raises((Stop, OSError, ImportError, ValueError, TypeError)) as found:
+    kinds = (Stop, OSError, ImportError, ValueError, TypeError, BlockFailedError)
+    with pytest.raises(kinds) as found:
         BY_CODE[code][case]()
     assert code_of(found.value) == code
 

@@ -58,11 +58,13 @@ def code_of(error: BaseException) -> int:
         return INTERRUPTED
     if isinstance(error, ImportError | OSError | MemoryError):
         return WRONG_USE
+    from counterpoise.engine.failures import BlockFailedError
     from counterpoise.validation import InvalidInput, NoOverlapError
 
     if isinstance(error, NoOverlapError):
         return NO_OVERLAP
-    return BAD_DATA if isinstance(error, InvalidInput) else FAULT
+    # A block fails where its file cannot be read.
+    return BAD_DATA if isinstance(error, InvalidInput | BlockFailedError) else FAULT
 
 
 def listed(names: Iterable[object], most: int = 5) -> str:

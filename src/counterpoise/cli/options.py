@@ -209,7 +209,8 @@ OPTIONS: dict[str, Option] = {
         "CONDITION",
     ),
     "max-memory": Option(
-        "largest array to hold, such as 500M or 2G (default: 1 GiB)",
+        "memory to keep within, such as 500M or 2G: of an array (default: 1 GiB), or "
+        "of the whole command where tables are read in blocks",
         "size",
         shown="SIZE",
     ),

@@ -269,6 +269,18 @@ def test_an_empty_folder_and_other_columns_are_bad_data(run, folders, tmp_path):
     assert "part-9.parquet" in err
 
 
+def test_a_corrupt_page_in_a_folder_is_bad_data_and_is_named(run, folders, tmp_path):
+    path = sorted(folders[1].glob("*.parquet"))[1]
+    content = bytearray(path.read_bytes())
+    at = pq.read_metadata(path).row_group(1).column(0).data_page_offset
+    content[at : at + 64] = b"\xff" * 64
+    path.write_bytes(content)
+    code, _, said = run("weigh", *asked(folders, "--out", tmp_path / "w.parquet"))
+    assert code == 2, said
+    assert path.name in said
+    assert "row group 1" in said
+
+
 def test_two_processes_write_the_weights_of_one(run, folders, tmp_path):
     names = "--drop", "bought,name", "--weighter", "log-linear"
     for out, more in (("one", ()), ("two", ("--workers", "2"))):
