@@ -977,16 +977,32 @@ def test_without_a_seed_the_same_two_tables_get_the_same_answer():
         lambda X: domain_auc(X, T),
         lambda X: mmd(X, T, n_permutations=50).p_value,
         lambda X: str(diagnose(X, T, n_permutations=50)),
+        lambda X: discrepancy_spectrum(X, T, n_permutations=50).p_value,
+        lambda X: spectrum_of_products(X, T).p_value,
     )
     for ask in asks:
         assert ask(X) == ask(X) == ask(X[mixed])
-    one, other = (
-        discrepancy_spectrum(X, T, n_permutations=50).p_value for _ in range(2)
-    )
-    assert one == other
     # A seed of one's own still draws, and so does another row.
     seeds = [overlap(X, T, random_state=seed).auc for seed in range(3)]
     assert len({*seeds, overlap(X, T).auc, overlap(X[1:], T).auc}) > 3
+
+
+def spectrum_of_products(X, T):
+    # Whole numbers: their products are the same in whatever order they are added.
+    both = np.round(10 * np.vstack([X, T]))
+    gram = both @ both.T
+    return discrepancy_spectrum(
+        gram[: len(X)], gram[len(X) :], kernel="precomputed", n_permutations=50
+    )
+
+
+def test_rows_that_do_not_count_draw_no_other_permutations():
+    rng = np.random.default_rng(1)
+    X, T = rng.normal(size=(60, 2)), rng.normal(0.2, 1.0, size=(50, 2))
+    more, mass = np.vstack([X, [[9.0, 9.0]]]), np.append(np.ones(60), 0.0)
+    plain = discrepancy_spectrum(X, T, n_permutations=60)
+    same = discrepancy_spectrum(more, T, n_permutations=60, sample_weight=mass)
+    assert same.p_value == plain.p_value
 
 
 def test_the_seed_of_rows_is_by_what_they_hold():

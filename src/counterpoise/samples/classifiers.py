@@ -13,7 +13,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import (
-    FunctionTransformer,
     PolynomialFeatures,
     StandardScaler,
 )
@@ -87,7 +86,7 @@ def squared_logistic(n_columns: int) -> Any:
     return make_pipeline(
         CutColumns(),
         StandardScaler(),
-        FunctionTransformer(with_squares),
+        WithSquares(),
         StandardScaler(),
         plain_logistic(2 * n_columns, 1e-6, 10_000),
     )
@@ -130,9 +129,17 @@ def boosted() -> Any:
     return make_pipeline(BinnedColumns(), trees)
 
 
-def with_squares(X: Any) -> Any:
-    """Return the columns and their squares."""
-    return np.hstack([X, X**2])
+class WithSquares(TransformerMixin, BaseEstimator):
+    """The columns and their squares; a type, since files of models hold no function."""
+
+    def fit(self, X: Array, y: Any = None) -> Self:
+        """Learn nothing."""
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def transform(self, X: Array) -> Array:
+        """Return the columns, and then their squares."""
+        return np.hstack([X, X**2])
 
 
 class CutColumns(TransformerMixin, BaseEstimator):

@@ -177,10 +177,9 @@ def discrepancy_spectrum(
         add_constant, standardize,
     )  # fmt: skip
     found = samples.pair.spectrum(samples.shares)
-    if random_state is None:
-        rows, n = samples.pair.rows, samples.n
-        random_state = seed_of_rows([rows[:n], rows[n:]])
-    seed = as_seed(random_state)
+    if n_permutations == 0:
+        return found
+    seed = as_seed(samples.own_seed if random_state is None else random_state)
     return replace(found, p_value=_p_value(samples, found.value, n_permutations, seed))
 
 
@@ -224,6 +223,20 @@ class _Samples:
         return cls(pair, np.concatenate([w, v]), n)
 
     @property
+    def own_seed(self) -> int:
+        """A seed by what the rows that count hold (`seed_of_rows`).
+
+        Of a precomputed kernel by the sorted values of each of them with all: its
+        columns follow the order of the rows.
+        """
+        counts = np.flatnonzero(self.mass > 0.0)
+        rows = self.pair.rows[counts]
+        if self.pair.gram is not None:
+            rows = np.sort(self.pair.gram[np.ix_(counts, counts)], axis=1)
+        n = int(np.count_nonzero(self.mass[: self.n]))
+        return seed_of_rows([rows[:n], rows[n:]])
+
+    @property
     def shares(self) -> Array:
         """Source shares with a minus sign, then target shares."""
         w, v = self.mass[: self.n], self.mass[self.n :]
@@ -262,11 +275,7 @@ def named_numbers(
     return source, target, tuple(labels[label] for label in encoder.columns_)
 
 
-def _p_value(
-    samples: _Samples, value: float, n_permutations: int, seed: int
-) -> float | None:
-    if n_permutations == 0:
-        return None
+def _p_value(samples: _Samples, value: float, n_permutations: int, seed: int) -> float:
     rng = np.random.default_rng(seed)
     counted = _counted(samples)
     n = int(np.count_nonzero(samples.mass[: samples.n]))

@@ -1,4 +1,4 @@
-"""Model files of earlier versions."""
+"""Model files: whatever was fitted can be kept, and earlier versions' are read."""
 
 import subprocess
 import sys
@@ -9,8 +9,15 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
 
-from counterpoise import Adapted, UniformWeights, load
+from counterpoise import Adapted, DiscriminatorWeights, UniformWeights, load
 from counterpoise.numerics.kernel import Kernel
+from counterpoise.samples.classifiers import (
+    boosted,
+    logistic,
+    product_logistic,
+    squared_logistic,
+    two_gaussians,
+)
 from counterpoise.weights.registry import WEIGHTERS, with_parameters
 
 MODELS = Path(__file__).parent / "models"
@@ -63,6 +70,31 @@ def test_every_weighter_that_may_be_in_a_file_is_known_to_a_fresh_process(tmp_pa
         check=False,
     )
     assert done.stdout.split() == names, done.stderr
+
+
+@pytest.mark.parametrize(
+    "classifier",
+    [
+        logistic(False, 2),
+        squared_logistic(2),
+        product_logistic(2, 1.0),
+        two_gaussians(by_ranks=False),
+        two_gaussians(by_ranks=True),
+        boosted(),
+    ],
+    ids=["plain", "squares", "products", "Gaussians", "ranks", "trees"],
+)
+def test_whatever_classifier_the_weights_come_from_the_model_can_be_kept(
+    classifier, tmp_path
+):
+    pytest.importorskip("skops")
+    rng = np.random.default_rng(0)
+    X, X_target = rng.normal(size=(80, 2)), rng.normal(0.3, size=(60, 2))
+    weighter = DiscriminatorWeights(estimator=classifier, random_state=0, force=True)
+    model = Adapted(Ridge(), weighter, random_state=0)
+    model.fit(X, X[:, 0], X_target=(X_target,)).save(tmp_path / "model.skops")
+    again = load(tmp_path / "model.skops")
+    np.testing.assert_array_equal(again.weigh(X_target), model.weigh(X_target))
 
 
 def test_a_discrepancy_whose_kernel_had_another_name_is_read():

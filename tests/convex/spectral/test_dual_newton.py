@@ -84,6 +84,13 @@ def test_vectors_have_the_inner_products_of_their_matrices():
     assert to_matrix(to_vector(A), 4) == pytest.approx(A)
 
 
+def test_many_columns_are_refused_before_anything_is_stored():
+    rng = np.random.default_rng(0)
+    problem = Discrepancy.of(*rng.standard_normal((2, 80, 61)), spread=0.1)
+    with pytest.raises(ValueError, match=r"60 columns at most, got 61: .* 1891 by"):
+        solve(problem, DualNewton())
+
+
 def test_without_a_spread_it_says_what_it_needs():
     with pytest.raises(SolverMismatchError, match="a spread above zero is needed"):
         solve(random_problem(3), DualNewton())

@@ -406,6 +406,13 @@ def test_wrong_parameters_are_refused(parameters, message):
         fitted(*two(), **parameters)
 
 
+def test_more_columns_than_the_dual_can_store_are_refused():
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(90, 61)), rng.normal(size=(80, 61))
+    with pytest.raises(ValueError, match=r"takes 60 columns at most, .* got 62"):
+        fitted(X, T, solver="dual-newton", spread=0.01)
+
+
 def test_bad_samples_are_refused():
     X, T = two()
     K = rbf_kernel(np.vstack([X, T]))

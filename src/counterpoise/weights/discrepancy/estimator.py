@@ -334,6 +334,13 @@ class DiscrepancyWeights(WeightEstimator):
         if self.solver not in OF_KERNELS and not isinstance(problem, Discrepancy):
             problem = problem.features()
         solver = DISCREPANCY_SOLVERS[self.solver](problem, self.tol)
+        if isinstance(solver, solvers.DualNewton):
+            width = problem.rows.shape[1]
+            if width > solver.largest:
+                raise InvalidInput(
+                    f"solver={self.solver!r} takes {solver.largest} columns at most, "
+                    f'or a kernel of that rank, got {width}; solver="auto" takes any'
+                )
         return self._solve(problem, solver, deadline=deadline)
 
     def _gram(self, samples: TwoSamples) -> Array | None:

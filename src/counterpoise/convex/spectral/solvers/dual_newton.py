@@ -54,10 +54,16 @@ class DualNewton:
     rises as its slope promises. The weights of Y are the projection of
     :math:`x_i'Yx_i / 2 s f_0 m` onto the simplex: every row may carry weight, as
     it does where a spread counts, and nothing of the order m x m is stored. A step
-    costs :math:`O(m N^4 / 4)` for the model, :math:`O(N^4 / 4)` a step on it (3,000 at
-    most) and :math:`O(m N^2)` a value of L, so it is the method of many rows and few
-    columns. With a spread near its default three to ten steps reach a gap of 1e-3;
+    costs :math:`O(m N^4 / 4 + N^6 / 6)` for the model and its largest curvature,
+    :math:`O(N^4 / 4)` a step on it (3,000 at most) and :math:`O(m N^2)` a value of L,
+    so it is the method of many rows and few columns; above `largest` it refuses. With a
+    spread near its default three to ten steps reach a gap of 1e-3;
     with a small one the model is ill conditioned, and L hardly rises.
+
+    Parameters
+    ----------
+    largest : int
+        Columns that are taken at most.
 
     Examples
     --------
@@ -69,6 +75,8 @@ class DualNewton:
     >>> solve(problem, DualNewton(), tol=1e-8).converged
     True
     """
+
+    largest: int = 60
 
     @property
     def accepts(self) -> Requirements:
@@ -82,6 +90,12 @@ class DualNewton:
 
     def begin(self, problem: Discrepancy, x: Array | None) -> State:
         """Return the state at the worst direction of x or of equal weights."""
+        N = problem.rows.shape[1]
+        if self.largest < N:
+            raise ValueError(
+                f"the dual's Newton method takes {self.largest} columns at most, got "
+                f"{N}: it stores a matrix of {N * (N + 1) // 2} by {N * (N + 1) // 2}"
+            )
         incumbent = Incumbent.at(problem, x)
         if no_choice(problem):
             return incumbent.state(problem, None, stalled=True)
