@@ -150,8 +150,8 @@ def kept_answer(one: Question, quick: bool) -> dict | None:
 def state_of(one: Question) -> str:
     """Return a digest of all that an answer depends on but the machine.
 
-    The library, the question's folder, this frame, the versions of PACKAGES, SEED and
-    similar settings of the environment.
+    The library, the question's folder, what all questions share, the requirements of
+    the peers, the versions of PACKAGES, SEED and similar settings of the environment.
     """
     digest = hashlib.sha256()
     files = [
@@ -234,7 +234,7 @@ def _asked_here(topic: str, name: str, quick: bool) -> dict:
     peers, made = _peers()
     spent = own.ru_utime + own.ru_stime + others.ru_utime + others.ru_stime
     kept |= {
-        "bars": answer.pop("bars", []),
+        "bars": [one for one in answer.pop("bars", []) if one.get("judged", True)],
         "tables": TABLES,
         "answer": answer,
         "peers": peers,

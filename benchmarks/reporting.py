@@ -41,8 +41,15 @@ def left_out(why: str) -> dict:
 
 
 def bar(what: str, measured: float, most: float | None = None, least: float = -1e300):
-    """Print whether a number keeps its bound, and return it as data."""
+    """Print whether a number keeps its bound, and return it as data.
+
+    A bound of `chance` that no share can miss, as of one draw, is no bar: it is printed
+    and not judged.
+    """
     most = 1e300 if most is None else most
+    if (most >= 1e300 and -1e-9 < least < 0) or 1 < most < 1 + 1e-9:
+        print(f"  too few draws to judge: {what}: {measured:.4g}", flush=True)
+        return {"bar": what, "measured": measured, "judged": False, "holds": True}
     kept = least <= measured <= most
     bound = f"<= {most:g}" if most < 1e300 else f">= {least:g}"
     if least > -1e300 and most < 1e300:

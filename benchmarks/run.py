@@ -22,9 +22,11 @@ import importlib.util
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from asking import ROOT, ask_all, questions
+from asking import HERE, ROOT, ask_all, questions
 from summarizing import summarize
 
 
@@ -37,6 +39,22 @@ def in_the_environment_of_the_project() -> None:
         dev.install("test")
         python = str(dev.NEWEST.python)
         os.execv(python, [python, str(Path(__file__).resolve()), *sys.argv[1:]])
+
+
+@contextmanager
+def peers_at_hand(*, of_all: bool, meanwhile: bool) -> Iterator[None]:
+    """Make the environments of all peers before questions are asked, or meanwhile."""
+    if not of_all:
+        yield
+        return
+    making = subprocess.Popen([sys.executable, str(HERE / "environments.py")])
+    if not meanwhile:
+        making.wait()
+    try:
+        yield
+    finally:
+        making.terminate()
+        making.wait()
 
 
 def main() -> int:
@@ -85,11 +103,9 @@ def main() -> int:
     if "COUNTERPOISE_DATA" not in os.environ:
         print("no --data: questions about real data will be left out, and say so")
     in_the_environment_of_the_project()
-    if not given.names:
-        # All peers will be needed: while they are made, other questions are asked.
-        subprocess.Popen([sys.executable, str(ROOT / "benchmarks" / "environments.py")])
     beside = given.beside or (min(os.cpu_count() or 1, 2) if given.quick else 1)
-    return ask_all(wanted, quick=given.quick, again=given.again, beside=beside)
+    with peers_at_hand(of_all=not given.names, meanwhile=given.quick):
+        return ask_all(wanted, quick=given.quick, again=given.again, beside=beside)
 
 
 if __name__ == "__main__":

@@ -33,3 +33,15 @@ def test_what_is_broken_falls_short(chance, draws, least):
     assert chance.share_at_least(0.95, draws) == pytest.approx(least / draws)
     # Intervals half of which miss.
     assert binom.sf(least - 1, draws, 0.5) < (0.35 if draws < 10 else 1e-5)
+
+
+def test_a_bar_that_nothing_can_miss_is_not_judged(chance, capsys):
+    import reporting
+
+    told = reporting.bar("of one draw", 0.0, least=chance.share_at_least(0.9, 1))
+    assert told["judged"] is False
+    told = reporting.bar("of one draw", 1.0, chance.share_at_most(0.1, 1))
+    assert told["judged"] is False
+    assert capsys.readouterr().out.count("too few draws to judge") == 2
+    assert "judged" not in reporting.bar("of forty", 1.0, least=0.9)
+    assert "judged" not in reporting.bar("a ratio", 1.0, 1.0)
