@@ -103,6 +103,29 @@ def test_labels_that_contradict_lead_unless_there_is_no_overlap():
     assert screen(shift(NO_OVERLAP), *contradicted).title.startswith("Do not deploy")
 
 
+@pytest.mark.parametrize("verdict", [COVERED, THIN])
+def test_where_part_is_thin_a_contradiction_has_two_readings(verdict):
+    guard = {"guard": {"chosen": 0}}
+    found = screen(shift(verdict), model(True), guard, headline(), check(0.01))
+    steps = [told(step) for step in found.steps]
+    said = [found.title, told(found.lead), told(found.answers[2].told)]
+    changed = (
+        "the relation between columns and label has changed",
+        "rows alike in all columns have other labels than before",
+        "belong together in another way",
+    )
+    if verdict == COVERED:
+        assert all(words in one for words, one in zip(changed, said, strict=True))
+        assert steps[0].startswith("Do not go by the old relation")
+        return
+    assert not any(words in one for words in changed for one in said)
+    assert "or the new data are not where the training data are" in said[0]
+    assert "or the misfit lies where there are next to no training rows" in said[1]
+    assert steps[0].startswith("Label some of the thinly covered rows")
+    assert steps[1].startswith("Only if the labels of covered rows do not fit")
+    assert sum("thinly covered" in step for step in steps) == 1
+
+
 def test_labels_contradict_below_a_p_value_of_one_in_twenty():
     assert is_contradicted(record(headline(), check(0.0499)))
     assert not is_contradicted(record(headline(), check(0.05)))

@@ -148,6 +148,17 @@ def is_contradicted(record: Record) -> bool:
     return check is not None and bool(check["contradicts"])
 
 
+def may_lie_elsewhere(record: Record) -> bool:
+    """Return whether labels may contradict for want of training rows.
+
+    Where more than `THIN_ABOVE` of the new rows are thinly covered (the record's
+    verdict is thin in part, or no overlap), a contradiction has two readings: rows
+    alike have other labels now, or the new data are not where the training data are.
+    Both are told, and rows there are labelled or collected before a model is refitted.
+    """
+    return record.at("shift.verdict") in (THIN_IN_PART, NO_OVERLAP)
+
+
 def is_withdrawn(record: Record, estimate: str) -> bool:
     """Return whether an estimate rests on a p(y | x) that is shown to have changed."""
     return is_contradicted(record) and estimate not in ("source", "labelled")
@@ -218,9 +229,12 @@ def _weights_answer(record: Record) -> Answer | None:
         return Answer(question, "Not checked", CARE, told, ())
     if is_contradicted(record):
         told = sentence(
-            "Labelled new rows show that columns and label belong together in another "
-            "way than in the training data, by which weights were judged: what they "
-            "gain cannot be told."
+            "Labelled new rows do not fit what was estimated from the training data, "
+            "by which weights were judged: what they gain cannot be told."
+            if may_lie_elsewhere(record)
+            else "Labelled new rows show that columns and label belong together in "
+            "another way than in the training data, by which weights were judged: what "
+            "they gain cannot be told."
         )
         return Answer(question, "Withdrawn", CARE, told, ())
     words = metric_in_words(guard["metric"])

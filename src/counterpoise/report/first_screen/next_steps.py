@@ -14,6 +14,7 @@ from counterpoise.report.answers import (
     guessing_of,
     has_labels,
     is_contradicted,
+    may_lie_elsewhere,
     source_and_value,
 )
 from counterpoise.report.first_screen.shift_words import to_be_made_alike
@@ -44,6 +45,10 @@ from counterpoise.samples.overlap_verdict import (
 # Columns that are named as making the samples disjoint, and commands with --drop.
 _ROWS_OF_EACH = "shift.n_source", "shift.n_target"
 _NAMED, _WITH_DROP = 3, ("run", "fit", "diagnose", "weigh")
+_LABEL_THE_THIN = sentence(
+    "Label some of the thinly covered rows described below, or collect training rows "
+    "like them; do not trust predictions there before."
+)
 
 
 def steps_of(record: Record) -> tuple[Sentence, ...]:
@@ -64,7 +69,17 @@ def _steps(record: Record) -> tuple[Sentence, ...]:
         ]
         return tuple(steps)
     contradicted = is_contradicted(record)
-    if contradicted:
+    thin_first = contradicted and may_lie_elsewhere(record)
+    if thin_first:
+        steps += [
+            _LABEL_THE_THIN,
+            sentence(
+                "Only if the labels of covered rows do not fit either, do not go by "
+                "the old relation: fit a model to new rows drawn by chance and "
+                "labelled."
+            ),
+        ]
+    elif contradicted:
         steps.append(
             sentence(
                 "Do not go by the old relation: label more of the new rows, drawn by "
@@ -108,13 +123,8 @@ def _steps(record: Record) -> tuple[Sentence, ...]:
         steps += _label_shift(record)
     if word != NO_SHIFT or contradicted:
         steps += _plan(record)
-    if word == THIN_IN_PART:
-        steps.append(
-            sentence(
-                "Label some of the thinly covered rows described below, or collect "
-                "training rows like them; do not trust predictions there before."
-            )
-        )
+    if word == THIN_IN_PART and not thin_first:
+        steps.append(_LABEL_THE_THIN)
     wanted = _labels_wanted(record)
     if wanted:
         steps.append(wanted)
