@@ -126,6 +126,43 @@ def test_where_part_is_thin_a_contradiction_has_two_readings(verdict):
     assert sum("thinly covered" in step for step in steps) == 1
 
 
+def covered_part(**more):
+    metrics = {"neg_log_loss": {"doubly_robust": {"value": 0.8125}}}
+    part = {"share": 0.683, "metrics": metrics}
+    return {"performance": {"metrics": {"neg_log_loss": {}}, "covered": part} | more}
+
+
+def places_of_the_score(found):
+    (tile,) = (one for one in found.numbers if one.label.startswith("Expected"))
+    (plan,) = (told(one) for one in found.steps if told(one).startswith("Plan"))
+    return told(tile.beside), plan, told(found.answers[-1].told)
+
+
+@pytest.mark.parametrize(
+    "ends", [(0.9, 1.1, 0.5), (0.2, 3.0, 1.5), (0.9, 1.1, 1.0), (0.9, 1.1, 0.95)]
+)
+def test_a_score_that_speaks_for_thin_rows_never_stands_alone(ends):
+    low, high, source = ends
+    score = headline(low=low, high=high, source=source)
+    for sections, words in [
+        ([covered_part()], "68.3 % of the new rows that the training data cover"),
+        ([], "if the 10 % of the new rows that are hardly covered are like the"),
+    ]:
+        found = screen(shift(THIN), model(False), score, *sections)
+        for one in places_of_the_score(found):
+            assert words in one.replace("\xa0", " ").replace("10.0 %", "10 %")
+            assert not sections or "(0.812 for the" in one
+        found = screen(shift(COVERED), model(False), score, *sections)
+        assert not any("(" in one for one in places_of_the_score(found))
+
+
+def test_labels_drawn_from_all_new_rows_speak_for_thin_ones_too():
+    metrics = {"neg_log_loss": {"labelled": {"value": 1.0}}}
+    found = screen(shift(THIN), model(False), headline(), covered_part(metrics=metrics))
+    assert not any("nothing is known" in one for one in places_of_the_score(found))
+    assert "For the covered part alone: 0.812" in told(found.answers[-1].told)
+
+
 def test_labels_contradict_below_a_p_value_of_one_in_twenty():
     assert is_contradicted(record(headline(), check(0.0499)))
     assert not is_contradicted(record(headline(), check(0.05)))

@@ -159,6 +159,36 @@ def may_lie_elsewhere(record: Record) -> bool:
     return record.at("shift.verdict") in (THIN_IN_PART, NO_OVERLAP)
 
 
+def beside_the_score(record: Record) -> Sentence:
+    """Return what must stand with the expected score wherever it is told.
+
+    Where part of the new rows is thin and none of them has a label, the score speaks
+    for rows about which nothing is known: beside it stands the estimate for the covered
+    part, with its share, or, where there is none, what the score takes for granted.
+    """
+    if record.at("shift.verdict") != THIN_IN_PART or has_labels(record):
+        return ()
+    path = covered_path(record)
+    if record.at(path) is None:
+        return sentence(
+            " (if the {} of the new rows that are hardly covered are like the others, "
+            "which nothing here can tell)",
+            share(record.at("shift.thin"), "shift.thin"),
+        )
+    return sentence(
+        " ({} for the {} of the new rows that the training data cover; for the others "
+        "nothing is known)",
+        figures(record.at(path), path),
+        share(record.at("performance.covered.share"), "performance.covered.share"),
+    )
+
+
+def covered_path(record: Record) -> str:
+    """Return where the record has the headline's estimate for the covered part."""
+    metric, kind = record.at("headline.metric"), record.at("headline.estimate")
+    return f"performance.covered.metrics.{metric}.{kind}.value"
+
+
 def is_withdrawn(record: Record, estimate: str) -> bool:
     """Return whether an estimate rests on a p(y | x) that is shown to have changed."""
     return is_contradicted(record) and estimate not in ("source", "labelled")
@@ -318,15 +348,17 @@ def _score_answer(record: Record) -> Answer | None:
     both = told_apart(*source_and_value(headline))
     if both is None:
         told = sentence(
-            f"On {rows} its {{}} is {{}}; on the new data expect no difference.",
+            f"On {rows} its {{}} is {{}}; on the new data expect no difference{{}}.",
             words.name,
             figures(headline["source"], "headline.source"),
+            beside_the_score(record),
         )
     else:
         told = sentence(
-            f"On {rows} its {{}} is {{}}; on the new data expect {{}}.",
+            f"On {rows} its {{}} is {{}}; on the new data expect {{}}{{}}.",
             words.name,
             *both,
+            beside_the_score(record),
         )
     told += beside_guessing(headline)
     guessing = guessing_of(headline)
@@ -336,9 +368,9 @@ def _score_answer(record: Record) -> Answer | None:
         short, tone = "Not shown to be better than guessing", CARE
     if record.at("shift.verdict") == THIN_IN_PART:
         tone = STOP if tone == STOP else CARE
-        path = f"performance.covered.metrics.{headline['metric']}"
-        path += f".{headline['estimate']}.value"
-        if record.at(path) is not None and not is_contradicted(record):
+        path = covered_path(record)
+        told_with_it = bool(beside_the_score(record)) or is_contradicted(record)
+        if record.at(path) is not None and not told_with_it:
             told += sentence(
                 " For the covered part alone: {}.", figures(record.at(path), path)
             )

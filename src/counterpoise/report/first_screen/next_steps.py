@@ -10,6 +10,7 @@ from counterpoise.evaluation.advice.baseline import (
 )
 from counterpoise.evaluation.change_of_score import CANNOT_TELL, SAME
 from counterpoise.report.answers import (
+    beside_the_score,
     change_in,
     guessing_of,
     has_labels,
@@ -194,26 +195,30 @@ def _plan(record: Record) -> tuple[Sentence, ...]:
     both = told_apart(*source_and_value(headline))
     source = figures(headline["source"], "headline.source")
     change = change_in(headline)
+    beside = beside_the_score(record)
     if change == CANNOT_TELL:
         return (
             sentence(
-                f"Plan for any {{}} between {{}} and {{}}: too little is known to say "
-                f"whether it differs from the {{}} of {rows}.",
+                f"Plan for any {{}} between {{}} and {{}}{{}}: too little is known to "
+                f"say whether it differs from the {{}} of {rows}.",
                 name,
                 figures(headline["low"], "headline.low"),
                 figures(headline["high"], "headline.high"),
+                beside,
                 source,
             ),
         )
     if both is None:
-        return (sentence(f"Plan with the {{}} of {rows}, {{}}.", name, source),)
+        same = f"Plan with the {{}} of {rows}, {{}}{{}}."
+        return (sentence(same, name, source, beside),)
     source, value = both
     told = (
         f"; that is within the margin of the {{}} of {rows}."
         if change == SAME
         else f", not with the {{}} of {rows}."
     )
-    return (sentence(f"Plan with an expected {{}} of {{}}{told}", name, value, source),)
+    plan = f"Plan with an expected {{}} of {{}}{{}}{told}"
+    return (sentence(plan, name, value, beside, source),)
 
 
 def _labels_wanted(record: Record) -> Sentence:
