@@ -138,7 +138,8 @@ def test_predictions_have_intervals_weights_and_coverage_on_request(folder, caps
         capsys.readouterr().err
     )
     found = _predicted(folder, "--intervals", "0.8", "--coverage")
-    assert list(found) == ["row", "prediction", "lower", "upper", "covered", "weight"]
+    known = ["covered", "thin", "weight"]
+    assert list(found) == ["row", "prediction", "lower", "upper", *known]
     model = load(folder / "out" / "model.skops")
     table = pd.read_csv(folder / "table.csv")
     ends = model.predict_interval(table, 0.8)

@@ -103,6 +103,66 @@ def test_labels_that_contradict_lead_unless_there_is_no_overlap():
     assert screen(shift(NO_OVERLAP), *contradicted).title.startswith("Do not deploy")
 
 
+@pytest.mark.parametrize("verdict", [COVERED, THIN])
+def test_where_part_is_thin_a_contradiction_has_two_readings(verdict):
+    guard = {"guard": {"chosen": 0}}
+    found = screen(shift(verdict), model(True), guard, headline(), check(0.01))
+    steps = [told(step) for step in found.steps]
+    said = [found.title, told(found.lead), told(found.answers[2].told)]
+    changed = (
+        "the relation between columns and label has changed",
+        "rows alike in all columns have other labels than before",
+        "belong together in another way",
+    )
+    if verdict == COVERED:
+        assert all(words in one for words, one in zip(changed, said, strict=True))
+        assert steps[0].startswith("Do not go by the old relation")
+        return
+    assert not any(words in one for words in changed for one in said)
+    assert "or the new data are not where the training data are" in said[0]
+    assert "or the misfit lies where there are next to no training rows" in said[1]
+    assert steps[0].startswith("Label some of the thinly covered rows")
+    assert steps[1].startswith("Only if the labels of covered rows do not fit")
+    assert sum("thinly covered" in step for step in steps) == 1
+
+
+def covered_part(**more):
+    metrics = {"neg_log_loss": {"doubly_robust": {"value": 0.8125}}}
+    part = {"share": 0.683, "metrics": metrics}
+    return {"performance": {"metrics": {"neg_log_loss": {}}, "covered": part} | more}
+
+
+def places_of_the_score(found):
+    (tile,) = (one for one in found.numbers if one.label.startswith("Expected"))
+    (plan,) = (told(one) for one in found.steps if told(one).startswith("Plan"))
+    return told(tile.beside), plan, told(found.answers[-1].told)
+
+
+@pytest.mark.parametrize(
+    "ends", [(0.9, 1.1, 0.5), (0.2, 3.0, 1.5), (0.9, 1.1, 1.0), (0.9, 1.1, 0.95)]
+)
+def test_a_score_that_speaks_for_thin_rows_never_stands_alone(ends):
+    low, high, source = ends
+    score = headline(low=low, high=high, source=source)
+    for sections, words in [
+        ([covered_part()], "68.3 % of the new rows that the training data cover"),
+        ([], "if the 10 % of the new rows that are hardly covered are like the"),
+    ]:
+        found = screen(shift(THIN), model(False), score, *sections)
+        for one in places_of_the_score(found):
+            assert words in one.replace("\xa0", " ").replace("10.0 %", "10 %")
+            assert not sections or "(0.812 for the" in one
+        found = screen(shift(COVERED), model(False), score, *sections)
+        assert not any("(" in one for one in places_of_the_score(found))
+
+
+def test_labels_drawn_from_all_new_rows_speak_for_thin_ones_too():
+    metrics = {"neg_log_loss": {"labelled": {"value": 1.0}}}
+    found = screen(shift(THIN), model(False), headline(), covered_part(metrics=metrics))
+    assert not any("nothing is known" in one for one in places_of_the_score(found))
+    assert "For the covered part alone: 0.812" in told(found.answers[-1].told)
+
+
 def test_labels_contradict_below_a_p_value_of_one_in_twenty():
     assert is_contradicted(record(headline(), check(0.0499)))
     assert not is_contradicted(record(headline(), check(0.05)))

@@ -28,7 +28,9 @@ from counterpoise.engine import Blocks
 from counterpoise.evaluation.conformal import Calibration, intervals_of, sets_of
 from counterpoise.evaluation.metrics import is_classifier
 from counterpoise.numerics.arrays import Array
+from counterpoise.samples.coverage.thin_by_chance import THIN_QUANTILE
 from counterpoise.tables.encoding import encoded
+from counterpoise.tables.quantiles import weighted_quantile
 from counterpoise.validation import (
     InvalidInput,
     check_columns,
@@ -280,6 +282,27 @@ class FittedModel(BaseEstimator):
         if self.encoder_ is not None:
             beyond = beyond | self.encoder_.has_new_category(X)
         return beyond
+
+    def thin_rows(self, X: Any) -> NDArray[np.bool_]:
+        """Return which rows have few source rows like them.
+
+        Those whose weight exceeds that of 99.5 % of the source rows of the fit, as in
+        `Diagnosis.thin`; every source row counts alike. None is where nothing was
+        weighed, or where the weights go by labels.
+
+        Parameters
+        ----------
+        X : table of shape (k, d)
+        """
+        check_is_fitted(self)
+        found = getattr(self.weighter_, "weights_", None)
+        of_labels = getattr(self.weighter_, "needs_labels", False)
+        if found is None or of_labels:
+            return np.zeros(n_rows(X), dtype=bool)
+        known = np.asarray(found, dtype=np.float64)
+        limit = weighted_quantile(known, np.ones(known.size), THIN_QUANTILE)
+        thin: NDArray[np.bool_] = self.weigh(X) > limit
+        return thin
 
     def _atoms(self, X: Any) -> Array:
         """Return the rows' own weights, beyond all where the ratio is not known."""

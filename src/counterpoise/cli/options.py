@@ -191,7 +191,10 @@ OPTIONS: dict[str, Option] = {
         shown="SHARE",
     ),
     "coverage": Option(
-        "add for every row its weight and whether the source covers it", "flag", False
+        "add for every row its weight, whether its density ratio is known (covered) "
+        "and whether few source rows are like it (thin)",
+        "flag",
+        False,
     ),
     "date": Option(
         "day to put on the page, such as 2026-01-31; without it none, so that the same "

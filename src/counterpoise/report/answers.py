@@ -148,6 +148,47 @@ def is_contradicted(record: Record) -> bool:
     return check is not None and bool(check["contradicts"])
 
 
+def may_lie_elsewhere(record: Record) -> bool:
+    """Return whether labels may contradict for want of training rows.
+
+    Where more than `THIN_ABOVE` of the new rows are thinly covered (the record's
+    verdict is thin in part, or no overlap), a contradiction has two readings: rows
+    alike have other labels now, or the new data are not where the training data are.
+    Both are told, and rows there are labelled or collected before a model is refitted.
+    """
+    return record.at("shift.verdict") in (THIN_IN_PART, NO_OVERLAP)
+
+
+def beside_the_score(record: Record) -> Sentence:
+    """Return what must stand with the expected score wherever it is told.
+
+    Where part of the new rows is thin and none of them has a label, the score speaks
+    for rows about which nothing is known: beside it stands the estimate for the covered
+    part, with its share, or, where there is none, what the score takes for granted.
+    """
+    if record.at("shift.verdict") != THIN_IN_PART or has_labels(record):
+        return ()
+    path = covered_path(record)
+    if record.at(path) is None:
+        return sentence(
+            " (if the {} of the new rows that are hardly covered are like the others, "
+            "which nothing here can tell)",
+            share(record.at("shift.thin"), "shift.thin"),
+        )
+    return sentence(
+        " ({} for the {} of the new rows that the training data cover; for the others "
+        "nothing is known)",
+        figures(record.at(path), path),
+        share(record.at("performance.covered.share"), "performance.covered.share"),
+    )
+
+
+def covered_path(record: Record) -> str:
+    """Return where the record has the headline's estimate for the covered part."""
+    metric, kind = record.at("headline.metric"), record.at("headline.estimate")
+    return f"performance.covered.metrics.{metric}.{kind}.value"
+
+
 def is_withdrawn(record: Record, estimate: str) -> bool:
     """Return whether an estimate rests on a p(y | x) that is shown to have changed."""
     return is_contradicted(record) and estimate not in ("source", "labelled")
@@ -218,9 +259,12 @@ def _weights_answer(record: Record) -> Answer | None:
         return Answer(question, "Not checked", CARE, told, ())
     if is_contradicted(record):
         told = sentence(
-            "Labelled new rows show that columns and label belong together in another "
-            "way than in the training data, by which weights were judged: what they "
-            "gain cannot be told."
+            "Labelled new rows do not fit what was estimated from the training data, "
+            "by which weights were judged: what they gain cannot be told."
+            if may_lie_elsewhere(record)
+            else "Labelled new rows show that columns and label belong together in "
+            "another way than in the training data, by which weights were judged: what "
+            "they gain cannot be told."
         )
         return Answer(question, "Withdrawn", CARE, told, ())
     words = metric_in_words(guard["metric"])
@@ -304,15 +348,17 @@ def _score_answer(record: Record) -> Answer | None:
     both = told_apart(*source_and_value(headline))
     if both is None:
         told = sentence(
-            f"On {rows} its {{}} is {{}}; on the new data expect no difference.",
+            f"On {rows} its {{}} is {{}}; on the new data expect no difference{{}}.",
             words.name,
             figures(headline["source"], "headline.source"),
+            beside_the_score(record),
         )
     else:
         told = sentence(
-            f"On {rows} its {{}} is {{}}; on the new data expect {{}}.",
+            f"On {rows} its {{}} is {{}}; on the new data expect {{}}{{}}.",
             words.name,
             *both,
+            beside_the_score(record),
         )
     told += beside_guessing(headline)
     guessing = guessing_of(headline)
@@ -322,9 +368,9 @@ def _score_answer(record: Record) -> Answer | None:
         short, tone = "Not shown to be better than guessing", CARE
     if record.at("shift.verdict") == THIN_IN_PART:
         tone = STOP if tone == STOP else CARE
-        path = f"performance.covered.metrics.{headline['metric']}"
-        path += f".{headline['estimate']}.value"
-        if record.at(path) is not None and not is_contradicted(record):
+        path = covered_path(record)
+        told_with_it = bool(beside_the_score(record)) or is_contradicted(record)
+        if record.at(path) is not None and not told_with_it:
             told += sentence(
                 " For the covered part alone: {}.", figures(record.at(path), path)
             )

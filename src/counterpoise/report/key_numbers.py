@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from counterpoise.report.answers import is_withdrawn
+from counterpoise.report.answers import beside_the_score, is_withdrawn
 from counterpoise.report.metric_names import metric_in_words, source_rows
 from counterpoise.report.record import Record
 from counterpoise.report.wording import (
@@ -36,12 +36,13 @@ def _score(record: Record) -> KeyNumber | None:
     if headline is None or is_withdrawn(record, headline["estimate"]):
         return None
     words = metric_in_words(headline["metric"])
-    beside: Sentence = ()
+    beside = beside_the_score(record)
     if headline.get("low") is not None:
         beside = sentence(
-            f"{{}} to {{}}; {source_rows(record)}: {{}}",
+            f"{{}} to {{}}{{}}; {source_rows(record)}: {{}}",
             figures(headline["low"], "headline.low"),
             figures(headline["high"], "headline.high"),
+            beside,
             figures(headline["source"], "headline.source"),
         )
     better = "Higher" if headline.get("higher_is_better") else "Lower"

@@ -17,6 +17,7 @@ from counterpoise.report.answers import (
     gain_in,
     guessing_of,
     is_contradicted,
+    may_lie_elsewhere,
 )
 from counterpoise.report.data_card import about_of
 from counterpoise.report.first_screen.next_steps import steps_of
@@ -98,11 +99,13 @@ def _title(record: Record) -> tuple[str, str]:
     word, model = record.at("shift.verdict"), record.at("model")
     adapted = bool(record.at("model.adapted", False))
     if is_contradicted(record) and word != NO_OVERLAP:
-        return (
-            CARE,
-            "The labelled new rows contradict the estimate: the relation between "
-            "columns and label has changed.",
+        why = (
+            "rows alike have other labels now, or the new data are not where the "
+            "training data are."
+            if may_lie_elsewhere(record)
+            else "the relation between columns and label has changed."
         )
+        return CARE, f"The labelled new rows contradict the estimate: {why}"
     if word is None:
         if record.at("weights.weighter") is not None:
             return PLAIN, "Training rows were weighted to resemble the new data."
@@ -165,8 +168,12 @@ def _lead(record: Record) -> Sentence:
     }.get(str(word), "")
     if contradicted and found:
         found += (
-            " But rows alike in all columns have other labels than before, and neither "
-            "weights nor an estimate without labels can make up for that."
+            " The labels of new rows do not fit what was estimated: either rows alike "
+            "have other labels than before, or the misfit lies where there are next to "
+            "no training rows; without labels there, the two cannot be told apart."
+            if may_lie_elsewhere(record)
+            else " But rows alike in all columns have other labels than before, and "
+            "neither weights nor an estimate without labels can make up for that."
         )
     elif has_model and word in (COVERED, SMALL_SHIFT, THIN_IN_PART):
         found += (

@@ -9,6 +9,7 @@ from sklearn.base import is_classifier
 
 from counterpoise.cli.exits import BadData
 from counterpoise.diagnosis.percentages import percentage
+from counterpoise.samples.coverage.thin_by_chance import THIN_ABOVE
 from counterpoise.validation import refusals_of_estimators
 
 
@@ -41,11 +42,13 @@ def coverage_columns(
     asked: bool,
     notice: Callable[[str], None],
 ) -> dict[str, Any]:
-    """Return weight and coverage of the rows if asked for; say how many are uncovered.
+    """Return weight and coverage of the rows if asked for; say how many have none.
 
     Uncovered is a row about whose density ratio the fit knows nothing: in a hole among
     the source rows, outside the range of both samples, of a larger ratio than any
-    target row of the fit, or with a category that neither sample had.
+    target row of the fit, or with a category that neither sample had. Thin is one whose
+    weight exceeds that of 99.5 % of the source rows of the fit: few are like it, which
+    is said where more than `THIN_ABOVE` of the rows are.
     """
     weighter = getattr(model, "weighter_", None)
     by_rows = weighter is not None and not getattr(weighter, "needs_labels", False)
@@ -65,4 +68,15 @@ def coverage_columns(
             "lie where the source has no rows at all: do not rely on their predictions"
             + ("" if asked else " (--coverage says which)")
         )
-    return {"covered": covered, "weight": model.weigh(X)} if asked else {}
+    with refusals_of_estimators():
+        thin = model.thin_rows(X)
+    few = int(np.count_nonzero(thin))
+    if few > THIN_ABOVE * thin.size:
+        notice(
+            f"{few:,} of {thin.size:,} rows ({percentage(few / thin.size)}) are thinly "
+            "covered, for the source has few rows like them: do not trust their "
+            "predictions without labels" + ("" if asked else " (--coverage says which)")
+        )
+    if not asked:
+        return {}
+    return {"covered": covered, "thin": thin, "weight": model.weigh(X)}

@@ -3,7 +3,7 @@
 from typing import Any
 
 from counterpoise.evaluation.performance import leading_of
-from counterpoise.report.answers import is_contradicted, is_withdrawn
+from counterpoise.report.answers import beside_the_score, is_contradicted, is_withdrawn
 from counterpoise.report.figures.canvas import (
     BLUE,
     FIGURE_HEIGHT,
@@ -191,11 +191,12 @@ def _estimates_told(record: Record, metric: str) -> Any:
             figures(headline["high"], "headline.high"),
         )
     return sentence(
-        f"{{}}: {{}} on {source_rows(record)}, {{}} expected on the new data{{}}.",
+        f"{{}}: {{}} on {source_rows(record)}, {{}} expected on the new data{{}}{{}}.",
         words.name[:1].upper() + words.name[1:],
         figures(headline["source"], "headline.source"),
         figures(headline["value"], "headline.value"),
         between,
+        beside_the_score(record),
     )
 
 

@@ -10,10 +10,12 @@ from counterpoise.evaluation.advice.baseline import (
 )
 from counterpoise.evaluation.change_of_score import CANNOT_TELL, SAME
 from counterpoise.report.answers import (
+    beside_the_score,
     change_in,
     guessing_of,
     has_labels,
     is_contradicted,
+    may_lie_elsewhere,
     source_and_value,
 )
 from counterpoise.report.first_screen.shift_words import to_be_made_alike
@@ -44,6 +46,10 @@ from counterpoise.samples.overlap_verdict import (
 # Columns that are named as making the samples disjoint, and commands with --drop.
 _ROWS_OF_EACH = "shift.n_source", "shift.n_target"
 _NAMED, _WITH_DROP = 3, ("run", "fit", "diagnose", "weigh")
+_LABEL_THE_THIN = sentence(
+    "Label some of the thinly covered rows described below, or collect training rows "
+    "like them; do not trust predictions there before."
+)
 
 
 def steps_of(record: Record) -> tuple[Sentence, ...]:
@@ -64,7 +70,17 @@ def _steps(record: Record) -> tuple[Sentence, ...]:
         ]
         return tuple(steps)
     contradicted = is_contradicted(record)
-    if contradicted:
+    thin_first = contradicted and may_lie_elsewhere(record)
+    if thin_first:
+        steps += [
+            _LABEL_THE_THIN,
+            sentence(
+                "Only if the labels of covered rows do not fit either, do not go by "
+                "the old relation: fit a model to new rows drawn by chance and "
+                "labelled."
+            ),
+        ]
+    elif contradicted:
         steps.append(
             sentence(
                 "Do not go by the old relation: label more of the new rows, drawn by "
@@ -108,13 +124,8 @@ def _steps(record: Record) -> tuple[Sentence, ...]:
         steps += _label_shift(record)
     if word != NO_SHIFT or contradicted:
         steps += _plan(record)
-    if word == THIN_IN_PART:
-        steps.append(
-            sentence(
-                "Label some of the thinly covered rows described below, or collect "
-                "training rows like them; do not trust predictions there before."
-            )
-        )
+    if word == THIN_IN_PART and not thin_first:
+        steps.append(_LABEL_THE_THIN)
     wanted = _labels_wanted(record)
     if wanted:
         steps.append(wanted)
@@ -184,26 +195,30 @@ def _plan(record: Record) -> tuple[Sentence, ...]:
     both = told_apart(*source_and_value(headline))
     source = figures(headline["source"], "headline.source")
     change = change_in(headline)
+    beside = beside_the_score(record)
     if change == CANNOT_TELL:
         return (
             sentence(
-                f"Plan for any {{}} between {{}} and {{}}: too little is known to say "
-                f"whether it differs from the {{}} of {rows}.",
+                f"Plan for any {{}} between {{}} and {{}}{{}}: too little is known to "
+                f"say whether it differs from the {{}} of {rows}.",
                 name,
                 figures(headline["low"], "headline.low"),
                 figures(headline["high"], "headline.high"),
+                beside,
                 source,
             ),
         )
     if both is None:
-        return (sentence(f"Plan with the {{}} of {rows}, {{}}.", name, source),)
+        same = f"Plan with the {{}} of {rows}, {{}}{{}}."
+        return (sentence(same, name, source, beside),)
     source, value = both
     told = (
         f"; that is within the margin of the {{}} of {rows}."
         if change == SAME
         else f", not with the {{}} of {rows}."
     )
-    return (sentence(f"Plan with an expected {{}} of {{}}{told}", name, value, source),)
+    plan = f"Plan with an expected {{}} of {{}}{{}}{told}"
+    return (sentence(plan, name, value, beside, source),)
 
 
 def _labels_wanted(record: Record) -> Sentence:
