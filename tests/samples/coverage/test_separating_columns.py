@@ -101,3 +101,18 @@ def test_wide_samples_that_all_columns_tell_apart_have_the_first_named():
     assert len(found.columns) == 1
     assert found.verdict == "no overlap"
     assert str(found).endswith("no more than 0% of the target is covered.")
+
+
+def test_a_category_of_a_single_source_row_is_not_named():
+    rng = np.random.default_rng(0)
+    X, T = (pd.DataFrame({"x": rng.normal(size=300)}) for _ in range(2))
+    X["who"], T["who"] = ["none"] * 299 + ["anna secret"], "Anna Secret"
+    found = diagnose(X, T, n_permutations=0, random_state=0)
+    (column,) = found.separation.columns
+    assert (column.name, column.how) == ("who", "new categories")
+    assert "anna secret" not in found.explanation
+    assert "anna secret" not in str(found.to_dict())
+    # Of several spellings that five rows have the commonest is named.
+    X["who"] = ["none"] * 100 + ["ANNA SECRET"] * 90 + ["anna secret"] * 110
+    (column,) = separating_columns(SamplesAsRead.read(X, T), 0).columns
+    assert column.words.endswith("spelled 'Anna Secret' for 'anna secret'?")

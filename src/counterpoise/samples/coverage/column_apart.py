@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.samples.coverage.spelling import folded
+from counterpoise.numerics.arrays import Array
+from counterpoise.samples.coverage.spelling import spelled_in_column
 from counterpoise.samples.coverage.thin_by_chance import THIN_QUANTILE
 from counterpoise.samples.overlap_verdict import NO_OVERLAP_ABOVE
 from counterpoise.tables.kinds import CATEGORIES, DATES, NUMBERS, ZONED_DATES
@@ -79,7 +79,7 @@ def column_apart(
         shares_target = np.bincount(known, minlength=shares.size) / there_target.size
         distance = float(np.abs(shares - shares_target).sum() + new / present) / 2
         uncovers = max(uncovers, new)
-        found.append((new, *_new_categories(source, target, place)))
+        found.append((new, *_new_categories(source, target, new)))
         found.append((present * distance, _SHARES, "its categories have other shares"))
     else:
         distance = present * _distance(there, there_target)
@@ -108,25 +108,20 @@ def _beyond(source: Array, target: Array) -> float:
 
 
 def _new_categories(
-    source: TableColumn, target: TableColumn, place: Indices
+    source: TableColumn, target: TableColumn, new: float
 ) -> tuple[str, str]:
     """Return what is to be said of categories that the source has not.
 
     Where most rows that have one differ in spelling alone, the commonest such is named.
     """
-    share = float((place == -2).mean())
-    said = f"categories in {share:.1%} of the target rows that the source has not"
-    counts = np.bincount(target.values[place == -2], minlength=len(target.categories))
-    known = {folded(one): one for one in source.categories}
-    alike = [
-        int(k) * (folded(c) in known)
-        for k, c in zip(counts, target.categories, strict=True)
-    ]
-    most = int(np.argmax(alike)) if alike else 0
-    if 2 * sum(alike) <= counts.sum() or alike[most] < FEWEST_ROWS_TOLD:
+    said = f"categories in {new:.1%} of the target rows that the source has not"
+    share = np.full(len(target.values), 1 / len(target.values))
+    alike = spelled_in_column(source, target, share)
+    # Rounding must not decide.
+    if 2 * sum(one.share for one in alike) <= new * (1 + 1e-9):
         return _NEW_CATEGORIES, said
-    other = target.categories[most]
-    return _SPELLING, f"{said}: spelled {other!r} for {known[folded(other)]!r}?"
+    most = max(alike, key=lambda one: one.share)
+    return _SPELLING, f"{said}: spelled {most.target!r} for {most.source!r}?"
 
 
 def _values(kind: str, source: Array, target: Array) -> tuple[str, str]:
