@@ -153,3 +153,15 @@ def test_a_weight_of_nine_is_a_row_nine_times(how):
     assert (column.apart, uncovers) == pytest.approx((again.apart, uncovered))
     plain, _ = seen(X, T, np.ones(len(X)), np.ones(len(T)))
     assert plain.how == how
+
+
+def test_the_order_of_many_rows_changes_no_word_about_the_columns():
+    X, T = tables(1500, 1500)
+    T["height"] += 50
+    T.loc[:1100, "rate"] = np.nan
+    found = diagnose(X, T, n_permutations=0, random_state=0)
+    mixed = (one.sample(frac=1.0, random_state=3) for one in (X, T))
+    again = diagnose(*mixed, n_permutations=0, random_state=0)
+    assert len(found.separation.columns) == 2
+    assert again.separation == found.separation
+    assert again.explanation == found.explanation
