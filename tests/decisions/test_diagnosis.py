@@ -8,7 +8,11 @@ import pytest
 from scipy import stats
 
 from counterpoise.diagnosis import diagnose
-from counterpoise.diagnosis.correlations import CorrelationShift, correlation_shifts
+from counterpoise.diagnosis.correlations import (
+    CorrelationShift,
+    correlation_shifts,
+    varies_within,
+)
 from counterpoise.diagnosis.detectable import detectable
 from counterpoise.diagnosis.distances import (
     holm,
@@ -18,6 +22,7 @@ from counterpoise.diagnosis.distances import (
     standardized_difference,
 )
 from counterpoise.diagnosis.features import FeatureShift, column_shifts
+from counterpoise.diagnosis.findings_in_words import said_of_pairs
 from counterpoise.diagnosis.rank_moments import RankScores, moment_test
 from counterpoise.diagnosis.reweighting import Reweighting, reweighting_of
 from counterpoise.diagnosis.shift_tests import ShiftTest, shift_tests, verdict_by
@@ -419,6 +424,43 @@ def test_of_rows_that_belong_together_the_pair_of_their_test_alone_is_named():
     assert len(correlation_shifts(TwoSamples.of(X, T), list("abc"))) == 3
     (found,) = correlation_shifts(TwoSamples.of(X, T), list("abc"), ("c", "a"))
     assert found.columns == ("a", "c")
+    # Nor is it named where its own correlation has not moved by more than chance.
+    still = TwoSamples.of(X, rng.normal(size=(300, 3)))
+    assert correlation_shifts(still, list("abc"), ("c", "a")) == ()
+
+
+def test_a_column_that_is_constant_in_one_sample_goes_together_with_none():
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(2, 400, 2))
+    X[:, 1] += 3 * X[:, 0]
+    T[:, 1] = 0.0
+    for before, after in ((X, T), (T, X)):
+        assert correlation_shifts(TwoSamples.of(before, after), list("ab")) == ()
+    # Five rows that go together have a correlation, four are no rows to rest on.
+    for n, named in ((4, 0), (5, 1)):
+        T[:n, 1] = 1.0
+        found = correlation_shifts(TwoSamples.of(X, T), list("ab"))
+        assert len(found) == named
+
+
+def test_five_rows_that_differ_make_a_column_that_varies():
+    def varies(n, weight=1.0):
+        column, share = np.zeros(100), np.ones(100)
+        column[:n], share[:n] = np.arange(1, n + 1), weight
+        return varies_within(column, share / share.sum())
+
+    assert not varies(0)
+    assert not varies(4)
+    assert varies(5)
+    # One heavy row is no five, nor are five that hardly count.
+    assert not varies(1, 10.0)
+    assert not varies(5, 1e-3)
+
+
+def test_a_correlation_of_zero_has_no_sign():
+    pairs = [CorrelationShift(("a", "b"), -0.001, 0.004, 0.001)]
+    (said,) = said_of_pairs(pairs)
+    assert "(rank correlation 0.00 in the source, 0.00 in the target)" in said
 
 
 def test_pairs_are_looked_for_only_where_there_is_a_shift_to_explain():

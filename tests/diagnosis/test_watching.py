@@ -88,4 +88,7 @@ def test_what_is_found_beside_the_verdict_is_told_of_the_fit_and_of_today():
         "'Yes' for 'yes' in 'the source' (30 % of today's rows)."
     )
     (pair,) = said_of_pairs([CorrelationShift(("a", "b"), 0.0, 0.5, 0.001)])
-    assert "+0.00 in the rows of the fit, +0.50 in today's rows" in as_watched(pair)
+    assert (
+        "correlation 0.00 in the rows of the fit, +0.50 in today's rows"
+        in as_watched(pair)
+    )

@@ -73,10 +73,9 @@ def do(options: Namespace, names: Sequence[str]) -> int:
     with followed(_PLAN, quiet=options.quiet) as steps, ending.memory_limit(options):
         steps.begin(_READING)
         watch = Watch.load(state) if goes_on else _begun(options, steps)
-        # Said once, it holds for every later run.
-        watch.label_column = options.label or watch.label_column
         before = _labelled(watch)
         table = read_for_model(watch.model, options.table, options.id)
+        _remember_label(watch, table, options.label, steps)
         table.check_has([options.time], "--time")
         steps.begin(_WATCHING)
         looks, pages = _looked(watch, table, options, steps)
@@ -246,6 +245,27 @@ def _times(table: TableFile, name: str) -> Any:
 
 def _iso(value: Any) -> str:
     return value.isoformat() if hasattr(value, "isoformat") else str(value)
+
+
+def _remember_label(
+    watch: Watch, table: TableFile, name: str | None, steps: Steps
+) -> None:
+    """Keep the column of labels for every later run; refuse another, not there.
+
+    Rows without labels may come under the name that is remembered; under another that
+    is not there it is a mistyped one, and would lose the labels to come.
+    """
+    known = watch.label_column
+    if name is None or name == known:
+        return
+    if known and name not in table.names:
+        raise BadData(
+            f"{table.path} has no column {name!r} (--label), and this watch reads "
+            f"labels from {known!r}: leave --label out to go on with that"
+        )
+    watch.label_column = name
+    if known:
+        steps.notice(f"labels are read from {name!r} from now on, not from {known!r}")
 
 
 def _labels(watch: Watch, table: TableFile) -> Any:

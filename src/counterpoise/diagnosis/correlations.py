@@ -13,7 +13,9 @@ from counterpoise.diagnosis.rank_moments import (
 )
 from counterpoise.numerics.arrays import Array
 from counterpoise.samples.domain_scores import TEST_LEVEL
+from counterpoise.samples.effective_size import effective_sample_size
 from counterpoise.samples.two_samples import TwoSamples
+from counterpoise.tables.privacy import FEWEST_ROWS_TOLD
 
 # Pairs that are kept, those whose correlation has moved most.
 _KEPT = 20
@@ -63,8 +65,9 @@ def correlation_shifts(
     .. math:: K\, p \le 0.01
 
     with p the chance of a difference of the two :math:`\rho` as large, by the normal
-    distribution and the errors of `moment_test`. It names what moved and is no test of
-    the verdict.
+    distribution and the errors of `moment_test`. K counts the pairs of those columns of
+    `moment_test` that vary within either sample (`varies_within`): of a constant there
+    is no correlation. It names what moved and is no test of the verdict.
 
     Parameters
     ----------
@@ -74,16 +77,19 @@ def correlation_shifts(
         Of the columns of the matrices, by the columns of the table.
     pair : two names, or none
         Where rows are no evidence each by itself, the pair that a test of units found:
-        it alone is returned, its p-value that of rows.
+        it alone may be returned, its p-value that of rows.
     """
-    columns = RankScores.of(samples).in_pairs
-    if columns.size < 2:
-        return ()
     shares = samples.source_share, samples.target_share
-    ranks = [
-        _within(X[:, columns], share)
-        for X, share in zip((samples.source, samples.target), shares, strict=True)
+    both_samples = list(zip((samples.source, samples.target), shares, strict=True))
+    looked_at = [
+        j
+        for j in RankScores.of(samples).in_pairs
+        if all(varies_within(X[:, j], share) for X, share in both_samples)
     ]
+    if len(looked_at) < 2:
+        return ()
+    columns = np.array(looked_at)
+    ranks = [_within(X[:, columns], share) for X, share in both_samples]
     first, second = np.triu_indices(columns.size, 1)
     chance = chance_of_products(np.vstack(ranks), *shares)[first, second]
     chance = np.minimum(1.0, chance.size * chance)
@@ -97,10 +103,38 @@ def correlation_shifts(
         if both[0] == both[1] or both in found:
             # Columns that one column of the table was made into.
             continue
-        if set(both) == set(pair) if pair else chance[k] <= TEST_LEVEL:
+        asked_for = not pair or set(both) == set(pair)
+        if asked_for and chance[k] <= TEST_LEVEL:
             told = float(before[k]), float(after[k]), float(chance[k])
             found[both] = CorrelationShift(both, *told)
     return tuple(found.values())[:_KEPT]
+
+
+def varies_within(column: Array, share: Array) -> bool:
+    r"""Return whether five rows of a sample or more differ from its commonest value.
+
+    Rows count as in :math:`\min\bigl(o\, n(p),\; n(p_o)\bigr) \ge 5` with n the
+    effective size, :math:`p_o` the shares of the rows that differ and o their sum: one
+    heavy row is no five, nor are five that hardly count.
+
+    Examples
+    --------
+    >>> column = np.repeat([0.0, 1.0, 2.0], [90, 5, 5])
+    >>> varies_within(column, np.full(100, 0.01))
+    True
+    >>> varies_within(column[:94], np.full(94, 1 / 94))
+    False
+    """
+    _, place = np.unique(column, return_inverse=True)
+    mass = np.bincount(place, share)
+    other = share[place != np.argmax(mass)]
+    if not other.size:
+        return False
+    rows = min(
+        float(other.sum()) * effective_sample_size(share), effective_sample_size(other)
+    )
+    # Rounding must not decide.
+    return rows >= (1 - 1e-9) * FEWEST_ROWS_TOLD
 
 
 def _within(X: Array, share: Array) -> Array:

@@ -42,10 +42,16 @@ def said_of_pairs(pairs: Sequence[CorrelationShift]) -> list[str]:
         return []
     told = "; ".join(
         f"{' with '.join(map(in_quotes, pair.columns))} (rank correlation "
-        f"{pair.source:+.2f} in the source, {pair.target:+.2f} in the target)"
+        f"{_signed(pair.source)} in the source, {_signed(pair.target)} in the target)"
         for pair in pairs[:_NAMED]
     )
     return [f"What goes together otherwise: {told}{_others(len(pairs))}."]
+
+
+def _signed(number: float) -> str:
+    """Return two decimals with a sign, which zero has not."""
+    rounded = f"{number:+.2f}"
+    return rounded if float(rounded) else rounded[1:]
 
 
 def said_of_digits(digits: Sequence[str]) -> list[str]:

@@ -164,6 +164,33 @@ def test_the_label_is_remembered_and_late_labels_are_shown(begun, run, tmp_path)
     assert "2024-01-01" not in shown + said
 
 
+def test_a_mistyped_label_is_refused_and_the_remembered_one_still_read(
+    begun, run, tmp_path
+):
+    out = tmp_path / "out"
+    first = _live(tmp_path / "one.csv", 3, "2024-01-01", days=7, labels=False)
+    assert run(*_first(begun, first, out))[0] == 0
+    # Rows without labels go on under the same name.
+    assert run(*_first(begun, first, out))[0] == 0
+    kept = {path.name: path.read_bytes() for path in out.iterdir()}
+    second = _live(tmp_path / "two.csv", 4, "2024-01-08", days=7)
+    again = ("watch", "--table", second, "--time", "sent_at", "--out", out)
+    code, _, said = run(*again, "--label", "yy")
+    assert code == 2
+    assert "has no column 'yy' (--label), and this watch reads labels from 'y'" in said
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == kept
+    assert run(*again)[0] == 0
+    assert list(pd.read_csv(out / "history.csv")["n_labelled"]) == [0, 80]
+    # Another column that is there may take its place, and it is said.
+    third = _live(tmp_path / "three.csv", 5, "2024-01-15", days=7)
+    pd.read_csv(third).rename(columns={"y": "answer"}).to_csv(third, index=False)
+    later = ("watch", "--table", third, "--time", "sent_at", "--out", out)
+    code, _, said = run(*later, "--label", "answer")
+    assert code == 0
+    assert "labels are read from 'answer' from now on, not from 'y'" in said
+    assert list(pd.read_csv(out / "history.csv")["n_labelled"]) == [0, 80, 80]
+
+
 def test_a_label_at_the_copy_of_a_row_is_read(begun, run, tmp_path):
     out, live = tmp_path / "out", tmp_path / "live.csv"
     table = pd.read_csv(_live(live, 5, "2024-01-01", days=7))

@@ -6,6 +6,7 @@ import pytest
 
 from counterpoise import KLIEP, Adapted, diagnose
 from counterpoise.samples.as_read import SamplesAsRead
+from counterpoise.samples.coverage.column_apart import column_apart
 from counterpoise.samples.coverage.separating_columns import separating_columns
 from counterpoise.validation import NoOverlapError
 
@@ -101,3 +102,66 @@ def test_wide_samples_that_all_columns_tell_apart_have_the_first_named():
     assert len(found.columns) == 1
     assert found.verdict == "no overlap"
     assert str(found).endswith("no more than 0% of the target is covered.")
+
+
+def test_a_category_of_a_single_source_row_is_not_named():
+    rng = np.random.default_rng(0)
+    X, T = (pd.DataFrame({"x": rng.normal(size=300)}) for _ in range(2))
+    X["who"], T["who"] = ["none"] * 299 + ["anna secret"], "Anna Secret"
+    found = diagnose(X, T, n_permutations=0, random_state=0)
+    (column,) = found.separation.columns
+    assert (column.name, column.how) == ("who", "new categories")
+    assert "anna secret" not in found.explanation
+    assert "anna secret" not in str(found.to_dict())
+    # Of several spellings that five rows have the commonest is named.
+    X["who"] = ["none"] * 100 + ["ANNA SECRET"] * 90 + ["anna secret"] * 110
+    (column,) = separating_columns(SamplesAsRead.read(X, T), 0).columns
+    assert column.words.endswith("spelled 'Anna Secret' for 'anna secret'?")
+
+
+def test_rows_count_by_their_weights_in_how_a_column_sets_apart():
+    rng = np.random.default_rng(0)
+    X, T = (
+        pd.DataFrame(rng.normal(size=(400, 3)), columns=["s", "c", "x"])
+        for _ in range(2)
+    )
+    T["s"] += 50
+    T.loc[:259, "c"] = np.nan
+    weight = np.where(np.arange(400) < 260, 1e-3, 1.0)
+    read = SamplesAsRead.read(X, T, None, weight)
+    (column,) = separating_columns(read, 0).columns
+    (alone,) = separating_columns(SamplesAsRead.read(X, T[260:]), 0).columns
+    assert column.name == alone.name == "s"
+    assert column.apart == pytest.approx(alone.apart)
+
+
+@pytest.mark.parametrize("how", ["unit", "range", "new categories", "missing"])
+def test_a_weight_of_nine_is_a_row_nine_times(how):
+    X, T = (one["height"] for one in changed(how))
+    rng = np.random.default_rng(2)
+    w, v = (rng.choice([1, 9], len(one)) for one in (X, T))
+
+    def seen(x, t, *weights):
+        tables = SamplesAsRead.read(x.to_frame(), t.to_frame()).tables
+        return column_apart(tables[0].columns[0], tables[1].columns[0], *weights)
+
+    column, uncovers = seen(X, T, w.astype(float), v.astype(float))
+    again, uncovered = seen(
+        X.repeat(w), T.repeat(v), np.ones(w.sum()), np.ones(v.sum())
+    )
+    assert (column.how, column.words) == (again.how, again.words)
+    assert (column.apart, uncovers) == pytest.approx((again.apart, uncovered))
+    plain, _ = seen(X, T, np.ones(len(X)), np.ones(len(T)))
+    assert plain.how == how
+
+
+def test_the_order_of_many_rows_changes_no_word_about_the_columns():
+    X, T = tables(1500, 1500)
+    T["height"] += 50
+    T.loc[:1100, "rate"] = np.nan
+    found = diagnose(X, T, n_permutations=0, random_state=0)
+    mixed = (one.sample(frac=1.0, random_state=3) for one in (X, T))
+    again = diagnose(*mixed, n_permutations=0, random_state=0)
+    assert len(found.separation.columns) == 2
+    assert again.separation == found.separation
+    assert again.explanation == found.explanation

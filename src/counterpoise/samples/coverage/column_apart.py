@@ -3,13 +3,15 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.samples.coverage.spelling import folded
+from counterpoise.numerics.arrays import Array
+from counterpoise.samples.coverage.spelling import spelled_in_column
 from counterpoise.samples.coverage.thin_by_chance import THIN_QUANTILE
 from counterpoise.samples.overlap_verdict import NO_OVERLAP_ABOVE
 from counterpoise.tables.kinds import CATEGORIES, DATES, NUMBERS, ZONED_DATES
 from counterpoise.tables.privacy import FEWEST_ROWS_TOLD
+from counterpoise.tables.quantiles import weighted_quantile
 from counterpoise.tables.table_column import TableColumn, of_one_kind, places_in
 
 _MISSING, _NEW_CATEGORIES, _SPELLING, _UNIT, _RANGE, _SHARES = (
@@ -20,6 +22,9 @@ _MISSING, _NEW_CATEGORIES, _SPELLING, _UNIT, _RANGE, _SHARES = (
 UNIT_FROM, UNIT_SPREADS = 2.0, 1.5
 # The range of a column is between these quantiles.
 _LOW, _HIGH = 0.05, 0.95
+_ENDS = (_LOW, 0.25, 0.5, 0.75, _HIGH)
+# Values, and what each counts.
+_Weighted = tuple[Array, Array]
 
 
 @dataclass(frozen=True)
@@ -33,7 +38,7 @@ class SeparatingColumn:
         "missing", "new categories", "spelling" (which are the source's in another,
         `spelling.folded`), "unit", "range" or "shares of categories".
     apart : float
-        Share of the target rows that it can set apart by itself.
+        Share of the target, by the rows' weights, that it can set apart by itself.
     words : str
         What is different, in words.
     """
@@ -45,7 +50,10 @@ class SeparatingColumn:
 
 
 def column_apart(
-    source: TableColumn, target: TableColumn
+    source: TableColumn,
+    target: TableColumn,
+    source_weight: Array,
+    target_weight: Array,
 ) -> tuple[SeparatingColumn, float]:
     r"""Return how much of the target a column can set apart, and by what.
 
@@ -55,11 +63,14 @@ def column_apart(
         P_T(x > Q_{0.995}),\; P_T(x < Q_{0.005})\bigr)
 
     with :math:`\mu` the shares without a value, :math:`\nu` the share of target rows
-    whose category the source has not, and Q the source's quantiles.
+    whose category the source has not, and Q the source's quantiles. Rows count by
+    their weights, which are positive, in every share, distance and quantile.
     """
     source, target, (gone, gone_target) = of_one_kind(source, target)
-    before, after = float(gone.mean()), float(gone_target.mean())
+    w, v = source_weight, target_weight
+    before, after = _share(gone, w), _share(gone_target, v)
     there, there_target = source.values[~gone], target.values[~gone_target]
+    w_there, v_there = w[~gone], v[~gone_target]
     present = 1.0 - after
     uncovers = after if before <= 1 - THIN_QUANTILE else 0.0
     found = [
@@ -73,81 +84,96 @@ def column_apart(
         pass
     elif source.kind == CATEGORIES:
         place = places_in(source.categories, target)
-        new = float((place == -2).mean())
-        shares = np.bincount(there, minlength=len(source.categories)) / there.size
-        known = place[place >= 0]
-        shares_target = np.bincount(known, minlength=shares.size) / there_target.size
+        new, known = _share(place == -2, v), place >= 0
+        shares = np.bincount(there, w_there, len(source.categories)) / w_there.sum()
+        shares_target = np.bincount(place[known], v[known], shares.size)
+        shares_target = shares_target / v_there.sum()
         distance = float(np.abs(shares - shares_target).sum() + new / present) / 2
         uncovers = max(uncovers, new)
-        found.append((new, *_new_categories(source, target, place)))
+        found.append((new, *_new_categories(source, target, v / v.sum(), new)))
         found.append((present * distance, _SHARES, "its categories have other shares"))
     else:
-        distance = present * _distance(there, there_target)
+        both = (there, w_there), (there_target, v_there)
+        distance = present * _distance(*both)
         told = _RANGE, ""
         if distance > NO_OVERLAP_ABOVE:
-            uncovers = max(uncovers, present * _beyond(there, there_target))
-            told = _values(source.kind, there, there_target)
+            uncovers = max(uncovers, present * _beyond(*both))
+            told = _values(source.kind, *both)
         found.append((distance, *told))
     apart, how, words = max(found, key=lambda one: one[0])
     return SeparatingColumn(source.name, how, apart, words), uncovers
 
 
-def _distance(source: Array, target: Array) -> float:
+def _share(which: NDArray[np.bool_], weights: Array) -> float:
+    return float(weights[which].sum() / weights.sum())
+
+
+def _distance(source: _Weighted, target: _Weighted) -> float:
     """Return the largest distance of the two distribution functions."""
-    source, target = np.sort(source), np.sort(target)
-    at = np.concatenate([source, target])
-    below = np.searchsorted(source, at, side="right") / source.size
-    below -= np.searchsorted(target, at, side="right") / target.size
+    at = np.concatenate([source[0], target[0]])
+    below = _up_to(at, *source) - _up_to(at, *target)
     return float(np.abs(below).max())
 
 
-def _beyond(source: Array, target: Array) -> float:
+def _up_to(at: Array, values: Array, weights: Array) -> Array:
+    """Return the share of the values up to each of some."""
+    order = np.argsort(values, kind="stable")
+    counted = np.append(0.0, np.cumsum(weights[order]))
+    below: Array = counted[np.searchsorted(values[order], at, side="right")]
+    return below / counted[-1]
+
+
+def _beyond(source: _Weighted, target: _Weighted) -> float:
     """Return the target share above 99.5 % of the source, or below if that is more."""
-    low, high = np.quantile(source, [1 - THIN_QUANTILE, THIN_QUANTILE])
-    return max(float((target < low).mean()), float((target > high).mean()))
+    low, high = _quantiles(source, 1 - THIN_QUANTILE, THIN_QUANTILE)
+    values, weights = target
+    return max(_share(values < low, weights), _share(values > high, weights))
+
+
+def _quantiles(sample: _Weighted, *levels: float) -> list[float]:
+    return [weighted_quantile(*sample, level) for level in levels]
 
 
 def _new_categories(
-    source: TableColumn, target: TableColumn, place: Indices
+    source: TableColumn, target: TableColumn, share: Array, new: float
 ) -> tuple[str, str]:
     """Return what is to be said of categories that the source has not.
 
     Where most rows that have one differ in spelling alone, the commonest such is named.
     """
-    share = float((place == -2).mean())
-    said = f"categories in {share:.1%} of the target rows that the source has not"
-    counts = np.bincount(target.values[place == -2], minlength=len(target.categories))
-    known = {folded(one): one for one in source.categories}
-    alike = [
-        int(k) * (folded(c) in known)
-        for k, c in zip(counts, target.categories, strict=True)
-    ]
-    most = int(np.argmax(alike)) if alike else 0
-    if 2 * sum(alike) <= counts.sum() or alike[most] < FEWEST_ROWS_TOLD:
+    said = f"categories in {new:.1%} of the target rows that the source has not"
+    alike = spelled_in_column(source, target, share)
+    # Rounding must not decide.
+    if 2 * sum(one.share for one in alike) <= new * (1 + 1e-9):
         return _NEW_CATEGORIES, said
-    other = target.categories[most]
-    return _SPELLING, f"{said}: spelled {other!r} for {known[folded(other)]!r}?"
+    most = max(alike, key=lambda one: one.share)
+    return _SPELLING, f"{said}: spelled {most.target!r} for {most.source!r}?"
 
 
-def _values(kind: str, source: Array, target: Array) -> tuple[str, str]:
+def _values(kind: str, source: _Weighted, target: _Weighted) -> tuple[str, str]:
     """Return whether numbers are of another unit or in another range, in words."""
-    if min(source.size, target.size) < FEWEST_ROWS_TOLD:
+    if min(source[0].size, target[0].size) < FEWEST_ROWS_TOLD:
         return _RANGE, "other values"
-    times = times_larger(source, target)
+    times = times_larger(source[0], target[0], source[1], target[1])
     if kind == NUMBERS and times is not None:
         how_much = f"{times:.3g} times" if times > 1 else f"1/{1 / times:.3g} of"
         return _UNIT, f"about {how_much} the source's values: another unit?"
     if kind in (DATES, ZONED_DATES):
         return _RANGE, "other dates"
-    low, high = np.quantile(target, [_LOW, _HIGH])
-    source_low, source_high = np.quantile(source, [_LOW, _HIGH])
+    low, high = _quantiles(target, _LOW, _HIGH)
+    source_low, source_high = _quantiles(source, _LOW, _HIGH)
     return _RANGE, (
         f"mostly from {low:.4g} to {high:.4g}, in the source from {source_low:.4g} to "
         f"{source_high:.4g}"
     )
 
 
-def times_larger(source: Array, target: Array) -> float | None:
+def times_larger(
+    source: Array,
+    target: Array,
+    source_weight: Array | None = None,
+    target_weight: Array | None = None,
+) -> float | None:
     """Return how many times larger the target's values are, None if that is not all.
 
     Of positive values whose middle ninety per cent do not meet: the ratio of the
@@ -163,7 +189,8 @@ def times_larger(source: Array, target: Array) -> float | None:
     if source.min() <= 0 or target.min() <= 0:
         return None
     ends, ends_target = (
-        np.quantile(x, [_LOW, 0.25, 0.5, 0.75, _HIGH]) for x in (source, target)
+        _quantiles((x, np.ones(x.size) if w is None else w), *_ENDS)
+        for x, w in ((source, source_weight), (target, target_weight))
     )
     if ends[0] <= ends_target[-1] and ends_target[0] <= ends[-1]:
         return None

@@ -94,10 +94,10 @@ def separating_columns(samples: SamplesAsRead, seed: int) -> Separation | None:
 
     of the target rows, with :math:`\mu` the shares without a value, :math:`\nu` the
     share of target rows whose category the source has not, and d the distance of the
-    values (Kolmogorov-Smirnov; of categories total variation). Columns with
-    :math:`a > 1/2` are left out; then each is put back, the smallest first, unless a
-    share of the target of more than 0.05 is no longer covered. None where there is no
-    such column, or the samples are not disjoint.
+    values (Kolmogorov-Smirnov; of categories total variation), rows counting by their
+    weights. Columns with :math:`a > 1/2` are left out; then each is put back, the
+    smallest first, unless a share of the target of more than 0.05 is no longer covered.
+    None where there is no such column, or the samples are not disjoint.
 
     More columns never cover more of the target, so that many are put back by few looks
     at the samples. A column that by itself leaves more than 0.05 uncovered that is
@@ -125,10 +125,12 @@ def separating_columns(samples: SamplesAsRead, seed: int) -> Separation | None:
     every = len(used) == len(tables[0].columns)
     tables = _with(tables[0], used), _with(tables[1], used)
     w, v = samples.source_weight, samples.target_weight
-    rows, aims = _some(w, seed), _some(v, seed + 1)
+    rows = _some(w, lambda: samples.places[0], seed)
+    aims = _some(v, lambda: samples.places[1], seed + 1)
     source, target = tables[0].take(rows), tables[1].take(aims)
     pairs = zip(source.columns, target.columns, strict=True)
-    found, uncovers = zip(*(column_apart(*pair) for pair in pairs), strict=True)
+    apart = (column_apart(*pair, w[rows], v[aims]) for pair in pairs)
+    found, uncovers = zip(*apart, strict=True)
     order = sorted(range(len(found)), key=lambda j: -found[j].apart)
     order = [j for j in order if found[j].apart > NO_OVERLAP_ABOVE]
 
@@ -226,11 +228,18 @@ def _with(table: Table, kept: Sequence[int]) -> Table:
     return Table(tuple(table.columns[j] for j in kept), table.named)
 
 
-def _some(weights: Array, seed: int) -> Indices:
-    """Return the places of rows that count, or of some of them drawn by chance."""
+def _some(weights: Array, places: Callable[[], Indices], seed: int) -> Indices:
+    """Return the places of rows that count, or of some of them drawn by chance.
+
+    `places`: gives their canonical order, of which is drawn: rows in another order are
+    the same rows.
+    """
     rows = np.flatnonzero(weights)
     if rows.size <= _ROWS_LOOKED_AT:
         return rows
-    drawn = np.random.default_rng(seed).choice(rows, _ROWS_LOOKED_AT, replace=False)
-    found: Indices = np.sort(drawn)
+    ordered = places()
+    drawn = np.random.default_rng(seed).choice(
+        ordered.size, _ROWS_LOOKED_AT, replace=False
+    )
+    found: Indices = ordered[np.sort(drawn)]
     return found

@@ -63,7 +63,7 @@ def spelled_otherwise(
     found: list[Spelling] = []
     for one, other in zip(source.columns, target.columns, strict=True):
         if one.kind == other.kind == CATEGORIES:
-            found += _of_column(one, other, target_share)
+            found += spelled_in_column(one, other, target_share)
     return tuple(sorted(found, key=lambda one: -one.share))
 
 
@@ -82,9 +82,10 @@ def folded(category: str) -> str:
     return " ".join(plain.split()).removesuffix(".0")
 
 
-def _of_column(
+def spelled_in_column(
     source: TableColumn, target: TableColumn, target_share: Array
 ) -> list[Spelling]:
+    """Return those of one column of categories, as `spelled_otherwise`."""
     rows, rows_target = _rows_of(source), _rows_of(target)
     share = np.bincount(
         target.values[~target.missing],
