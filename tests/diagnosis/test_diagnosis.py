@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 import skops.io
 from scipy import sparse
+from sklearn.datasets import load_digits
 
 from counterpoise.datasets import make_uncovered_cluster
 from counterpoise.diagnosis import Diagnosis, FeatureShift, ThinRows, diagnose
@@ -368,3 +369,17 @@ def test_records_are_frozen(found):
     assert isinstance(found.features[0], FeatureShift)
     with pytest.raises(AttributeError):
         found.auc = 1.0
+
+
+@pytest.mark.parametrize("types", [("f4", "f8"), ("f8", "f4")])
+@pytest.mark.parametrize("as_table", [np.asarray, pd.DataFrame, pl.DataFrame])
+def test_float32_beside_float64_is_not_a_shift(types, as_table):
+    X = load_digits().data / 10.0 + 0.1
+    one, other = np.array_split(np.random.default_rng(0).permutation(len(X)), 2)
+    source, target = (
+        as_table(X[rows].astype(kind))
+        for rows, kind in zip((one, other), types, strict=True)
+    )
+    found = diagnose(source, target, random_state=0)
+    assert found.auc_low < 0.5 < found.auc_high
+    assert found.thin < 0.05

@@ -3,9 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import load_digits
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from counterpoise import InvalidInput, InvalidType, Watch, adapt
 from counterpoise.watching.advice import advice
@@ -249,7 +250,7 @@ def test_a_file_that_is_no_watch_is_refused(tmp_path):
         Watch.load(path)
 
 
-def test_answers_are_given_up_beyond_a_megabyte(model):
+def test_answers_are_given_up_beyond_two_megabytes(model):
     X, y = _draw(1_000, 2)
     watch = Watch(model, X=X, y=y, random_state=0)
     for k in range(3):
@@ -315,3 +316,41 @@ def test_what_cannot_be_watched_is_refused_by_name(model):
 def test_what_to_do_follows_from_what_has_changed(case, first):
     known = {"inputs_changed": False, "estimate_rose": False, "covered": None} | case
     assert advice(known.pop("kind"), **known).startswith(first)
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.1, 1e7])
+@pytest.mark.parametrize("saved", [False, True])
+@pytest.mark.parametrize("before_type", ["f4", "f8"])
+@pytest.mark.parametrize("after_type", ["f4", "f8"])
+def test_columns_of_few_values_have_not_moved_where_nothing_has(
+    scale, saved, before_type, after_type, tmp_path
+):
+    """The reference is kept as it is compared: rounding must not tell it apart."""
+    X, y = load_digits(return_X_y=True)
+    X = X * scale + 0.1
+    fit, before, after = np.array_split(np.random.default_rng(0).permutation(len(X)), 3)
+    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=200))
+    model.fit(X[fit], y[fit])
+    watch = Watch(model, X=X[before].astype(before_type), y=y[before])
+    if saved:
+        watch.save(tmp_path / "digits.skops")
+        watch = Watch.load(tmp_path / "digits.skops")
+    look = watch.update(X[after].astype(after_type))
+    assert look.drift["auc_low"] < 0.5 < look.drift["auc_high"]
+    assert look.covered > 0.95
+    assert look.drift["columns"] == []
+    assert watch.alarms_ == []
+
+
+def test_labels_that_come_by_place_meet_predictions_in_full_precision():
+    """Residuals of one at responses of 1e9 are lost to single precision."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 3))
+    y = 1e9 + 1e3 * X[:, 0] + rng.normal(size=600)
+    model = LinearRegression().fit(X[:200], y[:200])
+    watch = Watch(model, X=X[200:400], y=y[200:400])
+    watch.update(X[400:], time="t")
+    watch.add_labels("t", np.arange(200), y[400:])
+    realised = watch.history_[-1]["realised"]
+    error = np.mean((y[400:] - model.predict(X[400:])) ** 2)
+    assert realised == pytest.approx(error, rel=1e-6)

@@ -33,3 +33,46 @@ def finite_array(name: str, value: Any, ndim: int) -> Array:
         )
         raise ValueError(f"{name} must be finite, got {out[where]} at {place}")
     return out
+
+
+def in_one_precision(one: Array, other: Array) -> tuple[Array, Array]:
+    """Return two samples, columns that one has in single precision so in both.
+
+    A value read as float32 differs from the same value read as float64: where values
+    repeat, such columns would separate samples that have not shifted. NaN is missing.
+
+    Parameters
+    ----------
+    one, other : array of shape (n, d), (m, d), or (n,), (m,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> one, other = np.array([0.1, 0.2]), np.array([0.1], dtype=np.float32)
+    >>> bool(in_one_precision(one, other.astype(float))[0][0] == other[0])
+    True
+    """
+    rounded = [is_single(values) for values in (one, other)]
+    if (rounded[0] == rounded[1]).all():
+        return one, other
+    return (
+        _as_single(one, rounded[1] & ~rounded[0]),
+        _as_single(other, rounded[0] & ~rounded[1]),
+    )
+
+
+def is_single(values: Array) -> NDArray[np.bool_]:
+    """Return which columns hold values of single precision, not whole numbers alone."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        single = (values == values.astype(np.float32)) | np.isnan(values)
+        # Single precision holds every whole number up to here.
+        plain = (values == np.floor(values)) & (np.abs(values) <= 2**24)
+    return single.all(axis=0) & ~(plain | np.isnan(values)).all(axis=0)
+
+
+def _as_single(values: Array, columns: NDArray[np.bool_]) -> Array:
+    if not columns.any():
+        return values
+    with np.errstate(over="ignore"):
+        single = values.astype(np.float32).astype(float)
+    return np.where(columns & np.isfinite(single), single, values)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from counterpoise.numerics.arrays import Array
+from counterpoise.numerics.arrays import Array, in_one_precision
 from counterpoise.tables.column_readers import (
     array_columns,
     pandas_column,
@@ -165,11 +165,17 @@ def two_tables(X: Any, X_target: Any) -> tuple[Table, Table]:
             check_same_columns(X, piece, name=name)
             target = read_table(piece, name)
         targets.append(target)
-    stacked = []
+    before, stacked = [], []
     for columns in zip(source.columns, *(t.columns for t in targets), strict=True):
         _check_same_kind(columns, ["X", *pieces])
-        stacked.append(columns[1] if len(columns) == 2 else joined(columns[1:]))
-    return source, Table(tuple(stacked), all(t.named for t in targets))
+        one, other = columns[0], joined(columns[1:])
+        if one.kind == other.kind == NUMBERS:
+            values = in_one_precision(one.values, other.values)
+            one, other = one.with_values(values[0]), other.with_values(values[1])
+        before.append(one)
+        stacked.append(other)
+    target = Table(tuple(stacked), all(t.named for t in targets))
+    return Table(tuple(before), source.named), target
 
 
 def check_columns(

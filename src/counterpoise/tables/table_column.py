@@ -1,7 +1,7 @@
 """One column of a table as plain arrays."""
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -49,6 +49,10 @@ class TableColumn:
     def missing(self) -> NDArray[np.bool_]:
         """Which rows have no value."""
         return self.values < 0 if self.kind == CATEGORIES else np.isnan(self.values)
+
+    def with_values(self, values: NDArray[Any]) -> "TableColumn":
+        """Return the column with other values; itself if they are its own."""
+        return self if values is self.values else replace(self, values=values)
 
     def take(self, rows: Any) -> "TableColumn":
         """Return some rows, with the categories that they have."""

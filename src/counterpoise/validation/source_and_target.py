@@ -6,7 +6,7 @@ from typing import Any, Literal, overload
 import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
 
-from counterpoise.numerics.arrays import Array
+from counterpoise.numerics.arrays import Array, in_one_precision
 from counterpoise.validation.exceptions import InvalidInput
 from counterpoise.validation.frames import labels_of_both
 from counterpoise.validation.pipelines import refuse_raw_target
@@ -79,7 +79,7 @@ def two_samples(
     )
     if issparse(source) or issparse(target):
         return _sparse(source), _sparse(target)
-    return source, target
+    return in_one_precision(source, target)
 
 
 @overload

@@ -78,7 +78,7 @@ def begin(
         classes=answers.classes,
         encoder=encoder,
         known=KnownColumns.of(table),
-        numbers=numbers[some].astype(np.float32),
+        numbers=numbers[some],
         scores=inputs.described(numbers[some])[:, : numbers.shape[1]].astype(
             np.float32
         ),

@@ -28,6 +28,8 @@ FEWEST_ROWS_TO_JUDGE = 30
 _ROWS_OF_DRIFT, _ROWS_OF_MMD = 2_000, 500
 # A column has moved where chance explains it less often than this, over all columns.
 _LEVEL_OF_COLUMNS = 0.01
+# Scores are kept in single precision: a smaller difference of means is rounding.
+_ROUNDING_OF_SCORES = 1e-6
 
 
 @dataclass
@@ -65,7 +67,7 @@ def judge(
     some = np.arange(m)
     if m > _ROWS_OF_DRIFT:
         some = np.sort(rng.choice(m, _ROWS_OF_DRIFT, replace=False))
-    reference = state.numbers.astype(float)
+    reference = state.numbers
     # Columns that hardly vary were told of when the model was fitted.
     with held_back():
         pair = SamplesAsRead.of_matrices(reference, numbers[some])
@@ -159,11 +161,11 @@ def moved_columns(state: WatchState, scores: Array) -> list[dict[str, Any]]:
     The difference is in standard deviations of the reference; a column is named where
     a normal test at 1 % over all columns finds it, the largest first.
     """
-    before = state.scores.astype(float)
+    before, scores = state.scores.astype(float), scores.astype(float)
     effect = scores.mean(axis=0) - before.mean(axis=0)
     noise = scores.var(axis=0) / len(scores) + before.var(axis=0) / len(before)
     quantile = norm.isf(_LEVEL_OF_COLUMNS / (2 * effect.size))
-    telling = np.abs(effect) > quantile * np.sqrt(noise)
+    telling = np.abs(effect) > quantile * np.sqrt(noise) + _ROUNDING_OF_SCORES
     largest: dict[str, float] = {}
     for place in np.flatnonzero(telling):
         label = state.encoder.columns_[place]

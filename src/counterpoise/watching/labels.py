@@ -77,11 +77,7 @@ def place_labels(
     chunk.labelled[places[there]] = True
     kind = ClassifierAnswers if state.is_classifier else RegressorAnswers
     classes = None if state.classes is None else np.asarray(state.classes)
-    said = {
-        name: one.astype(float) if one.dtype == np.float32 else one
-        for name, one in chunk.said.items()
-    }
-    return kind(said, classes).take(places[there]), labels
+    return kind(chunk.said, classes).take(places[there]), labels
 
 
 def _are_places(rows: Any) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from counterpoise.numerics.arrays import Array
+from counterpoise.numerics.arrays import Array, is_single
 from counterpoise.tables.columns import Table
 from counterpoise.tables.kinds import CATEGORIES, NOTHING, NUMBERS
 from counterpoise.tables.privacy import FEWEST_ROWS_TOLD
@@ -30,11 +30,14 @@ class KnownColumns:
         Of each column of categories those that it had.
     ranges : dict
         Of each column of numbers the least, the largest, and the median absolute value.
+    single : tuple
+        Columns of numbers of single precision.
     """
 
     kinds: dict[Hashable, str]
     categories: dict[Hashable, tuple[str, ...]]
     ranges: dict[Hashable, tuple[float, float, float]]
+    single: tuple[Hashable, ...]
 
     @classmethod
     def of(cls, table: Table) -> "KnownColumns":
@@ -53,7 +56,7 @@ class KnownColumns:
                     float(there.max()),
                     float(np.median(np.abs(there))),
                 )
-        return cls(kinds, categories, ranges)
+        return cls(kinds, categories, ranges, tuple(single_columns(table)))
 
     def check_has(self, table: Table) -> None:
         """Refuse a chunk that lacks columns of the reference, by their names."""
@@ -83,6 +86,12 @@ class KnownColumns:
                 said = []
             found += [(name, one) for one in said]
         return found
+
+
+def single_columns(table: Table) -> list[Hashable]:
+    """Return the labels of columns of numbers of single precision."""
+    numbers = [column for column in table.columns if column.kind == NUMBERS]
+    return [column.label for column in numbers if is_single(column.values)]
 
 
 def _new(column: TableColumn, had: tuple[str, ...]) -> list[str]:

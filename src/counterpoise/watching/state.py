@@ -13,18 +13,19 @@ from counterpoise.evaluation.metrics import Metric
 from counterpoise.numerics.arrays import Array
 from counterpoise.tables.columns import Table
 from counterpoise.tables.encoding import TableEncoder
+from counterpoise.tables.kinds import NUMBERS
 from counterpoise.watching.inputs_evidence import InputsEvidence
 from counterpoise.watching.label_free import LabelFree, value_and_error
 from counterpoise.watching.labelled_risk import LabelledRisk
 from counterpoise.watching.looks import Alarm
 from counterpoise.watching.misses import FEWEST_LABELS, Missed, missed
-from counterpoise.watching.oddities import KnownColumns
+from counterpoise.watching.oddities import KnownColumns, single_columns
 
 # Reference rows kept for drift and estimates, and bytes that they and what is made of
 # them may take.
 ROWS_KEPT, _BYTES_KEPT, _FEWEST_KEPT = 5_000, 3_000_000, 400
 # Bytes of the model's answers kept for labels to come, and of what tells rows apart.
-_BYTES_WAITING = 1_000_000
+_BYTES_WAITING = 2_000_000
 _BYTES_OF_KEYS = 1_000_000
 
 
@@ -136,6 +137,27 @@ class WatchState:
         labelled = missed(miss for miss in found if miss)
         return max(missed(one.block_misses), labelled)
 
+    def encoded(self, table: Table) -> Array:
+        """Return a chunk as numbers that can be compared with the reference's.
+
+        A column that the reference has in double precision and the chunk in single, or
+        the other way round, takes the reference's value where the two are equal in
+        single precision.
+        """
+        numbers = self.encoder.transform(table)
+        labels = list(self.encoder.columns_)
+        rounded = set(single_columns(table)) ^ set(self.known.single)
+        for column in table.columns:
+            if column.label in rounded & set(labels) and column.kind == NUMBERS:
+                k = labels.index(column.label)
+                known = self.encoder.column_of(column.label, self.numbers).values
+                single, first = np.unique(known.astype(np.float32), return_index=True)
+                own = column.values.astype(np.float32)
+                place = np.minimum(np.searchsorted(single, own), single.size - 1)
+                same = single[place] == own
+                numbers[same, k] = self.numbers[first[place[same]], k]
+        return numbers
+
     def decoded(self, numbers: Array) -> Table:
         """Return encoded rows as the table that they came from."""
         labels = dict.fromkeys(self.encoder.columns_)
@@ -156,7 +178,9 @@ class WatchState:
 
     def keep_answers(self, chunk: SeenChunk, answers: Answers) -> None:
         """Keep what the model said of a chunk; give up the oldest beyond the limit."""
-        chunk.said = {name: _lean(said) for name, said in answers.said.items()}
+        # In full precision: rounded, large predictions would lose small residuals, and
+        # probabilities next to one their logarithms.
+        chunk.said = dict(answers.said)
         chunk.labelled = np.zeros(chunk.n_rows, dtype=bool)
         kept = 0
         for one in reversed(self.chunks):
@@ -192,7 +216,3 @@ def tally(metric: Metric, known: Tally, answers: Answers, labels: NDArray[Any]) 
         known.value, known.error = value_and_error(
             metric, answers, labels, np.ones(rows.size)
         )
-
-
-def _lean(said: NDArray[Any]) -> NDArray[Any]:
-    return said.astype(np.float32) if said.dtype == np.float64 else said

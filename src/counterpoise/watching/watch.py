@@ -88,7 +88,8 @@ class Watch(KnownRows):
     new model anew.
 
     No row of the stream is kept; of the reference at most 5,000 are. The model's
-    answers are kept for the last megabyte of rows, so that labels may come by place.
+    answers are kept for the last two megabytes of rows, so that labels may come by
+    place.
 
     Examples
     --------
@@ -254,7 +255,7 @@ class Watch(KnownRows):
         state.known.check_has(table)
         odd = state.known.oddities(table)
         notes = [*notes, *(said for _, said in odd)]
-        numbers = state.encoder.transform(table)
+        numbers = state.encoded(table)
         digest = digest_of(numbers)
         for chunk in state.chunks:
             # Rows with ids of their own may be equal and are others all the same.
