@@ -331,12 +331,13 @@ def test_columns_of_few_values_have_not_moved_where_nothing_has(
     fit, before, after = np.array_split(np.random.default_rng(0).permutation(len(X)), 3)
     model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=200))
     model.fit(X[fit], y[fit])
-    watch = Watch(model, X=X[before].astype(before_type), y=y[before])
+    reference = X[before].astype(before_type)
+    watch = Watch(model, X=reference, y=y[before], random_state=0)
     if saved:
         watch.save(tmp_path / "digits.skops")
         watch = Watch.load(tmp_path / "digits.skops")
     look = watch.update(X[after].astype(after_type))
-    assert look.drift["auc_low"] < 0.5 < look.drift["auc_high"]
+    assert look.drift["auc"] == pytest.approx(0.5, abs=0.05)
     assert look.covered > 0.95
     assert look.drift["columns"] == []
     assert watch.alarms_ == []
