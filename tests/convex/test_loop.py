@@ -89,7 +89,9 @@ def test_an_interruption_carries_the_best_certified_solution(interruption):
     solution = caught.value.solution
     assert solution.n_iter == 5
     assert solution.certificate == problem.certify(solution.x)
-    assert solution.certificate.objective == min(line.objective for line in seen)
+    # The solver's running sums and the proof add in different orders.
+    least = min(line.objective for line in seen)
+    assert solution.certificate.objective == pytest.approx(least, rel=1e-12)
 
 
 def test_an_interruption_inside_a_step_carries_the_last_complete_point():

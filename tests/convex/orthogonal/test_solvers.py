@@ -132,8 +132,9 @@ def test_spectral_rounds_are_as_good_as_the_best_of_many_descents(seed):
     assert found.certificate.objective <= least + 1e-8
 
 
-def test_a_descent_ends_at_a_stationary_frame_and_never_rises():
-    rng = np.random.default_rng(4)
+@pytest.mark.parametrize("seed", range(10))
+def test_a_descent_ends_at_a_stationary_frame_and_never_rises(seed):
+    rng = np.random.default_rng(seed)
     problem = OrthogonalProblem(symmetric(rng, 70), rng.standard_normal((70, 4)))
     start = frame(rng, 70, 4)
     P = descend(problem, start, 1e-9)
@@ -151,6 +152,16 @@ def test_a_maximum_is_lowered_to_a_stationary_frame(solver, m):
     check_monotone(seen)
     assert found.converged
     assert problem.bound() - 1e-9 <= found.certificate.objective < seen[0][1]
+
+
+@pytest.mark.parametrize(("m", "seed"), [(2, 2), (2, 10), (2, 11), (3, 10)])
+def test_forms_far_below_the_maximum_do_not_hold_newton_steps_back(m, seed):
+    # Their multipliers at the softmin's end are small but not zero.
+    V = np.random.default_rng(5 + seed).standard_normal((10, 6))
+    problem = OrthogonalProblem(maximum=RankOneForms(V, -1.0), n_columns=m)
+    start = frame(np.random.default_rng(6 + seed), 6, m)
+    found = solve(problem, SoftminPolar(), start, tol=1e-9)
+    assert found.converged
 
 
 @pytest.mark.parametrize("solver", [SoftminPolar(), MajorizeMinimize()])

@@ -254,18 +254,31 @@ def _model(
 
 
 def _active_gradients(problem: Any, P: Array, at: Stationarity) -> Array:
-    """Return gradients of what has a multiplier, one a row."""
+    """Return gradients of what has a multiplier and is nearly active, one a row.
+
+    Multipliers of least residual r also go to terms far from active, about r in size: a
+    norm pays for that. What is active at a solution is within a distance of order r,
+    what is not stays away, so the root of r tells them apart (Facchinei, Fischer and
+    Kanzow, 1998).
+    """
     rows = [np.zeros((0, P.size))]
+    near = np.sqrt(at.residual / problem.slope)
     if problem.forms is not None:
-        chosen = np.flatnonzero(at.weights > INACTIVE)
+        values = problem.forms.values(P)
+        close = values.max() - values <= near * problem.slope
+        chosen = np.flatnonzero((at.weights > INACTIVE) & close)
         images = problem.forms.images(P, chosen).reshape(len(chosen), -1)
         rows.append(images[1:] - images[:1])
     if problem.l1 is not None:
-        inside = np.abs(at.signs) < 1.0 - INACTIVE
+        lengths = np.linalg.norm(problem.l1[0], axis=(1, 2))
+        close = np.abs(problem.residuals(P)) <= near * lengths
+        inside = (np.abs(at.signs) < 1.0 - INACTIVE) & close
         rows.append(problem.l1[0][inside].reshape(-1, P.size))
     for price, one in zip(at.prices, problem.constraints, strict=True):
         gradient = one.gradient(P)
-        if price * float(np.linalg.norm(gradient)) > INACTIVE * problem.slope:
+        length = float(np.linalg.norm(gradient))
+        close = abs(one.value(P)) <= near * length
+        if close and price * length > INACTIVE * problem.slope:
             rows.append(gradient.reshape(1, -1))
     return np.vstack(rows)
 
