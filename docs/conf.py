@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE / "extensions"), str(HERE.parent / "benchmarks")]
+sys.path[:0] = [str(HERE / "extensions"), str(HERE.parent / "benchmarks"), str(HERE)]
 # Examples and commands draw to files, and matrices here are small.
 os.environ["MPLBACKEND"] = "agg"
 # The same pictures wherever the site is built.
@@ -13,6 +13,7 @@ os.environ.pop("COUNTERPOISE_DATA", None)
 for _name in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
     os.environ.setdefault(f"{_name}_NUM_THREADS", "1")
 
+from make_pictures import make_pictures  # noqa: E402
 from reading_order import SECTIONS, by_reading_order  # noqa: E402
 
 import counterpoise  # noqa: E402
@@ -101,3 +102,8 @@ sphinx_gallery_conf = {
 }
 
 copybutton_exclude = ".linenos, .gp, .go"
+
+
+def setup(app):
+    """Make the pictures of the pages before they are read."""
+    app.connect("builder-inited", lambda _: make_pictures())

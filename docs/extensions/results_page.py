@@ -10,6 +10,7 @@ from asking import questions
 from command_line import table
 from docutils import nodes
 from docutils.parsers.rst import Directive
+from growth_pictures import METHOD, growth_figure, looks, rows_of
 from sphinx import addnodes
 from sphinx.util.docutils import SphinxRole
 
@@ -295,42 +296,19 @@ GROWTH = "growth"
 def draw_growth(app) -> None:
     """Draw CPU seconds and memory of every answer about growth."""
     import matplotlib as mpl
-    from matplotlib.figure import Figure
 
     mpl.rcParams["svg.hashsalt"] = "0"
     folder = Path(app.srcdir) / "reference"
     folder.mkdir(exist_ok=True)
-    for name, one in results().items():
-        if not name.startswith(f"{GROWTH}."):
-            continue
-        rows = [row for told in one["tables"] for row in told["rows"]]
-        figure = Figure(figsize=(11, 7), layout="constrained")
-        axes = figure.subplots(2, 2, sharey="row")
-        for line, column in enumerate((3, 4)):
-            _draw_line(axes[line, 0], rows, column, moves=1, fixed=(2, 10))
-            _draw_line(axes[line, 1], rows, column, moves=2, fixed=(1, 1_000))
-            axes[line, 0].set_ylabel(("CPU seconds", "megabytes")[line])
-        axes[1, 0].set_xlabel("rows of each sample, 10 columns")
-        axes[1, 1].set_xlabel("columns, 1,000 rows")
-        handles, labels = axes[0, 0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside right upper", fontsize=8)
+    answers = {
+        name: rows_of(one)
+        for name, one in results().items()
+        if name.startswith(f"{GROWTH}.")
+    }
+    look_of = looks(row[METHOD] for rows in answers.values() for row in rows)
+    for name, rows in answers.items():
         path = folder / f"{name.replace('.', '_')}.svg"
-        figure.savefig(path, metadata={"Date": None})
-
-
-def _draw_line(ax, rows, column: int, *, moves: int, fixed: tuple[int, int]) -> None:
-    """Draw one number of every method against rows or columns."""
-    place, value = fixed
-    for k, method in enumerate(dict.fromkeys(row[0] for row in rows)):
-        points = sorted(
-            (row[moves], max(row[column], 1e-3 if column == 3 else 0.1))
-            for row in rows
-            if row[0] == method and row[place] == value and row[column] is not None
-        )
-        if points:
-            style = "o-" if k < 10 else "s--"
-            ax.loglog(*zip(*points, strict=True), style, ms=4, label=method)
-    ax.grid(alpha=0.3)
+        growth_figure(rows, look_of).savefig(path, metadata={"Date": None})
 
 
 def setup(app):

@@ -49,14 +49,19 @@ class Browser:
 
     def environment(self) -> dict[str, str]:
         """Return the environment that Chromium runs in."""
-        if self.libraries is None:
-            return dict(os.environ)
-        paths = [str(self.libraries), os.environ.get("LD_LIBRARY_PATH", "")]
-        return {
-            **os.environ,
-            "LD_LIBRARY_PATH": ":".join(path for path in paths if path),
-            "FONTCONFIG_FILE": str(self.libraries.parent / "fonts.conf"),
-        }
+        return _environment(self.libraries)
+
+
+def _environment(libraries: Path | None) -> dict[str, str]:
+    """Return the environment that a Chromium with libraries of its own runs in."""
+    if libraries is None:
+        return dict(os.environ)
+    paths = [str(libraries), os.environ.get("LD_LIBRARY_PATH", "")]
+    return {
+        **os.environ,
+        "LD_LIBRARY_PATH": ":".join(path for path in paths if path),
+        "FONTCONFIG_FILE": str(libraries.parent / "fonts.conf"),
+    }
 
 
 def get_browser() -> Browser:
@@ -69,11 +74,34 @@ def get_browser() -> Browser:
     """
     node, npm = _node()
     modules = _modules(node, npm)
-    for name in SYSTEM:
-        there = shutil.which(name)
-        if there:
-            return Browser(node, modules, Path(there))
+    there = _installed_chromium()
+    if there is not None:
+        return Browser(node, modules, there)
     return _packed_chromium(node, modules)
+
+
+def chromium_at_hand() -> tuple[Path, dict[str, str]]:
+    """Return a Chromium that is here already, and the environment it runs in.
+
+    It is for pictures alone: neither node nor npm's packages are needed.
+
+    Raises
+    ------
+    NoBrowserError
+        If none is installed and none has been fetched.
+    """
+    there = _installed_chromium()
+    if there is not None:
+        return there, _environment(None)
+    folder = _folder_of_modules() / "chromium"
+    if (folder / "complete").exists():
+        return folder / "chromium", _environment(folder / "lib")
+    raise NoBrowserError(f"none of {', '.join(SYSTEM)} is installed, none was fetched")
+
+
+def _installed_chromium() -> Path | None:
+    found = (shutil.which(name) for name in SYSTEM)
+    return next((Path(path) for path in found if path), None)
 
 
 def _node() -> tuple[Path, list[str]]:
@@ -100,10 +128,14 @@ def _version(node: str) -> int:
     return int(digits) if digits.isdigit() else 0
 
 
+def _folder_of_modules() -> Path:
+    lock = (HERE / "package-lock.json").read_bytes()
+    return OUT / f"modules-{hashlib.sha256(lock).hexdigest()[:12]}"
+
+
 def _modules(node: Path, npm: list[str]) -> Path:
     """Return the folder of npm's packages, installed as the lock file says."""
-    lock = (HERE / "package-lock.json").read_bytes()
-    modules = OUT / f"modules-{hashlib.sha256(lock).hexdigest()[:12]}"
+    modules = _folder_of_modules()
     if (modules / "complete").exists():
         return modules
     shutil.rmtree(modules, ignore_errors=True)
