@@ -1,10 +1,19 @@
-"""What holds for every test: no other machine is reached."""
+"""What holds for every test: no other machine is reached, and none runs for ever."""
 
 import socket
 
 import pytest
 
 _LOCAL = ("127.", "::1", "localhost")
+# Seconds for a test that is marked as slow; pyproject.toml has those of the others.
+_LONGEST_SLOW_TEST = 3600
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        slow = item.get_closest_marker("slow")
+        if slow is not None and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(_LONGEST_SLOW_TEST))
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -27,7 +27,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "which_rows_to_label",
     ),
     "diagnosis": ("Diagnosis", "diagnose"),
-    "engine": ("BlockFailedError",),
+    "engine": ("BlockFailedError", "ClusterUnavailableError"),
     "evaluation": ("bounds", "consensus"),
     "learners": (
         "ConvexNetworkClassifier",

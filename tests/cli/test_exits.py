@@ -17,7 +17,7 @@ from counterpoise.adaptation.routing import fit_weighted
 from counterpoise.cli import ending
 from counterpoise.cli.exits import Stop, code_of
 from counterpoise.cli.options import completed
-from counterpoise.engine import BlockFailedError
+from counterpoise.engine import BlockFailedError, ClusterUnavailableError
 from counterpoise.evaluation.metrics import Metric
 from counterpoise.learners.bins import QuantileBins
 from counterpoise.numerics.arrays import finite_array
@@ -71,6 +71,9 @@ BY_CODE = {
     1: {
         "of wrong use": lambda: completed("weigh", ("seed",), {"seed": "x"}),
         "of a file": lambda: Path("/nowhere/at all").read_text(),
+        "of a cluster without workers": lambda: raised(
+            ClusterUnavailableError("no Dask worker has been available for 120 s")
+        ),
         "of a missing package": lambda: import_module("no_such_package"),
     },
     2: {

@@ -1,8 +1,11 @@
 """Work on processes beside this one: the same bits, and faults that end in a sentence.
 
-A cluster of two processes on loopback is started once for all tests here.
+A cluster of two processes on loopback is started once for the tests that leave it as it
+is. A test that kills workers has a cluster of its own, and does not depend on how fast
+workers are started again.
 """
 
+import dask
 import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
@@ -83,7 +86,7 @@ def test_the_cluster_listens_on_loopback_alone(client):
     assert set(listening) == {"127.0.0.1"}
 
 
-def test_a_worker_that_is_killed_changes_no_bit(client, tmp_path):
+def test_a_worker_that_is_killed_changes_no_bit(tmp_path):
     latch = str(tmp_path / "killed")
 
     def work(rows, first):
@@ -97,12 +100,12 @@ def test_a_worker_that_is_killed_changes_no_bit(client, tmp_path):
 
     blocks = blocks_of()
     alone = map_reduce(blocks, lambda rows, first: rows.sum(axis=0))
-    with distribute(client):
+    with distribute(2):
         np.testing.assert_array_equal(map_reduce(blocks, work), alone)
     assert (tmp_path / "killed").exists()
 
 
-def test_a_block_that_kills_every_worker_is_named(client):
+def test_a_block_that_kills_every_worker_is_named():
     def work(rows, first):
         import os
         import signal
@@ -112,7 +115,9 @@ def test_a_block_that_kills_every_worker_is_named(client):
         return rows.sum()
 
     with (
-        distribute(client),
+        # The second death is the proof, and there are two workers.
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+        distribute(2),
         pytest.raises(
             BlockFailedError, match=r"block 7 \(the array, rows 700 to 799\)"
         ),

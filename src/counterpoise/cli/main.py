@@ -85,6 +85,8 @@ def _parser() -> Parser:
 
 def _told(error: BaseException, code: int) -> str:
     """Return what ended the command, in the words of the command line."""
+    from counterpoise.engine.failures import ClusterUnavailableError
+
     if code == INTERRUPTED:
         return MEANINGS[INTERRUPTED]
     if code == NO_OVERLAP:
@@ -92,6 +94,8 @@ def _told(error: BaseException, code: int) -> str:
     if code == FAULT:
         name = type(error).__name__
         return f"a fault of counterpoise, {name}: {error} (--traceback shows where)"
+    if isinstance(error, ClusterUnavailableError):
+        return str(error).replace("`wait=`", "--wait").replace("`", "")
     if isinstance(error, MemoryError):
         return f"not enough memory {error}"
     return str(error)

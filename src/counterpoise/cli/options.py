@@ -226,6 +226,12 @@ OPTIONS: dict[str, Option] = {
         "address of a Dask scheduler that works on blocks, such as tcp://10.0.0.5:8786",
         shown="ADDRESS",
     ),
+    "wait": Option(
+        "seconds to wait while --scheduler or --workers has no worker (default: 120)",
+        "amount",
+        120.0,
+        "SECONDS",
+    ),
     "resume": Option(
         "go on where an earlier run of the same command was ended: passes over blocks "
         "that it had made are not made again",

@@ -30,6 +30,7 @@ _NOT_RECORDED = (
     "quiet",
     "workers",
     "scheduler",
+    "wait",
     "resume",
 )
 
@@ -43,6 +44,7 @@ _NOT_REPEATED = (
     "quiet",
     "workers",
     "scheduler",
+    "wait",
     "resume",
 )
 

@@ -6,7 +6,7 @@ them along one fixed tree, in this process or, inside `distribute`, on Dask.
 
 from counterpoise.engine.blocks import Blocks
 from counterpoise.engine.distribution import distribute
-from counterpoise.engine.failures import BlockFailedError
+from counterpoise.engine.failures import BlockFailedError, ClusterUnavailableError
 from counterpoise.engine.memory import current_budget, memory_budget
 from counterpoise.engine.progress import advance, announce, heard_by
 from counterpoise.engine.sampling import (
@@ -26,6 +26,7 @@ __all__ = [
     "ROWS_DECIDED_ON",
     "BlockFailedError",
     "Blocks",
+    "ClusterUnavailableError",
     "Sample",
     "advance",
     "announce",

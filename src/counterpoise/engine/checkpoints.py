@@ -131,6 +131,11 @@ def once(name: str, compute: Callable[[], Found]) -> Found:
     return compute() if passes is None else passes.once(name, compute)
 
 
+def passes_are_kept() -> bool:
+    """Return whether this runs inside `kept_passes`."""
+    return _KEPT.get() is not None
+
+
 def fingerprint(path: Any) -> dict[str, Any]:
     """Return name, size and a digest of the footer of a Parquet file."""
     path = Path(path)

@@ -1,17 +1,21 @@
 """Who computes: this process, Dask's own schedulers, processes beside it, a cluster."""
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from counterpoise.engine.failures import ClusterUnavailableError
+from counterpoise.engine.progress import announce
 from counterpoise.engine.schedule import Scheduler, computing_on
+from counterpoise.engine.waiting import LIMIT
 from counterpoise.validation import InvalidInput
 
 LOCAL_SCHEDULERS = ("synchronous", "threads")
 
 
 @contextmanager
-def distribute(who: Any) -> Iterator[Any]:
+def distribute(who: Any, *, wait: float = LIMIT) -> Iterator[Any]:
     """Let Dask compute all work on blocks inside.
 
     Results are the same to the bit, whoever computes.
@@ -23,10 +27,21 @@ def distribute(who: Any) -> Iterator[Any]:
         Dask's own configuration); a number of processes that are started here, bound
         to this machine alone and without a dashboard, and stopped at the end; or
         "synchronous" or "threads", Dask's schedulers in this process.
+    wait : float
+        Seconds that the work waits while the cluster has no worker, two minutes unless
+        told. The progress channel says after a few seconds that it waits; workers that
+        come within the limit let the work go on. Processes that are started here have
+        as long to start.
 
     Yields
     ------
     The client; None where there is none.
+
+    Raises
+    ------
+    ClusterUnavailableError
+        No worker was available for `wait` seconds. The message names the scheduler and
+        the block that was waited for.
 
     Examples
     --------
@@ -44,11 +59,13 @@ def distribute(who: Any) -> Iterator[Any]:
             "distribute needs Dask: pip install 'counterpoise[dask]'"
         ) from error
     del dask
+    if not wait > 0:
+        raise InvalidInput(f"wait must be above 0 seconds, got {wait}")
     if isinstance(who, str) and who in LOCAL_SCHEDULERS:
         with computing_on(Scheduler(who)):
             yield None
         return
-    from distributed import Client, LocalCluster
+    from distributed import Client
 
     if isinstance(who, bool) or not isinstance(who, Client | str | int):
         raise InvalidInput(
@@ -56,18 +73,39 @@ def distribute(who: Any) -> Iterator[Any]:
             f"'synchronous' or 'threads', got {who!r}"
         )
     if isinstance(who, Client):
-        with computing_on(Scheduler("distributed", who)):
+        with computing_on(Scheduler("distributed", who, wait)):
             yield who
         return
     if isinstance(who, str):
-        with Client(who) as client, computing_on(Scheduler("distributed", client)):
+        with (
+            Client(who) as client,
+            computing_on(Scheduler("distributed", client, wait)),
+        ):
             yield client
         return
     if who < 1:
         raise InvalidInput(f"distribute needs at least one process, got {who}")
     with (
-        LocalCluster(
-            n_workers=who,
+        _started(who, wait) as cluster,
+        Client(cluster) as client,
+        # Dask gives up a process that is not back after 15 seconds; `scale` starts
+        # another in its place.
+        computing_on(
+            Scheduler("distributed", client, wait, lambda: cluster.scale(who))
+        ),
+    ):
+        yield client
+
+
+def _started(n_workers: int, wait: float) -> Any:
+    """Return a cluster of processes on this machine, all of them started."""
+    from distributed import LocalCluster
+
+    announce(f"starting {n_workers} worker processes")
+    began = time.monotonic()
+    try:
+        return LocalCluster(
+            n_workers=n_workers,
             threads_per_worker=1,
             processes=True,
             host="127.0.0.1",
@@ -76,8 +114,13 @@ def distribute(who: Any) -> Iterator[Any]:
             scheduler_kwargs={"dashboard": False},
             worker_dashboard_address=None,
             silence_logs=50,
-        ) as cluster,
-        Client(cluster) as client,
-        computing_on(Scheduler("distributed", client)),
-    ):
-        yield client
+            death_timeout=wait,
+        )
+    except Exception as error:
+        # Dask raises errors of several types when time is up.
+        if time.monotonic() - began < wait:
+            raise
+        raise ClusterUnavailableError(
+            f"{n_workers} worker processes did not start on this machine within "
+            f"{wait:.3g} s: start fewer, or raise `wait=`"
+        ) from error

@@ -1,4 +1,4 @@
-"""What ends work on blocks: a piece that cannot be read, or kills who reads it."""
+"""What ends work on blocks: a piece that cannot be read, or a cluster that is gone."""
 
 
 class BlockFailedError(RuntimeError):
@@ -29,3 +29,16 @@ class BlockFailedError(RuntimeError):
 
     def __str__(self) -> str:
         return f"block {self.index} ({self.place}) failed: {self.reason}"
+
+
+class ClusterUnavailableError(TimeoutError):
+    """A Dask cluster had no worker, or did not answer, for as long as one may wait.
+
+    The message names the scheduler, for how long nothing was available, and the block
+    that was waited for. `engine.distribute(..., wait=)` sets the limit.
+
+    Examples
+    --------
+    >>> issubclass(ClusterUnavailableError, TimeoutError)
+    True
+    """

@@ -21,6 +21,7 @@ from counterpoise.engine.failures import BlockFailedError
 from counterpoise.engine.memory import current_budget, memory_budget
 from counterpoise.engine.one_thread import one_thread
 from counterpoise.engine.progress import advance
+from counterpoise.engine.waiting import LIMIT, ClusterWait
 from counterpoise.validation import InvalidInput
 
 if TYPE_CHECKING:
@@ -36,10 +37,15 @@ _ON: ContextVar["Scheduler | None"] = ContextVar("scheduler", default=None)
 
 @dataclass(frozen=True, eq=False)
 class Scheduler:
-    """Who computes: Dask's "synchronous" or "threads", or a client's cluster."""
+    """Who computes: Dask's "synchronous" or "threads", or a client's cluster.
+
+    `wait` and `restart` are those of `ClusterWait`.
+    """
 
     name: str
     client: Any = None
+    wait: float = LIMIT
+    restart: Callable[[], Any] | None = None
 
 
 @contextmanager
@@ -97,7 +103,7 @@ def _reduced(
         with one_thread():
             return _combined(0, blocks.n_blocks, part, combine)
     if on.client is not None:
-        parts = _from_cluster(on.client, task, [int(k) for k in starts], blocks)
+        parts = _from_cluster(on, task, [int(k) for k in starts], blocks)
         return _combined(0, blocks.n_blocks, lambda i: next(parts), combine)
     from dask import delayed
 
@@ -172,7 +178,7 @@ def each_block(
             ]
             yield from _computed(on, delayed(list)(few))
         return
-    yield from _from_cluster(on.client, task, firsts, blocks)
+    yield from _from_cluster(on, task, firsts, blocks)
 
 
 def map_write(
@@ -278,7 +284,7 @@ def _computed(on: Scheduler, whole: Any) -> Any:
 
 
 def _from_cluster(
-    client: Any, task: _Task, firsts: list[Any], blocks: "Blocks"
+    on: Scheduler, task: _Task, firsts: list[Any], blocks: "Blocks"
 ) -> Iterator[Any]:
     """Give the parts in order, a few blocks a worker under way at a time.
 
@@ -286,11 +292,13 @@ def _from_cluster(
     up is tried once more when nothing else is under way: one that kills its workers
     then, too, is the one.
     """
-    from distributed import KilledWorker, wait
+    from distributed import KilledWorker
+
+    client = on.client
+    cluster = ClusterWait(client, on.wait, on.restart)
 
     # A task of the scheduler's, which is done again where its worker dies.
     shared = client.submit(_same, task, pure=False)
-    ahead = AHEAD * max(len(client.nthreads()), 1)
     waiting: list[Any] = []
     sent = 0
 
@@ -299,16 +307,18 @@ def _from_cluster(
         return client.submit(_run, shared, index, firsts[index], key=key)
 
     for index in range(blocks.n_blocks):
+        block = f"block {index + 1} of {blocks.n_blocks} ({blocks.place(index)})"
+        ahead = AHEAD * max(cluster.n_workers, 1)
         while sent < blocks.n_blocks and len(waiting) < ahead:
             waiting.append(submitted(sent, "first"))
             sent += 1
         try:
-            part = waiting.pop(0).result()
+            part = cluster.result(waiting.pop(0), block)
         except KilledWorker:
-            if waiting:
-                wait(waiting)
+            for future in waiting:
+                cluster.settle(future, block)
             try:
-                part = submitted(index, "again").result()
+                part = cluster.result(submitted(index, "again"), block)
             except KilledWorker as error:
                 raise BlockFailedError(
                     index,

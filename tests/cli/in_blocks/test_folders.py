@@ -236,6 +236,27 @@ def test_what_folders_cannot_have_is_refused_by_name(
     assert words in err
 
 
+def test_a_cluster_without_workers_ends_a_command_after_the_wait(
+    run, folders, tmp_path
+):
+    from distributed import LocalCluster
+
+    command = ["weigh", *asked(folders), "--drop", "bought,name"]
+    with LocalCluster(
+        n_workers=0, protocol="tcp", host="127.0.0.1", dashboard_address=None
+    ) as cluster:
+        address = cluster.scheduler_address
+        code, _, err = run(
+            *(*command, "--out", tmp_path / "w.parquet"),
+            *("--scheduler", address, "--wait", "1"),
+        )
+    assert code == 1
+    assert f"no Dask worker has been available for 1 s (scheduler {address})" in err
+    assert "start workers, or raise --wait; --resume continues with this pass" in err
+    code, _, err = run(*command, "--out", tmp_path / "w.parquet", "--resume", "--quiet")
+    assert code == 0, err
+
+
 def test_nothing_is_written_where_it_is_read(run, folders):
     source, _ = folders
     command = ["weigh", *asked(folders), "--drop", "bought,name"]

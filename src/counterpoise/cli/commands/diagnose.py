@@ -23,6 +23,7 @@ _OPTIONS = (
     "max-memory",
     "workers",
     "scheduler",
+    "wait",
     "config",
     "force",
     "quiet",

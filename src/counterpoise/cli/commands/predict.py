@@ -21,6 +21,7 @@ _OPTIONS = (
     "max-memory",
     "workers",
     "scheduler",
+    "wait",
     "config",
     "force",
     "quiet",
@@ -122,12 +123,13 @@ def answers_of(path: Path) -> Iterator[None]:
 
     A file can hold a model of the right types that is no model.
     """
+    from counterpoise.engine.failures import ClusterUnavailableError
     from counterpoise.validation import NoOverlapError, refusals_of_estimators
 
     try:
         with refusals_of_estimators():
             yield
-    except (Stop, NoOverlapError, ImportError, MemoryError):
+    except (Stop, NoOverlapError, ClusterUnavailableError, ImportError, MemoryError):
         raise
     except Exception as error:
         words = str(error) or type(error).__name__

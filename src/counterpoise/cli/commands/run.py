@@ -36,6 +36,7 @@ RUN_OPTIONS = (
     "max-memory",
     "workers",
     "scheduler",
+    "wait",
     "resume",
     "config",
     "force",

@@ -23,6 +23,7 @@ _OPTIONS = (
     "max-memory",
     "workers",
     "scheduler",
+    "wait",
     "resume",
     "config",
     "force",

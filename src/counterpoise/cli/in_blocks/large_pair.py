@@ -138,7 +138,7 @@ def working_on_blocks(
 
     Parameters
     ----------
-    options : workers, scheduler, resume, out and max_memory, those that there are
+    options : workers, scheduler, wait, resume, out and max_memory, those that there are
     large : LargePair, LargeTable or None
         None: nothing is in blocks.
     """
@@ -155,7 +155,7 @@ def working_on_blocks(
         if given.get("max_memory") is not None:
             stack.enter_context(memory_budget(given["max_memory"] // ARRAYS_AT_ONCE))
         if workers is not None or scheduler is not None:
-            stack.enter_context(distribute(workers or scheduler))
+            stack.enter_context(distribute(workers or scheduler, wait=options.wait))
         if "resume" in given:
             stack.enter_context(
                 kept_passes(
