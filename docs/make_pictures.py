@@ -34,16 +34,6 @@ PRINTED = "Printed"
 WIDTH, MOST_HEIGHT, MARGIN = 1280, 2400, 24
 # What comes after the numbers that matter is not of the first screen.
 FIRST_SCREEN = "<style>section.numbers ~ *, main ~ * {display: none !important}</style>"
-FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--hide-scrollbars",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-)
 _SCORE = re.compile(
     r"Expected (?P<metric>.+) on the new data: (?P<value>\S+) "
     r"(?P<low>\S+) to (?P<high>\S+); training data: (?P<source>\S+)"
@@ -100,30 +90,20 @@ def take_picture(page: Path, printed: str, picture: Path = PICTURE) -> None:
     NoBrowserError
         If there is no browser, or it takes no picture.
     """
-    chromium, environment = browsing.chromium_at_hand()
+    browser = browsing.get_browser()
     with tempfile.TemporaryDirectory() as made:
         shown, shot = Path(made) / "page.html", Path(made) / "shot.png"
         html = page.read_text(encoding="utf-8")
         html = html.replace("</head>", f"{FIRST_SCREEN}</head>", 1)
         shown.write_text(html, encoding="utf-8")
-        size = f"--window-size={WIDTH},{MOST_HEIGHT}"
-        more = [f"--user-data-dir={made}/profile", size, f"--screenshot={shot}"]
+        window = browsing.Window(browser)
         try:
-            done = subprocess.run(
-                [str(chromium), *FLAGS, *more, shown.as_uri()],
-                capture_output=True,
-                text=True,
-                env=environment,
-                timeout=120,
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise browsing.NoBrowserError(f"{chromium.name}: {error}") from error
-        if not shot.exists():
-            told = done.stderr.strip()[-500:]
-            raise browsing.NoBrowserError(f"{chromium.name} took no picture: {told}")
+            window.look(shown, width=WIDTH, screenshot=str(shot), whole=True)
+        finally:
+            window.close()
         with Image.open(shot) as image:
             whole = image.convert("RGB")
-    # Below the first screen there is nothing but the background.
+    # Below the first screen there is at most background.
     corner = whole.getpixel((0, whole.height - 1))
     empty = Image.new("RGB", whole.size, corner)
     _, _, _, bottom = ImageChops.difference(whole, empty).getbbox()

@@ -62,10 +62,12 @@ def test_the_words_of_the_first_screen_have_the_verdict_and_the_score(pictures, 
 
 
 def test_without_a_browser_the_picture_stays_and_it_is_said(
-    pictures, tmp_path, monkeypatch, capsys
+    pictures, monkeypatch, capsys
 ):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(pictures.browsing, "OUT", tmp_path)
+    def no_browser():
+        raise pictures.browsing.NoBrowserError("none here")
+
+    monkeypatch.setattr(pictures.browsing, "get_browser", no_browser)
     monkeypatch.setattr(pictures, "run_demo", lambda folder: "Other words.\n")
     before = pictures.PICTURE.read_bytes()
     pictures.make_pictures()
@@ -84,7 +86,7 @@ def test_a_picture_has_the_whole_first_screen(pictures, ran, tmp_path):
     from PIL import Image
 
     try:
-        pictures.browsing.chromium_at_hand()
+        pictures.browsing.get_browser()
     except pictures.browsing.NoBrowserError as error:
         pytest.skip(f"no browser: {error}")
     folder, printed = ran
@@ -94,5 +96,5 @@ def test_a_picture_has_the_whole_first_screen(pictures, ran, tmp_path):
     with Image.open(made) as image:
         width, height = image.size
     assert width == pictures.WIDTH
-    # Nothing was cut: there is room below what is shown.
+    # Only the first screen is shown, and all of it.
     assert 700 < height < pictures.MOST_HEIGHT

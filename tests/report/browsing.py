@@ -14,6 +14,8 @@ import shutil
 import subprocess
 import sys
 import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -73,30 +75,26 @@ def get_browser() -> Browser:
         Which says what failed.
     """
     node, npm = _node()
-    modules = _modules(node, npm)
-    there = _installed_chromium()
-    if there is not None:
-        return Browser(node, modules, there)
-    return _packed_chromium(node, modules)
+    with _one_at_a_time():
+        modules = _modules(node, npm)
+        there = _installed_chromium()
+        if there is not None:
+            return Browser(node, modules, there)
+        return _packed_chromium(node, modules)
 
 
-def chromium_at_hand() -> tuple[Path, dict[str, str]]:
-    """Return a Chromium that is here already, and the environment it runs in.
-
-    It is for pictures alone: neither node nor npm's packages are needed.
-
-    Raises
-    ------
-    NoBrowserError
-        If none is installed and none has been fetched.
-    """
-    there = _installed_chromium()
-    if there is not None:
-        return there, _environment(None)
-    folder = _folder_of_modules() / "chromium"
-    if (folder / "complete").exists():
-        return folder / "chromium", _environment(folder / "lib")
-    raise NoBrowserError(f"none of {', '.join(SYSTEM)} is installed, none was fetched")
+@contextmanager
+def _one_at_a_time() -> Iterator[None]:
+    """Let one process fetch what the others then find."""
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    OUT.mkdir(parents=True, exist_ok=True)
+    with open(OUT / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _installed_chromium() -> Path | None:
