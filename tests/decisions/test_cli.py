@@ -10,7 +10,7 @@ import pytest
 
 from counterpoise.cli import main as main_module
 from counterpoise.cli.config import read_config
-from counterpoise.cli.ending import judged
+from counterpoise.cli.ending import exit_code
 from counterpoise.cli.exits import BadData, WrongUse, listed
 from counterpoise.cli.fail_if import Condition, holding, read_conditions
 from counterpoise.cli.notices import Cell, Notice, of_training_rows
@@ -51,11 +51,11 @@ def record(ess=0.1, holds=True):
 def test_no_overlap_counts_before_a_proof_and_that_before_a_condition(
     sections, conditions, refused, code
 ):
-    assert judged(sections, conditions, refused=refused)[0] == code
+    assert exit_code(sections, conditions, refused=refused)[0] == code
 
 
 def test_every_reason_is_told_the_proof_first():
-    _, reasons = judged(record(holds=False), HELD)
+    _, reasons = exit_code(record(holds=False), HELD)
     assert reasons[0] == "the certificate of the weights does not hold"
     assert reasons[1].startswith("--fail-if ess<0.2 holds: it is 0.1")
 

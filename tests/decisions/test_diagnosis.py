@@ -28,7 +28,7 @@ from counterpoise.diagnosis.reweighting import Reweighting, reweighting_of
 from counterpoise.diagnosis.shift_tests import ShiftTest, shift_tests, verdict_by
 from counterpoise.diagnosis.smallest_hole import smallest_hole
 from counterpoise.diagnosis.thin_rows import ThinRows, describe_thin_rows
-from counterpoise.diagnosis.words import explanation
+from counterpoise.diagnosis.words import diagnosis_explanation
 from counterpoise.samples import overlap
 from counterpoise.samples.cells import chance_of_cells
 from counterpoise.samples.holes import Holes
@@ -337,7 +337,7 @@ def told(
     missed=None,
     correlations=(),
 ):
-    return explanation(
+    return diagnosis_explanation(
         SimpleNamespace(
             verdict=verdict,
             thin=thin,

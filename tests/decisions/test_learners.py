@@ -33,7 +33,7 @@ from counterpoise.learners.boosting import (
 from counterpoise.learners.convex_network import infeasible
 from counterpoise.learners.convex_network.asked import AskedMean
 from counterpoise.learners.convex_network.posed import Posed
-from counterpoise.learners.convex_network.starting import taken_over
+from counterpoise.learners.convex_network.starting import warm_start_weights
 from counterpoise.learners.convex_network.training_rows import NetworkRows
 from counterpoise.learners.convex_network.units import Units, column_spreads
 from counterpoise.learners.svm.curves.flips import flips
@@ -518,7 +518,7 @@ def test_only_a_regressor_with_a_linear_last_layer_is_taken_whole(last):
     mlp.coefs_ = [one.weights for one in layers]
     mlp.intercepts_ = [one.biases for one in layers]
     mlp.out_activation_ = last
-    found = taken_over(mlp, f, Units.none(2))
+    found = warm_start_weights(mlp, f, Units.none(2))
     np.testing.assert_array_equal(found[:9], x[:9])
     assert np.array_equal(found, x) == (last == "identity")
 

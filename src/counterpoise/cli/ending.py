@@ -23,7 +23,7 @@ from counterpoise.report.text import record_text
 _READ = ("source", "target", "table", "model", "reference", "config", "target_labels")
 
 
-def prepare(
+def prepare_outputs(
     options: Namespace, names: Collection[str], files: Collection[Path] = ()
 ) -> list[Condition]:
     """Return the conditions of `--fail-if`; refuse what cannot be written.
@@ -66,7 +66,7 @@ def memory_limit(options: Namespace) -> Iterator[None]:
         yield
 
 
-def judged(
+def exit_code(
     record: Record, conditions: Collection[Condition], *, refused: bool = False
 ) -> tuple[int, list[str]]:
     """Return the exit code, and in words why it is not zero.
@@ -90,7 +90,7 @@ def judged(
     return NO_OVERLAP if refused else code, reasons
 
 
-def say(options: Namespace, record: Record, blocks: Iterable[Block]) -> None:
+def print_findings(options: Namespace, record: Record, blocks: Iterable[Block]) -> None:
     """Write the findings where the options want them."""
     if options.text:
         print(record_text(record), end="")

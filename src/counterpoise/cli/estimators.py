@@ -15,7 +15,7 @@ _ROWS_OF_A_CATEGORY = 10
 ONLY = {"logistic": CLASSIFICATION, "bayes": CLASSIFICATION, "ridge": REGRESSION}
 
 
-def build(
+def build_estimator(
     name: str,
     task: str,
     kinds: Mapping[str, str],

@@ -6,7 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from counterpoise.cli import ending, estimators, weighters
+from counterpoise.cli.weighters import build_weighter
+from counterpoise.cli.estimators import build_estimator
+from counterpoise.cli.ending import (
+    exit_code,
+    memory_limit,
+    prepare_outputs,
+    print_findings,
+)
 from counterpoise.cli.best_estimator import BY_ESTIMATE, TRIED, Tried, best_of
 from counterpoise.cli.exits import WrongUse
 from counterpoise.cli.fail_if import ALL_NUMBERS, FIT_NUMBERS
@@ -60,7 +67,7 @@ def do(options: Namespace, *, estimates: bool) -> int:
 
     names = ALL_NUMBERS if estimates else FIT_NUMBERS
     own = [options.out / name for name in FILES]
-    conditions = ending.prepare(options, names, own)
+    conditions = prepare_outputs(options, names, own)
     check_folder(options.out, FILES, force=options.force)
     check_metric(options.metric)
     model = _model(options)
@@ -70,7 +77,7 @@ def do(options: Namespace, *, estimates: bool) -> int:
         plan = (READING, *[*steps_of_fit(model), ESTIMATING] * len(TRIED))
     with (
         followed((*plan, RECORDING, WRITING), quiet=options.quiet) as steps,
-        ending.memory_limit(options),
+        memory_limit(options),
         working_on_blocks(options, large),
     ):
         with kept_folds():
@@ -89,7 +96,7 @@ def do(options: Namespace, *, estimates: bool) -> int:
                 **every_row.sections,
             )
         refused = "model" not in record
-        code, reasons = ending.judged(record, conditions, refused=refused)
+        code, reasons = exit_code(record, conditions, refused=refused)
         files = {RECORD: write_text(record.to_json()), **_page(record, steps)}
         if not refused:
             files |= _model_files(options, pair, found) | every_row.files
@@ -99,7 +106,7 @@ def do(options: Namespace, *, estimates: bool) -> int:
         files[TIMINGS] = write_text(json.dumps(times, indent=1) + "\n")
         write_folder(options.out, files, FILES, force=options.force)
     written = [options.out / name for name in FILES if name in files]
-    ending.say(options, record, [*of_record(record), *of_end(reasons, written)])
+    print_findings(options, record, [*of_record(record), *of_end(reasons, written)])
     return code
 
 
@@ -114,7 +121,7 @@ def _model(options: Namespace) -> Any:
                 f"--shift labels has weights of its own, --weighter {options.weighter} "
                 "has others: leave one of them out"
             )
-        weighter = weighters.build(
+        weighter = build_weighter(
             options.weighter, force=options.despite_no_overlap, seed=options.seed
         )
     return Adapted(
@@ -214,7 +221,7 @@ def _fitted(model: Any, name: str, pair: Pair, options: Namespace, counts: Any) 
     assert pair.task is not None
     crowded = pair.crowded(MOST_CATEGORIES)
     model.set_params(
-        estimator=estimators.build(name, pair.task, pair.kinds, options.seed, crowded)
+        estimator=build_estimator(name, pair.task, pair.kinds, options.seed, crowded)
     )
     return model.fit(
         pair.X,

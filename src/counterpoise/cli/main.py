@@ -9,7 +9,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from counterpoise import __version__
-from counterpoise.cli.commands import COMMANDS
+from counterpoise.cli.commands.compare import add_compare
+from counterpoise.cli.commands.demo import add_demo
+from counterpoise.cli.commands.diagnose import add_diagnose
+from counterpoise.cli.commands.doctor import add_doctor
+from counterpoise.cli.commands.evaluate import add_evaluate
+from counterpoise.cli.commands.fit import add_fit
+from counterpoise.cli.commands.label import add_label
+from counterpoise.cli.commands.predict import add_predict
+from counterpoise.cli.commands.report import add_report
+from counterpoise.cli.commands.rerun import add_rerun
+from counterpoise.cli.commands.run import add_run
+from counterpoise.cli.commands.watch import add_watch
+from counterpoise.cli.commands.weigh import add_weigh
 from counterpoise.cli.exits import (
     FAULT,
     INTERRUPTED,
@@ -27,6 +39,23 @@ the main job, from two tables to a verdict:
 
 exit codes:
 """
+
+# In the order of the help.
+COMMANDS = (
+    add_run,
+    add_diagnose,
+    add_weigh,
+    add_fit,
+    add_predict,
+    add_evaluate,
+    add_label,
+    add_watch,
+    add_report,
+    add_compare,
+    add_rerun,
+    add_demo,
+    add_doctor,
+)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -78,8 +107,8 @@ def _parser() -> Parser:
         "--traceback", action="store_true", help="show where an error came from"
     )
     commands = parser.add_subparsers(required=True, metavar="command")
-    for command in COMMANDS:
-        command.add(commands)
+    for add_command in COMMANDS:
+        add_command(commands)
     return parser
 
 

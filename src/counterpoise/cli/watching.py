@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from counterpoise.cli import ending
+from counterpoise.cli.ending import memory_limit, prepare_outputs, print_findings
 from counterpoise.cli.commands.predict import (
     frame_for_model,
     read_for_model,
@@ -56,7 +56,7 @@ _READING, _WATCHING, _WRITING = _PLAN = (
 def do(options: Namespace, names: Sequence[str]) -> int:
     """Watch the rows of a table, and return the exit code."""
     own = [options.out / name for name in (_STATE, _PAGE, _RECORD, _HISTORY)]
-    conditions = ending.prepare(options, names, own)
+    conditions = prepare_outputs(options, names, own)
     check_metric(options.metric)
     state = options.out / _STATE
     goes_on = state.exists() and not options.force
@@ -70,7 +70,7 @@ def do(options: Namespace, names: Sequence[str]) -> int:
         ]
         if lacking:
             raise WrongUse(f"the first run of watch needs {' and '.join(lacking)}")
-    with followed(_PLAN, quiet=options.quiet) as steps, ending.memory_limit(options):
+    with followed(_PLAN, quiet=options.quiet) as steps, memory_limit(options):
         steps.begin(_READING)
         watch = Watch.load(state) if goes_on else _begun(options, steps)
         before = _labelled(watch)
@@ -100,7 +100,7 @@ def do(options: Namespace, names: Sequence[str]) -> int:
     held = holding(conditions, _numbers(watch, looks))
     reasons = [f"--fail-if {text}" for text in held]
     written = [options.out / name for name in (_PAGE, _RECORD, _HISTORY, _STATE)]
-    ending.say(
+    print_findings(
         options, record, [*_told(watch, looks, before), *of_end(reasons, written)]
     )
     return CONDITION_HOLDS if held else FINE

@@ -3,7 +3,7 @@
 from typing import Any
 
 
-def build(name: str, *, force: bool, seed: int) -> Any:
+def build_weighter(name: str, *, force: bool, seed: int) -> Any:
     """Return the weighter that `--weighter` names.
 
     Parameters

@@ -51,7 +51,7 @@ from counterpoise.convex.problems import (
     RidgeQuadratic,
 )
 from counterpoise.convex.quadratic_path.problem import BoxQuadratic
-from counterpoise.convex.registry import solver_names
+from counterpoise.convex.registry import default_solver, solver_names
 from counterpoise.convex.requirements import Requirements, SolverMismatchError
 from counterpoise.convex.solvers import ADMM as ADMM
 from counterpoise.convex.solvers import Conic as Conic
@@ -65,7 +65,6 @@ from counterpoise.convex.solvers import Newton as Newton
 from counterpoise.convex.solvers import PartialPricing as PartialPricing
 from counterpoise.convex.solvers import ProjectedGradient as ProjectedGradient
 from counterpoise.convex.solvers import ProximalGradient as ProximalGradient
-from counterpoise.convex.solvers import default_solver
 from counterpoise.convex.spectral import Discrepancy, DualMatrix, KernelDiscrepancy
 
 __all__ = [

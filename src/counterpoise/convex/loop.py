@@ -243,7 +243,7 @@ def solve(
             f"max_iter and max_time must not be negative, got {max_iter} and {max_time}"
         )
     if solver is None:
-        from counterpoise.convex.solvers import default_solver
+        from counterpoise.convex.registry import default_solver
 
         solver = default_solver(problem)
     accepts = getattr(solver, "accepts", None)

@@ -25,6 +25,7 @@ from counterpoise.convex.orthogonal.solvers import (
     SoftminPolar,
     SpectralRounds,
 )
+from counterpoise.convex.requirements import SolverMismatchError
 from counterpoise.convex.solvers import (
     ADMM,
     Conic,
@@ -248,3 +249,35 @@ def solver_settings(family: str) -> dict[str, SolverSetting]:
         if one.family == family
         for setting in one.settings
     }
+
+
+def default_solver(problem: Any) -> Solver:
+    """Return the solver to begin with.
+
+    Corrective over the simplex, which is best where few of many coordinates are used
+    (ProjectedGradient is where hundreds are); else ProjectedGradient or
+    ProximalGradient. A sparse assignment has a method of its own, ProximalADMM.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from counterpoise.convex import Constrained, Quadratic, Simplex
+    >>> from counterpoise.convex import default_solver
+    >>> problem = Constrained(Quadratic(np.eye(3), np.zeros(3)), Simplex(3))
+    >>> type(default_solver(problem)).__name__
+    'Corrective'
+    """
+    candidates: tuple[Solver, ...] = (
+        ProximalADMM(),
+        Corrective(),
+        ProjectedGradient(),
+        ProximalGradient(),
+    )
+    for solver in candidates:
+        if not solver.accepts.lacking(problem):
+            return solver
+    raise SolverMismatchError(
+        "ProximalGradient, which takes most,",
+        problem,
+        candidates[-1].accepts.lacking(problem),
+    )

@@ -15,7 +15,7 @@ VERSION = 1
 _KIND = "counterpoise.deep checkpoint"
 
 
-def write(path: str | Path, content: dict[str, Any]) -> None:
+def write_checkpoint(path: str | Path, content: dict[str, Any]) -> None:
     """Write tensors, numbers and words to a file, in the place of an older one."""
     path = Path(path)
     handle, name = tempfile.mkstemp(dir=path.parent or ".", suffix=".partial")
@@ -28,7 +28,7 @@ def write(path: str | Path, content: dict[str, Any]) -> None:
         partial.unlink(missing_ok=True)
 
 
-def read(path: str | Path) -> dict[str, Any]:
+def read_checkpoint(path: str | Path) -> dict[str, Any]:
     """Return what `write` wrote; nothing in the file is run (`weights_only`)."""
     path = Path(path)
     if not path.is_file():
@@ -48,7 +48,9 @@ def read(path: str | Path) -> dict[str, Any]:
     return checked
 
 
-def check_same(path: str | Path, kept: dict[str, str], now: dict[str, str]) -> None:
+def check_same_data(
+    path: str | Path, kept: dict[str, str], now: dict[str, str]
+) -> None:
     """Refuse to go on with a training of something else."""
     others = [name for name, digest in now.items() if kept.get(name) != digest]
     if others:
@@ -58,7 +60,7 @@ def check_same(path: str | Path, kept: dict[str, str], now: dict[str, str]) -> N
         )
 
 
-def digest_of(*parts: Any) -> str:
+def data_digest(*parts: Any) -> str:
     """Return a digest of arrays, tensors and of what prints itself."""
     digest = hashlib.sha256()
     for part in parts:

@@ -15,7 +15,12 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.convex import Certificate, Solution, attested
-from counterpoise.deep import checkpoint as files
+from counterpoise.deep.checkpoint import (
+    labels_from,
+    plain_labels,
+    read_checkpoint,
+    write_checkpoint,
+)
 from counterpoise.deep.isolation import own_settings
 from counterpoise.deep.network import DomainNetwork, scaled_rows
 from counterpoise.deep.reading import flat
@@ -89,7 +94,7 @@ class FittedNetwork(
             partial=self.partial_,
             ended=self.solution_.ended,
         )
-        files.write(
+        write_checkpoint(
             path,
             {
                 "facts": self._facts(),
@@ -113,9 +118,9 @@ class FittedNetwork(
         -------
         self
         """
-        kept = files.read(path)
+        kept = read_checkpoint(path)
         facts, memory = kept["facts"], Memory.from_dict(kept["memory"])
-        self.classes_ = files.labels_from(facts["classes"])
+        self.classes_ = labels_from(facts["classes"])
         self._row_shape_ = tuple(facts["row_shape"])
         self.n_features_in_ = int(np.prod(self._row_shape_))
         if facts["feature_names"] is not None:
@@ -146,7 +151,7 @@ class FittedNetwork(
         """Return what a file needs beside the weights, all of it plain."""
         names = getattr(self, "feature_names_in_", None)
         return {
-            "classes": files.plain_labels(self.classes_),
+            "classes": plain_labels(self.classes_),
             "row_shape": list(self._row_shape_),
             "feature_names": None if names is None else list(map(str, names)),
         }

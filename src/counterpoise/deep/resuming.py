@@ -4,7 +4,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from counterpoise.deep import checkpoint
+from counterpoise.deep.checkpoint import (
+    check_same_data,
+    data_digest,
+    read_checkpoint,
+    write_checkpoint,
+)
 from counterpoise.deep.network import DomainNetwork
 from counterpoise.deep.rows import TrainingRows
 from counterpoise.deep.training import Memory, Recipe, Training
@@ -15,7 +20,7 @@ def kept_training(path: Any) -> dict[str, Any] | None:
     """Return what a checkpoint holds, None if there is none yet."""
     if path is None or not Path(path).is_file():
         return None
-    return checkpoint.read(path)
+    return read_checkpoint(path)
 
 
 def trained(
@@ -44,13 +49,13 @@ def trained(
     """
     # The weights before the first step tell one extractor from another.
     digests = {
-        "parameters": checkpoint.digest_of(recipe, class_weight),
-        "rows": checkpoint.digest_of(rows.source, rows.y, rows.weight, rows.aims),
-        "networks": checkpoint.digest_of(*network.state_dict().values()),
+        "parameters": data_digest(recipe, class_weight),
+        "rows": data_digest(rows.source, rows.y, rows.weight, rows.aims),
+        "networks": data_digest(*network.state_dict().values()),
     }
     training = Training(network, rows, recipe, class_weight)
     if kept is not None:
-        checkpoint.check_same(path, kept.get("digests", {}), digests)
+        check_same_data(path, kept.get("digests", {}), digests)
         network.load_state_dict(kept["network"])
         training.optimizer.load_state_dict(kept["optimizer"])
         training.memory = Memory.from_dict(kept["memory"])
@@ -59,7 +64,7 @@ def trained(
     def on_update(training: Training) -> bool:
         nonlocal stopped
         if path is not None:
-            checkpoint.write(
+            write_checkpoint(
                 path,
                 {
                     **facts,

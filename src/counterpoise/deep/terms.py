@@ -36,7 +36,7 @@ def domain_entropies(odds: Any) -> Any:
     return functional.softplus(-size) + size * torch.sigmoid(-size)
 
 
-def doubt(odds: Any) -> Any:
+def mean_entropy(odds: Any) -> Any:
     """Return 1 + H(d), a constant to the gradient: rows of either domain weigh more.
 
     It lies between 1 and 1 + log 2. Were it no constant, minimising over the

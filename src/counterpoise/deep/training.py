@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from counterpoise.deep import terms
+from counterpoise.deep.terms import (
+    class_entropies,
+    class_losses,
+    mean_entropy,
+    mean_of_class_maxima,
+    source_losses,
+    target_losses,
+)
 from counterpoise.deep.isolation import seed_torch
 from counterpoise.deep.network import DomainNetwork
 from counterpoise.deep.rows import TrainingRows
@@ -182,7 +189,7 @@ class Training:
         weight = self._class_weight(step)[labels]
         features = network.features_of(self.rows.source[places])
         logits = network.head(features)
-        loss = (weight * terms.class_losses(logits, labels)).mean()
+        loss = (weight * class_losses(logits, labels)).mean()
         alone = recipe.method == "source" or self.rows.aims is None
         if alone or not schedule.has_adversary(step):
             return loss
@@ -192,18 +199,18 @@ class Training:
         odds = network.odds_of(features, turned)
         odds_target = network.odds_of(features_target, turned)
         # Means over either half of the batch, each by itself.
-        loss = loss + (weight * terms.source_losses(odds)).mean()
-        loss = loss + terms.target_losses(odds_target).mean()
+        loss = loss + (weight * source_losses(odds)).mean()
+        loss = loss + target_losses(odds_target).mean()
         if recipe.method != "sspda" or not schedule.is_warm(step):
             return loss
         if recipe.entropy > 0.0:
-            unsure = terms.doubt(odds) * terms.class_entropies(logits)
-            unsure_target = terms.doubt(odds_target)
-            unsure_target = unsure_target * terms.class_entropies(logits_target)
+            unsure = mean_entropy(odds) * class_entropies(logits)
+            unsure_target = mean_entropy(odds_target)
+            unsure_target = unsure_target * class_entropies(logits_target)
             both = (weight * unsure).mean() + unsure_target.mean()
             loss = loss + recipe.entropy * both
         if recipe.selection > 0.0:
-            selected = terms.mean_of_class_maxima(logits_target)
+            selected = mean_of_class_maxima(logits_target)
             loss = loss + recipe.selection * schedule.selecting(step) * selected
         return loss
 
@@ -230,7 +237,7 @@ class Training:
         features, logits = self.network.asked(self.rows.aims)
         prior = torch.softmax(logits, 1).mean(0)
         self.network.class_prior.copy_(prior)
-        entropy = float(terms.class_entropies(logits).mean())
+        entropy = float(class_entropies(logits).mean())
         if recipe.guard > 0.0 and memory.done == recipe.schedule.warm_steps:
             memory.partial = is_partial(logits.argmax(1).numpy(), logits.shape[1])
         if recipe.moves_weights:

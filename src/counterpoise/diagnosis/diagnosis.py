@@ -4,7 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from counterpoise.diagnosis import words
+from counterpoise.diagnosis.words import (
+    diagnosis_explanation,
+    diagnosis_html,
+    diagnosis_text,
+)
 from counterpoise.diagnosis.correlations import CorrelationShift
 from counterpoise.diagnosis.detectable import Detectable
 from counterpoise.diagnosis.features import FeatureShift
@@ -132,7 +136,7 @@ class Diagnosis:
 
     def explained(self) -> "Diagnosis":
         """Return the same with what it means in sentences."""
-        return replace(self, explanation=words.explanation(self))
+        return replace(self, explanation=diagnosis_explanation(self))
 
     def as_watched(self) -> "Diagnosis":
         """Return the same about a model that is watched.
@@ -183,7 +187,7 @@ class Diagnosis:
         }
 
     def __str__(self) -> str:
-        return words.as_text(self)
+        return diagnosis_text(self)
 
     def _repr_html_(self) -> str:
-        return words.as_html(self)
+        return diagnosis_html(self)

@@ -88,7 +88,7 @@ _UNSEEN = (
 )
 
 
-def explanation(found: "Diagnosis") -> str:
+def diagnosis_explanation(found: "Diagnosis") -> str:
     """Return what was found, what it means and what to do, in sentences."""
     meaning = _MEANING[found.verdict].format(thin=percentage(found.thin))
     told = (
@@ -111,7 +111,7 @@ def explanation(found: "Diagnosis") -> str:
     return " ".join([*sentences, _NEXT[found.verdict], _UNSEEN])
 
 
-def as_text(found: "Diagnosis") -> str:
+def diagnosis_text(found: "Diagnosis") -> str:
     """Return the diagnosis as lines of text."""
     facts = [[f"  {said}", value] for said, value in _facts(found)]
     shown, others = _shown(found.features)
@@ -136,7 +136,7 @@ def as_text(found: "Diagnosis") -> str:
     return "\n".join([*lines, "", fill(found.explanation, _WIDTH)])
 
 
-def as_html(found: "Diagnosis") -> str:
+def diagnosis_html(found: "Diagnosis") -> str:
     """Return the diagnosis as a fragment of HTML, every text escaped."""
     shown, others = _shown(found.features)
     facts = [[name, value] for name, value in _facts(found)]

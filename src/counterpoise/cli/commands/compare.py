@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 
-def add(commands: Any) -> None:
+def add_compare(commands: Any) -> None:
     """Add the command to the parser."""
     about = "show two records side by side: before and after, last month and this"
     parser = commands.add_parser("compare", help=about, description=about)
@@ -24,10 +24,10 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--force", action="store_true", help="overwrite files that are there"
     )
-    parser.set_defaults(complete=lambda given: given, run=run)
+    parser.set_defaults(complete=lambda given: given, run=compare_command)
 
 
-def run(options: argparse.Namespace) -> int:
+def compare_command(options: argparse.Namespace) -> int:
     """Write the page, or print the text."""
     from counterpoise.cli.commands.report import read_record, shown
     from counterpoise.cli.exits import FINE

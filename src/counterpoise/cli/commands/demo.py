@@ -25,21 +25,21 @@ _NAMES = {
 }
 
 
-def add(commands: Any) -> None:
+def add_demo(commands: Any) -> None:
     """Add the command to the parser."""
     add_command(
         commands,
         "demo",
         "do the main job on bundled data, and compare it with the truth",
         ("out", "estimator", "seed", "quiet"),
-        run,
+        demo_command,
         defaults={"out": "out", "estimator": "linear"},
         epilog="--out is the demo's own folder (default: out): what an earlier "
         "demo wrote there is\nmade anew, files of others are never overwritten.",
     )
 
 
-def run(options: argparse.Namespace) -> int:
+def demo_command(options: argparse.Namespace) -> int:
     """Write two tables, do the main job on them, and tell the truth."""
     from counterpoise.cli.job import FILES, do
     from counterpoise.cli.writing import check_folder

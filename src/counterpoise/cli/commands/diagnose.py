@@ -32,22 +32,27 @@ _OPTIONS = (
 _READING, _DIAGNOSING = _PLAN = "reading the tables", "diagnosing the shift"
 
 
-def add(commands: Any) -> None:
+def add_diagnose(commands: Any) -> None:
     """Add the command to the parser."""
     add_command(
         commands,
         "diagnose",
         "say what has shifted between two tables, and what is covered",
         _OPTIONS,
-        run,
+        diagnose_command,
         needs=("source", "target"),
         numbers=SHIFT_NUMBERS,
     )
 
 
-def run(options: argparse.Namespace) -> int:
+def diagnose_command(options: argparse.Namespace) -> int:
     """Diagnose the shift and say it."""
-    from counterpoise.cli import ending
+    from counterpoise.cli.ending import (
+        exit_code,
+        memory_limit,
+        prepare_outputs,
+        print_findings,
+    )
     from counterpoise.cli.findings import of_end, of_record
     from counterpoise.cli.in_blocks.large_pair import (
         LargePair,
@@ -62,11 +67,11 @@ def run(options: argparse.Namespace) -> int:
     from counterpoise.report.record import Record
     from counterpoise.samples.overlap_verdict import NO_OVERLAP
 
-    conditions = ending.prepare(options, SHIFT_NUMBERS)
+    conditions = prepare_outputs(options, SHIFT_NUMBERS)
     large = LargePair.of(options)
     with (
         followed(_PLAN, quiet=options.quiet) as steps,
-        ending.memory_limit(options),
+        memory_limit(options),
         working_on_blocks(options, large),
     ):
         steps.begin(_READING)
@@ -91,6 +96,6 @@ def run(options: argparse.Namespace) -> int:
             notices=list(steps.notices),
         )
     refused = diagnosis.verdict == NO_OVERLAP
-    code, reasons = ending.judged(record, conditions, refused=refused)
-    ending.say(options, record, [*of_record(record), *of_end(reasons)])
+    code, reasons = exit_code(record, conditions, refused=refused)
+    print_findings(options, record, [*of_record(record), *of_end(reasons)])
     return code

@@ -18,18 +18,18 @@ EXTRAS = {
 }
 
 
-def add(commands: Any) -> None:
+def add_doctor(commands: Any) -> None:
     """Add the command to the parser."""
     add_command(
         commands,
         "doctor",
         "say what is installed, and test it",
         ("json", "force"),
-        run,
+        doctor_command,
     )
 
 
-def run(options: argparse.Namespace) -> int:
+def doctor_command(options: argparse.Namespace) -> int:
     """Say versions, extras and caches, and prove something small."""
     from counterpoise import __version__
 
@@ -72,10 +72,10 @@ def numba_cache() -> dict[str, Any]:
     import os
     from pathlib import Path
 
-    import counterpoise.numerics
+    import counterpoise
 
     chosen = os.environ.get("NUMBA_CACHE_DIR")
-    own = Path(counterpoise.numerics.__file__).parent
+    own = Path(counterpoise.__file__).parent / "linalg"
     folder = Path(chosen) if chosen else own
     while not folder.exists() and folder != folder.parent:
         folder = folder.parent

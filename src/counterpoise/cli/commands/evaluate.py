@@ -34,23 +34,28 @@ _READING, _ESTIMATING = _PLAN = (
 )
 
 
-def add(commands: Any) -> None:
+def add_evaluate(commands: Any) -> None:
     """Add the command to the parser."""
     add_command(
         commands,
         "evaluate",
         "estimate a saved model's score on a target without labels",
         _OPTIONS,
-        run,
+        evaluate_command,
         needs=("model", "source", "label", "target"),
         numbers=SCORE_NUMBERS,
         epilog="--source are labelled rows that the model was not fitted to.",
     )
 
 
-def run(options: argparse.Namespace) -> int:
+def evaluate_command(options: argparse.Namespace) -> int:
     """Estimate the score and say it."""
-    from counterpoise.cli import ending
+    from counterpoise.cli.ending import (
+        exit_code,
+        memory_limit,
+        prepare_outputs,
+        print_findings,
+    )
     from counterpoise.cli.commands.predict import answers_of, read_model
     from counterpoise.cli.findings import of_end, of_record
     from counterpoise.cli.notices import of_dependence, of_training_rows
@@ -61,9 +66,9 @@ def run(options: argparse.Namespace) -> int:
     from counterpoise.report.record import Record
     from counterpoise.samples.overlap_verdict import NO_OVERLAP
 
-    conditions = ending.prepare(options, SCORE_NUMBERS)
+    conditions = prepare_outputs(options, SCORE_NUMBERS)
     check_metric(options.metric)
-    with followed(_PLAN, quiet=options.quiet) as steps, ending.memory_limit(options):
+    with followed(_PLAN, quiet=options.quiet) as steps, memory_limit(options):
         steps.begin(_READING)
         model = read_model(options.model)
         pair = pair_of_model(model, options)
@@ -87,8 +92,8 @@ def run(options: argparse.Namespace) -> int:
             notices=list(steps.notices),
         )
     refused = performance.verdict == NO_OVERLAP
-    code, reasons = ending.judged(record, conditions, refused=refused)
-    ending.say(options, record, [*of_record(record), *of_end(reasons)])
+    code, reasons = exit_code(record, conditions, refused=refused)
+    print_findings(options, record, [*of_record(record), *of_end(reasons)])
     return code
 
 

@@ -10,14 +10,14 @@ from counterpoise.cli.options import add_command
 _ESTIMATES_ONLY = ("target-labels", "precision", "level")
 
 
-def add(commands: Any) -> None:
+def add_fit(commands: Any) -> None:
     """Add the command to the parser."""
     add_command(
         commands,
         "fit",
         "weigh and fit, without an estimate of the score on the target",
         [name for name in RUN_OPTIONS if name not in _ESTIMATES_ONLY],
-        run,
+        fit_command,
         needs=("source", "label", "target", "out"),
         numbers=FIT_NUMBERS,
         epilog="writes report.html, report.json, weights.parquet, model.skops and "
@@ -25,7 +25,7 @@ def add(commands: Any) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> int:
+def fit_command(options: argparse.Namespace) -> int:
     """Do the main job without estimates."""
     from counterpoise.cli.job import do
 

@@ -22,14 +22,14 @@ _OPTIONS = (
 _CHOOSING, _WRITING = _PLAN = "choosing the rows", "writing the rows"
 
 
-def add(commands: Any) -> None:
+def add_label(commands: Any) -> None:
     """Add the command to the parser."""
     add_command(
         commands,
         "label",
         "write rows of the target to be labelled",
         _OPTIONS,
-        run,
+        label_command,
         needs=("target", "label", "out"),
         epilog="Fill in the label's column of --out, and give the file to run or "
         "evaluate: --target-labels FILE. Rows chosen --by gain need --model and "
@@ -38,7 +38,7 @@ def add(commands: Any) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> int:
+def label_command(options: argparse.Namespace) -> int:
     """Choose rows and write them, with an empty column for the label."""
     from counterpoise.cli.ending import inputs_of
     from counterpoise.cli.exits import FINE, BadData

@@ -34,20 +34,20 @@ _READING, _PREDICTING, _WRITING = _PLAN = (
 )
 
 
-def add(commands: Any) -> None:
+def add_predict(commands: Any) -> None:
     """Add the command to the parser."""
     add_command(
         commands,
         "predict",
         "predict with a saved model",
         _OPTIONS,
-        run,
+        predict_command,
         needs=("model", "table", "out"),
         epilog="--out is a .parquet or .csv file: a row a row of the table.",
     )
 
 
-def run(options: argparse.Namespace) -> int:
+def predict_command(options: argparse.Namespace) -> int:
     """Predict the rows of a table and write the predictions."""
     import numpy as np
 

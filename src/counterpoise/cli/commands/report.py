@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 
-def add(commands: Any) -> None:
+def add_report(commands: Any) -> None:
     """Add the command to the parser."""
     about = "make the page of a record again"
     parser = commands.add_parser("report", help=about, description=about)
@@ -28,10 +28,10 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--force", action="store_true", help="overwrite files that are there"
     )
-    parser.set_defaults(complete=lambda given: given, run=run)
+    parser.set_defaults(complete=lambda given: given, run=report_command)
 
 
-def run(options: argparse.Namespace) -> int:
+def report_command(options: argparse.Namespace) -> int:
     """Write the page, or print the text."""
     from counterpoise.cli.exits import FINE
     from counterpoise.cli.writing import check_file, refuse_inputs, write_file

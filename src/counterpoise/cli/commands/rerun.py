@@ -12,7 +12,7 @@ _OWN = frozenset({"out", "json", "text", "config", "force", "quiet"})
 _MOST_TOLD = 10
 
 
-def add(commands: Any) -> None:
+def add_rerun(commands: Any) -> None:
     """Add the command to the parser."""
     about = "do an earlier run again: the same bytes, or what differs"
     parser = commands.add_parser(
@@ -35,10 +35,10 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--quiet", action="store_true", help="say nothing but errors and differences"
     )
-    parser.set_defaults(complete=lambda given: given, run=run)
+    parser.set_defaults(complete=lambda given: given, run=rerun_command)
 
 
-def run(options: argparse.Namespace) -> int:
+def rerun_command(options: argparse.Namespace) -> int:
     """Do the run again in a folder of its own, and compare the files."""
     import tempfile
 

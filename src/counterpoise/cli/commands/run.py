@@ -45,14 +45,14 @@ RUN_OPTIONS = (
 )
 
 
-def add(commands: Any) -> None:
+def add_run(commands: Any) -> None:
     """Add the command to the parser."""
     add_command(
         commands,
         "run",
         "do the main job: diagnose, weigh, fit, estimate the score on the target",
         RUN_OPTIONS,
-        run,
+        run_command,
         needs=("source", "label", "target", "out"),
         numbers=ALL_NUMBERS,
         epilog="writes report.html, report.json, weights.parquet, model.skops and "
@@ -61,7 +61,7 @@ def add(commands: Any) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> int:
+def run_command(options: argparse.Namespace) -> int:
     """Do the main job."""
     from counterpoise.cli.job import do
 

@@ -42,14 +42,14 @@ WATCH_NUMBERS = (
 )
 
 
-def add(commands: Any) -> None:
+def add_watch(commands: Any) -> None:
     """Add the command to the parser."""
     add_command(
         commands,
         "watch",
         "watch a saved model: alarms that hold over all looks",
         _OPTIONS,
-        run,
+        watch_command,
         needs=("table", "time", "out"),
         numbers=WATCH_NUMBERS,
         epilog=(
@@ -62,7 +62,7 @@ def add(commands: Any) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> int:
+def watch_command(options: argparse.Namespace) -> int:
     """Go on with the watch in `--out`, or begin it there."""
     from counterpoise.cli.watching import do
 

@@ -38,14 +38,14 @@ _READING, _WEIGHING, _WRITING = _PLAN = (
 )
 
 
-def add(commands: Any) -> None:
+def add_weigh(commands: Any) -> None:
     """Add the command to the parser."""
     add_command(
         commands,
         "weigh",
         "weigh the rows of one table so that they stand for another's",
         _OPTIONS,
-        run,
+        weigh_command,
         needs=("source", "target", "out"),
         numbers=WEIGHT_NUMBERS,
         epilog="--out is a .parquet or .csv file: a row a source row, with its weight "
@@ -53,10 +53,16 @@ def add(commands: Any) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> int:
+def weigh_command(options: argparse.Namespace) -> int:
     """Weigh the source rows and write the weights."""
     from counterpoise.adaptation.weighing import fit_weighter
-    from counterpoise.cli import ending, weighters
+    from counterpoise.cli.weighters import build_weighter
+    from counterpoise.cli.ending import (
+        exit_code,
+        memory_limit,
+        prepare_outputs,
+        print_findings,
+    )
     from counterpoise.cli.findings import of_end, of_record
     from counterpoise.cli.in_blocks.fitting import WEIGHTS_FILE, weigh_every_row
     from counterpoise.cli.in_blocks.large_pair import (
@@ -74,12 +80,12 @@ def run(options: argparse.Namespace) -> int:
     from counterpoise.samples.overlap_verdict import NO_OVERLAP
     from counterpoise.validation import NoOverlapError
 
-    conditions = ending.prepare(options, WEIGHT_NUMBERS, [options.out])
+    conditions = prepare_outputs(options, WEIGHT_NUMBERS, [options.out])
     check_table(options.out, force=options.force)
     large = LargePair.of(options)
     with (
         followed(_PLAN, quiet=options.quiet) as steps,
-        ending.memory_limit(options),
+        memory_limit(options),
         working_on_blocks(options, large),
     ):
         steps.begin(_READING)
@@ -89,7 +95,7 @@ def run(options: argparse.Namespace) -> int:
         steps.begin(_WEIGHING)
         # What is covered is decided by the diagnosis, once.
         decided = options.despite_no_overlap or options.weighter == "auto"
-        weighter = weighters.build(options.weighter, force=decided, seed=options.seed)
+        weighter = build_weighter(options.weighter, force=decided, seed=options.seed)
         samples = SamplesAsRead.of_tables(pair.table, pair.table_target)
         found = diagnose(samples, None, random_state=options.seed)
         if found.verdict == NO_OVERLAP and not options.despite_no_overlap:
@@ -109,6 +115,8 @@ def run(options: argparse.Namespace) -> int:
         columns = pair.by_row(options.id, {"weight": weighter.weights_})
         write = every_row.files.get(WEIGHTS_FILE, write_columns(columns))
         write_file(options.out, write, force=options.force)
-    code, reasons = ending.judged(record, conditions)
-    ending.say(options, record, [*of_record(record), *of_end(reasons, [options.out])])
+    code, reasons = exit_code(record, conditions)
+    print_findings(
+        options, record, [*of_record(record), *of_end(reasons, [options.out])]
+    )
     return code

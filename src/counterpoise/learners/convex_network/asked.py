@@ -63,7 +63,7 @@ class Asked:
         return bool(some) or self.target_mean is not None
 
 
-def told(parameter: str, key: Hashable) -> str:
+def constraint_name(parameter: str, key: Hashable) -> str:
     """Return the name of one constraint of several: ``group_means['north']``."""
     return f"{parameter}[{plain(key)!r}]"
 
@@ -73,7 +73,7 @@ def plain(label: Any) -> Any:
     return label.item() if isinstance(label, np.generic) else label
 
 
-def class_bounds(given: Any, classes: Any) -> dict[int, float]:
+def read_class_bounds(given: Any, classes: Any) -> dict[int, float]:
     """Return the bound of every class that has one, by its code.
 
     Parameters
@@ -95,12 +95,12 @@ def class_bounds(given: Any, classes: Any) -> dict[int, float]:
             raise InvalidInput(
                 f"class_error_bound names {plain(label)!r}, classes are {known}"
             )
-        name = told("class_error_bound", label)
+        name = constraint_name("class_error_bound", label)
         out[known.index(plain(label))] = check_number(name, bound, low=0.0)
     return out
 
 
-def interval(name: str, given: Any) -> AskedMean:
+def read_interval(name: str, given: Any) -> AskedMean:
     """Return a mean or a pair of ends, checked."""
     if isinstance(given, tuple | list | np.ndarray):
         if len(given) != 2:
@@ -119,7 +119,7 @@ def interval(name: str, given: Any) -> AskedMean:
     return AskedMean(mean, mean, exact=True)
 
 
-def group_intervals(given: Any, labels: Sequence[Any]) -> dict[int, AskedMean]:
+def read_group_intervals(given: Any, labels: Sequence[Any]) -> dict[int, AskedMean]:
     """Return the interval of every group that has one, by its code among `labels`."""
     if isinstance(given, Mapping) and not given:
         raise InvalidInput("group_means is empty: name a group, or give None")
@@ -136,11 +136,13 @@ def group_intervals(given: Any, labels: Sequence[Any]) -> dict[int, AskedMean]:
                 f"group_means names {plain(group)!r}, which no row of positive weight "
                 "has in `groups`"
             )
-        out[known.index(plain(group))] = interval(told("group_means", group), mean)
+        out[known.index(plain(group))] = read_interval(
+            constraint_name("group_means", group), mean
+        )
     return out
 
 
-def column_signs(
+def read_column_signs(
     parameter: str, given: Any, n_columns: int, names: Sequence[str] | None
 ) -> dict[int, int]:
     """Return 1 or -1 by column, as scikit-learn's `monotonic_cst` gives them.
@@ -176,6 +178,6 @@ def column_signs(
         if plain(sign) not in (-1, 0, 1):
             label = column if names is None else names[column]
             raise InvalidInput(
-                f"{told(parameter, label)} must be 1, 0 or -1, got {plain(sign)!r}"
+                f"{constraint_name(parameter, label)} must be 1, 0 or -1, got {plain(sign)!r}"
             )
     return {column: int(sign) for column, sign in pairs if sign != 0}

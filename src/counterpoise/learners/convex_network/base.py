@@ -19,7 +19,12 @@ from counterpoise.convex.network import (
     Round,
 )
 from counterpoise.convex.network.free_values import BestOfAll
-from counterpoise.learners.convex_network import starting
+from counterpoise.learners.convex_network.starting import (
+    activation_named,
+    random_weights,
+    start_with_signs,
+    warm_start_weights,
+)
 from counterpoise.learners.convex_network.asked import Asked
 from counterpoise.learners.convex_network.door import Given, read
 from counterpoise.learners.convex_network.infeasible import (
@@ -168,7 +173,7 @@ class ConvexNetwork(BaseEstimator):
         y = rows.y if self._is_regression else None
         units = Units.of(rows.X, y, rows.share, bool(self.standardize))
         truth = self._truth(rows.y, units)
-        activation = starting.activation_of(self.activation, self.init)
+        activation = activation_named(self.activation, self.init)
         sizes = (rows.X.shape[1], *map(int, self.hidden), truth.shape[1])
         network = Network(sizes, activation)
         X = units.columns(rows.X)
@@ -187,7 +192,7 @@ class ConvexNetwork(BaseEstimator):
         signs = signed_weights(given.asked, network)
         first = self._start(objective, units, before, random)
         if signs is not None and before is None and isinstance(self.init, str):
-            first = starting.with_signs(first, signs.places, signs.signs)
+            first = signed_weights(first, signs.places, signs.signs)
         training = ConstrainedTraining(
             objective, limits.rows, limits.limits, signs, first
         )
@@ -227,8 +232,8 @@ class ConvexNetwork(BaseEstimator):
                 return network.pack(units.learned(before))
             warn_user("warm_start: the last fit has other layers, so it is not used")
         if isinstance(self.init, str):
-            return starting.drawn(network, random)
-        return starting.taken_over(self.init, objective, units)
+            return random_weights(network, random)
+        return warm_start_weights(self.init, objective, units)
 
     # -- what is told ------------------------------------------------------------------
 

@@ -6,7 +6,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from counterpoise.learners.convex_network import asked as asking
+from counterpoise.learners.convex_network.asked import (
+    constraint_name,
+    read_class_bounds,
+)
 from counterpoise.learners.convex_network.base import ConvexNetwork
 from counterpoise.learners.convex_network.trade_off import WithTradeOff
 from counterpoise.learners.convex_network.units import Units
@@ -233,9 +236,11 @@ class ConvexNetworkClassifier(ClassifierMixin, WithTradeOff, ConvexNetwork):
         return np.eye(len(self.classes_))[y.astype(np.intp)]
 
     def _own_constraints(self) -> dict[str, Any]:
-        bounds = asking.class_bounds(self.class_error_bound, self.classes_)
+        bounds = read_class_bounds(self.class_error_bound, self.classes_)
         names = {
-            ("class_error_bound", k): asking.told("class_error_bound", self.classes_[k])
+            ("class_error_bound", k): constraint_name(
+                "class_error_bound", self.classes_[k]
+            )
             for k in bounds
         }
         return {"class_bounds": bounds, "names": names}

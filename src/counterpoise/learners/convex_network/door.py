@@ -5,7 +5,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from counterpoise.learners.convex_network import asked as asking
+from counterpoise.learners.convex_network.asked import (
+    constraint_name,
+    read_column_signs,
+    read_group_intervals,
+    read_interval,
+)
 from counterpoise.learners.convex_network.asked import Asked
 from counterpoise.learners.convex_network.training_rows import NO_GROUP, NetworkRows
 from counterpoise.numerics.arrays import Array
@@ -89,7 +94,7 @@ def read(
     if net.group_means is not None:
         all_groups = as_classes(groups, len(matrix), name="groups")
         group_names = list(np.unique(all_groups[counted]))
-        means = asking.group_intervals(net.group_means, group_names)
+        means = read_group_intervals(net.group_means, group_names)
         for code in means:
             codes[all_groups == group_names[code]] = code
     asked = _asked(net, matrix.shape[1], names, means, group_names)
@@ -108,12 +113,12 @@ def _asked(
     group_names: Sequence[Any],
 ) -> Asked:
     signs, rises = (
-        asking.column_signs(name, getattr(net, name), n_columns, names)
+        read_column_signs(name, getattr(net, name), n_columns, names)
         for name in ("monotonic_cst", "monotonic_on_rows")
     )
     target = None
     if net.target_mean is not None:
-        target = asking.interval("target_mean", net.target_mean)
+        target = read_interval("target_mean", net.target_mean)
     if not net._takes_means:
         for name, some in (
             ("group_means", means),
@@ -126,14 +131,15 @@ def _asked(
     labels: Sequence[Any] = range(n_columns) if names is None else names
     told = {
         **{
-            ("group_means", k): asking.told("group_means", group_names[k])
+            ("group_means", k): constraint_name("group_means", group_names[k])
             for k in means
         },
         **{
-            ("monotonic_cst", k): asking.told("monotonic_cst", labels[k]) for k in signs
+            ("monotonic_cst", k): constraint_name("monotonic_cst", labels[k])
+            for k in signs
         },
         **{
-            ("monotonic_on_rows", k): asking.told("monotonic_on_rows", labels[k])
+            ("monotonic_on_rows", k): constraint_name("monotonic_on_rows", labels[k])
             for k in rises
         },
     }

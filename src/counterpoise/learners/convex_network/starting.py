@@ -28,7 +28,7 @@ _OF_MLP: dict[str, Activation] = {
 }
 
 
-def activation_of(activation: str, init: Any) -> Activation:
+def activation_named(activation: str, init: Any) -> Activation:
     """Return the activation: that of an MLP to begin with, else the one asked for.
 
     A rectifier becomes a softplus with tau 10.
@@ -51,7 +51,7 @@ def activation_of(activation: str, init: Any) -> Activation:
     return _OF_MLP[init.activation]
 
 
-def drawn(network: Network, random: np.random.RandomState) -> Array:
+def random_weights(network: Network, random: np.random.RandomState) -> Array:
     """Return weights by He's rule, normal of variance 2 / inputs, and zero biases."""
     layers = [
         (random.standard_normal((a, b)) * np.sqrt(2.0 / a), np.zeros(b))
@@ -60,7 +60,7 @@ def drawn(network: Network, random: np.random.RandomState) -> Array:
     return network.pack(layers)
 
 
-def taken_over(mlp: Any, objective: NetworkObjective, units: Units) -> Array:
+def warm_start_weights(mlp: Any, objective: NetworkObjective, units: Units) -> Array:
     """Return the parameters of a fitted MLP, in the units of training.
 
     A regressor's are taken whole. Of a classifier the hidden layers are, and the last
@@ -97,7 +97,7 @@ def with_best_last_layer(x: Array, objective: NetworkObjective) -> Array:
     return np.concatenate([x[: network.starts[-2]], found[0]])
 
 
-def with_signs(x: Array, places: Indices, signs: Array) -> Array:
+def start_with_signs(x: Array, places: Indices, signs: Array) -> Array:
     """Return a drawn start in which weights have the signs that they must have."""
     x = x.copy()
     x[places] = signs * np.abs(x[places])

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from counterpoise.convex.network import Layer
-from counterpoise.learners.convex_network.asked import plain, told
+from counterpoise.learners.convex_network.asked import plain, constraint_name
 from counterpoise.learners.convex_network.door import read
 from counterpoise.learners.convex_network.infeasible import InfeasibleConstraintError
 from counterpoise.numerics.arrays import Array
@@ -112,7 +112,7 @@ class WithTradeOff:
         )[::-1]
         if not wanted.size:
             raise InvalidInput("bounds is empty: at least one is needed")
-        name = parameter if key is None else told(parameter, key)
+        name = parameter if key is None else constraint_name(parameter, key)
         fitted: list[Any] = []
         before: list[Layer] | None = None
         unproved = 0

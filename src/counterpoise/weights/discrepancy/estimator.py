@@ -8,8 +8,20 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.convex import Solution, Solver, attested, certified
-from counterpoise.convex.spectral import solvers
 from counterpoise.convex.spectral.discrepancy import Discrepancy
+from counterpoise.convex.spectral.solvers import (
+    ColumnGeneration,
+    DiscrepancySDP,
+    DualNewton,
+    FeatureSubspace,
+    Frobenius,
+    KernelSubspace,
+    MultiplicativeWeights,
+    RankOneInteriorPoint,
+    Smoothing,
+    SpectralSubgradient,
+    best_solver,
+)
 from counterpoise.engine import announce
 from counterpoise.numerics.arrays import Array
 from counterpoise.numerics.kernel import refuse_indefinite
@@ -45,20 +57,18 @@ from counterpoise.weights.discrepancy.default_spread import (
 from counterpoise.weights.discrepancy.lopsided import warn_of_one_row, warn_of_scales
 
 DISCREPANCY_SOLVERS: dict[str, Callable[[Any, float], Solver]] = {
-    "auto": lambda problem, tol: solvers.best_solver(problem, tol),
-    "interior-point": lambda problem, tol: solvers.RankOneInteriorPoint(),
-    "column-generation": lambda problem, tol: solvers.ColumnGeneration(),
+    "auto": lambda problem, tol: best_solver(problem, tol),
+    "interior-point": lambda problem, tol: RankOneInteriorPoint(),
+    "column-generation": lambda problem, tol: ColumnGeneration(),
     "subspace": lambda problem, tol: (
-        solvers.FeatureSubspace()
-        if isinstance(problem, Discrepancy)
-        else solvers.KernelSubspace()
+        FeatureSubspace() if isinstance(problem, Discrepancy) else KernelSubspace()
     ),
-    "dual-newton": lambda problem, tol: solvers.DualNewton(),
-    "smoothing": lambda problem, tol: solvers.Smoothing(),
-    "multiplicative-weights": lambda problem, tol: solvers.MultiplicativeWeights(),
-    "sdp": lambda problem, tol: solvers.DiscrepancySDP(),
-    "subgradient": lambda problem, tol: solvers.SpectralSubgradient(),
-    "frobenius": lambda problem, tol: solvers.Frobenius(),
+    "dual-newton": lambda problem, tol: DualNewton(),
+    "smoothing": lambda problem, tol: Smoothing(),
+    "multiplicative-weights": lambda problem, tol: MultiplicativeWeights(),
+    "sdp": lambda problem, tol: DiscrepancySDP(),
+    "subgradient": lambda problem, tol: SpectralSubgradient(),
+    "frobenius": lambda problem, tol: Frobenius(),
 }
 # Solvers that take a kernel as it is; the others get its factor.
 OF_KERNELS = ("auto", "subspace", "smoothing", "frobenius")
@@ -334,7 +344,7 @@ class DiscrepancyWeights(WeightEstimator):
         if self.solver not in OF_KERNELS and not isinstance(problem, Discrepancy):
             problem = problem.features()
         solver = DISCREPANCY_SOLVERS[self.solver](problem, self.tol)
-        if isinstance(solver, solvers.DualNewton):
+        if isinstance(solver, DualNewton):
             width = problem.rows.shape[1]
             if width > solver.largest:
                 raise InvalidInput(
