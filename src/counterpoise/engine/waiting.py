@@ -135,7 +135,7 @@ class ClusterWait:
             return
         seconds = time.monotonic() - self._since
         if seconds >= self.limit:
-            lasted = f"for {seconds:.3g} s"
+            lasted = f"for {self.limit:.3g} s"
             raise self._failed(
                 f"no Dask worker has been available {lasted} "
                 f"(scheduler {self._address})"
