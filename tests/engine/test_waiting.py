@@ -36,7 +36,7 @@ def client():
             threads_per_worker=1,
             protocol="tcp",
             host="127.0.0.1",
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",
             worker_dashboard_address=None,
         ) as cluster,
         Client(cluster) as client,

@@ -243,7 +243,7 @@ def test_a_cluster_without_workers_ends_a_command_after_the_wait(
 
     command = ["weigh", *asked(folders), "--drop", "bought,name"]
     with LocalCluster(
-        n_workers=0, protocol="tcp", host="127.0.0.1", dashboard_address=None
+        n_workers=0, protocol="tcp", host="127.0.0.1", dashboard_address="127.0.0.1:0"
     ) as cluster:
         address = cluster.scheduler_address
         code, _, err = run(
