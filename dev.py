@@ -5,15 +5,13 @@
     python3 dev.py test --quick       install, run laws and decisions: the inner loop
     python3 dev.py test --oldest [arguments]   the quick ones, or pytest's, with the
                                       oldest versions that pyproject.toml allows
-    python3 dev.py mutants [words]    install, plant faults that tests must notice
     python3 dev.py fuzz [--minutes 10] [--seed 0]   install, run hostile cases by chance
     python3 dev.py docs [arguments]   install, build the site in docs/_build/html
     python3 dev.py changelog          write CHANGELOG.md from the fragments in changes/
     python3 dev.py lock               install the newest versions, write constraints.txt
 
-Tests run in as many processes as there are processors, four at most. `mutants` takes
-parts of ids or rooms, and `--check`, which only looks whether all can be planted.
-`docs` hands its arguments to sphinx-build; a warning fails it.
+Tests run in as many processes as there are processors, four at most. `docs` hands its
+arguments to sphinx-build; a warning fails it.
 
 The environment is `.venv` beside this file (`.venv-oldest` for `--oldest`). It is made
 again only when `pyproject.toml`, `constraints.txt` or the interpreter has changed.
@@ -46,31 +44,40 @@ QUICK = (
     "cli/test_fail_if.py",
     "cli/test_findings.py",
     "cli/test_writing.py",
-    "convex/test_loop.py",
-    "convex/test_parts.py",
-    "convex/test_path.py",
-    "convex/test_problems.py",
-    "convex/test_registry.py",
+    "data/test_columns.py",
+    "data/test_duplicates.py",
+    "data/test_encoding.py",
+    "data/test_exceptions.py",
+    "data/test_parameters.py",
+    "data/test_parts.py",
+    "data/test_quantiles.py",
+    "data/test_refusals.py",
+    "data/test_source_and_target.py",
+    "data/test_tables.py",
+    "data/test_vectors.py",
     "datasets",
     "decisions",
-    "diagnosis/test_distances.py",
-    "evaluation/test_intervals.py",
-    "evaluation/test_metrics.py",
-    "evaluation/test_splits.py",
-    "learners/test_bins.py",
-    "learners/test_dates.py",
-    "numerics",
+    "linalg",
+    "models/test_bins.py",
+    "models/test_dates.py",
+    "optim/test_loop.py",
+    "optim/test_parts.py",
+    "optim/test_path.py",
+    "optim/test_problems.py",
+    "optim/test_registry.py",
+    "performance/test_intervals.py",
+    "performance/test_metrics.py",
+    "performance/test_splits.py",
     "report/test_verdict.py",
-    "samples/test_as_read.py",
-    "samples/test_effective_size.py",
-    "samples/test_folds.py",
-    "samples/test_median_width.py",
-    "samples/test_ordering.py",
-    "samples/test_scaling.py",
-    "samples/test_two_samples.py",
-    "tables",
+    "shift/test_as_read.py",
+    "shift/test_distances.py",
+    "shift/test_effective_size.py",
+    "shift/test_folds.py",
+    "shift/test_median_width.py",
+    "shift/test_ordering.py",
+    "shift/test_scaling.py",
+    "shift/test_two_samples.py",
     "testing",
-    "validation",
     "weights/test_glossary.py",
     "weights/test_registry.py",
 )
@@ -273,13 +280,6 @@ def spelled(command: list[object]) -> str:
     return " ".join(Path(str(word)).name for word in command)
 
 
-def mutants(arguments: list[str]) -> int:
-    """Plant faults one at a time and tell which nobody noticed."""
-    install("test")
-    command = [NEWEST.python, ROOT / "tests" / "decisions" / "mutants.py", *arguments]
-    return subprocess.run(list(map(str, command)), cwd=ROOT).returncode
-
-
 def fuzz(arguments: list[str]) -> int:
     """Run hostile cases made by chance, and keep those that fail in `out/fuzz/`."""
     install("test")
@@ -373,7 +373,6 @@ def main() -> int:
     commands = {
         "demo": demo,
         "test": test,
-        "mutants": mutants,
         "fuzz": fuzz,
         "docs": docs,
         "changelog": changelog,

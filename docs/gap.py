@@ -9,16 +9,15 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib import pyplot as plt
 
-from counterpoise.convex import (
+from counterpoise.datasets import make_gaussian_shift
+from counterpoise.linalg.kernels import Kernel, median_distance
+from counterpoise.optim import (
     Corrective,
     FrankWolfe,
     MixtureLikelihood,
     ProjectedGradient,
     solve,
 )
-from counterpoise.datasets import make_gaussian_shift
-from counterpoise.numerics.distances import median_distance
-from counterpoise.numerics.kernel import Kernel
 
 mpl.rcParams.update({"svg.hashsalt": "0", "svg.fonttype": "none"})
 SOLVERS = {

@@ -17,7 +17,7 @@ from pathlib import Path
 from PIL import Image, ImageChops
 from PIL.PngImagePlugin import PngInfo
 
-from counterpoise.cli.commands.demo import write_tables
+from counterpoise.cli.tools import write_tables
 
 HERE = Path(__file__).resolve().parent
 # The tests find their browser in the same places.

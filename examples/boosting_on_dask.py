@@ -13,7 +13,7 @@ import pandas as pd
 from lightgbm import DaskLGBMRegressor
 
 from counterpoise import MixtureKLIEP
-from counterpoise.engine import Blocks, distribute
+from counterpoise.data import Blocks, distribute
 
 COLUMNS = ["x0", "x1"]
 

@@ -22,15 +22,14 @@ from kept_draws import kept_draw
 from reporting import bar, table
 from shifts import Shift, shifts
 
-from counterpoise.adaptation.performance import estimate_performance
-from counterpoise.evaluation.advice.baseline import (
+from counterpoise import estimate_performance
+from counterpoise.performance.advice import (
     BEATS_GUESSING,
     NOT_SHOWN_TO_BEAT,
     WORSE_THAN_GUESSING,
     Constant,
 )
-from counterpoise.evaluation.answers import Answers
-from counterpoise.evaluation.metrics import as_metric
+from counterpoise.performance.metrics import Answers, as_metric
 
 ROWS, TARGET_ROWS, TEST_ROWS = 600, 1000, 4000
 PRECISION = 0.3

@@ -26,8 +26,8 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from counterpoise.adaptation.performance import estimate_performance
-from counterpoise.evaluation.metrics import as_metric
+from counterpoise import estimate_performance
+from counterpoise.performance.metrics import as_metric
 
 HELD_OUT, TARGET_ROWS, TEST_ROWS = 2000, 2500, 4000
 ESTIMATES = ("source", "weighted", "direct", "doubly_robust", "confidence")

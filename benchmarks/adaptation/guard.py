@@ -40,8 +40,8 @@ from counterpoise import (
     NoOverlapError,
 )
 from counterpoise.adaptation.routing import fit_weighted
-from counterpoise.evaluation.metrics import as_metric
-from counterpoise.learners.bins import QuantileBins
+from counterpoise.models.boosting import QuantileBins
+from counterpoise.performance.metrics import as_metric
 
 ROWS, TEST_ROWS = 2500, 4000
 # A quick run: some shifts, fewer rows.

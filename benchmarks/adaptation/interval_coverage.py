@@ -31,15 +31,14 @@ from sklearn.ensemble import (
 )
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from counterpoise import AutoWeights
-from counterpoise.adaptation.performance import estimate_performance
-from counterpoise.evaluation.conformal import (
+from counterpoise import AutoWeights, estimate_performance
+from counterpoise.performance.conformal import (
     Calibration,
     absolute_scores,
     adaptive_scores,
     class_scores,
 )
-from counterpoise.evaluation.metrics import as_metric
+from counterpoise.performance.metrics import as_metric
 
 ROWS, TEST_ROWS = 1000, 20_000
 # ESS/n that the true ratio leaves.

@@ -11,8 +11,8 @@ import os
 import numpy as np
 from reporting import bar, table
 
+from counterpoise import diagnose
 from counterpoise.datasets import make_uncovered_cluster
-from counterpoise.diagnosis import diagnose
 
 ROWS, COLUMNS = 1000, 5
 # The share in the cluster, and the verdict that goes with it.

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from counterpoise.convex.network import Network, NetworkObjective, Sigmoid
+from counterpoise.optim.dc_network.network import Network, NetworkObjective, Sigmoid
 
 
 def trained(X, y, weights, rng, hidden=(6, 6), rate=0.005, passes=1500):

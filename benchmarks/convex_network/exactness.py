@@ -6,17 +6,15 @@ import numpy as np
 from reporting import bar, left_out, table
 from yeast import folder, pair
 
-from counterpoise.convex import solve
-from counterpoise.convex.network import (
-    ACTIVATIONS,
+from counterpoise.optim import solve
+from counterpoise.optim.dc_network.network import ACTIVATIONS, Network, NetworkObjective
+from counterpoise.optim.dc_network.published import relaxed_round
+from counterpoise.optim.dc_network.training import (
     DirectRounds,
-    Network,
-    NetworkObjective,
     NetworkTraining,
     Penalties,
     ProximalRound,
 )
-from counterpoise.convex.network.cone_programme import relaxed_round
 
 ETAS = (0.1, 1.0, 3.0, 10.0)
 

@@ -19,11 +19,8 @@ import numpy as np
 from domains import artificial_domains, response
 from reporting import bar, table
 
-from counterpoise.convex import solve
-from counterpoise.convex.spectral import Discrepancy
-from counterpoise.convex.spectral.solvers import Smoothing
-from counterpoise.learners import WeightedKernelRidge
-from counterpoise.weights import DiscrepancyWeights
+from counterpoise import DiscrepancyWeights, WeightedKernelRidge
+from counterpoise.optim import Discrepancy, Smoothing, solve
 
 N, TEST = 200, 1000
 KERNELS = {

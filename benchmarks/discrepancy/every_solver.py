@@ -9,7 +9,7 @@ import time
 from domains import artificial_domains
 from reporting import bar, table
 
-from counterpoise.weights import DiscrepancyWeights
+from counterpoise import DiscrepancyWeights
 
 NAMES = (
     "auto",

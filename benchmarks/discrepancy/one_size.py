@@ -32,7 +32,7 @@ def linear(m, n, N, tol):
     """The artificial domains, features as they are."""
     from domains import artificial_domains
 
-    from counterpoise.convex import Discrepancy
+    from counterpoise.optim import Discrepancy
 
     X, T = artificial_domains(int(m), int(n), int(N))
     return _timed(lambda: Discrepancy.of(X, T), tol)
@@ -43,10 +43,8 @@ def gaussian(q, N, tol):
     import numpy as np
     from domains import artificial_domains
 
-    from counterpoise.convex import KernelDiscrepancy
-    from counterpoise.numerics.distances import median_distance
-    from counterpoise.numerics.kernel import Kernel
-    from counterpoise.numerics.kernel_matrices import kept_matrix
+    from counterpoise.linalg.kernels import Kernel, kept_matrix, median_distance
+    from counterpoise.optim import KernelDiscrepancy
 
     m, n = int(q) // 2, int(q) - int(q) // 2
     both = np.vstack(artificial_domains(m, n, int(N)))
@@ -61,8 +59,8 @@ def gaussian(q, N, tol):
 
 
 def _timed(pose, tol):
-    from counterpoise.convex import solve
-    from counterpoise.convex.spectral.solvers import best_solver
+    from counterpoise.optim import solve
+    from counterpoise.optim.spectral.choice import best_solver
 
     began = time.process_time()
     reached = {}

@@ -82,7 +82,7 @@ def _say(**what):
 
 def ours(name, problem, seconds):
     """Run a solver of the library until the last gap or the end of its time."""
-    from counterpoise.convex import solve
+    from counterpoise.optim import solve
 
     solver, clock = _solver(name, problem), Clock(problem.uniform_value)
 
@@ -101,7 +101,7 @@ def ours(name, problem, seconds):
 
 
 def _solver(name, problem):
-    from counterpoise.convex.spectral import solvers as of
+    from counterpoise.optim import spectral as of
 
     if name == "auto":
         return of.best_solver(problem)
@@ -160,8 +160,7 @@ def theirs(name, problem, seconds):
 def main(name, m, n, N, seconds, gigabytes):
     from domains import artificial_domains
 
-    from counterpoise.convex import solve
-    from counterpoise.convex.spectral import Discrepancy
+    from counterpoise.optim import Discrepancy, solve
 
     most = int(gigabytes * 2**30)
     resource.setrlimit(resource.RLIMIT_AS, (most, most))

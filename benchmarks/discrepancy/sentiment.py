@@ -21,8 +21,7 @@ from domains import folder, reviews
 from reporting import bar, left_out, table
 from scipy import sparse
 
-from counterpoise.learners import WeightedKernelRidge
-from counterpoise.weights import DiscrepancyWeights
+from counterpoise import DiscrepancyWeights, WeightedKernelRidge
 
 FROM_SOURCE, FROM_TARGET, UNLABELLED, VALIDATION = 500, 200, 1000, 300
 ALPHAS = 10.0 ** np.arange(-6.0, 0.1, 1.0)

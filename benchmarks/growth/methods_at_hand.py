@@ -89,7 +89,7 @@ def cone_solver(name):
     def make(n, d):
         import cvxpy as cp
 
-        from counterpoise.convex.spectral import Discrepancy
+        from counterpoise.optim import Discrepancy
 
         problem = Discrepancy.of(*two_samples(n, d))
         rows, unit = problem.rows, problem.uniform_value

@@ -86,7 +86,11 @@ CASES = {
     "ULSIF": (_few(Ridge(), weighter=ULSIF()), numbers, {}),
     "uniform": (_few(Ridge(), weighter=UniformWeights()), numbers, {}),
     "discrepancy": (_few(Ridge(), weighter=cp.DiscrepancyWeights()), numbers, {}),
-    "target shift": (_logistic(weighter=cp.TargetShiftWeights()), classes, {}),
+    "target shift": (
+        _logistic(weighter=cp.TargetShiftWeights(random_state=0), random_state=0),
+        classes,
+        {},
+    ),
     "forced": (_logistic(force=True), partial(classes, shift=9.0), {}),
 }
 

@@ -3,8 +3,8 @@
 import numpy as np
 from registry import answer, answers, picked, refused
 
-from counterpoise import convex
-from counterpoise.convex import (
+from counterpoise import optim as convex
+from counterpoise.optim import (
     ADMM,
     L1,
     Box,

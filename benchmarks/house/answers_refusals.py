@@ -8,7 +8,7 @@ from samples_at_hand import classes, mixed, numbers
 from sklearn.linear_model import LogisticRegression
 
 import counterpoise as cp
-from counterpoise import convex
+from counterpoise import optim as convex
 
 
 def _with(rows, value):

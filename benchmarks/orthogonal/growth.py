@@ -13,11 +13,13 @@ from random_frames import frame, symmetric
 from reporting import table
 
 from counterpoise import OrthogonalProblem
-from counterpoise.convex.orthogonal.relaxations.eliminated import EliminatedRound
-from counterpoise.convex.orthogonal.relaxations.lifted import LiftedRound
-from counterpoise.convex.orthogonal.relaxations.nonnegative import NonnegativeRound
-from counterpoise.convex.orthogonal.solvers.fista import FistaRound
-from counterpoise.subspaces.neighbor_graph import laplacian, neighbor_graph
+from counterpoise.optim.stiefel.relaxations import (
+    EliminatedRound,
+    LiftedRound,
+    NonnegativeRound,
+)
+from counterpoise.optim.stiefel.solvers import FistaRound
+from counterpoise.subspaces.clustering import laplacian, neighbor_graph
 
 LONGEST = 20.0
 # Beyond these n the lifted programmes would not fit into memory.

@@ -3,7 +3,7 @@
 import numpy as np
 
 from counterpoise import OrthogonalProblem
-from counterpoise.numerics.frames import polar
+from counterpoise.linalg.stiefel import polar
 
 
 def symmetric(rng, n):

@@ -14,7 +14,7 @@ from counterpoise import (
     OrthogonalGraphClustering,
     OrthogonalProblem,
 )
-from counterpoise.convex.orthogonal.solvers.fista import FistaRound
+from counterpoise.optim.stiefel.solvers import FistaRound
 
 
 def run(quick):

@@ -14,8 +14,8 @@ from counterpoise import (
     DiscriminatorWeights,
     MixtureKLIEP,
 )
-from counterpoise.engine import Blocks
-from counterpoise.samples.classifiers import logistic
+from counterpoise.data import Blocks
+from counterpoise.shift.domain_classifier import logistic
 
 CLOSED, SMOOTH, MIXED = 1e-9, 1e-6, 1e-4
 WAYS = {

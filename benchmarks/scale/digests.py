@@ -19,8 +19,8 @@ from counterpoise import (
     DiscriminatorWeights,
     MixtureKLIEP,
 )
-from counterpoise.engine import Blocks, distribute
-from counterpoise.samples.classifiers import logistic
+from counterpoise.data import Blocks, distribute
+from counterpoise.shift.domain_classifier import logistic
 
 WAYS = {
     "ULSIF": lambda: ULSIF(gamma=0.2, regularization=0.1, random_state=0),

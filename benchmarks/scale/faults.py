@@ -16,7 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from reporting import bar, table
 
-from counterpoise.engine import BlockFailedError, Blocks, distribute, map_reduce
+from counterpoise import BlockFailedError
+from counterpoise.data import Blocks, distribute, map_reduce
 
 N_BLOCKS, ROWS = 60, 4_000
 
@@ -116,7 +117,7 @@ def corrupt(path: Path):
 
 FULL = """
 import resource, sys
-from counterpoise.engine import Blocks, map_write
+from counterpoise.data import Blocks, map_write
 blocks = Blocks.from_parquet(sys.argv[1]).numbers()
 resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
 try:
@@ -138,7 +139,7 @@ def full_disk(folder: Path, path: Path):
 
 KILLED = """
 import os, signal, sys
-from counterpoise.engine import checkpoints
+from counterpoise.data import parallel as checkpoints
 before = checkpoints._Passes.once
 def once(self, name, compute):
     if self.made == int(sys.argv[1]):

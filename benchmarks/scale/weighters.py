@@ -24,7 +24,7 @@ PROGRAM = """
 import sys, warnings
 warnings.simplefilter("ignore")
 from counterpoise import *
-from counterpoise.engine import Blocks, memory_budget
+from counterpoise.data import Blocks, memory_budget
 CENTERS = int(sys.argv[3])
 source, target = (Blocks.from_arrays(path) for path in sys.argv[1:3])
 with memory_budget(500_000_000):

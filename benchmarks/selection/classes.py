@@ -8,7 +8,7 @@ from reporting import bar, left_out, table
 from sklearn.metrics import roc_auc_score
 
 from counterpoise import select_classes
-from counterpoise.selection.source_classifier import default_probabilities
+from counterpoise.selection.classes import default_probabilities
 
 # The ten classes that Office-31 and Caltech-256 share.
 SHARED = (0, 1, 5, 10, 11, 12, 15, 16, 17, 22)
@@ -48,7 +48,7 @@ def judged(X, y, X_target, y_target, **given):
 
 
 def seed_of(random_state):
-    from counterpoise.validation import as_seed
+    from counterpoise.data.parameters import as_seed
 
     return as_seed(random_state)
 

@@ -47,8 +47,7 @@ from reporting import bar, left_out, table
 from segmentation_peers import PEERS
 
 from counterpoise import segment, segmentation_scores
-from counterpoise.selection.segmentation.histograms import spectral_histograms
-from counterpoise.selection.segmentation.image import as_picture
+from counterpoise.selection.image_features import as_picture, spectral_histograms
 
 FAMILY = (0.01, 0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0)
 SHIPPED = 0.15

@@ -4,7 +4,7 @@ import numpy as np
 from skimage import graph
 from sklearn.cluster import AgglomerativeClustering, KMeans
 
-from counterpoise.selection.segmentation.region_graph import borders_of, merged
+from counterpoise.selection.image_features import borders_of, merged
 
 COUNTS = (3, 5, 8, 12, 16, 24)
 CUTS = (10, 15, 20, 28, 36, 50)

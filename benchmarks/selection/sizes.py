@@ -3,9 +3,8 @@
 from instances import image_like
 from reporting import bar, table, timed
 
-from counterpoise.convex import solve
-from counterpoise.convex.assignment import SparseAssignment, one_word_penalty
-from counterpoise.convex.assignment.solvers import ProximalADMM
+from counterpoise.optim import ProximalADMM, solve
+from counterpoise.optim.assignment.problem import SparseAssignment, one_word_penalty
 
 
 def run(quick):

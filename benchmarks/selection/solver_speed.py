@@ -5,10 +5,9 @@ from instances import image_like
 from reporting import bar, table, timed
 
 from counterpoise import SubsetSelector
-from counterpoise.convex import solve
-from counterpoise.convex.assignment import SparseAssignment, one_word_penalty
-from counterpoise.convex.assignment.solvers import ProximalADMM, SlackADMM
-from counterpoise.convex.assignment.solvers.conic import clarabel_assignment
+from counterpoise.optim import ProximalADMM, SlackADMM, solve
+from counterpoise.optim.assignment.problem import SparseAssignment, one_word_penalty
+from counterpoise.optim.assignment.solvers import clarabel_assignment
 
 TOL, WORDS = 1e-4, 20
 SIZES = (40, 120, 200, 300)

@@ -38,7 +38,7 @@ class Watched(AutoWeights):
 
     def errors(self, ratio):
         """Return which was chosen, and the errors of every candidate tried."""
-        from counterpoise.weights.supported import supported_weight
+        from counterpoise.weights.auto import supported_weight
 
         candidates, trials = self.offered
         results, truth = self.cv_results_, ratio(self.samples.source)

@@ -16,9 +16,9 @@ from null import KINDS
 from reporting import bar, table
 from sizes import first_and_draws
 
-from counterpoise.diagnosis import diagnose
-from counterpoise.samples.as_read import SamplesAsRead
-from counterpoise.samples.dependent.dependence_seen import asked_of
+from counterpoise import diagnose
+from counterpoise.data.groups import asked_of
+from counterpoise.data.samples import SamplesAsRead
 
 SEED = 120_000
 NO_SHIFT = "no shift found"

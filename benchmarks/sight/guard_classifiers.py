@@ -26,9 +26,9 @@ from sklearn.svm import SVC, LinearSVC
 from counterpoise import AutoWeights
 from counterpoise.adaptation.guard import EXPONENTS, choose_exponent
 from counterpoise.adaptation.routing import fit_rows, fit_weighted
-from counterpoise.evaluation.metrics import as_metric
-from counterpoise.evaluation.splits import folds_of
-from counterpoise.samples.effective_size import powers
+from counterpoise.data.two_samples import powers
+from counterpoise.performance.intervals import folds_of
+from counterpoise.performance.metrics import as_metric
 
 ROWS, TEST_ROWS = 600, 3000
 GAIN, GAIN_ERROR = 0.65, 0.13

@@ -14,8 +14,7 @@ from reporting import bar, table
 from sizes import first_and_draws
 from sklearn.linear_model import LinearRegression
 
-from counterpoise import estimate_performance
-from counterpoise.diagnosis import diagnose
+from counterpoise import diagnose, estimate_performance
 
 ROWS = 1000
 EMPTY = np.array([[2, 5], [6, 1], [0, 3], [4, 7]])

@@ -19,8 +19,8 @@ from interval_worlds import INPUTS, METRICS, World
 from reporting import bar, table
 
 from counterpoise import estimate_performance
-from counterpoise.evaluation.judging import Judge
-from counterpoise.evaluation.metrics import as_metric
+from counterpoise.performance.metrics import as_metric
+from counterpoise.performance.result import Judge
 
 TRUTH_ROWS = 100_000
 BANDS = ((0.0, 0.1), (0.1, 0.25), (0.25, 0.5), (0.5, 1.01))

@@ -30,11 +30,9 @@ from sklearn.ensemble import (
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from counterpoise import AutoWeights
-from counterpoise.adaptation.out_of_fold import out_of_fold_answers
-from counterpoise.evaluation.answers import Answers
-from counterpoise.evaluation.judging import Judge, Rows, label_changes
-from counterpoise.evaluation.labels.label_check import label_check
-from counterpoise.evaluation.metrics import as_metric
+from counterpoise.adaptation.performance_estimation import out_of_fold_answers
+from counterpoise.performance.metrics import Answers, as_metric
+from counterpoise.performance.result import Judge, Rows, label_changes, label_check
 
 sys.path.append(str(Path(__file__).parents[1] / "adaptation"))
 from drawn_shifts import PROBLEMS

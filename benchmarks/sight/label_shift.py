@@ -22,10 +22,9 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
 from counterpoise import Adapted
-from counterpoise.adaptation.label_shift.class_shares import class_shares
-from counterpoise.adaptation.label_shift.recognising import recognised
-from counterpoise.evaluation.metrics import as_metric
-from counterpoise.samples.as_read import SamplesAsRead
+from counterpoise.adaptation.label_shift import class_shares, recognised
+from counterpoise.data.samples import SamplesAsRead
+from counterpoise.performance.metrics import as_metric
 
 sys.path.append(str(Path(__file__).parents[1] / "adaptation"))
 from drawn_shifts import PROBLEMS

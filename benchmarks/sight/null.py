@@ -9,7 +9,7 @@ from chance import share_at_least
 from reporting import bar, table
 from sizes import first_and_draws
 
-from counterpoise.diagnosis import diagnose
+from counterpoise import diagnose
 
 
 def run(quick: bool) -> dict:

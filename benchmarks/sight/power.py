@@ -12,8 +12,8 @@ from chance import share_at_least
 from reporting import bar, table
 from sizes import first_and_draws
 
-from counterpoise.diagnosis import diagnose
-from counterpoise.diagnosis.detectable import detectable
+from counterpoise import diagnose
+from counterpoise.shift.detectability import detectable
 
 ROWS, COLUMNS, LEVELS = 1000, 10, 8
 

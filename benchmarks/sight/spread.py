@@ -18,8 +18,7 @@ import numpy as np
 from reporting import bar, table
 from sizes import first_and_draws
 
-from counterpoise import DiscrepancyWeights
-from counterpoise.learners import WeightedKernelRidge
+from counterpoise import DiscrepancyWeights, WeightedKernelRidge
 
 sys.path.append(str(Path(__file__).parents[1] / "adaptation"))
 

@@ -16,8 +16,8 @@ from chance import share_at_least, share_at_most
 from reporting import bar, table
 from sizes import first_and_draws
 
+from counterpoise import overlap
 from counterpoise.datasets import make_uncovered_cluster
-from counterpoise.samples import overlap
 
 SEED = 80_000
 

@@ -10,7 +10,7 @@ if __name__ == "__main__":
     here = Path(__file__).parents[1]
     sys.path[:0] = [str(here), str(here.parent / "tests")]
 
-from convex.quadratic_path.degenerate import worst_residual
+from optim.quadratic_path.degenerate import worst_residual
 from reporting import bar
 
 

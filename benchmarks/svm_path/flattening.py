@@ -6,7 +6,7 @@ from samples import covariate_shift
 from sklearn.svm import SVC
 from warm_smo import seed_alpha, smo
 
-from counterpoise.learners import WeightedSVC
+from counterpoise import WeightedSVC
 
 GAMMA = 0.25
 

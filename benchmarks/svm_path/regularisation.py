@@ -4,7 +4,7 @@ from reporting import bar, table, timed
 from samples import covariate_shift
 from sklearn.svm import SVC
 
-from counterpoise.learners import WeightedSVC
+from counterpoise import WeightedSVC
 
 
 def run(quick):

@@ -22,14 +22,7 @@ from published import POSES
 from reporting import bar, left_out, table
 from scoring import joint_error
 
-from counterpoise import (
-    KLIEP,
-    DirectTwinGP,
-    TwinGP,
-    WeightedGPR,
-    WeightedKNN,
-    flatten,
-)
+from counterpoise import KLIEP, DirectTwinGP, TwinGP, WeightedGPR, WeightedKNN, flatten
 
 METHODS = {
     "GPR": WeightedGPR,

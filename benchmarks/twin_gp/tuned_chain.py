@@ -12,7 +12,7 @@ from scoring import change, joint_error, seeds
 
 from counterpoise import DirectTwinGP, TwinGP, WeightedGPR, WeightedKNN
 from counterpoise.datasets import make_articulated_pose
-from counterpoise.learners.twin_gp.widths import RHO_X
+from counterpoise.twin_gp.search import RHO_X
 
 METHODS = {
     "GPR": WeightedGPR,

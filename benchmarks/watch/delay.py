@@ -3,9 +3,8 @@
 import numpy as np
 from reporting import bar, table
 
-from counterpoise.watching.inputs_evidence import InputsEvidence
-from counterpoise.watching.looks import SHARE_OF_ALARM
-from counterpoise.watching.risk_evidence import RiskEvidence
+from counterpoise.monitor.evidence import InputsEvidence, RiskEvidence
+from counterpoise.monitor.results import SHARE_OF_ALARM
 
 ALARM, REFERENCE, ROWS, CHANGE, MOST = 0.05, 5_000, 500, 50, 200
 NEVER = 10**6

@@ -8,10 +8,10 @@ import peers
 from reporting import bar, left_out, table
 from streams import Sign, question, rows
 
-from counterpoise.evaluation.answers import Answers
-from counterpoise.watching.beginning import begin, features_of
-from counterpoise.watching.label_free import shares_of, spent
-from counterpoise.watching.looks import SHARE_OF_ALARM
+from counterpoise.monitor.alerts import begin, features_of
+from counterpoise.monitor.estimates import shares_of, spent
+from counterpoise.monitor.results import SHARE_OF_ALARM
+from counterpoise.performance.metrics import Answers
 
 ALARM, CHUNKS, ROWS, REFERENCE, LABELLED = 0.05, 200, 200, 2_000, 20
 

@@ -14,17 +14,17 @@ from reporting import bar, table
 
 ROOT = Path(__file__).parents[2]
 STEPS = "reference/test_every_step.py::test_"
-SQUARES = "weights/least_squares/test_least_squares.py::test_"
-MEANS = "weights/mean_matching/test_mean_matching.py::test_"
+SQUARES = "weights/test_least_squares.py::test_"
+MEANS = "weights/test_mean_matching.py::test_"
 ALL = "weights/test_all_weighters.py::test_"
-MIXTURE = "convex/test_problems_log_linear.py::test_"
+MIXTURE = "optim/test_problems_log_linear.py::test_"
 CHECKS = {
     "1 excess <= log max g <= max g - 1, 500 problems": (
         STEPS + "the_tight_bound_lies_between_the_excess_and_the_frank_wolfe_gap",
     ),
     "2 g'mu = 1 to 1e-12": (
         STEPS + "the_tight_bound_lies_between_the_excess_and_the_frank_wolfe_gap",
-        "convex/test_problems.py::test_the_slopes_of_a_mixture_average_to_one",
+        "optim/test_problems.py::test_the_slopes_of_a_mixture_average_to_one",
     ),
     "3 mean weight 1 to 1e-12": ("reference/test_mean_weight.py",),
     "4 gap bounds the excess at every step, every solver, 500 problems": (
@@ -32,7 +32,7 @@ CHECKS = {
     ),
     "4 simplex, descent, drops and swaps at every step, 500 problems": (
         STEPS + "every_check_passes_at_every_step_of_our_variants",
-        "convex/test_frank_wolfe.py",
+        "optim/test_frank_wolfe.py",
     ),
     "4 the variants as printed fail": (
         STEPS + "the_variants_as_printed_fail_where_ours_pass",
@@ -49,14 +49,14 @@ CHECKS = {
     "7 KMM: bounds 1e-9, Clarabel's value 1e-6, capped rank": (
         MEANS + "the_value_is_that_of_clarabel_and_bounds_and_sum_hold",
         MEANS + "a_factor_that_hides_too_much_says_so_and_its_bound_is_true",
-        "convex/test_mean_matching.py::test_no_certificate_claims_more_than_is_true_"
+        "optim/test_mean_matching.py::test_no_certificate_claims_more_than_is_true_"
         "even_with_the_rank_capped",
-        "convex/test_mean_matching.py::test_the_bound_on_a_capped_factor_holds_"
+        "optim/test_mean_matching.py::test_the_bound_on_a_capped_factor_holds_"
         "against_the_whole_kernel",
     ),
     "8 low-rank certificate >= true gap, 200 problems, capped": (
         "reference/test_low_rank_certificate.py",
-        "weights/kliep/test_kliep.py::test_the_low_rank_certificate_is_never_below_the_"
+        "weights/test_kliep.py::test_the_low_rank_certificate_is_never_below_the_"
         "true_gap",
     ),
     "9 one component equals scipy to 1e-6; EM never rises": (
@@ -64,13 +64,13 @@ CHECKS = {
         MIXTURE + "em_never_goes_up_and_ends_where_nothing_small_helps",
     ),
     "10 uniform scores 0, the true ratio its divergence": (
-        "weights/kliep/test_kliep.py::test_uniform_weights_score_zero_and_the_true_ratio_"
+        "weights/test_kliep.py::test_uniform_weights_score_zero_and_the_true_ratio_"
         "scores_the_divergence",
     ),
     "11 permutation, units, a row twice": (
         ALL + "permuted_rows_get_permuted_weights",
         ALL + "the_unit_of_a_column_changes_nothing",
-        "weights/kliep/test_kliep.py::test_weights_follow_the_same_centres_when_rows_are_"
+        "weights/test_kliep.py::test_weights_follow_the_same_centres_when_rows_are_"
         "repeated",
         SQUARES + "a_row_twice_is_a_row_of_weight_two",
         MEANS + "a_row_of_weight_two_is_the_row_twice",

@@ -11,7 +11,7 @@ from problems import SIGMA, gamma_of, gaussian_pair, nmse
 from reporting import bar, left_out, table, timed
 
 from counterpoise import KMM
-from counterpoise.numerics.kernel import Kernel
+from counterpoise.linalg.kernels import Kernel
 
 BOUND = 1000.0
 

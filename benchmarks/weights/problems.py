@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from counterpoise.convex import Corrective, MixtureLikelihood, Solution, solve
+from counterpoise.data.two_samples import TwoSamples
 from counterpoise.datasets import Shift, make_gaussian_shift, make_sinc_shift
-from counterpoise.numerics.kernel import Kernel
-from counterpoise.samples.two_samples import TwoSamples
-from counterpoise.weights.kliep.designs import StoredDesign, source_means
+from counterpoise.linalg.kernels import Kernel
+from counterpoise.optim import Corrective, MixtureLikelihood, Solution, solve
+from counterpoise.weights.kernel_design import StoredDesign, source_means
 
 # Width of the Gaussian kernel in each dimension, on raw columns.
 SIGMA = {1: 0.2, 5: 1.0, 10: 1.5, 50: 3.0}

@@ -30,7 +30,7 @@ def warm_up() -> None:
     """Let compiled parts be made before any clock runs."""
     from problems import fit_on_centers, gaussian_pair, mixture_problem
 
-    from counterpoise.convex import FrankWolfe, solve
+    from counterpoise.optim import FrankWolfe, solve
 
     shift = gaussian_pair(1, 50, 50, seed=0)
     fit_on_centers(shift.X, shift.X_target, shift.X_target, 0.2)

@@ -11,8 +11,8 @@ from problems import corrective, gaussian_pair, mixture_problem
 from reporting import bar, table
 
 from counterpoise import KLIEP
-from counterpoise.convex import FrankWolfe, ProjectedGradient, solve
-from counterpoise.weights.kliep.original import OriginalKLIEP
+from counterpoise.optim import FrankWolfe, ProjectedGradient, solve
+from counterpoise.weights.kliep import OriginalKLIEP
 
 PUBLISHED = {
     "original": 180,

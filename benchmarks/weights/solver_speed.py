@@ -11,7 +11,7 @@ import numpy as np
 from problems import SIGMA, corrective, gaussian_pair, mixture_problem
 from reporting import bar, table, timed
 
-from counterpoise.convex import FrankWolfe, solve
+from counterpoise.optim import FrankWolfe, solve
 
 MOST_SECONDS = {1: 0.3, 10: 0.3, 50: 0.4}
 TOL = 1e-6

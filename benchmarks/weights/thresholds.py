@@ -18,12 +18,10 @@ import warnings
 import numpy as np
 from reporting import table
 
-from counterpoise import AutoWeights
-from counterpoise.samples import overlap
-from counterpoise.samples.scaling import pooled_scale, scale_columns
-from counterpoise.samples.two_samples import TwoSamples
+from counterpoise import AutoWeights, overlap
+from counterpoise.data.two_samples import TwoSamples, pooled_scale, scale_columns
 from counterpoise.weights.base import LONELY_BY_CHANCE
-from counterpoise.weights.kernel_widths import lonely_share
+from counterpoise.weights.search import lonely_share
 
 FIRST_SEED = 70_000
 

@@ -4,8 +4,8 @@ from docutils import nodes
 from docutils.parsers.rst import Directive
 
 from counterpoise.cli import main as command
-from counterpoise.cli.exits import MEANINGS
-from counterpoise.cli.fail_if import SHORT_NAMES
+from counterpoise.cli.options import SHORT_NAMES
+from counterpoise.cli.terminal import MEANINGS
 
 
 def table(

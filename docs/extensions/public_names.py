@@ -15,7 +15,11 @@ def rooms() -> dict[str, list[str]]:
     A room whose extra is not installed is left out: the extra `docs` brings them all.
     """
     found: dict[str, list[str]] = {}
+    for module, names in counterpoise._PUBLIC.items():
+        found.setdefault(module.split(".")[0], []).extend(names)
     for room in (*counterpoise._SUBMODULES, *counterpoise._OPTIONAL):
+        if room == "bounds":  # one page for the whole module
+            continue
         try:
             offered = getattr(_room(room), "__all__", [])
         except ImportError:
@@ -29,7 +33,8 @@ def rooms() -> dict[str, list[str]]:
             and (inspect.isclass(thing) or callable(thing))
         ]
         if names:
-            found[room] = names
+            there = found.setdefault(room, [])
+            there += [name for name in names if name not in there]
     return found
 
 
@@ -41,6 +46,8 @@ def address(room: str, name: str) -> str:
 
 def thing(room: str, name: str) -> object:
     """Return what a name stands for."""
+    if name in counterpoise._HOME:
+        return getattr(counterpoise, name)
     return getattr(_room(room), name)
 
 

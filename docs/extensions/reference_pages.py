@@ -11,25 +11,27 @@ from types import FunctionType
 
 from public_names import address, kind, rooms, thing
 
-from counterpoise.evaluation import bounds
+from counterpoise import bounds
 
 FOLDER = "reference"
 ABOUT = {
     "adaptation": "A model and its target: weigh, guard, fit, estimate, keep.",
     "weights": "Two samples in, a weight a source row out.",
-    "diagnosis": "What has shifted, and what is covered.",
-    "evaluation": "Scores, intervals, guarantees.",
-    "watching": "A deployed model, chunk after chunk.",
+    "shift": "What has shifted, and what is covered.",
+    "bounds": "Guarantees.",
+    "monitor": "A deployed model, chunk after chunk.",
     "report": "The record, the page, the pictures.",
-    "learners": "Models that take weights.",
+    "models": "Models that take weights.",
+    "svm": "Weighted support vector machines with exact solution paths.",
+    "twin_gp": "Twin Gaussian processes for structured outputs.",
+    "networks": "Convexified neural networks with hard constraints.",
     "selection": "A few that stand for many.",
     "subspaces": "Orthonormal frames.",
-    "samples": "Facts about two samples.",
     "datasets": "Shifts whose truth is known.",
-    "engine": "Tables larger than memory.",
-    "convex": "Problems, solvers and proofs.",
+    "data": "Samples, tables and tables larger than memory.",
+    "optim": "Problems, solvers and certificates.",
     "testing": "Checks for parts of your own.",
-    "validation": "Errors, warnings and the checks of input.",
+    "errors": "Errors and warnings.",
     "deep": "Networks for targets with some of the classes (extra `deep`).",
 }
 
@@ -64,7 +66,7 @@ def _pages():
             seen.add(where)
             entries.append(where)
             yield f"{where}.rst", "\n".join(_page(room, name, where)) + "\n"
-        if room == "evaluation":
+        if room == "adaptation":
             entries.append("counterpoise.bounds")
         lines += ["", ".. list-table::", "   :widths: 30 70", ""]
         for where in entries:
@@ -119,16 +121,16 @@ def _bounds() -> list[str]:
         for name, one in vars(bounds).items()
         if inspect.isfunction(one)
         and not name.startswith("_")
-        and one.__module__.startswith("counterpoise.evaluation")
+        and one.__module__ == "counterpoise.bounds"
     ]
     lines = [
         *_title("bounds"),
         "",
-        ".. automodule:: counterpoise.evaluation.bounds",
+        ".. automodule:: counterpoise.bounds",
         "",
     ]
     for name in names:
-        lines += [f".. autofunction:: counterpoise.evaluation.bounds.{name}", ""]
+        lines += [f".. autofunction:: counterpoise.bounds.{name}", ""]
     return lines
 
 

@@ -24,7 +24,7 @@ from typing import ClassVar
 from docutils import nodes
 from docutils.parsers.rst import Directive, directives
 
-from counterpoise.cli.commands.demo import write_tables
+from counterpoise.cli.tools import write_tables
 
 
 class ShownOutput(Directive):

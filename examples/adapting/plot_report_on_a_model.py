@@ -13,9 +13,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from counterpoise import Adapted, plot_overlap
+from counterpoise import Adapted, Record, plot_overlap, render
 from counterpoise.datasets import load_breast_cancer_shift
-from counterpoise.report import Record, render
 
 shift = load_breast_cancer_shift()
 estimator = make_pipeline(StandardScaler(), LogisticRegression(C=0.01))

@@ -11,9 +11,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 from scipy.optimize import minimize
 
-from counterpoise.convex import MixtureLikelihood, solve
 from counterpoise.datasets import make_sinc_shift
-from counterpoise.numerics.kernel import Kernel
+from counterpoise.linalg.kernels import Kernel
+from counterpoise.optim import MixtureLikelihood, solve
 
 shift = make_sinc_shift(random_state=0)
 gamma = 0.5 / 0.2**2

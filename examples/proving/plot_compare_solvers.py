@@ -9,7 +9,9 @@ what is printed is what the problem proves about the point that each returns.
 
 import matplotlib.pyplot as plt
 
-from counterpoise.convex import (
+from counterpoise.datasets import make_gaussian_shift
+from counterpoise.linalg.kernels import Kernel, median_distance
+from counterpoise.optim import (
     Conic,
     Corrective,
     FrankWolfe,
@@ -18,9 +20,6 @@ from counterpoise.convex import (
     ProximalGradient,
     solve,
 )
-from counterpoise.datasets import make_gaussian_shift
-from counterpoise.numerics.distances import median_distance
-from counterpoise.numerics.kernel import Kernel
 
 shift = make_gaussian_shift(10, n=300, m=300, random_state=0)
 gamma = 0.5 / (0.3 * median_distance(shift.X_target)) ** 2

@@ -10,7 +10,7 @@ methods that need no more than that.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from counterpoise.convex import (
+from counterpoise.optim import (
     Constrained,
     FrankWolfe,
     ProjectedGradient,

@@ -13,8 +13,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from counterpoise import MixtureKLIEP
+from counterpoise.data import Blocks
 from counterpoise.datasets import make_gaussian_shift
-from counterpoise.engine import Blocks
 
 shift = make_gaussian_shift(3, n=20_000, m=20_000, random_state=0)
 folder = Path(mkdtemp())

@@ -1,105 +1,42 @@
-"""Learning where training data and deployment data differ, with proof.
+"""Covariate shift, label shift and concept drift: diagnose, weight, adapt, monitor.
 
-Public names are imported when they are first used, room by room.
+Public names are imported when they are first used.
 """
 
 from importlib import import_module
 from typing import Any
 
-from counterpoise.weights.registry import WEIGHTERS as _WEIGHTERS
-
 __version__ = "0.1.0"
 
-# Room -> the names that it offers at the top.
-_ROOMS: dict[str, tuple[str, ...]] = {
-    "adaptation": (
+# Module -> the names of it that are public at the top level.
+_PUBLIC: dict[str, tuple[str, ...]] = {
+    "adaptation.adapted": (
         "Adapted",
+        "adapt",
+    ),
+    "adaptation.inputs": (
         "CutTargetWarning",
         "FarTargetWarning",
-        "PartialWeights",
         "TimeOrderWarning",
         "TrainingRowsWarning",
-        "TransductiveSVC",
-        "adapt",
+    ),
+    "adaptation.labeling": ("which_rows_to_label",),
+    "adaptation.model_io": ("load",),
+    "adaptation.partial": ("PartialWeights",),
+    "adaptation.performance_estimation": (
         "estimate_performance",
-        "load",
         "target_scorer",
-        "which_rows_to_label",
     ),
-    "diagnosis": ("Diagnosis", "diagnose"),
-    "engine": ("BlockFailedError", "ClusterUnavailableError"),
-    "evaluation": ("bounds", "consensus"),
-    "learners": (
-        "ConvexNetworkClassifier",
-        "ConvexNetworkRegressor",
-        "DirectTwinGP",
-        "HeteroscedasticSVR",
-        "InfeasibleConstraintError",
-        "KernelQuantileRegressor",
-        "OneClassSVMPath",
-        "RankingSVM",
-        "SVMPath",
-        "SlidingWindowSVC",
-        "TradeOff",
-        "TwinGP",
-        "WeightedGPR",
-        "WeightedKNN",
-        "WeightedKernelRidge",
-        "WeightedSVC",
-        "WeightedSVR",
+    "data.parallel": (
+        "BlockFailedError",
+        "ClusterUnavailableError",
     ),
-    "report": (
-        "NewerRecordError",
-        "Page",
-        "Record",
-        "compare",
-        "log_to_mlflow",
-        "plot_balance",
-        "plot_classes",
-        "plot_convergence",
-        "plot_overlap",
-        "plot_path",
-        "plot_performance",
-        "plot_segments",
-        "plot_selection",
-        "plot_spectrum",
-        "plot_trade_off",
-        "plot_watch",
-        "plot_weights",
-        "render",
-    ),
-    "selection": (
-        "ClassSelection",
-        "Prototypes",
-        "Segmentation",
-        "SegmentationScores",
-        "SelectionPath",
-        "SubsetSelector",
-        "segment",
-        "segmentation_scores",
-        "select_classes",
-        "select_prototypes",
-        "select_rows",
-    ),
-    "subspaces": (
-        "MaxMinDistanceAnalysis",
-        "OrthogonalGraphClustering",
-        "OrthogonalProblem",
-        "SharedSubspace",
-        "solve_orthogonal",
-    ),
-    "weights": tuple(entry.name for entry in _WEIGHTERS),
-    "samples": (
+    "data.two_samples": (
         "clip",
-        "discrepancy",
-        "discrepancy_spectrum",
-        "domain_auc",
         "effective_sample_size",
         "flatten",
-        "mmd",
-        "overlap",
     ),
-    "validation": (
+    "errors": (
         "InvalidInput",
         "InvalidType",
         "NoOverlapError",
@@ -107,29 +44,134 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "PartialOverlapWarning",
         "WeakClassifierWarning",
     ),
-    "watching": ("Alarm", "Look", "Watch"),
+    "models.kernel_ridge": ("WeightedKernelRidge",),
+    "monitor.monitor": ("Watch",),
+    "monitor.results": (
+        "Alarm",
+        "Look",
+    ),
+    "networks.constraints": ("InfeasibleConstraintError",),
+    "networks.estimators": (
+        "ConvexNetworkClassifier",
+        "ConvexNetworkRegressor",
+        "TradeOff",
+    ),
+    "optim.stiefel.problem": ("OrthogonalProblem",),
+    "report.comparison": ("compare",),
+    "report.figures.methods": (
+        "plot_classes",
+        "plot_convergence",
+        "plot_path",
+        "plot_segments",
+        "plot_selection",
+        "plot_spectrum",
+        "plot_trade_off",
+    ),
+    "report.figures.monitor": ("plot_watch",),
+    "report.figures.performance": ("plot_performance",),
+    "report.figures.weights": (
+        "plot_balance",
+        "plot_overlap",
+        "plot_weights",
+    ),
+    "report.page": (
+        "Page",
+        "render",
+    ),
+    "report.report": (
+        "NewerRecordError",
+        "Record",
+        "log_to_mlflow",
+    ),
+    "selection.classes": (
+        "ClassSelection",
+        "select_classes",
+    ),
+    "selection.prototypes": (
+        "Prototypes",
+        "select_prototypes",
+        "select_rows",
+    ),
+    "selection.segmentation": (
+        "Segmentation",
+        "SegmentationScores",
+        "segment",
+        "segmentation_scores",
+    ),
+    "selection.subset_selector": (
+        "SelectionPath",
+        "SubsetSelector",
+    ),
+    "shift.diagnosis": (
+        "Diagnosis",
+        "diagnose",
+    ),
+    "shift.discrepancy_distance": (
+        "discrepancy",
+        "discrepancy_spectrum",
+    ),
+    "shift.kernel_two_sample": (
+        "domain_auc",
+        "mmd",
+    ),
+    "shift.support": ("overlap",),
+    "subspaces.clustering": ("OrthogonalGraphClustering",),
+    "subspaces.discriminant": ("MaxMinDistanceAnalysis",),
+    "subspaces.orthogonal": ("solve_orthogonal",),
+    "subspaces.shared_subspace": ("SharedSubspace",),
+    "svm.classification": (
+        "OneClassSVMPath",
+        "WeightedSVC",
+    ),
+    "svm.path": ("SVMPath",),
+    "svm.ranking": ("RankingSVM",),
+    "svm.regression": (
+        "HeteroscedasticSVR",
+        "KernelQuantileRegressor",
+        "WeightedSVR",
+    ),
+    "svm.transductive": ("TransductiveSVC",),
+    "svm.window": ("SlidingWindowSVC",),
+    "twin_gp.annotators": ("consensus",),
+    "twin_gp.baselines": (
+        "WeightedGPR",
+        "WeightedKNN",
+    ),
+    "twin_gp.estimators": (
+        "DirectTwinGP",
+        "TwinGP",
+    ),
+    "weights.auto": ("AutoWeights",),
+    "weights.base": ("UniformWeights",),
+    "weights.discrepancy": ("DiscrepancyWeights",),
+    "weights.discriminator": ("DiscriminatorWeights",),
+    "weights.kliep": ("KLIEP",),
+    "weights.kmm": ("KMM",),
+    "weights.label_shift": ("TargetShiftWeights",),
+    "weights.least_squares": (
+        "LSIF",
+        "RULSIF",
+        "ULSIF",
+    ),
+    "weights.log_linear": ("MixtureKLIEP",),
 }
 _SUBMODULES = (
-    "adaptation",
-    "convex",
+    "bounds",
+    "data",
     "datasets",
-    "diagnosis",
-    "engine",
-    "evaluation",
-    "learners",
-    "numerics",
+    "models",
+    "networks",
+    "optim",
     "report",
-    "samples",
     "selection",
     "subspaces",
+    "svm",
     "testing",
-    "validation",
-    "watching",
-    "weights",
+    "twin_gp",
 )
-# A room that needs an extra: `from counterpoise import *` leaves it alone.
+# A submodule that needs an extra: `from counterpoise import *` leaves it alone.
 _OPTIONAL = ("deep",)
-_HOME = {name: room for room, names in _ROOMS.items() for name in names}
+_HOME = {name: module for module, names in _PUBLIC.items() for name in names}
 
 __all__ = ["__version__", *_SUBMODULES, *_HOME]
 

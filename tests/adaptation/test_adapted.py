@@ -45,14 +45,14 @@ from counterpoise import (
     load,
     target_scorer,
 )
-from counterpoise.adaptation.labels import check_none_missing
+from counterpoise.adaptation.inputs import check_none_missing
+from counterpoise.data.samples import SamplesAsRead
 from counterpoise.datasets import (
     load_breast_cancer_shift,
     make_gaussian_shift,
     make_sinc_shift,
 )
-from counterpoise.samples.as_read import SamplesAsRead
-from counterpoise.validation import InvalidInput
+from counterpoise.errors import InvalidInput
 
 
 @pytest.fixture(scope="module")

@@ -17,9 +17,8 @@ from counterpoise.adaptation.guard import (
 )
 from counterpoise.adaptation.routing import fit_rows
 from counterpoise.datasets import make_sinc_shift
-from counterpoise.evaluation.change_of_score import sureness_of_gain
-from counterpoise.evaluation.metrics import as_metric
-from counterpoise.evaluation.splits import folds_of
+from counterpoise.performance.intervals import folds_of
+from counterpoise.performance.metrics import as_metric, sureness_of_gain
 
 
 def _guard(

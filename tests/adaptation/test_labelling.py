@@ -5,8 +5,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import RandomForestRegressor
 
-from counterpoise.adaptation import labelling
-from counterpoise.adaptation.labelling import which_rows_to_label
+from counterpoise.adaptation import labeling as labelling
+from counterpoise.adaptation.labeling import which_rows_to_label
 
 
 def waves(rng, n, moved):

@@ -10,9 +10,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from counterpoise import ULSIF, Adapted, WeightedSVC, WeightedSVR
-from counterpoise.adaptation.mixing import choose_mixing, follows_path, mixed
-from counterpoise.evaluation.metrics import as_metric
-from counterpoise.evaluation.splits import folds_of
+from counterpoise.adaptation.guard import choose_mixing, follows_path, mixed
+from counterpoise.performance.intervals import folds_of
+from counterpoise.performance.metrics import as_metric
 
 
 def shifted(n: int = 240, seed: int = 0) -> Any:

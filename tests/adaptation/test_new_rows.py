@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from counterpoise import Adapted
-from counterpoise.tables.encoding import TableEncoder
+from counterpoise.data import TableEncoder
 
 
 def drawn(n, seed, levels=("Yes", "No")):

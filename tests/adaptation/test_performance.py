@@ -17,13 +17,13 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import check_array
 
 from counterpoise.adaptation.adapted import Adapted
-from counterpoise.adaptation.odd_inputs import TrainingRowsWarning, row_marks
-from counterpoise.adaptation.performance import estimate_performance
-from counterpoise.evaluation.estimating.evidence import Evidence
-from counterpoise.evaluation.labels.label_check import label_check
-from counterpoise.evaluation.performance import ESTIMATES
-from counterpoise.samples.as_read import SamplesAsRead
-from counterpoise.weights import MixtureKLIEP, UniformWeights
+from counterpoise.adaptation.inputs import TrainingRowsWarning, row_marks
+from counterpoise.adaptation.performance_estimation import estimate_performance
+from counterpoise.data.samples import SamplesAsRead
+from counterpoise.performance.estimators import Evidence
+from counterpoise.performance.result import ESTIMATES, label_check
+from counterpoise.weights.base import UniformWeights
+from counterpoise.weights.log_linear import MixtureKLIEP
 
 # Enough for all that is no matter of the weights, and fast.
 FAST = MixtureKLIEP(statistics="linear", random_state=0)

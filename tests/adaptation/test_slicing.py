@@ -12,10 +12,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from counterpoise import Adapted, estimate_performance
-from counterpoise.adaptation.estimating.sets import target_sets
-from counterpoise.adaptation.estimating.slicing import moved_columns, some_of
+from counterpoise.adaptation.performance_estimation import (
+    moved_columns,
+    some_of,
+    target_sets,
+)
+from counterpoise.data.samples import SamplesAsRead
 from counterpoise.datasets import make_gaussian_shift
-from counterpoise.samples.as_read import SamplesAsRead
 
 
 def table(n, mean, seed):

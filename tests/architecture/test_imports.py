@@ -14,15 +14,15 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "counterpoise"
 
 FAULTS = {
-    "up a floor": ("numerics/upward.py", "from counterpoise.convex import solve\n"),
+    "up a layer": ("linalg/upward.py", "from counterpoise.optim import solve\n"),
     "up, inside a function": (
-        "convex/upward.py",
-        "def f():\n    import counterpoise.validation\n",
+        "optim/upward.py",
+        "def f():\n    import counterpoise.data\n",
     ),
-    "to scikit-learn from the core": ("convex/foreign.py", "import sklearn\n"),
+    "to scikit-learn from the core": ("optim/foreign.py", "import sklearn\n"),
     "to an optional package": ("datasets/foreign.py", "import torch\n"),
-    "to scikit-image from another room": ("weights/foreign.py", "import skimage\n"),
-    "of a room that nobody has placed": ("utils.py", "import numpy\n"),
+    "to scikit-image from another package": ("weights/foreign.py", "import skimage\n"),
+    "of a module outside the layers": ("utils.py", "import numpy\n"),
 }
 
 
@@ -87,7 +87,7 @@ def test_the_package_itself_costs_less_than_fifty_milliseconds_of_processor_time
 
 def test_the_core_imports_neither_frames_nor_plots():
     loaded = run_fresh(
-        "import sys, counterpoise.convex, counterpoise.datasets\n"
+        "import sys, counterpoise.optim, counterpoise.datasets\n"
         "print([m for m in ('sklearn', 'pandas', 'polars', 'matplotlib') "
         "if m in sys.modules])"
     )
@@ -110,8 +110,8 @@ def test_an_import_changes_no_global_setting():
         "            str(np.random.get_state()), np.geterr(), np.get_printoptions())\n"
         "import numba, scipy, sklearn\n"
         "before = state()\n"
-        "import counterpoise.convex, counterpoise.datasets, counterpoise.testing\n"
-        "import counterpoise.validation\n"
+        "import counterpoise.optim, counterpoise.datasets, counterpoise.testing\n"
+        "import counterpoise.errors\n"
         "print(before == state())"
     )
     assert unchanged.strip() == "True"
@@ -122,7 +122,7 @@ def test_an_import_opens_no_socket():
         "import socket\n"
         "def refuse(*a, **k): raise RuntimeError('socket opened')\n"
         "socket.socket.connect = refuse\n"
-        "import counterpoise.convex, counterpoise.datasets, counterpoise.validation\n"
+        "import counterpoise.optim, counterpoise.datasets, counterpoise.errors\n"
         "print('silent')"
     )
     assert silent.strip() == "silent"
@@ -152,7 +152,7 @@ def test_every_public_name_can_be_had_and_is_listed():
 
 
 def test_every_public_name_of_a_room_has_a_docstring():
-    for room in ("convex", "datasets", "testing", "validation"):
+    for room in ("optim", "datasets", "testing", "data", "svm", "twin_gp"):
         module = getattr(counterpoise, room)
         for name in module.__all__:
             part = getattr(module, name)

@@ -5,9 +5,10 @@ import json
 import numpy as np
 import pandas as pd
 
-from counterpoise.adaptation import load, target_seen
+from counterpoise.adaptation import adapted as target_seen
+from counterpoise.adaptation.model_io import load
 from counterpoise.cli.main import main
-from counterpoise.diagnosis.diagnosing import diagnose_samples
+from counterpoise.shift.diagnosis import diagnose_samples
 
 
 def test_the_best_of_those_tried_is_fitted_and_the_others_are_told(

@@ -10,11 +10,11 @@ import pytest
 from cli.mixed_tables import mixed_columns, write_csv
 
 from counterpoise import AutoWeights
-from counterpoise.cli.fail_if import SHIFT_NUMBERS
+from counterpoise.cli.options import SHIFT_NUMBERS
 from counterpoise.cli.record import flat_numbers
-from counterpoise.diagnosis import diagnose
+from counterpoise.data.encoder import as_numbers
 from counterpoise.report import Record
-from counterpoise.tables.encoding import as_numbers
+from counterpoise.shift.diagnosis import diagnose
 from counterpoise.weights.registry import WEIGHTERS_BY_COMMAND
 
 

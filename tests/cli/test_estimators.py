@@ -4,10 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from counterpoise.adaptation import Adapted, load
-from counterpoise.cli.estimators import ONLY, build_estimator, kinds_of
+from counterpoise.adaptation.adapted import Adapted
+from counterpoise.adaptation.model_io import load
+from counterpoise.cli.fit import ONLY, build_estimator, kinds_of
 from counterpoise.cli.options import ESTIMATORS
-from counterpoise.weights import UniformWeights
+from counterpoise.weights.base import UniformWeights
 
 KINDS = {
     "age": "numbers",
@@ -54,7 +55,9 @@ def test_a_model_learns_is_saved_and_predicts_the_same_from_the_file(
     X_new.loc[0, "region"] = "overseas"
     classes = task == "classification"
     y = np.where(signal > 0.5, "yes", "no") if classes else signal
-    model = Adapted(build_estimator(name, task, KINDS, 0), UniformWeights(), random_state=0)
+    model = Adapted(
+        build_estimator(name, task, KINDS, 0), UniformWeights(), random_state=0
+    )
     model.fit(X, y, X_target=(X_new,))
     model.save(tmp_path / "model.skops")
     loaded = load(tmp_path / "model.skops")
@@ -85,7 +88,9 @@ def test_boosting_in_bins_predicts_what_scikit_learns_own_bins_do():
     rng = np.random.default_rng(4)
     X = pd.DataFrame(rng.normal(size=(2000, 3)), columns=["a", "b", "c"])
     y = np.sin(X["a"]) + X["b"] + 0.1 * rng.normal(size=2000)
-    ours = build_estimator("boosting", "regression", dict.fromkeys(X, "numbers"), 0).fit(X, y)
+    ours = build_estimator(
+        "boosting", "regression", dict.fromkeys(X, "numbers"), 0
+    ).fit(X, y)
     theirs = HistGradientBoostingRegressor(
         max_leaf_nodes=15, early_stopping=True, random_state=0
     ).fit(X, y)
@@ -104,5 +109,7 @@ def test_a_column_of_a_thousand_categories_can_be_boosted():
     )
     y = (X["word"] == "u").to_numpy() + 0.0
     kinds = dict.fromkeys(X, "categories")
-    model = build_estimator("boosting", "regression", kinds, 0, crowded=["code"]).fit(X, y)
+    model = build_estimator("boosting", "regression", kinds, 0, crowded=["code"]).fit(
+        X, y
+    )
     np.testing.assert_allclose(model.predict(X), y, atol=0.05)

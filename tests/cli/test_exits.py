@@ -12,23 +12,19 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.utils import check_array
 
-import counterpoise.diagnosis
 from counterpoise.adaptation.routing import fit_weighted
-from counterpoise.cli import ending
-from counterpoise.cli.exits import Stop, code_of
+from counterpoise.cli import record as ending
 from counterpoise.cli.options import completed
-from counterpoise.engine import BlockFailedError, ClusterUnavailableError
-from counterpoise.evaluation.metrics import Metric
-from counterpoise.learners.bins import QuantileBins
-from counterpoise.numerics.arrays import finite_array
-from counterpoise.tables.encoding import as_numbers
-from counterpoise.validation import (
-    InvalidInput,
-    NoOverlapError,
-    as_matrix,
-    check_choice,
-    refusals_of_estimators,
-)
+from counterpoise.cli.terminal import Stop, code_of
+from counterpoise.data import BlockFailedError, ClusterUnavailableError
+from counterpoise.data.arrays import as_matrix
+from counterpoise.data.encoder import as_numbers
+from counterpoise.data.parameters import check_choice
+from counterpoise.errors import InvalidInput, NoOverlapError, refusals_of_estimators
+from counterpoise.linalg.arrays import finite_array
+from counterpoise.models.boosting import QuantileBins
+from counterpoise.performance.metrics import Metric
+from counterpoise.shift import diagnosis as shift_diagnosis
 
 
 def of_an_operation(*_, **__):
@@ -167,7 +163,7 @@ def pair_of(tables):
 
 
 def test_a_fault_of_ours_is_not_put_down_to_the_data(run, tables, monkeypatch):
-    monkeypatch.setattr(counterpoise.diagnosis, "diagnose", of_an_operation)
+    monkeypatch.setattr(shift_diagnosis, "diagnose", of_an_operation)
     code, _, err = run("diagnose", *pair_of(tables), "--quiet")
     assert code == 70
     assert "a fault of counterpoise, ValueError: operands could not be" in err
@@ -175,7 +171,7 @@ def test_a_fault_of_ours_is_not_put_down_to_the_data(run, tables, monkeypatch):
 
 def test_what_a_check_refuses_is_bad_data(run, tables, monkeypatch):
     monkeypatch.setattr(
-        counterpoise.diagnosis, "diagnose", lambda *_, **__: as_matrix([["word"]])
+        shift_diagnosis, "diagnose", lambda *_, **__: as_matrix([["word"]])
     )
     code, _, err = run("diagnose", *pair_of(tables), "--quiet")
     assert code == 2
@@ -188,7 +184,7 @@ def test_an_interruption_after_the_files_does_not_deny_them(
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(ending, "say", interrupted)
+    monkeypatch.setattr(ending, "print_findings", interrupted)
     out = tmp_path / "w.csv"
     code, _, err = run(
         *("weigh", *pair_of(tables), "--out", out, "--weighter", "uniform", "--quiet")

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterpoise.cli.exits import WrongUse
-from counterpoise.cli.fail_if import Condition, holding, read_conditions
+from counterpoise.cli.options import Condition, holding, read_conditions
+from counterpoise.cli.terminal import WrongUse
 
 COMPARISONS = {
     "<": operator.lt,

@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 from counterpoise import Adapted, AutoWeights, DiscriminatorWeights
-from counterpoise.cli.findings import of_record
+from counterpoise.cli.record import of_record
 from counterpoise.cli.terminal import Block, plain
 from counterpoise.datasets import make_sinc_shift
 from counterpoise.report import Record

@@ -9,7 +9,7 @@ from numpy.random import default_rng
 
 from counterpoise.cli.main import main
 from counterpoise.report import Record
-from counterpoise.report.text import record_text
+from counterpoise.report.page import record_text
 
 
 @pytest.fixture(scope="module")

@@ -6,10 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from counterpoise.adaptation.odd_inputs import warn_if_far, warn_if_in_time_order
+from counterpoise.adaptation.inputs import warn_if_far, warn_if_in_time_order
 from counterpoise.cli.main import main
-from counterpoise.cli.option_words import in_options
-from counterpoise.cli.progress import followed
+from counterpoise.cli.terminal import followed, in_options
 
 
 @pytest.mark.parametrize(

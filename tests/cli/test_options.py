@@ -2,10 +2,9 @@
 
 import pytest
 
-from counterpoise.cli.config import read_config
-from counterpoise.cli.exits import WrongUse
 from counterpoise.cli.main import _parser
-from counterpoise.cli.options import OPTIONS, read_value
+from counterpoise.cli.options import OPTIONS, read_config, read_value
+from counterpoise.cli.terminal import WrongUse
 
 
 def parsed(*arguments):

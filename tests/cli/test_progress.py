@@ -8,13 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from counterpoise.cli import job
-from counterpoise.cli.notices import Cell, Notice
-from counterpoise.cli.progress import Steps, followed
-from counterpoise.cli.terminal import Block, show
-from counterpoise.engine.progress import announce
-from counterpoise.report.wording import for_a_person
-from counterpoise.validation import warn_user
+from counterpoise.cli import fit as job
+from counterpoise.cli.terminal import Block, Cell, Notice, Steps, followed, show
+from counterpoise.data.progress import announce
+from counterpoise.errors import warn_user
+from counterpoise.report.formatting import for_a_person
 
 ESCAPE = "\x1b"
 

@@ -4,7 +4,7 @@ import shlex
 
 import pytest
 
-from counterpoise.cli.commands import run, weigh
+from counterpoise.cli.fit import add_run, add_weigh
 from counterpoise.cli.options import Parser
 from counterpoise.cli.record import command_line, reproduced_by
 
@@ -12,8 +12,8 @@ from counterpoise.cli.record import command_line, reproduced_by
 def options(*arguments):
     parser = Parser()
     commands = parser.add_subparsers(required=True)
-    for one in (run, weigh):
-        one.add(commands)
+    for add in (add_run, add_weigh):
+        add(commands)
     given = parser.parse_args([str(argument) for argument in arguments])
     return given.complete(given)
 

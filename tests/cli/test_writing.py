@@ -9,15 +9,15 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from counterpoise.cli.exits import WrongUse
-from counterpoise.cli.writing import (
+from counterpoise.cli import outputs as exchange
+from counterpoise.cli.outputs import (
     check_file,
     check_folder,
-    exchange,
     write_columns,
     write_file,
     write_folder,
 )
+from counterpoise.cli.terminal import WrongUse
 
 
 def writer(text):
@@ -212,7 +212,7 @@ def test_the_wish_to_terminate_ends_a_command_as_ctrl_c_does(
         raise AssertionError("went on")
 
     before = signal.getsignal(signal.SIGTERM)
-    monkeypatch.setattr("counterpoise.cli.reading.pair.read_pair", ask)
+    monkeypatch.setattr("counterpoise.cli.inputs.read_pair", ask)
     out = tmp_path / "w.csv"
     code, _, said = run(
         *("weigh", "--source", tables[0], "--target", tables[1], "--out", out)

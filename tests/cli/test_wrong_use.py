@@ -4,9 +4,9 @@ import pandas as pd
 import pytest
 from sklearn.metrics import get_scorer_names
 
-from counterpoise.cli.exits import WrongUse
-from counterpoise.cli.fail_if import FIT_NUMBERS, SHIFT_NUMBERS
-from counterpoise.cli.performance import check_metric_of
+from counterpoise.cli.fit import check_metric_of
+from counterpoise.cli.options import FIT_NUMBERS, SHIFT_NUMBERS
+from counterpoise.cli.terminal import WrongUse
 from counterpoise.report import Record
 
 

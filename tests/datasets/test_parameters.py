@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from counterpoise import datasets
-from counterpoise.datasets.parameters import generator
+from counterpoise.datasets.loaders import generator
 
 
 def test_the_same_integer_gives_the_same_draws_of_any_integer_type():

@@ -13,26 +13,22 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from counterpoise import Adapted, InvalidInput, WeightedSVC, WeightedSVR
-from counterpoise.adaptation.conformal import divided
-from counterpoise.adaptation.estimating.given import methods_asked, some_rows
-from counterpoise.adaptation.estimating.sets import target_sets
-from counterpoise.adaptation.estimating.slicing import moved_columns
+from counterpoise.adaptation.fitted_model import divided
 from counterpoise.adaptation.guard import (
     Guard,
     choose_exponent,
+    follows_path,
+    mixed,
     paired_error,
     smallest_as_good,
 )
-from counterpoise.adaptation.labelling import _greedy as greedy
-from counterpoise.adaptation.labelling import _unsure as unsure
-from counterpoise.adaptation.labels import are_classes, default_estimator
-from counterpoise.adaptation.mixing import follows_path, mixed
-from counterpoise.adaptation.model_files.unpacking import _check_sizes
-from counterpoise.adaptation.odd_inputs import (
+from counterpoise.adaptation.inputs import (
     CutTargetWarning,
     FarTargetWarning,
     TimeOrderWarning,
     TrainingRowsWarning,
+    are_classes,
+    default_estimator,
     row_marks,
     warn_if_cut,
     warn_if_far,
@@ -40,22 +36,32 @@ from counterpoise.adaptation.odd_inputs import (
     warn_if_hardly_covered,
     warn_if_in_time_order,
 )
-from counterpoise.adaptation.out_of_fold import check_is_ratio
-from counterpoise.adaptation.performance import _statement as statement
-from counterpoise.adaptation.performance import estimate_performance
+from counterpoise.adaptation.labeling import _greedy as greedy
+from counterpoise.adaptation.labeling import _unsure as unsure
+from counterpoise.adaptation.model_io import _check_sizes
+from counterpoise.adaptation.performance_estimation import _statement as statement
+from counterpoise.adaptation.performance_estimation import (
+    check_is_ratio,
+    estimate_performance,
+    methods_asked,
+    moved_columns,
+    some_rows,
+    target_sets,
+)
 from counterpoise.adaptation.routing import (
     check_takes_weights,
     drawn_rows,
     fit_weighted,
     weight_keyword,
 )
-from counterpoise.adaptation.transduction import _worst_pair as worst_pair
-from counterpoise.engine import memory_budget
-from counterpoise.evaluation.metrics import as_metric
-from counterpoise.samples.as_read import SamplesAsRead
-from counterpoise.samples.effective_size import flatten
-from counterpoise.validation import PartialOverlapWarning
-from counterpoise.weights import DiscrepancyWeights, UniformWeights
+from counterpoise.data import memory_budget
+from counterpoise.data.samples import SamplesAsRead
+from counterpoise.data.two_samples import flatten
+from counterpoise.errors import PartialOverlapWarning
+from counterpoise.performance.metrics import as_metric
+from counterpoise.svm.transductive import _worst_pair as worst_pair
+from counterpoise.weights.base import UniformWeights
+from counterpoise.weights.discrepancy import DiscrepancyWeights
 
 TRIED = (0.0, 0.25, 0.5, 0.75, 1.0)
 
@@ -472,12 +478,8 @@ def test_a_model_file_is_refused_by_its_members_its_ratio_and_its_size():
 
 
 def test_findings_are_kept_by_content_and_seed_and_few_of_them():
-    from counterpoise.adaptation.kept.weighings import (
-        _CONTENT,
-        _Findings,
-        remember_content,
-    )
-    from counterpoise.samples.as_read import SamplesAsRead
+    from counterpoise.adaptation.adapted import _CONTENT, _Findings, remember_content
+    from counterpoise.data.samples import SamplesAsRead
 
     kept = _Findings()
     for k in range(25):

@@ -7,27 +7,27 @@ import pytest
 from sklearn.dummy import DummyRegressor
 
 from counterpoise import UniformWeights, estimate_performance
-from counterpoise.cli.best_estimator import choice_among
-from counterpoise.evaluation.advice.baseline import (
+from counterpoise.cli.fit import choice_among
+from counterpoise.performance.advice import (
     Baseline,
     guessed_by_others,
-    skill_of,
-    verdict_of,
-)
-from counterpoise.evaluation.advice.labels_wanted import (
     labels_wanted,
+    skill_of,
     smallest,
+    verdict_of,
     width_within,
 )
-from counterpoise.evaluation.answers import ClassifierAnswers, RegressorAnswers
-from counterpoise.evaluation.estimates import Estimate
-from counterpoise.evaluation.intervals import student_quantile
-from counterpoise.evaluation.judging import Judge, Modelled, Rows
-from counterpoise.evaluation.metrics import as_metric
-from counterpoise.evaluation.performance import MetricPerformance
+from counterpoise.performance.estimators import Estimate
+from counterpoise.performance.intervals import student_quantile
+from counterpoise.performance.metrics import (
+    ClassifierAnswers,
+    RegressorAnswers,
+    as_metric,
+)
+from counterpoise.performance.result import Judge, MetricPerformance, Modelled, Rows
 from counterpoise.report import Record
+from counterpoise.report.formatting import told
 from counterpoise.report.verdict import verdict_of as screen_of
-from counterpoise.report.wording import told
 
 HAIR = 1e-9
 BETTER, WORSE = "better than guessing", "worse than guessing"

@@ -21,18 +21,12 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 from counterpoise import AutoWeights
-from counterpoise.adaptation.in_blocks.estimators import _plan, way_of
-from counterpoise.cli.in_blocks.fitting import _budget
-from counterpoise.cli.in_blocks.large_pair import working_on_blocks
-from counterpoise.cli.in_blocks.large_table import is_large
-from counterpoise.engine import (
-    Blocks,
-    current_budget,
-    memory_budget,
-    rows_decided_on,
-    sample,
-)
-from counterpoise.validation import InvalidInput
+from counterpoise.adaptation.out_of_core import _plan, way_of
+from counterpoise.cli.out_of_core import _budget, is_large, working_on_blocks
+from counterpoise.data import Blocks, memory_budget, sample
+from counterpoise.data.blocks import rows_decided_on
+from counterpoise.data.parallel import current_budget
+from counterpoise.errors import InvalidInput
 
 
 def test_ten_thousand_rows_are_decided_on_however_they_are_cut():

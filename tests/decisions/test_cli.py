@@ -9,21 +9,30 @@ import numpy as np
 import pytest
 
 from counterpoise.cli import main as main_module
-from counterpoise.cli.config import read_config
-from counterpoise.cli.ending import exit_code
-from counterpoise.cli.exits import BadData, WrongUse, listed
-from counterpoise.cli.fail_if import Condition, holding, read_conditions
-from counterpoise.cli.notices import Cell, Notice, of_training_rows
-from counterpoise.cli.options import read_value
-from counterpoise.cli.performance import check_metric_of
-from counterpoise.cli.reading.files import read_file
-from counterpoise.cli.reading.labels import read_labels, task_of
-from counterpoise.cli.reading.pair import read_pair
-from counterpoise.cli.record import command_line
-from counterpoise.cli.terminal import one_line
-from counterpoise.cli.writing import check_file, check_folder, check_table, write_folder
+from counterpoise.cli.files import read_file
+from counterpoise.cli.fit import check_metric_of
+from counterpoise.cli.inputs import read_labels, read_pair, task_of
+from counterpoise.cli.options import (
+    Condition,
+    holding,
+    read_conditions,
+    read_config,
+    read_value,
+)
+from counterpoise.cli.outputs import check_file, check_folder, check_table, write_folder
+from counterpoise.cli.record import command_line, exit_code
+from counterpoise.cli.terminal import (
+    BadData,
+    Cell,
+    Notice,
+    WrongUse,
+    listed,
+    of_training_rows,
+    one_line,
+)
+from counterpoise.data.parameters import check_integer
+from counterpoise.errors import NoOverlapError
 from counterpoise.report import Record
-from counterpoise.validation import NoOverlapError, check_integer
 
 # -- how a command ends ----------------------------------------------------------------
 
@@ -398,7 +407,7 @@ def test_classes_are_merged_by_no_number_of_digits(tmp_path):
 
 
 def test_time_holds_out_blocks_and_cv_is_what_it_says():
-    from counterpoise.cli.job import folds_of_options
+    from counterpoise.cli.fit import folds_of_options
 
     for time, cv, found in (
         (None, None, None),
@@ -422,7 +431,7 @@ def test_folds_are_two_or_more_and_days_are_days():
 
 
 def test_many_rows_have_fewer_folds():
-    from counterpoise.cli.job import folds_of_the_estimate
+    from counterpoise.cli.fit import folds_of_the_estimate
 
     found = [folds_of_the_estimate(n) for n in (10, 20_000, 20_001, 50_000, 50_001)]
     assert found == [5, 5, 3, 3, 2]

@@ -6,9 +6,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from counterpoise.convex import (
+from counterpoise.optim import (
     L1,
     Box,
+    Breakpoint,
     Certificate,
     Constrained,
     Corrective,
@@ -18,31 +19,29 @@ from counterpoise.convex import (
     ProjectedGradient,
     ProximalGradient,
     Quadratic,
+    Requirements,
     Simplex,
+    Solution,
     SolutionPath,
     SolverMismatchError,
+    State,
     default_solver,
     follow,
     solve,
 )
-from counterpoise.convex.loop import Solution, State
-from counterpoise.convex.network import (
+from counterpoise.optim.dc_network.constrained_training import ProxLinear, _Memory
+from counterpoise.optim.dc_network.constraints import MeanWithin
+from counterpoise.optim.dc_network.network import Network, NetworkObjective, Softplus
+from counterpoise.optim.dc_network.training import (
     DirectRounds,
-    MeanWithin,
-    Network,
-    NetworkObjective,
     Penalties,
     ProximalRound,
-    ProxLinear,
     RoundProof,
-    Softplus,
+    _Pace,
+    adapted,
+    relaxed,
 )
-from counterpoise.convex.network.direct_rounds import _Pace
-from counterpoise.convex.network.prox_linear import _Memory
-from counterpoise.convex.network.proximal_round import adapted, relaxed
-from counterpoise.convex.path import Breakpoint
-from counterpoise.convex.requirements import Requirements
-from counterpoise.convex.spectral.solvers import best_solver
+from counterpoise.optim.spectral.choice import best_solver
 
 
 def proof(gap=0.0, *, objective=0.0, kind="gap", **more):

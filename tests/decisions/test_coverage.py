@@ -7,12 +7,17 @@ from scipy.stats import chi2, chi2_contingency
 from sklearn.linear_model import LogisticRegression
 
 from counterpoise import AutoWeights, DiscriminatorWeights, diagnose
-from counterpoise.samples.cells import CutColumn, cell_tests
-from counterpoise.samples.coverage.digits import off_grids, recorded_apart
-from counterpoise.samples.coverage.spelling import Spelling, folded, spelled_otherwise
-from counterpoise.samples.pool import Pool
-from counterpoise.samples.two_samples import TwoSamples
-from counterpoise.tables.columns import two_tables
+from counterpoise.data.table import two_tables
+from counterpoise.data.two_samples import TwoSamples
+from counterpoise.shift.domain_classifier import Pool
+from counterpoise.shift.rounding_and_spelling import (
+    Spelling,
+    folded,
+    off_grids,
+    recorded_apart,
+    spelled_otherwise,
+)
+from counterpoise.shift.two_sample_tests import CutColumn, cell_tests
 
 ROUNDED = {
     "target to a tenth": (lambda x: x, lambda x: x.round(1)),
@@ -280,7 +285,7 @@ def test_what_is_the_same_but_for_spelling():
     assert folded("a b") != folded("ab")
 
 
-@pytest.mark.filterwarnings("ignore::counterpoise.validation.PartialOverlapWarning")
+@pytest.mark.filterwarnings("ignore::counterpoise.errors.PartialOverlapWarning")
 def test_a_target_row_of_the_fit_is_not_beyond_it():
     corners = []
     for seed in range(6):

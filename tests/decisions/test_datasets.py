@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from counterpoise.datasets import load_breast_cancer_shift, make_sinc_shift
-from counterpoise.datasets.parameters import (
+from counterpoise.datasets.loaders import (
     check_count,
     check_finite,
     check_nonnegative,

@@ -9,8 +9,7 @@ from deep.partial_samples import training
 
 from counterpoise import WeakClassifierWarning
 from counterpoise.deep import PartialDomainClassifier
-from counterpoise.deep.training import Memory, is_partial
-from counterpoise.deep.watching import TrainingRecord
+from counterpoise.deep.training import Memory, TrainingRecord, is_partial
 
 WARM, LAST, BEST = ({"name": name} for name in ("warm", "last", "best"))
 

@@ -4,24 +4,28 @@ import numpy as np
 import pytest
 from scipy.stats import norm, t
 
-from counterpoise.diagnosis import diagnose
-from counterpoise.diagnosis.tests_of_units import columns_by_units, moments_by_units
-from counterpoise.samples.as_read import SamplesAsRead
-from counterpoise.samples.dependent.auc_of_units import auc_of_units
-from counterpoise.samples.dependent.belonging import with_units
-from counterpoise.samples.dependent.cells_of_units import cells_by_units
-from counterpoise.samples.dependent.dependence_seen import alike_neighbors, names_groups
-from counterpoise.samples.dependent.divisions import Divisions, by_chance, divided
-from counterpoise.samples.dependent.row_units import (
+from counterpoise.data.groups import (
+    Divisions,
+    alike_neighbors,
+    auc_of_units,
+    by_chance,
+    divided,
+    names_groups,
+    with_units,
+)
+from counterpoise.data.samples import (
     RowUnits,
+    SamplesAsRead,
     memory,
     n_blocks,
     smallest_p,
 )
-from counterpoise.samples.overlap_verdict import overlap_between, thin_by_chance
-from counterpoise.samples.pool import Pool
-from counterpoise.samples.two_samples import TwoSamples
-from counterpoise.validation import InvalidInput
+from counterpoise.data.two_samples import TwoSamples
+from counterpoise.errors import InvalidInput
+from counterpoise.shift.diagnosis import diagnose
+from counterpoise.shift.domain_classifier import Pool
+from counterpoise.shift.permutation_tests import columns_by_units, moments_by_units
+from counterpoise.shift.support import cells_by_units, overlap_between, thin_by_chance
 
 
 def grouped(seed, g=12, k=6, d=2, shift=0.0):

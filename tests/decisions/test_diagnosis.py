@@ -7,34 +7,27 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from counterpoise.diagnosis import diagnose
-from counterpoise.diagnosis.correlations import (
+from counterpoise.data.table import Table, TableColumn
+from counterpoise.data.two_samples import TwoSamples
+from counterpoise.shift.columns import (
     CorrelationShift,
+    FeatureShift,
+    column_shifts,
     correlation_shifts,
-    varies_within,
-)
-from counterpoise.diagnosis.detectable import detectable
-from counterpoise.diagnosis.distances import (
     holm,
     ks_distance,
     ks_p_value,
     shares_p_value,
     standardized_difference,
+    varies_within,
 )
-from counterpoise.diagnosis.features import FeatureShift, column_shifts
-from counterpoise.diagnosis.findings_in_words import said_of_pairs
-from counterpoise.diagnosis.rank_moments import RankScores, moment_test
-from counterpoise.diagnosis.reweighting import Reweighting, reweighting_of
-from counterpoise.diagnosis.shift_tests import ShiftTest, shift_tests, verdict_by
-from counterpoise.diagnosis.smallest_hole import smallest_hole
-from counterpoise.diagnosis.thin_rows import ThinRows, describe_thin_rows
-from counterpoise.diagnosis.words import diagnosis_explanation
-from counterpoise.samples import overlap
-from counterpoise.samples.cells import chance_of_cells
-from counterpoise.samples.holes import Holes
-from counterpoise.samples.two_samples import TwoSamples
-from counterpoise.tables.columns import Table
-from counterpoise.tables.table_column import TableColumn
+from counterpoise.shift.detectability import detectable, smallest_hole
+from counterpoise.shift.diagnosis import Reweighting, diagnose, reweighting_of
+from counterpoise.shift.diagnosis_text import diagnosis_explanation, said_of_pairs
+from counterpoise.shift.permutation_tests import ShiftTest, shift_tests, verdict_by
+from counterpoise.shift.separation import ThinRows, describe_thin_rows
+from counterpoise.shift.support import Holes, overlap
+from counterpoise.shift.two_sample_tests import RankScores, chance_of_cells, moment_test
 
 
 def even(n):

@@ -2,7 +2,8 @@
 
 import pytest
 
-from counterpoise.engine import current_budget, memory_budget
+from counterpoise.data import memory_budget
+from counterpoise.data.parallel import current_budget
 
 
 def broken(budget):

@@ -8,10 +8,9 @@ import pytest
 from scipy import sparse, stats
 from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 
-from counterpoise.evaluation import consensus
-from counterpoise.evaluation.answers import ClassifierAnswers, RegressorAnswers
-from counterpoise.evaluation.bounds import any_hypothesis, model_distance
-from counterpoise.evaluation.conformal import (
+from counterpoise.bounds import any_hypothesis, model_distance
+from counterpoise.data.columns import Part, Parts
+from counterpoise.performance.conformal import (
     Calibration,
     adaptive_scores,
     class_scores,
@@ -19,47 +18,51 @@ from counterpoise.evaluation.conformal import (
     set_sizes,
     sets_of,
 )
-from counterpoise.evaluation.estimates import (
+from counterpoise.performance.estimators import (
+    Errors,
     Estimate,
+    Evidence,
+    MovedColumn,
+    errors_of,
     labelled_error,
     labelled_estimate,
-    mean_intervals,
-)
-from counterpoise.evaluation.estimating.errors import (
-    Errors,
-    errors_of,
     leading_estimate,
+    loss_by_slice,
+    mean_intervals,
+    rows_beyond,
 )
-from counterpoise.evaluation.estimating.evidence import Evidence, rows_beyond
-from counterpoise.evaluation.estimating.functionals import as_functional
-from counterpoise.evaluation.estimating.linearised import Chances, linearised
-from counterpoise.evaluation.estimating.loss_curve import LossCurve
-from counterpoise.evaluation.intervals import (
+from counterpoise.performance.functionals import Chances, as_functional, linearised
+from counterpoise.performance.intervals import (
     Interval,
+    alike_rows,
     combined,
     effective_rows,
+    folds_of,
+    folds_within,
     least_error,
+    neighbors_alike,
     rows_worth,
     skewness_of_mean,
     student_quantile,
     weighted_mean_error,
     wilson_interval,
 )
-from counterpoise.evaluation.judging import Rows
-from counterpoise.evaluation.judging import _together as together
-from counterpoise.evaluation.labels.label_check import label_check
-from counterpoise.evaluation.loss_model import _factors, fit_loss_model
-from counterpoise.evaluation.metrics import as_metric, is_classifier
-from counterpoise.evaluation.performance import MetricPerformance, leading_of
-from counterpoise.evaluation.reliability import reliability
-from counterpoise.evaluation.slices import MovedColumn, loss_by_slice
-from counterpoise.evaluation.splits import (
-    alike_rows,
-    folds_of,
-    folds_within,
-    neighbors_alike,
+from counterpoise.performance.loss_model import LossCurve, _factors, fit_loss_model
+from counterpoise.performance.metrics import (
+    ClassifierAnswers,
+    RegressorAnswers,
+    as_metric,
+    is_classifier,
+    reliability,
 )
-from counterpoise.tables.parts import Part, Parts
+from counterpoise.performance.result import (
+    MetricPerformance,
+    Rows,
+    label_check,
+    leading_of,
+)
+from counterpoise.performance.result import _together as together
+from counterpoise.twin_gp import consensus
 
 ERROR_RATE = as_metric("error_rate", RidgeClassifier(), [0, 1])
 SQUARED = as_metric(None, Ridge(), [0.5, 1.5])

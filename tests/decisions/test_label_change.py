@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from counterpoise.evaluation.answers import ClassifierAnswers, RegressorAnswers
-from counterpoise.evaluation.labels.label_change import (
+from counterpoise.performance.label_change import (
     Direction,
     LabelledSample,
     residual_directions,
 )
-from counterpoise.evaluation.labels.label_check import check_of, combined_p_value
+from counterpoise.performance.metrics import ClassifierAnswers, RegressorAnswers
+from counterpoise.performance.result import check_of, combined_p_value
 
 # Fewer rows than a model of what is left is learned from: it is constant.
 N, K = 36, 12

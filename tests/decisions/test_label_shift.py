@@ -5,10 +5,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from counterpoise.adaptation.label_shift import recognising, within_classes
-from counterpoise.adaptation.label_shift.class_shares import ClassShares
-from counterpoise.adaptation.label_shift.recognising import judged, recognised
-from counterpoise.adaptation.partial.prior_em import PriorByEM
+from counterpoise.adaptation import label_shift as recognising
+from counterpoise.adaptation import label_shift as within_classes
+from counterpoise.adaptation.label_shift import ClassShares, judged, recognised
+from counterpoise.adaptation.partial import PriorByEM
 
 N = 400
 LABELS = np.repeat([0, 1], N // 2)

@@ -15,46 +15,52 @@ from counterpoise import (
     WeightedKernelRidge,
     WeightedSVC,
 )
-from counterpoise.convex.network import (
-    MeanWithin,
-    Network,
-    NetworkObjective,
-    Sigmoid,
-)
-from counterpoise.convex.network.free_values import BestOfAll
-from counterpoise.engine import memory_budget
-from counterpoise.learners.bins import QuantileBins
-from counterpoise.learners.boosting import (
+from counterpoise.data import memory_budget
+from counterpoise.errors import InvalidInput
+from counterpoise.models.boosting import (
     BoostedClassifier,
     BoostedRegressor,
+    QuantileBins,
     boosting_for,
     boosting_of,
 )
-from counterpoise.learners.convex_network import infeasible
-from counterpoise.learners.convex_network.asked import AskedMean
-from counterpoise.learners.convex_network.posed import Posed
-from counterpoise.learners.convex_network.starting import warm_start_weights
-from counterpoise.learners.convex_network.training_rows import NetworkRows
-from counterpoise.learners.convex_network.units import Units, column_spreads
-from counterpoise.learners.svm.curves.flips import flips
-from counterpoise.learners.svm.curves.ndcg import ndcg
-from counterpoise.learners.svm.curves.tracing import Trace
-from counterpoise.learners.svm.curves.validation_curve import (
-    ValidationCurve,
-    average_curve,
+from counterpoise.networks import constraints as infeasible
+from counterpoise.networks.base import warm_start_weights
+from counterpoise.networks.constraints import (
+    AskedMean,
+    NetworkRows,
+    Posed,
+    Units,
+    column_spreads,
 )
-from counterpoise.learners.svm.voting import confidences, votes, winners
-from counterpoise.learners.twin_gp.answers import TwinAnswers, warn_of_answers
-from counterpoise.learners.twin_gp.models.building import build, build_rough
-from counterpoise.learners.twin_gp.models.nearest import (
+from counterpoise.optim.dc_network.constraints import BestOfAll, MeanWithin
+from counterpoise.optim.dc_network.network import Network, NetworkObjective, Sigmoid
+from counterpoise.svm import ValidationCurve
+from counterpoise.svm.path import (
+    Trace,
+    average_curve,
+    confidences,
+    flips,
+    ndcg,
+    votes,
+    winners,
+)
+from counterpoise.twin_gp.approximations import (
+    build,
+    build_rough,
     first_ones,
     lightest,
     too_light,
 )
-from counterpoise.learners.twin_gp.models.rows import Settings, TwinRows, width_rule
-from counterpoise.learners.twin_gp.search import Axis, held_out_score, search, splits
-from counterpoise.learners.twin_gp.widths import check_widths
-from counterpoise.validation import InvalidInput
+from counterpoise.twin_gp.estimators import TwinAnswers, warn_of_answers
+from counterpoise.twin_gp.problem import Settings, TwinRows, width_rule
+from counterpoise.twin_gp.search import (
+    Axis,
+    check_widths,
+    held_out_score,
+    search,
+    splits,
+)
 
 # -- support vector machines -----------------------------------------------------------
 

@@ -3,18 +3,21 @@
 import numpy as np
 import pytest
 
-from counterpoise.convex.objectives.negative_mean_log import log_line
-from counterpoise.numerics.arrays import finite_array
-from counterpoise.numerics.distances import (
+from counterpoise.linalg.arrays import finite_array, quantiles_below_infinity
+from counterpoise.linalg.cholesky import pivoted_cholesky, small_rank_factor
+from counterpoise.linalg.kernels import (
+    StoredMatrix,
     median_distance,
     nearest_distance,
     nearest_row,
 )
-from counterpoise.numerics.kernel_matrices import StoredMatrix
-from counterpoise.numerics.pivoted_cholesky import pivoted_cholesky, small_rank_factor
-from counterpoise.numerics.projections import project_capped_simplex, project_simplex
-from counterpoise.numerics.prox import row_threshold, soft_threshold
-from counterpoise.numerics.quantiles import quantiles_below_infinity
+from counterpoise.optim.likelihoods import log_line
+from counterpoise.optim.sets import (
+    project_capped_simplex,
+    project_simplex,
+    row_threshold,
+    soft_threshold,
+)
 
 
 def test_a_quantile_is_reached_at_equality_and_infinite_beyond_all_values():

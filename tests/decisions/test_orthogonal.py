@@ -5,19 +5,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from counterpoise.convex.orthogonal import OrthogonalProblem, bounds, polish
-from counterpoise.convex.orthogonal.relaxations.lifted import RoundAnswer
-from counterpoise.convex.orthogonal.solvers import (
+from counterpoise.optim import (
     NonnegativeRounds,
+    OrthogonalProblem,
     SequentialRelaxation,
     SpectralRounds,
-    fista,
-    frame_solver,
-    sequential,
 )
-from counterpoise.convex.orthogonal.solvers.nonnegative import Splitting
-from counterpoise.convex.orthogonal.stationarity import near_the_largest
-from counterpoise.convex.orthogonal.supports import labels_of, on_supports
+from counterpoise.optim.stiefel import certificates as bounds
+from counterpoise.optim.stiefel import local_search as polish
+from counterpoise.optim.stiefel import solvers as fista
+from counterpoise.optim.stiefel import solvers as sequential
+from counterpoise.optim.stiefel.certificates import near_the_largest
+from counterpoise.optim.stiefel.local_search import labels_of, on_supports
+from counterpoise.optim.stiefel.relaxations import RoundAnswer, Splitting
+from counterpoise.optim.stiefel.solvers import frame_solver
 
 EYE = np.eye(4)
 DIAGONAL = np.diag([4.0, 3.0, 2.0, 1.0])

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from counterpoise import PartialWeights, WeakClassifierWarning
-from counterpoise.adaptation.partial.guard import judge_selection
-from counterpoise.adaptation.partial.probabilities import TargetProbabilities
+from counterpoise.adaptation.partial import TargetProbabilities, judge_selection
 
 
 def unsure(entropy, m=10):

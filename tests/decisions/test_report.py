@@ -2,21 +2,20 @@
 
 import pytest
 
-from counterpoise.evaluation.change_of_score import is_about_the_same, is_within
-from counterpoise.report import Record
-from counterpoise.report.answers import (
-    has_labels,
-    is_contradicted,
+from counterpoise.performance.metrics import is_about_the_same, is_within
+from counterpoise.report import NewerRecordError, Record
+from counterpoise.report.figures.methods import _drawn, _spectrum_told, _tried
+from counterpoise.report.formatting import (
+    chance,
+    figures,
+    part_in_words,
+    share,
+    told,
+    told_apart,
 )
-from counterpoise.report.data_card import classes_table
-from counterpoise.report.figures.selection import _drawn, _tried
-from counterpoise.report.figures.shift import _spectrum_told
-from counterpoise.report.parts import part_in_words
-from counterpoise.report.record import NewerRecordError
-from counterpoise.report.sections.balance import balance_section
-from counterpoise.report.sections.performance import headline_section
-from counterpoise.report.verdict import verdict_of
-from counterpoise.report.wording import chance, figures, share, told, told_apart
+from counterpoise.report.key_questions import has_labels, is_contradicted
+from counterpoise.report.sections import balance_section, headline_section
+from counterpoise.report.verdict import classes_table, verdict_of
 
 NO_SHIFT, SMALL, COVERED = "no shift found", "small shift", "shift, covered"
 THIN, NO_OVERLAP = "shift, thin in part", "no overlap"
@@ -345,8 +344,8 @@ def test_the_headline_is_that_of_labels_then_of_least_error_then_both_then_weigh
 def test_a_difference_above_a_tenth_is_worth_a_look():
     import numpy as np
 
-    from counterpoise.report.sections.rows import SeenRows
-    from counterpoise.samples.two_samples import TwoSamples
+    from counterpoise.data.two_samples import TwoSamples
+    from counterpoise.report.sections import SeenRows
 
     base = np.tile([-1.0, 1.0], 10)[:, None]
     for away, above in ((0.1001, 1), (0.0999, 0)):

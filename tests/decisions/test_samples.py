@@ -10,51 +10,62 @@ from scipy.special import beta, comb, gammaincc
 from scipy.stats import binom
 
 from counterpoise import diagnose
-from counterpoise.samples import (
-    TableEncoder,
-    clip,
-    discrepancy_spectrum,
-    domain_auc,
-    domain_score,
-    effective_sample_size,
-    flatten,
-    mmd,
-    overlap,
+from counterpoise.data import TableEncoder
+from counterpoise.data.columns import (
+    column_limits,
+    cut_column,
+    duplicate_rows,
+    pooled_middle_and_spread,
+    weighted_quantile,
 )
-from counterpoise.samples.as_read import SamplesAsRead
-from counterpoise.samples.cells import CutColumn, blocks_of, cell_tests
-from counterpoise.samples.classifiers import BinnedColumns
-from counterpoise.samples.coverage.column_apart import times_larger
-from counterpoise.samples.coverage.separating_columns import separating_columns
-from counterpoise.samples.coverage.thin_by_chance import rows_that_tell, thin_by_chance
-from counterpoise.samples.domain_scores import _auc as auc_of
-from counterpoise.samples.domain_scores import _better_model
-from counterpoise.samples.domain_scores import _better_model as better_model
-from counterpoise.samples.domain_scores import _interval as auc_interval
-from counterpoise.samples.folds import content, dealt_by_sample, folds
-from counterpoise.samples.holes import Holes, find_holes, is_hole, is_surrounded
-from counterpoise.samples.holes import _reached_from as reached_from
-from counterpoise.samples.median_width import median_gamma
-from counterpoise.samples.ordering import canonical_order, seed_of_rows
-from counterpoise.samples.overlap_verdict import (
+from counterpoise.data.samples import SamplesAsRead
+from counterpoise.data.table import (
+    Table,
+    TableColumn,
+    array_columns,
+    read_columns,
+    two_tables,
+)
+from counterpoise.data.two_samples import (
+    TwoSamples,
+    canonical_order,
+    clip,
+    content,
+    dealt_by_sample,
+    effective_sample_size,
+    far_rows,
+    flatten,
+    folds,
+    pooled_scale,
+    seed_of_rows,
+)
+from counterpoise.shift.discrepancy_distance import discrepancy_spectrum
+from counterpoise.shift.domain_classifier import (
+    BinnedColumns,
+    Pool,
+    _better_model,
+    domain_score,
+)
+from counterpoise.shift.domain_classifier import _auc as auc_of
+from counterpoise.shift.domain_classifier import _better_model as better_model
+from counterpoise.shift.domain_classifier import _interval as auc_interval
+from counterpoise.shift.kernel_two_sample import domain_auc, median_gamma, mmd
+from counterpoise.shift.separation import separating_columns, times_larger
+from counterpoise.shift.support import (
+    Holes,
+    find_holes,
+    is_hole,
+    is_surrounded,
+    overlap,
     overlap_of,
+    rows_that_tell,
+    thin_by_chance,
     thin_interval,
     thin_share,
     verdict,
 )
-from counterpoise.samples.pool import Pool
-from counterpoise.samples.scaling import far_rows, pooled_scale
-from counterpoise.samples.two_samples import TwoSamples
-from counterpoise.tables.column_readers import array_columns
-from counterpoise.tables.columns import Table, read_columns, two_tables
-from counterpoise.tables.duplicates import duplicate_rows
-from counterpoise.tables.parts import cut_column
-from counterpoise.tables.quantiles import (
-    column_limits,
-    pooled_middle_and_spread,
-    weighted_quantile,
-)
-from counterpoise.tables.table_column import TableColumn
+from counterpoise.shift.support import _reached_from as reached_from
+from counterpoise.shift.two_sample_tests import CutColumn, blocks_of, cell_tests
 
 HAIR = 1e-6
 
@@ -784,7 +795,7 @@ def test_more_than_five_hundred_columns_are_prepared_once(monkeypatch):
 
 # -- columns that make the samples disjoint -------------------------------------------
 
-SEPARATING = "counterpoise.samples.coverage.separating_columns"
+SEPARATING = "counterpoise.shift.separation"
 
 
 def heart(missing=(0.99, 0.92), n=240, m=200, seed=0):

@@ -7,23 +7,21 @@ import numpy as np
 import pytest
 import skimage.segmentation
 
-from counterpoise.report.figures.segments import outline
+from counterpoise.errors import InvalidInput
+from counterpoise.report.figures.methods import outline
 from counterpoise.selection import segment, segmentation_scores
-from counterpoise.selection.segmentation import segmenting
-from counterpoise.selection.segmentation.boundaries import boundary_strength
-from counterpoise.selection.segmentation.dictionary import words_of
-from counterpoise.selection.segmentation.histograms import (
+from counterpoise.selection import segmentation as segmenting
+from counterpoise.selection.image_features import (
     _mean_histograms,
-    spectral_histograms,
-)
-from counterpoise.selection.segmentation.image import as_picture
-from counterpoise.selection.segmentation.region_graph import (
+    as_picture,
     borders_of,
+    boundary_strength,
     likeness,
     merged,
+    regions_of,
+    spectral_histograms,
+    words_of,
 )
-from counterpoise.selection.segmentation.regions import regions_of
-from counterpoise.validation import InvalidInput
 
 ROW = np.array([[0, 1, 2, 3]])
 EVEN = np.zeros((1, 4))

@@ -6,16 +6,24 @@ import numpy as np
 import pytest
 
 from counterpoise import SubsetSelector, select_classes, select_rows
-from counterpoise.convex.assignment import SparseAssignment, one_word
-from counterpoise.convex.assignment.solvers.incumbent import BestAssignment
-from counterpoise.convex.assignment.swaps import improved_set
-from counterpoise.engine import memory_budget
+from counterpoise.data import memory_budget
+from counterpoise.optim.assignment import problem as one_word
+from counterpoise.optim.assignment.local_search import improved_set
+from counterpoise.optim.assignment.problem import SparseAssignment
+from counterpoise.optim.assignment.solvers import BestAssignment
+from counterpoise.selection import Prototypes
 from counterpoise.selection import classes as class_rules
-from counterpoise.selection.classes import auto_sparsity, classes_by_probabilities
-from counterpoise.selection.posed import active_words
-from counterpoise.selection.prototypes import Prototypes
-from counterpoise.selection.reading import as_laplacian, check_size, twins
-from counterpoise.selection.source_classifier import neighbor_graph
+from counterpoise.selection.classes import (
+    auto_sparsity,
+    classes_by_probabilities,
+    neighbor_graph,
+)
+from counterpoise.selection.subset_selector import (
+    active_words,
+    as_laplacian,
+    check_size,
+    twins,
+)
 
 
 def test_a_word_is_active_above_a_thousandth():

@@ -14,12 +14,13 @@ from counterpoise import (
     SharedSubspace,
     solve_orthogonal,
 )
-from counterpoise.convex import Certificate, attested
-from counterpoise.subspaces import graph_clustering, max_min_distance, shared_subspace
-from counterpoise.subspaces.class_means import class_means, coinciding
-from counterpoise.subspaces.max_min_distance import pose_distances
-from counterpoise.subspaces.solving import read_start, warn_of_frame
-from counterpoise.validation import InvalidInput
+from counterpoise.errors import InvalidInput
+from counterpoise.optim import Certificate, attested
+from counterpoise.subspaces import clustering as graph_clustering
+from counterpoise.subspaces import discriminant as max_min_distance
+from counterpoise.subspaces import shared_subspace
+from counterpoise.subspaces.discriminant import class_means, coinciding, pose_distances
+from counterpoise.subspaces.orthogonal import read_start, warn_of_frame
 
 EYE = np.eye(3)
 PROBLEM = OrthogonalProblem(np.diag([1.0, 2.0, 3.0]), np.ones((3, 1)))

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from counterpoise.convex import (
+from counterpoise.optim import (
     Box,
     Constrained,
     FrankWolfe,

@@ -7,16 +7,15 @@ from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
-from counterpoise.samples.classifiers import linear_classifiers
-from counterpoise.samples.scaling import pooled_scale
-from counterpoise.samples.text.wide_classifiers import (
+from counterpoise.data.two_samples import TwoSamples, pooled_scale
+from counterpoise.shift.domain_classifier import (
     STRENGTHS,
     RidgedLogistic,
     StrikingColumns,
+    linear_classifiers,
 )
-from counterpoise.samples.two_samples import TwoSamples
-from counterpoise.weights.candidates import Trials, candidates
-from counterpoise.weights.deadline import Deadline
+from counterpoise.weights.auto import Trials, candidates
+from counterpoise.weights.search import Deadline
 
 
 def counts(n, d, seed):

@@ -5,8 +5,8 @@ import pytest
 from sklearn.linear_model import Ridge
 
 from counterpoise import Adapted, DiscriminatorWeights, load
-from counterpoise.cli.writing.known_rows import coverage_columns
-from counterpoise.validation.exceptions import PartialOverlapWarning
+from counterpoise.cli.outputs import coverage_columns
+from counterpoise.errors import PartialOverlapWarning
 
 
 @pytest.fixture(scope="module")

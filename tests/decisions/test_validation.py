@@ -11,22 +11,21 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
 
 from counterpoise import KLIEP, NoTargetWarning
-from counterpoise.validation import (
-    InvalidInput,
-    NoOverlapError,
-    as_classes,
+from counterpoise.data.arrays import (
     as_matrix,
-    as_responses,
-    as_weights,
-    check_choice,
-    check_integer,
-    check_number,
     check_same_columns,
     estimator_samples,
-    row_counts,
     target_pieces,
     two_samples,
 )
+from counterpoise.data.labels_and_weights import (
+    as_classes,
+    as_responses,
+    as_weights,
+    row_counts,
+)
+from counterpoise.data.parameters import check_choice, check_integer, check_number
+from counterpoise.errors import InvalidInput, NoOverlapError
 
 
 def test_bounds_are_allowed_where_they_are_closed():

@@ -4,17 +4,13 @@ import numpy as np
 import pytest
 
 from counterpoise import InvalidInput
-from counterpoise.tables.columns import read_table
-from counterpoise.watching.advice import advice
-from counterpoise.watching.beginning import FEWEST_REFERENCE_ROWS
-from counterpoise.watching.inputs_evidence import InputsEvidence, _shrunk
-from counterpoise.watching.label_free import spent
-from counterpoise.watching.looks import SHARE_OF_ALARM
-from counterpoise.watching.misses import missed, misses_of_blocks
-from counterpoise.watching.oddities import KnownColumns
-from counterpoise.watching.risk_evidence import RiskEvidence
-from counterpoise.watching.seen_rows import with_first_labels
-from counterpoise.watching.state import SeenChunk, Tally, rows_to_keep
+from counterpoise.data.table import read_table
+from counterpoise.monitor.alerts import FEWEST_REFERENCE_ROWS
+from counterpoise.monitor.chunks import KnownColumns
+from counterpoise.monitor.estimates import missed, misses_of_blocks, spent
+from counterpoise.monitor.evidence import InputsEvidence, RiskEvidence, _shrunk
+from counterpoise.monitor.results import SHARE_OF_ALARM, advice
+from counterpoise.monitor.state import SeenChunk, Tally, rows_to_keep, with_first_labels
 
 
 def told(kind, *, inputs_changed=False, estimate_rose=False, covered=None):
@@ -138,7 +134,7 @@ def test_a_chunk_of_thirty_labels_tells_how_far_its_estimate_missed():
 
 
 def test_a_row_that_has_been_is_not_counted_again():
-    from counterpoise.watching.seen_rows import are_new, keys_of_rows
+    from counterpoise.monitor.state import are_new, keys_of_rows
 
     keys = np.array([7, 8, 8, 9, 10], dtype=np.uint64)
     seen = SeenChunk(1, "w1", 2, "", keys=np.array([9, 7], dtype=np.uint64))
@@ -161,7 +157,7 @@ def test_of_two_labels_of_one_id_the_first_counts():
 def test_keys_of_a_megabyte_are_kept():
     from types import SimpleNamespace
 
-    from counterpoise.watching.state import WatchState
+    from counterpoise.monitor.state import WatchState
 
     chunks = [SeenChunk(k, k, 62_500, "") for k in (1, 2, 3)]
     state = SimpleNamespace(chunks=[])
@@ -174,7 +170,7 @@ def test_keys_of_a_megabyte_are_kept():
 def test_a_column_is_named_where_its_own_bets_would_be_an_alarm():
     from types import SimpleNamespace
 
-    from counterpoise.watching.judging import telling_columns
+    from counterpoise.monitor.alerts import telling_columns
 
     # Two columns, an alarm of the inputs at .05 * .4.
     needed = np.log(2 / (0.05 * 0.4))

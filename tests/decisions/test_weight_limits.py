@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from counterpoise import AutoWeights, DiscrepancyWeights
-from counterpoise.numerics.kernel import Kernel
-from counterpoise.samples.two_samples import TwoSamples
-from counterpoise.weights.discrepancy.default_spread import default_spread
-from counterpoise.weights.left_out import with_neighbours
+from counterpoise.data.two_samples import TwoSamples
+from counterpoise.linalg.kernels import Kernel
+from counterpoise.weights.auto import cut_at, supported_weight, with_neighbours
+from counterpoise.weights.discrepancy import default_spread
 from counterpoise.weights.search import HeldOut
-from counterpoise.weights.supported import cut_at, supported_weight
 
 # Ten rows beside one another: each has the nine others and one further off near.
 CLUSTER = np.arange(11.0)[:, None] / 10

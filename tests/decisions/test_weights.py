@@ -17,33 +17,31 @@ from counterpoise import (
     MixtureKLIEP,
     UniformWeights,
 )
-from counterpoise.convex import Certificate, Corrective
-from counterpoise.convex.loop import Solution
-from counterpoise.engine import memory_budget
-from counterpoise.numerics.row_keys import row_keys
-from counterpoise.samples.holes import find_holes
-from counterpoise.samples.two_samples import TwoSamples
-from counterpoise.validation import (
-    NoOverlapError,
-    NoTargetWarning,
-    PartialOverlapWarning,
-    as_seed,
-)
-from counterpoise.validation.counts import as_counts as counts
+from counterpoise.data import memory_budget
+from counterpoise.data.labels_and_weights import as_counts as counts
+from counterpoise.data.parameters import as_seed
+from counterpoise.data.two_samples import TwoSamples
+from counterpoise.errors import NoOverlapError, NoTargetWarning, PartialOverlapWarning
+from counterpoise.linalg.arrays import row_keys
+from counterpoise.optim import Certificate, Corrective, Solution
+from counterpoise.shift.support import find_holes
+from counterpoise.weights.auto import Candidate, Trials, candidates, ranks
 from counterpoise.weights.base import Fitted, WeightEstimator
-from counterpoise.weights.calibration import calibration_error, calibration_line
-from counterpoise.weights.candidates import Candidate, Trials, candidates, ranks
-from counterpoise.weights.deadline import Deadline
-from counterpoise.weights.discrepancy.lopsided import warn_of_one_row, warn_of_scales
-from counterpoise.weights.kernel_widths import (
+from counterpoise.weights.discrepancy import warn_of_one_row, warn_of_scales
+from counterpoise.weights.discriminator import calibration_error, calibration_line
+from counterpoise.weights.kliep import select_gamma
+from counterpoise.weights.least_squares import _plan as moments_planned
+from counterpoise.weights.least_squares_search import Curve, count_admissible, search
+from counterpoise.weights.search import (
+    Deadline,
+    HeldOut,
+    choose,
+    falls_short,
     lonely_share,
     thinned,
+    two_sided_score,
     uncovered_share,
 )
-from counterpoise.weights.kliep.widths import select_gamma
-from counterpoise.weights.least_squares.base import _plan as moments_planned
-from counterpoise.weights.least_squares.search import Curve, count_admissible, search
-from counterpoise.weights.search import HeldOut, choose, falls_short, two_sided_score
 
 HAIR = 1e-9
 
@@ -185,7 +183,7 @@ def test_all_candidates_are_scored_on_one_division_of_the_rows(monkeypatch):
     assert held_out == by_parts
     seen = []
     monkeypatch.setattr(
-        "counterpoise.weights.candidates.held_out_kliep",
+        "counterpoise.weights.auto.held_out_kliep",
         lambda scaled, gamma, relative, parts, rival: (
             seen.append(parts) or HeldOut(np.ones(40), np.ones(60))
         ),

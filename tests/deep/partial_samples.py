@@ -4,9 +4,7 @@ import numpy as np
 import torch
 
 from counterpoise.deep.network import DomainNetwork
-from counterpoise.deep.rows import TrainingRows
-from counterpoise.deep.schedule import Schedule
-from counterpoise.deep.training import Recipe, Training
+from counterpoise.deep.training import Recipe, Schedule, Training, TrainingRows
 
 
 def make_partial(seed=0, n=240, n_classes=6, present=(0, 1, 2), d=12, moved=0.5):

@@ -6,8 +6,8 @@ import torch
 from scipy.special import expit, log_softmax, softmax
 from scipy.stats import entropy
 
-from counterpoise.deep import terms
-from counterpoise.deep.reversal import with_gradient_reversed
+from counterpoise.deep import network as terms
+from counterpoise.deep.network import with_gradient_reversed
 
 SIZES = (1.0, 30.0, 1e4)
 
@@ -68,7 +68,7 @@ def test_losses_are_cross_entropies(size):
 
 def test_rows_of_a_doubtful_domain_weigh_more_and_doubt_has_no_gradient():
     odds = tensor([0.0, 2.0, -1000.0], grad=True)
-    found = terms.doubt(odds)
+    found = terms.mean_entropy(odds)
     np.testing.assert_allclose(found[[0, 2]], [1 + np.log(2), 1.0])
     assert found[0] > found[1] > found[2]
     assert not found.requires_grad

@@ -8,9 +8,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from counterpoise import InvalidInput, select_classes
 from counterpoise.deep import PartialDomainClassifier
-from counterpoise.deep.rows import TrainingRows
-from counterpoise.deep.schedule import Schedule
-from counterpoise.deep.watching import effective_classes, linear_auc
+from counterpoise.deep.training import (
+    Schedule,
+    TrainingRows,
+    effective_classes,
+    linear_auc,
+)
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::counterpoise.WeakClassifierWarning",

@@ -67,7 +67,7 @@ def test_the_table_against_others_says_what_was_measured():
 
 
 def test_every_exit_code_is_named():
-    from counterpoise.cli.exits import MEANINGS
+    from counterpoise.cli.terminal import MEANINGS
 
     told = (ROOT / "README.md").read_text().partition("exit code 3;")[2]
     told = told.partition(")")[0]

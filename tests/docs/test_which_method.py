@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from docs.test_reference import public_names
 
-from counterpoise.convex.orthogonal.solvers import FRAME_SOLVERS
-from counterpoise.convex.registry import solver_names
-from counterpoise.selection.representatives import SOLVER_NAMES
-from counterpoise.subspaces.max_min_distance import SOLVERS_OF_DISTANCES
-from counterpoise.weights.discrepancy.estimator import DISCREPANCY_SOLVERS
-from counterpoise.weights.kliep.estimator import KLIEP_SOLVERS
-from counterpoise.weights.mean_matching.estimator import MATCHING_SOLVERS
+from counterpoise.optim.registry import solver_names
+from counterpoise.optim.stiefel.solvers import FRAME_SOLVERS
+from counterpoise.selection.subset_selector import SOLVER_NAMES
+from counterpoise.subspaces.discriminant import SOLVERS_OF_DISTANCES
+from counterpoise.weights.discrepancy import DISCREPANCY_SOLVERS
+from counterpoise.weights.kliep import KLIEP_SOLVERS
+from counterpoise.weights.kmm import MATCHING_SOLVERS
 from counterpoise.weights.registry import WEIGHTERS
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -34,10 +34,10 @@ from hostile.test_model_files import ESTIMATORS, crafted, rows
 from hostile.test_records import spoiled
 
 from counterpoise import Adapted, InvalidInput, InvalidType, UniformWeights, load
-from counterpoise.cli.config import read_config
-from counterpoise.cli.exits import Stop
+from counterpoise.cli.files import read_file
 from counterpoise.cli.main import main
-from counterpoise.cli.reading.files import read_file
+from counterpoise.cli.options import read_config
+from counterpoise.cli.terminal import Stop
 
 # A case that takes longer hangs; one that takes more memory floods.
 LONGEST_SECONDS = 60

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import counterpoise as cp
-from counterpoise.convex.path import PathError
+from counterpoise.optim import PathError
 from counterpoise.weights.registry import WEIGHTERS, with_parameters
 
 Case = dict[str, Any]

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from counterpoise.cli.writing import check_folder, exchange, write_file, write_folder
+from counterpoise.cli import outputs as exchange
+from counterpoise.cli.outputs import check_folder, write_file, write_folder
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes")
 OLD = {"report.html": "old", "report.json": "old", "model.skops": "old"}

@@ -17,10 +17,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
 from counterpoise import Adapted, InvalidInput, InvalidType, UniformWeights, load
-from counterpoise.adaptation.model_files import unpacking
-from counterpoise.adaptation.model_files.contents import check_contents
+from counterpoise.adaptation import model_io as unpacking
+from counterpoise.adaptation.model_io import check_contents
 from counterpoise.cli.main import main
-from counterpoise.engine import memory_budget
+from counterpoise.data import memory_budget
 
 pytest.importorskip("skops")
 ESTIMATORS = {

@@ -9,8 +9,8 @@ from sklearn.base import clone
 from threadpoolctl import ThreadpoolController
 
 from counterpoise import AutoWeights
-from counterpoise.engine.one_thread import one_thread
-from counterpoise.validation.warning import filters_left_clean, held_back
+from counterpoise.data.parallel import one_thread
+from counterpoise.errors import filters_left_clean, held_back
 from counterpoise.weights.registry import WEIGHTERS, with_parameters
 
 BLAS = ThreadpoolController().select(user_api="blas")

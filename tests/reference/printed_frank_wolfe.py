@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from counterpoise.convex import Requirements, State
-from counterpoise.convex.objectives.negative_mean_log import log_line
+from counterpoise.optim import Requirements, State
+from counterpoise.optim.likelihoods import log_line
 
 
 @dataclass(frozen=True)

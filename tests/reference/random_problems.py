@@ -5,7 +5,7 @@ import warnings
 import cvxpy as cp
 import numpy as np
 
-from counterpoise.convex import (
+from counterpoise.optim import (
     Box,
     CappedSimplex,
     Constrained,

@@ -4,23 +4,23 @@ from itertools import product
 
 import cvxpy as cp
 import numpy as np
-from convex.assignment.random_assignments import optimum as least_assignment
-from convex.assignment.random_assignments import random_assignment
-from convex.spectral.random_moments import optimum as least_norm
-from convex.spectral.random_moments import random_problem as random_moments
 from convex.test_mean_matching import CASES, both
 from convex.test_mean_matching import optimum as least_distance
+from optim.assignment.random_assignments import optimum as least_assignment
+from optim.assignment.random_assignments import random_assignment
+from optim.spectral.random_moments import optimum as least_norm
+from optim.spectral.random_moments import random_problem as random_moments
 from reference.random_problems import optimum as least_value
 from reference.random_problems import random_mixture, to_eleven_digits
 
-from counterpoise.convex import (
+from counterpoise.optim import (
     KernelDiscrepancy,
     LogLinearMixture,
     LogLinearRatio,
     OrthogonalProblem,
 )
-from counterpoise.convex.objectives import LogisticLoss
-from counterpoise.convex.problems import Smooth
+from counterpoise.optim.likelihoods import LogisticLoss
+from counterpoise.optim.problems import Smooth
 
 
 def tilted(seed):

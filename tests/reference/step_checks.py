@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from counterpoise.convex import solve
+from counterpoise.optim import solve
 
 
 def lines_of(problem, solver, start=None, max_iter=100):

@@ -7,12 +7,12 @@ import pytest
 from reference.random_problems import optimum, random_problem
 from reference.random_smooth import FAMILIES
 
-from counterpoise.convex import solve
-from counterpoise.convex.registry import SOLVERS
+from counterpoise.optim import solve
+from counterpoise.optim.registry import SOLVERS
 
 # Published methods that minimise the norm alone, and say so.
 WITHOUT_SPREAD = ("Frobenius", "MultiplicativeWeights", "Smoothing")
-# Networks are not convex; their solvers are tried in tests/convex/network.
+# Networks are not convex; their solvers are tried in tests/optim/dc_network.
 SETTINGS = [
     (one.name, setting)
     for one in SOLVERS

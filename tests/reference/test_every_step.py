@@ -6,16 +6,16 @@ from reference.printed_frank_wolfe import PrintedFrankWolfe
 from reference.random_problems import feasible_optimum, random_mixture, random_problem
 from reference.step_checks import broken, lines_of
 
-from counterpoise.convex import (
+from counterpoise.optim import (
     Corrective,
     FrankWolfe,
     MixtureLikelihood,
     PartialPricing,
     solve,
 )
-from counterpoise.convex.registry import solver_settings
+from counterpoise.optim.registry import solver_settings
 from counterpoise.testing import feasible_points
-from counterpoise.weights.kliep.original import OriginalKLIEP
+from counterpoise.weights.kliep import OriginalKLIEP
 
 VARIANTS = [
     FrankWolfe(variant, search)

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from sklearn.metrics.pairwise import rbf_kernel
 
-from counterpoise.convex import Corrective, MixtureLikelihood, solve
-from counterpoise.numerics.kernel import Kernel
-from counterpoise.samples import TwoSamples
-from counterpoise.weights.kliep.low_rank_design import LowRankDesign
+from counterpoise.data.two_samples import TwoSamples
+from counterpoise.linalg.kernels import Kernel
+from counterpoise.optim import Corrective, MixtureLikelihood, solve
+from counterpoise.weights.kernel_design import LowRankDesign
 
 
 def two_problems(seed):

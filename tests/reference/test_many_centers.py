@@ -5,14 +5,14 @@ import pytest
 from sklearn.metrics.pairwise import rbf_kernel
 
 from counterpoise import KLIEP
+from counterpoise.data import memory_budget
 from counterpoise.datasets import make_gaussian_shift
-from counterpoise.engine import memory_budget
 
 
 @pytest.fixture
 def shift(monkeypatch):
-    monkeypatch.setattr("counterpoise.weights.kliep.estimator.MANY_CENTERS", 500)
-    monkeypatch.setattr("counterpoise.weights.kliep.estimator.CENTERS_AT_MOST", 60)
+    monkeypatch.setattr("counterpoise.weights.kliep.MANY_CENTERS", 500)
+    monkeypatch.setattr("counterpoise.weights.kliep.CENTERS_AT_MOST", 60)
     return make_gaussian_shift(6, n=400, m=600, random_state=0)
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from reference.random_problems import to_eleven_digits
 
-from counterpoise.convex import (
+from counterpoise.optim import (
     ADMM,
     L1,
     LeastSquares,
@@ -55,7 +55,7 @@ def test_the_generalised_gap_bounds_the_excess_and_closes_at_the_optimum():
 
 
 def test_an_objective_without_a_lower_bound_cannot_be_penalised():
-    from counterpoise.convex import Quadratic
+    from counterpoise.optim import Quadratic
 
     with pytest.raises(TypeError, match="Quadratic has no lower_bound"):
         Penalized(Quadratic(np.eye(2), np.zeros(2)), L1(2))

@@ -21,7 +21,7 @@ from counterpoise import (
     plot_classes,
     render,
 )
-from counterpoise.deep.watching import TrainingRecord
+from counterpoise.deep.training import TrainingRecord
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +91,7 @@ def test_rows_of_absent_classes_are_told_from_five_on():
             absent_classes_=np.array(["c"]),
             confusion_=np.array([[9, 0, 0], [0, 9, 0], [rows - 1, 1, 0]]),
         )
-        from counterpoise.report.sections.classes import classes_section
+        from counterpoise.report.sections import classes_section
 
         return classes_section(found)["overruled"]
 

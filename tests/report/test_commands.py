@@ -5,9 +5,9 @@ import json
 import pytest
 from report.records_at_hand import RECORDS, full, full_page
 
-from counterpoise.cli.commands import compare, report
-from counterpoise.cli.exits import BadData, WrongUse
 from counterpoise.cli.options import Parser
+from counterpoise.cli.terminal import BadData, WrongUse
+from counterpoise.cli.tools import add_compare, add_report
 from counterpoise.report import render
 
 RECORD = RECORDS / "version_1.json"
@@ -16,8 +16,8 @@ RECORD = RECORDS / "version_1.json"
 def command(*arguments):
     parser = Parser()
     commands = parser.add_subparsers(required=True)
-    for one in (report, compare):
-        one.add(commands)
+    for add in (add_report, add_compare):
+        add(commands)
     given = parser.parse_args([str(argument) for argument in arguments])
     return given.run(given.complete(given))
 

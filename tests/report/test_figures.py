@@ -9,8 +9,8 @@ from report.records_at_hand import complete, full
 
 from counterpoise import KLIEP, ConvexNetworkClassifier, DiscrepancyWeights, diagnose
 from counterpoise.datasets import make_sinc_shift
-from counterpoise.report import (
-    Record,
+from counterpoise.report import Record, render
+from counterpoise.report.figures import (
     plot_balance,
     plot_convergence,
     plot_overlap,
@@ -19,16 +19,15 @@ from counterpoise.report import (
     plot_spectrum,
     plot_trade_off,
     plot_weights,
-    render,
 )
 from counterpoise.report.figures.canvas import BLUE, ORANGE
-from counterpoise.report.figures.columns import draw_column
+from counterpoise.report.figures.methods import draw_widths
 from counterpoise.report.figures.performance import (
     calibration_drawing,
     draw_calibration,
+    draw_slices,
 )
-from counterpoise.report.figures.selection import draw_widths
-from counterpoise.report.figures.slices import draw_slices
+from counterpoise.report.figures.weights import draw_column
 
 mpl.use("agg")
 

@@ -22,8 +22,8 @@ from report.records_at_hand import (
 
 import counterpoise.report
 from counterpoise.report import Record, render
+from counterpoise.report.formatting import Link
 from counterpoise.report.verdict import verdict_of
-from counterpoise.report.wording import Link
 
 SOURCES = Path(counterpoise.report.__file__).parent
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from counterpoise import Record, WeightedSVC, WeightedSVR, plot_path, render
-from counterpoise.adaptation.mixing import choose_mixing
-from counterpoise.evaluation.metrics import as_metric
-from counterpoise.evaluation.splits import folds_of
+from counterpoise.adaptation.guard import choose_mixing
+from counterpoise.performance.intervals import folds_of
+from counterpoise.performance.metrics import as_metric
 
 mpl.use("agg")
 

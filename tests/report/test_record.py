@@ -16,12 +16,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from counterpoise import KLIEP, Adapted, AutoWeights, diagnose
+from counterpoise.data.two_samples import effective_sample_size
 from counterpoise.datasets import make_gaussian_shift, make_sinc_shift
 from counterpoise.report import NewerRecordError, Record, log_to_mlflow, render
-from counterpoise.report.record import SCHEMA_VERSION
-from counterpoise.report.sections.balance import balance_section
-from counterpoise.report.sections.rows import SeenRows
-from counterpoise.samples import effective_sample_size, overlap
+from counterpoise.report.report import SCHEMA_VERSION
+from counterpoise.report.sections import SeenRows, balance_section
+from counterpoise.shift.support import overlap
 
 DOCUMENTATION = Path(__file__).parents[2] / "docs" / "record.md"
 

@@ -4,8 +4,8 @@ import pytest
 from report.records_at_hand import full
 
 from counterpoise.report import Record, render
+from counterpoise.report.formatting import told
 from counterpoise.report.verdict import verdict_of
-from counterpoise.report.wording import told
 
 CHECK = {
     "difference": 0.2,

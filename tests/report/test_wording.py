@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import counterpoise
-from counterpoise.report.wording import for_a_person
+from counterpoise.report.formatting import for_a_person
 
 # Rooms whose words get into records: verdicts, assumptions, checks, reasons, notices.
-ROOMS = ("adaptation", "cli", "diagnosis", "evaluation", "samples", "validation")
+ROOMS = ("adaptation", "cli", "shift", "performance", "data")
 LEFT = re.compile(r"\bthe (source|target)\b", re.IGNORECASE)
 SINGULAR = re.compile(
     r"(?<![a-z'] of )\b[Tt]he (training|new) data (\w+ly )?(?!as\b)\w+s\b"

@@ -8,8 +8,9 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 
 from counterpoise import ClassSelection, select_classes
-from counterpoise.selection.classes import auto_sparsity, classes_by_probabilities
-from counterpoise.selection.source_classifier import (
+from counterpoise.selection.classes import (
+    auto_sparsity,
+    classes_by_probabilities,
     common_components,
     default_probabilities,
     neighbor_graph,

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from convex.assignment.random_assignments import graph
+from optim.assignment.random_assignments import graph
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -13,8 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from counterpoise import SubsetSelector
-from counterpoise.convex.assignment import SparseAssignment, one_word_penalty
-from counterpoise.engine import memory_budget
+from counterpoise.data import memory_budget
+from counterpoise.optim.assignment.problem import SparseAssignment, one_word_penalty
 
 SOLVERS = ("auto", "proximal-admm", "slack-admm", "original", "conic")
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from convex.assignment.random_assignments import graph
+from optim.assignment.random_assignments import graph
 
 from counterpoise import SelectionPath, SubsetSelector
 

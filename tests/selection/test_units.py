@@ -4,13 +4,16 @@ import warnings
 
 import numpy as np
 import pytest
-from convex.assignment.random_assignments import graph, random_costs
+from optim.assignment.random_assignments import graph, random_costs
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from counterpoise import SubsetSelector, select_prototypes
-from counterpoise.convex.assignment import AssignmentDual, SparseAssignment
-from counterpoise.convex.assignment.one_word import one_word_penalty
+from counterpoise.optim.assignment.problem import (
+    AssignmentDual,
+    SparseAssignment,
+    one_word_penalty,
+)
 
 UNITS = (1e-150, 1e-75, 1e-10, 1e10, 1e75, 1e137)
 

@@ -9,8 +9,8 @@ from sklearn.datasets import load_iris, make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score
 
 from counterpoise import OrthogonalGraphClustering
-from counterpoise.subspaces.neighbor_graph import laplacian, neighbor_graph
-from counterpoise.validation import InvalidInput
+from counterpoise.errors import InvalidInput
+from counterpoise.subspaces.clustering import laplacian, neighbor_graph
 
 MOONS, HALVES = make_moons(200, noise=0.05, random_state=0)
 

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from counterpoise import MaxMinDistanceAnalysis
-from counterpoise.validation import InvalidInput
+from counterpoise.errors import InvalidInput
 
 X, Y = load_wine(return_X_y=True)
 

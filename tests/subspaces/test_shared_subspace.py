@@ -7,12 +7,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import NearestCentroid
 from sklearn.pipeline import make_pipeline
 
-from counterpoise import (
-    MaxMinDistanceAnalysis,
-    NoTargetWarning,
-    SharedSubspace,
-)
-from counterpoise.validation import InvalidInput
+from counterpoise import MaxMinDistanceAnalysis, NoTargetWarning, SharedSubspace
+from counterpoise.errors import InvalidInput
 
 
 def shifted(seed=0, columns=6, rows=60):

@@ -5,16 +5,16 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from counterpoise import OrthogonalProblem, solve_orthogonal
-from counterpoise.convex import SolverMismatchError
-from counterpoise.convex.orthogonal.solvers import (
+from counterpoise.errors import InvalidInput, InvalidType
+from counterpoise.optim import (
     Eigenvectors,
     NonnegativeRounds,
     SequentialRelaxation,
     SoftminPolar,
+    SolverMismatchError,
     SpectralRounds,
-    frame_solver,
 )
-from counterpoise.validation import InvalidInput, InvalidType
+from counterpoise.optim.stiefel.solvers import frame_solver
 
 rng = np.random.default_rng(0)
 M = rng.standard_normal((6, 6))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from counterpoise.convex import (
+from counterpoise.optim import (
     L1,
     Constrained,
     FrankWolfe,

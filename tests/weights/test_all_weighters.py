@@ -274,7 +274,7 @@ def test_mixed_tables_are_refused_with_the_name_of_the_encoder(weighter):
     good, text = pd.DataFrame({"a": [1.0, 2.0, 3.0]}), pd.DataFrame({"a": list("xyz")})
     missing = pd.DataFrame({"a": [1.0, None, 3.0]})
     for X, X_target in ((text, text), (good, text), (missing, good)):
-        with pytest.raises(ValueError, match=r"counterpoise\.samples\.TableEncoder"):
+        with pytest.raises(ValueError, match=r"counterpoise\.data\.TableEncoder"):
             clone(weighter).fit(X, np.ones(3), X_target=X_target)
 
 

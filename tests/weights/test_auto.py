@@ -8,7 +8,10 @@ from scipy.stats import multivariate_normal
 
 from counterpoise import NoOverlapError
 from counterpoise.datasets import make_gaussian_shift
-from counterpoise.weights import AutoWeights, DiscriminatorWeights, MixtureKLIEP, auto
+from counterpoise.weights import auto
+from counterpoise.weights.auto import AutoWeights
+from counterpoise.weights.discriminator import DiscriminatorWeights
+from counterpoise.weights.log_linear import MixtureKLIEP
 
 
 def pair(d=2, n=500):

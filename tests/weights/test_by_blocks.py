@@ -14,15 +14,10 @@ from counterpoise import (
     MixtureKLIEP,
     TargetShiftWeights,
 )
-from counterpoise.engine import (
-    ROWS_DECIDED_ON,
-    Blocks,
-    distribute,
-    memory_budget,
-    sample,
-)
-from counterpoise.samples.classifiers import logistic
-from counterpoise.validation import InvalidInput, InvalidType
+from counterpoise.data import Blocks, distribute, memory_budget, sample
+from counterpoise.data.blocks import ROWS_DECIDED_ON
+from counterpoise.errors import InvalidInput, InvalidType
+from counterpoise.shift.domain_classifier import logistic
 
 CLOSED = {
     "ulsif": lambda: ULSIF(gamma=0.1, regularization=0.1, random_state=0),

@@ -18,15 +18,18 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import check_estimator
 
+from counterpoise.data.two_samples import TwoSamples
 from counterpoise.datasets import make_gaussian_shift
-from counterpoise.samples.pool import Pool
-from counterpoise.samples.two_samples import TwoSamples
-from counterpoise.validation import NoOverlapError, NoTargetWarning
-from counterpoise.weights.calibration import calibration_error, calibration_line
-from counterpoise.weights.discriminator import DiscriminatorWeights
+from counterpoise.errors import NoOverlapError, NoTargetWarning
+from counterpoise.shift.domain_classifier import Pool
+from counterpoise.weights.discriminator import (
+    DiscriminatorWeights,
+    calibration_error,
+    calibration_line,
+)
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::counterpoise.validation.PartialOverlapWarning"
+    "ignore::counterpoise.errors.PartialOverlapWarning"
 )
 LINEAR = make_pipeline(StandardScaler(), LogisticRegression(solver="newton-cholesky"))
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from counterpoise import AutoWeights
+from counterpoise.data.two_samples import TwoSamples
 from counterpoise.datasets import make_uncovered_cluster
-from counterpoise.samples.two_samples import TwoSamples
-from counterpoise.weights.left_out import with_neighbours
+from counterpoise.weights.auto import with_neighbours
 
 # Ten rows beside one another: each has the nine others and one further off near.
 CLUSTER = np.arange(11.0)[:, None] / 10

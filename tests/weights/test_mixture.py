@@ -17,16 +17,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from counterpoise.datasets import make_gaussian_shift
-from counterpoise.validation import (
-    NoOverlapError,
-    NoTargetWarning,
-    PartialOverlapWarning,
-)
-from counterpoise.weights.mixture import MixtureKLIEP
-from counterpoise.weights.mixture_statistics import PairProducts
+from counterpoise.errors import NoOverlapError, NoTargetWarning, PartialOverlapWarning
+from counterpoise.weights.log_linear import MixtureKLIEP, PairProducts
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::counterpoise.validation.PartialOverlapWarning"),
+    pytest.mark.filterwarnings("ignore::counterpoise.errors.PartialOverlapWarning"),
     # Words that one of the samples does not have.
     pytest.mark.filterwarnings("ignore:.*hardly varies in the source"),
 ]

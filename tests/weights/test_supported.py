@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from counterpoise.samples.two_samples import TwoSamples
+from counterpoise.data.two_samples import TwoSamples
+from counterpoise.weights.auto import supported_weight
 from counterpoise.weights.search import HeldOut
-from counterpoise.weights.supported import supported_weight
 
 
 def pair(n=400, m=400):

@@ -1,66 +1,470 @@
-"""A model fitted where data were cheap, for where it must work."""
+"""`Adapted`: a model fitted for the target distribution."""
 
+import hashlib
+import pickle
+from collections import OrderedDict
 from collections.abc import Callable
 from copy import deepcopy
+from dataclasses import dataclass, replace
+from threading import Lock
 from typing import Any, Self
+from uuid import uuid4
 
 import numpy as np
-from sklearn.base import MetaEstimatorMixin
-from sklearn.utils import (
-    column_or_1d,
-    get_tags,
-)
+from scipy import sparse
+from sklearn.base import MetaEstimatorMixin, clone
+from sklearn.utils import column_or_1d, get_tags
 
-from counterpoise.adaptation.asked import CHOOSING, FITTING, AskedOfFit
-from counterpoise.adaptation.choosing import choose_how_much
-from counterpoise.adaptation.conformal import calibrated_on, divided
-from counterpoise.adaptation.fitted_model import FittedModel
-from counterpoise.adaptation.in_blocks.fitting import (
-    AllRows,
-    fit_model,
-    refuse_beside_blocks,
-)
-from counterpoise.adaptation.kept.weighings import remember_content
-from counterpoise.adaptation.labels import (
+from counterpoise.adaptation.fitted_model import FittedModel, calibrated_on, divided
+from counterpoise.adaptation.guard import choose_how_much, mixed
+from counterpoise.adaptation.inputs import (
     check_none_missing,
     default_estimator,
+    fit_weighter,
+    reference_rows,
+    row_marks,
+    warn_if_cut,
+    warn_if_far,
+    warn_if_hardly_covered,
 )
-from counterpoise.adaptation.mixing import mixed
-from counterpoise.adaptation.partial.adapting import (
+from counterpoise.adaptation.label_shift import (
+    BY_INPUTS,
+    EITHER,
+    LABELS,
+    LabelShift,
+    explained,
+    weighter_by_labels,
+)
+from counterpoise.adaptation.out_of_core import AllRows, fit_model, refuse_beside_blocks
+from counterpoise.adaptation.partial import (
+    PartialWeights,
+    fit_partial_weights,
     fit_to_present,
+    partial_weighter,
 )
-from counterpoise.adaptation.partial.weights import PartialWeights
-from counterpoise.adaptation.routing import (
-    check_takes_weights,
-    fit_rows,
-    part_of,
-)
-from counterpoise.adaptation.target_seen import (
-    TargetSeen,
-    as_dense,
-    read_both,
-    see_target,
-)
-from counterpoise.engine import Blocks
-from counterpoise.engine.progress import announce
-from counterpoise.engine.telling import told
-from counterpoise.evaluation.metrics import is_classifier
-from counterpoise.numerics.arrays import Array
-from counterpoise.samples.as_read import SamplesAsRead
-from counterpoise.samples.dependent.belonging import with_units
-from counterpoise.samples.effective_size import effective_sample_size, flatten
-from counterpoise.validation import (
-    InvalidInput,
-    NoTargetWarning,
+from counterpoise.adaptation.routing import check_takes_weights, fit_rows, part_of
+from counterpoise.data.arrays import check_columns, check_same_length, n_rows, readable
+from counterpoise.data.blocks import Blocks
+from counterpoise.data.encoder import TableEncoder
+from counterpoise.data.groups import with_units
+from counterpoise.data.labels_and_weights import row_counts
+from counterpoise.data.parameters import (
     as_seed,
-    check_columns,
-    check_same_length,
-    n_rows,
-    refusals_of_estimators,
-    row_counts,
+    check_choice,
+    check_integer,
+    check_number,
 )
-from counterpoise.validation.rows import readable
-from counterpoise.validation.warning import filters_left_clean, warn_user
+from counterpoise.data.progress import announce, told
+from counterpoise.data.samples import SamplesAsRead
+from counterpoise.data.two_samples import effective_sample_size, flatten
+from counterpoise.errors import (
+    InvalidInput,
+    InvalidType,
+    NoOverlapError,
+    NoTargetWarning,
+    filters_left_clean,
+    gathered,
+    refusals_of_estimators,
+    warn_user,
+)
+from counterpoise.linalg.arrays import Array
+from counterpoise.performance.metrics import is_classifier
+from counterpoise.shift.diagnosis import Diagnosis, diagnose_samples
+from counterpoise.shift.support import NO_OVERLAP
+from counterpoise.weights.auto import AutoWeights
+from counterpoise.weights.base import WeightEstimator
+
+# -----------------------------------------------------------------------------
+# What was found of two samples before: a search weighs once a fold.
+#
+# A grid search fits many candidates to the same rows of each fold, and diagnosis and
+# weights depend on the rows alone. They are kept by a digest of everything that they
+# depend on, and found again only where all of it is the same to the byte.
+# -----------------------------------------------------------------------------
+
+
+# A search of five folds needs twelve: a diagnosis and weights of each, and of all.
+FINDINGS_KEPT = 24
+# The rows of a fit are not kept, but weights and centres are: not of larger samples.
+LARGEST_KEPT = 200_000
+
+_Key = tuple[str, str]
+# Under which samples keep the digest of what they hold.
+_CONTENT = ("content",)
+
+
+class _Findings:
+    """The last findings, by their keys; the one that was asked least lately goes."""
+
+    def __init__(self) -> None:
+        self._found: OrderedDict[_Key, tuple[Any, list[Any]]] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, key: _Key) -> tuple[Any, list[Any]] | None:
+        with self._lock:
+            if key in self._found:
+                self._found.move_to_end(key)
+            return self._found.get(key)
+
+    def put(self, key: _Key, found: Any, told: list[Any]) -> None:
+        with self._lock:
+            self._found[key] = found, told
+            while len(self._found) > FINDINGS_KEPT:
+                self._found.popitem(last=False)
+
+    def forget(self) -> None:
+        with self._lock:
+            self._found.clear()
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+
+FOUND = _Findings()
+
+
+def remember_content(
+    samples: SamplesAsRead, X: Any, X_target: Any, random_state: Any
+) -> None:
+    """Write down what the samples hold, where it can be told and asked for again.
+
+    Without a seed nothing is kept: every fit draws anew.
+    """
+    n, m = samples.source_weight.size, samples.target_weight.size
+    if isinstance(random_state, int) and max(n, m) <= LARGEST_KEPT:
+        samples.found[_CONTENT] = digest(
+            (X, X_target, samples.source_weight, samples.units, random_state)
+        )
+
+
+def remember_in_this_run(samples: SamplesAsRead) -> None:
+    """Let samples that were read once be diagnosed and weighed once, while they live.
+
+    For who fits several estimators to them with one seed.
+    """
+    samples.found.setdefault(_CONTENT, uuid4().hex)
+
+
+def diagnosed(samples: SamplesAsRead, find: Callable[[], Any]) -> Any:
+    """Return the diagnosis of the samples, by `find` unless it is known."""
+    return _once(samples, "diagnosis", find, lambda found: found)
+
+
+def weighed(
+    samples: SamplesAsRead, weighter: Any, y: Any, find: Callable[[], Any]
+) -> Any:
+    """Return a weighter fitted to the samples, by `find` unless one like it is known.
+
+    Only our own weighters, which are known to depend on nothing else.
+    """
+    if not isinstance(weighter, WeightEstimator):
+        return find()
+    of_labels = y if getattr(weighter, "needs_labels", False) else None
+    own = digest((type(weighter).__qualname__, weighter.get_params(), of_labels))
+    if own is None:
+        return find()
+    found = _once(samples, own, find, lambda one: deepcopy(one.without_rows()))
+    if found._samples_ is None:
+        # A copy of one that was fitted to rows of the same content, in their order.
+        found = deepcopy(found)
+        found._samples_ = samples.counted
+    return found
+
+
+def digest(content: Any) -> str | None:
+    """Return a hash of everything that objects hold; None where it cannot be told.
+
+    Equal bytes alone give equal hashes; equal objects may be told apart, which costs
+    time and nothing else.
+
+    Examples
+    --------
+    >>> digest([1.0, "a"]) == digest([1.0, "a"]), digest(lambda: 0) is None
+    (True, True)
+    """
+    hashed = _Hash()
+    try:
+        pickle.Pickler(hashed, protocol=5).dump(content)
+    except Exception:
+        # Functions of the user's own, generators and the like.
+        return None
+    return hashed.sha.hexdigest()
+
+
+class _Hash:
+    """A file that keeps nothing but the hash of what was written."""
+
+    def __init__(self) -> None:
+        self.sha = hashlib.sha256()
+
+    def write(self, data: Any) -> int:
+        self.sha.update(data)
+        return len(data)
+
+
+def _once(
+    samples: SamplesAsRead,
+    what: str,
+    find: Callable[[], Any],
+    kept: Callable[[Any], Any],
+) -> Any:
+    """Return what was found before, with what was told then; else find it."""
+    content = samples.found.get(_CONTENT)
+    if content is None:
+        return find()
+    known = FOUND.get((content, what))
+    if known is not None:
+        found, told = known
+        for message, category in told:
+            warn_user(message, category)
+        return found
+    with gathered() as told:
+        found = find()
+    FOUND.put((content, what), kept(found), told)
+    for message, category in told:
+        warn_user(message, category)
+    return found
+
+
+# -----------------------------------------------------------------------------
+# What is asked of a fit: parameters, checked, and the steps that they lead to.
+# -----------------------------------------------------------------------------
+
+
+# Ways to weigh that have a name.
+NAMED_WEIGHTERS = (BY_INPUTS, LABELS, EITHER, "partial")
+
+# The steps of a fit, as they are announced.
+DIAGNOSING = "diagnosing the shift"
+WEIGHING = "weighing the source rows"
+CHOOSING = "choosing how much of the weights to use"
+FITTING = "fitting the estimator"
+
+
+class AskedOfFit:
+    """The parameters of `Adapted`, and what they mean."""
+
+    weighter: Any
+    guard: bool | str
+    budget: int | None
+    calibration: float
+    missing_target: str
+    verbose: int
+    callback: Callable[[str, int, int], Any] | None
+
+    def _asks_for(self, name: str) -> bool:
+        return isinstance(self.weighter, str) and self.weighter == name
+
+    def _is_partial(self) -> bool:
+        return self._asks_for("partial") or isinstance(self.weighter, PartialWeights)
+
+    def _is_guarded(self) -> bool:
+        if self._is_partial():
+            # It has a guard of its own.
+            return False
+        if isinstance(self.guard, str):
+            return isinstance(self.weighter, str)
+        return self.guard
+
+    def _check_parameters(self) -> None:
+        if isinstance(self.weighter, str):
+            check_choice("weighter", self.weighter, NAMED_WEIGHTERS)
+        elif self.weighter is not None and not hasattr(self.weighter, "weigh"):
+            raise InvalidType(
+                'weighter must be "auto", "labels", "either", "partial", None or an '
+                "estimator with `weigh`, got "
+                f"{type(self.weighter).__name__}"
+            )
+        if not isinstance(self.guard, bool):
+            check_choice("guard", self.guard, ("auto",))
+        check_integer("budget", self.budget, low=1, options=(None,))
+        check_number("calibration", self.calibration, low=0.0, high=1.0, closed="left")
+        if self.calibration > 0.0 and self._is_partial():
+            raise InvalidInput(
+                "calibration needs weights of rows without labels, and PartialWeights "
+                "weighs by class: choose calibration=0"
+            )
+        if self.calibration > 0.0 and self._asks_for(LABELS):
+            raise InvalidInput(
+                'calibration needs weights of rows without labels, and "labels" weighs '
+                "by them: choose calibration=0"
+            )
+        check_integer("verbose", self.verbose, low=0)
+        if self.callback is not None and not callable(self.callback):
+            raise InvalidType(
+                f"callback must be callable or None, got {self.callback!r}"
+            )
+        check_choice("missing_target", self.missing_target, ("warn", "ignore", "raise"))
+
+
+def steps_of_fit(model: AskedOfFit) -> tuple[str, ...]:
+    """Return what a fit to both samples will announce, in order.
+
+    Parameters
+    ----------
+    model : Adapted
+
+    Examples
+    --------
+    >>> from counterpoise import Adapted
+    >>> steps_of_fit(Adapted(weighter=None))
+    ('diagnosing the shift', 'fitting the estimator')
+    >>> len(steps_of_fit(Adapted()))
+    4
+    """
+    if model.weighter is None:
+        return DIAGNOSING, FITTING
+    if not model._is_guarded():
+        return DIAGNOSING, WEIGHING, FITTING
+    return DIAGNOSING, WEIGHING, CHOOSING, FITTING
+
+
+# -----------------------------------------------------------------------------
+# What a fit sees of the target: the shift, what is covered, and the weights.
+# -----------------------------------------------------------------------------
+
+
+# Draws of a permutation test of the diagnosis, and target rows that are kept, to
+# compare next week's with.
+PERMUTATIONS, REFERENCE_ROWS = 200, 5_000
+
+
+@dataclass(frozen=True, eq=False)
+class TargetSeen:
+    """What is known of the target after a look; nothing where there is none.
+
+    Attributes
+    ----------
+    ratio : array of shape (n,)
+        The density ratio at the source rows.
+    encoder, row_marks, diagnosis, reference, weighter, label_shift
+        What `Adapted` keeps under the same names.
+    """
+
+    ratio: Array
+    encoder: TableEncoder | None = None
+    row_marks: Any = None
+    diagnosis: Diagnosis | None = None
+    reference: Any = None
+    weighter: Any = None
+    label_shift: LabelShift | None = None
+
+
+def read_both(X: Any, X_target: Any, counts: Array | None) -> SamplesAsRead:
+    """Return both samples as read; those that were read before, as they are."""
+    if isinstance(X_target, SamplesAsRead):
+        X_target.check_rows(n_rows(X))
+        return X_target if counts is None else replace(X_target, source_weight=counts)
+    X_target = (
+        tuple(map(readable, X_target))
+        if isinstance(X_target, tuple)
+        else readable(X_target)
+    )
+    warn_if_cut(X_target, n_rows(X))
+    return SamplesAsRead.read(X, X_target, counts)
+
+
+def as_dense(samples: SamplesAsRead, X: Any) -> Any:
+    """Return the source as numbers; a frame of sparse columns as one of dense ones."""
+    if samples.is_sparse and not sparse.issparse(X):
+        return np.asarray(X, dtype=float)
+    return samples.source
+
+
+def see_target(
+    model: Any,
+    samples: SamplesAsRead,
+    estimator: Any,
+    X: Any,
+    y: Any,
+    counts: Array | None,
+    seed: int,
+) -> TargetSeen:
+    """Diagnose the shift, refuse what does not overlap, and weigh the source rows.
+
+    Parameters
+    ----------
+    model : Adapted
+        Whose parameters say how.
+    samples : SamplesAsRead
+    estimator : the model's, or the default one
+    X, y : the source as given, and its labels
+    counts : array of shape (n,) or None
+        The user's own weights.
+    seed : int
+    """
+    samples.refuse_huge(by_label=True)
+    warn_if_far(samples.source, samples.target)
+    marks = row_marks(as_dense(samples, X))
+    announce(DIAGNOSING)
+    # By the user's own seed, as `diagnose` would: one quantity, one number.
+    given = model.random_state
+    drawn_by = given if isinstance(given, int | np.integer) else seed
+    found = diagnosed(
+        samples, lambda: diagnose_samples(samples, PERMUTATIONS, drawn_by)
+    )
+    partial = partial_weighter(model.weighter, model.guard, seed)
+    goes_on = model.force or partial is not None
+    if found.verdict == NO_OVERLAP and not goes_on:
+        # Who catches the refusal can ask why.
+        model.diagnosis_ = found
+        columns = "" if found.separation is None else str(found.separation)
+        raise NoOverlapError(found.thin, "thin", found.auc, columns)
+    warn_if_hardly_covered(found)
+    seen = TargetSeen(
+        np.ones(samples.source_weight.size),
+        encoder=samples.encoder,
+        row_marks=marks,
+        diagnosis=found,
+        reference=reference_rows(samples, REFERENCE_ROWS, seed),
+    )
+    if model.weighter is None:
+        return seen
+    announce(WEIGHING)
+    label_shift = None
+    if partial is not None:
+        weighter = fit_partial_weights(partial, samples, estimator, y, counts, seed)
+    elif model._asks_for(LABELS):
+        weighter, label_shift = weighter_by_labels(
+            samples, estimator, y, counts, seed, force=model.force
+        )
+    else:
+        weighter = _by_inputs(model, samples, y, counts, seed)
+        if isinstance(model.weighter, str):
+            label_shift, by_labels = explained(
+                weighter, found.verdict, samples, estimator, y, counts, seed
+            )
+            # Rows that are held out for sets need weights by inputs.
+            if model._asks_for(EITHER) and by_labels and not model.calibration:
+                weighter = by_labels
+    return replace(
+        seen,
+        ratio=np.asarray(weighter.weights_),
+        weighter=weighter,
+        label_shift=label_shift,
+    )
+
+
+def _by_inputs(
+    model: Any, samples: SamplesAsRead, y: Any, counts: Array | None, seed: int
+) -> Any:
+    """Return the weighter that looks at the inputs, fitted."""
+    if isinstance(model.weighter, str):
+        # What is covered was decided by the diagnosis, once.
+        weighter: Any = AutoWeights(force=True, random_state=seed)
+    else:
+        weighter = clone(model.weighter)
+        if model.force and "force" in weighter.get_params():
+            weighter.set_params(force=True)
+    return weighed(
+        samples, weighter, y, lambda: fit_weighter(weighter, samples, y, counts)
+    )
+
+
+# -----------------------------------------------------------------------------
+# A model fitted where data were cheap, for where it must work.
+# -----------------------------------------------------------------------------
+
 
 # What a partial weighter adds to a fitted model.
 OF_CLASSES = ("class_prior_", "class_weight_", "absent_classes_", "target_labels_")

@@ -1,7 +1,9 @@
-"""What a fitted model does: predict, weigh, say what it is sure of, be saved."""
+"""What a fitted `Adapted` offers: predictions, intervals, summary, saving."""
 
+import math
 from collections.abc import Callable
 from copy import copy
+from html import escape
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,30 +14,249 @@ from sklearn.utils import estimator_html_repr
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from counterpoise.adaptation.in_blocks.predicting import (
-    answered,
-    weighed_blocks,
-    write_answers,
+from counterpoise.adaptation.label_shift import ClassShareWeights
+from counterpoise.adaptation.model_io import save
+from counterpoise.adaptation.out_of_core import answered, weighed_blocks, write_answers
+from counterpoise.adaptation.partial import over_all_classes, values_over_all_classes
+from counterpoise.adaptation.routing import rows_of
+from counterpoise.data.arrays import check_columns, n_rows
+from counterpoise.data.blocks import Blocks
+from counterpoise.data.columns import weighted_quantile
+from counterpoise.data.encoder import encoded
+from counterpoise.data.samples import SamplesAsRead
+from counterpoise.errors import InvalidInput, InvalidType
+from counterpoise.linalg.arrays import Array, Indices
+from counterpoise.performance.conformal import (
+    Calibration,
+    absolute_scores,
+    adaptive_scores,
+    intervals_of,
+    sets_of,
 )
-from counterpoise.adaptation.model_files.saving import save
-from counterpoise.adaptation.partial.adapting import (
-    over_all_classes,
-    values_over_all_classes,
+from counterpoise.performance.metrics import is_classifier
+from counterpoise.shift.diagnosis import Diagnosis, diagnose
+from counterpoise.shift.support import THIN_QUANTILE
+from counterpoise.weights.label_shift import TargetShiftWeights
+
+# -----------------------------------------------------------------------------
+# A fitted model's story in words.
+# -----------------------------------------------------------------------------
+
+
+ASSUMPTION = (
+    "All of this assumes that p(y | x), the label given the inputs, is the same in "
+    "both samples; inputs alone cannot show otherwise."
 )
-from counterpoise.adaptation.summary import html_of, summary_of
-from counterpoise.diagnosis import Diagnosis, diagnose
-from counterpoise.engine import Blocks
-from counterpoise.evaluation.conformal import Calibration, intervals_of, sets_of
-from counterpoise.evaluation.metrics import is_classifier
-from counterpoise.numerics.arrays import Array
-from counterpoise.samples.coverage.thin_by_chance import THIN_QUANTILE
-from counterpoise.tables.encoding import encoded
-from counterpoise.tables.quantiles import weighted_quantile
-from counterpoise.validation import (
-    InvalidInput,
-    check_columns,
-    n_rows,
+
+ASSUMPTION_OF_CLASSES = (
+    "All of this assumes that the target has no class that the source has not; inputs "
+    "alone cannot show otherwise."
 )
+
+ASSUMPTION_OF_LABELS = (
+    "All of this assumes that p(x | y), the inputs given the label, is the same in "
+    "both samples, and only the shares of the labels have moved."
+)
+BY_LABELS = (ClassShareWeights, TargetShiftWeights)
+
+# Absent classes that are named one by one.
+MOST_NAMED = 10
+
+
+def summary_of(model: Any) -> str:
+    """Return what an `Adapted` found, chose and assumes, a line each."""
+    name = type(model.estimator_).__name__
+    if model.diagnosis_ is None:
+        return f"{name}, fitted without a target: nothing is adapted."
+    diagnosis = model.diagnosis_
+    lines = [
+        f"Shift: {diagnosis.verdict}. {diagnosis.thin:.1%} of the target is thinly "
+        f"covered; AUC of source against target {diagnosis.auc:.3f} "
+        f"({diagnosis.auc_low:.3f} to {diagnosis.auc_high:.3f}).",
+        f"Weights: {_weights(model)}",
+    ]
+    if model.guard_ is not None:
+        lines.append(f"Guard: {model.guard_.reason}.")
+    by_class = getattr(model, "_every_class_", None) is not None
+    shift = getattr(model, "label_shift_", None)
+    if shift is not None and shift.moved:
+        lines.append(f"Labels: {shift.words}{_advice(model, shift)}.")
+    if by_class:
+        lines.append(f"Classes: {_classes(model)}")
+    n = model.weights_.size
+    lines += [
+        f"Model: {name}, fitted to "
+        + (
+            f"weighted rows worth {model.effective_sample_size_:.0f} of {n}"
+            f"{_labelled(model)}."
+            if model.adapted_
+            else f"{n} rows without weights."
+        ),
+        ASSUMPTION_OF_CLASSES
+        if by_class
+        else ASSUMPTION_OF_LABELS
+        if isinstance(model.weighter_, BY_LABELS)
+        else ASSUMPTION,
+    ]
+    return "\n".join(lines)
+
+
+def _advice(model: Any, shift: Any) -> str:
+    """Return what to do where classes in other shares explain the shift."""
+    if not shift.is_label_shift or isinstance(model.weighter_, BY_LABELS):
+        return ""
+    if shift.preferred == "labels":
+        return ': weighter="labels" makes up for that'
+    return (
+        ': weighter="labels" would make up for that, weights by inputs explain more of '
+        "it on held-out rows"
+    )
+
+
+def _labelled(model: Any) -> str:
+    """Return what joined the source rows, if anything did."""
+    joins = getattr(model.weighter_, "with_target", False)
+    if not joins or model.resample or model.budget is not None:
+        return ""
+    return f", and to {model.target_labels_.size} target rows by `target_labels_`"
+
+
+def html_of(model: Any) -> str:
+    """Return the same as a fragment of HTML, with the shift folded in."""
+    lines = "".join(f"<p>{escape(line)}</p>" for line in summary_of(model).splitlines())
+    if model.diagnosis_ is None:
+        return f"<div>{lines}</div>"
+    shift = model.diagnosis_._repr_html_()
+    return f"<div>{lines}<details><summary>The shift</summary>{shift}</details></div>"
+
+
+def _classes(model: Any) -> str:
+    """Return which classes the target seems to have."""
+    absent = [str(one) for one in model.absent_classes_]
+    if not absent:
+        return f"all {len(model.classes_)} of the source seem to be in the target."
+    named = ", ".join(absent[:MOST_NAMED])
+    more = f" and {len(absent) - MOST_NAMED} more" if len(absent) > MOST_NAMED else ""
+    return (
+        f"{len(absent)} of {len(model.classes_)} are judged absent from the target "
+        f"({named}{more}); a class of one or two rows would be among them."
+    )
+
+
+def _weights(model: Any) -> str:
+    weighter = model.weighter_
+    if weighter is None:
+        return "none were asked for."
+    inner = getattr(weighter, "weighter_", weighter)
+    told = type(inner).__name__
+    if inner is not weighter:
+        tried = (getattr(weighter, "cv_results_", None) or {}).get("candidate", ())
+        told += (
+            ", for there are too few rows to choose by cross-validation"
+            if len(tried) == 1
+            else ", the simplest that is as good as the best by its held-out score"
+        )
+    proof = _proof(weighter.solution_)
+    if model.guard_ is not None and model.guard_.kind == "mixing":
+        return f"{told}{proof}; {model.mixing_:.3g} of them used, beside equal weights."
+    if getattr(model, "_every_class_", None) is not None:
+        return f"{told}{proof}; by class, absent ones weigh nothing."
+    return f"{told}{proof}; used to the power {model.exponent_:g}."
+
+
+def _proof(solution: Any) -> str:
+    """Return what is proved about the weights; no times, which differ by run."""
+    if solution is None:
+        return ""
+    proof = solution.certificate
+    if proof.kind == "none":
+        return "; nothing is proved for this method"
+    verdict = "proof holds" if solution.converged else "proof DOES NOT HOLD"
+    reached = f"gap {proof.gap:.2e}"
+    if not math.isfinite(proof.gap):
+        reached = "no bound"
+        if proof.residual is not None:
+            reached += f", residual {proof.residual:.2e}"
+    return (
+        f"; {verdict} ({proof.kind}): {reached} at tol {solution.tol:g} times a scale "
+        f"of {proof.scale:.3g}"
+    )
+
+
+# -----------------------------------------------------------------------------
+# How far off a fitted model was at rows that it has not seen.
+# -----------------------------------------------------------------------------
+
+
+def divided(n: int, share: float, groups: Any, seed: int) -> tuple[Indices, Indices]:
+    """Return rows to fit to and rows held out for calibration, groups whole."""
+    if share == 0.0:
+        return np.arange(n), np.arange(0)
+    names = np.arange(n) if groups is None else np.asarray(groups)
+    different, place = np.unique(names, return_inverse=True)
+    if different.size < 2:
+        raise InvalidInput("calibration needs two groups or more, got one")
+    order = np.random.default_rng(seed).permutation(different.size)
+    sizes = np.cumsum(np.bincount(place)[order])
+    # As many groups as bring the held-out rows nearest to their share.
+    count = int(np.argmin(np.abs(sizes[:-1] - share * n))) + 1
+    held_out = np.isin(place, order[:count])
+    return np.flatnonzero(~held_out), np.flatnonzero(held_out)
+
+
+def calibrated(model: Any, X: Any, y: Any, weights: Array) -> Calibration:
+    """Return the model's calibration on labelled rows with their density ratios.
+
+    Regressors are scored by :math:`|y - f(x)|`, classifiers by the probability of all
+    classes more probable than the label.
+    """
+    if not is_classifier(model):
+        return Calibration.of(absolute_scores(y, model.predict(X)), weights)
+    if not hasattr(model, "predict_proba"):
+        raise InvalidType(
+            f"{type(model).__name__} has no predict_proba: calibration must be 0.0"
+        )
+    classes, labels = np.asarray(model.classes_), np.asarray(y)
+    place = np.minimum(np.searchsorted(classes, labels), classes.size - 1)
+    place = np.where(classes[place] == labels, place, -1)
+    return Calibration.of(adaptive_scores(model.predict_proba(X), place), weights)
+
+
+def calibrated_on(
+    model: Any,
+    samples: SamplesAsRead | None,
+    X: Any,
+    y: Any,
+    counts: Array | None,
+    rows: Indices,
+) -> Calibration:
+    """Return what source rows that were held out tell of a fitted model's errors.
+
+    Parameters
+    ----------
+    model : Adapted
+    samples : SamplesAsRead or None
+    X, y : all source rows
+    counts : array of shape (n,) or None
+        The user's own weights.
+    rows : indices
+        Those held out.
+    """
+    X, y = rows_of(X, rows), rows_of(y, rows)
+    weights = np.ones(rows.size)
+    if model.weighter_ is not None and samples is not None:
+        of_labels = getattr(model.weighter_, "needs_labels", False)
+        weights = model.weighter_.weigh(y if of_labels else samples.source[rows])
+    if counts is not None and counts[rows].any():
+        # On the scale of a row that counts once, as the row to predict does.
+        weights = weights * counts[rows] / counts[rows].mean()
+    return calibrated(model.estimator_, X, y, weights)
+
+
+# -----------------------------------------------------------------------------
+# What a fitted model does: predict, weigh, say what it is sure of, be saved.
+# -----------------------------------------------------------------------------
+
 
 # A weight that no number of held-out rows outweighs.
 _UNKNOWN = 1e200

@@ -1,20 +1,42 @@
-"""How much of the weights to use: none, unless the user's own loss gains by them."""
+"""Weight selection (the guard): the exponent that lowers the target error."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from math import ceil
 from typing import Any
 
 import numpy as np
 from scipy.special import stdtrit
+from sklearn.base import clone
 from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.pipeline import Pipeline
 
-from counterpoise.adaptation.routing import divided_rows
-from counterpoise.diagnosis.percentages import in_figures
-from counterpoise.evaluation.metrics import Metric
-from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.samples.effective_size import effective_sample_size, powers
-from counterpoise.validation import InvalidInput
-from counterpoise.validation.warning import held_back
+from counterpoise.adaptation.inputs import (
+    check_folds_have_classes,
+    warn_if_in_time_order,
+)
+from counterpoise.adaptation.routing import divided_rows, fit_rows, keep, rows_of
+from counterpoise.data.arrays import n_rows
+from counterpoise.data.progress import advance
+from counterpoise.data.two_samples import effective_sample_size, powers
+from counterpoise.errors import InvalidInput, held_back
+from counterpoise.linalg.arrays import Array, Indices
+from counterpoise.performance.intervals import alike_rows, folds_of, folds_within
+from counterpoise.performance.metrics import (
+    ERROR_RATE,
+    Metric,
+    as_metric,
+    is_classifier,
+)
+from counterpoise.shift.diagnosis_text import in_figures
+from counterpoise.svm.classification import WeightedSVC
+from counterpoise.svm.path import SVMPath, ValidationCurve
+from counterpoise.svm.regression import WeightedSVR
+
+# -----------------------------------------------------------------------------
+# How much of the weights to use: none, unless the user's own loss gains by them.
+# -----------------------------------------------------------------------------
+
 
 EXPONENTS = (0.0, 0.25, 0.5, 0.75, 1.0)
 # Differences of this size, relative to the loss, are rounding.
@@ -312,3 +334,326 @@ def paired_error(difference: Array, shares: Array, groups: Indices | None) -> fl
     if groups is not None:
         parts = np.asarray(np.bincount(groups, weights=parts), dtype=float)
     return float(np.sqrt(parts @ parts))
+
+
+# -----------------------------------------------------------------------------
+# How much of the weights a support vector machine gets, by its exact path.
+# -----------------------------------------------------------------------------
+
+
+# Intervals of shares this short are rounding.
+SHORTEST_INTERVAL = 1e-12
+# Losses that are kept at once, a row and a share each.
+MOST_LOSSES = 20_000_000
+# Pieces of the curve that a record holds, and shares that are told with their errors.
+MOST_PIECES = 400
+SHARES_TOLD = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+
+def follows_path(estimator: Any, metric: Metric) -> bool:
+    """Return whether all shares of the weights can be tried at once, exactly.
+
+    They can for `WeightedSVC` by its errors, unless it breaks ties, and for
+    `WeightedSVR` by any mean over rows, at the end of a pipeline too.
+    """
+    last = _last(estimator)
+    if getattr(last, "kernel", None) == "precomputed":
+        return False
+    if isinstance(last, WeightedSVC):
+        # Ties are broken by values, and these change between breakpoints too.
+        return metric.name in (ERROR_RATE, "accuracy") and not last.break_ties
+    return isinstance(last, WeightedSVR) and metric.by_row is not None
+
+
+def mixed(ratio: Array, mixing: float, counts: Array | None = None) -> Array:
+    """Return weights of mean one between equal ones (0) and the ratio (1).
+
+    The mean is over rows as often as they count.
+    """
+    full: Array = ratio / np.average(ratio, weights=counts)
+    return full if mixing == 1.0 else 1.0 + mixing * (full - 1.0)
+
+
+def choose_mixing(
+    estimator: Any,
+    metric: Metric,
+    X: Any,
+    y: Any,
+    weights: Array,
+    counts: Array,
+    folds: Sequence[tuple[Indices, Indices]],
+    groups: Indices | None = None,
+) -> Guard:
+    r"""Return the smallest share of the weights that is as good as the best.
+
+    On every fold the exact path of the machine from equal weights to the full ones,
+    :math:`1 + \theta (w - 1)`, is followed, and the losses of held-out rows are
+    averaged with the full weights, as by `choose_exponent`, at the breakpoints of all
+    folds together. Between two of them in a row the predicted classes do not change, so
+    that no share of the weights is left out; responses are judged at the breakpoints
+    and at quarters. Where losses would not fit into memory, some shares are left out.
+    The smallest share is chosen whose loss is within one paired standard error of the
+    least, :math:`\mathrm{se}^2 = \sum_i w_i^2 d_i^2 / (\sum_i w_i)^2` with the
+    differences :math:`d_i` of the rows' losses: that of a difference of zero, so that
+    one row that changes sides is never more than one.
+
+    Parameters
+    ----------
+    estimator : WeightedSVC or WeightedSVR, or a pipeline that ends in one
+    metric : Metric
+        Of which `follows_path` is true.
+    X, y, weights, counts, folds, groups
+        As for `choose_exponent`.
+
+    Notes
+    -----
+    A `gamma` of "scale" stays that of equal weights along the path.
+    """
+    followed = [
+        _followed(estimator, X, y, weights, counts, kept, out) for kept, out in folds
+    ]
+    classes = isinstance(_last(estimator), WeightedSVC)
+    shares = _shares_to_try(followed, classes, len(weights))
+    where = shares
+    if classes:
+        where = 0.5 * (shares + np.append(shares[1:], 1.0))
+    losses, seen = _losses(followed, where, metric, y, len(weights))
+    sign = -1.0 if metric.higher_is_better else 1.0
+    losses *= sign
+    share_of_row = (counts * weights)[seen]
+    share_of_row = share_of_row / share_of_row.sum()
+    means = losses @ share_of_row
+    best = int(np.argmin(means))
+    by = None if groups is None else groups[seen]
+    errors = np.array(
+        [_error_about_zero(row - losses[best], share_of_row, by) for row in losses]
+    )
+    errors += LOSS_ROUNDING * float(np.abs(losses[best]) @ share_of_row)
+    effective = effective_sample_size((counts * weights)[seen])
+    root = max(metric.of_mean(float(means[best])), LEAST_ROOT)
+    unit = 0.5 / root if metric.root else 1.0
+    chosen, reason = smallest_as_good(
+        means, errors, best, effective, unit, shares.tolist(), "mixing"
+    )
+    told = np.unique(np.append(SHARES_TOLD, shares[[best, chosen]]))
+    places = np.searchsorted(shares, told, side="right") - 1
+    values = [metric.of_mean(float(sign * mean)) for mean in means]
+    return Guard(
+        exponents=tuple(told.tolist()),
+        values=tuple(values[k] for k in places),
+        errors=tuple(float(unit * errors[k]) for k in places),
+        metric=metric.name,
+        higher_is_better=metric.higher_is_better,
+        best=float(shares[best]),
+        chosen=float(shares[chosen]),
+        gain=unit * float(means[0] - means[chosen]),
+        gain_error=unit * paired_error(losses[0] - losses[chosen], share_of_row, by),
+        rows=int(seen.size),
+        effective_rows=effective,
+        reason=reason,
+        kind="mixing",
+        curve=_curve(metric, sign, shares, means, classes),
+    )
+
+
+def _error_about_zero(
+    difference: Array, shares: Array, groups: Indices | None
+) -> float:
+    """Return the standard error of a paired difference if there were none.
+
+    About the mean found, one row that changes sides would be a little more than one
+    standard error, and the path has a share at which each row does.
+    """
+    parts = shares * difference
+    if groups is not None:
+        parts = np.asarray(np.bincount(groups, weights=parts), dtype=float)
+    return float(np.sqrt(parts @ parts))
+
+
+@dataclass(frozen=True, eq=False)
+class _Followed:
+    """The path of one fold, and its held-out rows as the machine sees them."""
+
+    path: SVMPath
+    out: Indices
+    held: Any
+
+
+def _last(estimator: Any) -> Any:
+    return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+
+
+def _followed(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    weights: Array,
+    counts: Array,
+    kept: Indices,
+    out: Indices,
+) -> _Followed:
+    """Follow the machine on the rows that are kept."""
+    rows, labels, held = rows_of(X, kept), rows_of(y, kept), rows_of(X, out)
+    if isinstance(estimator, Pipeline) and len(estimator.steps) > 1:
+        steps = clone(estimator[:-1])
+        rows, held = steps.fit_transform(rows, labels), steps.transform(held)
+    machine = clone(_last(estimator)).fit(rows, labels, counts[kept])
+    full = counts[kept] * mixed(weights[kept], 1.0, counts[kept])
+    return _Followed(machine.path(sample_weight=full), out, held)
+
+
+def _shares_to_try(followed: list[_Followed], classes: bool, n: int) -> Array:
+    """Return where anything changes on any fold, zero first."""
+    parts = [
+        one.path.switches(one.held) if classes else one.path.thetas for one in followed
+    ]
+    # Responses change between breakpoints too: what is told must be of its share.
+    told = [0.0] if classes else SHARES_TOLD
+    found = np.unique(np.concatenate([told, *parts]))
+    if classes:
+        # Shorter stretches are rounding: several rows that change sides at one share.
+        found = found[np.diff(np.append(found, 1.0)) > SHORTEST_INTERVAL]
+        found[0] = 0.0
+    most = max(len(SHARES_TOLD), MOST_LOSSES // n)
+    if found.size > most:
+        found = found[np.unique(np.linspace(0, found.size - 1, most).astype(np.intp))]
+    return found
+
+
+def _losses(
+    followed: list[_Followed], where: Array, metric: Metric, y: Any, n: int
+) -> tuple[Array, Indices]:
+    """Return the loss of every held-out row at every share, and which rows they are.
+
+    A row that is held out more than once has the mean of its losses.
+    """
+    total, times = np.zeros((where.size, n)), np.zeros(n)
+    for one in followed:
+        predicted = one.path.predict(one.held, where)
+        truth = np.asarray(rows_of(y, one.out))
+        rows = metric.rows(_Told(predicted.ravel()), None, np.tile(truth, where.size))
+        np.add.at(total.T, one.out, rows.reshape(predicted.shape).T)
+        np.add.at(times, one.out, 1.0)
+    seen = np.flatnonzero(times)
+    return total[:, seen] / times[seen], seen
+
+
+@dataclass(frozen=True, eq=False)
+class _Told:
+    """A model that says what it was told to say."""
+
+    answers: Any
+
+    def predict(self, X: Any) -> Any:
+        return self.answers
+
+
+def _curve(
+    metric: Metric, sign: float, shares: Array, means: Array, classes: bool
+) -> dict[str, Any]:
+    """Return the metric over the shares as pieces, few enough for a record."""
+    starts, slopes = shares, np.zeros(shares.size)
+    if not classes:
+        # The last share is the end of the last piece.
+        starts, slopes = shares[:-1], np.diff(means) / np.diff(shares)
+    full = ValidationCurve(metric.name, starts, means[: starts.size], slopes, 1.0)
+    thin = full.thinned(MOST_PIECES)
+    values = np.array([metric.of_mean(float(sign * mean)) for mean in thin.values])
+    slopes = np.zeros(values.size)
+    if not classes:
+        end = metric.of_mean(float(sign * means[-1]))
+        lengths = np.diff(np.append(thin.thetas, 1.0))
+        slopes = np.diff(np.append(values, end)) / lengths
+    return {
+        "parameter": "mixing",
+        "loss": metric.name,
+        "thetas": thin.thetas.tolist(),
+        "values": values.tolist(),
+        "slopes": slopes.tolist(),
+        "stop": 1.0,
+        "best": metric.of_mean(float(sign * full.minimum)),
+        "optimal_intervals": [list(one) for one in full.optimal_intervals],
+    }
+
+
+# -----------------------------------------------------------------------------
+# How much of the weights an estimator can use, by its own loss on held-out rows.
+# -----------------------------------------------------------------------------
+
+
+def choose_how_much(
+    asked: Any,
+    estimator: Any,
+    numbers: Any,
+    X: Any,
+    y: Any,
+    ratio: Array,
+    counts: Array | None,
+    groups: Any,
+    kept: Indices,
+    seed: int,
+) -> Guard:
+    """Let the estimator's own loss say how much of the weights it can use.
+
+    Parameters
+    ----------
+    asked : Adapted
+        Whose `cv`, `scoring`, `resample` and `budget` hold.
+    estimator : estimator
+    numbers : matrix of shape (n, d)
+        The source rows as numbers, to tell whether they are in the order of time.
+    X, y : the source rows and their labels
+    ratio : array of shape (n,)
+        Density ratios.
+    counts : array of shape (n,) or None
+        The user's weights.
+    groups : array of shape (n,) or None
+    kept : array of int
+        Rows that the estimator may see.
+    seed : int
+    """
+    some = kept
+    if kept.size > ROWS_JUDGED:
+        drawn = np.random.default_rng(seed).choice(kept, ROWS_JUDGED, replace=False)
+        some = np.sort(drawn)
+    classes = is_classifier(estimator, y)
+    # The user's folds are of all rows; the choice is made on those that are left.
+    folds = folds_of(asked.cv, X, y, groups, is_classifier=classes, seed=seed)
+    folds = folds_within(folds, some)
+    if classes and np.ndim(y) == 1:
+        check_folds_have_classes(y, [(some[kept], out) for kept, out in folds])
+    if asked.cv is None and groups is None:
+        warn_if_in_time_order(numbers[slice(min(n_rows(X), ROWS_JUDGED))])
+    X, y = rows_of(X, some), rows_of(y, some)
+    budget = asked.budget
+
+    def fit(X: Any, y: Any, weights: list[Array | None], fold: int) -> list[Any]:
+        share = None
+        if budget is not None:
+            n = n_rows(X)
+            weights = [np.ones(n) if one is None else one for one in weights]
+            share = ceil(budget * n / some.size)
+        fitted = fit_rows(
+            estimator,
+            X,
+            y,
+            weights,
+            seed + fold,
+            resample=asked.resample,
+            budget=share,
+        )
+        keep(asked, some[folds[fold][0]], weights, fitted)
+        advance(fold + 1, len(folds))
+        return fitted
+
+    metric = as_metric(asked.scoring, estimator, y)
+    judged = (
+        ratio[some],
+        np.ones(some.size) if counts is None else counts[some],
+        folds,
+        alike_rows(asked.cv, groups, some),
+    )
+    draws = asked.resample or budget is not None
+    if not draws and follows_path(estimator, metric) and np.ptp(ratio[some]) > 0.0:
+        return choose_mixing(estimator, metric, X, y, *judged)
+    return choose_exponent(fit, metric, X, y, *judged)

@@ -1,1 +1,1 @@
-"""The command line: a file a command, and no logic of its own."""
+"""The command line."""

@@ -1,4 +1,4 @@
-"""`counterpoise`: one command, its sub-commands, its exit codes."""
+"""The command line: parser, commands and errors."""
 
 import argparse
 import signal
@@ -9,29 +9,26 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from counterpoise import __version__
-from counterpoise.cli.commands.compare import add_compare
-from counterpoise.cli.commands.demo import add_demo
-from counterpoise.cli.commands.diagnose import add_diagnose
-from counterpoise.cli.commands.doctor import add_doctor
-from counterpoise.cli.commands.evaluate import add_evaluate
-from counterpoise.cli.commands.fit import add_fit
-from counterpoise.cli.commands.label import add_label
-from counterpoise.cli.commands.predict import add_predict
-from counterpoise.cli.commands.report import add_report
-from counterpoise.cli.commands.rerun import add_rerun
-from counterpoise.cli.commands.run import add_run
-from counterpoise.cli.commands.watch import add_watch
-from counterpoise.cli.commands.weigh import add_weigh
-from counterpoise.cli.exits import (
+from counterpoise.cli.fit import add_diagnose, add_fit, add_run, add_weigh
+from counterpoise.cli.monitor import add_watch
+from counterpoise.cli.options import Parser
+from counterpoise.cli.predict import add_evaluate, add_label, add_predict
+from counterpoise.cli.terminal import (
     FAULT,
     INTERRUPTED,
     MEANINGS,
     NO_OVERLAP,
     WRONG_USE,
     code_of,
+    one_short_line,
 )
-from counterpoise.cli.options import Parser
-from counterpoise.cli.terminal import one_short_line
+from counterpoise.cli.tools import (
+    add_compare,
+    add_demo,
+    add_doctor,
+    add_report,
+    add_rerun,
+)
 
 _EXAMPLE = """\
 the main job, from two tables to a verdict:
@@ -114,7 +111,7 @@ def _parser() -> Parser:
 
 def _told(error: BaseException, code: int) -> str:
     """Return what ended the command, in the words of the command line."""
-    from counterpoise.engine.failures import ClusterUnavailableError
+    from counterpoise.data.parallel import ClusterUnavailableError
 
     if code == INTERRUPTED:
         return MEANINGS[INTERRUPTED]

@@ -1,20 +1,235 @@
-"""The options of all commands: one name, one meaning, one sentence."""
+"""Options of the commands, configuration files and --fail-if."""
 
 import argparse
+import difflib
 import math
+import operator
 import re
+import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any, NoReturn
 
-from counterpoise.cli.config import read_config
-from counterpoise.cli.exits import WRONG_USE, BadData, WrongUse
-from counterpoise.cli.fail_if import example
-from counterpoise.cli.reading.saved_estimator import is_saved
-from counterpoise.validation import did_you_mean
+from counterpoise.cli.inputs import is_saved
+from counterpoise.cli.terminal import WRONG_USE, BadData, WrongUse, one_line
+from counterpoise.data.parameters import did_you_mean
 from counterpoise.weights.registry import WEIGHTERS_BY_COMMAND
+
+# -----------------------------------------------------------------------------
+# `--config run.toml`: options by their long names.
+# -----------------------------------------------------------------------------
+
+
+# Of each kind of option, the types that TOML may give it, and how that is said.
+_TYPES: dict[str, tuple[tuple[type, ...], str]] = {
+    "flag": ((bool,), "true or false"),
+    "names": ((str, list), "a string or a list of strings"),
+    "texts": ((str, list), "a string or a list of strings"),
+    "whole": ((int,), "a whole number"),
+    "share": ((float,), "a number between 0 and 1"),
+    "size": ((int, str), "a size such as '2G'"),
+    "flag or path": ((bool, str), "true, false or the name of a file"),
+    "percentage": ((float, str), "a share such as '10%' or 0.1"),
+}
+
+
+def read_config(path: Path, kinds: Mapping[str, str]) -> dict[str, Any]:
+    """Return the options that a TOML file gives.
+
+    Parameters
+    ----------
+    path : Path
+        A table of options, "max-memory" or "max_memory"; lists for what takes several.
+        Paths in it are relative to the folder in which the command runs.
+    kinds : mapping
+        The options that the command knows, and what each takes; any other key is an
+        error.
+    """
+    try:
+        if path.exists() and not path.is_file():
+            # A pipe would be waited for, and a device has no end.
+            raise BadData(f"--config {path} is a folder, a pipe or a device")
+        text = path.read_text(encoding="utf-8")
+    except ValueError as error:
+        if isinstance(error, UnicodeDecodeError):
+            raise BadData(f"--config {path} is not in UTF-8: {error.reason}") from error
+        raise BadData(f"--config {str(path)!r} is no path: {error}") from error
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise WrongUse(f"--config {path} cannot be read: {reason}") from error
+    try:
+        given = tomllib.loads(text)
+    except RecursionError as error:
+        raise WrongUse(f"--config {path} is nested too deep") from error
+    except tomllib.TOMLDecodeError as error:
+        raise WrongUse(f"--config {path}: {one_line(error)}") from error
+    known = set(kinds) - {"config"}
+    found = {}
+    for key, value in given.items():
+        name = key.replace("_", "-")
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise WrongUse(
+                f"--config {path} has the key {key!r}, which is no option here{hint}"
+            )
+        types, wanted = _TYPES.get(kinds[name], ((str,), "a string"))
+        if not _fits(value, types):
+            raise WrongUse(f"--config {path}: {key} must be {wanted}, got {value!r}")
+        found[name] = value
+    return found
+
+
+def _fits(value: Any, types: tuple[type, ...]) -> bool:
+    if isinstance(value, list):
+        return list in types and all(isinstance(item, str) for item in value)
+    # In Python true is a whole number.
+    return type(value) in types
+
+
+# -----------------------------------------------------------------------------
+# `--fail-if "ess<0.2"`: a name, a comparison, a number.
+# -----------------------------------------------------------------------------
+
+
+_COMPARISONS: dict[str, Callable[[float, float], bool]] = {
+    "<=": operator.le,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    ">": operator.gt,
+}
+_FORM = re.compile(
+    r"\s*([A-Za-z_][\w.]*)\s*(<=|>=|==|!=|<|>)\s*"
+    r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*"
+)
+
+# Numbers of the record by the short names of --fail-if.
+SHORT_NAMES = {
+    "auc": "shift.auc",
+    "auc_low": "shift.auc_low",
+    "auc_high": "shift.auc_high",
+    "mmd": "shift.mmd",
+    "mmd_p_value": "shift.mmd_p_value",
+    "thin": "shift.thin",
+    "covered": "shift.covered",
+    "n_source": "data.source.rows",
+    "n_target": "data.target.rows",
+    "ess": "weights.effective_share",
+    "largest_weight": "weights.largest",
+    "exponent": "model.exponent",
+    "gain": "guard.gain",
+    "score": "headline.value",
+    "score_low": "headline.low",
+    "score_high": "headline.high",
+    "source_score": "headline.source",
+    "label_change_p": "headline.label_change_p",
+    "skill": "headline.baseline.skill",
+}
+ALL_NUMBERS = tuple(SHORT_NAMES)
+SHIFT_NUMBERS = ALL_NUMBERS[:9]
+WEIGHT_NUMBERS = ("n_source", "n_target", "ess", "largest_weight")
+FIT_NUMBERS = ALL_NUMBERS[:13]
+SCORE_NUMBERS = (*SHIFT_NUMBERS, *ALL_NUMBERS[13:])
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A comparison of a number of the record with a limit.
+
+    Attributes
+    ----------
+    name : str
+        Which number of the record.
+    comparison : str
+        "<", "<=", ">", ">=", "==" or "!=".
+    limit : float
+    """
+
+    name: str
+    comparison: str
+    limit: float
+
+    def holds(self, numbers: Mapping[str, float | None]) -> bool:
+        """Tell whether it holds; of a number that is not defined it does."""
+        value = numbers[self.name]
+        return value is None or _COMPARISONS[self.comparison](value, self.limit)
+
+    def __str__(self) -> str:
+        return f"{self.name}{self.comparison}{self.limit:g}"
+
+
+def read_conditions(texts: Collection[str], names: Collection[str]) -> list[Condition]:
+    """Return the conditions of `--fail-if`, each of a name that there is.
+
+    Parameters
+    ----------
+    texts : strings
+        Conditions; commas separate several in one.
+    names : strings
+        The numbers that the command computes.
+
+    Examples
+    --------
+    >>> [str(c) for c in read_conditions(["ess < .2, auc>=0.9"], ["ess", "auc"])]
+    ['ess<0.2', 'auc>=0.9']
+    """
+    found = []
+    for text in (part for given in texts for part in given.split(",")):
+        match = _FORM.fullmatch(text)
+        if match is None:
+            raise WrongUse(
+                f"--fail-if takes a name, a comparison and a number, such as "
+                f"'{example(names)}', got {text.strip()!r}"
+            )
+        name, comparison, limit = match.groups()
+        if name not in names:
+            raise WrongUse(
+                f"--fail-if knows no {name!r}; it knows {', '.join(sorted(names))}"
+            )
+        found.append(Condition(name, comparison, float(limit)))
+    return found
+
+
+def example(names: Collection[str]) -> str:
+    """Return a condition of a name that there is.
+
+    Examples
+    --------
+    >>> example(["auc", "ess"]), example(["auc"])
+    ('ess<0.2', 'auc>0.8')
+    """
+    if "alarms" in names:
+        return "alarms>0"
+    return "ess<0.2" if "ess" in names else "auc>0.8"
+
+
+def holding(
+    conditions: Collection[Condition], numbers: Mapping[str, float | None]
+) -> list[str]:
+    """Return, in words, the conditions that hold.
+
+    Examples
+    --------
+    >>> holding([Condition("ess", "<", 0.2)], {"ess": 0.1})
+    ['ess<0.2 holds: it is 0.1']
+    """
+    return [
+        f"{condition} counts as holding: it is not defined here"
+        if numbers[condition.name] is None
+        else f"{condition} holds: it is {numbers[condition.name]:.6g}"
+        for condition in conditions
+        if condition.holds(numbers)
+    ]
+
+
+# -----------------------------------------------------------------------------
+# The options of all commands: one name, one meaning, one sentence.
+# -----------------------------------------------------------------------------
+
 
 # Scorers of scikit-learn by the names that people use.
 _SCORERS = {

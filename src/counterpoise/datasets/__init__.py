@@ -1,15 +1,18 @@
-"""Shifts whose truth is known: drawn ones with their density ratio, and tables."""
+"""Data sets with a known distribution shift."""
 
-from counterpoise.datasets.make import (
-    make_articulated_pose,
+from counterpoise.datasets.generators import (
     make_class_subset,
     make_gaussian_shift,
     make_mixture_shift,
     make_sinc_shift,
     make_uncovered_cluster,
 )
-from counterpoise.datasets.shift import Shift
-from counterpoise.datasets.tables import load_breast_cancer_shift, load_diabetes_shift
+from counterpoise.datasets.loaders import (
+    Shift,
+    load_breast_cancer_shift,
+    load_diabetes_shift,
+)
+from counterpoise.datasets.pose import make_articulated_pose
 
 __all__ = [
     "Shift",

@@ -1,14 +1,23 @@
-"""Stochastic gradients: batches, losses, updates of the class weights, the guard."""
+"""Training of partial adaptation networks, with checkpoints."""
 
+import hashlib
 import math
-from collections.abc import Callable
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from sklearn.metrics import roc_auc_score
 
-from counterpoise.deep.terms import (
+from counterpoise.data.two_samples import canonical_order
+from counterpoise.deep.network import (
+    DomainNetwork,
     class_entropies,
     class_losses,
     mean_entropy,
@@ -16,13 +25,397 @@ from counterpoise.deep.terms import (
     source_losses,
     target_losses,
 )
-from counterpoise.deep.isolation import seed_torch
-from counterpoise.deep.network import DomainNetwork
-from counterpoise.deep.rows import TrainingRows
-from counterpoise.deep.schedule import Schedule
-from counterpoise.deep.watching import TrainingRecord, effective_classes, linear_auc
-from counterpoise.numerics.arrays import Array, Indices
-from counterpoise.validation import InvalidInput
+from counterpoise.errors import InvalidInput, InvalidType
+from counterpoise.linalg.arrays import Array, Indices
+
+# -----------------------------------------------------------------------------
+# Global settings of torch, left as they were found.
+# -----------------------------------------------------------------------------
+
+
+@contextmanager
+def own_settings(n_threads: int) -> Iterator[None]:
+    """Let what runs inside have its own threads and its own random numbers.
+
+    Both are put back afterwards, whatever happens.
+    """
+    threads, kind = torch.get_num_threads(), torch.get_default_dtype()
+    with torch.random.fork_rng(devices=[]), torch.device("cpu"):
+        try:
+            torch.set_num_threads(n_threads)
+            torch.set_default_dtype(torch.float32)
+            yield
+        finally:
+            torch.set_default_dtype(kind)
+            torch.set_num_threads(threads)
+
+
+def seed_torch(seed: int, step: int) -> None:
+    """Give torch the random numbers of one step, whatever was drawn before.
+
+    An interrupted training then goes on as if nothing had happened.
+    """
+    state = np.random.SeedSequence([seed, step]).generate_state(1, np.uint64)
+    torch.manual_seed(int(state[0] >> np.uint64(1)))
+
+
+# -----------------------------------------------------------------------------
+# When each part of a loss begins to count, and how much.
+# -----------------------------------------------------------------------------
+
+
+SCHEDULES = ("late", "published")
+# A training has this many updates of the class weights, and those at the ends of the
+# warm-up and of the training.
+UPDATES = 12
+# Steepness of the reversal's rise, and of the rate's fall.
+RISE, FALL, FALL_POWER = 10.0, 10.0, 0.75
+
+
+@dataclass(frozen=True)
+class Schedule:
+    r"""Rates and weights by the share of the training that is done, :math:`\rho`.
+
+    The rate is :math:`r_0 / (1 + 10 \rho)^{0.75}`. The reversal coefficient is
+
+    .. math:: c(\rho) = a \left(\frac{2}{1 + e^{-10 (\rho - s) / (1 - s)}} - 1\right)
+
+    from :math:`\rho = s` on: "published": :math:`s = 0, a = 1`; "late": s is the end of
+    the warm-up and a is `adversary`. Class weights that move, entropy and selection
+    count from the end of the warm-up on, in either; the selection's weight rises to
+    all of it at half the training.
+
+    Attributes
+    ----------
+    kind : {"late", "published"}
+    warm_up : float
+        Share of the training in which the source is learned alone.
+    adversary : float
+    n_steps : int
+        Iterations of the training.
+    """
+
+    kind: str
+    warm_up: float
+    adversary: float
+    n_steps: int
+
+    @property
+    def warm_steps(self) -> int:
+        """Iterations of the warm-up."""
+        return math.ceil(self.warm_up * self.n_steps - 1e-9)
+
+    def is_update(self, done: int) -> bool:
+        """Return whether class weights are worked out after so many iterations."""
+        every = max(1, round(self.n_steps / UPDATES))
+        return done % every == 0 or done in (self.warm_steps, self.n_steps)
+
+    def is_warm(self, step: int) -> bool:
+        """Return whether the warm-up is over at an iteration."""
+        return step >= self.warm_steps
+
+    def has_adversary(self, step: int) -> bool:
+        """Return whether the discriminator learns at an iteration."""
+        return self.kind == "published" or self.is_warm(step)
+
+    def rate(self, step: int) -> float:
+        """Return the share of the first rate at an iteration."""
+        return (1.0 + FALL * step / self.n_steps) ** -FALL_POWER
+
+    def reversal(self, step: int) -> float:
+        """Return the reversal coefficient at an iteration."""
+        start, top = 0.0, 1.0
+        if self.kind == "late":
+            start, top = self.warm_up, self.adversary
+        done = (step / self.n_steps - start) / (1.0 - start)
+        return top * (2.0 / (1.0 + math.exp(-RISE * done)) - 1.0)
+
+    def selecting(self, step: int) -> float:
+        """Return the share of the selection's weight at an iteration."""
+        return min(1.0, 2.0 * step / self.n_steps)
+
+
+# -----------------------------------------------------------------------------
+# A training in a file: written whole, read without running anything in it.
+# -----------------------------------------------------------------------------
+
+
+VERSION = 1
+_KIND = "counterpoise.deep checkpoint"
+
+
+def write_checkpoint(path: str | Path, content: dict[str, Any]) -> None:
+    """Write tensors, numbers and words to a file, in the place of an older one."""
+    path = Path(path)
+    handle, name = tempfile.mkstemp(dir=path.parent or ".", suffix=".partial")
+    os.close(handle)
+    partial = Path(name)
+    try:
+        torch.save({"kind": _KIND, "version": VERSION, **content}, partial)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def read_checkpoint(path: str | Path) -> dict[str, Any]:
+    """Return what `write` wrote; nothing in the file is run (`weights_only`)."""
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file {path}")
+    try:
+        found = torch.load(path, map_location="cpu", weights_only=True)
+        if found["kind"] != _KIND:
+            raise ValueError(f"its kind is {found['kind']!r}")
+    except Exception as error:
+        raise InvalidInput(f"{path} is no checkpoint: {error}") from error
+    if found["version"] > VERSION:
+        raise InvalidInput(
+            f"{path} was written by a newer version of the library (format "
+            f"{found['version']}, this one reads up to {VERSION})"
+        )
+    checked: dict[str, Any] = found
+    return checked
+
+
+def check_same_data(
+    path: str | Path, kept: dict[str, str], now: dict[str, str]
+) -> None:
+    """Refuse to go on with a training of something else."""
+    others = [name for name, digest in now.items() if kept.get(name) != digest]
+    if others:
+        raise InvalidInput(
+            f"checkpoint {path} is of another training: {' and '.join(others)} differ; "
+            "remove the file or name another"
+        )
+
+
+def data_digest(*parts: Any) -> str:
+    """Return a digest of arrays, tensors and of what prints itself."""
+    digest = hashlib.sha256()
+    for part in parts:
+        if isinstance(part, torch.Tensor):
+            part = part.numpy()
+        if isinstance(part, np.ndarray):
+            digest.update(str((part.shape, part.dtype)).encode())
+            digest.update(np.ascontiguousarray(part).tobytes())
+        else:
+            digest.update(repr(part).encode())
+    return digest.hexdigest()
+
+
+def plain_labels(classes: Any) -> dict[str, Any]:
+    """Return labels as a list and the name of their type."""
+    values = classes.tolist()
+    if not all(isinstance(one, str | int | float | bool) for one in values):
+        raise InvalidType(
+            "a checkpoint holds labels that are numbers or strings, got "
+            f"{type(values[0]).__name__}"
+        )
+    return {"values": values, "type": classes.dtype.str}
+
+
+def labels_from(plain: dict[str, Any]) -> Any:
+    """Return what `plain_labels` wrote down."""
+    return np.array(plain["values"], dtype=np.dtype(plain["type"]))
+
+
+# -----------------------------------------------------------------------------
+# What is seen of a training without any label of the target.
+# -----------------------------------------------------------------------------
+
+
+# Rows of each sample by which the features are judged, and the least of them.
+JUDGED_ROWS, FEWEST_JUDGED = 1_000, 8
+# Share of the mean variance that is added to every direction.
+ADDED_VARIANCE = 1e-2
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingRecord:
+    """What was known after some iterations.
+
+    Attributes
+    ----------
+    iteration : int
+        Iterations done.
+    loss : float
+        Mean of the loss since the record before.
+    class_weight : array of shape (K,)
+        Weights of the classes from here on; the largest is one where they move.
+    n_effective : float or None
+        Effective number of classes in the target, exp(H(mean p)).
+    entropy : float or None
+        Mean entropy of the target rows' class probabilities, in nats.
+    domain_auc : float or None
+        How well a linear discriminant of the features tells target from source; one
+        half: not at all. None where a sample has fewer than 8 rows, and, like the two
+        above, without a target.
+    """
+
+    iteration: int
+    loss: float
+    class_weight: Array
+    n_effective: float | None = None
+    entropy: float | None = None
+    domain_auc: float | None = None
+
+
+def entropy_of(shares: Array) -> float:
+    """Return the entropy of shares that sum to one, in nats."""
+    some = shares[shares > 0.0]
+    return float(-(some * np.log(some)).sum())
+
+
+def effective_classes(prior: Array) -> float:
+    """Return exp(H(prior)): as many classes of equal shares are as uneven."""
+    return float(np.exp(entropy_of(prior)))
+
+
+def linear_auc(features: Array, features_target: Array) -> float | None:
+    """Return how well a linear discriminant tells rows apart that it was not fitted to.
+
+    It is fitted to every other row, at most 1,000 of each sample, and judged on those
+    between.
+    """
+    samples = [_some(part) for part in (features, features_target)]
+    if min(map(len, samples)) < FEWEST_JUDGED:
+        return None
+    fitted = [part[::2] for part in samples]
+    centred = np.vstack([part - part.mean(axis=0) for part in fitted])
+    spread = centred.T @ centred / len(centred)
+    d = spread.shape[0]
+    spread[np.diag_indices(d)] += (
+        ADDED_VARIANCE * np.trace(spread) / d + np.finfo(float).tiny
+    )
+    direction = np.linalg.solve(spread, fitted[1].mean(axis=0) - fitted[0].mean(axis=0))
+    judged = [part[1::2] @ direction for part in samples]
+    labels = np.repeat([0, 1], [len(part) for part in judged])
+    return float(roc_auc_score(labels, np.concatenate(judged)))
+
+
+def _some(rows: Array) -> Array:
+    kept = np.linspace(0, len(rows) - 1, min(len(rows), JUDGED_ROWS)).astype(int)
+    return rows[kept].astype(float)
+
+
+# -----------------------------------------------------------------------------
+# The rows of a training, and which of them make a batch.
+# -----------------------------------------------------------------------------
+
+
+# The batches have a stream of random numbers of their own.
+BATCHES = 1
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingRows:
+    """Both samples in an order of their own, so that nothing depends on the user's.
+
+    A row is drawn in proportion to its weight: weight two is the row twice, zero its
+    absence, to the bit.
+
+    Attributes
+    ----------
+    X, y : arrays of shape (n, ...), (n,)
+        Source rows that count, and places of their classes.
+    weight : array of shape (n,)
+    target : array of shape (m, ...) or None
+    n_classes : int
+    """
+
+    X: Array
+    y: Indices
+    weight: Array
+    target: Array | None
+    n_classes: int
+
+    @classmethod
+    def of(
+        cls,
+        X: Array,
+        y: Indices,
+        weight: Array,
+        target: Array | None,
+        n_classes: int,
+        shape: tuple[int, ...],
+    ) -> "TrainingRows":
+        """Put flat rows in their order, and give them their shape."""
+        order = canonical_order(np.column_stack([X, y]), weight)
+        aims = None
+        if target is not None:
+            aims = target[canonical_order(target, np.ones(len(target)))]
+            aims = aims.reshape(-1, *shape)
+        return cls(
+            X[order].reshape(-1, *shape), y[order], weight[order], aims, n_classes
+        )
+
+    @cached_property
+    def source(self) -> Any:
+        """The source rows as a tensor."""
+        return torch.as_tensor(self.X, dtype=torch.float32)
+
+    @cached_property
+    def labels(self) -> Any:
+        """The places of the classes as a tensor."""
+        return torch.as_tensor(self.y, dtype=torch.int64)
+
+    @cached_property
+    def aims(self) -> Any:
+        """The target rows as a tensor; None without a target."""
+        if self.target is None:
+            return None
+        return torch.as_tensor(self.target, dtype=torch.float32)
+
+    def batch(
+        self, seed: int, step: int, size: int, balanced: bool
+    ) -> tuple[Indices, Indices]:
+        """Return source and target rows of one step, drawn with replacement.
+
+        `balanced`: every class as often as any other, whatever its rows weigh together.
+        """
+        rng = np.random.default_rng([seed, BATCHES, step])
+        u = rng.random(size)
+        if balanced:
+            drawn = rng.integers(0, self.n_classes, size)
+            ends = self._class_ends
+            low = ends[drawn]
+            places = low + u * (ends[drawn + 1] - low)
+            rows = self._by_class[_places(self._class_totals, places)]
+        else:
+            rows = _places(self._totals, u * self._totals[-1])
+        aims = np.zeros(0, dtype=np.intp)
+        if self.target is not None:
+            aims = (rng.random(size) * len(self.target)).astype(np.intp)
+        return rows, aims
+
+    @cached_property
+    def _totals(self) -> Array:
+        return np.cumsum(self.weight)
+
+    @cached_property
+    def _by_class(self) -> Indices:
+        return np.argsort(self.y, kind="stable")
+
+    @cached_property
+    def _class_totals(self) -> Array:
+        return np.cumsum(self.weight[self._by_class])
+
+    @cached_property
+    def _class_ends(self) -> Array:
+        last = np.searchsorted(self.y[self._by_class], np.arange(self.n_classes + 1))
+        out: Array = np.concatenate([[0.0], self._class_totals])[last]
+        return out
+
+
+def _places(totals: Array, at: Array) -> Indices:
+    """Return which of the running totals a number falls under."""
+    return np.minimum(np.searchsorted(totals, at, side="right"), totals.size - 1)
+
+
+# -----------------------------------------------------------------------------
+# Stochastic gradients: batches, losses, updates of the class weights, the guard.
+# -----------------------------------------------------------------------------
+
 
 METHODS = ("sspda", "pada", "dann", "source")
 # Where the labels predicted after the warm-up are worth more than this share of all
@@ -321,3 +714,75 @@ def first_weights(n_classes: int, given: Any) -> Array:
         return np.ones(n_classes)
     out: Array = given / given.max()
     return out
+
+
+# -----------------------------------------------------------------------------
+# A training with a file beside it, from which it goes on if it was interrupted.
+# -----------------------------------------------------------------------------
+
+
+def kept_training(path: Any) -> dict[str, Any] | None:
+    """Return what a checkpoint holds, None if there is none yet."""
+    if path is None or not Path(path).is_file():
+        return None
+    return read_checkpoint(path)
+
+
+def trained(
+    network: DomainNetwork,
+    rows: TrainingRows,
+    recipe: Recipe,
+    class_weight: Array,
+    *,
+    path: Any,
+    kept: dict[str, Any] | None,
+    facts: dict[str, Any],
+    callback: Callable[..., Any] | None,
+) -> tuple[Memory, bool]:
+    """Train to the end; return what is remembered, and whether the callback ended it.
+
+    Parameters
+    ----------
+    network, rows, recipe, class_weight : as in `Training`
+    path : path or None
+        The checkpoint that is written at every update.
+    kept : dict or None
+        What it held before.
+    facts : dict
+        What `load_checkpoint` needs beside the weights.
+    callback : callable or None
+    """
+    # The weights before the first step tell one extractor from another.
+    digests = {
+        "parameters": data_digest(recipe, class_weight),
+        "rows": data_digest(rows.source, rows.y, rows.weight, rows.aims),
+        "networks": data_digest(*network.state_dict().values()),
+    }
+    training = Training(network, rows, recipe, class_weight)
+    if kept is not None:
+        check_same_data(path, kept.get("digests", {}), digests)
+        network.load_state_dict(kept["network"])
+        training.optimizer.load_state_dict(kept["optimizer"])
+        training.memory = Memory.from_dict(kept["memory"])
+    stopped = False
+
+    def on_update(training: Training) -> bool:
+        nonlocal stopped
+        if path is not None:
+            write_checkpoint(
+                path,
+                {
+                    **facts,
+                    "network": network.state_dict(),
+                    "optimizer": training.optimizer.state_dict(),
+                    "memory": training.memory.to_dict(),
+                    "digests": digests,
+                    "seed": recipe.seed,
+                },
+            )
+        if callback is not None and not training.memory.ended:
+            stopped = bool(callback(training.memory.history[-1]))
+        return stopped
+
+    training.run(on_update)
+    return training.memory, stopped

@@ -1,23 +1,20 @@
-"""What a person sees: the record, the page, figures and text."""
+"""Reports: data, HTML page, text, figures and comparisons."""
 
 from counterpoise.report.comparison import Comparison, compare
-from counterpoise.report.figures import (
-    plot_balance,
+from counterpoise.report.figures.methods import (
     plot_classes,
     plot_convergence,
-    plot_overlap,
     plot_path,
-    plot_performance,
     plot_segments,
     plot_selection,
     plot_spectrum,
     plot_trade_off,
-    plot_watch,
-    plot_weights,
 )
+from counterpoise.report.figures.monitor import plot_watch
+from counterpoise.report.figures.performance import plot_performance
+from counterpoise.report.figures.weights import plot_balance, plot_overlap, plot_weights
 from counterpoise.report.page import Page, fragment, render
-from counterpoise.report.record import NewerRecordError, Record
-from counterpoise.report.tracking import log_to_mlflow
+from counterpoise.report.report import NewerRecordError, Record, log_to_mlflow
 
 __all__ = [
     "Comparison",

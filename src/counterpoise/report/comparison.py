@@ -1,4 +1,4 @@
-"""Two records side by side: before and after, last month and this month."""
+"""Comparison of two or more reports."""
 
 import textwrap
 from collections.abc import Iterator
@@ -6,14 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from counterpoise.report.figures.drawing import DataTable
-from counterpoise.report.metric_names import metric_in_words
-from counterpoise.report.page import environment
-from counterpoise.report.record import Record
-from counterpoise.report.text import TEXT_WIDTH, plain_text, text_table
-from counterpoise.report.titled_table import TitledTable
-from counterpoise.report.verdict import Verdict, verdict_of
-from counterpoise.report.wording import (
+from counterpoise.report.figures.canvas import DataTable, TitledTable
+from counterpoise.report.formatting import (
     Cell,
     Name,
     ShownNumber,
@@ -23,6 +17,9 @@ from counterpoise.report.wording import (
     sentence,
     share,
 )
+from counterpoise.report.page import TEXT_WIDTH, environment, plain_text, text_table
+from counterpoise.report.report import Record, metric_in_words
+from counterpoise.report.verdict import Verdict, verdict_of
 
 # Columns that are listed, those whose shift has changed most.
 _COLUMNS_COMPARED = 25

@@ -1,26 +1,172 @@
-"""The tables of the page: what pictures do not show."""
+"""Tables of the report."""
 
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from counterpoise.diagnosis.percentages import percentage, points
-from counterpoise.evaluation.performance import SURPRISING_P_VALUE
-from counterpoise.report.answers import is_contradicted
-from counterpoise.report.figures.drawing import DataTable
-from counterpoise.report.figures.performance import ESTIMATE_NAMES
-from counterpoise.report.metric_names import metric_in_words
-from counterpoise.report.parts import unbroken, value_in_words
-from counterpoise.report.record import Record
-from counterpoise.report.titled_table import TitledTable
-from counterpoise.report.wording import (
+from counterpoise.performance.result import SURPRISING_P_VALUE
+from counterpoise.report.figures.canvas import DataTable, Drawing, TitledTable
+from counterpoise.report.figures.methods import (
+    classes_drawing,
+    convergence_drawing,
+    overruled_table,
+    path_drawing,
+    roc_drawing,
+    spectrum_drawing,
+    validation_drawing,
+)
+from counterpoise.report.figures.monitor import watch_drawings
+from counterpoise.report.figures.performance import (
+    ESTIMATE_NAMES,
+    calibration_drawing,
+    performance_drawing,
+    slices_drawing,
+)
+from counterpoise.report.figures.weights import (
+    balance_drawing,
+    clipping_drawing,
+    overlap_drawing,
+    weights_drawing,
+    worst_columns_drawing,
+)
+from counterpoise.report.formatting import (
     LONGEST_PROSE,
     Cell,
+    Command,
+    Link,
     Name,
     chance,
     count,
     figures,
+    for_a_person,
     sentence,
     share,
+    unbroken,
+    value_in_words,
 )
+from counterpoise.report.key_questions import is_contradicted
+from counterpoise.report.report import Record, metric_in_words
+from counterpoise.report.verdict import (
+    LINES_OF_A_CARD,
+    alarms_table,
+    chunks_table,
+    classes_table,
+    columns_table,
+    samples_table,
+    seed_of,
+)
+from counterpoise.shift.diagnosis_text import percentage, points
+
+# -----------------------------------------------------------------------------
+# What it takes to make the same again: command, environment, inputs, record.
+# -----------------------------------------------------------------------------
+
+
+def again_table(record: Record, record_file: str | None) -> TitledTable | None:
+    """Return the table of how to make it again."""
+    found = record.at("reproduce", {})
+    rows: list[tuple[Cell, ...]] = []
+    if found.get("command_line"):
+        rows.append(("command", Command(shlex.join(map(str, found["command_line"])))))
+    elif found.get("command"):
+        said = str(found["command"])
+        rows.append(
+            ("command", Command(said if " " in said else f"counterpoise {said}"))
+        )
+    versions = _known(found.get("versions"))
+    # What no index has cannot be installed by its name.
+    own = ("python", "counterpoise")
+    packages = [f"{k}=={v}" for k, v in versions.items() if k not in own]
+    if packages:
+        rows.append(("environment", Command(shlex.join(["pip", "install", *packages]))))
+    if "counterpoise" in versions:
+        rows.append(("counterpoise", Name(f"version {versions['counterpoise']}")))
+    if "python" in versions:
+        where = [f"Python {versions['python']}", found.get("platform")]
+        rows.append(("run by", Name(", ".join(str(one) for one in where if one))))
+    seed = seed_of(record)
+    if seed is not None:
+        rows.append(("seed", Name(str(seed))))
+    for key, words in (("source", "training data"), ("target", "new data")):
+        mark = record.at(f"data.{key}.sha256")
+        if mark:
+            rows.append((f"SHA-256 of the {words}", Command(str(mark))))
+    if record_file is not None:
+        rows.append(("record", Link(record_file)))
+    if not rows:
+        return None
+    about = (
+        ""
+        if not found.get("command_line")
+        else ("To be typed in the folder of the tables. ")
+    )
+    if record_file is not None:
+        about += (
+            "All numbers of this page are in the record beside it; counterpoise "
+            "report makes the page of it again."
+        )
+    return TitledTable(
+        "again",
+        "The same again",
+        sentence(about) if about else (),
+        DataTable(("what", "how"), tuple(rows), prose=True),
+        wide=True,
+    )
+
+
+def made_table(record: Record) -> TitledTable | None:
+    """Return the table of what made it."""
+    found = record.at("reproduce", {})
+    rows: list[tuple[Cell, ...]] = [
+        (Name(str(key)), Name(_said(value)))
+        for group in ("options", "parameters", "versions")
+        for key, value in (found.get(group) or {}).items()
+        if not _says_nothing(value)
+    ]
+    if not rows:
+        return None
+    return TitledTable(
+        "reproduction",
+        "Options and versions",
+        (),
+        DataTable(("what", "value"), tuple(rows)),
+        folded=True,
+    )
+
+
+def notices_table(record: Record) -> TitledTable | None:
+    """Return the table of what the user was told on the way."""
+    notices = [*(record.at("notices") or []), *(record.at("conditions") or [])]
+    if not notices:
+        return None
+    told = [for_a_person(str(one)) for one in notices[:LINES_OF_A_CARD]]
+    rows = tuple((Name(one, LONGEST_PROSE),) for one in told)
+    return TitledTable(
+        "notices", "Notices", (), DataTable(("while it was made",), rows)
+    )
+
+
+def _known(versions: Any) -> dict[str, str]:
+    found = versions if isinstance(versions, Mapping) else {}
+    return {str(key): str(value) for key, value in found.items() if value is not None}
+
+
+def _says_nothing(value: Any) -> bool:
+    # Zero says something, and equals False.
+    return value is None or value is False or value in ("", [])
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return str(value)
+
+
+# -----------------------------------------------------------------------------
+# The tables of the page: what pictures do not show.
+# -----------------------------------------------------------------------------
+
 
 # Features in the table, those that moved most.
 FEATURES_LISTED = 50
@@ -306,3 +452,147 @@ def _long(rows: tuple[tuple[Name, ...], ...]) -> tuple[tuple[Cell, ...], ...]:
 
 def _optional(value: Any, show: Any, *arguments: Any) -> Any:
     return None if value is None else show(value, *arguments)
+
+
+# -----------------------------------------------------------------------------
+# The chapters of the page: what each shows, from which parts of the record.
+#
+# Adding to the report: data in `sections/`, a picture in `figures/` or a table in
+# `tables.py`, and its name in a chapter here.
+# -----------------------------------------------------------------------------
+
+
+Draw = Callable[[Record], Drawing | None]
+Tell = Callable[[Record], TitledTable | None]
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """A chapter of the page.
+
+    Attributes
+    ----------
+    name : str
+        Its place on the page.
+    title, about : str
+    drawings : tuple of callables
+        Each gets the record and returns a `Drawing`, or None where there is nothing.
+    tables : tuple of callables
+        Each gets the record and returns a `TitledTable`, or None.
+    linking : callable or None
+        Makes a first table, with a link to the record's file where it has one.
+    """
+
+    name: str
+    title: str
+    about: str
+    drawings: tuple[Draw, ...] = ()
+    tables: tuple[Tell, ...] = ()
+    linking: Callable[[Record, str | None], TitledTable | None] | None = None
+
+    def drawn(self, record: Record) -> list[Drawing]:
+        """Return the pictures that the record has something for."""
+        return [one for draw in self.drawings if (one := draw(record)) is not None]
+
+    def tables_of(
+        self, record: Record, record_file: str | None = None
+    ) -> list[TitledTable]:
+        """Return the tables that the record has something for."""
+        found = [tell(record) for tell in self.tables]
+        if self.linking is not None:
+            found.insert(0, self.linking(record, record_file))
+        return [one for one in found if one is not None]
+
+
+CHAPTERS = (
+    Chapter(
+        "watch",
+        "Over time",
+        "A deployed model, chunk after chunk: the alarms hold over all looks together.",
+        watch_drawings(),
+        (alarms_table, chunks_table),
+    ),
+    Chapter(
+        "shift",
+        "What has shifted",
+        "A shift is a difference between the rows a model was trained on and those it "
+        "will meet.",
+        (roc_drawing, spectrum_drawing),
+        (features_table, dropped_table),
+    ),
+    Chapter(
+        "cover",
+        "What is covered",
+        "A model can only be trusted where it has seen rows like those it is asked "
+        "about.",
+        (overlap_drawing,),
+        (thin_rows_table,),
+    ),
+    Chapter(
+        "classes",
+        "Which classes there are",
+        "New data may have only some of the classes that a model was trained on; the "
+        "others are better left out.",
+        (classes_drawing,),
+        (overruled_table,),
+    ),
+    Chapter(
+        "weights",
+        "The weights",
+        "Weighting lets training rows that resemble the new data count more, so that "
+        "the training data stand in for the new.",
+        (
+            weights_drawing,
+            balance_drawing,
+            clipping_drawing,
+            worst_columns_drawing,
+        ),
+    ),
+    Chapter(
+        "choice",
+        "What was tried and proved",
+        "Nothing here is taken on trust: what was chosen was judged on held-out rows, "
+        "and what was computed comes with a proof.",
+        (
+            validation_drawing,
+            path_drawing,
+            convergence_drawing,
+        ),
+    ),
+    Chapter(
+        "model",
+        "The model on the new data",
+        "Estimates of a score that could only be measured with labels of the new data.",
+        (
+            performance_drawing,
+            calibration_drawing,
+            slices_drawing,
+        ),
+        (covered_part_table, label_check_table, sets_table),
+    ),
+    Chapter(
+        "guarantees",
+        "What is promised",
+        "What each result rests on, and what would break it.",
+        tables=(guarantees_table,),
+    ),
+    Chapter(
+        "data",
+        "The data",
+        "What went in: counts only, never a row.",
+        tables=(samples_table, classes_table, columns_table),
+    ),
+    Chapter(
+        "reproduce",
+        "Make it again",
+        "The same input and seed give the same page.",
+        tables=(made_table, notices_table),
+        linking=again_table,
+    ),
+)
+
+
+def text_tables(record: Record) -> Iterator[TitledTable]:
+    """Return the tables that are told in plain text too, in the order of the page."""
+    for chapter in CHAPTERS:
+        yield from (one for one in chapter.tables_of(record) if one.in_text)

@@ -1,39 +1,45 @@
-"""The first screen in words: what to do, how sure, why, and what next."""
+"""The verdict, key numbers and the monitor's state in words."""
 
+from collections import Counter
 from dataclasses import dataclass
+from typing import Any
 
-from counterpoise.evaluation.advice.baseline import (
-    NOT_SHOWN_TO_BEAT,
-    WORSE_THAN_GUESSING,
+from counterpoise.data.columns import FEWEST_ROWS_TOLD
+from counterpoise.performance.advice import NOT_SHOWN_TO_BEAT, WORSE_THAN_GUESSING
+from counterpoise.performance.metrics import CLEAR
+from counterpoise.report.figures.canvas import DataTable, TitledTable
+from counterpoise.report.formatting import (
+    LONGEST_PROSE,
+    NARROW,
+    Cell,
+    Link,
+    Name,
+    Sentence,
+    ShownNumber,
+    count,
+    figures,
+    joined,
+    sentence,
+    share,
+    whole,
 )
-from counterpoise.evaluation.change_of_score import CLEAR
-from counterpoise.report.answers import (
+from counterpoise.report.key_questions import (
     CARE,
     GOOD,
     PLAIN,
     STOP,
     Answer,
     answers_of,
+    beside_the_score,
     gain_in,
     guessing_of,
     is_contradicted,
+    is_withdrawn,
     may_lie_elsewhere,
+    steps_of,
 )
-from counterpoise.report.data_card import about_of
-from counterpoise.report.first_screen.next_steps import steps_of
-from counterpoise.report.key_numbers import KeyNumber, key_numbers_of
-from counterpoise.report.record import Record
-from counterpoise.report.watch_words import (
-    watch_lead,
-    watch_numbers,
-    watch_steps,
-    watch_title,
-)
-from counterpoise.report.wording import (
-    Sentence,
-    sentence,
-)
-from counterpoise.samples.overlap_verdict import (
+from counterpoise.report.report import Record, metric_in_words, source_rows
+from counterpoise.shift.support import (
     COVERED,
     NO_OVERLAP,
     NO_SHIFT,
@@ -42,6 +48,369 @@ from counterpoise.samples.overlap_verdict import (
     THIN_IN_PART,
     TOO_FEW,
 )
+
+# -----------------------------------------------------------------------------
+# The data card: what went in, counts only.
+# -----------------------------------------------------------------------------
+
+
+# Lines of a long table.
+LINES_OF_A_CARD = 50
+
+
+def seed_of(record: Record) -> Any:
+    """Return the seed that everything was drawn by; None where it is not known."""
+    seed = record.at("reproduce.options.seed")
+    return record.at("reproduce.parameters.random_state") if seed is None else seed
+
+
+def about_of(record: Record) -> Sentence:
+    """Return what the first screen is about: data, label, model, and the date.
+
+    The date is the one that `--date` gave: what a clock says would make another page of
+    the same data.
+    """
+    told = []
+    for key, template in (("source", "{} ({} rows)"), ("target", "to {} ({} rows)")):
+        file, rows = record.at(f"data.{key}.file"), record.at(f"data.{key}.rows")
+        if file and rows is not None:
+            rows = count(rows, f"data.{key}.rows")
+            told.append(sentence(f"{template}", Name(str(file)), rows))
+    data = joined(told)
+    label = record.at("reproduce.options.label")
+    model, date = record.at("model.type"), record.at("reproduce.options.date")
+    parts = [data] if data else []
+    if label:
+        parts.append(sentence("label {}", Name(str(label))))
+    if model:
+        parts.append(sentence("model {}", Name(str(model))))
+    if date:
+        parts.append(sentence("{}", Name(str(date))))
+    # A line may end with a dot, and not begin with one.
+    return joined(parts, f"{NARROW}· ")
+
+
+def samples_table(record: Record) -> TitledTable | None:
+    """Return the table of both samples, their files and sizes."""
+    data = record.at("data")
+    if not data:
+        return None
+    rows: list[tuple[Cell, ...]] = []
+    for key, name in (("source", "training data"), ("target", "new data")):
+        one = data.get(key) or {}
+        known = [one.get(what) for what in ("rows", "duplicates")]
+        rows.append(
+            (
+                name,
+                *(
+                    None if value is None else count(value, f"data.{key}.{what}")
+                    for what, value in zip(("rows", "duplicates"), known, strict=True)
+                ),
+                Name(one["file"]) if one.get("file") else None,
+                f"{one['sha256'][:12]}…" if one.get("sha256") else None,
+            )
+        )
+    header = ("sample", "rows", "duplicates", "file", "SHA-256")
+    kept = [k for k in range(len(header)) if any(row[k] is not None for row in rows)]
+    return TitledTable(
+        "samples",
+        "The two samples",
+        _about(record),
+        DataTable(
+            tuple(header[k] for k in kept),
+            tuple(tuple(row[k] for k in kept) for row in rows),
+            "Duplicates: rows that equal one before them in every column that was used."
+            if "duplicates" in (header[k] for k in kept)
+            else "",
+        ),
+    )
+
+
+def _about(record: Record) -> Sentence:
+    told = []
+    columns = record.at("data.columns")
+    if columns:
+        kinds = Counter(str(one.get("kind", "")) for one in columns)
+        listed = ", ".join(f"{n:,} of {kind}" for kind, n in kinds.items() if kind)
+        told.append(
+            sentence(
+                f"{len(columns):,} column{'s' if len(columns) > 1 else ''} used{{}}.",
+                f": {listed}" if listed else "",
+            )
+        )
+    task = record.at("data.task")
+    if task:
+        told.append(sentence("Task: {}.", Name(str(task))))
+    seed = seed_of(record)
+    if isinstance(seed, int):
+        path = "reproduce.options.seed"
+        if record.at(path) is None:
+            path = "reproduce.parameters.random_state"
+        told.append(sentence("Seed: {}.", whole(seed, path)))
+    return joined(told)
+
+
+def classes_table(record: Record) -> TitledTable | None:
+    """Return the table of the classes."""
+    classes = record.at("data.classes")
+    if not classes:
+        return None
+    common = [one for one in classes if one["rows"] >= FEWEST_ROWS_TOLD]
+    rare = len(classes) - len(common) + int(record.at("data.rare_classes", 0))
+    note = f"{rare} classes of fewer than {FEWEST_ROWS_TOLD} rows are not named."
+    rows = tuple(
+        (Name(str(one["class"])), count(one["rows"]))
+        for one in common[:LINES_OF_A_CARD]
+    )
+    return TitledTable(
+        "classes",
+        "Classes of the label",
+        (),
+        DataTable(("class", "training rows"), rows, note if rare else ""),
+        folded=True,
+    )
+
+
+def columns_table(record: Record) -> TitledTable | None:
+    """Return the table of the columns and their gaps."""
+    columns = record.at("data.columns")
+    if not columns:
+        return None
+    rows = tuple(
+        (
+            Name(one["name"]),
+            Name(str(one.get("kind") or "")) if one.get("kind") else None,
+            *(
+                None if one.get(key) is None else share(one[key])
+                for key in ("missing_source", "missing_target")
+            ),
+        )
+        for one in columns[:LINES_OF_A_CARD]
+    )
+    note = ""
+    if len(columns) > LINES_OF_A_CARD:
+        note = f"The first {LINES_OF_A_CARD} of {len(columns):,} columns."
+    header = ("column", "holds", "missing in training", "missing in new")
+    return TitledTable(
+        "columns",
+        "Columns: types and missing values",
+        (),
+        DataTable(header, rows, note),
+        folded=True,
+    )
+
+
+# -----------------------------------------------------------------------------
+# The three numbers that matter, each with one sentence of what it is.
+# -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class KeyNumber:
+    """One of the three numbers that matter."""
+
+    label: str
+    value: ShownNumber | None
+    beside: Sentence
+    meaning: Sentence
+
+
+def key_numbers_of(record: Record) -> tuple[KeyNumber, ...]:
+    """Return the score, the effective size and the cover, where they are known."""
+    found = (_score(record), _worth(record), _covered(record))
+    return tuple(number for number in found if number is not None)
+
+
+def _score(record: Record) -> KeyNumber | None:
+    headline = record.at("headline")
+    if headline is None or is_withdrawn(record, headline["estimate"]):
+        return None
+    words = metric_in_words(headline["metric"])
+    beside = beside_the_score(record)
+    if headline.get("low") is not None:
+        beside = sentence(
+            f"{{}} to {{}}{{}}; {source_rows(record)}: {{}}",
+            figures(headline["low"], "headline.low"),
+            figures(headline["high"], "headline.high"),
+            beside,
+            figures(headline["source"], "headline.source"),
+        )
+    better = "Higher" if headline.get("higher_is_better") else "Lower"
+    return KeyNumber(
+        f"Expected {words.name} on the new data",
+        figures(headline["value"], "headline.value"),
+        beside,
+        sentence(
+            f"{words.meaning[:1].upper()}{words.meaning[1:]}. {better} is better."
+        ),
+    )
+
+
+def _worth(record: Record) -> KeyNumber | None:
+    weights = record.at("weights")
+    if weights is None or weights.get("weighter") is None:
+        return None
+    return KeyNumber(
+        "Effective sample size",
+        count(weights["effective_size"], "weights.effective_size"),
+        sentence(
+            "of {} training rows ({})",
+            count(weights["rows"], "weights.rows"),
+            share(weights["effective_share"], "weights.effective_share"),
+        ),
+        sentence(
+            "How many rows would tell as much about the new data if all counted alike: "
+            "the less alike the two are, the fewer."
+        ),
+    )
+
+
+def _covered(record: Record) -> KeyNumber | None:
+    covered = record.at("shift.covered")
+    if covered is None:
+        return None
+    return KeyNumber(
+        "Covered by training data",
+        share(covered, "shift.covered"),
+        sentence(
+            "of {} new rows", count(record.at("shift.n_target"), "shift.n_target")
+        ),
+        sentence(
+            "The share of the new rows that have training rows like them. About the "
+            "others the training data say little."
+        ),
+    )
+
+
+# -----------------------------------------------------------------------------
+# The page of a watch in words: what stands, what to do, every chunk.
+# -----------------------------------------------------------------------------
+
+
+_KINDS = {
+    "inputs": "the inputs have changed",
+    "risk": "the measured risk has risen",
+    "estimate": "the estimated risk has risen",
+}
+_CHUNKS_SHOWN = 60
+
+
+def watch_title(section: dict[str, Any]) -> tuple[str, str]:
+    """Return the tone and the title of the first screen."""
+    alarms = section["alarms"]
+    if not section["history"]:
+        return PLAIN, "Nothing has been watched yet."
+    if not alarms:
+        return GOOD, "No alarm: nothing shows that the model's world has changed."
+    told = " and ".join(_KINDS[alarm["kind"]] for alarm in alarms)
+    return CARE, f"Alarm: {told}."
+
+
+def watch_lead(section: dict[str, Any]) -> Sentence:
+    """Return what the alarms promise."""
+    return sentence(
+        "After {} looks. A false alarm, of any kind and over all looks however many, "
+        "has a probability of at most {}.",
+        whole(float(section["n_looks"])),
+        share(section["alarm"]),
+    )
+
+
+def watch_numbers(section: dict[str, Any]) -> tuple[KeyNumber, ...]:
+    """Return the last estimate and the last score from labels."""
+    metric = section["metrics"][0]
+    words = metric_in_words(metric).name
+    rows = [row for row in section["history"] if row["metric"] == metric]
+    found = []
+    for key, label in (
+        ("estimated", "estimated without labels"),
+        ("realised", "from labels"),
+    ):
+        known = [row for row in rows if row.get(key) is not None]
+        if known:
+            last = known[-1]
+            found.append(
+                KeyNumber(
+                    f"{words}, {label}",
+                    figures(last[key]),
+                    sentence("at {}", Name(str(last["time"]))),
+                    sentence(
+                        "{} on the reference", figures(section["reference"][metric])
+                    ),
+                )
+            )
+    return tuple(found)
+
+
+def watch_steps(section: dict[str, Any]) -> tuple[Sentence, ...]:
+    """Return what each alarm advises."""
+    return tuple(
+        sentence("{}", Name(alarm["advice"].capitalize(), LONGEST_PROSE))
+        for alarm in section["alarms"]
+    )
+
+
+def alarms_table(record: Record) -> TitledTable | None:
+    """Return every alarm: what, when, since when, how sure, which columns."""
+    section = record.at("watch")
+    if section is None or not section["alarms"]:
+        return None
+    rows: list[tuple[Cell, ...]] = []
+    for alarm in section["alarms"]:
+        evidence = alarm["evidence"]
+        sure: Cell = Name("")
+        if "e_value" in evidence:
+            odds, needed = evidence["e_value"], evidence["needed"]
+            sure = Name(f"odds of {odds:.3g} to 1, needed {needed:.3g}")
+        elif evidence.get("low") is not None:
+            sure = Name(f"risen by at least {evidence['low']:.3g}")
+        rows.append(
+            (
+                _KINDS[alarm["kind"]],
+                Name(str(alarm["time"])),
+                Name(str(alarm["since"])),
+                sure,
+                Name(", ".join(alarm["columns"]) or "none"),
+            )
+        )
+    header = ("alarm", "raised at", "since about", "how sure", "columns")
+    about = sentence("Each kind is raised once: after it, adapt and watch anew.")
+    data = DataTable(header, tuple(rows), prose=True)
+    return TitledTable("watch-alarms", "Alarms", about, data, wide=True, in_text=True)
+
+
+def chunks_table(record: Record) -> TitledTable | None:
+    """Return every chunk, the last first, with its own report where there is one."""
+    section = record.at("watch")
+    if section is None or not section["history"]:
+        return None
+    metric = section["metrics"][0]
+    own = [row for row in section["history"] if row["metric"] == metric][::-1]
+    rows: list[tuple[Cell, ...]] = []
+    for row in own[:_CHUNKS_SHOWN]:
+        rows.append(
+            (
+                Link(row["report"]) if row.get("report") else Name(str(row["time"])),
+                Name(str(row["time"])),
+                whole(float(row["n_rows"])),
+                None if row.get("estimated") is None else figures(row["estimated"]),
+                None if row.get("realised") is None else figures(row["realised"]),
+                None if row.get("covered") is None else share(row["covered"]),
+                Name(row["notes"], LONGEST_PROSE) if row.get("notes") else None,
+            )
+        )
+    header = ("chunk", "time", "rows", "estimated", "from labels", "covered", "said")
+    note = ""
+    if len(own) > _CHUNKS_SHOWN:
+        note = f"The last {_CHUNKS_SHOWN} of {len(own):,} chunks."
+    data = DataTable(header, tuple(rows), note)
+    about = sentence("The last first.")
+    return TitledTable("watch-chunks", "Chunk by chunk", about, data, wide=True)
+
+
+# -----------------------------------------------------------------------------
+# The first screen in words: what to do, how sure, why, and what next.
+# -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

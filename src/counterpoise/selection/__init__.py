@@ -1,16 +1,14 @@
-"""Few that stand for many: representatives, and what is made of them."""
+"""Sparse subset selection, exemplars and image segmentation."""
 
 from counterpoise.selection.classes import ClassSelection, select_classes
-from counterpoise.selection.path import SelectionPath
-from counterpoise.selection.prototypes import Prototypes, select_prototypes
-from counterpoise.selection.representatives import SubsetSelector
-from counterpoise.selection.rows import select_rows
+from counterpoise.selection.prototypes import Prototypes, select_prototypes, select_rows
 from counterpoise.selection.segmentation import (
     Segmentation,
     SegmentationScores,
     segment,
     segmentation_scores,
 )
+from counterpoise.selection.subset_selector import SelectionPath, SubsetSelector
 
 __all__ = [
     "ClassSelection",

@@ -1,10 +1,10 @@
-"""Orthonormal frames: subspaces that separate, clusters without k-means."""
+"""Subspace methods with orthogonality constraints."""
 
-from counterpoise.convex.orthogonal import OrthogonalProblem
-from counterpoise.subspaces.graph_clustering import OrthogonalGraphClustering
-from counterpoise.subspaces.max_min_distance import MaxMinDistanceAnalysis
+from counterpoise.optim.stiefel.problem import OrthogonalProblem
+from counterpoise.subspaces.clustering import OrthogonalGraphClustering
+from counterpoise.subspaces.discriminant import MaxMinDistanceAnalysis
+from counterpoise.subspaces.orthogonal import solve_orthogonal
 from counterpoise.subspaces.shared_subspace import SharedSubspace
-from counterpoise.subspaces.solving import solve_orthogonal
 
 __all__ = [
     "MaxMinDistanceAnalysis",

@@ -1,34 +1,32 @@
-"""Directions that separate source classes while source and target agree."""
+"""A subspace that source and target share."""
 
 from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
 
-from counterpoise.convex import Progress, Solution, certified, solve
-from counterpoise.convex.orthogonal import OrthogonalProblem, RankOneForms
-from counterpoise.convex.orthogonal.polish import polished
-from counterpoise.convex.orthogonal.relaxations.frame_cones import Relaxation
-from counterpoise.convex.orthogonal.solvers import frame_solver
-from counterpoise.numerics.arrays import Array
-from counterpoise.numerics.frames import polar
-from counterpoise.subspaces.class_means import ClassMeans, class_means, coinciding
-from counterpoise.subspaces.max_min_distance import distances_of
-from counterpoise.subspaces.projection import SubspaceOfClasses
-from counterpoise.subspaces.solving import (
+from counterpoise.data.arrays import estimator_samples
+from counterpoise.data.labels_and_weights import as_classes
+from counterpoise.data.parameters import check_choice, check_integer, check_number
+from counterpoise.errors import InvalidInput, NoTargetWarning, warn_user
+from counterpoise.linalg.arrays import Array
+from counterpoise.linalg.stiefel import polar
+from counterpoise.optim.loop import Progress, Solution, certified, solve
+from counterpoise.optim.stiefel.local_search import polished
+from counterpoise.optim.stiefel.problem import OrthogonalProblem, RankOneForms
+from counterpoise.optim.stiefel.relaxations import Relaxation
+from counterpoise.optim.stiefel.solvers import frame_solver
+from counterpoise.subspaces.discriminant import (
+    ClassMeans,
+    SubspaceOfClasses,
+    class_means,
+    coinciding,
+    distances_of,
+)
+from counterpoise.subspaces.orthogonal import (
     check_frame_search,
     read_start,
     warn_of_frame,
-)
-from counterpoise.validation import (
-    InvalidInput,
-    NoTargetWarning,
-    as_classes,
-    check_choice,
-    check_integer,
-    check_number,
-    estimator_samples,
-    warn_user,
 )
 
 # Beyond so many whitened columns the search keeps to a subspace of as many.

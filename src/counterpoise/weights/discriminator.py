@@ -1,6 +1,7 @@
-"""Density ratios from a classifier that tells the two samples apart."""
+"""Importance weights from a domain classifier."""
 
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
@@ -8,15 +9,29 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.special import expit
+from scipy.special import expit, xlogy
 from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
 
-from counterpoise.convex import Certificate, Solution, attested
-from counterpoise.engine import announce, map_reduce
-from counterpoise.numerics.arrays import Array
-from counterpoise.samples.as_read import SamplesAsRead
-from counterpoise.samples.classifiers import (
+from counterpoise.data.arrays import Matrix
+from counterpoise.data.linear_out_of_core import RowsToFit, logistic_by_passes
+from counterpoise.data.parallel import map_reduce
+from counterpoise.data.progress import announce
+from counterpoise.data.samples import SamplesAsRead
+from counterpoise.data.two_samples import TwoSamples, far_rows
+from counterpoise.errors import InvalidType
+from counterpoise.linalg.arrays import Array, Indices
+from counterpoise.optim.certificate import Certificate
+from counterpoise.optim.likelihoods import LogisticLoss
+from counterpoise.optim.loop import Solution, attested, solve
+from counterpoise.optim.problems import Smooth
+from counterpoise.optim.solvers.newton import Newton
+from counterpoise.shift.domain_classifier import (
+    CutColumns,
+    Pool,
     boosted,
     bounded,
     fitted_classifier,
@@ -24,21 +39,145 @@ from counterpoise.samples.classifiers import (
     log_odds,
     weight_names,
 )
-from counterpoise.samples.overlap_verdict import thin_share
-from counterpoise.samples.pool import Pool
-from counterpoise.samples.scaling import far_rows
-from counterpoise.samples.two_samples import TwoSamples
-from counterpoise.validation import InvalidType, Matrix
+from counterpoise.shift.support import thin_share
 from counterpoise.weights.base import Fitted, WeightEstimator
-from counterpoise.weights.blocked_logistic import logistic_of_blocks
-from counterpoise.weights.by_blocks import TwoBlocks, lean
-from counterpoise.weights.calibration import (
-    calibrated_by_others,
-    calibration_error,
-    log_loss,
-)
-from counterpoise.weights.deadline import Deadline
-from counterpoise.weights.search import HeldOut
+from counterpoise.weights.out_of_core import CutMoments, TwoBlocks, lean
+from counterpoise.weights.search import Deadline, HeldOut
+
+# -----------------------------------------------------------------------------
+# Probabilities made right on the average, and how far off they are.
+# -----------------------------------------------------------------------------
+
+
+# Separable scores have no best slope; so small a ridge changes no other.
+SEPARABLE_RIDGE = 1e-9
+# Where all weight is on one side of a fold, the odds of the other are no smaller.
+LEAST_PRIOR = 1e-12
+
+
+def log_loss(p: Array, labels: Array, weights: Array) -> float:
+    """Return the mean log loss of probabilities, in nats."""
+    each = xlogy(labels, p) + xlogy(1 - labels, 1.0 - p)
+    return -float(weights @ each) / float(weights.sum())
+
+
+def calibration_line(scores: Array, labels: Array, weights: Array) -> Array:
+    """Return slope and intercept of the logistic regression of labels on scores.
+
+    A slope below zero, which held-out scores have by chance where nothing tells the
+    samples apart, is zero, with the intercept that fits then.
+    """
+    mass = weights / weights.sum()
+    prior = min(max(float(mass @ labels), LEAST_PRIOR), 1.0 - LEAST_PRIOR)
+    flat = np.array([0.0, np.log(prior / (1.0 - prior))])
+    center = float(mass @ scores)
+    spread = float(np.sqrt(mass @ (scores - center) ** 2))
+    if not spread > 1e-12 * max(1.0, abs(center)):
+        return flat
+    Z = np.column_stack([(scores - center) / spread, np.ones_like(scores)])
+    problem = Smooth(LogisticLoss(Z, labels, mass, SEPARABLE_RIDGE), flat)
+    found = solve(problem, Newton(), tol=1e-24, max_iter=99).x
+    # One step more costs next to nothing and takes the last digits in.
+    gradient = problem.objective.gradient(found)
+    theta = found + problem.objective.direction(found, gradient)
+    slope = theta[0] / spread
+    return flat if slope <= 0.0 else np.array([slope, theta[1] - slope * center])
+
+
+def calibrated_by_others(
+    scores: Array, labels: Array, weights: Array, fold: Indices, n_folds: int
+) -> tuple[Array, Array]:
+    """Return the line of all rows, and every score by the line of the other folds."""
+    out = np.empty_like(scores)
+    for k in range(n_folds):
+        rest, left = fold != k, fold == k
+        slope, intercept = calibration_line(scores[rest], labels[rest], weights[rest])
+        out[left] = slope * scores[left] + intercept
+    return calibration_line(scores, labels, weights), out
+
+
+def calibration_error(
+    p: Array, labels: Array, weights: Array, n_bins: int = 10
+) -> float:
+    """Return the mean distance of probabilities from observed shares.
+
+    Rows are put in order of their probability and cut into bins of equal mass; rows of
+    one probability are in one bin.
+    """
+    values, place = np.unique(p, return_inverse=True)
+    mass = weights / weights.sum()
+    each = np.bincount(place, mass, values.size)
+    position = np.cumsum(each) - 0.5 * each
+    bins = np.minimum((n_bins * position).astype(np.intp), n_bins - 1)[place]
+    gaps = np.bincount(bins, mass * (p - labels), n_bins)
+    return float(np.abs(gaps).sum())
+
+
+# -----------------------------------------------------------------------------
+# Logistic regression that tells two samples apart, fitted to all rows by passes.
+# -----------------------------------------------------------------------------
+
+
+def logistic_of_blocks(fitted: Any, both: TwoBlocks) -> Any:
+    """Return the classifier `logistic` fitted to all rows; None for any other.
+
+    Columns are cut where the sample's classifier cuts them, and have variance one over
+    all rows of both tables.
+    """
+    if not _is_logistic(fitted):
+        return None
+    out = deepcopy(fitted)
+    cut, scaler, regression = (step for _, step in out.steps)
+    # The moments below are in the rows' own units.
+    cut.exponents_ = None
+    announce("reading every row: telling the tables apart")
+    work = CutMoments(*cut.limits_)
+    moments = map_reduce(both.source, work) + map_reduce(both.target, work)
+    scaler.mean_, scaler.var_ = moments.mean, moments.variance
+    flat = moments.variance <= 10 * np.finfo(float).eps * moments.variance.max()
+    scaler.scale_ = np.where(flat, 1.0, np.sqrt(moments.variance))
+    scaler.n_samples_seen_ = moments.n
+    found = logistic_by_passes(
+        [
+            (both.source, _Labelled(cut, scaler.mean_, scaler.scale_, 0)),
+            (both.target, _Labelled(cut, scaler.mean_, scaler.scale_, 1)),
+        ],
+        2,
+        1.0 / regression.C,
+        intercept=True,
+        max_iter=regression.max_iter,
+    )
+    regression.coef_, regression.intercept_ = found.coef, found.intercept
+    regression.n_iter_ = np.array([found.n_passes], dtype=np.int32)
+    return out
+
+
+def _is_logistic(fitted: Any) -> bool:
+    if not isinstance(fitted, Pipeline):
+        return False
+    kinds = [type(step) for _, step in fitted.steps]
+    return kinds == [CutColumns, StandardScaler, LogisticRegression]
+
+
+@dataclass(frozen=True, eq=False)
+class _Labelled:
+    """Rows of one table as the regression sees them."""
+
+    cut: CutColumns
+    mean: Array
+    scale: Array
+    label: int
+
+    def __call__(self, rows: Array, first: int) -> RowsToFit:
+        Z = (self.cut.transform(rows) - self.mean) / self.scale
+        n = len(rows)
+        return RowsToFit(Z, np.full(n, self.label), np.ones(n))
+
+
+# -----------------------------------------------------------------------------
+# Density ratios from a classifier that tells the two samples apart.
+# -----------------------------------------------------------------------------
+
 
 # Log odds are bounded below this: no limit of their own.
 NO_LIMIT = 99.0

@@ -1,4 +1,4 @@
-"""The registry of weighters: one line each, from which every list of them is made.
+"""Weight estimators by name.
 
 The public names, the choices of the command line, the laws and common checks that are
 tested, and the README's table read it. What kind of weights a method makes (whether
@@ -54,7 +54,7 @@ WEIGHTERS = (
         {"auto": {}},
     ),
     Registered(
-        "UniformWeights", "uniform", "weights of one, to compare with", {"uniform": {}}
+        "UniformWeights", "base", "weights of one, to compare with", {"uniform": {}}
     ),
     Registered(
         "KLIEP",
@@ -77,13 +77,13 @@ WEIGHTERS = (
     ),
     Registered(
         "KMM",
-        "mean_matching",
+        "kmm",
         "kernel mean matching with bounds that hold and a ridge by the noise floor",
         {"kmm": {}},
     ),
     Registered(
         "MixtureKLIEP",
-        "mixture",
+        "log_linear",
         "log-linear and log-quadratic ratios and mixtures of them; text",
         {"log-linear": {"statistics": "linear"}, "log-quadratic": {}},
         ({}, {"statistics": "linear"}),
@@ -104,7 +104,7 @@ WEIGHTERS = (
     ),
     Registered(
         "TargetShiftWeights",
-        "target_shift",
+        "label_shift",
         "weights by label, where p(y) has moved and p(x given y) has not",
     ),
 )

@@ -1,25 +1,367 @@
-"""What the weights are like, and what they are worth."""
+"""Figures of weights, balance, columns and overlap."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from counterpoise.errors import InvalidInput
 from counterpoise.report.figures.canvas import (
     BLUE,
     FIGURE_HEIGHT,
+    GREEN,
     INK,
     MUTED,
     ORANGE,
+    DataTable,
+    Drawing,
     axes,
+    label,
+    name_ticks,
     percent_ticks,
     plain_ticks,
+    section_of,
     svg,
+    thinned,
 )
-from counterpoise.report.figures.drawing import DataTable, Drawing, section_of, thinned
-from counterpoise.report.record import Record
-from counterpoise.report.wording import count, figures, lines, sentence, share
-from counterpoise.validation import InvalidInput
+from counterpoise.report.formatting import (
+    Cell,
+    Name,
+    brief,
+    count,
+    figures,
+    joined,
+    lines,
+    part_cell,
+    part_in_words,
+    readable,
+    sentence,
+    share,
+    whole,
+)
+from counterpoise.report.report import Record
+
+# -----------------------------------------------------------------------------
+# The love plot: how far apart each column is, before and after weighting.
+# -----------------------------------------------------------------------------
+
+
+# Columns in the picture and in the table, those that differed most.
+BALANCE_DRAWN, BALANCE_LISTED = 20, 50
+
+
+def plot_balance(fitted: Any, *, most: int = BALANCE_DRAWN, ax: Any = None) -> Any:
+    """Return an Axes with each column's difference before and after weighting.
+
+    A love plot: absolute standardised mean differences, with a guide at 0.1.
+
+    Parameters
+    ----------
+    fitted : weighter, Adapted or Record
+    most : int
+        Columns to draw, those that differed most.
+    ax : matplotlib Axes, optional
+        Where to draw; a new one by default.
+
+    Examples
+    --------
+    >>> from counterpoise import ULSIF, plot_balance
+    >>> from counterpoise.datasets import make_sinc_shift
+    >>> shift = make_sinc_shift(n=80, m=60, random_state=0)
+    >>> fitted = ULSIF(gamma=1.0, regularization=0.1)
+    >>> fitted = fitted.fit(shift.X, X_target=shift.X_target)
+    >>> plot_balance(fitted).get_xlabel()
+    'difference, in standard deviations'
+    """
+    section = section_of(fitted, "balance")
+    n = min(most, len(section["features"]))
+    return draw_balance(axes(ax, _height(n)), section, most)
+
+
+def draw_balance(ax: Any, section: dict[str, Any], most: int = BALANCE_DRAWN) -> Any:
+    """Draw the columns that differed most, the first on top."""
+    shown = section["features"][:most]
+    place = range(len(shown))
+    before, after = ([one[key] for one in shown] for key in ("before", "after"))
+    ax.hlines(place, after, before, color=MUTED, linewidth=1, alpha=0.6)
+    ax.scatter(
+        before,
+        place,
+        s=34,
+        facecolor="none",
+        edgecolor=ORANGE,
+        linewidth=1.8,
+        label="as they are",
+    )
+    ax.scatter(after, place, s=30, marker="s", color=BLUE, label="weighted")
+    ax.axvline(section["guide"], color=MUTED, linewidth=1.2, linestyle=(0, (4, 3)))
+    name_ticks(ax, [one["name"] for one in shown])
+    ax.set_ylim(len(shown) - 0.4, -0.6)
+    ax.set_xlim(left=0.0)
+    ax.tick_params(axis="y", length=0)
+    ax.grid(axis="y", color=MUTED, alpha=0.2, linewidth=0.6)
+    ax.set_axisbelow(True)
+    ax.set_xlabel("difference, in standard deviations")
+    ax.legend(loc="lower right")
+    return ax
+
+
+def balance_drawing(record: Record) -> Drawing | None:
+    """Return the love plot."""
+    section = record.at("balance")
+    if section is None or not section.get("features"):
+        return None
+    listed = section["features"][:BALANCE_LISTED]
+    total = section["columns"]
+    note = (
+        ""
+        if total <= BALANCE_LISTED
+        else f"The {BALANCE_LISTED} of {total:,} that differed most."
+    )
+    rows = tuple(
+        (Name(one["name"]), figures(one["before"]), figures(one["after"]))
+        for one in listed
+    )
+    height = _height(min(BALANCE_DRAWN, len(listed)))
+    some = ""
+    if total > BALANCE_DRAWN:
+        some = f" The picture has the {BALANCE_DRAWN} columns that differed most."
+    return Drawing(
+        "balance",
+        "Do weighted training rows look like the new data?",
+        sentence(
+            "For every column: how far the training mean is from the mean of the new "
+            "data, as the rows are (circle) and weighted (square). Squares left of the "
+            "dashed line at 0.1 are close enough." + some
+        ),
+        sentence(
+            "Of {} columns, {} were further apart than {} as they are, and {} are "
+            "after weighting; the largest difference goes from {} to {}.",
+            whole(total, "balance.columns"),
+            whole(section["above_before"], "balance.above_before"),
+            brief(section["guide"], "balance.guide"),
+            whole(section["above_after"], "balance.above_after"),
+            figures(section["largest_before"], "balance.largest_before"),
+            figures(section["largest_after"], "balance.largest_after"),
+        ),
+        (svg(lambda ax: draw_balance(ax, section), "balance", height=height),),
+        DataTable(("column", "as they are", "weighted"), rows, note),
+    )
+
+
+def _height(n: int) -> float:
+    return 1.1 + 0.24 * max(n, 4)
+
+
+# -----------------------------------------------------------------------------
+# The columns that differ most, part by part, before and after weighting.
+# -----------------------------------------------------------------------------
+
+
+# Of a column's name as the heading of its picture.
+LONGEST_TITLE = 36
+# Inches of each of three pictures side by side.
+SMALL_WIDTH = 3.8
+
+
+def draw_column(ax: Any, column: dict[str, Any]) -> Any:
+    """Draw the shares of a column's parts, the target as bars."""
+    parts = column["parts"]
+    place = list(range(len(parts)))
+    source, weighted, target = (
+        [one[key] for one in parts] for key in ("source", "weighted", "target")
+    )
+    ax.barh(place, target, height=0.72, color=MUTED, alpha=0.35, label="new data")
+    ax.scatter(
+        source,
+        place,
+        s=34,
+        facecolor="none",
+        edgecolor=ORANGE,
+        linewidth=1.8,
+        label="as they are",
+        zorder=3,
+    )
+    ax.scatter(
+        weighted, place, s=30, marker="s", color=BLUE, label="weighted", zorder=3
+    )
+    part_ticks(ax, column)
+    ax.set_ylim(len(parts) - 0.4, -0.6)
+    ax.set_xlim(left=0.0)
+    ax.locator_params(axis="x", nbins=5)
+    percent_ticks(ax.xaxis)
+    ax.tick_params(axis="y", length=0)
+    title_of(ax, column["name"])
+    ax.set_xlabel("share of the rows")
+    return ax
+
+
+def part_ticks(ax: Any, column: dict[str, Any]) -> None:
+    """Write a column's parts along the left; names from data are cut, ranges not."""
+    words = [part_in_words(one, column["kind"]) for one in column["parts"]]
+    told = [label(one.text) if isinstance(one, Name) else str(one) for one in words]
+    ax.set_yticks(range(len(told)), told)
+    for text in ax.get_yticklabels():
+        text.set_parse_math(False)
+
+
+def title_of(ax: Any, name: str) -> None:
+    """Write a column's name above its picture, as it is."""
+    told = readable(name, LONGEST_TITLE)
+    # Above the whole picture: there is more room than above the axes.
+    text = ax.figure.suptitle(told, x=0.01, ha="left", fontsize=11)
+    text.set_parse_math(False)
+
+
+def worst_columns_drawing(record: Record) -> Drawing | None:
+    """Return the distributions of the columns that differ most."""
+    worst = record.at("balance.worst")
+    if not worst:
+        return None
+    pictures = tuple(
+        svg(
+            partial(draw_column, column=one),
+            f"worst-{k}",
+            width=SMALL_WIDTH,
+            height=1.3 + 0.25 * max(len(one["parts"]), 3),
+        )
+        for k, one in enumerate(worst)
+    )
+    parts = [(one, part) for one in worst for part in one["parts"]]
+    shares = lines(
+        *(
+            (share, [p[key] for _, p in parts])
+            for key in ("source", "weighted", "target")
+        )
+    )
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (Name(one["name"]), part_cell(part, one["kind"]), *of_part)
+        for (one, part), of_part in zip(parts, shares, strict=True)
+    )
+    told = joined(
+        [
+            sentence(
+                "{}: the means are {} standard deviations apart as they are, {} "
+                "weighted.",
+                Name(one["name"]),
+                figures(one["before"], f"balance.worst.{k}.before"),
+                figures(one["after"], f"balance.worst.{k}.after"),
+            )
+            for k, one in enumerate(worst)
+        ]
+    )
+    return Drawing(
+        "worst",
+        "The columns that differ most, before and after weighting",
+        sentence(
+            "Bars: how many of the new rows have such a value. Circles: how many of "
+            "the training rows, as they are; squares: the same, weighted. Where "
+            "weighting works the squares lie at the ends of the bars. What fewer than "
+            "5 rows have is not named."
+        ),
+        told,
+        pictures,
+        DataTable(("column", "value", "as they are", "weighted", "new data"), rows),
+    )
+
+
+# -----------------------------------------------------------------------------
+# Score densities of source, weighted source and target.
+# -----------------------------------------------------------------------------
+
+
+_OVERLAP_LINES = (
+    ("source", "training", ORANGE, "-"),
+    ("weighted", "training weighted", BLUE, (0, (5, 2))),
+    ("target", "new", GREEN, "-"),
+)
+
+
+def plot_overlap(fitted: Any, *, ax: Any = None) -> Any:
+    """Return an Axes with the densities of the domain score in both samples.
+
+    Parameters
+    ----------
+    fitted : weighter, Adapted or Record
+    ax : matplotlib Axes, optional
+        Where to draw; a new one by default.
+
+    Examples
+    --------
+    >>> from counterpoise import ULSIF, plot_overlap
+    >>> from counterpoise.datasets import make_sinc_shift
+    >>> shift = make_sinc_shift(n=80, m=60, random_state=0)
+    >>> fitted = ULSIF(gamma=1.0, regularization=0.1)
+    >>> fitted = fitted.fit(shift.X, X_target=shift.X_target)
+    >>> plot_overlap(fitted).get_ylabel()
+    'share of the rows'
+    """
+    section = section_of(fitted, "overlap")
+    return draw_overlap(axes(ax), section)
+
+
+def draw_overlap(ax: Any, section: dict[str, Any]) -> Any:
+    """Draw which share of each sample has which score."""
+    found = section["densities"]
+    edges = np.array(found["edges"])
+    for key, told, color, line in _OVERLAP_LINES:
+        values = found.get(key)
+        if values is None:
+            continue
+        if key == "target":
+            ax.stairs(values, edges, color=color, alpha=0.2, fill=True)
+        ax.stairs(values, edges, color=color, linestyle=line, linewidth=2, label=told)
+    ax.axvline(section["threshold"], color=INK, linewidth=1.2, linestyle=(0, (1, 2)))
+    ax.set_xlim(0, 1)
+    ax.set_ylim(bottom=0)
+    percent_ticks(ax.yaxis)
+    ax.set_xlabel("how much a row looks like the new data (0 to 1)")
+    ax.set_ylabel("share of the rows")
+    ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, columnspacing=1.8)
+    return ax
+
+
+def overlap_drawing(record: Record) -> Drawing | None:
+    """Return the picture of the densities."""
+    section = record.at("overlap")
+    if section is None or not section.get("densities"):
+        return None
+    found = section["densities"]
+    weighted = found.get("weighted") or [None] * len(found["source"])
+    rows = lines(
+        (figures, found["edges"][:-1]),
+        (figures, found["edges"][1:]),
+        (share, found["source"]),
+        (share, weighted),
+        (share, found["target"]),
+    )
+    return Drawing(
+        "overlap",
+        "Do the new data lie where you have training data?",
+        sentence(
+            "Where the curves of training and new rows lie over each other, the "
+            "training data can speak for the new. Right of the dotted line live only "
+            "the outermost 0.5 % of the training rows."
+        ),
+        sentence(
+            "{} of the new rows lie right of the dotted line, at a score of {}: thinly "
+            "covered.",
+            share(section["thin"], "overlap.thin"),
+            figures(section["threshold"], "overlap.threshold"),
+        ),
+        (svg(lambda ax: draw_overlap(ax, section), "overlap", height=FIGURE_HEIGHT),),
+        DataTable(
+            ("score from", "to", "training", "training, weighted", "new"),
+            thinned(rows),
+        ),
+    )
+
+
+# -----------------------------------------------------------------------------
+# What the weights are like, and what they are worth.
+# -----------------------------------------------------------------------------
+
 
 WEIGHT_PICTURES = ("sorted", "histogram", "lorenz", "clipping")
 

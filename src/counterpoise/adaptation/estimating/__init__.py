@@ -1,1 +1,0 @@
-"""Parts of an estimate: slices, the size of sets."""

@@ -1,1 +1,0 @@
-"""Models of tables in blocks: decided on a sample, fitted to every row."""

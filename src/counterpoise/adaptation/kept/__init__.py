@@ -1,1 +1,0 @@
-"""What was found before and is needed again: weighings, and models without a fold."""

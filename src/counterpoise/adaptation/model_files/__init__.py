@@ -1,1 +1,0 @@
-"""Fitted models in files, and what earlier versions wrote into theirs."""

@@ -1,0 +1,986 @@
+"""The commands run, fit, weigh and diagnose."""
+
+import argparse
+import json
+from argparse import Namespace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from counterpoise.cli.inputs import (
+    CLASSIFICATION,
+    REGRESSION,
+    Pair,
+    is_saved,
+    read_own_weights,
+    read_pair,
+    saved_estimator,
+)
+from counterpoise.cli.options import (
+    ALL_NUMBERS,
+    FIT_NUMBERS,
+    OPTIONS,
+    SHIFT_NUMBERS,
+    WEIGHT_NUMBERS,
+    add_command,
+)
+from counterpoise.cli.out_of_core import (
+    LargePair,
+    data_card,
+    fit_every_row,
+    working_on_blocks,
+)
+from counterpoise.cli.outputs import (
+    Write,
+    check_folder,
+    write_columns,
+    write_folder,
+    write_text,
+)
+from counterpoise.cli.record import (
+    exit_code,
+    memory_limit,
+    of_end,
+    of_record,
+    prepare_outputs,
+    print_findings,
+    reproduced_by,
+)
+from counterpoise.cli.terminal import (
+    Steps,
+    WrongUse,
+    followed,
+    in_options,
+    of_dependence,
+)
+from counterpoise.data.parameters import did_you_mean
+from counterpoise.data.table import CATEGORIES, DATES, NUMBERS
+from counterpoise.performance.result import MetricPerformance
+from counterpoise.report.report import Record
+
+# -----------------------------------------------------------------------------
+# `--estimator auto`: models compared by their estimated score on the target.
+# -----------------------------------------------------------------------------
+
+
+BY_ESTIMATE, _CONSTANT = "auto", "constant"
+# Simpler ones first: at equality the first is kept.
+TRIED = ("linear", "boosting")
+
+
+@dataclass(frozen=True, eq=False)
+class Tried:
+    """A fitted model and its score on the target."""
+
+    name: str
+    model: Any
+    performance: Any
+
+    @property
+    def found(self) -> MetricPerformance:
+        """The metric that is asked for."""
+        found: MetricPerformance = next(iter(self.performance.metrics.values()))
+        return found
+
+
+def best_of(fitted: Callable[[str], Tried]) -> tuple[Tried, list[dict[str, Any]]]:
+    """Return the model with the best estimate on the target, and all that were tried.
+
+    A linear model and boosting by the estimate that leads; at equality the linear one.
+    A constant prediction where the better of them saves nothing of a constant's loss
+    (`evaluation.advice.baseline`), by its estimate.
+
+    Parameters
+    ----------
+    fitted : callable
+        Fits the estimator of a name and estimates its score.
+    """
+    tried = {name: fitted(name) for name in TRIED}
+    best = choice_among({name: one.found for name, one in tried.items()})
+    chosen = tried.get(best) or fitted(best)
+    table = [_line(one, one is chosen) for one in tried.values()]
+    baseline = tried[_better(tried)].found.baseline
+    if baseline is not None:
+        table.append(
+            {
+                "estimator": _CONSTANT,
+                "value": baseline.value,
+                "low": None,
+                "high": None,
+                "skill": 0.0,
+                "chosen": best == _CONSTANT,
+            }
+        )
+    return chosen, table
+
+
+def choice_among(found: Mapping[str, MetricPerformance]) -> str:
+    """Return the name of the best, which may be a constant that was not fitted.
+
+    Where no estimate can be made the first is kept.
+    """
+    name = _best_by_value(found)
+    baseline = found[name].baseline
+    if baseline is not None and baseline.saved <= 0:
+        return _CONSTANT
+    return name
+
+
+def _better(tried: Mapping[str, Tried]) -> str:
+    return _best_by_value({name: one.found for name, one in tried.items()})
+
+
+def _best_by_value(found: Mapping[str, MetricPerformance]) -> str:
+    best, *others = found
+    for name in others:
+        one, kept = found[name].best, found[best].best
+        if one is None or kept is None:
+            continue
+        higher = found[name].higher_is_better
+        if one.value > kept.value if higher else one.value < kept.value:
+            best = name
+    return best
+
+
+def _line(one: Tried, chosen: bool) -> dict[str, Any]:
+    best, baseline = one.found.best, one.found.baseline
+    return {
+        "estimator": one.name,
+        "value": None if best is None else best.value,
+        "low": None if best is None else best.low,
+        "high": None if best is None else best.high,
+        "skill": None if baseline is None else baseline.skill,
+        "chosen": chosen,
+    }
+
+
+# -----------------------------------------------------------------------------
+# The models that `--estimator` offers: pipelines that take mixed tables.
+# -----------------------------------------------------------------------------
+
+
+# A category of fewer rows has no coefficient of its own.
+_ROWS_OF_A_CATEGORY = 10
+
+ONLY = {"logistic": CLASSIFICATION, "bayes": CLASSIFICATION, "ridge": REGRESSION}
+
+
+def build_estimator(
+    name: str,
+    task: str,
+    kinds: Mapping[str, str],
+    seed: int,
+    crowded: Collection[str] = (),
+) -> Any:
+    """Return a pipeline of scikit-learn, not fitted.
+
+    Missing values, categories, also new ones, and dates are dealt with inside.
+
+    Parameters
+    ----------
+    name : str
+        One of those that `--estimator` lists, or a file of a saved model.
+    task : {"classification", "regression"}
+    kinds : mapping
+        What each column holds, in the order of the table.
+    seed : int
+    crowded : strings
+        Columns with more categories than trees can tell apart: the rarer ones share a
+        place.
+    """
+    from sklearn.pipeline import Pipeline
+
+    from counterpoise.models.boosting import boosting_of
+
+    if is_saved(name):
+        return saved_estimator(Path(name), task)
+    if ONLY.get(name, task) != task:
+        wanted = "classes" if ONLY[name] == CLASSIFICATION else "numbers"
+        raise WrongUse(
+            f"--estimator {name} predicts {wanted}, and the label is for {task}: take "
+            "linear"
+        )
+    if name == "boosting":
+        classes = task == CLASSIFICATION
+        return boosting_of(kinds, classes=classes, seed=seed, crowded=crowded)
+    columns = _for_trees(kinds) if name in ("forest", "tree") else _for_lines(kinds)
+    return Pipeline([("columns", columns), ("model", _model(name, task, seed))])
+
+
+def kinds_of(model: Any) -> dict[str, str] | None:
+    """Return what each column of a saved model holds; None if another built it."""
+    from sklearn.compose import ColumnTransformer
+    from sklearn.pipeline import Pipeline
+
+    inner = getattr(model, "estimator_", None)
+    names = getattr(inner, "feature_names_in_", None)
+    if not isinstance(inner, Pipeline) or names is None:
+        return None
+    columns = inner.steps[0][1]
+    if not isinstance(columns, ColumnTransformer):
+        return None
+    found = {
+        str(name): kind
+        for kind, _, group in columns.transformers
+        if kind in (NUMBERS, CATEGORIES, DATES)
+        for name in group
+    }
+    if set(found) != set(names):
+        return None
+    return {str(name): found[name] for name in names}
+
+
+def _for_trees(kinds: Mapping[str, str]) -> Any:
+    """Return columns as numbers for trees, which find their own thresholds."""
+    from counterpoise.models.boosting import DateNumbers, category_codes, columns_of
+
+    return columns_of(kinds, "passthrough", category_codes(), DateNumbers())
+
+
+def _for_lines(kinds: Mapping[str, str]) -> Any:
+    """Return columns on a common scale, without gaps, a column a category."""
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import Pipeline
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    from counterpoise.models.boosting import DateNumbers, columns_of
+
+    def scaled() -> list[tuple[str, Any]]:
+        fill = SimpleImputer(strategy="median", add_indicator=True)
+        return [("fill", fill), ("scale", StandardScaler())]
+
+    ones = OneHotEncoder(
+        handle_unknown="infrequent_if_exist",
+        min_frequency=_ROWS_OF_A_CATEGORY,
+        sparse_output=False,
+    )
+    dates = Pipeline([("numbers", DateNumbers()), *scaled()])
+    return columns_of(kinds, Pipeline(scaled()), ones, dates)
+
+
+def _model(name: str, task: str, seed: int) -> Any:
+    from sklearn.dummy import DummyClassifier, DummyRegressor
+    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+    from sklearn.linear_model import LogisticRegression, Ridge
+    from sklearn.naive_bayes import GaussianNB
+    from sklearn.svm import SVC, SVR
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+    if name == "linear":
+        name = "logistic" if task == CLASSIFICATION else "ridge"
+    classes = task == CLASSIFICATION
+    forest = {"n_estimators": 200, "min_samples_leaf": 3, "random_state": seed}
+    tree = {"min_samples_leaf": 20, "random_state": seed}
+    makers = {
+        "logistic": lambda: LogisticRegression(max_iter=1000),
+        "ridge": lambda: Ridge(),
+        "forest": lambda: (
+            RandomForestClassifier(**forest)
+            if classes
+            else RandomForestRegressor(**forest)
+        ),
+        "tree": lambda: (
+            DecisionTreeClassifier(**tree) if classes else DecisionTreeRegressor(**tree)
+        ),
+        "svm": lambda: SVC(random_state=seed) if classes else SVR(),
+        "bayes": lambda: GaussianNB(),
+        "constant": lambda: DummyClassifier() if classes else DummyRegressor(),
+    }
+    return makers[name]()
+
+
+# -----------------------------------------------------------------------------
+# The score on the target: what is asked of the library.
+# -----------------------------------------------------------------------------
+
+
+# How names of scikit-learn's scorers of numbers end, and how those of classes begin.
+_OF_NUMBERS = (
+    "r2",
+    "explained_variance",
+    "_error",
+    "_deviance",
+    "d2_absolute_error_score",
+)
+_OF_CLASSES = (
+    "accuracy",
+    "average_precision",
+    "balanced_accuracy",
+    "d2_brier_score",
+    "d2_log_loss_score",
+    "f1",
+    "jaccard",
+    "matthews_corrcoef",
+    "neg_brier_score",
+    "neg_log_loss",
+    "neg_negative_likelihood_ratio",
+    "positive_likelihood_ratio",
+    "precision",
+    "recall",
+    "roc_auc",
+    "top_k_accuracy",
+)
+
+
+def check_metric(metric: str | None) -> None:
+    """Refuse what is no scorer of scikit-learn."""
+    if metric is None:
+        return
+    from sklearn.metrics import get_scorer_names
+
+    if metric not in get_scorer_names():
+        raise WrongUse(
+            f"--metric must be the name of a scorer of scikit-learn, got {metric!r}: "
+            "accuracy, roc_auc, neg_log_loss, neg_mean_squared_error, ..."
+            f"{did_you_mean(metric, get_scorer_names())}"
+        )
+
+
+def check_metric_of(metric: str | None, task: str, label: str) -> None:
+    """Refuse a score of numbers for a label of classes, and the reverse.
+
+    Examples
+    --------
+    >>> check_metric_of("accuracy", "classification", "bought")
+    """
+    if metric is None:
+        return
+    holds = "classes" if task == CLASSIFICATION else "numbers"
+    scored = None
+    if metric.endswith(_OF_NUMBERS):
+        scored = "numbers"
+    elif metric.startswith(_OF_CLASSES):
+        scored = "classes"
+    if scored is not None and scored != holds:
+        raise WrongUse(
+            f"--metric {metric} is a score of {scored}, but the label {label!r} holds "
+            f"{holds}"
+        )
+
+
+def estimate(
+    model: Any,
+    pair: Pair,
+    options: Namespace,
+    *,
+    cv: Any = None,
+    sample_weight: Any = None,
+) -> Any:
+    """Return the estimates of the score on the target.
+
+    Parameters
+    ----------
+    model : fitted `Adapted`
+    pair : Pair
+        With labels of the source, and of target rows where they may be used.
+    options : metric, level, weighter and seed
+    cv : None, int or "blocks"
+        None: the source rows were not fitted to. Else they are those of the fit, and
+        the model is fitted again without each fold.
+    sample_weight : array of shape (n,) or None
+        What the source rows count, by `--weights`.
+    """
+    from counterpoise.adaptation.performance_estimation import estimate_performance
+
+    labelled: dict[str, Any] = {}
+    if pair.y_target is not None and pair.labelled.size:
+        rows = pair.X_target.take(pair.labelled).reset_index(drop=True)
+        labelled = {"X_lab": rows, "y_lab": pair.y_target}
+    # Rows of the fit have been weighed already, unless by no density ratio.
+    weighed = cv is not None and options.weighter not in ("uniform", "discrepancy")
+    return estimate_performance(
+        model,
+        pair.X,
+        pair.y,
+        pair.samples,
+        metrics=None if options.metric is None else [options.metric],
+        level=getattr(options, "level", OPTIONS["level"].default),
+        precision=getattr(options, "precision", OPTIONS["precision"].default),
+        weighter="model" if weighed else "auto",
+        cv=cv,
+        groups=pair.groups,
+        sample_weight=sample_weight,
+        random_state=options.seed,
+        **labelled,
+    )
+
+
+# -----------------------------------------------------------------------------
+# The weighters by their plain names.
+# -----------------------------------------------------------------------------
+
+
+def build_weighter(name: str, *, force: bool, seed: int) -> Any:
+    """Return the weighter that `--weighter` names.
+
+    Parameters
+    ----------
+    name : str
+        One of those that `--weighter` lists.
+    force : bool
+        Whether it goes on where the source does not cover the target.
+    seed : int
+    """
+    from counterpoise.weights.registry import of_command
+
+    return of_command(name, force=force, random_state=seed)
+
+
+# -----------------------------------------------------------------------------
+# The main job: diagnose, weigh, guard, fit, and estimate the target's score.
+# -----------------------------------------------------------------------------
+
+
+PAGE, RECORD, WEIGHTS = "report.html", "report.json", "weights.parquet"
+MODEL, TIMINGS = "model.skops", "timings.json"
+FILES = (PAGE, RECORD, WEIGHTS, MODEL, TIMINGS)
+READING = "reading the tables"
+ESTIMATING = "estimating the score on the target"
+RECORDING = "writing the record"
+WRITING = "writing the files"
+# Rows up to which the estimate has five folds, and three.
+ROWS_OF_FIVE_FOLDS, ROWS_OF_THREE_FOLDS = 20_000, 50_000
+# How `Adapted` calls what --shift names.
+SHIFTS = {"auto": "either", "inputs": "auto", "labels": "labels"}
+
+
+def do(options: Namespace, *, estimates: bool) -> int:
+    """Do the main job and return the exit code.
+
+    Parameters
+    ----------
+    options : those of `run` and `fit`
+    estimates : bool
+        Whether the score on the target is estimated too.
+    """
+    from counterpoise.adaptation.adapted import steps_of_fit
+    from counterpoise.adaptation.routing import kept_folds
+
+    names = ALL_NUMBERS if estimates else FIT_NUMBERS
+    own = [options.out / name for name in FILES]
+    conditions = prepare_outputs(options, names, own)
+    check_folder(options.out, FILES, force=options.force)
+    check_metric(options.metric)
+    model = _fitted_model(options)
+    large = LargePair.of(options)
+    plan = (READING, *steps_of_fit(model), *([ESTIMATING] if estimates else []))
+    if options.estimator == BY_ESTIMATE:
+        plan = (READING, *[*steps_of_fit(model), ESTIMATING] * len(TRIED))
+    with (
+        followed((*plan, RECORDING, WRITING), quiet=options.quiet) as steps,
+        memory_limit(options),
+        working_on_blocks(options, large),
+    ):
+        with kept_folds():
+            pair, found, performance, more = _done(
+                model, options, steps, large, estimates=estimates
+            )
+            every_row = fit_every_row(found, large, pair, options, steps)
+            steps.begin(RECORDING)
+            record = Record.of(
+                found,
+                performance,
+                data=data_card(pair, large),
+                reproduce=reproduced_by(options),
+                notices=list(steps.notices),
+                **more,
+                **every_row.sections,
+            )
+        refused = "model" not in record
+        code, reasons = exit_code(record, conditions, refused=refused)
+        files = {RECORD: write_text(record.to_json()), **_page(record, steps)}
+        if not refused:
+            files |= _model_files(options, pair, found) | every_row.files
+        steps.begin(WRITING)
+        # The times of all steps but this one, which they would be part of.
+        times = {"seconds": steps.seconds, "cpu_seconds": steps.cpu_seconds}
+        files[TIMINGS] = write_text(json.dumps(times, indent=1) + "\n")
+        write_folder(options.out, files, FILES, force=options.force)
+    written = [options.out / name for name in FILES if name in files]
+    print_findings(options, record, [*of_record(record), *of_end(reasons, written)])
+    return code
+
+
+def _fitted_model(options: Namespace) -> Any:
+    """Return what the options ask for, but for the estimator, which the label tells."""
+    from counterpoise.adaptation.adapted import Adapted
+
+    weighter: Any = SHIFTS[options.shift]
+    if options.weighter != "auto":
+        if options.shift == "labels":
+            raise WrongUse(
+                f"--shift labels has weights of its own, --weighter {options.weighter} "
+                "has others: leave one of them out"
+            )
+        weighter = build_weighter(
+            options.weighter, force=options.despite_no_overlap, seed=options.seed
+        )
+    return Adapted(
+        weighter=weighter,
+        guard=options.weighter != "uniform",
+        cv=folds_of_options(options),
+        scoring=options.metric,
+        calibration=options.calibration or 0.0,
+        force=options.despite_no_overlap,
+        random_state=options.seed,
+    )
+
+
+def folds_of_the_estimate(n: int) -> int:
+    """Return how many folds the estimate has: of many rows fewer leave enough.
+
+    Five up to 20,000 rows, three up to 50,000, two above.
+
+    Examples
+    --------
+    >>> [folds_of_the_estimate(n) for n in (20_000, 20_001, 50_000, 50_001)]
+    [5, 3, 3, 2]
+    """
+    if n <= ROWS_OF_FIVE_FOLDS:
+        return 5
+    return 3 if n <= ROWS_OF_THREE_FOLDS else 2
+
+
+def folds_of_options(options: Namespace) -> Any:
+    """Return what `--cv` and `--time` ask for; None for the usual folds."""
+    if options.time is None:
+        return options.cv
+    if options.cv not in (None, "blocks"):
+        raise WrongUse(
+            f"--time holds out blocks of time, --cv {options.cv} rows drawn by chance: "
+            "give one of them"
+        )
+    return "blocks"
+
+
+def _done(
+    model: Any,
+    options: Namespace,
+    steps: Steps,
+    large: LargePair | None,
+    *,
+    estimates: bool,
+) -> tuple[Pair, Any, Any, dict[str, Any]]:
+    """Return the samples, the fitted model, its performance on the target, and more.
+
+    Where the source does not cover the target, the diagnosis stands for the model. More
+    are sections of the record: which estimators were tried, or why a weighter refused.
+    """
+    from sklearn.base import clone
+
+    from counterpoise.adaptation.adapted import remember_in_this_run
+    from counterpoise.errors import NoOverlapError
+    from counterpoise.shift.support import NO_OVERLAP
+
+    steps.begin(READING)
+    pair = read_pair(options, None if large is None else large.drawn())
+    for notice in pair.notices:
+        steps.notice(notice)
+    assert pair.task is not None
+    check_metric_of(options.metric, pair.task, options.label)
+    counts = read_own_weights(options.weights, pair.source, pair.rows, options.id)
+    try:
+        if options.estimator == BY_ESTIMATE:
+            remember_in_this_run(pair.samples)
+
+            def fitted(name: str) -> Tried:
+                one = _fitted(clone(model), name, pair, options, counts)
+                return Tried(name, one, _estimated(one, pair, options, steps, counts))
+
+            best, tried = best_of(fitted)
+            _say_dependence(steps, best.model.diagnosis_)
+            performance = best.performance if estimates else None
+            return pair, best.model, performance, {"tried": tried}
+        _fitted(model, options.estimator, pair, options, counts)
+    except NoOverlapError as error:
+        found = _diagnosis(model, pair, options.seed)
+        _say_dependence(steps, found)
+        # What the diagnosis says itself needs no other reason.
+        by_itself = found.verdict != NO_OVERLAP
+        refused = {"refused": in_options(str(error))} if by_itself else {}
+        return pair, found, None, refused
+    _say_dependence(steps, model.diagnosis_)
+    if not estimates:
+        return pair, model, None, {}
+    return pair, model, _estimated(model, pair, options, steps, counts), {}
+
+
+def _fitted(model: Any, name: str, pair: Pair, options: Namespace, counts: Any) -> Any:
+    """Return the model with the estimator of a name, fitted."""
+    from counterpoise.models.boosting import MOST_CATEGORIES
+
+    assert pair.task is not None
+    crowded = pair.crowded(MOST_CATEGORIES)
+    model.set_params(
+        estimator=build_estimator(name, pair.task, pair.kinds, options.seed, crowded)
+    )
+    return model.fit(
+        pair.X,
+        pair.y,
+        X_target=pair.samples,
+        sample_weight=counts,
+        groups=pair.groups,
+    )
+
+
+def _estimated(
+    model: Any, pair: Pair, options: Namespace, steps: Steps, counts: Any
+) -> Any:
+    """Return the performance on the target."""
+    steps.begin(ESTIMATING)
+    # The rows are those of the fit: each is asked about by a model without it.
+    cv = folds_of_options(options) or folds_of_the_estimate(len(pair.X))
+    return estimate(model, pair, options, cv=cv, sample_weight=counts)
+
+
+def _say_dependence(steps: Steps, diagnosis: Any) -> None:
+    for told in of_dependence(diagnosis):
+        steps.notice(told)
+
+
+def _diagnosis(model: Any, pair: Pair, seed: int) -> Any:
+    """Return the diagnosis of a fit that found no overlap."""
+    found = getattr(model, "diagnosis_", None)
+    if found is not None:
+        return found
+    from counterpoise.shift.diagnosis import diagnose
+
+    return diagnose(pair.samples, None, random_state=seed)
+
+
+def _model_files(options: Namespace, pair: Pair, model: Any) -> dict[str, Write]:
+    ratio = np.ones(len(pair.X))
+    if model.weighter_ is not None:
+        ratio = model.weighter_.weights_
+    columns = pair.by_row(options.id, {"weight": model.weights_, "ratio": ratio})
+    return {WEIGHTS: write_columns(columns), MODEL: model.save}
+
+
+def _page(record: Record, steps: Steps) -> dict[str, Write]:
+    """Return what writes the page; nothing where what draws it is not installed."""
+    from counterpoise.report.page import render
+
+    try:
+        return {PAGE: render(record, record_file=RECORD).save}
+    except ImportError as error:
+        steps.notice(f"there is no {PAGE}: {error}")
+        return {}
+
+
+# -----------------------------------------------------------------------------
+# `counterpoise diagnose`: what has shifted between two tables, and what is covered.
+# -----------------------------------------------------------------------------
+
+
+_DIAGNOSE_OPTIONS = (
+    "source",
+    "target",
+    "label",
+    "drop",
+    "categorical",
+    "numeric",
+    "id",
+    "groups",
+    "time",
+    "seed",
+    "json",
+    "text",
+    "fail-if",
+    "max-memory",
+    "workers",
+    "scheduler",
+    "wait",
+    "config",
+    "force",
+    "quiet",
+)
+
+_DIAGNOSE_READING, _DIAGNOSING = _DIAGNOSE_PLAN = (
+    "reading the tables",
+    "diagnosing the shift",
+)
+
+
+def add_diagnose(commands: Any) -> None:
+    """Add the command to the parser."""
+    add_command(
+        commands,
+        "diagnose",
+        "say what has shifted between two tables, and what is covered",
+        _DIAGNOSE_OPTIONS,
+        diagnose_command,
+        needs=("source", "target"),
+        numbers=SHIFT_NUMBERS,
+    )
+
+
+def diagnose_command(options: argparse.Namespace) -> int:
+    """Diagnose the shift and say it."""
+    from counterpoise.cli.inputs import read_pair
+    from counterpoise.cli.out_of_core import LargePair, data_card, working_on_blocks
+    from counterpoise.cli.record import (
+        exit_code,
+        memory_limit,
+        of_end,
+        of_record,
+        prepare_outputs,
+        print_findings,
+        reproduced_by,
+    )
+    from counterpoise.cli.terminal import followed, of_dependence
+    from counterpoise.report.report import Record
+    from counterpoise.shift.diagnosis import diagnose
+    from counterpoise.shift.support import NO_OVERLAP
+
+    conditions = prepare_outputs(options, SHIFT_NUMBERS)
+    large = LargePair.of(options)
+    with (
+        followed(_DIAGNOSE_PLAN, quiet=options.quiet) as steps,
+        memory_limit(options),
+        working_on_blocks(options, large),
+    ):
+        steps.begin(_DIAGNOSE_READING)
+        pair = read_pair(options, None if large is None else large.drawn())
+        for notice in pair.notices:
+            steps.notice(notice)
+        for rests_on in [] if large is None else large.told(pair):
+            steps.notice(rests_on)
+        steps.begin(_DIAGNOSING)
+        diagnosis = diagnose(
+            pair.table,
+            pair.table_target,
+            **pair.belonging,
+            random_state=options.seed,
+        )
+        for told in of_dependence(diagnosis):
+            steps.notice(told)
+        record = Record.of(
+            diagnosis,
+            data=data_card(pair, large),
+            reproduce=reproduced_by(options),
+            notices=list(steps.notices),
+        )
+    refused = diagnosis.verdict == NO_OVERLAP
+    code, reasons = exit_code(record, conditions, refused=refused)
+    print_findings(options, record, [*of_record(record), *of_end(reasons)])
+    return code
+
+
+# -----------------------------------------------------------------------------
+# `counterpoise run`: the main job, from two tables to a verdict.
+# -----------------------------------------------------------------------------
+
+
+RUN_OPTIONS = (
+    "source",
+    "label",
+    "target",
+    "out",
+    "estimator",
+    "metric",
+    "weighter",
+    "shift",
+    "task",
+    "drop",
+    "categorical",
+    "numeric",
+    "id",
+    "groups",
+    "time",
+    "weights",
+    "cv",
+    "calibration",
+    "date",
+    "target-labels",
+    "precision",
+    "level",
+    "seed",
+    "json",
+    "text",
+    "fail-if",
+    "max-memory",
+    "workers",
+    "scheduler",
+    "wait",
+    "resume",
+    "config",
+    "force",
+    "despite-no-overlap",
+    "quiet",
+)
+
+
+def add_run(commands: Any) -> None:
+    """Add the command to the parser."""
+    add_command(
+        commands,
+        "run",
+        "do the main job: diagnose, weigh, fit, estimate the score on the target",
+        RUN_OPTIONS,
+        run_command,
+        needs=("source", "label", "target", "out"),
+        numbers=ALL_NUMBERS,
+        epilog="writes report.html, report.json, weights.parquet, model.skops and "
+        "timings.json into the folder --out;\nwhere the source does not cover the "
+        "target (code 4), the report with the diagnosis alone.",
+    )
+
+
+def run_command(options: argparse.Namespace) -> int:
+    """Do the main job."""
+
+    return do(options, estimates=True)
+
+
+# -----------------------------------------------------------------------------
+# `counterpoise fit`: the main job without the estimate of the target's score.
+# -----------------------------------------------------------------------------
+
+
+_ESTIMATES_ONLY = ("target-labels", "precision", "level")
+
+
+def add_fit(commands: Any) -> None:
+    """Add the command to the parser."""
+    add_command(
+        commands,
+        "fit",
+        "weigh and fit, without an estimate of the score on the target",
+        [name for name in RUN_OPTIONS if name not in _ESTIMATES_ONLY],
+        fit_command,
+        needs=("source", "label", "target", "out"),
+        numbers=FIT_NUMBERS,
+        epilog="writes report.html, report.json, weights.parquet, model.skops and "
+        "timings.json into the folder --out.",
+    )
+
+
+def fit_command(options: argparse.Namespace) -> int:
+    """Do the main job without estimates."""
+
+    return do(options, estimates=False)
+
+
+# -----------------------------------------------------------------------------
+# `counterpoise weigh`: weights that make the source rows stand for the target.
+# -----------------------------------------------------------------------------
+
+
+_WEIGH_OPTIONS = (
+    "source",
+    "target",
+    "out",
+    "label",
+    "weighter",
+    "drop",
+    "categorical",
+    "numeric",
+    "id",
+    "seed",
+    "json",
+    "text",
+    "fail-if",
+    "max-memory",
+    "workers",
+    "scheduler",
+    "wait",
+    "resume",
+    "config",
+    "force",
+    "despite-no-overlap",
+    "quiet",
+)
+
+_WEIGH_READING, _WEIGHING, _WRITING = _WEIGH_PLAN = (
+    "reading the tables",
+    "weighing the source rows",
+    "writing the weights",
+)
+
+
+def add_weigh(commands: Any) -> None:
+    """Add the command to the parser."""
+    add_command(
+        commands,
+        "weigh",
+        "weigh the rows of one table so that they stand for another's",
+        _WEIGH_OPTIONS,
+        weigh_command,
+        needs=("source", "target", "out"),
+        numbers=WEIGHT_NUMBERS,
+        epilog="--out is a .parquet or .csv file: a row a source row, with its weight "
+        "(the density ratio target/source, of mean one).",
+    )
+
+
+def weigh_command(options: argparse.Namespace) -> int:
+    """Weigh the source rows and write the weights."""
+    from counterpoise.adaptation.inputs import fit_weighter
+    from counterpoise.cli.inputs import read_pair
+    from counterpoise.cli.out_of_core import (
+        WEIGHTS_FILE,
+        LargePair,
+        data_card,
+        weigh_every_row,
+        working_on_blocks,
+    )
+    from counterpoise.cli.outputs import check_table, write_columns, write_file
+    from counterpoise.cli.record import (
+        exit_code,
+        memory_limit,
+        of_end,
+        of_record,
+        prepare_outputs,
+        print_findings,
+        reproduced_by,
+    )
+    from counterpoise.cli.terminal import followed
+    from counterpoise.data.samples import SamplesAsRead
+    from counterpoise.errors import NoOverlapError
+    from counterpoise.report.report import Record
+    from counterpoise.shift.diagnosis import diagnose
+    from counterpoise.shift.support import NO_OVERLAP
+
+    conditions = prepare_outputs(options, WEIGHT_NUMBERS, [options.out])
+    check_table(options.out, force=options.force)
+    large = LargePair.of(options)
+    with (
+        followed(_WEIGH_PLAN, quiet=options.quiet) as steps,
+        memory_limit(options),
+        working_on_blocks(options, large),
+    ):
+        steps.begin(_WEIGH_READING)
+        pair = read_pair(options, None if large is None else large.drawn())
+        for notice in pair.notices:
+            steps.notice(notice)
+        steps.begin(_WEIGHING)
+        # What is covered is decided by the diagnosis, once.
+        decided = options.despite_no_overlap or options.weighter == "auto"
+        weighter = build_weighter(options.weighter, force=decided, seed=options.seed)
+        samples = SamplesAsRead.of_tables(pair.table, pair.table_target)
+        found = diagnose(samples, None, random_state=options.seed)
+        if found.verdict == NO_OVERLAP and not options.despite_no_overlap:
+            why = "" if found.separation is None else str(found.separation)
+            raise NoOverlapError(found.thin, "thin", found.auc, why)
+        fit_weighter(weighter, samples)
+        every_row = weigh_every_row(weighter, samples, large, pair, options, steps)
+        record = Record.of(
+            weighter,
+            diagnosis=found,
+            data=data_card(pair, large),
+            reproduce=reproduced_by(options),
+            notices=list(steps.notices),
+            **every_row.sections,
+        )
+        steps.begin(_WRITING)
+        columns = pair.by_row(options.id, {"weight": weighter.weights_})
+        write = every_row.files.get(WEIGHTS_FILE, write_columns(columns))
+        write_file(options.out, write, force=options.force)
+    code, reasons = exit_code(record, conditions)
+    print_findings(
+        options, record, [*of_record(record), *of_end(reasons, [options.out])]
+    )
+    return code

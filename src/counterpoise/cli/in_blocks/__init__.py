@@ -1,1 +1,0 @@
-"""Folders and patterns of Parquet files: the same commands, block by block."""

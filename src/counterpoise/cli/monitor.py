@@ -1,0 +1,461 @@
+"""The command watch."""
+
+import argparse
+from argparse import Namespace
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from counterpoise.cli.files import EMPTY, TableFile, kind_of
+from counterpoise.cli.fit import check_metric
+from counterpoise.cli.inputs import read_labels
+from counterpoise.cli.options import add_command, holding
+from counterpoise.cli.outputs import (
+    Write,
+    check_folder,
+    write_columns,
+    write_folder,
+    write_text,
+)
+from counterpoise.cli.predict import frame_for_model, read_for_model, read_model
+from counterpoise.cli.record import (
+    memory_limit,
+    of_end,
+    prepare_outputs,
+    print_findings,
+    reproduced_by,
+)
+from counterpoise.cli.terminal import (
+    CONDITION_HOLDS,
+    FINE,
+    BadData,
+    Block,
+    Steps,
+    WrongUse,
+    cells,
+    followed,
+    in_options,
+    of_training_rows,
+)
+from counterpoise.monitor.chunks import Chunk, NoDate, cut
+from counterpoise.monitor.monitor import Watch
+from counterpoise.monitor.results import Look
+from counterpoise.report.page import render
+from counterpoise.report.report import Record, metric_in_words
+
+# -----------------------------------------------------------------------------
+# `counterpoise watch`: a deployed model followed chunk after chunk.
+# -----------------------------------------------------------------------------
+
+
+_OPTIONS = (
+    "model",
+    "reference",
+    "label",
+    "table",
+    "time",
+    "every",
+    "id",
+    "metric",
+    "level",
+    "alarm",
+    "tolerance",
+    "out",
+    "seed",
+    "json",
+    "text",
+    "fail-if",
+    "max-memory",
+    "config",
+    "force",
+    "quiet",
+)
+# Of all looks, of this run, and of the last chunk.
+WATCH_NUMBERS = (
+    "alarms",
+    "new_alarms",
+    "inputs",
+    "risk",
+    "estimate",
+    "looks",
+    "auc",
+    "covered",
+    "estimated",
+    "realised",
+)
+
+
+def add_watch(commands: Any) -> None:
+    """Add the command to the parser."""
+    add_command(
+        commands,
+        "watch",
+        "watch a saved model: alarms that hold over all looks",
+        _OPTIONS,
+        watch_command,
+        needs=("table", "time", "out"),
+        numbers=WATCH_NUMBERS,
+        epilog=(
+            "The first run needs --model, --reference and --label and begins the watch "
+            "in --out; every\nlater one goes on there with the rows of --table that it "
+            "has not seen: rows are told\napart by --id, or by their time and all "
+            "columns. --label is remembered: labels of\nrows that have been are "
+            "counted when they come. --force begins anew."
+        ),
+    )
+
+
+def watch_command(options: argparse.Namespace) -> int:
+    """Go on with the watch in `--out`, or begin it there."""
+
+    return do(options, WATCH_NUMBERS)
+
+
+# -----------------------------------------------------------------------------
+# A watch in a folder: begun by the first run, and gone on with by every later one.
+# -----------------------------------------------------------------------------
+
+
+_STATE, _PAGE, _RECORD, _HISTORY = (
+    "watch.skops",
+    "watch.html",
+    "watch.json",
+    "history.csv",
+)
+_CALENDAR = ("hour", "day", "week", "month", "year")
+_TIME_AND_COLUMNS = "their time and all columns"
+_READING, _WATCHING, _WRITING = _PLAN = (
+    "reading the model and the tables",
+    "looking at the chunks",
+    "writing the files",
+)
+
+
+def do(options: Namespace, names: Sequence[str]) -> int:
+    """Watch the rows of a table, and return the exit code."""
+    own = [options.out / name for name in (_STATE, _PAGE, _RECORD, _HISTORY)]
+    conditions = prepare_outputs(options, names, own)
+    check_metric(options.metric)
+    state = options.out / _STATE
+    goes_on = state.exists() and not options.force
+    if not goes_on:
+        names_out = [path.name for path in own]
+        check_folder(options.out, names_out, force=options.force)
+        lacking = [
+            f"--{name}"
+            for name in ("model", "reference", "label")
+            if getattr(options, name) is None
+        ]
+        if lacking:
+            raise WrongUse(f"the first run of watch needs {' and '.join(lacking)}")
+    with followed(_PLAN, quiet=options.quiet) as steps, memory_limit(options):
+        steps.begin(_READING)
+        watch = Watch.load(state) if goes_on else _begun(options, steps)
+        before = _labelled(watch)
+        table = read_for_model(watch.model, options.table, options.id)
+        _remember_label(watch, table, options.label, steps)
+        table.check_has([options.time], "--time")
+        steps.begin(_WATCHING)
+        looks, pages = _looked(watch, table, options, steps)
+        record = Record.of(
+            watch,
+            reproduce=reproduced_by(options),
+            notices=list(steps.notices),
+        )
+        record = _with_reports(record, options.out, pages)
+        steps.begin(_WRITING)
+        files: dict[str, Write] = {
+            _STATE: lambda path: watch.save(path, overwrite=True),
+            _RECORD: write_text(record.to_json()),
+            _HISTORY: _history(watch),
+            **pages,
+        }
+        try:
+            files[_PAGE] = render(record, record_file=_RECORD).save
+        except ImportError as error:
+            steps.notice(f"there is no {_PAGE}: {error}")
+        write_folder(options.out, files, force=goes_on or options.force)
+    held = holding(conditions, _numbers(watch, looks))
+    reasons = [f"--fail-if {text}" for text in held]
+    written = [options.out / name for name in (_PAGE, _RECORD, _HISTORY, _STATE)]
+    print_findings(
+        options, record, [*_told(watch, looks, before), *of_end(reasons, written)]
+    )
+    return CONDITION_HOLDS if held else FINE
+
+
+def _begun(options: Namespace, steps: Steps) -> Watch:
+    model = read_model(options.model)
+    table = read_for_model(model, options.reference)
+    table.check_has([options.label], "--label")
+    X = frame_for_model(model, table)
+    labels = read_labels(table, options.label, _task(model))
+    if labels.rows.size < table.n_rows:
+        lost = table.n_rows - labels.rows.size
+        steps.notice(f"{lost} rows of {table.path} have no label and are left out")
+    for notice in of_training_rows(model, options.model, table, labels.rows.size):
+        steps.notice(notice)
+    return Watch(
+        model,
+        X=X.iloc[labels.rows].reset_index(drop=True),
+        y=labels.values,
+        metrics=options.metric,
+        level=options.level,
+        alarm=options.alarm,
+        tolerance=options.tolerance,
+        random_state=options.seed,
+    )
+
+
+def _looked(
+    watch: Watch, table: TableFile, options: Namespace, steps: Steps
+) -> tuple[list[Look], dict[str, Write]]:
+    """Give the watch every chunk with rows that it has not seen."""
+    X = frame_for_model(watch.model, table)
+    y = _labels(watch, table)
+    every, by = _every(table, options)
+    times = _times(table, options.time)
+    ids = _ids(watch, X, times, table, options)
+    if y is not None:
+        y, otherwise = watch.labels_by_id(ids, y)
+        if otherwise:
+            steps.notice(
+                f"{otherwise:,} rows have another label than a row before them with "
+                "the same id: the first is counted"
+            )
+    looks: list[Look] = []
+    pages: dict[str, Write] = {}
+
+    def looked_at(rows: Any, time: Any) -> tuple[Look, Any]:
+        part = X.iloc[rows].reset_index(drop=True)
+        own = None if y is None else y[rows]
+        look = watch.update(part, y=own, time=time, ids=ids[rows])
+        about = "" if time is None else f"chunk {time}: "
+        for note in look.notes:
+            steps.notice(f"{about}{note}")
+        looks.append(look)
+        return look, part
+
+    new, been = watch.are_new(ids), watch.have_been(ids)
+    if been.any():
+        # A table that has grown, or a window that has moved on.
+        looked_at(np.flatnonzero(been), None)
+    doubles = np.count_nonzero(~new & ~been)
+    if doubles:
+        steps.notice(
+            f"{doubles:,} rows have the id of another row of the table: "
+            "the first of each is counted"
+        )
+    fresh = np.flatnonzero(new)
+    chunks, said = _cut(table, by, _times(table, by), fresh, every)
+    for one in said:
+        steps.notice(one)
+    for chunk in chunks:
+        rows = fresh[chunk.rows]
+        seen = watch.n_seen(X.iloc[rows].reset_index(drop=True), chunk.time)
+        if 0 < seen < len(rows):
+            # Rows so many that they are known by their chunk alone.
+            rows = rows[seen:]
+        look, part = looked_at(rows, chunk.time)
+        page = None if look.number == 0 else _report(watch, part, options.seed)
+        if page is not None:
+            pages[_page_name(look.number)] = page
+    return looks, pages
+
+
+def _cut(
+    table: TableFile, by: str, times: Any, rows: Any, every: str | int
+) -> tuple[list[Chunk], list[str]]:
+    """Return the chunks of some rows; what is no date is told with its place."""
+    try:
+        return cut(times[rows], every)
+    except NoDate as error:
+        where = f"{table.path}, {table.place(int(rows[error.row]))}, column {by!r}"
+        raise BadData(
+            f"{where}: {error.text!r} is no date: dates are read as 2024-01-31, with "
+            "or without a time after them"
+        ) from error
+
+
+def _ids(watch: Watch, X: Any, times: Any, table: TableFile, options: Namespace) -> Any:
+    """Return what tells rows apart: `--id`, or their time and all their columns."""
+    watch.tell_rows_apart_by(options.id or _TIME_AND_COLUMNS)
+    if options.id is None:
+        return watch.row_ids(X, times)
+    table.check_has([options.id], "--id")
+    values = table.columns[options.id].to_pylist()
+    lacking = [row for row, one in enumerate(values) if one is None]
+    if lacking:
+        where = f"{table.path}, {table.place(lacking[0])}, column {options.id!r}"
+        raise BadData(f"{where}: a row without an id (--id) cannot be told from others")
+    return np.array([str(one) for one in values], dtype=object)
+
+
+def _every(table: TableFile, options: Namespace) -> tuple[str | int, str]:
+    """Return how rows are cut, and the column by which."""
+    if options.every in _CALENDAR:
+        return options.every, options.time
+    by = _column(table, options)
+    return (int(options.every) if options.every.isdigit() else "value"), by
+
+
+def _column(table: TableFile, options: Namespace) -> str:
+    """Return the column by which rows are ordered or cut."""
+    if options.every.isdigit():
+        return str(options.time)
+    if options.every not in table.names:
+        known = ", ".join(_CALENDAR)
+        raise WrongUse(
+            f"--every must be one of {known}, a number of rows or a column of "
+            f"{table.path}, got {options.every!r}"
+        )
+    return str(options.every)
+
+
+def _times(table: TableFile, name: str) -> Any:
+    values = table.columns[name].to_pylist()
+    kinds = {type(one) for one in values if one is not None}
+    if kinds <= {int, float}:
+        return np.array(values, dtype=float)
+    texts = [None if one is None else _iso(one) for one in values]
+    return np.array(texts, dtype=object)
+
+
+def _iso(value: Any) -> str:
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)
+
+
+def _remember_label(
+    watch: Watch, table: TableFile, name: str | None, steps: Steps
+) -> None:
+    """Keep the column of labels for every later run; refuse another, not there.
+
+    Rows without labels may come under the name that is remembered; under another that
+    is not there it is a mistyped one, and would lose the labels to come.
+    """
+    known = watch.label_column
+    if name is None or name == known:
+        return
+    if known and name not in table.names:
+        raise BadData(
+            f"{table.path} has no column {name!r} (--label), and this watch reads "
+            f"labels from {known!r}: leave --label out to go on with that"
+        )
+    watch.label_column = name
+    if known:
+        steps.notice(f"labels are read from {name!r} from now on, not from {known!r}")
+
+
+def _labels(watch: Watch, table: TableFile) -> Any:
+    """Return the labels that the rows have, None where they have none."""
+    name = watch.label_column
+    if not name or name not in table.names or kind_of(table, name) == EMPTY:
+        return None
+    known = getattr(watch.model, "classes_", None)
+    found = read_labels(
+        table,
+        name,
+        _task(watch.model),
+        known=None if known is None else np.asarray(known),
+    )
+    y = np.full(table.n_rows, None, dtype=object)
+    y[found.rows] = found.values
+    return y
+
+
+def _report(watch: Watch, part: Any, seed: int) -> Write | None:
+    """Return what writes the chunk's own report; None where it is too small."""
+    from counterpoise.errors import InvalidInput
+    from counterpoise.shift.diagnosis import diagnose
+
+    try:
+        found = diagnose(*watch.against(part), random_state=seed)
+        return render(Record.of(found)).save
+    except (ImportError, InvalidInput):
+        return None
+
+
+def _page_name(number: int) -> str:
+    return f"chunk-{number:04d}.html"
+
+
+def _with_reports(record: Record, folder: Path, pages: dict[str, Write]) -> Record:
+    """Return the record, its chunks with the names of their own reports."""
+    document = record.to_dict()
+    for row in document["watch"]["history"]:
+        name = _page_name(row["chunk"])
+        if name in pages or (folder / name).exists():
+            row["report"] = name
+    return Record.from_dict(document)
+
+
+def _history(watch: Watch) -> Write:
+    rows = watch.history_
+    names = list(rows[0]) if rows else ["chunk"]
+    columns = {}
+    for name in names:
+        values = [row[name] for row in rows]
+        text = any(isinstance(one, str) for one in values)
+        columns[name] = (
+            [None if one is None else str(one) for one in values] if text else values
+        )
+    return write_columns(columns)
+
+
+def _numbers(watch: Watch, looks: Sequence[Look]) -> dict[str, float | None]:
+    """Return what `--fail-if` may ask about."""
+    kinds = [alarm.kind for alarm in watch.alarms_]
+    last = watch.history_[-1] if watch.history_ else {}
+    return {
+        "alarms": float(len(kinds)),
+        "new_alarms": float(sum(len(look.alarms) for look in looks)),
+        **{kind: float(kind in kinds) for kind in ("inputs", "risk", "estimate")},
+        "looks": float(watch.looks_),
+        **{
+            name: last.get(name) for name in ("auc", "covered", "estimated", "realised")
+        },
+    }
+
+
+def _labelled(watch: Watch) -> dict[tuple[int, str], int]:
+    """Return how many labels each chunk has, by its number and the metric."""
+    return {(row["chunk"], row["metric"]): row["n_labelled"] for row in watch.history_}
+
+
+def _told(
+    watch: Watch, looks: Sequence[Look], before: dict[tuple[int, str], int]
+) -> list[Block]:
+    """Return what this run has found: of new chunks, and of those with new labels."""
+    counted = [look for look in looks if look.number]
+    lines = [f"new chunks: {len(counted)}, {watch.looks_} in all"]
+    now = _labelled(watch)
+    late = {key[0] for key, n in before.items() if now[key] > n}
+    lines += [f"chunks with new labels: {len(late)}"] if late else []
+    told = [in_options(str(alarm)) for alarm in watch.alarms_]
+    lines += told or ["no alarm so far"]
+    new = {look.number for look in counted} | late
+    rows = tuple(
+        cells(
+            row["time"],
+            row["n_rows"],
+            metric_in_words(row["metric"]).name,
+            row["estimated"],
+            row["realised"],
+            row["auc"],
+            row["covered"],
+            row["alarms"],
+        )
+        for row in watch.history_
+        if row["chunk"] in new
+    )
+    first = ("chunk", "rows", "metric", "estimated", "from labels")
+    header = (*first, "AUC", "covered", "alarms")
+    return [Block("Watched", tuple(lines), header if rows else (), rows[-20:])]
+
+
+def _task(model: Any) -> str:
+    from sklearn.base import is_classifier
+
+    return "classification" if is_classifier(model) else "regression"

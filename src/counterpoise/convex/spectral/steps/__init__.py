@@ -1,1 +1,0 @@
-"""What one step over a spectral norm computes: arrays in, arrays out."""

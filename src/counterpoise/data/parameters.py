@@ -1,0 +1,347 @@
+"""Checks of parameters and random seeds."""
+
+import difflib
+import math
+import numbers
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, overload
+
+import numpy as np
+
+from counterpoise.errors import InvalidInput, InvalidType
+
+# -----------------------------------------------------------------------------
+# Parameters: numbers within bounds and words from a list.
+# -----------------------------------------------------------------------------
+
+
+Closed: TypeAlias = Literal["both", "left", "right", "neither"]
+
+
+@overload
+def check_number(
+    name: str,
+    value: Any,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    closed: Closed = "both",
+) -> float: ...
+@overload
+def check_number(
+    name: str,
+    value: Any,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    closed: Closed = "both",
+    options: Sequence[str | None],
+) -> float | str | None: ...
+def check_number(
+    name: str,
+    value: Any,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    closed: Closed = "both",
+    options: Sequence[str | None] = (),
+) -> float | str | None:
+    """`value` as a float within bounds.
+
+    Parameters
+    ----------
+    name : str
+        What errors call the parameter.
+    value : object
+        What came. Booleans and NaN are no numbers here; numpy scalars are.
+    low, high : float or None
+        The bounds. None: none, and not infinite (`high=math.inf` allows that).
+    closed : {"both", "left", "right", "neither"}
+        Which bounds are allowed values.
+    options : sequence of str or None
+        Words that stand for a rule instead of a number; they pass as they are.
+
+    Returns
+    -------
+    float, or one of `options`
+
+    Examples
+    --------
+    >>> check_number("gamma", 2, low=0, closed="neither")
+    2.0
+    >>> check_number("gamma", -1.0, low=0, closed="neither")
+    Traceback (most recent call last):
+    counterpoise.errors.InvalidInput: gamma must be positive, got -1.0
+    """
+    if _is_option(value, options):
+        return value
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        raise InvalidType(_message(name, "a number", value, options))
+    number = float(value)
+    if not _inside(number, low, high, closed):
+        endless = high is None and not math.isfinite(number)
+        wanted = "finite" if endless else _range(low, high, closed)
+        raise InvalidInput(_message(name, wanted, value, options))
+    return number
+
+
+@overload
+def check_integer(
+    name: str, value: Any, *, low: int | None = None, high: int | None = None
+) -> int: ...
+@overload
+def check_integer(
+    name: str,
+    value: Any,
+    *,
+    low: int | None = None,
+    high: int | None = None,
+    options: Sequence[str | None],
+) -> int | str | None: ...
+def check_integer(
+    name: str,
+    value: Any,
+    *,
+    low: int | None = None,
+    high: int | None = None,
+    options: Sequence[str | None] = (),
+) -> int | str | None:
+    """`value` as an int within bounds, both included.
+
+    Parameters
+    ----------
+    name : str
+        What errors call the parameter.
+    value : object
+        What came. Booleans and floats are no integers, numpy's integers are.
+    low, high : int or None
+        The smallest and the largest allowed value; None: no bound.
+    options : sequence of str or None
+        Words that stand for a rule instead of a number; they pass as they are.
+
+    Returns
+    -------
+    int, or one of `options`
+
+    Examples
+    --------
+    >>> check_integer("n_centers", 0, low=1, options=["auto", None])
+    Traceback (most recent call last):
+    counterpoise.errors.InvalidInput: n_centers must be at least 1, 'auto' or \
+None, got 0
+    """
+    if _is_option(value, options):
+        return value
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool):
+        raise InvalidType(_message(name, "an integer", value, options))
+    number = int(value)
+    if (low is not None and number < low) or (high is not None and number > high):
+        raise InvalidInput(_message(name, _range(low, high, "both"), value, options))
+    return number
+
+
+def check_choice(name: str, value: Any, options: Sequence[str]) -> str:
+    """`value`, which is one of the words in `options`.
+
+    Parameters
+    ----------
+    name : str
+        What errors call the parameter.
+    value : object
+        What came.
+    options : sequence of str
+        The words allowed.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> check_choice("solver", "pairwize", ["away", "pairwise"])
+    Traceback (most recent call last):
+    counterpoise.errors.InvalidInput: solver must be one of 'away', 'pairwise', \
+got 'pairwize' (did you mean \
+'pairwise'?)
+    """
+    if _is_option(value, options):
+        return str(value)
+    error = InvalidInput if isinstance(value, str) else InvalidType
+    words = ", ".join(map(repr, options))
+    raise error(
+        f"{name} must be one of {words}, got {_came(value)}"
+        f"{did_you_mean(value, options)}"
+    )
+
+
+@dataclass(frozen=True)
+class Number:
+    """What a parameter may be: a number within bounds, as `check_number` takes them."""
+
+    low: float | None = None
+    high: float | None = None
+    closed: Closed = "both"
+    options: Sequence[str | None] = ()
+
+
+@dataclass(frozen=True)
+class Integer:
+    """What a parameter may be: a whole number within bounds."""
+
+    low: int | None = None
+    high: int | None = None
+    options: Sequence[str | None] = ()
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a parameter may be: one of some words."""
+
+    options: Sequence[str]
+
+
+Rule: TypeAlias = Number | Integer | Choice
+
+
+def check_parameters(estimator: Any, rules: Mapping[str, Rule]) -> None:
+    """Refuse parameters of an estimator that break a rule, the first that does.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> check_parameters(SimpleNamespace(tol=-1.0), {"tol": Number(0.0)})
+    Traceback (most recent call last):
+    counterpoise.errors.InvalidInput: tol must be at least 0.0, got -1.0
+    """
+    for name, rule in rules.items():
+        value = getattr(estimator, name)
+        if isinstance(rule, Choice):
+            check_choice(name, value, rule.options)
+        elif isinstance(rule, Integer):
+            check_integer(
+                name, value, low=rule.low, high=rule.high, options=rule.options
+            )
+        else:
+            check_number(
+                name,
+                value,
+                low=rule.low,
+                high=rule.high,
+                closed=rule.closed,
+                options=rule.options,
+            )
+
+
+def _is_option(value: Any, options: Sequence[str | None]) -> bool:
+    # Arrays have no truth value, so only words are compared.
+    return (value is None or isinstance(value, str)) and value in options
+
+
+def _inside(
+    number: float, low: float | None, high: float | None, closed: Closed
+) -> bool:
+    # Comparisons with NaN are false, which refuses it.
+    above = number > (-math.inf if low is None else low) or (
+        low is not None and closed in ("both", "left") and number == low
+    )
+    below = number < (math.inf if high is None else high) or (
+        high is not None and closed in ("both", "right") and number == high
+    )
+    return above and below
+
+
+def _range(low: float | None, high: float | None, closed: Closed) -> str:
+    left, right = closed in ("both", "left"), closed in ("both", "right")
+    if low is None and high is None:
+        return "finite"
+    if high is None:
+        positive = low == 0 and not left
+        return "positive" if positive else f"{'at least' if left else 'above'} {low}"
+    if low is None:
+        return f"{'at most' if right else 'below'} {high}"
+    return f"in {'[' if left else '('}{low}, {high}{']' if right else ')'}"
+
+
+def _message(name: str, wanted: str, value: Any, options: Sequence[str | None]) -> str:
+    *most, last = [wanted, *map(repr, options)]
+    choices = f"{', '.join(most)} or {last}" if most else last
+    return f"{name} must be {choices}, got {_came(value)}{did_you_mean(value, options)}"
+
+
+def _came(value: Any) -> str:
+    if isinstance(value, str) or value is None:
+        return repr(value)
+    if isinstance(value, numbers.Number) and not isinstance(value, bool):
+        return str(value)
+    return f"{_shortened(repr(value))} ({type(value).__name__})"
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def did_you_mean(value: Any, options: Iterable[str | None]) -> str:
+    """Return a question after the option that is most like a wrong one, case aside.
+
+    Nothing where none is like it.
+
+    Examples
+    --------
+    >>> did_you_mean("Age", ["age", "wage"]), did_you_mean("x", ["y"])
+    (" (did you mean 'age'?)", '')
+    """
+    if not isinstance(value, str):
+        return ""
+    words = {option.casefold(): option for option in options if option is not None}
+    close = difflib.get_close_matches(value.casefold(), words, n=1)
+    return f" (did you mean {words[close[0]]!r}?)" if close else ""
+
+
+# -----------------------------------------------------------------------------
+# Seeds: what a user gives as `random_state`, as a generator or a number.
+# -----------------------------------------------------------------------------
+
+
+# Seeds are drawn below this, so that they fit into 32 bits with a sign.
+_SEEDS_END = 2**31 - 1
+
+
+def as_random(random_state: Any) -> np.random.RandomState:
+    """Return scikit-learn's generator of a `random_state`, or refuse in its words.
+
+    Parameters
+    ----------
+    random_state : None, int or RandomState
+
+    Examples
+    --------
+    >>> from counterpoise.data.parameters import as_random
+    >>> int(as_random(0).randint(100))
+    44
+    """
+    from sklearn.utils import check_random_state
+
+    try:
+        return check_random_state(random_state)
+    except ValueError as error:
+        raise InvalidInput(*error.args) from error
+
+
+def as_seed(random_state: Any) -> int:
+    """Return a seed drawn by a `random_state`: always the same one by an integer.
+
+    Parameters
+    ----------
+    random_state : None, int or RandomState
+
+    Examples
+    --------
+    >>> as_seed(0) == as_seed(0)
+    True
+    >>> as_seed("x")
+    Traceback (most recent call last):
+    counterpoise.errors.InvalidInput: 'x' cannot be used to seed a \
+numpy.random.RandomState instance
+    """
+    return int(as_random(random_state).randint(_SEEDS_END))

@@ -1,0 +1,688 @@
+"""Source and target, validated once, with weights and groups."""
+
+import operator
+from collections.abc import Hashable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.special import comb
+from scipy.stats import rankdata
+
+from counterpoise.data.arrays import Matrix, check_moderate, target_pieces, two_samples
+from counterpoise.data.encoder import TableEncoder, as_numbers, encoded_rows, encoder_of
+from counterpoise.data.frames import (
+    column_labels,
+    column_names,
+    is_missing,
+    names_among,
+    sparse_part,
+)
+from counterpoise.data.labels_and_weights import as_counts, weights_of_both
+from counterpoise.data.table import Table, two_tables
+from counterpoise.data.two_samples import (
+    TwoSamples,
+    canonical_order,
+    effective_sample_size,
+    pooled_scale,
+    seed_of_rows,
+)
+from counterpoise.errors import InvalidInput, InvalidType
+from counterpoise.linalg.arrays import Array, Indices
+
+# -----------------------------------------------------------------------------
+# Rows that belong together: groups, or blocks of time.
+# -----------------------------------------------------------------------------
+
+
+GROUPS, BLOCKS = "groups", "blocks of time"
+# Blocks of a sample: at most, at least, and how many times as long as the memory of the
+# slowest column they should be.
+MOST_BLOCKS, FEWEST_BLOCKS, BLOCK_IN_MEMORIES = 20, 6, 5.0
+# With fewer units of a sample nothing can be told.
+FEWEST_UNITS = 5
+# A sum of autocorrelations ends at so many times its own value (Sokal).
+_WINDOW = 5.0
+
+
+@dataclass(frozen=True, eq=False)
+class RowUnits:
+    """Which rows of two samples belong together.
+
+    Attributes
+    ----------
+    kind : str
+        "groups" or "blocks of time".
+    source, target : array of int of shape (n,), (m,)
+        The number of the unit that each row belongs to, in the user's order of rows; a
+        number that both have is one unit with rows in either sample.
+    """
+
+    kind: str
+    source: Indices = field(repr=False)
+    target: Indices = field(repr=False)
+
+    @classmethod
+    def of_groups(cls, groups: Any, groups_target: Any, n: int, m: int) -> "RowUnits":
+        """Return units by the names of groups; None: every row is a group of its own.
+
+        A name that both samples have is one group.
+        """
+        numbers: dict[Any, int] = {}
+        source = _numbered(groups, n, "groups", numbers)
+        target = _numbered(groups_target, m, "groups_target", numbers)
+        alone = np.arange(len(numbers), len(numbers) + n + m)
+        return cls(
+            GROUPS,
+            alone[:n] if source is None else source,
+            alone[n:] if target is None else target,
+        )
+
+    @classmethod
+    def of_time(
+        cls, time: Any, time_target: Any, source: Any, target: Any
+    ) -> "RowUnits":
+        r"""Return blocks of neighbours in time, in each sample by itself.
+
+        A sample of n rows has :math:`n / (5 \tau)` blocks of about equal length, but no
+        fewer than 6 and no more than 20, with :math:`\tau` the longest memory of a
+        column in either sample (`memory`): the means of neighbouring blocks of an
+        autoregression have a correlation of 0.06 then. Rows of one time are in one
+        block.
+
+        Parameters
+        ----------
+        time, time_target : array-like of shape (n,), (m,)
+            Numbers or dates, to be put in order. `time` alone may have n + m: one
+            sequence, the source's first.
+        source, target : array of shape (n, d), (m, d)
+            The rows as numbers.
+        """
+        n, m = source.shape[0], target.shape[0]
+        whole = _times(time, "time")
+        if time_target is None:
+            if whole.size != n + m:
+                raise InvalidInput(
+                    f"time has {whole.size} entries: give the {n} of the source and "
+                    f"time_target with the {m} of the target, or all {n + m} as one"
+                )
+            both = [whole[:n], whole[n:]]
+        else:
+            both = [whole, _times(time_target, "time_target")]
+            for name, one, size in zip(
+                ("time", "time_target"), both, (n, m), strict=True
+            ):
+                _check_size(name, one.size, size)
+        orders = [_order(one) for one in both]
+        longest = max(
+            memory(rows[order])
+            for rows, order in zip((source, target), orders, strict=True)
+        )
+        numbers = [
+            _blocks(one, order, n_blocks(one.size, longest))
+            for one, order in zip(both, orders, strict=True)
+        ]
+        return cls(BLOCKS, numbers[0], numbers[1] + numbers[0].max() + 1)
+
+    def kept(self, rows: Any, aims: Any) -> "RowUnits":
+        """Return the units of some rows of each sample."""
+        return RowUnits(self.kind, self.source[rows], self.target[aims])
+
+    def in_turn(self, rows: Indices, aims: Indices) -> Indices:
+        """Return numbers for rows of the source, then of the target, as they appear.
+
+        So what follows from them depends on the order of these rows and on nothing
+        else, such as names.
+        """
+        both = np.concatenate([self.source[rows], self.target[aims]])
+        _, first, place = np.unique(both, return_index=True, return_inverse=True)
+        return np.argsort(np.argsort(first))[place]
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """How many units have rows in the source, and in the target."""
+        return np.unique(self.source).size, np.unique(self.target).size
+
+    def worth(self, share: Array, target_share: Array) -> tuple[float, float]:
+        """Return how many units of equal shares average as well, of either sample."""
+        found = [
+            effective_sample_size(
+                np.bincount(np.unique(unit, return_inverse=True)[1], one)
+            )
+            for unit, one in ((self.source, share), (self.target, target_share))
+        ]
+        return found[0], found[1]
+
+    def are_enough(self, level: float) -> bool:
+        """Return whether so many units can tell at a level: five of each sample, too.
+
+        Five and five can be divided in 126 ways, the first number that one in a hundred
+        can be told by.
+        """
+        return min(self.sizes) >= FEWEST_UNITS and self.smallest_p <= level
+
+    @property
+    def smallest_p(self) -> float:
+        """The smallest p-value that a division of the units can reach."""
+        return smallest_p(self.source, self.target)
+
+
+def smallest_p(source: Indices, target: Indices) -> float:
+    r"""Return the smallest p-value that a division of units by chance can reach.
+
+    RowUnits with rows in one sample alone can be divided in
+    :math:`\binom{G + H}{G}` ways, and those with rows in both turned round; two ways
+    that differ by the samples' names alone count as one where G = H.
+
+    Examples
+    --------
+    >>> round(1 / smallest_p(np.arange(5), np.arange(5, 10)))
+    126
+    """
+    of_both = np.intersect1d(source, target).size
+    alone = [np.unique(one).size - of_both for one in (source, target)]
+    ways = float(comb(sum(alone), alone[0])) * 2.0**of_both
+    return min(1.0, (2.0 if alone[0] == alone[1] else 1.0) / ways)
+
+
+def n_blocks(n: int, longest: float) -> int:
+    """Return how many blocks n rows of such a memory have.
+
+    Examples
+    --------
+    >>> n_blocks(1000, 1.0), n_blocks(1000, 18.0), n_blocks(1000, 100.0)
+    (20, 11, 6)
+    """
+    wanted = int(n / (BLOCK_IN_MEMORIES * max(longest, 1.0)))
+    return max(1, min(max(wanted, FEWEST_BLOCKS), MOST_BLOCKS, n))
+
+
+def memory(X: Array) -> float:
+    r"""Return the longest memory of a column, in rows.
+
+    .. math:: \tau = 1 + 2 \sum_{k=1}^{w} r_k, \quad
+        w \text{ the first with } w \ge 5 \tau
+
+    with :math:`r_k` the autocorrelations of the column's ranks; one for independent
+    rows, and :math:`(1 + \rho) / (1 - \rho)` for an autoregression.
+
+    References
+    ----------
+    A. Sokal, 1997.
+    """
+    n = X.shape[0]
+    if n < 4:
+        return 1.0
+    longest = 1.0
+    for column in X.T:
+        ranks = rankdata(column)
+        centred = ranks - ranks.mean()
+        power = np.abs(np.fft.rfft(centred, 2 * n)) ** 2
+        covariance = np.fft.irfft(power)[: n // 2]
+        if covariance[0] <= 0:
+            continue
+        sums = 2 * np.cumsum(covariance / covariance[0]) - 1
+        enough = np.arange(sums.size) >= _WINDOW * sums
+        at = int(np.argmax(enough)) if enough.any() else sums.size - 1
+        longest = max(longest, float(sums[at]))
+    return longest
+
+
+def _numbered(
+    groups: Any, n: int, name: str, numbers: dict[Any, int]
+) -> Indices | None:
+    if groups is None:
+        return None
+    names = np.asarray(groups)
+    if names.ndim != 1:
+        raise InvalidInput(f"{name} must be a column, got shape {names.shape}")
+    _check_size(name, names.size, n)
+    listed = names.tolist()
+    for row, one in enumerate(listed):
+        # Dates that are none differ from themselves.
+        if is_missing(one) or one != one:
+            raise InvalidInput(f"{name} has no name in row {row}")
+    try:
+        found = [numbers.setdefault(one, len(numbers)) for one in listed]
+    except TypeError as error:
+        raise InvalidType(f"{name} must hold numbers or texts: {error}") from None
+    return np.array(found, dtype=np.intp)
+
+
+def _check_size(name: str, size: int, n: int) -> None:
+    if size != n:
+        raise InvalidInput(f"{name} has {size} entries and its sample {n} rows")
+
+
+def _times(time: Any, name: str) -> Any:
+    found = np.asarray(time)
+    if found.ndim != 1:
+        raise InvalidInput(f"{name} must be a column, got shape {found.shape}")
+    if found.dtype.kind not in "iufMO":
+        raise InvalidType(f"{name} must hold numbers or dates, got {found.dtype}")
+    absent = (
+        [is_missing(one) or one != one for one in found.tolist()]
+        if found.dtype.kind == "O"
+        else np.isnat(found)
+        if found.dtype.kind == "M"
+        else ~np.isfinite(found)
+    )
+    if np.any(absent):
+        raise InvalidInput(f"{name} has no time in row {int(np.argmax(absent))}")
+    return found
+
+
+def _order(time: Any) -> Indices:
+    try:
+        return np.argsort(time, kind="stable")
+    except TypeError as error:
+        raise InvalidType(f"time must hold numbers or dates: {error}") from None
+
+
+def _blocks(time: Any, order: Indices, count: int) -> Indices:
+    """Return the number of each row's block; equal times are in one."""
+    n, ordered = time.size, time[order]
+    new = np.ones(n, dtype=bool)
+    new[1:] = ordered[1:] != ordered[:-1]
+    first = np.flatnonzero(new)[np.cumsum(new) - 1]
+    found = np.empty(n, dtype=np.intp)
+    found[order] = first * count // n
+    return found
+
+
+# -----------------------------------------------------------------------------
+# Both samples as read: made once at a public door, and handed down.
+# -----------------------------------------------------------------------------
+
+
+# A row is outside both samples from this share of a column's range on.
+BEYOND_RANGE = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class SamplesAsRead:
+    """Source and target as read at the door, and what follows from them alone.
+
+    Nothing below the door reads, checks, encodes or orders rows again. What costs
+    something is worked out when it is first asked for, and kept.
+
+    Attributes
+    ----------
+    source_weight, target_weight : array of shape (n,), (m,)
+        How many rows each row stands for by the user's weights, whose scale the door
+        has taken away (`row_counts`); ones where nothing was given.
+    names : tuple of str or None
+        Names of the source's columns, if they have some.
+    tables : pair of Table or None
+        Both samples column by column; None where they came as matrices of numbers.
+    matrices : pair of matrices or None
+        Both samples as matrices of finite numbers, where they came as such.
+    given : pair or None
+        Source and target as the user gave them, for a model of the user's own.
+    labels : tuple or None
+        Labels of the columns of the source's frame, strings or not.
+    units : RowUnits or None
+        Which rows belong together; None: each stands for itself.
+    found : dict
+        What was worked out of the rows by others, who know it by their own keys.
+    is_ordered : bool
+        Whether the rows stand in their canonical order already, all of them counting.
+    """
+
+    source_weight: Array
+    target_weight: Array
+    names: tuple[str, ...] | None = None
+    tables: tuple[Table, Table] | None = None
+    matrices: tuple[Any, Any] | None = None
+    is_ordered: bool = False
+    given: tuple[Any, Any] | None = None
+    labels: tuple[Hashable, ...] | None = None
+    units: RowUnits | None = None
+    found: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
+
+    @classmethod
+    def read(
+        cls,
+        X: Any,
+        X_target: Any,
+        sample_weight: Any = None,
+        target_weight: Any = None,
+    ) -> "SamplesAsRead":
+        """Return tables of any kind as read; sparse matrices as they are.
+
+        What has been read passes through untouched.
+        """
+        if isinstance(X, SamplesAsRead):
+            return X._alone(sample_weight, target_weight)
+        if X_target is None:
+            raise InvalidInput("X_target is None: two samples are needed")
+        if has_sparse(X, X_target):
+            return cls.read_numbers(
+                X, X_target, sample_weight, target_weight, accept_sparse=True
+            )
+        tables = two_tables(X, X_target)
+        return cls(
+            *weights_of_both(sample_weight, target_weight, *map(len, tables)),
+            names=column_names(X),
+            tables=tables,
+            given=(X, X_target),
+            labels=tables[0].labels,
+        )
+
+    @classmethod
+    def read_numbers(
+        cls,
+        X: Any,
+        X_target: Any,
+        sample_weight: Any = None,
+        target_weight: Any = None,
+        *,
+        min_rows: int = 1,
+        accept_sparse: bool = False,
+    ) -> "SamplesAsRead":
+        """Return tables of finite numbers as read; all others are refused.
+
+        Parameters
+        ----------
+        X, X_target : array-like, frame or sparse matrix; the second or a tuple of such
+        sample_weight, target_weight : array of shape (n,), (m,)
+        min_rows : int
+            The smallest number of source rows.
+        accept_sparse : bool
+            Whether sparse matrices may come.
+        """
+        if isinstance(X, SamplesAsRead):
+            return X._alone(sample_weight, target_weight)
+        source, target = two_samples(
+            X, X_target, min_rows=min_rows, accept_sparse=accept_sparse
+        )
+        assert target is not None
+        weights = weights_of_both(
+            sample_weight, target_weight, source.shape[0], target.shape[0]
+        )
+        labels = column_labels(X)
+        return cls(
+            *weights,
+            names=None if labels is None else names_among(labels),
+            matrices=(source, target),
+            given=(X, X_target),
+            labels=labels,
+        )
+
+    @classmethod
+    def read_encoded(
+        cls,
+        X: Any,
+        X_target: Any,
+        sample_weight: Any = None,
+        target_weight: Any = None,
+    ) -> "SamplesAsRead":
+        """Return tables of any kind as matrices, encoded by how much the rows count.
+
+        For measures that look at numbers alone; arrays of finite numbers are not read
+        column by column.
+        """
+        if isinstance(X, SamplesAsRead):
+            return X._alone(sample_weight, target_weight)
+        source, target = as_numbers(
+            X, X_target, sample_weight=sample_weight, target_weight=target_weight
+        )
+        check_moderate(source, "X", None)
+        check_moderate(target, "X_target", None)
+        weights = weights_of_both(
+            sample_weight, target_weight, source.shape[0], target.shape[0]
+        )
+        return cls(*weights, matrices=(source, target))
+
+    @classmethod
+    def of_tables(
+        cls, source: Table, target: Table, given: tuple[Any, Any] | None = None
+    ) -> "SamplesAsRead":
+        """Return tables with the same columns of the same kinds, every row counting.
+
+        `given`: the same as frames, for a model of the user's own.
+        """
+        labels = source.labels
+        named = labels is not None and all(isinstance(k, str) for k in labels)
+        return cls(
+            np.ones(len(source)),
+            np.ones(len(target)),
+            names=tuple(map(str, labels or ())) if named else None,
+            tables=(source, target),
+            given=given,
+            labels=labels,
+        )
+
+    @classmethod
+    def of_matrices(
+        cls,
+        source: Matrix,
+        target: Matrix,
+        source_weight: Array | None = None,
+        target_weight: Array | None = None,
+        names: tuple[str, ...] | None = None,
+    ) -> "SamplesAsRead":
+        """Return matrices and weights that have passed a door, without a look."""
+        n, m = source.shape[0], target.shape[0]
+        return cls(
+            np.ones(n) if source_weight is None else source_weight,
+            np.ones(m) if target_weight is None else target_weight,
+            names=names,
+            matrices=(source, target),
+        )
+
+    @classmethod
+    def of_ordered(
+        cls, samples: TwoSamples, names: tuple[str, ...] | None = None
+    ) -> "SamplesAsRead":
+        """Return rows that stand in their canonical order, such as some of `counted`.
+
+        For folds and candidates: any rows of `counted`, in ascending places, are in
+        their canonical order again.
+        """
+        return cls(
+            samples.source_share * samples.source_mass,
+            samples.target_share * samples.target_mass,
+            names=names,
+            matrices=(samples.source, samples.target),
+            is_ordered=True,
+        )
+
+    @property
+    def source(self) -> Any:
+        """The source as finite numbers, in the user's order of rows."""
+        return self._numbers[0]
+
+    @property
+    def target(self) -> Any:
+        """The target as finite numbers, in the user's order of rows."""
+        return self._numbers[1]
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether both are sparse matrices."""
+        return self.tables is None and sparse.issparse(self.source)
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether both came as finite numbers and nothing else."""
+        return self.tables is None or all(table.is_plain for table in self.tables)
+
+    @cached_property
+    def encoder(self) -> TableEncoder | None:
+        """How both become numbers, every row counting once; None where they are."""
+        if self.is_plain:
+            return None
+        assert self.tables is not None
+        return encoder_of(*self.tables)
+
+    @property
+    def matrix_names(self) -> tuple[str, ...] | None:
+        """Names of the columns of the matrices: those read, if nothing was encoded."""
+        return self.names if self.is_plain else None
+
+    @property
+    def told_names(self) -> tuple[str, ...] | None:
+        """What a user calls the columns of the matrices: of which column each is."""
+        if self.is_plain or self.encoder is None:
+            return self.names
+        return self.encoder.told_names
+
+    @cached_property
+    def counts(self) -> tuple[Array, Array]:
+        """How many rows each row stands for, in the user's order (`as_counts`)."""
+        return as_counts(self.source_weight), as_counts(self.target_weight)
+
+    @cached_property
+    def places(self) -> tuple[Indices, Indices]:
+        """Where the rows of `counted` stand in the user's order."""
+        if self.is_ordered:
+            return np.arange(self.counts[0].size), np.arange(self.counts[1].size)
+        return (
+            counted_places(self.source, self.counts[0]),
+            counted_places(self.target, self.counts[1]),
+        )
+
+    @cached_property
+    def order(self) -> tuple[Indices, Indices]:
+        """As `places`, equal rows in the order of their weights as given."""
+        weights = self.source_weight, self.target_weight
+        if all(map(operator.is_, weights, self.counts)):
+            return self.places
+        return (
+            counted_places(self.source, weights[0]),
+            counted_places(self.target, weights[1]),
+        )
+
+    @cached_property
+    def counted(self) -> TwoSamples:
+        """The rows that count, in their canonical order, with their counts."""
+        rows, aims = self.places
+        if self.is_ordered:
+            return TwoSamples.of(self.source, self.target, *self.counts)
+        return TwoSamples.of(
+            self.source[rows],
+            self.target[aims],
+            self.counts[0][rows],
+            self.counts[1][aims],
+        )
+
+    @cached_property
+    def own_seed(self) -> int:
+        """A seed by what the rows that count hold (`seed_of_rows`)."""
+        counting = self.without_zeros()
+        if counting.tables is None:
+            return seed_of_rows([counting.source, counting.target])
+        words = [
+            word
+            for table in counting.tables
+            for column in table.columns
+            for word in (*column.categories, "")
+        ]
+        return seed_of_rows([table.matrix() for table in counting.tables], words)
+
+    def seed(self, random_state: Any) -> Any:
+        """Return a `random_state`; in place of None the rows' own seed."""
+        return self.own_seed if random_state is None else random_state
+
+    @cached_property
+    def scale(self) -> Array:
+        """The pooled scale of every column; warns of those that hardly vary."""
+        return pooled_scale(self.counted, self.told_names)
+
+    @cached_property
+    def range(self) -> tuple[Array, Array] | None:
+        """The ends of every column over both samples, a tenth further out.
+
+        None for sparse matrices.
+        """
+        samples = self.counted
+        if sparse.issparse(samples.source) or sparse.issparse(samples.target):
+            return None
+        low = np.minimum(samples.source.min(axis=0), samples.target.min(axis=0))
+        high = np.maximum(samples.source.max(axis=0), samples.target.max(axis=0))
+        room = BEYOND_RANGE * (high - low)
+        return low - room, high + room
+
+    def _alone(self, *weights: Any) -> "SamplesAsRead":
+        """Return itself; refuse weights beside it, which were read with the rows."""
+        if any(one is not None for one in weights):
+            raise InvalidInput("samples that were read have their weights: give none")
+        return self
+
+    def check_rows(self, n: int) -> None:
+        """Refuse to stand beside a source of another number of rows."""
+        if self.source_weight.size != n:
+            raise InvalidInput(
+                f"X has {n} rows, and the source that was read has "
+                f"{self.source_weight.size}"
+            )
+
+    def without_zeros(self) -> "SamplesAsRead":
+        """Return the rows of a weight above zero, tables read by columns as such."""
+        rows, aims = self.source_weight > 0, self.target_weight > 0
+        if rows.all() and aims.all():
+            return self
+        tables, matrices = self.tables, self.matrices
+        if tables is not None:
+            source, target = tables
+            tables = (
+                source if rows.all() else source.take(rows),
+                target if aims.all() else target.take(aims),
+            )
+        if matrices is not None:
+            matrices = matrices[0][rows], matrices[1][aims]
+        return replace(
+            self,
+            source_weight=self.source_weight[rows],
+            target_weight=self.target_weight[aims],
+            tables=tables,
+            matrices=matrices,
+            given=None,
+            units=None if self.units is None else self.units.kept(rows, aims),
+        )
+
+    def refuse_huge(self, *, by_label: bool = False) -> None:
+        """Refuse numbers whose squares are not finite, by row and column.
+
+        `by_label`: a column of a frame of numbers is called by its label.
+        """
+        if self.tables is not None:
+            labels = self.labels if by_label and self.is_plain else None
+            check_moderate(self.source, "X", labels)
+            check_moderate(self.target, "X_target", labels)
+
+    def take(self, rows: Indices, aims: Indices) -> "SamplesAsRead":
+        """Return some rows of each as numbers, encoded as all of them are."""
+        return SamplesAsRead.of_matrices(
+            self.source[rows],
+            self.target[aims],
+            self.source_weight[rows],
+            self.target_weight[aims],
+            self.matrix_names,
+        )
+
+    @cached_property
+    def _numbers(self) -> tuple[Any, Any]:
+        if self.matrices is not None:
+            return self.matrices
+        assert self.tables is not None
+        source, target = self.tables
+        encoder = self.encoder
+        if encoder is None:
+            return source.matrix(), target.matrix()
+        return encoded_rows(encoder, source), encoded_rows(encoder, target)
+
+
+def has_sparse(X: Any, X_target: Any) -> bool:
+    """Return whether one of the tables is sparse, or a frame of sparse columns."""
+    parts = (X, *target_pieces(X_target).values())
+    return any(sparse.issparse(sparse_part(part)) for part in parts)
+
+
+def counted_places(X: Matrix, weights: Array) -> Indices:
+    """Return the places of rows of positive weight, in their canonical order."""
+    rows = np.flatnonzero(weights)
+    return rows[canonical_order(X[rows], weights[rows])]

@@ -1,0 +1,771 @@
+"""Tables of typed columns, read from frames, arrays and Arrow."""
+
+import datetime
+import decimal
+import math
+import numbers
+import sys
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from counterpoise.data.arrays import (
+    as_matrix,
+    check_enough_rows,
+    check_same_columns,
+    plain_array,
+    target_pieces,
+)
+from counterpoise.data.frames import (
+    check_labels,
+    check_readable,
+    column_labels,
+    is_frame,
+    is_missing,
+)
+from counterpoise.errors import InvalidInput, InvalidType
+from counterpoise.linalg.arrays import Array, Indices, in_one_precision
+
+# -----------------------------------------------------------------------------
+# What a column can hold: one list for frames, arrays and files.
+# -----------------------------------------------------------------------------
+
+
+NUMBERS = "numbers"
+CATEGORIES = "categories"
+DATES = "dates"
+ZONED_DATES = "dates with a time zone"
+DURATIONS = "durations"
+NOTHING = "no value at all"
+
+
+# -----------------------------------------------------------------------------
+# One column of a table as plain arrays.
+# -----------------------------------------------------------------------------
+
+
+Times: TypeAlias = NDArray[np.datetime64]
+
+
+@dataclass(frozen=True, eq=False)
+class TableColumn:
+    """One column of a table.
+
+    Attributes
+    ----------
+    label : hashable
+        Its name in a frame, its index in an array.
+    kind : str
+        What it holds: numbers, categories, dates, dates with a time zone, durations or
+        no value at all.
+    values : array of shape (n,)
+        Numbers, or seconds (durations; dates since 1970, at the meridian of Greenwich
+        if they have a time zone), NaN where missing. Of categories the place in
+        `categories`, -1 where missing.
+    categories : tuple of str
+        In alphabetical order.
+    local : datetime64 array or None
+        Of dates, what the clock showed where they were taken.
+    """
+
+    label: Hashable
+    kind: str
+    values: NDArray[Any]
+    categories: tuple[str, ...] = ()
+    local: Times | None = None
+
+    @property
+    def name(self) -> str:
+        """The label as text; an array's columns are named as scikit-learn does."""
+        return self.label if isinstance(self.label, str) else f"x{self.label}"
+
+    @property
+    def missing(self) -> NDArray[np.bool_]:
+        """Which rows have no value."""
+        return self.values < 0 if self.kind == CATEGORIES else np.isnan(self.values)
+
+    def with_values(self, values: NDArray[Any]) -> "TableColumn":
+        """Return the column with other values; itself if they are its own."""
+        return self if values is self.values else replace(self, values=values)
+
+    def take(self, rows: Any) -> "TableColumn":
+        """Return some rows, with the categories that they have."""
+        values = self.values[rows]
+        local = None if self.local is None else self.local[rows]
+        if self.kind != CATEGORIES:
+            return TableColumn(self.label, self.kind, values, local=local)
+        used = np.unique(values[values >= 0])
+        # The last one is what the place -1 of a missing value points at.
+        place = np.full(len(self.categories) + 1, -1, dtype=np.intp)
+        place[used] = np.arange(used.size)
+        kept = tuple(self.categories[k] for k in used)
+        return TableColumn(self.label, self.kind, place[values], kept)
+
+
+def take_rows(columns: Sequence[TableColumn], rows: Any) -> tuple[TableColumn, ...]:
+    """Return some rows of all columns, with the categories that they have."""
+    return tuple(column.take(rows) for column in columns)
+
+
+def names_of(columns: Sequence[TableColumn]) -> list[str]:
+    """Return the names of columns, as text."""
+    return [column.name for column in columns]
+
+
+def of_one_kind(
+    source: TableColumn, target: TableColumn
+) -> tuple[TableColumn, TableColumn, tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
+    """Return both in the form of the kind that one of them has, and what they miss."""
+    kind = target.kind if source.kind == NOTHING else source.kind
+    source, target = of_kind(source, kind), of_kind(target, kind)
+    return source, target, (source.missing, target.missing)
+
+
+def joined(pieces: Sequence[TableColumn]) -> TableColumn:
+    """Return one column with the rows of all, which hold the same or nothing."""
+    if len(pieces) == 1:
+        return pieces[0]
+    kind = next((p.kind for p in pieces if p.kind != NOTHING), NOTHING)
+    pieces = [of_kind(piece, kind) for piece in pieces]
+    label = pieces[0].label
+    if kind == CATEGORIES:
+        categories = tuple(sorted({c for piece in pieces for c in piece.categories}))
+        return TableColumn(
+            label,
+            kind,
+            np.concatenate([places_in(categories, piece) for piece in pieces]),
+            categories,
+        )
+    values = np.concatenate([piece.values for piece in pieces])
+    if kind not in (DATES, ZONED_DATES):
+        return TableColumn(label, kind, values)
+    local = np.concatenate([piece.local for piece in pieces if piece.local is not None])
+    return TableColumn(label, kind, values, local=local)
+
+
+def places_in(categories: Sequence[str], column: TableColumn) -> Indices:
+    """Return the place of each row's category; -1 if missing, -2 if not there."""
+    place = {category: k for k, category in enumerate(categories)}
+    codes = [place.get(category, -2) for category in column.categories]
+    # The last one is what the place -1 of a missing value points at.
+    return np.array([*codes, -1], dtype=np.intp)[column.values]
+
+
+def of_kind(column: TableColumn, kind: str) -> TableColumn:
+    """Return the column; one that holds nothing in the form of a kind that does."""
+    if column.kind != NOTHING or kind == NOTHING:
+        return column
+    n = len(column.values)
+    if kind == CATEGORIES:
+        return TableColumn(column.label, kind, np.full(n, -1, dtype=np.intp))
+    never = np.full(n, "NaT", dtype="M8[us]") if kind in (DATES, ZONED_DATES) else None
+    return TableColumn(column.label, kind, column.values, local=never)
+
+
+# -----------------------------------------------------------------------------
+# Columns of pandas, of polars and of arrays, each with what it holds.
+# -----------------------------------------------------------------------------
+
+
+def pandas_column(series: Any, label: Hashable, name: str) -> TableColumn:
+    """Return a pandas series with what it holds."""
+    pandas = sys.modules["pandas"]
+    types, dtype = pandas.api.types, series.dtype
+    if isinstance(dtype, pandas.CategoricalDtype):
+        texts = [str(category) for category in series.cat.categories]
+        return column_of_codes(label, texts, series.cat.codes.to_numpy())
+    if types.is_complex_dtype(dtype):
+        raise _refused(label, name, f"has dtype {dtype}")
+    if types.is_numeric_dtype(dtype) or types.is_bool_dtype(dtype):
+        return column_of_numbers(
+            label, series.to_numpy(dtype=np.float64, na_value=np.nan)
+        )
+    if isinstance(dtype, pandas.PeriodDtype):
+        series = series.dt.to_timestamp()
+    if types.is_datetime64_any_dtype(series.dtype):
+        if series.dt.tz is None:
+            return column_of_dates(label, series.to_numpy(dtype="M8[us]"))
+        local = series.dt.tz_localize(None).to_numpy(dtype="M8[us]")
+        instants = series.dt.tz_convert("UTC").dt.tz_localize(None)
+        return column_of_dates(label, instants.to_numpy(dtype="M8[us]"), local)
+    if types.is_timedelta64_dtype(dtype):
+        return _durations(label, series.to_numpy(dtype="m8[us]"))
+    strings = pandas.StringDtype
+    if isinstance(dtype, strings) or types.infer_dtype(series) == "string":
+        codes, values = pandas.factorize(series)
+        return column_of_codes(label, [str(value) for value in values], codes)
+    return _objects(label, series.to_numpy(dtype=object), name)
+
+
+def polars_column(series: Any, name: str) -> TableColumn:
+    """Return a polars series with what it holds."""
+    polars = sys.modules["polars"]
+    label, dtype = series.name, series.dtype
+    if dtype.is_numeric() or dtype in (polars.Boolean, polars.Null):
+        return column_of_numbers(label, series.cast(polars.Float64).to_numpy())
+    if dtype in (polars.String, polars.Categorical, polars.Enum):
+        series = series.cast(polars.String)
+        texts = sorted(series.drop_nulls().unique().to_list())
+        codes = series.cast(polars.Enum(texts)).to_physical().cast(polars.Int64)
+        return column_of_codes(label, texts, codes.fill_null(-1).to_numpy())
+    if dtype in (polars.Date, polars.Datetime):
+        local = series
+        if getattr(dtype, "time_zone", None) is not None:
+            local = series.dt.replace_time_zone(None)
+            series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+        moments = polars.Datetime("us")
+        instants = series.cast(moments).to_numpy()
+        if local is series:
+            return column_of_dates(label, instants)
+        return column_of_dates(label, instants, local.cast(moments).to_numpy())
+    if dtype == polars.Duration:
+        return _durations(label, series.cast(polars.Duration("us")).to_numpy())
+    if dtype in (polars.Time, polars.Object):
+        values = np.empty(len(series), dtype=object)
+        values[:] = series.to_list()
+        return _objects(label, values, name)
+    raise _refused(label, name, f"has dtype {dtype.base_type().__name__}")
+
+
+def array_columns(X: Any, name: str) -> list[TableColumn]:
+    """Return the columns of an array-like with what they hold."""
+    values = plain_array(X, name)
+    if values.ndim != 2 or 0 in values.shape or values.dtype.kind == "c":
+        # The door refuses it, in its words.
+        as_matrix(X, name=name)
+    return [_array_column(j, values[:, j], name) for j in range(values.shape[1])]
+
+
+def _array_column(j: int, values: NDArray[Any], name: str) -> TableColumn:
+    kind = values.dtype.kind
+    if kind in "fiub":
+        return column_of_numbers(j, values)
+    if kind == "M":
+        return column_of_dates(j, values.astype("M8[us]"))
+    if kind == "m":
+        return _durations(j, values.astype("m8[us]"))
+    if kind == "U":
+        return _categories(j, values.tolist())
+    if kind == "O":
+        return _objects(j, values, name)
+    raise _refused(j, name, f"has dtype {values.dtype}")
+
+
+def _objects(label: Hashable, values: NDArray[Any], name: str) -> TableColumn:
+    """Return a column of Python objects by the type that all of them have."""
+    present = [None if _is_missing(value) else value for value in values]
+    kinds = set(map(type, present)) - {type(None)}
+    if not kinds:
+        return column_of_numbers(label, np.full(len(present), np.nan))
+    if _all(kinds, str):
+        return _categories(label, [v if v is None else str(v) for v in present])
+    if _all(kinds, numbers.Real, decimal.Decimal, np.bool_):
+        return column_of_numbers(label, np.array([_number(v) for v in present]))
+    if _all(kinds, datetime.datetime, np.datetime64) or kinds == {datetime.date}:
+        return _moments(label, present, name)
+    if _all(kinds, datetime.timedelta, np.timedelta64):
+        return _durations(label, np.array(present, dtype="m8[us]"))
+    if _all(kinds, datetime.time):
+        return column_of_numbers(label, np.array([_seconds(v) for v in present]))
+    types = " and ".join(sorted(kind.__name__ for kind in kinds))
+    raise _refused(label, name, f"has dtype object and holds {types}")
+
+
+def _moments(label: Hashable, present: list[Any], name: str) -> TableColumn:
+    zones = {getattr(v, "tzinfo", None) is not None for v in present if v is not None}
+    if zones == {True}:
+        utc = [
+            None if v is None else v.astimezone(datetime.UTC).replace(tzinfo=None)
+            for v in present
+        ]
+        local = [None if v is None else v.replace(tzinfo=None) for v in present]
+        return column_of_dates(label, _microseconds(utc), _microseconds(local))
+    if True in zones:
+        reason = "holds dates with and without a time zone"
+        raise _refused(label, name, reason)
+    return column_of_dates(label, _microseconds(present))
+
+
+def _microseconds(moments: Iterable[Any]) -> Times:
+    return np.array([np.datetime64(m, "us") for m in moments], dtype="M8[us]")
+
+
+def column_of_numbers(label: Hashable, values: NDArray[Any]) -> TableColumn:
+    """Return a column of numbers, NaN where missing."""
+    with np.errstate(over="ignore"):
+        column = np.ascontiguousarray(values, dtype=np.float64)
+    return TableColumn(label, _or_nothing(NUMBERS, column), column)
+
+
+def _durations(label: Hashable, values: NDArray[Any]) -> TableColumn:
+    seconds = _as_seconds(values)
+    return TableColumn(label, _or_nothing(DURATIONS, seconds), seconds)
+
+
+def column_of_dates(
+    label: Hashable, instants: Times, local: Times | None = None
+) -> TableColumn:
+    """Return a column of moments, and of what the clock showed there if zoned."""
+    seconds = _as_seconds(instants)
+    kind = _or_nothing(DATES if local is None else ZONED_DATES, seconds)
+    return TableColumn(label, kind, seconds, local=instants if local is None else local)
+
+
+def _categories(label: Hashable, texts: Sequence[str | None]) -> TableColumn:
+    categories = list({text for text in texts if text is not None})
+    place: dict[str | None, int] = {text: k for k, text in enumerate(categories)}
+    place[None] = -1
+    codes = np.fromiter((place[t] for t in texts), dtype=np.intp, count=len(texts))
+    return column_of_codes(label, categories, codes)
+
+
+def column_of_codes(
+    label: Hashable, texts: Sequence[str], codes: NDArray[Any]
+) -> TableColumn:
+    """Return categories from places in texts, in any order; those not used leave."""
+    codes = np.asarray(codes, dtype=np.intp)
+    counts = np.bincount(codes[codes >= 0], minlength=len(texts))
+    used = {text for text, count in zip(texts, counts, strict=True) if count}
+    if not used:
+        return TableColumn(label, NOTHING, np.full(codes.size, np.nan))
+    categories = tuple(sorted(used))
+    place = {text: k for k, text in enumerate(categories)}
+    # The last one is what the place -1 of a missing value points at.
+    to = np.array([*(place.get(text, -1) for text in texts), -1], dtype=np.intp)
+    return TableColumn(label, CATEGORIES, to[codes], categories)
+
+
+def _as_seconds(values: NDArray[Any]) -> Array:
+    # Microseconds in both packages, so that both round alike.
+    seconds = values.astype("i8") / 1e6
+    seconds[np.isnat(values)] = np.nan
+    return seconds
+
+
+def _or_nothing(kind: str, values: Array) -> str:
+    return NOTHING if np.isnan(values).all() else kind
+
+
+def _all(kinds: set[type], *allowed: type) -> bool:
+    return all(issubclass(kind, allowed) for kind in kinds)
+
+
+def _is_missing(value: Any) -> bool:
+    times = datetime.datetime | np.datetime64 | np.timedelta64
+    return is_missing(value) or (isinstance(value, times) and bool(value != value))
+
+
+def _number(value: Any) -> float:
+    return float("nan") if value is None else float(value)
+
+
+def _seconds(time: datetime.time | None) -> float:
+    if time is None:
+        return float("nan")
+    minutes = 60 * time.hour + time.minute
+    return (1_000_000 * (60 * minutes + time.second) + time.microsecond) / 1e6
+
+
+def _refused(label: Hashable, name: str, reason: str) -> InvalidType:
+    return InvalidType(
+        f"column {label!r} of {name} {reason}: a column must hold numbers, strings, "
+        "categories, dates or durations, and nothing else beside missing values"
+    )
+
+
+# -----------------------------------------------------------------------------
+# Tables of any package as columns, each with what it holds.
+# -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A table as plain arrays, to be kept without the frame that it came from.
+
+    What takes a frame takes it as well: `TableEncoder`, `overlap`, `mmd`,
+    `diagnose`.
+
+    Attributes
+    ----------
+    columns : tuple of TableColumn
+        In the order of the frame.
+    named : bool
+        Whether the labels are those of a frame; else they count columns.
+
+    Examples
+    --------
+    >>> table = Table.of([[1.5, "red"], [None, "blue"], [2.5, "red"]])
+    >>> table.shape, table.take([0, 2]).columns[1].categories
+    ((3, 2), ('red',))
+    """
+
+    columns: tuple[TableColumn, ...]
+    named: bool
+
+    @classmethod
+    def of(cls, X: Any, name: str = "X") -> "Table":
+        """Return a frame or an array as plain arrays; a Table as it is.
+
+        The parts of a tuple, which hold the same, are stacked.
+        """
+        if not isinstance(X, tuple):
+            return read_table(X, name)
+        if not X:
+            raise InvalidInput(
+                f"{name} is an empty tuple: at least one table is needed"
+            )
+        return two_tables(X[0], X)[1]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many rows and columns it has."""
+        return len(self), len(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns[0].values)
+
+    @property
+    def labels(self) -> tuple[Hashable, ...] | None:
+        """The labels of the columns; None if they only count them."""
+        return tuple(c.label for c in self.columns) if self.named else None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it holds finite numbers and nothing else."""
+        return all(
+            column.kind == NUMBERS and not np.isnan(column.values).any()
+            for column in self.columns
+        )
+
+    def matrix(self) -> Array:
+        """Return the values, a row an observation; of categories their places."""
+        matrix = np.empty(self.shape)
+        for j, column in enumerate(self.columns):
+            matrix[:, j] = column.values
+        return matrix
+
+    def take(self, rows: Any) -> "Table":
+        """Return some rows, by their indices or a mask.
+
+        Of categories only those stay that the rows have.
+        """
+        rows = np.asarray(rows)
+        if rows.dtype != bool:
+            rows = rows.astype(np.intp, casting="same_kind" if rows.size else "unsafe")
+        return Table(take_rows(self.columns, rows), self.named)
+
+
+def read_columns(X: Any, name: str = "X") -> list[TableColumn]:
+    """Return the columns of a frame, an array or a Table with what they hold.
+
+    pandas, polars and arrays of Python objects give the same columns for the same
+    values. Booleans are numbers; strings and columns of a categorical type are
+    categories, even where they look like numbers.
+
+    Parameters
+    ----------
+    X : array-like, pandas or polars frame, or Table
+        A table, a row an observation.
+    name : str
+        What errors call it.
+
+    Examples
+    --------
+    >>> columns = read_columns([[1.5, "red"], [None, "blue"]])
+    >>> [column.kind for column in columns], columns[1].categories
+    (['numbers', 'categories'], ('blue', 'red'))
+    """
+    return list(read_table(X, name).columns)
+
+
+def two_tables(X: Any, X_target: Any) -> tuple[Table, Table]:
+    """Return source and target as tables with the same columns of the same kinds.
+
+    Parameters
+    ----------
+    X : array-like, pandas or polars frame, or Table
+        The source rows.
+    X_target : the same, or a tuple of such
+        The target rows; the parts of a tuple are stacked.
+
+    Examples
+    --------
+    >>> _, target = two_tables([["a"]], ([["b"]], [["c"]]))
+    >>> target.columns[0].categories
+    ('b', 'c')
+    """
+    source = read_table(X, "X")
+    pieces = target_pieces(X_target)
+    targets = []
+    for name, piece in pieces.items():
+        if isinstance(X, Table) or isinstance(piece, Table):
+            target = read_table(piece, name)
+            check_columns(target, source.labels, len(source.columns), name, "X")
+        else:
+            check_same_columns(X, piece, name=name)
+            target = read_table(piece, name)
+        targets.append(target)
+    before, stacked = [], []
+    for columns in zip(source.columns, *(t.columns for t in targets), strict=True):
+        _check_same_kind(columns, ["X", *pieces])
+        one, other = columns[0], joined(columns[1:])
+        if one.kind == other.kind == NUMBERS:
+            values = in_one_precision(one.values, other.values)
+            one, other = one.with_values(values[0]), other.with_values(values[1])
+        before.append(one)
+        stacked.append(other)
+    target = Table(tuple(stacked), all(t.named for t in targets))
+    return Table(tuple(before), source.named), target
+
+
+def check_columns(
+    table: Table,
+    labels: tuple[Hashable, ...] | None,
+    width: int,
+    name: str = "X",
+    of: str = "fit",
+) -> None:
+    """Refuse a table with other columns than `of` had; None matches by position."""
+    if len(table.columns) != width:
+        raise InvalidInput(
+            f"{name} has {len(table.columns)} columns, in {of} there were {width}"
+        )
+    if None not in (table.labels, labels) and table.labels != labels:
+        raise InvalidInput(
+            f"{name} must have the columns of {of}, {list(labels or ())}, got "
+            f"{list(table.labels or ())}"
+        )
+
+
+def read_table(X: Any, name: str = "X") -> Table:
+    """Return a frame or an array as plain arrays; a Table as it is."""
+    if isinstance(X, Table):
+        return X
+    check_readable(X, name)
+    check_labels(X, name)
+    if not is_frame(X):
+        columns = array_columns(X, name)
+    elif type(X).__module__.startswith("polars"):
+        columns = [polars_column(series, name) for series in X.get_columns()]
+    else:
+        columns = [pandas_column(series, label, name) for label, series in X.items()]
+    if not columns:
+        # The door refuses it, in its words.
+        as_matrix(X, name=name)
+    shape = len(columns[0].values), len(columns)
+    check_enough_rows(shape[0], 1, name, shape)
+    for column in columns:
+        if column.kind == NUMBERS and np.isinf(column.values).any():
+            row = int(np.argmax(np.isinf(column.values)))
+            raise InvalidInput(
+                f"column {column.label!r} of {name} is infinite in row {row} (counted "
+                "from 0): numbers must be finite or missing"
+            )
+    return Table(tuple(columns), column_labels(X) is not None)
+
+
+def _check_same_kind(columns: Sequence[TableColumn], names: Sequence[str]) -> None:
+    full = [k for k, column in enumerate(columns) if column.kind != NOTHING]
+    for k in full[1:]:
+        first, other = columns[full[0]], columns[k]
+        if first.kind != other.kind:
+            raise InvalidType(
+                f"column {columns[0].label!r} holds {first.kind} in {names[full[0]]} "
+                f"and {other.kind} in {names[k]}"
+            )
+
+
+# -----------------------------------------------------------------------------
+# Arrow's columns as ours: numbers, categories, dates, with what is missing.
+#
+# One rule for every file, whether it is read whole or block by block.
+# -----------------------------------------------------------------------------
+
+
+_PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+
+
+def table_of_arrow(columns: Any, name: str = "X") -> Table:
+    """Return an Arrow table as a `Table`; refuse infinite numbers and lists.
+
+    Parameters
+    ----------
+    columns : pyarrow.Table
+    name : str
+        What errors call it.
+    """
+    return Table(
+        tuple(
+            column_of_arrow(label, columns[label], name)
+            for label in columns.column_names
+        ),
+        named=True,
+    )
+
+
+def kind_of_arrow(kind: Any) -> str:
+    """Return what a column of an Arrow type holds, "" where it is none of ours.
+
+    Durations and times of the day are numbers of seconds.
+    """
+    from pyarrow import types
+
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    if (
+        types.is_boolean(kind)
+        or types.is_integer(kind)
+        or types.is_floating(kind)
+        or types.is_decimal(kind)
+        or types.is_duration(kind)
+        or types.is_time(kind)
+        or types.is_null(kind)
+    ):
+        return NUMBERS
+    if is_text(kind):
+        return CATEGORIES
+    if types.is_timestamp(kind) or types.is_date(kind):
+        return DATES
+    return ""
+
+
+def is_text(kind: Any) -> bool:
+    """Return whether an Arrow type is one of texts."""
+    from pyarrow import types
+
+    view = getattr(types, "is_string_view", lambda _: False)
+    return bool(types.is_string(kind) or types.is_large_string(kind) or view(kind))
+
+
+def column_of_arrow(label: str, column: Any, name: str) -> TableColumn:
+    """Return one column of an Arrow table."""
+    kind = kind_of_arrow(column.type)
+    if not kind:
+        raise InvalidType(
+            f"column {label!r} of {name} holds {column.type}, neither numbers, strings "
+            "nor dates"
+        )
+    if kind == NUMBERS:
+        values = numbers_of_arrow(column)
+        infinite = np.isinf(values)
+        if infinite.any():
+            row = int(np.argmax(infinite))
+            raise InvalidInput(
+                f"column {label!r} of {name} is infinite in row {row} (counted from "
+                "0): numbers must be finite or missing"
+            )
+        return column_of_numbers(label, values)
+    if kind == CATEGORIES:
+        return column_of_codes(label, *texts_of_arrow(column))
+    if getattr(column.type, "tz", None) is None:
+        return column_of_dates(label, moments_of_arrow(column))
+    return column_of_dates(label, _instants(column), moments_of_arrow(column))
+
+
+def numbers_of_arrow(column: Any) -> Array:
+    """Return numbers as they are, durations and times of the day in seconds."""
+    import pyarrow
+    from pyarrow import compute, types
+
+    column = without_dictionary(column)
+    per_second = 1.0
+    if types.is_duration(column.type) or types.is_time(column.type):
+        per_second = _PER_SECOND[column.type.unit]
+        wide = types.is_duration(column.type) or column.type.bit_width == 64
+        column = column.cast(pyarrow.int64() if wide else pyarrow.int32())
+    column = compute.cast(column, pyarrow.float64(), safe=False)
+    found: Array = column.to_numpy().astype(np.float64) / per_second
+    return found
+
+
+def texts_of_arrow(column: Any) -> tuple[list[str], Indices]:
+    """Return the different texts, and each row's place among them, -1 if missing.
+
+    Values of any kind; a code is the same whether a file stored it as 7, 7.0 or "7".
+    """
+    import pyarrow
+
+    if pyarrow.types.is_dictionary(column.type) and is_text(column.type.value_type):
+        column = without_dictionary(column)
+    if len(column) == 0:
+        return [], np.empty(0, dtype=np.intp)
+    coded = pyarrow.chunked_array(column).combine_chunks().dictionary_encode()
+    values = coded.dictionary.to_pylist()
+    # A code may stand for the same text in two ways; NaN is missing, and differs from
+    # itself; the last place is for what is missing.
+    place: dict[str, int] = {}
+    to = [-1 if v != v else place.setdefault(_text(v), len(place)) for v in values]
+    codes = coded.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)
+    return list(place), np.array([*to, -1], dtype=np.intp)[codes]
+
+
+def moments_of_arrow(column: Any) -> Times:
+    """Return dates; those with a zone as its clock showed them."""
+    import pyarrow
+    from pyarrow import compute
+
+    column = without_dictionary(column)
+    if getattr(column.type, "tz", None) is not None:
+        column = compute.local_timestamp(column)
+    column = column.cast(pyarrow.timestamp("us"), safe=False)
+    return column.to_numpy().astype("M8[us]")
+
+
+def without_dictionary(column: Any) -> Any:
+    """Return a column of the values that its dictionary stands for."""
+    import pyarrow
+
+    if pyarrow.types.is_dictionary(column.type):
+        return column.cast(column.type.value_type)
+    return column
+
+
+def _instants(column: Any) -> Times:
+    import pyarrow
+
+    column = without_dictionary(column).cast(
+        pyarrow.timestamp("us", tz="UTC"), safe=False
+    )
+    return column.cast(pyarrow.timestamp("us"), safe=False).to_numpy().astype("M8[us]")
+
+
+def _text(value: object) -> str:
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+# -----------------------------------------------------------------------------
+# A table as the pandas frame that a pipeline of scikit-learn takes.
+# -----------------------------------------------------------------------------
+
+
+def frame_of(table: Table, kinds: Mapping[str, str]) -> Any:
+    """Return the frame: numbers as float64, texts, moments as datetime64.
+
+    Parameters
+    ----------
+    table : Table
+    kinds : mapping
+        What each column holds in its file, also where its rows here hold nothing.
+    """
+    import pandas
+
+    return pandas.DataFrame({c.name: _values(c, kinds[c.name]) for c in table.columns})
+
+
+def _values(column: TableColumn, kind: str) -> Any:
+    if kind == DATES:
+        if column.local is not None:
+            return column.local
+        return np.full(len(column.values), "NaT", dtype="M8[us]")
+    if kind != CATEGORIES:
+        return column.values
+    # The last one is what the place -1 of a missing value points at.
+    texts = np.array([*column.categories, math.nan], dtype=object)
+    if column.kind == NOTHING:
+        return texts[np.full(len(column.values), -1)]
+    return texts[column.values]

@@ -1,1 +1,0 @@
-"""Readers of blocks, a file a kind of table."""

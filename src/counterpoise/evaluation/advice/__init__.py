@@ -1,1 +1,0 @@
-"""What to do with an estimate: beside guessing, and with how many labels."""

@@ -1,1 +1,0 @@
-"""One label from many annotators: `agreed_labels`, from `ratings`."""

@@ -1,1 +1,0 @@
-"""What estimates are made of: evidence, errors, metrics as means, the loss beyond."""

@@ -1,1 +1,0 @@
-"""Learning guarantees: what deviations prove, and their sum."""

@@ -1,1 +1,0 @@
-"""What labels tell: whether they mean the same, and how sure a classifier was."""

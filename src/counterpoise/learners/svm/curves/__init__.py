@@ -1,1 +1,0 @@
-"""Exact validation curves along a path: the traced function, and where it turns."""

@@ -1,1 +1,0 @@
-"""The mathematics: losses, problems of test rows, and the models that pose them."""

@@ -1,0 +1,1 @@
+"""Arrays, kernels, factorizations and compiled functions."""

@@ -1,0 +1,7 @@
+"""Learners with sample weights."""
+
+from counterpoise.models.kernel_ridge import WeightedKernelRidge
+
+__all__ = [
+    "WeightedKernelRidge",
+]

@@ -1,0 +1,190 @@
+"""Results of a chunk, alerts and advice."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from counterpoise.shift.support import NO_OVERLAP_ABOVE, THIN_ABOVE
+
+# -----------------------------------------------------------------------------
+# What one look at a deployed model finds, and what an alarm says.
+# -----------------------------------------------------------------------------
+
+
+INPUTS, RISK, ESTIMATE = "inputs", "risk", "estimate"
+# How the level of all alarms together is split over their kinds.
+SHARE_OF_ALARM = {INPUTS: 0.4, RISK: 0.4, ESTIMATE: 0.2}
+
+
+@dataclass(frozen=True)
+class Alarm:
+    """Something has changed, by evidence that holds over all looks.
+
+    Attributes
+    ----------
+    kind : {"inputs", "risk", "estimate"}
+        The distribution of the inputs has changed; the risk measured by labels has
+        risen by more than the tolerance; the risk estimated without labels has.
+    time : str, number or None
+        Of the chunk at which it was raised.
+    since : str, number or None
+        Of the chunk at which the change most likely began.
+    evidence : dict
+        "e_value" and "needed" (the alarm's kinds "inputs" and "risk"), or "low", the
+        end of the corrected interval of the rise, and "tolerance".
+    columns : tuple of str
+        Which columns moved, the most telling first.
+    advice : str
+        What to do, beginning with "nothing", "adapt again", "label rows" or "stop".
+    level : float
+        The probability of a false alarm of this kind over all looks is at most this.
+    """
+
+    kind: str
+    time: Any
+    since: Any
+    evidence: Mapping[str, float]
+    columns: tuple[str, ...]
+    advice: str
+    level: float
+
+    def __str__(self) -> str:
+        told = f"{self.kind} at {self.time}, since about {self.since}: {self.advice}"
+        return f"{told} ({', '.join(self.columns)})" if self.columns else told
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers and words."""
+        return {
+            **asdict(self),
+            "evidence": dict(self.evidence),
+            "columns": list(self.columns),
+        }
+
+
+@dataclass(frozen=True)
+class Look:
+    """What is known of one chunk when it has come.
+
+    Attributes
+    ----------
+    number : int
+        Which look it is, counted from 1; 0 where the chunk was not counted.
+    time : str, number or None
+    n_rows : int
+    drift : dict or None
+        "auc" with "auc_low" and "auc_high" (how well a classifier tells the chunk from
+        the reference), "mmd", "columns" (those that moved, each with its "effect" in
+        standard deviations of normal scores); None for chunks too small to judge.
+    covered : float or None
+        Share of the chunk that lies where the reference has rows.
+    effective_rows : float or None
+        How many rows the weighted reference is worth at the chunk.
+    performance : dict
+        Of each metric the estimate without labels: "value", "low", "high" (for this
+        chunk), "low_all", "high_all" (for all chunks together), "reference".
+    realised : dict
+        Of each metric "value", "low", "high" and "n", from labels.
+    log_e : dict
+        Logarithm of the evidence so far, by kind of alarm.
+    alarms : tuple of Alarm
+        Those raised now.
+    notes : tuple of str
+        What was odd: empty, late, small, new categories, columns without values, units.
+    """
+
+    number: int
+    time: Any
+    n_rows: int
+    drift: Mapping[str, Any] | None = None
+    covered: float | None = None
+    effective_rows: float | None = None
+    performance: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    realised: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    log_e: Mapping[str, float] = field(default_factory=dict)
+    alarms: tuple[Alarm, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        parts = [f"chunk {self.number} ({self.time}): {self.n_rows} rows"]
+        for metric, one in self.performance.items():
+            parts.append(
+                f"  {metric}: estimated {one['value']:.4g} ({one['low']:.4g} to "
+                f"{one['high']:.4g})"
+            )
+        for metric, one in self.realised.items():
+            parts.append(f"  {metric}: {one['value']:.4g} of {one['n']} labelled rows")
+        parts += [f"  alarm: {one}" for one in self.alarms]
+        parts += [f"  note: {one}" for one in self.notes]
+        return "\n".join(parts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers and words."""
+        found = asdict(self)
+        found["alarms"] = [one.to_dict() for one in self.alarms]
+        found["notes"] = list(self.notes)
+        return found
+
+
+# -----------------------------------------------------------------------------
+# What to do about an alarm.
+# -----------------------------------------------------------------------------
+
+
+_NOTHING, _ADAPT, _LABEL, _STOP = "nothing", "adapt again", "label rows", "stop"
+
+
+def advice(
+    kind: str, *, inputs_changed: bool, estimate_rose: bool, covered: float | None
+) -> str:
+    """Return what to do, beginning with one of four words.
+
+    ==============  ==================================================================
+    stop            more than half of the chunk lies where the reference has no rows
+    label rows      more than 5 % of it does; or the risk has risen and the inputs have
+                    not changed, so that p(y | x) has: weights do not mend that
+    adapt again     the inputs have changed, and with them the measured or estimated
+                    risk
+    nothing         the inputs have changed, and the estimated risk has not
+    ==============  ==================================================================
+
+    Parameters
+    ----------
+    kind : {"inputs", "risk", "estimate"}
+    inputs_changed : bool
+        Whether an alarm about the inputs stands.
+    estimate_rose : bool
+        Whether the corrected interval of the estimate lies above the tolerance.
+    covered : float or None
+        Share of the chunk that lies where the reference has rows.
+    """
+    covered = 1.0 if covered is None else covered
+    thin = 1.0 - covered
+    if covered < 1.0 - NO_OVERLAP_ABOVE:
+        return (
+            f"{_STOP}: {thin:.0%} of the rows lie where the reference has none; the "
+            "model has not learned what they are"
+        )
+    if covered < 1.0 - THIN_ABOVE:
+        return (
+            f"{_LABEL}: {thin:.0%} of the rows lie where the reference has hardly any; "
+            "which_rows_to_label says which to label before adapting again"
+        )
+    if kind == INPUTS:
+        if estimate_rose:
+            return f"{_ADAPT}: the inputs have changed and the estimated risk has risen"
+        return (
+            f"{_NOTHING}: the inputs have changed, and the estimated risk has not; "
+            "look at the columns"
+        )
+    if kind == ESTIMATE:
+        return (
+            f"{_ADAPT}: the estimate has risen with the inputs; labels of rows drawn "
+            "by chance would tell whether it is right"
+        )
+    if inputs_changed:
+        return f"{_ADAPT}: the inputs have changed, and the risk has risen with them"
+    return (
+        f"{_LABEL}: the risk has risen without a change of the inputs, so that "
+        "p(y | x) has changed; weights do not mend that, a fit to newly labelled rows "
+        "does"
+    )

@@ -1,0 +1,534 @@
+"""The state of a monitor: labels, rows seen and rows with identifiers."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from counterpoise.data.encoder import TableEncoder
+from counterpoise.data.labels_and_weights import as_classes, as_responses
+from counterpoise.data.table import NUMBERS, Table, read_table
+from counterpoise.errors import InvalidInput
+from counterpoise.linalg.arrays import Array, Indices, one_zero
+from counterpoise.monitor.chunks import KnownColumns, as_time, single_columns
+from counterpoise.monitor.estimates import (
+    FEWEST_LABELS,
+    LabelFree,
+    Missed,
+    missed,
+    value_and_error,
+)
+from counterpoise.monitor.evidence import InputsEvidence, LabelledRisk
+from counterpoise.monitor.results import Alarm
+from counterpoise.performance.metrics import (
+    Answers,
+    ClassifierAnswers,
+    Metric,
+    RegressorAnswers,
+)
+
+# -----------------------------------------------------------------------------
+# All that a watch knows, small and without the stream's rows.
+# -----------------------------------------------------------------------------
+
+
+# Reference rows kept for drift and estimates, and bytes that they and what is made of
+# them may take.
+ROWS_KEPT, _BYTES_KEPT, _FEWEST_KEPT = 5_000, 3_000_000, 400
+# Bytes of the model's answers kept for labels to come, and of what tells rows apart.
+_BYTES_WAITING = 2_000_000
+_BYTES_OF_KEYS = 1_000_000
+
+
+@dataclass
+class Tally:
+    """Labelled rows of a chunk: how many, their sum and their sum of squares."""
+
+    n: int = 0
+    total: float = 0.0
+    squares: float = 0.0
+    # Of metrics that are no means: value and error of the largest batch.
+    value: float | None = None
+    error: float | None = None
+
+    def value_and_error(self) -> tuple[float, float]:
+        """Return the mean of the rows, or the metric of the batch, and its error."""
+        if self.value is not None and self.error is not None:
+            return self.value, self.error
+        mean = self.total / self.n
+        spread = max(self.squares / self.n - mean**2, 0.0)
+        return mean, float(np.sqrt(spread / max(self.n - 1, 1)))
+
+
+@dataclass
+class SeenChunk:
+    """What is kept of a chunk."""
+
+    number: int
+    time: Any
+    n_rows: int
+    digest: str
+    tallies: dict[str, Tally] = field(default_factory=dict)
+    # What the model said of the rows, for labels to come; None when given up.
+    said: dict[str, NDArray[Any]] | None = None
+    # Which of them have their labels.
+    labelled: NDArray[np.bool_] | None = None
+    # What tells the rows from others (`seen_rows`); None when given up or not told.
+    keys: NDArray[np.uint64] | None = None
+    covered: float | None = None
+    # Of each metric the estimate's mean loss (or value) and its variance.
+    estimated: dict[str, tuple[float, float]] = field(default_factory=dict)
+
+    @property
+    def n_labelled(self) -> int:
+        """How many of the rows have had their labels counted."""
+        return max((known.n for known in self.tallies.values()), default=0)
+
+    def miss(self, name: str) -> tuple[float, float] | None:
+        """Return how far the estimate of a metric missed, and the miss's variance."""
+        known, estimated = self.tallies.get(name), self.estimated.get(name)
+        if known is None or estimated is None or known.n < FEWEST_LABELS:
+            return None
+        value, error = known.value_and_error()
+        return value - estimated[0], estimated[1] + error**2
+
+
+@dataclass
+class WatchState:
+    """What a watch was made from, and what it has seen."""
+
+    model: Any
+    metric_names: tuple[str, ...]
+    level: float
+    alarm: float
+    tolerance: float
+    seed: int
+    is_classifier: bool
+    classes: Any
+    encoder: TableEncoder
+    known: KnownColumns
+    numbers: Array
+    scores: Array
+    reference: dict[str, float]
+    inputs: InputsEvidence
+    risk: LabelledRisk
+    estimates: list[LabelFree]
+    chunks: list[SeenChunk] = field(default_factory=list)
+    history: list[dict[str, Any]] = field(default_factory=list)
+    alarms: list[Alarm] = field(default_factory=list)
+    n_judged: int = 0
+    # Times of the batches of labels, in the order in which they came.
+    batch_times: list[Any] = field(default_factory=list)
+    rose: bool = False
+    # What ids were made from, where somebody said so.
+    rows_told_by: str = ""
+    # What tables call the labels, where somebody said so.
+    label_column: str = ""
+    # The history as one text, in files alone: thousands of small parts are slow there.
+    history_text: str = ""
+
+    def packed(self) -> "WatchState":
+        """Return the state as files hold it."""
+        return replace(self, history=[], history_text=json.dumps(self.history))
+
+    def unpacked(self) -> "WatchState":
+        """Return the state as it was before `packed`."""
+        return replace(self, history=json.loads(self.history_text), history_text="")
+
+    def chunk_at(self, time: Any) -> SeenChunk | None:
+        """Return the last chunk of a time."""
+        for chunk in reversed(self.chunks):
+            if chunk.time == time:
+                return chunk
+        return None
+
+    def missed(self, one: LabelFree) -> Missed:
+        """Return what chance does not explain of how far estimates have missed."""
+        found = [chunk.miss(one.name) for chunk in self.chunks]
+        labelled = missed(miss for miss in found if miss)
+        return max(missed(one.block_misses), labelled)
+
+    def encoded(self, table: Table) -> Array:
+        """Return a chunk as numbers that can be compared with the reference's.
+
+        A column that the reference has in double precision and the chunk in single, or
+        the other way round, takes the reference's value where the two are equal in
+        single precision.
+        """
+        numbers = self.encoder.transform(table)
+        labels = list(self.encoder.columns_)
+        rounded = set(single_columns(table)) ^ set(self.known.single)
+        for column in table.columns:
+            if column.label in rounded & set(labels) and column.kind == NUMBERS:
+                k = labels.index(column.label)
+                known = self.encoder.column_of(column.label, self.numbers).values
+                single, first = np.unique(known.astype(np.float32), return_index=True)
+                own = column.values.astype(np.float32)
+                place = np.minimum(np.searchsorted(single, own), single.size - 1)
+                same = single[place] == own
+                numbers[same, k] = self.numbers[first[place[same]], k]
+        return numbers
+
+    def decoded(self, numbers: Array) -> Table:
+        """Return encoded rows as the table that they came from."""
+        labels = dict.fromkeys(self.encoder.columns_)
+        columns = tuple(self.encoder.column_of(label, numbers) for label in labels)
+        return Table(columns, all(isinstance(label, str) for label in labels))
+
+    def has_alarm(self, kind: str) -> bool:
+        """Return whether an alarm of a kind has been raised."""
+        return any(alarm.kind == kind for alarm in self.alarms)
+
+    def keep_keys(self, chunk: SeenChunk, keys: NDArray[np.uint64] | None) -> None:
+        """Keep what tells a chunk's rows apart; give up the oldest beyond the limit."""
+        chunk.keys, kept = keys, 0
+        for one in reversed(self.chunks):
+            kept += 0 if one.keys is None else one.keys.nbytes
+            if kept > _BYTES_OF_KEYS:
+                one.keys = None
+
+    def keep_answers(self, chunk: SeenChunk, answers: Answers) -> None:
+        """Keep what the model said of a chunk; give up the oldest beyond the limit."""
+        # In full precision: rounded, large predictions would lose small residuals, and
+        # probabilities next to one their logarithms.
+        chunk.said = dict(answers.said)
+        chunk.labelled = np.zeros(chunk.n_rows, dtype=bool)
+        kept = 0
+        for one in reversed(self.chunks):
+            if one.said is None:
+                continue
+            kept += sum(said.nbytes for said in one.said.values())
+            if kept > _BYTES_WAITING:
+                one.said = one.labelled = None
+
+
+def rows_to_keep(n: int, n_columns: int) -> int:
+    """Return how many reference rows are kept: 5,000, fewer of wide tables."""
+    by_size = int(_BYTES_KEPT / (8 * (n_columns + 48)))
+    return min(n, ROWS_KEPT, max(by_size, _FEWEST_KEPT))
+
+
+def digest_of(numbers: Array) -> str:
+    """Return what tells the rows of a chunk from others, in their order."""
+    exact = np.ascontiguousarray(numbers)
+    return blake2b(exact.tobytes(), digest_size=12).hexdigest()
+
+
+def tally(metric: Metric, known: Tally, answers: Answers, labels: NDArray[Any]) -> None:
+    """Count labelled rows in."""
+    rows = answers.rows
+    if metric.by_row is not None:
+        values = metric.rows(answers, rows, labels)
+        known.n += values.size
+        known.total += float(values.sum())
+        known.squares += float((values**2).sum())
+    elif rows.size > known.n and np.unique(labels).size > 1:
+        known.n = rows.size
+        known.value, known.error = value_and_error(
+            metric, answers, labels, np.ones(rows.size)
+        )
+
+
+# -----------------------------------------------------------------------------
+# Labels of a stream: some, later, by place or with their rows.
+# -----------------------------------------------------------------------------
+
+
+def labelled_part(y: Any, n: int, state: WatchState) -> tuple[Indices, NDArray[Any]]:
+    """Return which rows have a label, and these labels.
+
+    Missing are None, NaN and pandas' own NA.
+    """
+    values = np.asarray(y, dtype=object).reshape(-1)
+    if values.size != n:
+        raise InvalidInput(f"y has {values.size} entries, and X has {n} rows")
+    there = np.array([not is_missing(one) for one in values], dtype=bool)
+    rows = np.flatnonzero(there)
+    return rows, as_labels(values[rows], state)
+
+
+def as_labels(values: NDArray[Any], state: WatchState) -> NDArray[Any]:
+    """Return labels or responses of the kind that the reference had."""
+    if values.size == 0:
+        return np.zeros(0)
+    if not state.is_classifier:
+        return as_responses(values.astype(float), values.size, name="y")
+    classes = np.asarray(state.classes)
+    if classes.dtype.kind in "OUS":
+        return as_classes(values.astype(classes.dtype), values.size, name="y")
+    try:
+        numbers = values.astype(float)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(
+            f"y has labels that are no numbers, in the reference they were: {error}"
+        ) from error
+    return as_classes(numbers.astype(classes.dtype), values.size, name="y")
+
+
+def place_labels(
+    state: WatchState, chunk: SeenChunk, rows: Any, y: Any
+) -> tuple[Answers, NDArray[Any]]:
+    """Return the model's answers at rows of a chunk, and their labels."""
+    values = np.asarray(y, dtype=object).reshape(-1)
+    if not _are_places(rows):
+        answers = Answers.of(state.model, [rows], state.is_classifier)
+        there, labels = labelled_part(y, len(answers.rows), state)
+        return answers.take(there), labels
+    places = np.asarray(rows, dtype=np.intp)
+    if values.size != places.size:
+        raise InvalidInput(f"y has {values.size} entries, and rows has {places.size}")
+    if chunk.said is None or chunk.labelled is None:
+        raise InvalidInput(
+            f"the model's answers of chunk {chunk.time!r} are no longer kept: give the "
+            "rows themselves instead of their places"
+        )
+    if places.size and (places.min() < 0 or places.max() >= chunk.n_rows):
+        raise InvalidInput(
+            f"rows must be from 0 to {chunk.n_rows - 1}, the chunk has {chunk.n_rows}"
+        )
+    twice = np.unique(places).size < places.size or chunk.labelled[places].any()
+    if twice:
+        raise InvalidInput(
+            f"some rows of chunk {chunk.time!r} have a label already: a label counts "
+            "once"
+        )
+    there, labels = labelled_part(y, places.size, state)
+    chunk.labelled[places[there]] = True
+    kind = ClassifierAnswers if state.is_classifier else RegressorAnswers
+    classes = None if state.classes is None else np.asarray(state.classes)
+    return kind(chunk.said, classes).take(places[there]), labels
+
+
+def _are_places(rows: Any) -> bool:
+    if hasattr(rows, "columns") or hasattr(rows, "schema"):
+        return False
+    return np.ndim(rows) == 1 and (
+        np.size(rows) == 0 or np.asarray(rows).dtype.kind in "iu"
+    )
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether a label is None, NaN or pandas' own NA."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except TypeError:
+        # pandas' NA is neither equal nor unequal to itself.
+        return True
+
+
+# -----------------------------------------------------------------------------
+# Which rows have been in a chunk: one that comes again is not counted again.
+#
+# A row counted twice is no second draw, and bets on it would win or lose twice: what
+# holds over all looks holds for rows that are counted once.
+# -----------------------------------------------------------------------------
+
+
+Keys = NDArray[np.uint64]
+
+
+class RowKeys(np.ndarray):
+    """Keys of rows that are made already: numbers of this type are no ids."""
+
+
+def keys_of_ids(ids: Any, n: int) -> Keys:
+    """Return a key an id, the same for equal ids; keys stay what they are.
+
+    Parameters
+    ----------
+    ids : array of shape (n,)
+        Texts or numbers, told apart by how they are written, whole numbers as such
+        whatever holds them. None may be missing.
+    n : int
+        How many there must be.
+    """
+    values = np.asarray(ids)
+    if values.shape != (n,):
+        raise InvalidInput(f"ids has the shape {values.shape}, and X has {n} rows")
+    if isinstance(ids, RowKeys):
+        return values
+    written = [_written(one, row) for row, one in enumerate(values.tolist())]
+    digests = (
+        blake2b(one.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        for one in written
+    )
+    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
+
+
+def _written(one: Any, row: int) -> str:
+    """Return an id as it is written; refuse one that is missing."""
+    if isinstance(one, float) and one.is_integer():
+        one = int(one)
+    told = str(one)
+    if one is None or told in ("nan", "NaN", "NaT", "<NA>"):
+        raise InvalidInput(f"ids: row {row} has none, and cannot be told from others")
+    return told
+
+
+def keys_of_rows(numbers: Array, when: Any) -> RowKeys:
+    """Return a key a row, by its own time and by what it holds.
+
+    Rows that are equal in both are told apart by which of them it is, in their order:
+    three equal rows have three keys, the first of which one alone would have.
+
+    Parameters
+    ----------
+    numbers : array of shape (n, d)
+    when : array of shape (n,)
+        The time of each row, as it is written.
+    """
+    keys = keys_of_ids(np.asarray([str(one) for one in when], dtype=object), len(when))
+    bits = np.ascontiguousarray(one_zero(numbers), dtype=np.float64).view(np.uint64)
+    for column in bits.T:
+        keys = _mixed(keys ^ column)
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: keys.size])
+    sizes = np.diff(np.append(starts, keys.size))
+    again = np.empty(keys.size, dtype=np.uint64)
+    again[order] = np.arange(keys.size) - np.repeat(starts, sizes)
+    return _mixed(keys + again).view(RowKeys)
+
+
+def places_of(chunks: Sequence[SeenChunk], keys: Keys) -> tuple[Indices, Indices]:
+    """Return in which chunk each row was, and at which place in it; -1: in none."""
+    known = [k for k, one in enumerate(chunks) if one.keys is not None]
+    chunk = np.full(keys.size, -1, dtype=np.intp)
+    place = np.full(keys.size, -1, dtype=np.intp)
+    for k in known:
+        have = chunks[k].keys
+        assert have is not None
+        order = np.argsort(have, kind="stable")
+        at = np.searchsorted(have, keys, sorter=order)
+        at = order[np.minimum(at, max(have.size - 1, 0))] if have.size else at
+        there = (have[at] == keys) & (chunk < 0) if have.size else at < 0
+        chunk[there], place[there] = k, at[there]
+    return chunk, place
+
+
+def have_been(chunks: Sequence[SeenChunk], keys: Keys) -> NDArray[np.bool_]:
+    """Return which rows have been in a chunk."""
+    found: NDArray[np.bool_] = places_of(chunks, keys)[0] >= 0
+    return found
+
+
+def are_new(chunks: Sequence[SeenChunk], keys: Keys) -> NDArray[np.bool_]:
+    """Return which rows have been in no chunk, of several with one key the first."""
+    _, first = np.unique(keys, return_index=True)
+    new = np.zeros(keys.size, dtype=bool)
+    new[first] = True
+    return new & ~have_been(chunks, keys)
+
+
+def with_first_labels(keys: Keys, y: NDArray[Any]) -> tuple[NDArray[Any], int]:
+    """Return labels, every row with the first that a row of its key has.
+
+    A row may come twice in one table, without its label and with it. Where rows of one
+    key have labels that differ, the first counts; the second answer is how many of them
+    say otherwise.
+    """
+    _, place = np.unique(keys, return_inverse=True)
+    there = np.flatnonzero([not is_missing(one) for one in y])
+    first = np.full(int(place.max(initial=-1)) + 1, -1, dtype=np.intp)
+    # Of several the first is written last.
+    first[place[there[::-1]]] = there[::-1]
+    found = first[place]
+    labels = np.array(y, dtype=object)
+    labels[found >= 0] = labels[found[found >= 0]]
+    return labels, int(sum(bool(y[row] != labels[row]) for row in there))
+
+
+def _mixed(keys: Keys) -> Keys:
+    """Return keys with their bits stirred (splitmix64)."""
+    keys = keys + np.uint64(0x9E3779B97F4A7C15)
+    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return keys ^ (keys >> np.uint64(31))
+
+
+# -----------------------------------------------------------------------------
+# What a watch knows of rows: what tells them apart, and which have been.
+# -----------------------------------------------------------------------------
+
+
+class KnownRows:
+    """The part of a `Watch` that those ask who cut a table into chunks."""
+
+    _state: WatchState
+
+    def row_ids(self, X: Any, when: Any) -> RowKeys:
+        """Return ids for `update`: of each row its own time and what it holds.
+
+        Rows that are equal in both are told apart by which of them it is, so that the
+        rows of a table that grows, or of a window that moves on, keep their ids.
+
+        Parameters
+        ----------
+        X : table of shape (m, d)
+        when : array of shape (m,)
+        """
+        numbers = self._state.encoder.transform(read_table(X))
+        return keys_of_rows(numbers, when)
+
+    def tell_rows_apart_by(self, what: str) -> None:
+        """Keep what ids are made from; refuse another, which would know no row."""
+        state = self._state
+        if state.rows_told_by and state.rows_told_by != what:
+            raise InvalidInput(
+                f"this watch tells rows apart by {state.rows_told_by!r}, not by "
+                f"{what!r}: rows would be counted again"
+            )
+        state.rows_told_by = what
+
+    def labels_by_id(self, ids: Any, y: Any) -> tuple[NDArray[Any], int]:
+        """Return labels by id, and how many differ from the first (`update`)."""
+        labels = np.asarray(y, dtype=object).reshape(-1)
+        return with_first_labels(keys_of_ids(ids, len(labels)), labels)
+
+    @property
+    def label_column(self) -> str:
+        """What a table calls the labels, where somebody said so; else empty."""
+        return self._state.label_column
+
+    @label_column.setter
+    def label_column(self, name: str) -> None:
+        self._state.label_column = name
+
+    def are_new(self, ids: Any) -> NDArray[np.bool_]:
+        """Return which ids `update` would count: those of no row that has been."""
+        return are_new(self._state.chunks, keys_of_ids(ids, len(ids)))
+
+    def have_been(self, ids: Any) -> NDArray[np.bool_]:
+        """Return which ids are those of rows that have been in a chunk."""
+        return have_been(self._state.chunks, keys_of_ids(ids, len(ids)))
+
+    def n_seen(self, X: Any, time: Any) -> int:
+        """Return how many of the first rows were in the chunks of a time already.
+
+        For tables that grow: what is left are new rows. The rows must stand in the
+        order in which they were given.
+        """
+        seen, numbers = 0, self._state.encoder.transform(read_table(X))
+        for chunk in self._state.chunks:
+            part = numbers[seen : seen + chunk.n_rows]
+            if chunk.time == as_time(time, None) and digest_of(part) == chunk.digest:
+                seen += chunk.n_rows
+        return seen
+
+    def against(self, X: Any) -> tuple[Table, Table]:
+        """Return the reference rows that were kept and rows of a chunk, as tables.
+
+        Numbers of the reference are as precise as files of a watch keep them, and
+        categories that were pooled have the name of their pool in both.
+        """
+        state = self._state
+        return tuple(  # type: ignore[return-value]
+            state.decoded(numbers.astype(float))
+            for numbers in (state.numbers, state.encoder.transform(read_table(X)))
+        )

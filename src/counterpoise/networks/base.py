@@ -1,0 +1,710 @@
+"""The base class of convexified networks: inputs, start, rounds."""
+
+import time
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.utils.validation import check_is_fitted
+
+from counterpoise.data.arrays import estimator_matrix, estimator_samples
+from counterpoise.data.frames import column_names
+from counterpoise.data.labels_and_weights import as_classes, row_counts
+from counterpoise.data.parameters import (
+    Choice,
+    Integer,
+    Number,
+    Rule,
+    as_random,
+    check_choice,
+    check_integer,
+    check_parameters,
+)
+from counterpoise.errors import InvalidInput, InvalidType, warn_user
+from counterpoise.linalg.arrays import Array, Indices
+from counterpoise.networks.constraints import (
+    NO_GROUP,
+    Asked,
+    InfeasibleConstraintError,
+    InfeasibleProof,
+    NetworkRows,
+    Posed,
+    Spreads,
+    Units,
+    column_spreads,
+    constraint_name,
+    excess_of_every_function,
+    posed,
+    read_column_signs,
+    read_group_intervals,
+    read_interval,
+    sign_prices,
+    signed_weights,
+    strongest_proof,
+    worst_in_words,
+)
+from counterpoise.optim.dc_network.constrained_training import (
+    ConstrainedTraining,
+    ExactLayer,
+    LayerObjective,
+    OutputLayer,
+    ProxLinear,
+)
+from counterpoise.optim.dc_network.constraints import BestOfAll
+from counterpoise.optim.dc_network.network import (
+    ACTIVATIONS,
+    Activation,
+    Layer,
+    Network,
+    NetworkObjective,
+    Softplus,
+)
+from counterpoise.optim.dc_network.training import (
+    PROVED_ROUND,
+    DirectRounds,
+    NetworkTraining,
+    Round,
+)
+from counterpoise.optim.loop import Solution, attested, solve
+
+# -----------------------------------------------------------------------------
+# The door of networks: what came is checked, merged and named, once.
+# -----------------------------------------------------------------------------
+
+
+# What parameters may be.
+RULES: Mapping[str, Rule] = {
+    "alpha": Number(0.0),
+    "max_rounds": Integer(1),
+    "tol": Number(0.0, closed="neither"),
+    "validation_fraction": Number(0.0, 1.0, "left"),
+    "infeasible": Choice(("raise", "warn")),
+    "max_time": Number(0.0, options=(None,)),
+}
+
+
+class Given(NamedTuple):
+    """What came through the door of `fit`."""
+
+    rows: NetworkRows
+    target: Array | None
+    target_share: Array | None
+    asked: Asked
+
+
+def check(net: Any) -> None:
+    """Refuse parameters that make no sense."""
+    check_parameters(net, RULES)
+    for name in ("standardize", "warm_start", "certify_rounds"):
+        if not isinstance(getattr(net, name), bool | np.bool_):
+            value = getattr(net, name)
+            raise InvalidType(f"{name} must be True or False, got {value!r}")
+    if not isinstance(net.hidden, tuple | list):
+        raise InvalidType(
+            "hidden must be a tuple of numbers of units, such as (6, 6), got "
+            f"{net.hidden!r}"
+        )
+    for k, size in enumerate(net.hidden):
+        check_integer(f"hidden[{k}]", size, low=1)
+    if net.callback is not None and not callable(net.callback):
+        raise InvalidType(f"callback must be callable, got {net.callback!r}")
+
+
+def read(
+    net: Any, X: Any, y: Any, sample_weight: Any, X_target: Any, groups: Any
+) -> Given:
+    """Return what a network's `fit` was given: checked, merged, by its names."""
+    check(net)
+    if net.target_mean is not None and X_target is None:
+        raise InvalidInput("target_mean is about X_target: pass it to fit")
+    if net.group_means is not None and groups is None:
+        raise InvalidInput("group_means is about groups: pass them to fit")
+    if X_target is not None and net.target_mean is None:
+        warn_user("X_target is not used: target_mean is None")
+    if groups is not None and net.group_means is None:
+        warn_user("groups are not used: group_means is None")
+    names = column_names(X)
+    matrix, target = estimator_samples(net, X, X_target, reset=True, min_rows=2)
+    weights = row_counts(sample_weight, len(matrix))
+    labels = net._labels(y, weights)
+    counted = weights > 0.0
+    codes = np.full(len(matrix), NO_GROUP)
+    means: dict[int, Any] = {}
+    group_names: list[Any] = []
+    if net.group_means is not None:
+        all_groups = as_classes(groups, len(matrix), name="groups")
+        group_names = list(np.unique(all_groups[counted]))
+        means = read_group_intervals(net.group_means, group_names)
+        for code in means:
+            codes[all_groups == group_names[code]] = code
+    asked = _asked(net, matrix.shape[1], names, means, group_names)
+    rows = NetworkRows.merged(matrix, labels, weights, codes)
+    if net.target_mean is None or target is None:
+        return Given(rows, None, None, asked)
+    distinct, counts = np.unique(target + 0.0, axis=0, return_counts=True)
+    return Given(rows, distinct, counts / counts.sum(), asked)
+
+
+def _asked(
+    net: Any,
+    n_columns: int,
+    names: Sequence[str] | None,
+    means: Mapping[int, Any],
+    group_names: Sequence[Any],
+) -> Asked:
+    signs, rises = (
+        read_column_signs(name, getattr(net, name), n_columns, names)
+        for name in ("monotonic_cst", "monotonic_on_rows")
+    )
+    target = None
+    if net.target_mean is not None:
+        target = read_interval("target_mean", net.target_mean)
+    if not net._takes_means:
+        for name, some in (
+            ("group_means", means),
+            ("target_mean", target),
+            ("monotonic_cst", signs),
+            ("monotonic_on_rows", rises),
+        ):
+            if some:
+                raise InvalidInput(f"{name} of a classifier is for two classes")
+    labels: Sequence[Any] = range(n_columns) if names is None else names
+    told = {
+        **{
+            ("group_means", k): constraint_name("group_means", group_names[k])
+            for k in means
+        },
+        **{
+            ("monotonic_cst", k): constraint_name("monotonic_cst", labels[k])
+            for k in signs
+        },
+        **{
+            ("monotonic_on_rows", k): constraint_name("monotonic_on_rows", labels[k])
+            for k in rises
+        },
+    }
+    own = net._own_constraints()
+    told |= own.pop("names", {})
+    return Asked(
+        group_means=means,
+        target_mean=target,
+        everywhere=signs,
+        on_rows=rises,
+        names=told,
+        **own,
+    )
+
+
+# -----------------------------------------------------------------------------
+# Where training begins: drawn, from a scikit-learn MLP, or from the last fit.
+# -----------------------------------------------------------------------------
+
+
+# The smooth ramp that stands for a rectifier.
+SMOOTH_RECTIFIER = Softplus(tau=10.0)
+_OF_MLP: dict[str, Activation] = {
+    "logistic": ACTIVATIONS["sigmoid"],
+    "tanh": ACTIVATIONS["tanh"],
+    "relu": SMOOTH_RECTIFIER,
+}
+
+
+def activation_named(activation: str, init: Any) -> Activation:
+    """Return the activation: that of an MLP to begin with, else the one asked for.
+
+    A rectifier becomes a softplus with tau 10.
+    """
+    check_choice("activation", activation, list(ACTIVATIONS))
+    if isinstance(init, str):
+        check_choice("init", init, ["he"])
+        return ACTIVATIONS[activation]
+    if not isinstance(init, MLPClassifier | MLPRegressor):
+        raise InvalidType(
+            "init must be 'he' or a fitted scikit-learn MLPClassifier or MLPRegressor, "
+            f"got {type(init).__name__}"
+        )
+    check_is_fitted(init, "coefs_")
+    if init.activation not in _OF_MLP:
+        known = ", ".join(map(repr, _OF_MLP))
+        raise InvalidInput(
+            f"init has activation {init.activation!r}: {known} can be taken over"
+        )
+    return _OF_MLP[init.activation]
+
+
+def random_weights(network: Network, random: np.random.RandomState) -> Array:
+    """Return weights by He's rule, normal of variance 2 / inputs, and zero biases."""
+    layers = [
+        (random.standard_normal((a, b)) * np.sqrt(2.0 / a), np.zeros(b))
+        for a, b in zip(network.sizes[:-1], network.sizes[1:], strict=True)
+    ]
+    return network.pack(layers)
+
+
+def warm_start_weights(mlp: Any, objective: NetworkObjective, units: Units) -> Array:
+    """Return the parameters of a fitted MLP, in the units of training.
+
+    A regressor's are taken whole. Of a classifier the hidden layers are, and the last
+    layer is fitted to them: its own belongs to another loss.
+    """
+    network = objective.network
+    own = tuple(w.shape[0] for w in mlp.coefs_)
+    if own != network.sizes[:-1]:
+        raise InvalidInput(
+            f"init has {own[0]} columns and hidden layers {own[1:]}; X has "
+            f"{network.sizes[0]} columns and hidden is {network.sizes[1:-1]}"
+        )
+    layers = [
+        Layer(np.asarray(w, dtype=float), np.asarray(b, dtype=float))
+        for w, b in zip(mlp.coefs_, mlp.intercepts_, strict=True)
+    ]
+    # A regressor of counts has an exponential after its last layer.
+    linear = isinstance(mlp, MLPRegressor) and mlp.out_activation_ == "identity"
+    if linear and layers[-1].biases.size == network.sizes[-1]:
+        return network.pack(units.learned(layers))
+    inputs, outputs = network.sizes[-2:]
+    empty = Layer(np.zeros((inputs, outputs)), np.zeros(outputs))
+    x = network.pack([*units.learned([*layers[:-1], empty])[:-1], empty])
+    return with_best_last_layer(x, objective)
+
+
+def with_best_last_layer(x: Array, objective: NetworkObjective) -> Array:
+    """Return parameters whose last layer is the best for the hidden ones."""
+    network = objective.network
+    inputs = network.last_inputs(x, objective.X)
+    layer = LayerObjective(inputs, objective.Y, objective.share, objective.alpha)
+    found = OutputLayer(layer, inputs).solved()
+    assert found is not None
+    return np.concatenate([x[: network.starts[-2]], found[0]])
+
+
+def start_with_signs(x: Array, places: Indices, signs: Array) -> Array:
+    """Return a drawn start in which weights have the signs that they must have."""
+    x = x.copy()
+    x[places] = signs * np.abs(x[places])
+    return x
+
+
+# -----------------------------------------------------------------------------
+# Rounds of a network: which way, and what is told of them.
+# -----------------------------------------------------------------------------
+
+
+def trained(
+    training: ConstrainedTraining,
+    rounds: list[Round],
+    *,
+    constrained: bool,
+    proved: bool,
+    max_rounds: int,
+    numbers: dict[str, Any],
+) -> Solution:
+    """Return what the one loop finds, and put a line a round into `rounds`.
+
+    Without hidden layers one exact programme; with constraints prox-linear rounds;
+    else direct ones, proved or not.
+
+    Parameters
+    ----------
+    training : ConstrainedTraining
+    rounds : list
+    constrained, proved : bool
+    max_rounds : int
+    numbers : dict
+        tol, max_time and callback of the loop.
+    """
+    objective = training.objective
+    if objective.network.depth == 1:
+        return _one_layer(training, rounds, numbers)
+    if constrained:
+        solver = ProxLinear(rounds.append)
+        return solve(training, solver, max_iter=max_rounds, **numbers)
+    return solve(
+        NetworkTraining(objective, training.first, proved),
+        DirectRounds(proved, rounds.append),
+        max_iter=max_rounds,
+        **numbers,
+    )
+
+
+def _one_layer(
+    training: ConstrainedTraining, rounds: list[Round], numbers: dict[str, Any]
+) -> Solution:
+    layer = training.output_layer(training.first)
+    solution = solve(layer, ExactLayer(), training.start(), max_iter=1, **numbers)
+    if not solution.n_iter:
+        return solution
+    if layer.violation(solution.x) > 0.0:
+        # No layer keeps the limits: the one that exceeds them least.
+        loose = layer.solved(training.price)
+        if loose is not None:
+            x, ended = loose[0], solution.ended
+            proof = layer.certify(x)
+            solution = attested(x, proof, solution.tol, n_iter=1, ended=ended)
+    proof = solution.certificate
+    merit = training.merit(solution.x)
+    rounds.append(
+        Round(merit, exactness=0.0, gap=proof.gap, violation=proof.infeasibility)
+    )
+    return solution
+
+
+def not_converged(solution: Solution) -> str:
+    """Return what is told of rounds that ended before `tol` was reached."""
+    proof, name = solution.certificate, solution.ended.replace("max_iter", "max_rounds")
+    if proof.kind == "duality gap":
+        return str(solution)
+    left = proof.gap if proof.kind == PROVED_ROUND else proof.residual
+    about = "at most" if proof.kind == PROVED_ROUND else "about"
+    return (
+        f"not converged ({name}): one more round may lower the objective "
+        f"{proof.objective:.6g} by {about} {left:.2g}, where tol = {solution.tol:g} "
+        f"asks for {solution.tol * proof.scale:.2g}; raise max_rounds or tol"
+    )
+
+
+# -----------------------------------------------------------------------------
+# What both networks share: the door, the rounds, and what is told of them.
+# -----------------------------------------------------------------------------
+
+
+# What rounding may exceed a constraint by, in units of the outputs.
+KEPT_TO = 1e-6
+
+
+class ConvexNetwork(BaseEstimator):
+    """Rows in, outputs out, trained by convex rounds under constraints that hold.
+
+    A kind of network says what its labels are (`_labels`), what the outputs should be
+    (`_truth`) and which constraints are its own (`_own_constraints`).
+    """
+
+    hidden: Any
+    activation: str
+    alpha: float
+    standardize: bool
+    init: Any
+    warm_start: bool
+    certify_rounds: bool
+    group_means: Any
+    target_mean: Any
+    monotonic_cst: Any
+    monotonic_on_rows: Any
+    max_rounds: int
+    tol: float
+    validation_fraction: float
+    infeasible: str
+    max_time: float | None
+    callback: Callable[..., object] | None
+    random_state: Any
+
+    @abstractmethod
+    def _labels(self, y: Any, weights: Array) -> Array:
+        """Return responses, or codes of classes that have a row of positive weight."""
+
+    @abstractmethod
+    def _truth(self, y: Array, units: Units) -> Array:
+        """Return what outputs should be in the units of training, (n, n_outputs)."""
+
+    @abstractmethod
+    def _own_constraints(self) -> dict[str, Any]:
+        """Return the parts of `Asked` that this kind of network alone has."""
+
+    @property
+    @abstractmethod
+    def _is_regression(self) -> bool:
+        """Whether y is scaled and rows are held out without regard to it."""
+
+    @property
+    @abstractmethod
+    def _takes_means(self) -> bool:
+        """Whether there is one output, of which means and slopes can be asked."""
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        X_target: Any = None,
+        groups: Any = None,
+    ) -> Self:
+        """Train the network.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n, d)
+        y : array-like of shape (n,)
+        sample_weight : array of shape (n,), optional
+            What the rows count; only their ratios matter.
+        X_target : array-like, frame, or tuple of them, optional
+            Unlabelled rows, which `target_mean` is about.
+        groups : array of shape (n,), optional
+            The group of every row, which `group_means` is about.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InfeasibleConstraintError
+            If a constraint cannot be met, unless `infeasible="warn"`.
+        """
+        given = read(self, X, y, sample_weight, X_target, groups)
+        before = self._layers_of_last_fit()
+        return self._fit(given, before)
+
+    def outputs(self, X: Any) -> Array:
+        """Return what the output layer gives, which constraints speak of.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (k, d)
+
+        Returns
+        -------
+        array of shape (k, n_outputs)
+        """
+        check_is_fitted(self, "coefs_")
+        X = estimator_matrix(self, X, reset=False)
+        layers = map(Layer, self.coefs_, self.intercepts_)
+        return self._network.outputs(Network.pack(list(layers)), X)
+
+    def _layers_of_last_fit(self) -> list[Layer] | None:
+        if not self.warm_start or not hasattr(self, "coefs_"):
+            return None
+        return list(map(Layer, self.coefs_, self.intercepts_))
+
+    # -- the fit -----------------------------------------------------------------------
+
+    def _fit(self, given: Given, before: list[Layer] | None) -> Self:
+        """Train from layers of the user's units, or from the start asked for."""
+        began = time.perf_counter()
+        random = as_random(self.random_state)
+        rows, held = given.rows.divided(
+            float(self.validation_fraction), not self._is_regression, random
+        )
+        self._check_held_out(given.asked, rows, held)
+        y = rows.y if self._is_regression else None
+        units = Units.of(rows.X, y, rows.share, bool(self.standardize))
+        truth = self._truth(rows.y, units)
+        activation = activation_named(self.activation, self.init)
+        sizes = (rows.X.shape[1], *map(int, self.hidden), truth.shape[1])
+        network = Network(sizes, activation)
+        X = units.columns(rows.X)
+        objective = NetworkObjective(network, X, truth, rows.share, float(self.alpha))
+        own = column_spreads(self._truth(rows.y, Units.none(1)), rows.share)[0]
+        spreads = Spreads(float(own), column_spreads(rows.X, rows.share))
+        limits = posed(
+            given.asked,
+            rows,
+            truth,
+            given.target,
+            given.target_share,
+            units,
+            spreads,
+        )
+        signs = signed_weights(given.asked, network)
+        first = self._start(objective, units, before, random)
+        if signs is not None and before is None and isinstance(self.init, str):
+            first = start_with_signs(first, signs.places, signs.signs)
+        training = ConstrainedTraining(
+            objective, limits.rows, limits.limits, signs, first
+        )
+        if self.infeasible == "raise" and limits.limits:
+            self._refuse_the_impossible(training, limits, units)
+        rounds: list[Round] = []
+        left = self.max_time
+        if left is not None:
+            left = max(left - (time.perf_counter() - began), 0.0)
+        solution = trained(
+            training,
+            rounds,
+            constrained=bool(given.asked),
+            proved=bool(self.certify_rounds),
+            max_rounds=int(self.max_rounds),
+            numbers={"tol": self.tol, "max_time": left, "callback": self.callback},
+        )
+        self._refuse_or_warn(training, solution, limits, units)
+        self._tell(training, solution, rounds, units)
+        self._tell_constraints(training, solution.x, limits, given.asked, units)
+        self._warn_of_rounding(training, solution.x, units)
+        if held is not None:
+            self._tell_held_out(given.asked, held, units, spreads)
+        return self
+
+    def _start(
+        self,
+        objective: NetworkObjective,
+        units: Units,
+        before: list[Layer] | None,
+        random: np.random.RandomState,
+    ) -> Array:
+        network = objective.network
+        if before is not None:
+            shapes = [layer.weights.shape for layer in before]
+            if shapes == list(zip(network.sizes[:-1], network.sizes[1:], strict=True)):
+                return network.pack(units.learned(before))
+            warn_user("warm_start: the last fit has other layers, so it is not used")
+        if isinstance(self.init, str):
+            return random_weights(network, random)
+        return warm_start_weights(self.init, objective, units)
+
+    # -- what is told ------------------------------------------------------------------
+
+    def _tell(
+        self,
+        training: ConstrainedTraining,
+        solution: Solution,
+        rounds: list[Round],
+        units: Units,
+    ) -> None:
+        network = training.objective.network
+        layers = units.told(network.unpack(solution.x))
+        self.coefs_ = [layer.weights.copy() for layer in layers]
+        self.intercepts_ = [layer.biases.copy() for layer in layers]
+        self.activation_ = network.activation
+        self.solution_ = solution
+        self.rounds_ = tuple(rounds)
+        history = [line.objective for line in solution.history]
+        if not self.hidden:
+            history = [training.merit(training.start()), training.merit(solution.x)]
+        self.objective_history_ = np.array(history)
+        self.loss_ = training.objective.loss(solution.x)
+        self.n_iter_ = solution.n_iter
+
+    def _tell_constraints(
+        self,
+        training: ConstrainedTraining,
+        x: Array,
+        limits: Posed,
+        asked: Asked,
+        units: Units,
+    ) -> None:
+        self.feasibility_ = {"train": self._excesses(asked, limits, units)}
+        self.multipliers_ = {}
+        if not asked:
+            return
+        found = training.prices(x)
+        if found is None:
+            names = self.feasibility_["train"]
+            self.multipliers_ = dict.fromkeys(names, float("nan"))
+            return
+        below, above, weights = found
+        network = training.objective.network
+        self.multipliers_ = limits.prices(below, above) | sign_prices(
+            asked, network, weights, units.spread
+        )
+
+    def _tell_held_out(
+        self, asked: Asked, held: NetworkRows, units: Units, spreads: Spreads
+    ) -> None:
+        truth = self._truth(held.y, units)
+        there = posed(asked, held, truth, None, None, units, spreads)
+        self.feasibility_["validation"] = self._excesses(asked, there, units)
+
+    def _excesses(self, asked: Asked, there: Posed, units: Units) -> dict[str, float]:
+        """Return what bounds are exceeded by, of outputs as the user has them."""
+        layers = list(map(Layer, self.coefs_, self.intercepts_))
+        z = self._network.outputs(Network.pack(layers), there.given)
+        signs = [asked.names["monotonic_cst", k] for k in asked.everywhere]
+        return there.excesses(units.responses(z)) | dict.fromkeys(signs, 0.0)
+
+    def _warn_of_rounding(
+        self, training: ConstrainedTraining, x: Array, units: Units
+    ) -> None:
+        """Tell of bounds kept in training and exceeded in the user's units.
+
+        By more than 1e-6 of the unit of outputs: columns far from zero, as against
+        their spread, lose digits in a plain forward pass.
+        """
+        worst = max(self.feasibility_["train"].values(), default=0.0) / units.y_spread
+        if worst > KEPT_TO and not training.violations(x).any():
+            warn_user(
+                f"{type(self).__name__}: rounding exceeds a constraint by {worst:.2g}: "
+                "a column of X, or y, is too far from zero for its spread; subtract a "
+                "constant",
+                ConvergenceWarning,
+            )
+
+    def _check_held_out(
+        self, asked: Asked, rows: NetworkRows, held: NetworkRows | None
+    ) -> None:
+        """Refuse to hold out all rows that a constraint is about."""
+        for code in asked.group_means:
+            if not (rows.groups == code).any():
+                raise InvalidInput(
+                    f"{asked.names['group_means', code]}: validation_fraction = "
+                    f"{self.validation_fraction:g} holds out all rows of the group"
+                )
+        if held is None and self.validation_fraction > 0.0:
+            warn_user(
+                f"validation_fraction = {self.validation_fraction:g} holds out no row "
+                f"of {len(rows)}"
+            )
+
+    def _refuse_the_impossible(
+        self, training: ConstrainedTraining, limits: Posed, units: Units
+    ) -> None:
+        """Refuse what no function of the inputs can meet, before any round.
+
+        Looked for where rows are equal, or several kinds of constraints speak of them.
+        """
+        kinds = {type(limit) for limit in limits.limits}
+        if len(kinds) == 1 and len(np.unique(limits.rows, axis=0)) == len(limits.rows):
+            return
+        best = excess_of_every_function(training)
+        if best is not None:
+            raise self._error(limits, units, "every function", best)
+
+    def _refuse_or_warn(
+        self,
+        training: ConstrainedTraining,
+        solution: Solution,
+        limits: Posed,
+        units: Units,
+    ) -> None:
+        if training.violations(solution.x).any():
+            error = self._error(limits, units, *strongest_proof(training, solution.x))
+            if self.infeasible == "raise":
+                raise error
+            warn_user(f"{type(self).__name__}: {error}", ConvergenceWarning)
+        elif not solution.converged:
+            warn_user(
+                f"{type(self).__name__}: {not_converged(solution)}", ConvergenceWarning
+            )
+
+    @staticmethod
+    def _error(
+        limits: Posed, units: Units, proof: InfeasibleProof, found: BestOfAll
+    ) -> InfeasibleConstraintError:
+        """Return the error about the constraint that is exceeded most."""
+        worst = int(found.excess.argmax())
+        limit, excess = limits.limits[worst], float(found.excess[worst])
+        bound, reached = worst_in_words(limit, excess, found.outputs, units)
+        return InfeasibleConstraintError(limit.name, bound, reached, proof)
+
+    @property
+    def _network(self) -> Network:
+        """The network of the last fit."""
+        sizes = (self.coefs_[0].shape[0], *(w.shape[1] for w in self.coefs_))
+        return Network(sizes, self.activation_)
+
+    def __sklearn_clone__(self) -> Self:
+        # Cloning would forget what a fitted MLP has learned.
+        bare = type(self)(**{**self.get_params(deep=False), "init": "he"})
+        if hasattr(self, "_metadata_request"):
+            bare._metadata_request = self._metadata_request
+        copy: Self = super(ConvexNetwork, bare).__sklearn_clone__()
+        copy.init = self.init
+        return copy
+
+    def _alike(self, **changes: Any) -> Self:
+        """Return an unfitted copy with other parameters."""
+        copy: Self = clone(self)
+        return copy.set_params(**changes)

@@ -1,1 +1,0 @@
-"""Array functions: no classes, no state."""

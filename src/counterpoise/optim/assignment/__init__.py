@@ -1,0 +1,1 @@
+"""Sparse assignment problems of subset selection."""

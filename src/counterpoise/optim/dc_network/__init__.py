@@ -1,0 +1,1 @@
+"""Networks trained by convex rounds."""

@@ -1,0 +1,1 @@
+"""Exact solution paths of parametric quadratic programs."""

@@ -1,0 +1,1 @@
+"""Solvers of problems with an objective and a set or penalty."""

@@ -1,0 +1,1 @@
+"""Minimization of the discrepancy distance (spectral norms)."""

@@ -1,0 +1,1 @@
+"""Problems over orthonormal matrices."""

@@ -1,0 +1,1 @@
+"""Estimated performance on unlabeled target data."""

@@ -1,0 +1,884 @@
+"""The estimated target performance and its evaluation."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse, stats
+
+from counterpoise.data.arrays import Matrix
+from counterpoise.linalg.arrays import Array, Indices
+from counterpoise.performance.estimators import (
+    ASSUMPTIONS,
+    BOTH,
+    Estimate,
+    Evidence,
+    as_estimate,
+    confidence_estimate,
+    labelled_error,
+    labelled_estimate,
+    leading_estimate,
+    mean_estimate,
+    mean_intervals,
+    rows_beyond,
+    scored_estimate,
+)
+from counterpoise.performance.functionals import (
+    Chances,
+    Functional,
+    as_functional,
+    linearised,
+)
+from counterpoise.performance.intervals import (
+    Interval,
+    combined,
+    effective_rows,
+    weighted_mean_error,
+)
+from counterpoise.performance.label_change import (
+    LOSS,
+    Direction,
+    LabelledSample,
+    residual_directions,
+)
+from counterpoise.performance.loss_model import fit_loss_model
+from counterpoise.performance.metrics import Answers, Metric
+
+if TYPE_CHECKING:
+    from counterpoise.performance.advice import Baseline, LabelsWanted
+
+
+# -----------------------------------------------------------------------------
+# The record of how good a model is on the target.
+# -----------------------------------------------------------------------------
+
+
+ESTIMATES = (
+    "source",
+    "weighted",
+    "direct",
+    "doubly_robust",
+    "confidence",
+    "labelled",
+)
+
+
+# Which estimate is gone by where their errors are not known: the first that is defined.
+LEADING = ("labelled", "doubly_robust", "weighted")
+# A change of p(y | x) is said from this p-value on.
+SURPRISING_P_VALUE = 0.05
+
+
+def is_surprise(p_value: float) -> bool:
+    """Return whether labelled target rows contradict an unchanged p(y | x)."""
+    return p_value < SURPRISING_P_VALUE
+
+
+def leading_of(estimates: Mapping[str, Any]) -> str | None:
+    """Return the name of the estimate to go by, None where none is defined.
+
+    That of labelled target rows if there is one, which has the doubly robust in it
+    unless they contradict it, else the one of the least error (`leading`), else the
+    doubly robust, else the weighted.
+
+    Parameters
+    ----------
+    estimates : mapping
+        As `MetricPerformance.to_dict` has them.
+    """
+    order = (LEADING[0], estimates.get("leading"), *LEADING[1:])
+    return next((name for name in order if name and estimates.get(name)), None)
+
+
+@dataclass(frozen=True)
+class LabelCheck:
+    """Whether labelled target rows are as the source rows say.
+
+    Attributes
+    ----------
+    difference : float or None
+        What a change costs: by how much the loss of the labelled target rows, beyond
+        what the model of the loss says there, exceeds the same of weighted source rows.
+        None for a metric that is no mean over rows.
+    error : float or None
+        Its standard error.
+    statistic : float or None
+        Their ratio.
+    p_value : float
+        How often chance does more than what is seen, of the loss and along all
+        `directions` together (`combined_p_value`).
+    n_labelled : int
+    words : str
+    directions : tuple of Direction
+        What was looked at, the loss and what predictions leave of the labels: see
+        `evaluation.labels.label_change`.
+    """
+
+    difference: float | None
+    error: float | None
+    statistic: float | None
+    p_value: float
+    n_labelled: int
+    words: str
+    directions: tuple[Direction, ...] = ()
+
+    @property
+    def contradicts(self) -> bool:
+        """Whether they say that p(y | x) has changed."""
+        return is_surprise(self.p_value)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers and words."""
+        told = [one.to_dict() for one in self.directions]
+        return {**vars(self), "directions": told, "contradicts": self.contradicts}
+
+
+@dataclass(frozen=True)
+class MetricPerformance:
+    """One metric, estimated in several ways.
+
+    Attributes
+    ----------
+    metric : str
+    higher_is_better : bool
+    source, weighted, direct, doubly_robust, confidence, labelled : Estimate or None
+        None where it is not defined, see `reasons`.
+    check : LabelCheck or None
+        Whether p(y | x) has changed, as labelled target rows tell.
+    reasons : dict
+        Why an estimate is None.
+    leading : str or None
+        Which of weighted, direct and doubly robust to go by: the last, unless the
+        estimated errors speak for another (`leading_estimate`); None where no errors
+        are known.
+    baseline : Baseline or None
+        The best constant prediction beside the model, see `evaluation.advice.baseline`.
+    """
+
+    metric: str
+    higher_is_better: bool
+    source: Estimate
+    weighted: Estimate | None = None
+    direct: Estimate | None = None
+    doubly_robust: Estimate | None = None
+    confidence: Estimate | None = None
+    labelled: Estimate | None = None
+    check: LabelCheck | None = None
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    leading: str | None = None
+    baseline: "Baseline | None" = None
+
+    @property
+    def best(self) -> Estimate | None:
+        """The estimate to go by, or None where nothing but the source's is known.
+
+        See `leading_of`.
+        """
+        name = leading_of(vars(self))
+        return None if name is None else getattr(self, name)
+
+    def __str__(self) -> str:
+        better = "higher" if self.higher_is_better else "lower"
+        # "neg" in a scorer's name says that less is better; the value is not negated.
+        name = self.metric.removeprefix("neg_").replace("_", " ")
+        lines = [f"{name} ({better} is better)"]
+        for kind in ESTIMATES:
+            found: Estimate | None = getattr(self, kind)
+            label = kind.replace("_", " ")
+            if found is not None:
+                lines.append(f"  {label:<14} {found}   if {found.assumption}")
+            elif kind in self.reasons:
+                lines.append(f"  {label:<14} not defined: {self.reasons[kind]}")
+        if self.baseline is not None:
+            lines.append(f"  {'guessing':<14} {self.baseline}")
+        if self.check is not None:
+            lines.append(f"  {self.check.words}")
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers and words; None for what is not defined."""
+        out: dict[str, Any] = {
+            "metric": self.metric,
+            "higher_is_better": self.higher_is_better,
+        }
+        for name in ESTIMATES:
+            found = getattr(self, name)
+            out[name] = None if found is None else found.to_dict()
+        out["leading"] = self.leading
+        out["check"] = None if self.check is None else self.check.to_dict()
+        out["reasons"] = dict(self.reasons)
+        out["baseline"] = None if self.baseline is None else self.baseline.to_dict()
+        return out
+
+
+class _SeveralMetrics:
+    """Metrics by name; the estimates of the first are at hand."""
+
+    metrics: Mapping[str, MetricPerformance]
+
+    def __getitem__(self, metric: str) -> MetricPerformance:
+        if metric not in self.metrics and f"neg_{metric}" in self.metrics:
+            metric = f"neg_{metric}"
+        return self.metrics[metric]
+
+    @property
+    def _first(self) -> MetricPerformance:
+        return next(iter(self.metrics.values()))
+
+    @property
+    def source(self) -> Estimate:
+        """The first metric's estimate of the source itself."""
+        return self._first.source
+
+    @property
+    def weighted(self) -> Estimate | None:
+        """The first metric's estimate by weights."""
+        return self._first.weighted
+
+    @property
+    def direct(self) -> Estimate | None:
+        """The first metric's estimate by the model of the loss."""
+        return self._first.direct
+
+    @property
+    def doubly_robust(self) -> Estimate | None:
+        """The first metric's estimate by both."""
+        return self._first.doubly_robust
+
+    @property
+    def confidence(self) -> Estimate | None:
+        """The first metric's estimate by the model's own probabilities."""
+        return self._first.confidence
+
+    @property
+    def labelled(self) -> Estimate | None:
+        """The first metric's estimate with labelled target rows."""
+        return self._first.labelled
+
+    @property
+    def check(self) -> LabelCheck | None:
+        """Whether p(y | x) has changed, as labelled target rows tell."""
+        return self._first.check
+
+    @property
+    def baseline(self) -> "Baseline | None":
+        """The best constant prediction beside the model, by the first metric."""
+        return self._first.baseline
+
+    @property
+    def best(self) -> Estimate | None:
+        """The first metric's estimate to go by."""
+        return self._first.best
+
+
+@dataclass(frozen=True)
+class CoveredPart(_SeveralMetrics):
+    """The same for the part of the target that the source covers.
+
+    Attributes
+    ----------
+    share : float
+        How much of the target that is.
+    effective_rows : float
+        What the weighted source rows are worth there. Of more than 5,000 rows the
+        covered ones are known among as many drawn by chance: what those are worth,
+        times all rows over 5,000. The intervals are those of the rows drawn: they
+        allow for the chance in the labels of these very rows.
+    metrics : dict of MetricPerformance
+    """
+
+    share: float
+    effective_rows: float
+    metrics: Mapping[str, MetricPerformance]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers and words."""
+        return {
+            "share": self.share,
+            "effective_rows": self.effective_rows,
+            "metrics": {name: one.to_dict() for name, one in self.metrics.items()},
+        }
+
+
+@dataclass(frozen=True)
+class Performance(_SeveralMetrics):
+    """How good a model is on the target, by every estimate, with intervals.
+
+    `performance["accuracy"]` is a metric's `MetricPerformance`; `source`, `weighted`,
+    `direct`, `doubly_robust`, `confidence`, `labelled`, `check` and `best` are those of
+    the first metric.
+
+    Attributes
+    ----------
+    metrics : dict of MetricPerformance
+    covered : CoveredPart or None
+        The same for the target rows that the source covers.
+    level : float
+        Of the intervals.
+    thin : float
+        Share of the target where only the outermost 0.5 % of the source rows are.
+    verdict : str
+        The word for the overlap of the samples.
+    n_source, n_target : int
+    effective_rows : float or None
+        How many equally weighted rows the weighted source rows are worth; None without
+        overlap.
+    statement : str
+        What the numbers speak for.
+    calibration : dict or None
+        Of classifiers with probabilities: see `evaluation.reliability`.
+    slices : dict or None
+        The first metric on parts of the target, by the columns that moved most: see
+        `evaluation.slices`. None for metrics that are no means, and without overlap.
+    sets : dict or None
+        How large the intervals or sets of an `Adapted` with a calibration are on the
+        target: see `interval_sizes` and `set_sizes` of `evaluation.conformal`.
+    labels : LabelsWanted or None
+        How many labelled target rows would make the first metric's interval as narrow
+        as was asked for; None without overlap.
+    """
+
+    metrics: Mapping[str, MetricPerformance]
+    covered: CoveredPart | None
+    level: float
+    thin: float
+    verdict: str
+    n_source: int
+    n_target: int
+    effective_rows: float | None
+    statement: str
+    calibration: Mapping[str, Any] | None = None
+    slices: Mapping[str, Any] | None = None
+    sets: Mapping[str, Any] | None = None
+    labels: "LabelsWanted | None" = None
+
+    def __str__(self) -> str:
+        parts = [self.statement, *map(str, self.metrics.values())]
+        if self.labels is not None:
+            parts.append(self.labels.words)
+        if self.covered is not None and self.covered.share < 1.0:
+            parts.append(f"The covered {self.covered.share:.1%} of the target:")
+            parts += map(str, self.covered.metrics.values())
+        return "\n".join(parts)
+
+    def _repr_html_(self) -> str:
+        parts = [
+            f"<p>{escape(self.statement)}</p>",
+            *map(_table, self.metrics.values()),
+        ]
+        if self.covered is not None and self.covered.share < 1.0:
+            told = f"The covered {self.covered.share:.1%} of the target:"
+            parts += [f"<p>{told}</p>", *map(_table, self.covered.metrics.values())]
+        return f'<div class="counterpoise-performance">{"".join(parts)}</div>'
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers and words; None for what is not defined."""
+        return {
+            "metrics": {name: one.to_dict() for name, one in self.metrics.items()},
+            "covered": None if self.covered is None else self.covered.to_dict(),
+            "level": self.level,
+            "thin": self.thin,
+            "verdict": self.verdict,
+            "n_source": self.n_source,
+            "n_target": self.n_target,
+            "effective_rows": self.effective_rows,
+            "statement": self.statement,
+            "calibration": None if self.calibration is None else dict(self.calibration),
+            "slices": None if self.slices is None else dict(self.slices),
+            "sets": None if self.sets is None else dict(self.sets),
+            "labels": None if self.labels is None else self.labels.to_dict(),
+        }
+
+
+def _table(found: MetricPerformance) -> str:
+    """Return the estimates of a metric as a table of HTML, every text escaped."""
+    better = "higher" if found.higher_is_better else "lower"
+    name = found.metric.removeprefix("neg_").replace("_", " ")
+    rows = []
+    for kind in ESTIMATES:
+        one: Estimate | None = getattr(found, kind)
+        if one is not None:
+            cells = [f"{one.value:.4g}", f"{one.low:.4g} to {one.high:.4g}"]
+            cells.append(one.assumption)
+        elif kind in found.reasons:
+            cells = ["not defined", "", found.reasons[kind]]
+        else:
+            continue
+        rows.append([kind.replace("_", " "), *cells])
+    head = (f"{name} ({better} is better)", "value", "interval", "right if")
+    lines = [f"<tr>{''.join(f'<th>{escape(one)}</th>' for one in head)}</tr>"]
+    lines += [
+        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>"
+        for row in rows
+    ]
+    check = "" if found.check is None else f"<p>{escape(found.check.words)}</p>"
+    return f"<table>{''.join(lines)}</table>{check}"
+
+
+# -----------------------------------------------------------------------------
+# What labelled target rows say of an unchanged p(y | x), all directions together.
+# -----------------------------------------------------------------------------
+
+
+# No direction speaks more strongly than this for labels that mean the same: one in
+# which nothing differs does not outweigh those in which much does.
+MOST_ALIKE = 0.99
+
+
+def label_check(
+    evidence: Evidence,
+    losses: Array,
+    modelled: Array,
+    metric: Metric | None = None,
+    directions: tuple[Direction, ...] = (),
+) -> LabelCheck:
+    r"""Return whether labelled target rows contradict an unchanged p(y | x).
+
+    .. math:: d = \mathrm{mean}_l (L_l - g(t_l)) - \sum \bar w (L - g) / \sum \bar w
+
+    is zero up to chance if p(y | x) is the same in both samples, the weights being the
+    ratio or the model of the loss right. It is what a change costs, and one direction
+    among those of `residual_directions`; what all say together is `combined_p_value`.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        Of the source rows.
+    losses, modelled : array of shape (k,)
+        Of labelled target rows.
+    metric : Metric or None
+        Of one between two ends labelled rows that are all alike are no certainty.
+    directions : tuple of Direction
+        What else is looked at.
+    """
+    share, groups = evidence.cut_share, evidence.groups
+    rest, rest_source = losses - modelled, evidence.losses - evidence.modelled
+    difference = float(rest.mean() - share @ rest_source)
+    of_labelled = (
+        float(rest.std(ddof=1) / np.sqrt(rest.size))
+        if metric is None
+        else labelled_error(metric, rest)
+    )
+    of_source = weighted_mean_error(rest_source, share, groups)
+    error = float(np.hypot(of_labelled, of_source))
+    freedom = max(min(rest.size, effective_rows(share, groups)) - 1, 1.0)
+    # Equal losses leave no spread, and their difference is no less surprising for it.
+    rounding = 1e-12 * max(np.abs(losses).max(), np.abs(evidence.losses).max())
+    divisor = max(error, float(rounding))
+    statistic = difference / divisor if divisor > 0 else 0.0
+    p_value = float(2 * stats.t.sf(abs(statistic), freedom))
+    loss = Direction(LOSS, None, None, difference, error, statistic, p_value)
+    return check_of((loss, *directions), int(rest.size), loss)
+
+
+def check_of(
+    directions: tuple[Direction, ...], n_labelled: int, loss: Direction | None = None
+) -> LabelCheck:
+    """Return what all directions say together, and what the loss says of the cost."""
+    p_value = combined_p_value([one.p_value for one in directions])
+    strongest = min(directions, key=lambda one: one.p_value)
+    told = f"{n_labelled} labelled target rows and what the source says of them: "
+    told += (
+        ""
+        if loss is None
+        else f"the loss differs by {loss.difference:+.3g} (standard error "
+        f"{loss.error:.2g}); "
+    )
+    told += (
+        f"of {len(directions)} directions the labels differ most {strongest} "
+        f"({strongest.difference:+.3g}, standard error {strongest.error:.2g}), "
+        f"p = {p_value:.2g} over all"
+    )
+    verdict = (
+        "p(y | x) has changed, or the target is not where the source is: go by the "
+        "labelled rows"
+        if is_surprise(p_value)
+        else "no change of p(y | x) is seen"
+    )
+    return LabelCheck(
+        None if loss is None else loss.difference,
+        None if loss is None else loss.error,
+        None if loss is None else loss.statistic,
+        p_value,
+        n_labelled,
+        f"{told}: {verdict}",
+        directions,
+    )
+
+
+def combined_p_value(p_values: Sequence[float]) -> float:
+    r"""Return the p-value of all directions together, one where there are none.
+
+    .. math:: p = \tfrac12 - \tfrac1\pi \arctan \bar c, \qquad
+        \bar c = \mathrm{mean}_k \cot(\pi \min(p_k, 0.99))
+
+    A cotangent is Cauchy's by chance, and so is their mean, in its tail also where
+    the directions are correlated. Directions that agree strengthen one another: of a
+    steeper slope the prediction, its columns and the log-loss all tell, and the least
+    p-value times their number would punish that.
+
+    References
+    ----------
+    Y. Liu and J. Xie, 2020.
+
+    Examples
+    --------
+    >>> [round(combined_p_value(p), 3) for p in ([0.5, 0.01, 0.2], [0.02, 0.02])]
+    [0.029, 0.02]
+    """
+    if not len(p_values):
+        return 1.0
+    p = np.clip(p_values, np.finfo(float).tiny, MOST_ALIKE)
+    # The arctangent of the reciprocal: small p-values are not lost to rounding.
+    return float(np.arctan2(1.0, np.mean(1 / np.tan(np.pi * p))) / np.pi)
+
+
+# -----------------------------------------------------------------------------
+# One metric for some rows: every estimate that is defined, and why others are not.
+# -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """What is known of the rows, and what the model says of them."""
+
+    answers: Answers
+    labels: NDArray[Any]
+    counts: Array
+    answers_target: Answers
+    labelled: tuple[Answers, NDArray[Any]] | None
+    source: Matrix
+    target: Matrix
+    source_lab: Matrix | None
+    groups: Indices | None = None
+    names: Sequence[str] | None = None
+
+    @cached_property
+    def beyond(self) -> Array | None:
+        """Which target rows lie beyond the source rows that count: `rows_beyond`."""
+        return rows_beyond(self.source[self.counts > 0], self.target)
+
+    def features(self) -> tuple[Array, Array, Array | None]:
+        """Return what the model of the loss sees, of source, target, labelled rows."""
+        lab = None if self.labelled is None else self.labelled[0]
+        return (
+            _features(self.source, self.answers),
+            _features(self.target, self.answers_target),
+            None if lab is None else _features(self.source_lab, lab),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Modelled:
+    """Losses of the source rows, modelled there and at the target rows."""
+
+    losses: Array = field(repr=False)
+    modelled: Array = field(repr=False)
+    modelled_target: Array = field(repr=False)
+    labelled: tuple[Array, Array] | None = field(repr=False)
+    by_fold: Array | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """One metric, estimated for all rows or some."""
+
+    rows: Rows
+    metric: Metric
+    ratio: Array
+    level: float
+    seed: int
+    # What labelled rows leave, by which p(y | x) is judged beside the loss.
+    directions: tuple[Direction, ...] = ()
+
+    @property
+    def functional(self) -> Functional | None:
+        """The metric as a function of the law of two classes, where it is one."""
+        if self.metric.by_row is not None:
+            return None
+        return as_functional(self.metric, self.rows.answers)
+
+    def loss_model(self, some: Indices) -> Modelled | None:
+        """Return the model of the loss, learned from some of the source rows.
+
+        Of a metric that is no mean it is the chance that a row is positive; None where
+        that says nothing of the metric.
+        """
+        rows, metric, functional = self.rows, self.metric, self.functional
+        if metric.by_row is not None:
+            losses = metric.rows(rows.answers, rows.answers.rows, rows.labels)
+        elif functional is not None:
+            losses = (rows.labels == functional.positive).astype(float)
+        else:
+            return None
+        features, features_target, features_lab = rows.features()
+        weights = (rows.counts * self.ratio)[some]
+        used = some[weights > 0]
+        found = fit_loss_model(
+            features[used],
+            losses[used],
+            weights[weights > 0],
+            features_target,
+            self.seed,
+            None if rows.groups is None else rows.groups[used],
+        )
+        modelled = np.empty(losses.size)
+        modelled[used] = found.rows
+        others = np.setdiff1d(np.arange(losses.size), used)
+        if others.size:
+            modelled[others] = found.at(features[others])
+        labelled = None
+        if rows.labelled is not None and functional is None:
+            assert features_lab is not None
+            answers, y = rows.labelled
+            labelled = metric.rows(answers, answers.rows, y), found.at(features_lab)
+        return Modelled(losses, modelled, found.target, labelled, found.by_fold)
+
+    def evidence(self, model: Modelled) -> Evidence:
+        """Return all that is known of a metric that is a mean over rows."""
+        return Evidence(
+            model.losses,
+            self.ratio,
+            self.rows.counts,
+            model.modelled,
+            model.modelled_target,
+            self.rows.groups,
+            model.by_fold,
+            beyond=self.rows.beyond,
+        )
+
+    def performance(
+        self,
+        model: Modelled | None,
+        some: Indices,
+        aims: Indices,
+        with_labelled: bool = True,
+        of_these_rows: bool = False,
+    ) -> MetricPerformance:
+        """Return all estimates for some rows of both samples.
+
+        `of_these_rows`: the intervals allow for chance in the target rows' labels."""
+        metric = self.metric
+        found: dict[str, Estimate | None] = {}
+        reasons: dict[str, str] = {}
+        check, leading = None, None
+        if model is not None and metric.by_row is not None:
+            evidence = self.evidence(model).take(some, aims)
+            evidence = replace(evidence, of_these_rows=of_these_rows)
+            means = mean_intervals(metric, evidence, self.level)
+            leading = leading_estimate(evidence)
+            found |= {
+                name: as_estimate(metric, name, one) for name, one in means.items()
+            }
+            if model.labelled is not None and with_labelled:
+                check = label_check(evidence, *model.labelled, metric, self.directions)
+                found["labelled"] = labelled_estimate(
+                    metric,
+                    *model.labelled,
+                    evidence.modelled_target,
+                    self.level,
+                    None if check.contradicts else means["doubly_robust"],
+                    evidence.spread_of_rest,
+                )
+        else:
+            if with_labelled and self.directions and self.rows.labelled is not None:
+                check = check_of(self.directions, len(self.rows.labelled[1]))
+            by_law = self._by_law(model, some, aims)
+            if by_law is None:
+                why = f"{metric.name} is no mean over rows"
+                reasons |= {"direct": why, "doubly_robust": why}
+            else:
+                by_law = replace(by_law, of_these_rows=of_these_rows)
+                leading = leading_estimate(by_law)
+                means = mean_intervals(metric, by_law, self.level)
+                del means["source"]
+                found |= {
+                    name: as_estimate(metric, name, one) for name, one in means.items()
+                }
+            found |= self._scored(some, with_labelled, check, found.get("weighted"))
+            reasons |= {
+                name: "not defined for rows of one class"
+                for name, one in found.items()
+                if one is None
+            }
+        confidence, why_not = self._confidence(some, aims)
+        if why_not:
+            reasons["confidence"] = why_not
+        return MetricPerformance(
+            metric.name,
+            metric.higher_is_better,
+            confidence=confidence,
+            check=check,
+            reasons=reasons,
+            leading=leading,
+            **found,  # type: ignore[arg-type]
+        )
+
+    def _by_law(
+        self, model: Modelled | None, some: Indices, aims: Indices
+    ) -> Evidence | None:
+        """Return the evidence of a metric of two classes; None where it has none."""
+        rows, functional = self.rows, self.functional
+        if model is None or functional is None:
+            return None
+        chances = Chances.of(model.modelled, model.modelled_target, model.by_fold)
+        return linearised(
+            functional,
+            rows.answers.take(some),
+            rows.labels[some],
+            rows.counts[some],
+            self.ratio[some],
+            chances.take(some, aims),
+            rows.answers_target.take(aims),
+            _numbered(rows.groups, some),
+        )
+
+    def _scored(
+        self,
+        some: Indices,
+        with_labelled: bool,
+        check: LabelCheck | None,
+        weighted: Estimate | None = None,
+    ) -> dict[str, Estimate | None]:
+        rows, metric = self.rows, self.metric
+        answers, y = rows.answers.take(some), rows.labels[some]
+        counts = rows.counts[some]
+        groups = _numbered(rows.groups, some)
+        found = {
+            name: scored_estimate(
+                metric, name, answers, y, counts, ratio, self.level, self.seed, groups
+            )
+            for name, ratio in (("source", None), ("weighted", self.ratio[some]))
+            if name == "source" or weighted is None
+        }
+        found.setdefault("weighted", weighted)
+        if rows.labelled is not None and with_labelled:
+            labelled = as_they_are(
+                metric, "labelled", *rows.labelled, None, self.level, self.seed
+            )
+            weights = counts * self.ratio[some]
+            contradicted = check is not None and check.contradicts
+            found["labelled"] = _together(
+                None if contradicted else found["weighted"],
+                labelled,
+                np.sqrt(effective_rows(weights, groups) / len(rows.labelled[1])),
+                self.level,
+            )
+        return found
+
+    def _confidence(
+        self, some: Indices, aims: Indices
+    ) -> tuple[Estimate | None, str | None]:
+        rows = self.rows
+        answers, y = rows.answers, rows.labels
+        if answers.classes is None or "predict_proba" not in answers.said:
+            return None, "the model gives no probabilities"
+        if self.metric.root or answers.classes.size < 2:
+            return None, "it needs two classes and a metric of them"
+        weights = rows.counts * self.ratio
+        place = np.searchsorted(answers.classes, y)
+        place = np.minimum(place, answers.classes.size - 1)
+        some = some[weights[some] > 0]
+        unknown = np.count_nonzero(answers.classes[place[some]] != y[some])
+        if unknown:
+            return None, (
+                f"{unknown} of {some.size} source rows have classes that the model "
+                "does not know: its probabilities do not speak of them"
+            )
+        if np.unique(place[some]).size < 2:
+            return None, "the labels are all of one class"
+        found = confidence_estimate(
+            self.metric,
+            answers.take(some),
+            place[some],
+            weights[some],
+            rows.answers_target.take(aims),
+            self.level,
+            self.seed,
+            _numbered(rows.groups, some),
+        )
+        return found, None
+
+
+def label_changes(
+    rows: Rows, ratio: Array, some: Indices, seed: int
+) -> tuple[Direction, ...]:
+    """Return the tests of p(y | x) by what is left of the labels, if there are such."""
+    if rows.labelled is None:
+        return ()
+    source = LabelledSample(
+        rows.answers.take(some), rows.labels[some], rows.source[some]
+    )
+    return residual_directions(
+        source,
+        ratio[some],
+        rows.counts[some],
+        LabelledSample(*rows.labelled, rows.source_lab),
+        rows.names,
+        seed,
+        _numbered(rows.groups, some),
+    )
+
+
+def as_they_are(
+    metric: Metric,
+    name: str,
+    answers: Answers,
+    y: NDArray[Any],
+    counts: Array | None,
+    level: float,
+    seed: int,
+    groups: Indices | None = None,
+) -> Any:
+    """Return the metric over rows without weights of ours."""
+    counts = np.ones(len(y)) if counts is None else counts
+    if metric.by_row is None:
+        return scored_estimate(
+            metric, name, answers, y, counts, None, level, seed, groups
+        )
+    losses = metric.rows(answers, answers.rows, y)
+    return mean_estimate(metric, name, losses, counts, level, groups)
+
+
+def _together(
+    weighted: Estimate | None, labelled: Estimate | None, wider: float, level: float
+) -> Estimate | None:
+    """Return labelled rows' estimate, sharpened by the weighted one if they agree.
+
+    It is then taken to be `wider` than the weighted one at least: a few rows are close
+    to one another by chance.
+    """
+    if weighted is None or labelled is None:
+        return labelled
+    sharp, honest = (
+        Interval(one.value, one.low, one.high) for one in (weighted, labelled)
+    )
+    reach = np.hypot(sharp.high - sharp.low, honest.high - honest.low) / 2
+    if abs(sharp.value - honest.value) > reach:
+        return labelled
+    least = wider * (sharp.high - sharp.low) / 2
+    honest = Interval(
+        honest.value,
+        min(honest.low, honest.value - least),
+        max(honest.high, honest.value + least),
+    )
+    found = combined(sharp, honest, level)
+    low, high = max(found.low, min(sharp.low, honest.low)), found.high
+    high = min(high, max(sharp.high, honest.high))
+    return Estimate(found.value, low, high, ASSUMPTIONS[BOTH])
+
+
+def _numbered(groups: Indices | None, rows: Indices) -> Indices | None:
+    """Return the groups of some rows, numbered from zero without gaps."""
+    return None if groups is None else np.unique(groups[rows], return_inverse=True)[1]
+
+
+def _features(X: Matrix | None, answers: Answers) -> Array:
+    """Return the row as numbers and the prediction; trees take no sparse matrix."""
+    if X is None or sparse.issparse(X):
+        return answers.columns
+    return np.column_stack([X, answers.columns])

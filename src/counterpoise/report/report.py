@@ -1,0 +1,407 @@
+"""The report data: creation, reading and writing."""
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from counterpoise.errors import InvalidInput, InvalidType
+from counterpoise.performance.result import is_surprise
+from counterpoise.report.sections import sections_of
+
+# -----------------------------------------------------------------------------
+# Plain JSON for what a record may hold.
+# -----------------------------------------------------------------------------
+
+
+_NOT_A_NUMBER, _INFINITE = "not a number", "infinite"
+
+
+def plain(value: Any) -> tuple[Any, dict[str, str]]:
+    """Return plain Python, and for every number that JSON cannot write the reason.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> plain({"a": np.float64(0.5), "b": [float("inf")]})
+    ({'a': 0.5, 'b': [None]}, {'b.0': 'infinite'})
+    """
+    reasons: dict[str, str] = {}
+    return _plain(value, (), reasons), reasons
+
+
+def _plain(value: Any, path: tuple[str, ...], reasons: dict[str, str]) -> Any:
+    if isinstance(value, Mapping):
+        return {
+            str(key): _plain(item, (*path, str(key)), reasons)
+            for key, item in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [_plain(item, (*path, str(k)), reasons) for k, item in enumerate(value)]
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist(), path, reasons)
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        if math.isfinite(value):
+            return value
+        reasons[".".join(path)] = _NOT_A_NUMBER if math.isnan(value) else _INFINITE
+        return None
+    raise InvalidType(
+        f"a record holds numbers, strings, lists and dictionaries; "
+        f"{'.'.join(path)} is a {type(value).__name__}"
+    )
+
+
+# -----------------------------------------------------------------------------
+# Records of earlier versions as records of this one.
+# -----------------------------------------------------------------------------
+
+
+# What makes a record of the next version of one of this version.
+_STEPS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
+
+
+def upgraded(sections: Mapping[str, Any], version: int) -> dict[str, Any]:
+    """Return the sections of a record as the newest version has them."""
+    found = dict(sections)
+    while version in _STEPS:
+        found = _STEPS[version](found)
+        version += 1
+    return _with_contradictions(found)
+
+
+def _with_contradictions(sections: dict[str, Any]) -> dict[str, Any]:
+    """Return the sections with what labelled rows say, where only a p-value is told."""
+    performance = sections.get("performance")
+    if not isinstance(performance, Mapping):
+        return sections
+    metrics = performance.get("metrics")
+    if not isinstance(metrics, Mapping):
+        return sections
+    told = {name: _with_contradiction(one) for name, one in metrics.items()}
+    return {**sections, "performance": {**performance, "metrics": told}}
+
+
+def _with_contradiction(metric: Any) -> Any:
+    check = metric.get("check") if isinstance(metric, Mapping) else None
+    if not isinstance(check, Mapping) or "contradicts" in check:
+        return metric
+    p_value = check.get("p_value")
+    contradicts = p_value is not None and is_surprise(p_value)
+    return {**metric, "check": {**check, "contradicts": contradicts}}
+
+
+# -----------------------------------------------------------------------------
+# What was found, chosen and proved, as one JSON document.
+# -----------------------------------------------------------------------------
+
+
+SCHEMA_VERSION = 1
+_VERSION = "schema_version"
+_UNDEFINED = "undefined"
+
+
+class NewerRecordError(InvalidInput):
+    """A record was written by a later version of the library."""
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """All that a report shows: one section a step, aggregates only.
+
+    No row of data is in it, and no time, so that the same seed gives the same bytes;
+    its size grows with the number of columns, not with that of rows. The schema is in
+    `docs/record.md`.
+
+    Attributes
+    ----------
+    sections : dict
+        data, shift, weights, balance, overlap, solver, guard, model, path, performance,
+        headline, guarantees, reproduce; watch: those that are known.
+
+    Examples
+    --------
+    >>> from counterpoise import KLIEP
+    >>> from counterpoise.datasets import make_sinc_shift
+    >>> shift = make_sinc_shift(random_state=0)
+    >>> fitted = KLIEP(gamma=1.0).fit(shift.X, X_target=shift.X_target)
+    >>> record = Record.of(fitted)
+    >>> record["weights"]["chosen"], Record.from_json(record.to_json()) == record
+    ('KLIEP', True)
+    """
+
+    sections: Mapping[str, Any] = field(repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        fitted: Any,
+        performance: Any = None,
+        *,
+        data: Mapping[str, Any] | None = None,
+        reproduce: Mapping[str, Any] | None = None,
+        diagnosis: Any = None,
+        **more: Any,
+    ) -> "Record":
+        """Return the record of a fitted object: the sections that it can fill.
+
+        Parameters
+        ----------
+        fitted : Adapted, weighter, Diagnosis, SVMPath or Watch
+        performance : Performance or None
+            Of `estimate_performance`.
+        data : mapping or None
+            What else is known of the tables (files, hashes, classes); it is put over
+            what the fitted object knows.
+        reproduce : mapping or None
+            How to make it again (command, options), put over versions and parameters.
+        diagnosis : Diagnosis or None
+            Of a weighter's two tables; an `Adapted` has its own.
+        **more
+            Sections of the caller's own, such as notices.
+        """
+        return cls.from_dict(
+            sections_of(
+                fitted,
+                performance,
+                data=data,
+                reproduce=reproduce,
+                diagnosis=diagnosis,
+                more=more,
+            )
+        )
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> "Record":
+        """Return the record of a document: of `to_dict`, of any version so far."""
+        if not isinstance(document, Mapping):
+            raise InvalidType(f"a record is an object, got {type(document).__name__}")
+        version = document.get(_VERSION, SCHEMA_VERSION)
+        if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+            raise InvalidInput(f"{_VERSION} must be a whole number, got {version!r}")
+        if version > SCHEMA_VERSION:
+            raise NewerRecordError(
+                f"the record has {_VERSION} {version}, and this version of "
+                f"counterpoise reads up to {SCHEMA_VERSION}: install a later one"
+            )
+        before = dict(document.get(_UNDEFINED) or {})
+        rest = {k: v for k, v in document.items() if k not in (_VERSION, _UNDEFINED)}
+        sections, reasons = plain(upgraded(rest, version))
+        undefined = {**before, **reasons}
+        return cls({**sections, **({_UNDEFINED: undefined} if undefined else {})})
+
+    @classmethod
+    def from_json(cls, text: str) -> "Record":
+        """Return the record that is written in a JSON text."""
+        try:
+            document = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise InvalidInput(f"this is no record: {error}") from error
+        except RecursionError as error:
+            raise InvalidInput("this is no record: it is nested too deep") from error
+        if not isinstance(document, dict) or _VERSION not in document:
+            raise InvalidInput(f"this is no record: it has no {_VERSION}")
+        return cls.from_dict(document)
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Record":
+        """Return the record of a JSON file."""
+        if Path(path).exists() and not Path(path).is_file():
+            # A pipe would be waited for, and a device has no end.
+            raise InvalidInput(f"{path} is a folder, a pipe or a device, not a file")
+        return cls.from_json(Path(path).read_text(encoding="utf-8"))
+
+    def save(self, path: str | Path) -> None:
+        """Write the record to a JSON file."""
+        Path(path).write_text(self.to_json(), encoding="utf-8", newline="\n")
+
+    def to_json(self) -> str:
+        """Return the record as JSON that every reader takes, always the same bytes."""
+        # A lone half of a surrogate pair has no UTF-8: it is written as an escape.
+        text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False)
+        safe = text.encode("utf-8", "backslashreplace").decode("utf-8")
+        return f"{safe}\n"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers, strings, lists and dictionaries."""
+        return {_VERSION: SCHEMA_VERSION, **deepcopy(dict(self.sections))}
+
+    def metrics(self) -> dict[str, float]:
+        """Return every number that stands alone, by its path, for trackers.
+
+        Examples
+        --------
+        >>> Record.from_dict({"shift": {"auc": 0.5, "mmd": None}}).metrics()
+        {'shift.auc': 0.5}
+        """
+        return dict(_numbers(self.sections, ()))
+
+    def at(self, path: str, default: Any = None) -> Any:
+        """Return what stands at a path such as ``"shift.auc"``, None if nothing."""
+        found: Any = self.sections
+        for key in path.split("."):
+            if isinstance(found, list) and key.isdigit() and int(key) < len(found):
+                found = found[int(key)]
+            elif isinstance(found, Mapping) and key in found:
+                found = found[key]
+            else:
+                return default
+        return default if found is None else found
+
+    @property
+    def watch(self) -> Any:
+        """The section of a `Watch`: settings, history, alarms; None without one."""
+        return self.sections.get("watch")
+
+    def __getitem__(self, section: str) -> Any:
+        return self.sections[section]
+
+    def __contains__(self, section: object) -> bool:
+        return self.sections.get(str(section)) is not None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Record) and self.sections == other.sections
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Record({', '.join(self.sections)})"
+
+
+def _numbers(
+    value: Mapping[str, Any], path: tuple[str, ...]
+) -> Iterator[tuple[str, float]]:
+    for key, item in value.items():
+        if isinstance(item, Mapping):
+            yield from _numbers(item, (*path, key))
+        elif isinstance(item, bool | int | float):
+            yield ".".join((*path, key)), float(item)
+
+
+# -----------------------------------------------------------------------------
+# Scores by the names that people have for them.
+# -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class MetricWords:
+    """A score's name, and one sentence of what it is."""
+
+    name: str
+    meaning: str
+
+
+_WORDS = {
+    "neg_log_loss": MetricWords(
+        "log-loss",
+        "how far the predicted probabilities are from what came true; 0 is perfect",
+    ),
+    "error_rate": MetricWords("error rate", "the share of rows predicted wrong"),
+    "accuracy": MetricWords("accuracy", "the share of rows predicted right"),
+    "neg_brier_score": MetricWords(
+        "Brier score",
+        "the mean squared distance of predicted probabilities from what came true",
+    ),
+    "roc_auc": MetricWords(
+        "ROC AUC",
+        "how often a positive row is ranked above a negative one; 0.5 is guessing",
+    ),
+    "f1": MetricWords("F1", "the balance of missed cases and false alarms; 1 is best"),
+    "r2": MetricWords(
+        "R²", "the share of the variation that is explained; 1 is perfect"
+    ),
+    "neg_mean_squared_error": MetricWords(
+        "mean squared error", "the average squared distance from the truth"
+    ),
+    "neg_root_mean_squared_error": MetricWords(
+        "root mean squared error",
+        "the typical distance from the truth, large ones counting more",
+    ),
+    "neg_mean_absolute_error": MetricWords(
+        "mean absolute error", "the average distance from the truth"
+    ),
+}
+
+
+def source_rows(record: Record) -> str:
+    """Return what the rows are on which the source's score was measured.
+
+    Without a fit in the record they are not those that the model was fitted to.
+
+    Examples
+    --------
+    >>> source_rows(Record.from_dict({"model": {}})), source_rows(Record({}))
+    ('training data', 'the labelled rows')
+    """
+    return "training data" if "model" in record else "the labelled rows"
+
+
+def metric_in_words(name: str) -> MetricWords:
+    """Return what a score is called, by scikit-learn's name of it.
+
+    Examples
+    --------
+    >>> metric_in_words("neg_log_loss").name, metric_in_words("neg_my_loss").name
+    ('log-loss', 'my loss')
+    """
+    if name in _WORDS:
+        return _WORDS[name]
+    return MetricWords(name.removeprefix("neg_").replace("_", " "), "the chosen score")
+
+
+# -----------------------------------------------------------------------------
+# Numbers of a record for other people's experiment trackers.
+# -----------------------------------------------------------------------------
+
+
+# What MLflow takes in the name of a metric, and how long it may be.
+_REFUSED, _LONGEST = re.compile(r"[^\w\-./ ]", re.ASCII), 250
+
+
+def log_to_mlflow(record: Record, *, prefix: str = "", artifact: bool = True) -> None:
+    """Log a record to the active MLflow run: its numbers, and itself as an artifact.
+
+    Parameters
+    ----------
+    record : Record
+    prefix : str
+        Put before the name of every metric.
+    artifact : bool
+        Whether the record is attached as ``counterpoise/report.json``.
+
+    Examples
+    --------
+    >>> from counterpoise import Record, log_to_mlflow
+    >>> record = Record.from_dict({"shift": {"auc": 0.7}})
+    >>> record.metrics()
+    {'shift.auc': 0.7}
+    >>> log_to_mlflow(record, prefix="week_7.")  # doctest: +SKIP
+    """
+    try:
+        mlflow = import_module("mlflow")
+    except ImportError as error:
+        raise ImportError("log_to_mlflow needs mlflow: pip install mlflow") from error
+    mlflow.log_metrics(tracker_metrics(record, prefix))
+    if artifact:
+        mlflow.log_text(record.to_json(), "counterpoise/report.json")
+
+
+def tracker_metrics(record: Record, prefix: str = "") -> dict[str, float]:
+    """Return the numbers of a record by names that trackers take.
+
+    Examples
+    --------
+    >>> tracker_metrics(Record.from_dict({"shift": {"a<b>": 1.0}}))
+    {'shift.a_b_': 1.0}
+    """
+    found: dict[str, Any] = {}
+    for name, value in record.metrics().items():
+        safe = _REFUSED.sub("_", f"{prefix}{name}")[:_LONGEST]
+        found.setdefault(safe, value)
+    return found

@@ -1,1 +1,0 @@
-"""What of the target the source covers: by chance, and by columns."""

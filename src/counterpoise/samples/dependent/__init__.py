@@ -1,1 +1,0 @@
-"""Rows that belong together: groups and blocks of time, and chance among them."""

@@ -1,1 +1,0 @@
-"""Rows of very many columns, most of them zero."""

@@ -1,0 +1,863 @@
+"""Sparse subset selection: exemplars of a data set."""
+
+import copy
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from counterpoise.data.arrays import (
+    as_column,
+    as_matrix,
+    check_same_columns,
+    estimator_matrix,
+)
+from counterpoise.data.labels_and_weights import as_weights, row_counts
+from counterpoise.data.parallel import current_budget
+from counterpoise.data.parameters import (
+    Choice,
+    Integer,
+    Number,
+    Rule,
+    check_number,
+    check_parameters,
+)
+from counterpoise.errors import (
+    InvalidInput,
+    InvalidType,
+    refusals_of_estimators,
+    warn_user,
+)
+from counterpoise.linalg.arrays import Array, Indices
+from counterpoise.optim.assignment.problem import (
+    AssignmentDual,
+    OneWordPenalty,
+    SparseAssignment,
+    one_word_penalty,
+)
+from counterpoise.optim.assignment.published import SlackADMM
+from counterpoise.optim.assignment.solvers import AssignmentConic, ProximalADMM, Trail
+from counterpoise.optim.loop import Solution, Solver, certified, placed, solve
+
+# -----------------------------------------------------------------------------
+# What a selector is given, as arrays: dissimilarities, a graph, words by number.
+# -----------------------------------------------------------------------------
+
+
+# Arrays of items by words that a fit holds at once.
+ARRAYS_HELD = 8
+# Entries that mirror each other may differ by this share of the largest.
+SYMMETRIC = 1e-10
+
+Dissimilarity = str | Callable[[Array, Array], float]
+
+
+def dissimilarities(X: Array, words: Array, dissimilarity: Dissimilarity) -> Array:
+    """Return how unlike items and words are, of shape (n, l)."""
+    from sklearn.metrics import pairwise_distances
+
+    check_size(len(X), len(words))
+    # Another array, or scikit-learn takes a function to be symmetric.
+    words = words.copy()
+    if callable(dissimilarity):
+        R = np.asarray(pairwise_distances(X, words, metric=dissimilarity), dtype=float)
+    else:
+        try:
+            with refusals_of_estimators():
+                R = np.asarray(pairwise_distances(X, words, metric=dissimilarity))
+        except (InvalidInput, InvalidType) as error:
+            raise type(error)(f"dissimilarity={dissimilarity!r}: {error}") from error
+    return checked_dissimilarities(R, "the dissimilarity")
+
+
+def checked_dissimilarities(R: Array, name: str) -> Array:
+    """Return dissimilarities, finite; negative ones with a warning."""
+    R = np.ascontiguousarray(R, dtype=float)
+    wrong = ~np.isfinite(R)
+    if wrong.any():
+        i, j = (int(k[0]) for k in np.nonzero(wrong))
+        raise InvalidInput(
+            f"{name} of item {i} and word {j} is {R[i, j]}: it must be a finite number"
+        )
+    negative = R < 0.0
+    if negative.any():
+        i, j = (int(k[0]) for k in np.nonzero(negative))
+        warn_user(
+            f"{name} of item {i} and word {j} is {R[i, j]:g}, below zero: are these "
+            "similarities? The least dissimilar word is taken as the best"
+        )
+    return R
+
+
+def check_size(n: int, words: int) -> None:
+    """Refuse more items by words than the memory budget holds."""
+    needed = 8 * ARRAYS_HELD * n * words
+    if needed > current_budget():
+        raise InvalidInput(
+            f"{n} items by {words} words take {needed / 2**30:.1f} GiB, above the "
+            f"budget of {current_budget() / 2**30:.1f} GiB: give fewer candidates as "
+            "`words`, or raise counterpoise.data.memory_budget"
+        )
+
+
+def as_laplacian(graph: Any, n: int) -> Any:
+    """Return the Laplacian diag(W 1) - W of a graph's weights W, or None.
+
+    Parameters
+    ----------
+    graph : matrix of shape (n, n), dense or sparse, or None
+        Symmetric, not negative, zero on the diagonal.
+    n : int
+        The number of items.
+    """
+    if graph is None:
+        return None
+    W = sparse.csr_array(as_matrix(graph, name="graph", accept_sparse=True))
+    if W.shape != (n, n):
+        raise InvalidInput(f"graph must have shape ({n}, {n}), got {W.shape}")
+    W.eliminate_zeros()
+    entries = W.tocoo()
+    beside = entries.row != entries.col
+    negative = (entries.data < 0.0) & beside
+    if negative.any():
+        k = int(np.flatnonzero(negative)[0])
+        i, j = int(entries.row[k]), int(entries.col[k])
+        is_laplacian = abs(W.sum(axis=1)).max() <= 1e-8 * abs(entries.data).max()
+        told = ": this looks like a Laplacian, give the weights" if is_laplacian else ""
+        raise InvalidInput(
+            "graph must be symmetric with non-negative weights, got "
+            f"{entries.data[k]:g} in row {i}, column {j}{told}"
+        )
+    if not beside.all():
+        k = int(np.flatnonzero(~beside)[0])
+        raise InvalidInput(
+            f"graph must have a zero diagonal, got {entries.data[k]:g} in row "
+            f"{int(entries.row[k])}"
+        )
+    apart = (W - W.T).tocoo()
+    largest = float(entries.data.max()) if entries.nnz else 0.0
+    if apart.nnz and abs(apart.data).max() > SYMMETRIC * largest:
+        k = int(abs(apart.data).argmax())
+        i, j = int(apart.row[k]), int(apart.col[k])
+        raise InvalidInput(
+            "graph must be symmetric with non-negative weights, got "
+            f"{W[i, j]:g} in row {i}, column {j} and {W[j, i]:g} in row {j}, column {i}"
+        )
+    W = 0.5 * (W + W.T)
+    return sparse.csc_array(sparse.diags_array(W.sum(axis=1)) - W)
+
+
+def as_shares(weights: Array) -> Array:
+    """Return weights divided by their sum, which may be beyond the largest number."""
+    weights = weights / weights.max()
+    return weights / weights.sum()
+
+
+def as_word_numbers(given: Any, n_words: int, name: str) -> Indices:
+    """Return numbers of words, each once, ascending; none where None is given."""
+    if given is None:
+        return np.zeros(0, dtype=np.intp)
+    values = np.atleast_1d(np.asarray(given))
+    if values.size == 0:
+        return np.zeros(0, dtype=np.intp)
+    if values.ndim != 1 or values.dtype.kind not in "iu":
+        raise InvalidType(
+            f"{name} must be indices of words, got an array of {values.dtype} and "
+            f"shape {values.shape}"
+        )
+    outside = (values < 0) | (values >= n_words)
+    if outside.any():
+        raise InvalidInput(
+            f"{name} must be indices from 0 to {n_words - 1}, got {values[outside][0]}"
+        )
+    return np.unique(values).astype(np.intp)
+
+
+def as_word_costs(given: Any, n_words: int) -> Array:
+    """Return what words cost, not negative; ones where None is given."""
+    if given is None:
+        return np.ones(n_words)
+    if np.ndim(given) == 0:
+        raise InvalidType(f"word_costs must have one entry a word, got {given!r}")
+    values = as_column(given, name="word_costs")
+    if values.shape == (n_words,) and not values.any():
+        return values
+    return as_weights(values, n_words, name="word_costs", of="the list of words")
+
+
+def as_words(words: Any, X: Any, items: Array, name: str = "words") -> Array:
+    """Return the candidates as a matrix with the columns of the items."""
+    read = as_matrix(words, name=name)
+    check_same_columns(X, words, name=name)
+    if read.shape[1] != items.shape[1]:
+        raise InvalidInput(
+            f"{name} has {read.shape[1]} columns, X has {items.shape[1]}"
+        )
+    return read
+
+
+def twins(R: Array, penalties: Array) -> NDArray[np.intp]:
+    """Return for every word the one that stands for it: the cheapest of equal columns.
+
+    Without a graph, moving shares from a word to one of equal dissimilarities and no
+    larger penalty never costs anything. The first of equally cheap ones stands.
+    """
+    _, group = np.unique(R, axis=1, return_inverse=True)
+    group = group.ravel()
+    order = np.lexsort((np.arange(len(group)), penalties, group))
+    first = np.ones(len(order), dtype=bool)
+    first[1:] = group[order][1:] != group[order][:-1]
+    stands = np.empty(group.max() + 1, dtype=np.intp)
+    stands[group[order][first]] = order[first]
+    return stands[group]
+
+
+# -----------------------------------------------------------------------------
+# The problem that a selector poses, for any penalty, and its solutions.
+# -----------------------------------------------------------------------------
+
+
+# The largest entry of a column from which a word is active.
+ACTIVE_ABOVE = 1e-3
+
+ONE_WORD = "one word: the penalty is at least the one from which a single word is best"
+
+
+@dataclass(frozen=True, eq=False)
+class PosedSelection:
+    """Items, words and a graph, before the penalty is chosen.
+
+    Attributes
+    ----------
+    dissimilarities : array of shape (n, l)
+    mass : array of shape (n,)
+        Shares of the items.
+    laplacian : sparse matrix or None
+    gamma : float
+        What the graph term is multiplied by.
+    norm : {"max", "euclidean"}
+    factors : array of shape (l,)
+        What the penalty is multiplied by, word by word.
+    candidates : array of int
+        Words that are not excluded.
+    outlier_cost : float or None
+    """
+
+    dissimilarities: Array
+    mass: Array
+    laplacian: Any
+    gamma: float
+    norm: Literal["max", "euclidean"]
+    factors: Array
+    candidates: Indices
+    outlier_cost: float | None
+
+    @property
+    def n_columns(self) -> int:
+        """The number of words, the outlier word among them."""
+        return self.dissimilarities.shape[1] + (self.outlier_cost is not None)
+
+    @property
+    def is_smoothed(self) -> bool:
+        """Whether the graph has a say."""
+        return self.laplacian is not None and self.gamma > 0.0
+
+    @property
+    def has_equal_penalties(self) -> bool:
+        """Whether every candidate has the same penalty, and there is no other word."""
+        return self.outlier_cost is None and bool(
+            (self.factors[self.candidates] == 1.0).all()
+        )
+
+    @cached_property
+    def one_word(self) -> OneWordPenalty:
+        """From which penalty on a single candidate is best, if all cost the same."""
+        return one_word_penalty(self._candidate_costs, self.norm)
+
+    @cached_property
+    def one_word_bounds(self) -> OneWordPenalty:
+        """The same between bounds, of which none is dear."""
+        return one_word_penalty(self._candidate_costs, self.norm, exact=False)
+
+    @property
+    def _candidate_costs(self) -> Array:
+        out: Array = self.mass[:, None] * self.dissimilarities[:, self.candidates]
+        return out
+
+    @cached_property
+    def _columns(self) -> tuple[Array, Array, Indices]:
+        """Costs and factors of the words that may be taken, and their numbers."""
+        R, factors = self.dissimilarities, self.factors
+        numbers = self.candidates
+        if self.outlier_cost is not None:
+            outlier = np.full((len(R), 1), self.outlier_cost)
+            R, factors = np.hstack([R, outlier]), np.append(factors, 0.0)
+            numbers = np.append(numbers, R.shape[1] - 1)
+        if not self.is_smoothed:
+            # A graph makes shares of twins cheaper than one of them, so they stay.
+            stand = twins(R[:, numbers], factors[numbers])
+            numbers = numbers[np.unique(stand)]
+        costs = np.ascontiguousarray(self.mass[:, None] * R[:, numbers])
+        return costs, factors[numbers], numbers
+
+    def problem(self, penalty: float) -> SparseAssignment:
+        """Return the problem over the words that may be taken."""
+        costs, factors, _ = self._columns
+        return SparseAssignment(
+            costs,
+            penalty * factors,
+            self.laplacian if self.is_smoothed else None,
+            self.gamma if self.is_smoothed else 0.0,
+            self.norm,
+        )
+
+    def solved(
+        self,
+        penalty: float,
+        solver: str,
+        tol: float,
+        *,
+        max_iter: int = 20_000,
+        max_time: float | None = None,
+        callback: Callable[..., Any] | None = None,
+        trail: Trail | None = None,
+    ) -> Solution:
+        """Return the assignment to all words, as the vector of its rows.
+
+        Closed forms where there are: a single word that may be taken, a single item,
+        neither penalties nor a graph, or a penalty from which on one word is best.
+        """
+        problem = self.problem(penalty)
+        found = self._closed_form(problem, penalty, tol)
+        if found is None:
+            method = assignment_solver(solver, trail, max_time)
+            steps = math.ceil(max_iter / getattr(method, "every", 1))
+            found = solve(
+                problem,
+                method,
+                tol=tol,
+                max_iter=steps,
+                max_time=max_time,
+                callback=callback,
+            )
+        whole = np.zeros((len(self.mass), self.n_columns))
+        whole[:, self._columns[2]] = found.x.reshape(problem.shape)
+        return placed(found, whole.ravel())
+
+    def _closed_form(
+        self, problem: SparseAssignment, penalty: float, tol: float
+    ) -> Solution | None:
+        n, words = problem.shape
+        if n == 1 or words == 1:
+            best = int(np.argmin(problem.costs[0] + problem.penalties)) if n == 1 else 0
+            G = np.full((n, words), 1.0 if self.norm == "max" else math.sqrt(n))
+            G *= problem.penalties / n
+            return self._vertex(problem, np.full(n, best), G, tol, "closed form")
+        if self.has_equal_penalties:
+            is_known = "one_word" in self.__dict__
+            one = self.one_word if is_known else self.one_word_bounds
+            if penalty >= one.high:
+                place = np.searchsorted(self.candidates, self._columns[2])
+                G = one.prices(self._candidate_costs, penalty, self.norm)[:, place]
+                best = int(np.flatnonzero(place == one.word)[0])
+                return self._vertex(problem, np.full(n, best), G, tol, ONE_WORD)
+        if not problem.penalties.any() and not problem.is_smoothed:
+            nearest = problem.costs.argmin(axis=1)
+            G = np.zeros((n, words))
+            return self._vertex(problem, nearest, G, tol, "closed form")
+        return None
+
+    @staticmethod
+    def _vertex(
+        problem: SparseAssignment, words: Indices, G: Array, tol: float, ended: str
+    ) -> Solution:
+        """Return the solution in which every item has one word, proved by prices."""
+        U = np.zeros(problem.shape)
+        U[np.arange(len(U)), words] = 1.0
+        dual = AssignmentDual(G, U)
+        return certified(problem, U.ravel(), tol, ended=ended, hint=dual)
+
+
+def assignment_solver(
+    name: str, trail: Trail | None = None, max_time: float | None = None
+) -> Solver:
+    """Return the solver of a name, beginning where a trail ends."""
+    if name in ("auto", "proximal-admm"):
+        return ProximalADMM(trail=trail)
+    if name == "conic":
+        return AssignmentConic(max_seconds=math.inf if max_time is None else max_time)
+    return SlackADMM("closed" if name == "slack-admm" else "kkt")
+
+
+def active_words(assignment: Array, n_words: int) -> Any:
+    """Return which of the words proper have an entry above 1e-3."""
+    return assignment[:, :n_words].max(axis=0) > ACTIVE_ABOVE
+
+
+# -----------------------------------------------------------------------------
+# Assignments over a range of sparsities, each found from the one before.
+# -----------------------------------------------------------------------------
+
+
+# Sparsities of a path where none are given.
+DEFAULT_SPARSITIES = np.geomspace(0.01, 1.0, 12)
+
+
+@dataclass(frozen=True, eq=False)
+class SelectionPath:
+    """What a selector finds over ascending sparsities.
+
+    Attributes
+    ----------
+    sparsities, lambdas : arrays of shape (s,)
+        Shares of the penalty at which one word is best, and the penalties.
+    assignments : array of shape (s, n, l), or (s, n, l + 1) with the outlier word
+    labels : array of shape (s, n)
+        Every item's word, by its number; the outlier word's is l.
+    active : array of bool of shape (s, l)
+        Words with an entry above 1e-3, and those of `must_include`.
+    enters : array of shape (l,)
+        The largest sparsity at which a word is active; nan: at none.
+    solutions : tuple of Solution
+    """
+
+    sparsities: Array
+    lambdas: Array
+    assignments: Array
+    labels: Indices
+    active: NDArray[np.bool_]
+    enters: Array
+    solutions: tuple[Solution, ...]
+    selector: Any = field(repr=False)
+
+    def at(self, sparsity: float) -> Any:
+        """Return the fitted selector at a sparsity, solved anew if it is none of these.
+
+        Parameters
+        ----------
+        sparsity : float
+        """
+        sparsity = check_number("sparsity", sparsity, low=0.0)
+        near = np.flatnonzero(np.isclose(self.sparsities, sparsity, rtol=1e-12, atol=0))
+        if near.size:
+            return _fitted_at(self.selector, sparsity, self.solutions[int(near[0])])
+        return follow_sparsity(self.selector, [sparsity]).at(sparsity)
+
+
+def follow_sparsity(selector: Any, sparsities: Any) -> SelectionPath:
+    """Return the path of a fitted selector."""
+    wanted = DEFAULT_SPARSITIES
+    if sparsities is not None:
+        wanted = np.unique(as_column(sparsities, name="sparsities"))
+        if wanted.size == 0:
+            raise InvalidInput("sparsities is empty: at least one is needed")
+        check_number("sparsities", float(wanted[0]), low=0.0)
+    posed: PosedSelection = selector.posed_
+    lambdas = wanted * posed.one_word.low
+    trail = Trail()
+    solutions = tuple(
+        posed.solved(
+            float(penalty),
+            selector.solver,
+            float(selector.tol),
+            max_iter=selector.max_iter,
+            max_time=selector.max_time,
+            callback=selector.callback,
+            trail=trail,
+        )
+        for penalty in lambdas
+    )
+    short = [k for k, one in enumerate(solutions) if not one.converged]
+    if short:
+        warn_user(
+            f"SubsetSelector.path: {len(short)} of {len(solutions)} sparsities are not "
+            f"proved to tol; at {wanted[short[0]]:g}: {solutions[short[0]]}",
+            ConvergenceWarning,
+        )
+    words = posed.dissimilarities.shape[1]
+    assignments = np.stack(
+        [one.x.reshape(len(posed.mass), posed.n_columns) for one in solutions]
+    )
+    active = np.stack([active_words(one, words) for one in assignments])
+    active[:, selector.must_include_] = True
+    last = active.shape[0] - 1 - np.argmax(active[::-1], axis=0)
+    return SelectionPath(
+        wanted,
+        lambdas,
+        assignments,
+        assignments.argmax(axis=2),
+        active,
+        np.where(active.any(axis=0), wanted[last], np.nan),
+        solutions,
+        # Another fit of the selector does not change what was found.
+        copy.copy(selector),
+    )
+
+
+def _fitted_at(selector: Any, sparsity: float, solution: Solution) -> Any:
+    """Return a selector like another, fitted at a sparsity of its path."""
+    out = copy.copy(selector)
+    out.set_params(sparsity=float(sparsity), penalty=None)
+    one = selector.posed_.one_word
+    out.lambda_max_, out.lambda_max_bounds_ = one.low, (one.low, one.high)
+    out._report(float(sparsity) * one.low, solution)
+    return out
+
+
+# -----------------------------------------------------------------------------
+# A few words that stand for all items, found by one convex problem.
+# -----------------------------------------------------------------------------
+
+
+SOLVER_NAMES = ("auto", "proximal-admm", "slack-admm", "original", "conic")
+# A graph that leaves one label below this sparsity is said to merge all.
+MERGED_BELOW = 0.5
+
+
+class SubsetSelector(ClusterMixin, BaseEstimator):
+    r"""Few words (candidates) that stand for all items, with a proof.
+
+    .. math::
+
+        \min_U \sum_i p_i \langle R_i, U_i \rangle + \gamma \, \mathrm{tr}(U'LU)
+        + \sum_j \lambda_j \Omega(U_{\cdot j}), \qquad U \ge 0, \; U 1 = 1
+
+    over assignments U of n items (rows) to l words (columns). :math:`R_{ij}` is the
+    dissimilarity of item i and word j, p the items' shares of the weight,
+    :math:`\gamma` = `smoothness` / n, L the Laplacian of a graph of the items, and
+    :math:`\Omega` the largest entry or the Euclidean norm of a column, which is what
+    leaves words out: how many are needed is found, not given.
+
+    Parameters
+    ----------
+    dissimilarity : str or callable
+        A metric of `sklearn.metrics.pairwise_distances`, a function of an item and a
+        word, or "precomputed": `fit` is given R itself, which need be neither square
+        nor symmetric.
+    sparsity : float
+        :math:`\lambda` in units of `lambda_max_`, from which on one word is best. At
+        least 0; above 1 there is one word.
+    smoothness : float
+        Of the assignment over the graph; :math:`\gamma` is this divided by n, so that
+        one value serves all n.
+    penalty : float or None
+        :math:`\lambda` itself, in place of `sparsity`; then `lambda_max_` is nan.
+    norm : {"max", "euclidean"}
+        :math:`\Omega`.
+    outlier_cost : float or None
+        Dissimilarity to all items of one more word, the last, whose :math:`\lambda` is
+        zero: items that no word is near to are outliers.
+    solver : {"auto", "proximal-admm", "slack-admm", "original", "conic"}
+        "auto" is "proximal-admm"; "original" is the published ADMM with its KKT system,
+        "slack-admm" the same with its step in closed form (both for the max norm),
+        "conic" Clarabel.
+    tol : float
+        The gap to prove, in units of the objective above the items' least costs.
+    max_iter : int
+        Largest number of iterations, rounded up to steps of twenty.
+    max_time : float or None
+        Seconds after which no further step begins.
+    callback : callable or None
+        Called with the `Progress` after every step; True ends the search.
+
+    Attributes
+    ----------
+    assignment_ : array of shape (n, l), or (n, l + 1) with the outlier word
+        U; rows add up to one.
+    selected_ : array of shape (k,)
+        Words that are some item's largest entry, ascending.
+    labels_ : array of shape (n,)
+        Every item's word, by its place in `selected_`; -1: an outlier. Of equal
+        entries the first counts.
+    active_ : array of int
+        Words with an entry above 1e-3, and those of `must_include`.
+    lambda_max_ : float
+        The least :math:`\lambda` at which one word is optimal, were all candidates to
+        cost one and none the outlier; exact up to n l = 50,000 (and always for the
+        Euclidean norm), beyond that a lower bound.
+    lambda_max_bounds_ : tuple of float
+        Proved bounds of it, equal where it is exact.
+    lambda_, gamma_ : float
+    words_ : array of shape (l, d)
+        The candidates; None where R was given.
+    solution_ : Solution
+        `.x` is `assignment_.ravel()`; its certificate bounds the sum above.
+    n_iter_ : int
+        Iterations; zero where there was a closed form.
+
+    Notes
+    -----
+    The certificate's bound comes from prices of taking a word, see
+    `counterpoise.optim.assignment.problem.SparseAssignment`; its scale is the
+    objective less
+    :math:`\sum_i p_i \min_j R_{ij}`. :math:`\lambda_{\max}` depends neither on the
+    graph nor on :math:`\gamma`; the closed form :math:`\max_j \|a_j\|_1/2` that is
+    usually quoted for it is no bound.
+
+    Words of equal dissimilarities are one word where there is no graph: the first of
+    the cheapest. With a graph, shares of several such words are cheaper than one.
+
+    References
+    ----------
+    Zohrizadeh (2019), chapter 2, with the sign of the projection's step put right;
+    Elhamifar, Sapiro and Sastry (2016).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0], [0.1], [0.2], [5.0], [5.1]])
+    >>> selector = SubsetSelector(sparsity=0.1).fit(X)
+    >>> selector.selected_, selector.labels_, selector.solution_.converged
+    (array([1, 3]), array([0, 0, 0, 1, 1]), True)
+    """
+
+    _rules: ClassVar[Mapping[str, Rule]] = {
+        "sparsity": Number(0.0),
+        "smoothness": Number(0.0),
+        "penalty": Number(0.0, options=(None,)),
+        "norm": Choice(("max", "euclidean")),
+        "outlier_cost": Number(options=(None,)),
+        "solver": Choice(SOLVER_NAMES),
+        "tol": Number(0.0, closed="neither"),
+        "max_iter": Integer(1),
+        "max_time": Number(0.0, options=(None,)),
+    }
+
+    def __init__(
+        self,
+        dissimilarity: Dissimilarity = "sqeuclidean",
+        sparsity: float = 0.1,
+        smoothness: float = 0.0,
+        *,
+        penalty: float | None = None,
+        norm: str = "max",
+        outlier_cost: float | None = None,
+        solver: str = "auto",
+        tol: float = 1e-4,
+        max_iter: int = 20_000,
+        max_time: float | None = None,
+        callback: Callable[..., Any] | None = None,
+    ) -> None:
+        self.dissimilarity = dissimilarity
+        self.sparsity = sparsity
+        self.smoothness = smoothness
+        self.penalty = penalty
+        self.norm = norm
+        self.outlier_cost = outlier_cost
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.callback = callback
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        words: Any = None,
+        graph: Any = None,
+        sample_weight: Any = None,
+        word_costs: Any = None,
+        must_include: Any = None,
+        must_exclude: Any = None,
+    ) -> Self:
+        """Assign the items to few words.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n, d), or (n, l) if precomputed
+        y : None
+            Not used.
+        words : array-like or frame of shape (l, d), optional
+            The candidates; None: the items of positive weight, numbered as rows.
+        graph : matrix of shape (n, n), dense or sparse, optional
+            Weights of edges between items: symmetric, not negative, zero diagonal.
+        sample_weight : array of shape (n,), optional
+            What the items count; only their ratios matter.
+        word_costs : array of shape (l,), optional
+            What :math:`\\lambda` is multiplied by, word by word.
+        must_include, must_exclude : arrays of int, optional
+            Words that cost no penalty, and words that are no candidates.
+        """
+        self._check()
+        posed, points = self._pose(
+            X, words, graph, sample_weight, word_costs, must_include, must_exclude
+        )
+        self.words_ = points
+        self.posed_ = posed
+        self.must_include_ = as_word_numbers(
+            must_include, posed.dissimilarities.shape[1], "must_include"
+        )
+        if self.penalty is None:
+            one = posed.one_word
+            self.lambda_max_bounds_: tuple[float, float] = (one.low, one.high)
+            self.lambda_max_ = one.low
+            penalty = float(self.sparsity) * one.low
+        else:
+            self.lambda_max_bounds_ = (np.nan, np.nan)
+            self.lambda_max_, penalty = np.nan, float(self.penalty)
+        solution = posed.solved(
+            penalty,
+            self.solver,
+            float(self.tol),
+            max_iter=self.max_iter,
+            max_time=self.max_time,
+            callback=self.callback,
+        )
+        self._report(penalty, solution)
+        self._warn()
+        return self
+
+    def predict(self, X: Any) -> Indices:
+        """Return the nearest of the selected words, by its place in `selected_`.
+
+        Parameters
+        ----------
+        X : matrix of shape (k, d), or (k, l) if precomputed
+
+        Returns
+        -------
+        array of shape (k,)
+            -1: the outlier word is nearer, or no word was selected.
+        """
+        check_is_fitted(self, "selected_")
+        X = estimator_matrix(self, X, reset=False)
+        out = np.full(len(X), -1, dtype=np.intp)
+        if self.selected_.size == 0:
+            return out
+        if self.words_ is None:
+            R = X[:, self.selected_]
+        else:
+            R = dissimilarities(X, self.words_[self.selected_], self.dissimilarity)
+        out[:] = R.argmin(axis=1)
+        if self.outlier_cost is not None:
+            out[R.min(axis=1) > self.outlier_cost] = -1
+        return out
+
+    def path(self, sparsities: Any = None) -> SelectionPath:
+        """Return the assignments over a range of sparsities, each from the one before.
+
+        Parameters
+        ----------
+        sparsities : sequence of float, optional
+            At least 0; None: twelve from 0.01 to 1, evenly in their logarithm.
+        """
+        check_is_fitted(self, "selected_")
+        return follow_sparsity(self, sparsities)
+
+    def _check(self) -> None:
+        check_parameters(self, self._rules)
+        if not (isinstance(self.dissimilarity, str) or callable(self.dissimilarity)):
+            raise InvalidType(
+                "dissimilarity must be the name of a metric or a function, got "
+                f"{self.dissimilarity!r}"
+            )
+        if self.callback is not None and not callable(self.callback):
+            raise InvalidType(f"callback must be callable, got {self.callback!r}")
+        if self.norm != "max" and self.solver in ("slack-admm", "original"):
+            raise InvalidInput(
+                f"solver={self.solver!r} is for norm='max', got norm={self.norm!r}: "
+                "take 'proximal-admm' or 'conic'"
+            )
+
+    def _pose(
+        self,
+        X: Any,
+        words: Any,
+        graph: Any,
+        sample_weight: Any,
+        word_costs: Any,
+        must_include: Any,
+        must_exclude: Any,
+    ) -> tuple[PosedSelection, Array | None]:
+        """Return the problem, and the candidates as rows."""
+        items = estimator_matrix(self, X, reset=True)
+        n = len(items)
+        weights = row_counts(sample_weight, n)
+        points: Array | None = None
+        if isinstance(self.dissimilarity, str) and self.dissimilarity == "precomputed":
+            if words is not None:
+                raise InvalidInput("words must be None where dissimilarities are given")
+            check_size(*items.shape)
+            R = checked_dissimilarities(items, "the dissimilarity")
+        else:
+            points = items if words is None else as_words(words, X, items)
+            R = dissimilarities(items, points, self.dissimilarity)
+        count = R.shape[1]
+        included = as_word_numbers(must_include, count, "must_include")
+        excluded = as_word_numbers(must_exclude, count, "must_exclude")
+        both = np.intersect1d(included, excluded)
+        if both.size:
+            raise InvalidInput(
+                f"word {both[0]} is both in must_include and in must_exclude"
+            )
+        candidates = np.setdiff1d(np.arange(count), excluded)
+        if points is items:
+            candidates = candidates[(weights > 0.0)[candidates]]
+            without = np.setdiff1d(included, candidates)
+            if without.size:
+                raise InvalidInput(
+                    f"must_include has item {without[0]}, whose sample_weight is zero"
+                )
+        if candidates.size == 0:
+            raise InvalidInput("must_exclude leaves no word")
+        factors = as_word_costs(word_costs, count).copy()
+        factors[included] = 0.0
+        posed = PosedSelection(
+            R,
+            as_shares(weights),
+            as_laplacian(graph, n),
+            float(self.smoothness) / n,
+            self.norm,  # type: ignore[arg-type]
+            factors,
+            candidates,
+            None if self.outlier_cost is None else float(self.outlier_cost),
+        )
+        return posed, points
+
+    def _report(self, penalty: float, solution: Solution) -> None:
+        """Set what is read off a solution."""
+        posed: PosedSelection = self.posed_
+        words = posed.dissimilarities.shape[1]
+        self.lambda_, self.gamma_ = penalty, posed.gamma
+        self.solution_ = solution
+        self.assignment_ = solution.x.reshape(len(posed.mass), posed.n_columns)
+        taken = self.assignment_.argmax(axis=1)
+        self.selected_ = np.unique(taken[taken < words])
+        self.labels_ = np.where(
+            taken < words, np.searchsorted(self.selected_, taken), -1
+        )
+        self.active_ = np.union1d(
+            np.flatnonzero(active_words(self.assignment_, words)), self.must_include_
+        )
+        counts = solution.history[-1].counts if solution.history else {}
+        self.n_iter_ = int(counts.get("iterations", solution.n_iter))
+
+    def _warn(self) -> None:
+        """Say what is not proved, and where the graph merges everything."""
+        if not self.solution_.converged:
+            warn_user(f"SubsetSelector: {self.solution_}", ConvergenceWarning)
+            return
+        posed: PosedSelection = self.posed_
+        merged = np.unique(self.labels_).size == 1 and len(self.labels_) > 1
+        light = self.lambda_ < MERGED_BELOW * self.lambda_max_
+        if posed.is_smoothed and merged and light:
+            warn_user(
+                f"one label is left at a sparsity of {self.sparsity:g}: smoothness "
+                f"{self.smoothness:g} merges all items; lower it, or the sparsity, to "
+                "keep more"
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = False
+        return tags

@@ -1,0 +1,1 @@
+"""Diagnosis of distribution shift."""

@@ -1,0 +1,865 @@
+"""Shifts of single columns and of correlations."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+from sklearn.utils.sparsefuncs import mean_variance_axis
+
+from counterpoise.data.blocks import Blocks
+from counterpoise.data.columns import FEWEST_ROWS_TOLD
+from counterpoise.data.parallel import map_reduce
+from counterpoise.data.progress import announce
+from counterpoise.data.table import (
+    CATEGORIES,
+    NOTHING,
+    NUMBERS,
+    Table,
+    TableColumn,
+    joined,
+    of_one_kind,
+    places_in,
+)
+from counterpoise.data.two_samples import TwoSamples, effective_sample_size
+from counterpoise.linalg.arrays import Array, Indices
+from counterpoise.shift.domain_classifier import TEST_LEVEL
+from counterpoise.shift.two_sample_tests import (
+    RankScores,
+    chance_of_products,
+    middle_ranks,
+)
+
+# -----------------------------------------------------------------------------
+# How far apart one column is in two samples: arrays in, numbers out.
+# -----------------------------------------------------------------------------
+
+
+# Cells of a table of counts with less expected in either sample are pooled; with two
+# cells left, and less than the second expected, the test is exact.
+_LEAST_EXPECTED, _ENOUGH = 1.0, 5.0
+
+
+def standardized_difference(
+    values: Array, target: Array, share: Array, target_share: Array
+) -> float | None:
+    r"""Return the difference of the means in pooled standard deviations.
+
+    .. math::
+
+        \mathrm{SMD} = \frac{\bar t - \bar x}{\sqrt{(s_x^2 + s_t^2) / 2}}, \quad
+        \bar x = \sum_i p_i x_i, \quad s_x^2 = \sum_i p_i (x_i - \bar x)^2
+
+    None where both samples are constant, at two values.
+
+    Parameters
+    ----------
+    values, target : array of shape (n,), (m,)
+        The column in the source and in the target.
+    share, target_share : array of shape (n,), (m,)
+        What a row counts in a mean over its sample; they sum to one.
+
+    Examples
+    --------
+    >>> half = np.full(2, 0.5)
+    >>> standardized_difference(np.array([0.0, 2]), np.array([1.0, 3]), half, half)
+    1.0
+    """
+    # Divided first: the square of a large number overflows.
+    scale = max(float(np.abs(values).max()), float(np.abs(target).max()))
+    if scale == 0:
+        return 0.0
+    mean, variance = _moments(values / scale, share)
+    mean_target, variance_target = _moments(target / scale, target_share)
+    return standardized(mean, mean_target, variance, variance_target)
+
+
+def standardized(
+    mean: float, mean_target: float, variance: float, variance_target: float
+) -> float | None:
+    """Return the difference of two means in pooled standard deviations."""
+    apart, spread = mean_target - mean, np.sqrt((variance + variance_target) / 2)
+    if spread > 0:
+        return float(apart / spread)
+    return 0.0 if apart == 0 else None
+
+
+def ks_distance(
+    values: Array, target: Array, share: Array, target_share: Array
+) -> float:
+    r"""Return the largest distance of the two distribution functions.
+
+    .. math::
+
+        \max_z \Bigl| \sum_{x_i \le z} p_i - \sum_{t_j \le z} q_j \Bigr|
+
+    Parameters
+    ----------
+    values, target : array of shape (n,), (m,)
+        The column in the source and in the target.
+    share, target_share : array of shape (n,), (m,)
+        What a row counts in a mean over its sample; they sum to one.
+
+    References
+    ----------
+    A. Kolmogorov, 1933. N. Smirnov, 1939.
+
+    Examples
+    --------
+    >>> half = np.full(2, 0.5)
+    >>> ks_distance(np.array([0.0, 2]), np.array([1.0, 3]), half, half)
+    0.5
+    """
+    n, m = values.size, target.size
+    if _are_equal(share) and _are_equal(target_share):
+        ordered, ordered_target = np.sort(values), np.sort(target)
+        apart = 0.0
+        for at in (ordered, ordered_target):
+            below = np.searchsorted(ordered, at, side="right") / n
+            below -= np.searchsorted(ordered_target, at, side="right") / m
+            apart = max(apart, float(np.abs(below).max()))
+        return min(apart, 1.0)
+    orders = np.argsort(values), np.argsort(target)
+    both = np.concatenate([values[orders[0]], target[orders[1]]])
+    # A stable sort merges two that are in order already in one pass.
+    merged = np.argsort(both, kind="stable")
+    both = both[merged]
+    steps = np.concatenate([share[orders[0]], -target_share[orders[1]]])
+    ahead = np.cumsum(steps[merged])
+    # Between equal values there is no place to look.
+    last = np.append(both[1:] != both[:-1], True)
+    return min(float(np.abs(ahead[last]).max()), 1.0)
+
+
+def ks_p_value(distance: float, n: float, m: float) -> float:
+    """Return the chance of a distance as large between two samples drawn alike.
+
+    That of one sample of n m / (n + m) rows and its distribution, as in scipy's
+    ``ks_2samp(method="asymp")``. With weights, n and m are effective sizes.
+    """
+    return float(ks_p_values(*np.array([[distance], [n], [m]]))[0])
+
+
+def ks_p_values(distances: Array, n: Array, m: Array) -> Array:
+    """Return `ks_p_value` of many distances, in one call."""
+    sizes = np.maximum(np.round(n * m / (n + m)), 1)
+    out: Array = stats.kstwo.sf(distances, sizes)
+    return out
+
+
+def shares_p_value(shares: Array, target_shares: Array, n: float, m: float) -> float:
+    """Return the chance of shares as different in two samples drawn alike.
+
+    Pearson's test of equal shares. Categories of which less than one row is expected
+    in either sample are pooled; where two are left and less than five rows expected,
+    the test is Fisher's. With weights, n and m are effective sizes.
+
+    Parameters
+    ----------
+    shares, target_shares : array of shape (k,)
+        What each category has of either sample; they sum to one.
+    n, m : float
+        Number of rows.
+    """
+    counts = np.stack([n * shares, m * target_shares])
+    counts = _pooled(counts[:, counts.sum(axis=0) > 0])
+    if counts.shape[1] < 2:
+        return 1.0
+    expected = np.outer([n, m], counts.sum(axis=0)) / (n + m)
+    if counts.shape[1] == 2 and expected.min() < _ENOUGH:
+        return float(stats.fisher_exact(np.round(counts).astype(int)).pvalue)
+    statistic = float(((counts - expected) ** 2 / expected).sum())
+    return float(stats.chi2.sf(statistic, counts.shape[1] - 1))
+
+
+def means_p_value(
+    apart: Array, variance: Array, variance_target: Array, n: float, m: float
+) -> Array:
+    """Return the chance of means as far apart in two samples drawn alike.
+
+    By the normal distribution, with the variance of both samples together.
+    """
+    together = (n * variance + m * variance_target) / (n + m)
+    together = together + n * m / (n + m) ** 2 * apart**2
+    error = np.sqrt(together * (1 / n + 1 / m))
+    z = np.divide(apart, error, out=np.zeros_like(error), where=error > 0)
+    p: Array = 2 * stats.norm.sf(np.abs(z))
+    return p
+
+
+def holm(p_values: Array) -> Array:
+    """Return p-values corrected for their number (Holm).
+
+    With k of them in order, the i-th is multiplied by k - i + 1, and none is below one
+    before it: the chance that any of those below a level is a false alarm is at most
+    that level, however they depend on each other.
+
+    References
+    ----------
+    S. Holm, 1979.
+
+    Examples
+    --------
+    >>> holm(np.array([0.01, 0.04, 0.03]))
+    array([0.03, 0.06, 0.06])
+    """
+    order = np.argsort(p_values, kind="stable")
+    factors = np.arange(p_values.size, 0, -1)
+    corrected = np.empty_like(p_values)
+    corrected[order] = np.minimum(np.maximum.accumulate(factors * p_values[order]), 1)
+    return corrected
+
+
+def _are_equal(share: Array) -> bool:
+    return bool(share.min() == share.max())
+
+
+def _moments(values: Array, share: Array) -> tuple[float, float]:
+    if values.min() == values.max():
+        return float(values[0]), 0.0
+    mean = float(share @ values)
+    return mean, float(share @ (values - mean) ** 2)
+
+
+def _pooled(counts: Array) -> Array:
+    """Return the cells, those with too little expected in either sample as one."""
+    totals = counts.sum(axis=1)
+    least = counts.sum(axis=0) * totals.min() / totals.sum()
+    order = np.argsort(-least, kind="stable")
+    enough = int(np.count_nonzero(least >= _LEAST_EXPECTED))
+    if enough == counts.shape[1]:
+        return counts
+    rest = float(least[order[enough:]].sum())
+    # A rest that is too small itself goes to the smallest cell that is not.
+    kept = enough if rest >= _LEAST_EXPECTED or enough < 2 else enough - 1
+    pool = counts[:, order[kept:]].sum(axis=1)
+    return np.column_stack([counts[:, order[:kept]], pool])
+
+
+# -----------------------------------------------------------------------------
+# What has shifted, one feature at a time.
+# -----------------------------------------------------------------------------
+
+
+# Two normal distributions a little apart, by d standard deviations, have the distance
+# d over this (Kolmogorov's, and the total variation).
+NORMAL = float(np.sqrt(2 * np.pi))
+# New categories of a feature that are listed.
+_LISTED = 10
+
+
+@dataclass(frozen=True)
+class FeatureShift:
+    r"""How one feature differs between source and target.
+
+    Attributes
+    ----------
+    name : str
+        Of the column; ``x0`` and so on where it has none.
+    kind : str
+        What it holds: numbers, categories, dates, durations.
+    effect : float
+        The largest of \|SMD\|, \|SMD\| of being missing, and :math:`\sqrt{2 \pi}` times
+        the Kolmogorov-Smirnov distance, the total variation and the difference in
+        missing values, which on that scale are standard deviations as well: two normal
+        distributions a little apart have the same by all of them. Below 0.1 a shift is
+        hardly worth a thought; 2.5 is the most that distances reach.
+    smd : float or None
+        Target mean minus source mean in pooled standard deviations, of the values that
+        are there; of categories the one with the largest absolute value among the
+        indicators of each. None where both samples are constant and differ, and where
+        one has no value.
+    category : str or None
+        The category that `smd` speaks of, if at least 5 rows have it.
+    ks : float or None
+        Largest distance of the two distribution functions; None for categories, sparse
+        matrices, and where one sample has no value.
+    total_variation : float or None
+        Of categories half the sum of the absolute differences of their shares: the
+        share of the rows that would have to change.
+    p_value : float or None
+        Chance of values (Kolmogorov-Smirnov; categories: chi-squared; sparse columns:
+        means) as different if nothing had shifted; where values are missing, twice the
+        smaller of that and the same for missing values.
+    adjusted_p_value : float or None
+        Corrected for the number of features (Holm).
+    source_mean, target_mean : float or None
+        Of numbers, of dates in seconds since 1970; None with fewer than 5 values.
+    source_missing, target_missing : float
+        Share of the rows without a value.
+    n_new : int
+        Number of categories that the target has and the source has not.
+    new_share : float
+        Their share of the target rows.
+    new_categories : tuple of (str, float)
+        The commonest of them, each with its share; none that fewer than 5 rows have.
+    """
+
+    name: str
+    kind: str
+    effect: float
+    smd: float | None = None
+    category: str | None = None
+    ks: float | None = None
+    total_variation: float | None = None
+    p_value: float | None = None
+    adjusted_p_value: float | None = None
+    source_mean: float | None = None
+    target_mean: float | None = None
+    source_missing: float = 0.0
+    target_missing: float = 0.0
+    n_new: int = 0
+    new_share: float = 0.0
+    new_categories: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def missing_difference(self) -> float:
+        """Share of missing values in the target minus that in the source."""
+        return self.target_missing - self.source_missing
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers, strings and lists."""
+        listed = [{"category": c, "share": share} for c, share in self.new_categories]
+        return {
+            **asdict(self),
+            "missing_difference": self.missing_difference,
+            "new_categories": listed,
+        }
+
+
+def table_shifts(
+    source: Table, target: Table, share: Array, target_share: Array
+) -> tuple[FeatureShift, ...]:
+    """Return the shift of every column, their p-values corrected together.
+
+    Parameters
+    ----------
+    source, target : Table
+        With the same columns; rows that count only.
+    share, target_share : array of shape (n,), (m,)
+        What a row counts in a mean over its sample; they sum to one.
+    """
+    return _corrected(column_shifts(source, target, share, target_share))
+
+
+def column_shifts(
+    source: Table,
+    target: Table,
+    share: Array,
+    target_share: Array,
+    *,
+    tested: bool = True,
+) -> list[FeatureShift]:
+    """Return how every column differs; the p-values are not corrected.
+
+    `tested`: whether p-values are asked for; of numbers they take their time.
+    """
+    shares = _Shares(share), _Shares(target_share)
+    pairs = zip(source.columns, target.columns, strict=True)
+    found = [_column_shift(x, t, *shares) for x, t in pairs]
+    if not tested:
+        return [shift for shift, _ in found]
+    # One call for all columns: the machinery around a call takes longer than a value.
+    waiting = [(shift.ks, *sizes) for shift, sizes in found if sizes is not None]
+    p_values = iter(ks_p_values(*np.array(waiting).T) if waiting else ())
+    return [
+        shift if sizes is None else _with_p_value(shift, float(next(p_values)))
+        for shift, sizes in found
+    ]
+
+
+def _with_p_value(shift: FeatureShift, p: float) -> FeatureShift:
+    """Return the shift with the p-value of its values beside that of missing ones."""
+    if shift.p_value is not None:
+        p = min(1.0, 2 * min(p, shift.p_value))
+    return replace(shift, p_value=p)
+
+
+@dataclass(frozen=True, eq=False)
+class _Shares:
+    """What the rows of a sample count in a mean over it."""
+
+    share: Array
+
+    @cached_property
+    def size(self) -> float:
+        """The effective size of the sample."""
+        return effective_sample_size(self.share)
+
+    def there(self, absent: NDArray[np.bool_]) -> tuple[Array, float]:
+        """Return shares of the rows that have a value, and their effective size."""
+        return self._of_some(~absent) if absent.any() else self._of_all
+
+    @cached_property
+    def _of_all(self) -> tuple[Array, float]:
+        return self._of_some(np.ones(self.share.size, dtype=bool))
+
+    def _of_some(self, rows: NDArray[np.bool_]) -> tuple[Array, float]:
+        some = self.share[rows]
+        some = some / some.sum()
+        return some, effective_sample_size(some)
+
+
+def _column_shift(
+    source: TableColumn,
+    target: TableColumn,
+    share: _Shares,
+    target_share: _Shares,
+) -> tuple[FeatureShift, tuple[float, float] | None]:
+    """Return how one column differs; its p-value is not corrected.
+
+    Numbers come with the effective sizes that their p-value needs; till then they have
+    that of missing values alone.
+    """
+    source, target, absent = of_one_kind(source, target)
+    kind = source.kind
+    missing = (
+        _share_of(absent[0], share.share),
+        _share_of(absent[1], target_share.share),
+    )
+    blank = FeatureShift(
+        name=source.name,
+        kind=kind,
+        effect=_missing_effect(*missing),
+        source_missing=missing[0],
+        target_missing=missing[1],
+    )
+    if kind == CATEGORIES:
+        blank = replace(blank, **_new(source, target, target_share.share))
+    p_missing = _missing_p_value(missing, share, target_share)
+    if absent[0].all() or absent[1].all():
+        return replace(blank, p_value=p_missing), None
+    (p_share, size), (q_share, target_size) = (
+        share.there(absent[0]),
+        target_share.there(absent[1]),
+    )
+    shares, sizes = (p_share, q_share), (size, target_size)
+    if kind == CATEGORIES:
+        both = joined([source, target])
+        places = np.split(both.values, [share.share.size])
+        there = places[0][~absent[0]], places[1][~absent[1]]
+        found, p = _of_categories(blank, both.categories, there, shares, sizes)
+    else:
+        values = source.values[~absent[0]], target.values[~absent[1]]
+        return replace(_of_numbers(blank, values, shares), p_value=p_missing), sizes
+    return _with_p_value(replace(found, p_value=p_missing), p), None
+
+
+def sparse_shifts(
+    source: Any,
+    target: Any,
+    names: Sequence[str],
+    share: Array,
+    target_share: Array,
+) -> tuple[FeatureShift, ...]:
+    """Return the shift of every column of two sparse matrices, by means alone.
+
+    Parameters
+    ----------
+    source, target : csr_array of shape (n, d), (m, d)
+        Rows that count only.
+    names : sequence of str
+        Of the columns.
+    share, target_share : array of shape (n,), (m,)
+        What a row counts in a mean over its sample; they sum to one.
+    """
+    mean, variance = mean_variance_axis(source, axis=0, weights=share)
+    mean_target, variance_target = mean_variance_axis(
+        target, axis=0, weights=target_share
+    )
+    p_values = means_p_value(
+        mean_target - mean,
+        variance,
+        variance_target,
+        effective_sample_size(share),
+        effective_sample_size(target_share),
+    )
+    enough = source.shape[0] >= FEWEST_ROWS_TOLD, target.shape[0] >= FEWEST_ROWS_TOLD
+    shifts = []
+    for j, name in enumerate(names):
+        smd = standardized(mean[j], mean_target[j], variance[j], variance_target[j])
+        shifts.append(
+            FeatureShift(
+                name=name,
+                kind=NUMBERS,
+                effect=NORMAL if smd is None else abs(smd),
+                smd=smd,
+                p_value=float(p_values[j]),
+                source_mean=float(mean[j]) if enough[0] else None,
+                target_mean=float(mean_target[j]) if enough[1] else None,
+            )
+        )
+    return _corrected(shifts)
+
+
+def _of_numbers(
+    found: FeatureShift,
+    values: tuple[Array, Array],
+    shares: tuple[Array, Array],
+) -> FeatureShift:
+    ks = ks_distance(*values, *shares)
+    smd = standardized_difference(*values, *shares)
+    means = [
+        float(share @ rows) if rows.size >= FEWEST_ROWS_TOLD else None
+        for rows, share in zip(values, shares, strict=True)
+    ]
+    return replace(
+        found,
+        effect=max(found.effect, abs(smd or 0.0), NORMAL * ks),
+        smd=smd,
+        ks=ks,
+        source_mean=means[0],
+        target_mean=means[1],
+    )
+
+
+def _of_categories(
+    found: FeatureShift,
+    categories: tuple[str, ...],
+    places: tuple[Indices, Indices],
+    shares: tuple[Array, Array],
+    sizes: tuple[float, float],
+) -> tuple[FeatureShift, float]:
+    k = len(categories)
+    p, q = (
+        np.bincount(rows, share, minlength=k).astype(np.float64)
+        for rows, share in zip(places, shares, strict=True)
+    )
+    # What rounding leaves of a share of one would have a variance.
+    p[p > 1 - 1e-12], q[q > 1 - 1e-12] = 1.0, 1.0
+    apart, spread = q - p, np.sqrt((p * (1 - p) + q * (1 - q)).clip(0) / 2)
+    # Shares that should be equal may differ by rounding.
+    apart[np.abs(apart) < 1e-15] = 0.0
+    smds = np.divide(apart, spread, out=np.zeros(k), where=spread > 0)
+    defined = (spread > 0) | (apart == 0)
+    n_rows = np.bincount(np.concatenate(places), minlength=k)
+    # Of two categories one moves as much as the other, up to rounding: the first.
+    top = int(np.argmax(np.abs(smds) >= np.abs(smds).max() * (1 - 1e-9)))
+    named = apart[top] != 0 and n_rows[top] >= FEWEST_ROWS_TOLD
+    distance = min(float(np.abs(apart).sum()) / 2, 1.0)
+    found = replace(
+        found,
+        effect=max(found.effect, float(np.abs(smds[top])), NORMAL * distance),
+        smd=float(smds[top]) if defined.all() else None,
+        category=categories[top] if named and defined.all() else None,
+        total_variation=distance,
+    )
+    return found, shares_p_value(p, q, *sizes)
+
+
+def _new(
+    source: TableColumn, target: TableColumn, target_share: Array
+) -> dict[str, Any]:
+    """Return what is told of the categories that the source has not."""
+    # A category may be there by its type alone.
+    seen = np.bincount(source.values[source.values >= 0])
+    known = [source.categories[k] for k in np.flatnonzero(seen)]
+    places = places_in(known, target)
+    new = target.values[places == -2]
+    k = len(target.categories)
+    counts = np.bincount(new, minlength=k)
+    shares = np.bincount(new, target_share[places == -2], minlength=k)
+    common = [
+        j for j in np.argsort(-shares, kind="stable") if counts[j] >= FEWEST_ROWS_TOLD
+    ]
+    return {
+        "n_new": int(np.count_nonzero(counts)),
+        "new_share": _share_of(places == -2, target_share),
+        "new_categories": tuple(
+            (target.categories[j], float(shares[j])) for j in common[:_LISTED]
+        ),
+    }
+
+
+def _missing_effect(source: float, target: float) -> float:
+    if source == target == 0.0:
+        return 0.0
+    smd = standardized(source, target, source * (1 - source), target * (1 - target))
+    return max(abs(smd or 0.0), NORMAL * abs(target - source))
+
+
+def _missing_p_value(
+    missing: tuple[float, float], share: _Shares, target_share: _Shares
+) -> float | None:
+    if missing == (0.0, 0.0):
+        return None
+    p, q = (np.array([part, 1.0 - part]) for part in missing)
+    return shares_p_value(p, q, share.size, target_share.size)
+
+
+def _corrected(shifts: Sequence[FeatureShift]) -> tuple[FeatureShift, ...]:
+    p_values = [shift.p_value for shift in shifts if shift.p_value is not None]
+    adjusted = iter(holm(np.array(p_values)).tolist())
+    return tuple(
+        shift if shift.p_value is None else replace(shift, adjusted_p_value=p)
+        for shift in shifts
+        for p in ([None] if shift.p_value is None else [next(adjusted)])
+    )
+
+
+def _share_of(rows: NDArray[np.bool_], share: Array) -> float:
+    """Return what some rows are of the whole, which they are to the bit if all are."""
+    return 1.0 if rows.all() else min(float(share[rows].sum()), 1.0)
+
+
+# -----------------------------------------------------------------------------
+# What the columns of a table in blocks hold, counted over every row in one pass.
+# -----------------------------------------------------------------------------
+
+
+# Categories that are told, the commonest first.
+CATEGORIES_TOLD = 10
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnSums:
+    """One column, counted: rows, gaps, and what those with a value add up to.
+
+    Attributes
+    ----------
+    name, kind : str
+    n, missing : int
+        Rows, and those without a value.
+    mean, squares : float
+        Of numbers (dates and durations in seconds): the mean, and the sum of squares
+        about it.
+    low, high : float
+    counts : dict
+        Rows of each category.
+    """
+
+    name: str
+    kind: str
+    n: int
+    missing: int
+    mean: float = 0.0
+    squares: float = 0.0
+    low: float = np.inf
+    high: float = -np.inf
+    counts: dict[str, int] | None = None
+
+    @classmethod
+    def of(cls, column: TableColumn) -> "ColumnSums":
+        """Return the sums of one block's column."""
+        there = column.values[~column.missing]
+        n, missing = len(column.values), len(column.values) - len(there)
+        if column.kind == CATEGORIES:
+            found = np.bincount(there, minlength=len(column.categories)).tolist()
+            counts = dict(zip(column.categories, found, strict=True))
+            return cls(column.name, column.kind, n, missing, counts=counts)
+        if not len(there):
+            return cls(column.name, column.kind, n, missing)
+        mean = float(there.mean())
+        about = float(((there - mean) ** 2).sum())
+        ends = float(there.min()), float(there.max())
+        return cls(column.name, column.kind, n, missing, mean, about, *ends)
+
+    @property
+    def standard_deviation(self) -> float:
+        """Of the rows with a value; NaN where there is none."""
+        there = self.n - self.missing
+        return float(np.sqrt(self.squares / there)) if there else np.nan
+
+    def __add__(self, later: "ColumnSums") -> "ColumnSums":
+        """Return both together, means by Chan's formula."""
+        kind = later.kind if self.kind == NOTHING else self.kind
+        one, other = self.n - self.missing, later.n - later.missing
+        both = max(one + other, 1)
+        apart = later.mean - self.mean
+        counts = None
+        if self.counts is not None or later.counts is not None:
+            counts = dict(self.counts or {})
+            for name, count in (later.counts or {}).items():
+                counts[name] = counts.get(name, 0) + count
+        return ColumnSums(
+            self.name,
+            kind,
+            self.n + later.n,
+            self.missing + later.missing,
+            self.mean + apart * other / both,
+            self.squares + later.squares + apart**2 * one * other / both,
+            min(self.low, later.low),
+            max(self.high, later.high),
+            counts,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers; of fewer than 5 rows nothing is told but how many."""
+        there = self.n - self.missing
+        out: dict[str, Any] = {
+            "name": self.name,
+            "kind": self.kind,
+            "rows": self.n,
+            "missing": self.missing / max(self.n, 1),
+        }
+        if there < FEWEST_ROWS_TOLD:
+            return out
+        if self.counts is None:
+            spread = self.standard_deviation
+            return {**out, "mean": self.mean, "standard_deviation": spread}
+        common = sorted(self.counts.items(), key=lambda one: (-one[1], one[0]))
+        told = [one for one in common if one[1] >= FEWEST_ROWS_TOLD][:CATEGORIES_TOLD]
+        shares = {name: count / there for name, count in told}
+        return {**out, "categories": len(self.counts), "shares": shares}
+
+
+def column_sums(blocks: Blocks) -> tuple[ColumnSums, ...]:
+    """Return what every column of a table holds, over all rows, in one pass.
+
+    Examples
+    --------
+    >>> blocks = Blocks.from_arrays(np.array([[1.0], [2.0], [6.0]]), rows=2)
+    >>> found, = column_sums(blocks)
+    >>> found.n, found.mean, round(found.standard_deviation, 3)
+    (3, 3.0, 2.16)
+    """
+    announce("counting every row")
+    return map_reduce(blocks, _sums_of_block, _added)
+
+
+def _sums_of_block(rows: Any, first: int) -> tuple[ColumnSums, ...]:
+    table = rows if isinstance(rows, Table) else Table.of(rows)
+    return tuple(ColumnSums.of(column) for column in table.columns)
+
+
+def _added(
+    earlier: tuple[ColumnSums, ...], later: tuple[ColumnSums, ...]
+) -> tuple[ColumnSums, ...]:
+    return tuple(a + b for a, b in zip(earlier, later, strict=True))
+
+
+# -----------------------------------------------------------------------------
+# Pairs of columns that go together otherwise in the two samples.
+# -----------------------------------------------------------------------------
+
+
+# Pairs that are kept, those whose correlation has moved most.
+_KEPT = 20
+
+
+@dataclass(frozen=True)
+class CorrelationShift:
+    """Two columns whose rank correlation is another in the target.
+
+    Attributes
+    ----------
+    columns : tuple of two str
+    source, target : float
+        Spearman's correlation within either sample.
+    p_value : float
+        The chance of a difference as large, corrected for the number of pairs.
+    """
+
+    columns: tuple[str, str]
+    source: float
+    target: float
+    p_value: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers and words."""
+        return {**asdict(self), "columns": list(self.columns)}
+
+    @classmethod
+    def of_dict(cls, told: dict[str, Any]) -> "CorrelationShift":
+        """Return what `to_dict` told."""
+        first, second = told["columns"]
+        pair = str(first), str(second)
+        return cls(pair, *(float(told[key]) for key in ("source", "target", "p_value")))
+
+
+def correlation_shifts(
+    samples: TwoSamples, names: Sequence[str], pair: Sequence[str] = ()
+) -> tuple[CorrelationShift, ...]:
+    r"""Return the pairs whose rank correlation has moved, those that moved most first.
+
+    With :math:`u_j` the middle ranks of column j *within* a sample, scaled to mean zero
+    and variance one there, :math:`\rho = \sum_i p_i u_{ij} u_{ik}` is Spearman's
+    correlation of that sample: where columns lie and how they spread, each by itself,
+    leaves it alone, while `moment_test` ranks both samples together. Of K pairs those
+    are returned for which
+
+    .. math:: K\, p \le 0.01
+
+    with p the chance of a difference of the two :math:`\rho` as large, by the normal
+    distribution and the errors of `moment_test`. K counts the pairs of those columns of
+    `moment_test` that vary within either sample (`varies_within`): of a constant there
+    is no correlation. It names what moved and is no test of the verdict.
+
+    Parameters
+    ----------
+    samples : TwoSamples
+        Dense.
+    names : sequence of str
+        Of the columns of the matrices, by the columns of the table.
+    pair : two names, or none
+        Where rows are no evidence each by itself, the pair that a test of units found:
+        it alone may be returned, its p-value that of rows.
+    """
+    shares = samples.source_share, samples.target_share
+    both_samples = list(zip((samples.source, samples.target), shares, strict=True))
+    looked_at = [
+        j
+        for j in RankScores.of(samples).in_pairs
+        if all(varies_within(X[:, j], share) for X, share in both_samples)
+    ]
+    if len(looked_at) < 2:
+        return ()
+    columns = np.array(looked_at)
+    ranks = [_within(X[:, columns], share) for X, share in both_samples]
+    first, second = np.triu_indices(columns.size, 1)
+    chance = chance_of_products(np.vstack(ranks), *shares)[first, second]
+    chance = np.minimum(1.0, chance.size * chance)
+    before, after = (
+        ((share[:, None] * u).T @ u)[first, second]
+        for share, u in zip(shares, ranks, strict=True)
+    )
+    found: dict[tuple[str, str], CorrelationShift] = {}
+    for k in np.argsort(-np.abs(after - before), kind="stable"):
+        both = names[int(columns[first[k]])], names[int(columns[second[k]])]
+        if both[0] == both[1] or both in found:
+            # Columns that one column of the table was made into.
+            continue
+        asked_for = not pair or set(both) == set(pair)
+        if asked_for and chance[k] <= TEST_LEVEL:
+            told = float(before[k]), float(after[k]), float(chance[k])
+            found[both] = CorrelationShift(both, *told)
+    return tuple(found.values())[:_KEPT]
+
+
+def varies_within(column: Array, share: Array) -> bool:
+    r"""Return whether five rows of a sample or more differ from its commonest value.
+
+    Rows count as in :math:`\min\bigl(o\, n(p),\; n(p_o)\bigr) \ge 5` with n the
+    effective size, :math:`p_o` the shares of the rows that differ and o their sum: one
+    heavy row is no five, nor are five that hardly count.
+
+    Examples
+    --------
+    >>> column = np.repeat([0.0, 1.0, 2.0], [90, 5, 5])
+    >>> varies_within(column, np.full(100, 0.01))
+    True
+    >>> varies_within(column[:94], np.full(94, 1 / 94))
+    False
+    """
+    _, place = np.unique(column, return_inverse=True)
+    mass = np.bincount(place, share)
+    other = share[place != np.argmax(mass)]
+    if not other.size:
+        return False
+    rows = min(
+        float(other.sum()) * effective_sample_size(share), effective_sample_size(other)
+    )
+    # Rounding must not decide.
+    return rows >= (1 - 1e-9) * FEWEST_ROWS_TOLD
+
+
+def _within(X: Array, share: Array) -> Array:
+    """Return the ranks within one sample, of mean zero and variance one."""
+    u = np.column_stack([middle_ranks(X[:, j], share) for j in range(X.shape[1])])
+    u -= share @ u
+    spread = np.sqrt(share @ u**2)
+    scaled: Array = np.divide(u, spread, out=np.zeros_like(u), where=spread > 0)
+    return scaled

@@ -1,0 +1,777 @@
+"""Diagnosis of distribution shift between two samples."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from counterpoise.data.arrays import Matrix
+from counterpoise.data.blocks import Blocks, rows_decided_on
+from counterpoise.data.columns import column_limits, duplicate_rows
+from counterpoise.data.encoder import TableEncoder, encoded_rows, encoder_of
+from counterpoise.data.groups import asked_of, divided, with_units
+from counterpoise.data.parameters import as_random, as_seed, check_integer
+from counterpoise.data.samples import SamplesAsRead
+from counterpoise.data.table import Table, names_of
+from counterpoise.data.two_samples import (
+    TwoSamples,
+    canonical_order,
+    pooled_scale,
+    scale_columns,
+)
+from counterpoise.errors import filters_left_clean, held_back
+from counterpoise.linalg.arrays import Array, Indices
+from counterpoise.linalg.kernels import Kernel
+from counterpoise.optim.loop import solve
+from counterpoise.optim.spectral.choice import best_solver
+from counterpoise.shift.columns import (
+    CorrelationShift,
+    FeatureShift,
+    correlation_shifts,
+    sparse_shifts,
+    table_shifts,
+)
+from counterpoise.shift.detectability import Detectable, detectable_of
+from counterpoise.shift.diagnosis_text import (
+    diagnosis_explanation,
+    diagnosis_html,
+    diagnosis_text,
+)
+from counterpoise.shift.discrepancy_distance import (
+    CONSTANT,
+    DiscrepancySpectrum,
+    MomentPair,
+    pose_discrepancy,
+)
+from counterpoise.shift.kernel_two_sample import measure_mmd
+from counterpoise.shift.permutation_tests import (
+    MOMENTS,
+    Dependence,
+    ShiftTest,
+    columns_by_units,
+    dependence_of,
+    kernel_means_by_units,
+    moments_by_units,
+    rows_to_rank,
+    shift_tests,
+    verdict_by,
+)
+from counterpoise.shift.rounding_and_spelling import (
+    Spelling,
+    off_grids,
+    recorded_apart,
+    spelled_otherwise,
+)
+from counterpoise.shift.separation import (
+    Separation,
+    ThinRows,
+    separating_columns,
+    thin_rows_of,
+)
+from counterpoise.shift.support import (
+    NO_OVERLAP,
+    NO_SHIFT,
+    TOO_FEW,
+    Overlap,
+    overlap_between,
+)
+
+# -----------------------------------------------------------------------------
+# How much of what a linear model sees of a shift weights of the source can remove.
+# -----------------------------------------------------------------------------
+
+
+# Columns up to which the spectrum is computed, and the least discrepancy looked for.
+COLUMNS_LOOKED_AT, COLUMNS_WEIGHED = 1_000, 100
+# The gap that is enough for a sentence, and steps after which the search ends.
+REWEIGHTING_TOL, REWEIGHTING_STEPS = 0.02, 60
+# Eigenvalues that are kept of each end, and columns that a direction is told by.
+EIGENVALUES_KEPT, COLUMNS_TOLD = 50, 5
+
+
+@dataclass(frozen=True)
+class Reweighting:
+    """The discrepancy of two samples, and what is left of it at the best weights.
+
+    Attributes
+    ----------
+    before, after : float
+        The discrepancy (`counterpoise.discrepancy` of standardised columns with a
+        constant) of the source as it is, and at the best weights found; the second None
+        where it was not looked for.
+    bound : float or None
+        What no weights go below.
+    removable : float or None
+        The share of `before` that the weights found remove.
+    direction : tuple of (name, share)
+        The columns that make up the worst direction at the best weights, or of the
+        source as it is where these are not known.
+    target_varies_more : bool
+        Whether the target varies more than the source along it.
+    spectrum_before, spectrum_after : tuple of float
+        The signed eigenvalues, by size; at most 100.
+    n_source, n_target : int
+        Rows that were looked at.
+    """
+
+    before: float
+    after: float | None
+    bound: float | None
+    direction: tuple[tuple[str, float], ...]
+    target_varies_more: bool
+    spectrum_before: tuple[float, ...] = field(repr=False)
+    spectrum_after: tuple[float, ...] = field(repr=False)
+    n_source: int
+    n_target: int
+
+    @property
+    def removable(self) -> float | None:
+        """The share of the discrepancy that weights can remove."""
+        if self.after is None or self.before == 0.0:
+            return None
+        return max(1.0 - self.after / self.before, 0.0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers, strings, lists and dictionaries."""
+        return {
+            "before": list(self.spectrum_before),
+            "after": list(self.spectrum_after),
+            "discrepancy": self.before,
+            "least": self.after,
+            "bound": self.bound,
+            "removable": self.removable,
+            "direction": [
+                {"name": name, "share": share} for name, share in self.direction
+            ],
+            "target_varies_more": self.target_varies_more,
+            "n_source": self.n_source,
+            "n_target": self.n_target,
+        }
+
+
+def reweighting_of(samples: TwoSamples, names: Sequence[str]) -> Reweighting | None:
+    r"""Return how much of the discrepancy weights of the source rows can remove.
+
+    Columns are centred and divided by their pooled scale, and numbers far outside the
+    bulk count as if they lay at its ends. None where there are more than 1,000 columns;
+    the best weights are looked for up to 100 columns. Time
+    :math:`O((n + m) d^2)` and that of a few dozen Newton steps.
+
+    Parameters
+    ----------
+    samples : TwoSamples
+        Rows in their canonical order.
+    names : sequence of str
+        The column of the table that each column comes from.
+    """
+    n_columns = samples.source.shape[1]
+    if n_columns > COLUMNS_LOOKED_AT:
+        return None
+    samples = _standardized(samples)
+    hypotheses = Kernel("linear", constant=1.0)
+    pair = MomentPair.of(hypotheses, samples.source, samples.target, tuple(names))
+
+    def spectrum(ratio: Array) -> DiscrepancySpectrum:
+        share = samples.source_share * ratio
+        return pair.spectrum(
+            np.concatenate([-share / share.sum(), samples.target_share])
+        )
+
+    first = last = spectrum(np.ones(samples.source_share.size))
+    after = bound = None
+    if n_columns <= COLUMNS_WEIGHED and first.value > 0.0:
+        posed = pose_discrepancy(samples, hypotheses)
+        solver = best_solver(posed.problem)
+        found = solve(
+            posed.problem, solver, tol=REWEIGHTING_TOL, max_iter=REWEIGHTING_STEPS
+        )
+        last = spectrum(posed.ratio(posed.problem.inside(found.x)))
+        after, bound = last.value, found.certificate.bound
+    return Reweighting(
+        before=first.value,
+        after=after,
+        bound=bound,
+        direction=_told(last),
+        target_varies_more=last.signed[0] >= -last.signed[1],
+        spectrum_before=_by_size(first.eigenvalues),
+        spectrum_after=() if after is None else _by_size(last.eigenvalues),
+        n_source=samples.source_share.size,
+        n_target=samples.target_share.size,
+    )
+
+
+def _standardized(samples: TwoSamples) -> TwoSamples:
+    """Return columns around zero, of scale one."""
+    both = [
+        (samples.source, samples.source_share),
+        (samples.target, samples.target_share),
+    ]
+    # The features say what varies in one sample alone.
+    with held_back(UserWarning, message="hardly varies"):
+        scale = pooled_scale(samples)
+    low, high = column_limits(both)
+    cut = [np.clip(rows, low, high) for rows, _ in both]
+    middle = 0.5 * sum(share @ part for part, (_, share) in zip(cut, both, strict=True))
+    return samples.with_rows(*(scale_columns(part - middle, scale) for part in cut))
+
+
+def _told(spectrum: DiscrepancySpectrum) -> tuple[tuple[str, float], ...]:
+    """Return the columns of a direction, without the constant that may be in it."""
+    named = [(str(name), x) for name, x in spectrum.ranking if name != CONSTANT]
+    total = sum(share for _, share in named)
+    if total <= 0.0:
+        return ()
+    return tuple((name, share / total) for name, share in named[:COLUMNS_TOLD])
+
+
+def _by_size(values: Array) -> tuple[float, ...]:
+    kept = (
+        values
+        if values.size <= 2 * EIGENVALUES_KEPT
+        else np.r_[values[:EIGENVALUES_KEPT], values[-EIGENVALUES_KEPT:]]
+    )
+    order = np.argsort(-np.abs(kept), kind="stable")
+    return tuple(kept[order].tolist())
+
+
+# -----------------------------------------------------------------------------
+# Some of the rows that were scored, the same whatever order they came in.
+# -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class RowsLookedAt:
+    """At most so many rows of each sample, among those that were scored.
+
+    They stand in their canonical order, and are the same whatever order they came in.
+    """
+
+    samples: SamplesAsRead
+    covered: Overlap
+    seed: int
+    found: dict[tuple[int, int], TwoSamples] = field(default_factory=dict)
+
+    def __call__(self, most: int) -> TwoSamples:
+        """Return these rows."""
+        sizes = self.covered.rows.size, self.covered.rows_target.size
+        key = min(sizes[0], most), min(sizes[1], most)
+        if key not in self.found:
+            w, v = self.samples.source_weight, self.samples.target_weight
+            some, aims = self.places(most)
+            self.found[key] = TwoSamples.of(
+                self.samples.source[some], self.samples.target[aims], w[some], v[aims]
+            ).ordered()
+        return self.found[key]
+
+    def places(self, most: int) -> tuple[Indices, Indices]:
+        """Return where they stand in the samples."""
+        samples, covered = self.samples, self.covered
+        w, v = samples.source_weight, samples.target_weight
+        return (
+            _some(samples.source, w, covered.rows, self.seed, most),
+            _some(samples.target, v, covered.rows_target, self.seed, most),
+        )
+
+
+def _some(rows: Matrix, weight: Array, among: Indices, seed: int, most: int) -> Indices:
+    """Return at most so many rows, the same whatever order they came in."""
+    if among.size <= most:
+        return among
+    ordered = among[canonical_order(rows[among], weight[among])]
+    picked = np.random.default_rng(seed).permutation(ordered.size)[:most]
+    return ordered[np.sort(picked)]
+
+
+# -----------------------------------------------------------------------------
+# Whether and where two samples differ: all that was found, with a verdict.
+# -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnosis:
+    """What has shifted between two samples, and what is still covered.
+
+    Attributes
+    ----------
+    verdict : str
+        "no shift found", "small shift", "shift, covered", "shift, thin in part",
+        "no overlap" or "too few rows to tell", by the table of `overlap`, in which all
+        of `tests` take part.
+    tests : tuple of ShiftTest
+        What the verdict rests on: five tests, each of level 0.01.
+    correlations : tuple of CorrelationShift
+        Where there is a shift: pairs of columns that go together otherwise, those that
+        moved most first (20 at most). None of sparse matrices.
+    explanation : str
+        What it means and what to do next, in sentences.
+    auc, auc_low, auc_high : float
+        How well a classifier tells the samples apart, with its interval of level 0.95.
+    thin : float
+        Share of the target that lies where only the outermost 0.5 % of the source
+        rows are, or in holes among them.
+    thin_low, thin_high : float or None
+        Its interval of level 0.95; the verdict is "no overlap" where its lower end is
+        above one half.
+    detectable : Detectable or None
+        The smallest shifts of four kinds that would be found with a chance of 0.8: what
+        could have been missed. None for sparse matrices and rows that belong together.
+    dependence : Dependence or None
+        The groups or blocks of time that rows belong to, if they were said.
+    asks : str
+        A question, where rows look dependent and nothing was said; empty if not.
+    digits : tuple of str
+        Columns that the samples record to different digits, or in different units of
+        rounding. Classifiers and neighbourhoods compare them as if they did not
+        (`samples.coverage.digits`).
+    spellings : tuple of Spelling
+        Categories of the target that the source has in another spelling ("Yes" for
+        "yes"), the commonest first (`samples.coverage.spelling`).
+    separation : Separation or None
+        Where there is no overlap: the columns that make the samples disjoint, how, and
+        what is covered without them. None where it is not columns.
+    thin_rows : ThinRows
+        A description of that part: columns and ranges, never a row.
+    mmd, mmd_p_value : float or None
+        The maximum mean discrepancy of standardised columns, and the chance of one as
+        large if nothing had shifted; None for sparse matrices, the second also where
+        no permutation was asked for.
+    discrepancy : float or None
+        Of standardised columns with a constant: what linear models can see of the
+        shift. None for sparse matrices and more than 1,000 columns.
+    features : tuple of FeatureShift
+        Every feature by itself, in the order of the columns.
+    n_source, n_target : int
+        Rows that count, of a weight above zero.
+    dropped : dict
+        Columns that were left out, each with the reason.
+    unseen : dict
+        For each column of categories the share of the target rows whose category the
+        source does not have.
+    note : str
+        What could not be computed; empty if nothing.
+    reweighting : Reweighting or None
+        How much of the discrepancy weights of the source rows can remove, and the
+        direction that cannot be matched; the same is None for the same.
+    overlap : Overlap or None
+        The scores of the rows behind `auc` and `thin`; not part of `to_dict`.
+    watched : bool
+        Whether the words are about a model that is watched (`Adapted.diagnose`), its
+        source being the target of the fit; not part of `to_dict`.
+    source_duplicates, target_duplicates : int or None
+        Rows that equal one before them in every column that counts; not part of
+        `to_dict`.
+    """
+
+    verdict: str
+    explanation: str
+    auc: float
+    auc_low: float
+    auc_high: float
+    thin: float
+    thin_rows: ThinRows
+    mmd: float | None
+    mmd_p_value: float | None
+    discrepancy: float | None
+    features: tuple[FeatureShift, ...] = field(repr=False)
+    n_source: int
+    n_target: int
+    dropped: Mapping[str, str]
+    unseen: Mapping[str, float]
+    note: str = ""
+    reweighting: Reweighting | None = field(default=None, repr=False)
+    overlap: Overlap | None = field(default=None, repr=False)
+    source_duplicates: int | None = None
+    target_duplicates: int | None = None
+    tests: tuple[ShiftTest, ...] = ()
+    thin_low: float | None = None
+    thin_high: float | None = None
+    detectable: Detectable | None = None
+    dependence: Dependence | None = None
+    asks: str = ""
+    digits: tuple[str, ...] = ()
+    correlations: tuple[CorrelationShift, ...] = ()
+    spellings: tuple[Spelling, ...] = ()
+    separation: Separation | None = None
+    watched: bool = False
+
+    def explained(self) -> "Diagnosis":
+        """Return the same with what it means in sentences."""
+        return replace(self, explanation=diagnosis_explanation(self))
+
+    def as_watched(self) -> "Diagnosis":
+        """Return the same about a model that is watched.
+
+        The source is then the target of its fit, and the target today's rows.
+        """
+        return replace(self, watched=True).explained()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers, strings, lists and dictionaries."""
+        return {
+            "verdict": self.verdict,
+            "explanation": self.explanation,
+            "auc": self.auc,
+            "auc_low": self.auc_low,
+            "auc_high": self.auc_high,
+            "thin": self.thin,
+            "thin_low": self.thin_low,
+            "thin_high": self.thin_high,
+            "detectable": None
+            if self.detectable is None
+            else self.detectable.to_dict(),
+            "dependence": None
+            if self.dependence is None
+            else self.dependence.to_dict(),
+            "asks": self.asks,
+            "digits": list(self.digits),
+            "spellings": [one.to_dict() for one in self.spellings],
+            "correlations": [pair.to_dict() for pair in self.correlations],
+            "separation": None
+            if self.separation is None
+            else self.separation.to_dict(),
+            "thin_rows": self.thin_rows.to_dict(),
+            "mmd": self.mmd,
+            "mmd_p_value": self.mmd_p_value,
+            "discrepancy": self.discrepancy,
+            "correction": "Holm",
+            "tests": [test.to_dict() for test in self.tests],
+            "features": [feature.to_dict() for feature in self.features],
+            "n_source": self.n_source,
+            "n_target": self.n_target,
+            "dropped": dict(self.dropped),
+            "unseen": dict(self.unseen),
+            "note": self.note,
+            "spectrum": (
+                None if self.reweighting is None else self.reweighting.to_dict()
+            ),
+        }
+
+    def __str__(self) -> str:
+        return diagnosis_text(self)
+
+    def _repr_html_(self) -> str:
+        return diagnosis_html(self)
+
+
+# -----------------------------------------------------------------------------
+# Two samples looked at in every way, for one verdict.
+# -----------------------------------------------------------------------------
+
+
+# Rows of each sample between which the maximum mean discrepancy is measured, and by
+# which weights of least discrepancy are looked for.
+MMD_ROWS, WEIGHED_ROWS = 2_000, 1_000
+
+
+def diagnose(
+    X: Any,
+    X_target: Any,
+    *,
+    sample_weight: Any = None,
+    target_weight: Any = None,
+    groups: Any = None,
+    groups_target: Any = None,
+    time: Any = None,
+    time_target: Any = None,
+    n_permutations: int = 200,
+    random_state: Any = None,
+) -> Diagnosis:
+    r"""Return what has shifted between source and target, with a verdict.
+
+    Feature by feature, effect sizes first: the standardised difference of the means,
+    the Kolmogorov-Smirnov distance (categories: total variation), missing values, new
+    categories, and p-values corrected for the number of features by Holm's method.
+    Then all features together: how well a classifier tells the samples apart, the
+    share of the target that the source hardly covers (`overlap`) with a description of
+    these rows, the maximum mean discrepancy (`mmd`), and how much of the discrepancy
+    (`discrepancy`) weights of the source rows can remove.
+
+    Parameters
+    ----------
+    X : array-like, pandas or polars frame, sparse matrix, Table or `engine.Blocks`
+        The source rows, of shape (n, d). Of tables in blocks 10,000 rows each are
+        looked at (`diagnosis.column_sums` counts every row).
+    X_target : the same of shape (m, d), or a tuple of such
+        The target rows.
+    sample_weight, target_weight : array of shape (n,), (m,)
+        What the rows count in every mean; only their ratios within a sample matter.
+    groups, groups_target : array of shape (n,), (m,)
+        Names of what rows belong to, such as patients or sites, where rows of one are
+        alike. They are held out together, and intervals and p-values are of groups. A
+        name in both samples is one group; of a sample without names every row counts
+        for itself.
+    time, time_target : array of shape (n,), (m,)
+        Numbers or dates in whose order neighbouring rows are alike: the same with 6 to
+        20 blocks of neighbours a sample, by how long columns remember. Each sample has
+        its own sequence; n + m entries in `time` alone are one for both, the source's
+        first. Not together with groups.
+    n_permutations : int
+        How often the rows are divided anew, by chance, for the p-value of the maximum
+        mean discrepancy; 0: none.
+    random_state : int, RandomState or None
+        Where the folds, permutations and rows of a sample that has many come from;
+        None: from what the rows hold, so that the same rows get the same answer.
+
+    Returns
+    -------
+    Diagnosis
+
+    Notes
+    -----
+    The features are compared on all rows; classifiers see at most 5,000 of each sample,
+    the maximum mean discrepancy 2,000 and the discrepancy 1,000, on columns encoded by
+    `TableEncoder` where they are not finite numbers.
+
+    With weights a row's share takes the place of 1/n in means, variances and
+    distribution functions, so that a row of weight two is the row twice in every effect
+    size; p-values count :math:`(\sum w)^2 / \sum w^2` rows, fewer than the rows written
+    out would be: weights need not be counts.
+
+    Of a group of fewer than 5 rows nothing is told: no mean, no range, no category.
+
+    The verdict is "no shift found" only where no test tells the samples apart: the
+    classifier, the columns, means, spreads and correlations of their ranks (Wilcoxon,
+    Mood, Spearman), the cells of columns and pairs of columns and the neighbourhoods of
+    rows (`overlap`), and the maximum mean discrepancy, each with a corrected p-value of
+    at most 0.01, so that together they raise a false alarm at most once in twenty
+    times. With fewer than 99 permutations the last cannot tell.
+
+    Sparse matrices: means alone are compared, and memory grows with their entries; no
+    Kolmogorov-Smirnov distance, no discrepancies, and thinly covered rows are counted
+    but not described.
+
+    With groups or time, the classifier holds units out whole, its interval is of units
+    (Obuchowski), and the other tests divide units by chance (999 times; for the maximum
+    mean discrepancy `n_permutations`): columns, moments of ranks, cells of columns and
+    of pairs, kernel means. Neighbourhoods and holes are not looked for.
+    With fewer than five units of a sample, or so few that no p-value can be 0.01
+    (`dependence.smallest_p`), the verdict is "too few rows to tell" unless the shift is
+    glaring. Of sparse matrices the classifier alone is asked.
+
+    It never raises `NoOverlapError`: the verdict says it.
+
+    Examples
+    --------
+    >>> from counterpoise.datasets import make_uncovered_cluster
+    >>> shift = make_uncovered_cluster(q=0.3, n=500, m=500, shift=0, random_state=0)
+    >>> found = diagnose(shift.X, shift.X_target, random_state=0)
+    >>> found.verdict, found.thin_rows.columns[0].name
+    ('shift, thin in part', 'x0')
+    """
+    check_integer("n_permutations", n_permutations, low=0)
+    if isinstance(X, Blocks) or isinstance(X_target, Blocks):
+        # What they hold is not read for a seed: places alone decide.
+        seed = as_seed(0 if random_state is None else random_state)
+        X, X_target = rows_decided_on(X, seed), rows_decided_on(X_target, seed)
+    samples = SamplesAsRead.read(X, X_target, sample_weight, target_weight)
+    samples = with_units(samples, groups, groups_target, time, time_target)
+    random = samples.seed(random_state)
+    if not isinstance(random, int | np.integer):
+        random = as_random(random)
+    with filters_left_clean():
+        return diagnose_samples(samples, n_permutations, random)
+
+
+def diagnose_samples(
+    samples: SamplesAsRead, n_permutations: int, random: Any
+) -> Diagnosis:
+    """Return what `diagnose` does, of samples as read.
+
+    `random`: an integer, the same for every draw, or a RandomState.
+    """
+    samples = samples.without_zeros()
+    if samples.tables is None:
+        return _of_matrices(samples, random)
+    source, target = samples.tables
+    w, v = samples.source_weight, samples.target_weight
+    numbers, encoder = _as_numbers(samples)
+    numbers.refuse_huge()
+    names = column_names = names_of(source.columns)
+    labels = dict(zip((c.label for c in source.columns), names, strict=True))
+    dropped: dict[str, str] = {}
+    unseen: dict[str, float] = {}
+    if encoder is not None:
+        names = [labels[k] for k in encoder.columns_]
+        dropped = {labels[k]: reason for k, reason in encoder.dropped_.items()}
+        unseen = {labels[k]: share for k, share in encoder.unseen_.items()}
+    covered = overlap_between(numbers, _drawn(random))
+    seed = _drawn(random)
+    looked_at = RowsLookedAt(numbers, covered, seed)
+    # The features say what varies in one sample alone.
+    with held_back(UserWarning, message="hardly varies"):
+        distance = measure_mmd(
+            looked_at(MMD_ROWS),
+            None,
+            n_permutations if numbers.units is None else 0,
+            random,
+            standardize=True,
+        )
+    weighed = reweighting_of(looked_at(WEIGHED_ROWS), names)
+    kept = [j for j, name in enumerate(column_names) if name not in dropped]
+    source, target = _with_columns(source, kept), _with_columns(target, kept)
+    features = table_shifts(source, target, w / w.sum(), v / v.sum())
+    ranked = off_grids(looked_at(rows_to_rank(numbers.source.shape[1])).ordered())
+    if numbers.units is None:
+        tests = shift_tests(covered, features, names, distance.p_value, ranked)
+    else:
+        found = divided(numbers, covered.rows, covered.rows_target, seed)
+        features = columns_by_units(features, source, target, found)
+        if n_permutations:
+            few = looked_at.places(MMD_ROWS)
+            distance = replace(
+                distance,
+                p_value=kernel_means_by_units(
+                    numbers,
+                    looked_at(MMD_ROWS),
+                    divided(numbers, *few, seed, n_permutations),
+                    distance.gamma,
+                ),
+            )
+        tests = shift_tests(
+            covered,
+            features,
+            names,
+            distance.p_value,
+            moments=moments_by_units(numbers, found),
+        )
+    word = verdict_by(tests, covered, w, v)
+    apart = separating_columns(samples, seed) if word == NO_OVERLAP else None
+    diagnosis = replace(
+        _of_overlap(covered, len(source), len(target)),
+        verdict=word,
+        separation=apart,
+        tests=tests,
+        correlations=_pairs(word, tests, ranked, names, numbers.units is not None),
+        detectable=None if numbers.units is not None else detectable_of(source, w, v),
+        dependence=dependence_of(numbers),
+        asks=asked_of(samples, names) if numbers.units is None else "",
+        digits=_digits(numbers, covered, names),
+        spellings=spelled_otherwise(source, target, v / v.sum()),
+        thin_rows=thin_rows_of(source, target, w, v, covered, names),
+        mmd=distance.value,
+        mmd_p_value=distance.p_value,
+        discrepancy=None if weighed is None else weighed.before,
+        reweighting=weighed,
+        features=features,
+        dropped=dropped,
+        unseen=unseen,
+        source_duplicates=duplicate_rows(source),
+        target_duplicates=duplicate_rows(target),
+    )
+    return diagnosis.explained()
+
+
+def _as_numbers(samples: SamplesAsRead) -> tuple[SamplesAsRead, TableEncoder | None]:
+    """Return both samples as numbers, and how they were encoded.
+
+    The encoder counts rows as the user does; where all count once it is the samples'.
+    """
+    w, v = samples.source_weight, samples.target_weight
+    if samples.is_plain or ((w == 1.0).all() and (v == 1.0).all()):
+        return samples, samples.encoder
+    assert samples.tables is not None
+    source, target = samples.tables
+    encoder = encoder_of(source, target, w, v)
+    rows = encoded_rows(encoder, source), encoded_rows(encoder, target)
+    numbers = SamplesAsRead.of_matrices(*rows, w, v)
+    return replace(numbers, units=samples.units), encoder
+
+
+def _digits(
+    numbers: SamplesAsRead, covered: Overlap, names: Sequence[str]
+) -> tuple[str, ...]:
+    """Return the columns that are recorded to different digits, of the rows scored."""
+    rows, aims = covered.rows, covered.rows_target
+    looked_at = TwoSamples.of(
+        numbers.source[rows],
+        numbers.target[aims],
+        numbers.source_weight[rows],
+        numbers.target_weight[aims],
+    )
+    apart = recorded_apart(looked_at)
+    return tuple(dict.fromkeys(names[int(j)] for j in np.flatnonzero(apart)))
+
+
+def _pairs(
+    word: str,
+    tests: Sequence[ShiftTest],
+    ranked: TwoSamples,
+    names: Sequence[str],
+    by_units: bool,
+) -> tuple[CorrelationShift, ...]:
+    """Return the pairs of columns that go together otherwise, where there is a shift.
+
+    Of rows that belong together the pair that the test of moments found, if it did.
+    """
+    if word in (NO_SHIFT, TOO_FEW, NO_OVERLAP):
+        return ()
+    if not by_units:
+        return correlation_shifts(ranked, names)
+    moments = next(test for test in tests if test.name == MOMENTS)
+    if not moments.tells or len(moments.about) != 2:
+        return ()
+    return correlation_shifts(ranked, names, moments.about)
+
+
+def _of_matrices(samples: SamplesAsRead, random: Any) -> Diagnosis:
+    source, target = samples.source, samples.target
+    w, v = samples.source_weight, samples.target_weight
+    covered = overlap_between(samples, _drawn(random))
+    labels = samples.labels or range(source.shape[1])
+    names = [k if isinstance(k, str) else f"x{k}" for k in labels]
+    note = "Sparse matrices are not described."
+    thin = ThinRows(covered.thin_rows.size, covered.rows_target.size, note=note)
+    features = sparse_shifts(source, target, names, w / w.sum(), v / v.sum())
+    if samples.units is not None:
+        # Of so many columns no division of units could tell: the classifier does.
+        features = tuple(
+            replace(one, p_value=None, adjusted_p_value=None) for one in features
+        )
+    tests = shift_tests(covered, features, names)
+    found = replace(
+        _of_overlap(covered, source.shape[0], target.shape[0]),
+        verdict=verdict_by(tests, covered, w, v),
+        tests=tests,
+        thin_rows=thin,
+        dependence=dependence_of(samples),
+        features=features,
+        note="Of sparse matrices means alone are compared: there is no "
+        "Kolmogorov-Smirnov distance, no maximum mean discrepancy and no "
+        "discrepancy.",
+        source_duplicates=duplicate_rows(source),
+        target_duplicates=duplicate_rows(target),
+    )
+    return found.explained()
+
+
+def _of_overlap(covered: Overlap, n: int, m: int) -> Diagnosis:
+    """Return a diagnosis with nothing in it but the overlap."""
+    return Diagnosis(
+        verdict=covered.verdict,
+        explanation="",
+        auc=covered.auc,
+        auc_low=covered.auc_low,
+        auc_high=covered.auc_high,
+        thin=covered.thin,
+        thin_low=covered.thin_low,
+        thin_high=covered.thin_high,
+        thin_rows=ThinRows(0, 0),
+        mmd=None,
+        mmd_p_value=None,
+        discrepancy=None,
+        features=(),
+        n_source=n,
+        n_target=m,
+        dropped={},
+        unseen={},
+        overlap=covered,
+    )
+
+
+def _drawn(random: Any) -> int:
+    return as_seed(random)
+
+
+def _with_columns(table: Table, kept: list[int]) -> Table:
+    return Table(tuple(table.columns[j] for j in kept), table.named)

@@ -1,0 +1,937 @@
+"""Overlap: target rows outside the source support, and the verdict on it."""
+
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.spatial import cKDTree
+from scipy.special import betaln
+from scipy.stats import binom, norm
+from sklearn.neighbors import NearestNeighbors
+
+from counterpoise.data.columns import weighted_quantile
+from counterpoise.data.groups import Divisions, by_chance, divided
+from counterpoise.data.parameters import as_seed
+from counterpoise.data.samples import RowUnits, SamplesAsRead
+from counterpoise.data.two_samples import TwoSamples, effective_sample_size
+from counterpoise.linalg.arrays import Array, Indices
+from counterpoise.shift.domain_classifier import TEST_LEVEL, DomainScore, score_domains
+from counterpoise.shift.rounding_and_spelling import off_grids
+from counterpoise.shift.two_sample_tests import (
+    MOST_COLUMNS,
+    CutColumn,
+    blocks_of,
+    cell_tests,
+)
+
+# -----------------------------------------------------------------------------
+# Which share of thinly covered rows chance explains, and how many rows tell more.
+# -----------------------------------------------------------------------------
+
+
+# A target row is thinly covered where only the outermost 0.5 % of the source rows are.
+THIN_QUANTILE = 0.995
+# Above this share of the target the samples overlap in part.
+THIN_ABOVE = 0.05
+
+
+def as_share(parts: Array) -> float:
+    """Return the sum of shares of rows, between zero and one whatever the rounding.
+
+    Examples
+    --------
+    >>> as_share(np.full(3, 1 / 3 + 1e-9)), as_share(np.array([]))
+    (1.0, 0.0)
+    """
+    return float(np.clip(parts.sum(), 0.0, 1.0))
+
+
+def thin_by_chance(n: float, m: float) -> float:
+    """Return a share that `thin` hardly exceeds if n and m rows are drawn alike.
+
+    Above the threshold lie k of n source rows, k at most 0.5 %, so about (k + 1) / n of
+    either distribution; the limit is three standard errors above that, one from each
+    sample.
+
+    Examples
+    --------
+    >>> round(thin_by_chance(1000, 1000), 3), round(thin_by_chance(20, 20), 3)
+    (0.016, 0.25)
+    """
+    outermost = np.floor((1 - THIN_QUANTILE) * n + 1e-9) + 1
+    expected = outermost / (n + 1)
+    error = np.sqrt(outermost / (n + 1) ** 2 + expected * (1 - expected) / m)
+    return float(expected + 3 * error)
+
+
+def rows_that_tell() -> int:
+    """Return how many rows of each sample tell a thin share from chance.
+
+    The smallest n for which chance (`thin_by_chance`) explains no more than the 5 % of
+    thinly covered rows from which on the samples overlap in part.
+
+    Examples
+    --------
+    >>> rows_that_tell()
+    104
+    """
+    return next(n for n in count(2) if thin_by_chance(n, n) <= THIN_ABOVE)
+
+
+# -----------------------------------------------------------------------------
+# Target rows in holes: among source rows, yet with none near.
+# -----------------------------------------------------------------------------
+
+
+# Rows of each sample whose neighbours in all columns are looked at, how many of them,
+# and how many divisions by chance.
+_ROWS, _NEIGHBOURS, _DIVISIONS = 1_000, 12, 499
+# Chance that any empty ball of a set of columns is one by chance.
+_BY_CHANCE = 0.05
+# How far from a ball's center, in radii, the mean of the source rows around it may be.
+_ON_ALL_SIDES = 0.5
+# Sets of columns whose empty balls are looked for; those with the smallest p-values.
+_SETS = 12
+# Balls so much wider reach the next ball of a hole; and so much wider all of its rows,
+# those of its rim too, and some beside it.
+_TO_THE_NEXT, RIM = 1.35, 1.6
+# How far apart levels of a category are, where the ranks of a number have room of one;
+# in all columns together, where they should be near as numbers are.
+_APART, _APART_AMONG_ALL = 10.0, 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class EmptyBalls:
+    """Balls around target rows in some columns, in which no source row lies.
+
+    Attributes
+    ----------
+    blocks : list of CutColumn
+        How the columns are read.
+    centers, reach : array of shape (k, c), (k,)
+        Middle and radius of the balls.
+    """
+
+    blocks: list[CutColumn] = field(repr=False)
+    centers: Array = field(repr=False)
+    reach: Array = field(repr=False)
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """Columns of the matrix."""
+        return tuple(int(j) for one in self.blocks for j in one.columns)
+
+    def hold(self, X: Array, wider: float = 1.0) -> NDArray[np.bool_]:
+        """Return which rows of a matrix lie in a ball, made wider by a factor."""
+        found = np.zeros(X.shape[0], dtype=bool)
+        if X.shape[0] and self.reach.size:
+            reach = wider * self.reach
+            for rows in self._tree(X).query_ball_point(self.centers, reach):
+                found[rows] = True
+        return found
+
+    def without(self, X: Array) -> "EmptyBalls":
+        """Return the balls in which no row of a matrix lies."""
+        empty = _rows_within(self._tree(X), self.centers, self.reach) == 0
+        return EmptyBalls(self.blocks, self.centers[empty], self.reach[empty])
+
+    def _tree(self, X: Array) -> cKDTree:
+        return cKDTree(_places(self.blocks, [one.at(X) for one in self.blocks]))
+
+
+@dataclass(frozen=True, eq=False)
+class Holes:
+    """Where the target has rows and the source, though there, has none.
+
+    Attributes
+    ----------
+    p_value : float
+        Chance that two samples drawn alike fill the cells of columns and pairs, or the
+        neighbourhoods of rows, as unlike as these; corrected for all of them.
+    most_unlike : tuple of int
+        The columns of the matrix that `p_value` speaks of: one column or two (of a
+        category several), or all.
+    balls : tuple of EmptyBalls
+        Where no source row lies, a set of columns each.
+    """
+
+    p_value: float
+    most_unlike: tuple[int, ...] = ()
+    balls: tuple[EmptyBalls, ...] = field(default=(), repr=False)
+
+    @property
+    def tells(self) -> bool:
+        """Whether the samples differ, by this test's part of the level."""
+        return self.p_value <= TEST_LEVEL
+
+    def without(self, X: Any) -> "Holes":
+        """Return the holes in which no row of a matrix lies."""
+        balls = tuple(one.without(X) for one in self.balls)
+        return replace(self, balls=tuple(one for one in balls if one.reach.size))
+
+    def hold(self, X: Any, wider: float = 1.0) -> NDArray[np.bool_]:
+        """Return which rows of a matrix lie in a hole, made wider by a factor."""
+        found = np.zeros(X.shape[0], dtype=bool)
+        for one in self.balls:
+            found |= one.hold(X, wider)
+        return found
+
+
+def find_holes(samples: TwoSamples, seed: int) -> Holes:
+    r"""Return which target rows lie in holes of the source, and the chance of it.
+
+    Three families, each of which has a third of the level: every column cut into
+    cells, every pair of the first 40 columns cut into cells (`cell_tests`, corrected
+    for their number by kind), and neighbourhoods in all columns: the share of
+    the target rows whose 12 nearest rows are target rows, by 499 divisions of the rows
+    by chance (of at most 1,000 rows a sample; not with more than 40 columns, nor where
+    rows have unequal weights, which make divisions unequal). A category counts as one
+    column. So
+
+    .. math:: p = \min(1, 3 \min(k_{\text{column}}\, p_{\text{column}},
+        k_{\text{pair}}\, p_{\text{pair}}, p_{\text{all}}))
+
+    with k the number that a test is one `among`.
+
+    Where p is at most 0.01, rows are looked for in the columns and pairs whose own
+    corrected p-value for an emptier source is, and in all columns if theirs is: a
+    target row is in a hole if it lies in a ball around a target row (in more than two
+    columns: in its inner half) that reaches to the nearest source row, and the c target
+    rows in it are no chance:
+
+    .. math:: \log\max\Bigl(\Bigl(\frac{m}{n + m}\Bigr)^c,
+        \frac{B(a + c, b)}{B(a, b)}\Bigr) \le \log\frac{0.05}{M}, \quad
+        a = t + \frac{2 m}{n + m}, \; b = s + \frac{2 n}{n + m}
+
+    with t and s the rows of either sample that the ball of twice the radius holds
+    beside (the second term, what they make probable, where s is not zero), and M the
+    number of different places of target rows in all sets searched. One ball at least
+    must have source rows on all sides, those of the doubled ball having their mean
+    within half a radius of its center (or none of them, as in a cell of categories);
+    others count whose center lies in it, or at the rim of one that counts. So where the
+    source grows thin by and by, towards its edge, a ball without a row is no hole: that
+    is for a classifier to see.
+    Where a column holds numbers, rows of a sample that are there several times count
+    once: copies are no evidence. Nor is it one that a sample records fewer digits
+    (`off_grids`). Numbers are compared by their ranks, and in columns
+    and pairs levels of a category are too far apart to share a ball. Around rows found
+    in one set of columns no ball is looked for in another.
+
+    Parameters
+    ----------
+    samples : TwoSamples
+        In canonical order. Of sparse matrices nothing is told.
+    seed : int
+        Of the divisions.
+    """
+    if sparse.issparse(samples.source) or sparse.issparse(samples.target):
+        return Holes(1.0)
+    blocks = blocks_of(np.vstack([samples.source, samples.target]))
+    if not blocks:
+        return Holes(1.0)
+    if any(block.is_number for block in blocks):
+        as_they_came, samples = samples, off_grids(_without_copies(samples))
+        if samples is not as_they_came:
+            blocks = blocks_of(np.vstack([samples.source, samples.target]))
+    shares = samples.source_share, samples.target_share
+    few, n = blocks[:MOST_COLUMNS], samples.source.shape[0]
+    families = [family for family in cell_tests(few, n, *shares) if family]
+    among_all = _among_all(blocks, samples, seed)
+    n_families = len(families) + (among_all is not None)
+    unlike: list[tuple[float, tuple[int, ...]]] = []
+    suspects: list[tuple[float, tuple[int, ...]]] = []
+    for family in families:
+        for one in family:
+            times = n_families * one.among
+            unlike.append((times * one.p_value, one.blocks))
+            suspects.append((times * one.p_depleted, one.blocks))
+    if among_all is not None:
+        every = tuple(range(len(blocks)))
+        unlike.append((n_families * among_all, every))
+        suspects.append((n_families * among_all, every))
+    p_value, most = min(unlike, key=lambda one: one[0])
+    balls = []
+    if p_value <= TEST_LEVEL:
+        # In two columns the pair is all of them.
+        emptier = dict.fromkeys(one for p, one in sorted(suspects) if p <= TEST_LEVEL)
+        found = np.zeros(shares[1].size, dtype=bool)
+        for chosen in list(emptier)[:_SETS]:
+            ball = _empty_balls(
+                [blocks[k] for k in chosen], *shares, found, min(len(emptier), _SETS)
+            )
+            if ball.reach.size:
+                balls.append(ball)
+                found = found | ball.hold(samples.target)
+    return Holes(
+        min(1.0, p_value),
+        tuple(int(j) for k in most for j in blocks[k].columns),
+        tuple(balls),
+    )
+
+
+def _without_copies(samples: TwoSamples) -> TwoSamples:
+    """Return the different rows of each sample, in their order; itself if all are."""
+    kept = [
+        np.sort(np.unique(rows, axis=0, return_index=True)[1])
+        for rows in (samples.source, samples.target)
+    ]
+    sizes = samples.source.shape[0], samples.target.shape[0]
+    if all(one.size == size for one, size in zip(kept, sizes, strict=True)):
+        return samples
+    return TwoSamples.of(samples.source[kept[0]], samples.target[kept[1]])
+
+
+def is_hole(
+    inside: Array, around: Array, source_around: Array, part: float, n_places: int
+) -> NDArray[np.bool_]:
+    """Return which balls without a source row are no chance.
+
+    Parameters
+    ----------
+    inside : array of shape (k,)
+        How many target rows a ball holds.
+    around, source_around : array of shape (k,)
+        How many target and source rows the ball of twice its radius holds beside.
+    part : float
+        The target's part of all rows.
+    n_places : int
+        At how many places of target rows the balls were looked for, in all sets of
+        columns together.
+
+    Examples
+    --------
+    >>> balls, around = np.array([14, 15, 40, 40]), np.array([0, 0, 30, 30])
+    >>> is_hole(balls, around, np.array([0, 0, 30, 10]), part=0.5, n_places=1000)
+    array([False,  True,  True, False])
+    """
+    a, b = around + 2 * part, source_around + 2 * (1 - part)
+    by_rows_around = betaln(a + inside, b) - betaln(a, b)
+    by_all = inside * np.log(part)
+    # Around a cell of categories there is nothing.
+    chance = np.where(source_around > 0, np.maximum(by_rows_around, by_all), by_all)
+    found: NDArray[np.bool_] = chance <= np.log(_BY_CHANCE / n_places)
+    return found
+
+
+def _among_all(blocks: list[CutColumn], samples: TwoSamples, seed: int) -> float | None:
+    """Return the chance of so many neighbourhoods without a source row."""
+    n, m = samples.source.shape[0], samples.target.shape[0]
+    shares = samples.source_share, samples.target_share
+    uneven = any(one.max() > one.min() * (1 + 1e-9) for one in shares)
+    if uneven or not 1 < len(blocks) <= MOST_COLUMNS:
+        return None
+    rng = np.random.default_rng(seed)
+    # The same draw for both samples, so that equal samples stay equal.
+    rows, aims = (np.arange(size) for size in (n, m))
+    if max(n, m) > _ROWS:
+        rows, aims = (
+            np.sort(rng.permutation(size)[:_ROWS]) if size > _ROWS else np.arange(size)
+            for size in (n, m)
+        )
+    # Ties among neighbours must not go by the sample: the rows are shuffled first.
+    shuffled = rng.permutation(np.concatenate([rows, n + aims]))
+    place = _places(blocks, [one.place for one in blocks])[shuffled]
+    N = place.shape[0]
+    if N <= _NEIGHBOURS + 1:
+        return None
+    near = NearestNeighbors(n_neighbors=_NEIGHBOURS + 1, algorithm="brute").fit(place)
+    neighbours = near.kneighbors(place, return_distance=False)
+    graph = sparse.csr_array(
+        (
+            np.ones(neighbours.size, dtype=np.float32),
+            neighbours.ravel(),
+            np.arange(0, neighbours.size + 1, _NEIGHBOURS + 1),
+        ),
+        shape=(N, N),
+    )
+    is_target = np.zeros((N, _DIVISIONS + 1), dtype=np.float32)
+    is_target[:, 0] = shuffled >= n
+    for k in range(1, _DIVISIONS + 1):
+        is_target[rng.permutation(N)[: aims.size], k] = 1.0
+    empty = (graph @ is_target > _NEIGHBOURS + 0.5).sum(axis=0)
+    as_many = int(np.count_nonzero(empty >= empty[0])) if empty[0] else _DIVISIONS + 1
+    return as_many / (_DIVISIONS + 1)
+
+
+def _empty_balls(
+    blocks: list[CutColumn],
+    share: Array,
+    target_share: Array,
+    found: NDArray[np.bool_],
+    n_sets: int,
+) -> EmptyBalls:
+    """Return balls of enough target rows and no source row, around rows not found."""
+    place = _places(blocks, [one.place for one in blocks])
+    source, target = place[: share.size], place[share.size :]
+    # Levels that the source does not have are as far as any.
+    reach = np.minimum(cKDTree(source).query(target)[0], _APART) * (1 - 1e-9)
+    trees = cKDTree(target), cKDTree(source)
+    sizes = [1 / float(one @ one) for one in (share, target_share)]
+    part = sizes[1] / sum(sizes)
+    n_places = n_sets * np.unique(target, axis=0).shape[0]
+    inside = _rows_within(trees[0], target, reach)
+    nobody = np.zeros(target.shape[0])
+    # A ball of no width holds source rows as well.
+    enough = is_hole(inside, nobody, nobody, part, n_places) & (reach > 0) & ~found
+    at, reach, inside = target[enough], reach[enough], inside[enough]
+    around = _rows_within(trees[0], at, 2 * reach) - inside
+    source_around = _rows_within(trees[1], at, 2 * reach)
+    enough = is_hole(inside, around, source_around, part, n_places)
+    at, reach = at[enough], reach[enough]
+    near = trees[1].query_ball_point(at, 2 * reach)
+    surrounded = np.array(
+        [
+            is_surrounded(source[rows], *ball)
+            for rows, *ball in zip(near, at, reach, strict=True)
+        ],
+        dtype=bool,
+    )
+    kept = _reached_from(surrounded, at, reach)
+    grown = reach if len(blocks) <= 2 else reach / 2
+    return EmptyBalls(blocks, at[kept], grown[kept])
+
+
+def is_surrounded(rows: Array, center: Array, reach: float) -> bool:
+    """Return whether source rows lie on all sides of a ball, or on none.
+
+    Examples
+    --------
+    >>> sides = np.array([[-1.0], [1.2]])
+    >>> [is_surrounded(rows, np.zeros(1), reach=1.0) for rows in (sides, sides[1:])]
+    [True, False]
+    """
+    if rows.shape[0] == 0:
+        return True
+    away = float(np.linalg.norm(rows.mean(axis=0) - center))
+    return away <= _ON_ALL_SIDES * reach
+
+
+def _reached_from(chosen: NDArray[np.bool_], at: Array, reach: Array) -> Any:
+    """Return the balls chosen, and those that are reached from one to the next."""
+    reached = chosen.copy()
+    if not chosen.any():
+        return reached
+    tree, open_balls = cKDTree(at), np.flatnonzero(chosen)
+    while open_balls.size:
+        near = tree.query_ball_point(at[open_balls], _TO_THE_NEXT * reach[open_balls])
+        found = np.zeros(reached.size, dtype=bool)
+        for rows in near:
+            found[rows] = True
+        open_balls = np.flatnonzero(found & ~reached)
+        reached |= found
+    return reached
+
+
+def _rows_within(tree: cKDTree, at: Array, radius: Array) -> Array:
+    found: Array = tree.query_ball_point(at, radius, return_length=True)
+    return found
+
+
+def _places(blocks: list[CutColumn], places: list[Array]) -> Array:
+    """Return rows by the ranks of their numbers and the levels of their categories.
+
+    In one column or two, levels are too far apart for a ball to hold several.
+    """
+    found = []
+    for one, place in zip(blocks, places, strict=True):
+        if one.is_number:
+            found.append(place[:, None])
+        elif len(blocks) <= 2:
+            found.append(4 * _APART * place[:, None])
+        else:
+            hot = place[:, None] == np.arange(one.n_levels)
+            found.append(_APART_AMONG_ALL * hot)
+    return np.hstack(found)
+
+
+# -----------------------------------------------------------------------------
+# How unlike two samples fill cells, by units that are divided by chance.
+# -----------------------------------------------------------------------------
+
+
+# Columns of which pairs are looked at, the first; and the finest cuts of a column by
+# itself and in a pair: units are few, however many rows they have.
+PAIRED, ALONE_CUT, PAIR_CUT = 20, 8, 4
+
+
+def cells_by_units(
+    samples: SamplesAsRead, rows: Indices, aims: Indices, seed: int
+) -> Holes:
+    r"""Return how unlike samples with units fill the cells of columns and pairs.
+
+    Of each column, cut into 8 cells of equal ranks, and of each pair of the first 20,
+    cut into 4 by 4 (a category: by its levels), the statistic is
+
+    .. math:: T^3 = \sum_c \frac{(t_c - s_c)^2}{t_c + s_c}
+
+    with t and s the shares of the target and the source in a cell, and the p-value that
+    of divisions of the units by chance, corrected for all of them (`by_chance`). Which
+    rows lie in holes is not told: rows of a group are no evidence of their own.
+
+    Parameters
+    ----------
+    samples : SamplesAsRead
+        With units. Of sparse matrices nothing is told.
+    rows, aims : array of int
+        Rows of source and target that are looked at.
+    seed : int
+        Of the divisions.
+    """
+    if samples.is_sparse:
+        return Holes(1.0)
+    found = divided(samples, rows, aims, seed)
+    blocks = blocks_of(
+        np.vstack([samples.source[found.rows], samples.target[found.aims]])
+    )
+    if not blocks:
+        return Holes(1.0)
+    sets = [(k,) for k in range(len(blocks))]
+    statistics = [_unlike(found.divisions, blocks[k].cells(ALONE_CUT)) for (k,) in sets]
+    few = [one.cells(PAIR_CUT) for one in blocks[:PAIRED]]
+    pairs: list[tuple[int, ...]] = list(sets)
+    for a in range(len(few)):
+        for b in range(a + 1, len(few)):
+            pairs.append((a, b))
+            statistics.append(
+                _unlike(found.divisions, few[a] * (int(few[b].max()) + 1) + few[b])
+            )
+    chance = by_chance(np.column_stack(statistics)).corrected
+    least = int(np.argmin(chance))
+    columns = tuple(int(j) for k in pairs[least] for j in blocks[k].columns)
+    return Holes(float(chance[least]), columns)
+
+
+def _unlike(divisions: Divisions, cells: Indices) -> Array:
+    """Return T of every division, the cube root of the sum over the cells."""
+    names, cells = np.unique(cells, return_inverse=True)
+    apart = divisions.shares_apart(cells, names.size)
+    whole = np.bincount(cells, divisions.mass, names.size) / divisions.mass.sum()
+    found: Array = np.cbrt((apart**2 / whole).sum(axis=1))
+    return found
+
+
+# -----------------------------------------------------------------------------
+# Whether the target lies where the source has rows: one rule for the library.
+# -----------------------------------------------------------------------------
+
+
+# Shares of the target: above the first the samples do not overlap; a ratio is made
+# relative, and the user told, from the second.
+NO_OVERLAP_ABOVE, RELATIVE_FROM = 0.5, 0.02
+# The level of `thin`'s interval, and how much more it varies than its threshold does.
+THIN_LEVEL, _SCORES_VARY = 0.95, 1.5
+# A shift that a classifier sees less well than this is small.
+SMALL_AUC = 0.6
+# With fewer rows of worth in a sample nothing is told but that the samples are apart.
+ROWS_OF_WORTH_TO_TELL = 30
+
+NO_SHIFT = "no shift found"
+SMALL_SHIFT = "small shift"
+COVERED = "shift, covered"
+THIN_IN_PART = "shift, thin in part"
+NO_OVERLAP = "no overlap"
+TOO_FEW = "too few rows to tell"
+
+_VERDICT_MEANING = {
+    NO_SHIFT: "target rows cannot be told from source rows",
+    SMALL_SHIFT: "the two samples differ little",
+    COVERED: "the target lies where the source has rows",
+    THIN_IN_PART: "weights and estimates speak for the covered part of the target",
+    NO_OVERLAP: "no weights make the source stand for the target",
+    TOO_FEW: "chance alone could make these numbers with or without a shift",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Overlap:
+    """Which part of the target the source covers.
+
+    Attributes
+    ----------
+    thin : float
+        Share of the target whose domain score exceeds `threshold`, so that it lives
+        where only the outermost 0.5 % of the source rows are, or that lies in a hole
+        (`holes`), among source rows but with none near. Under no shift 0.005.
+    thin_low, thin_high : float
+        Its interval of level 0.95 (`thin_interval`).
+    verdict : str
+        "no shift found", "small shift", "shift, covered", "shift, thin in part",
+        "no overlap" or "too few rows to tell".
+    auc, auc_low, auc_high : float
+        How well a classifier tells the samples apart, with its interval of level 0.95.
+    threshold : float
+        The 99.5 % quantile of the source scores.
+    auc_p_value : float
+        Chance of an AUC as large where nothing has shifted.
+    scores, scores_target : array of shape (k,), (l,)
+        P(target | x) of source and of target rows, out of fold.
+    rows, rows_target : array of shape (k,), (l,)
+        Which rows were scored: all that count, or some drawn by chance.
+    in_hole, near_hole : array of bool of shape (l,)
+        Which of the target rows scored lie in a hole; in one or at its rim, up to 1.6
+        times as far from its middle.
+    holes : Holes
+        Where the source has none, with the chance of that.
+    units : tuple of float or None
+        Effective numbers of groups, or of blocks of time, in source and target; None
+        where every row stands for itself.
+    enough : bool
+        Whether there are so many units that a test of divisions can tell.
+    """
+
+    thin: float
+    thin_low: float
+    thin_high: float
+    verdict: str
+    auc: float
+    auc_low: float
+    auc_high: float
+    auc_p_value: float
+    threshold: float
+    scores: Array = field(repr=False)
+    scores_target: Array = field(repr=False)
+    rows: Indices = field(repr=False)
+    rows_target: Indices = field(repr=False)
+    in_hole: NDArray[np.bool_] = field(repr=False)
+    near_hole: NDArray[np.bool_] = field(repr=False)
+    holes: Holes = field(repr=False)
+    units: tuple[float, float] | None = None
+    enough: bool = True
+
+    @property
+    def is_thin(self) -> NDArray[np.bool_]:
+        """Which of the target rows scored are thinly covered."""
+        return (self.scores_target > self.threshold) | self.in_hole
+
+    @property
+    def thin_rows(self) -> NDArray[np.intp]:
+        """Target rows that are thinly covered, among those scored."""
+        return self.rows_target[self.is_thin]
+
+    def __str__(self) -> str:
+        inside = f", {self.in_hole.mean():.1%} in holes" if self.holes.balls else ""
+        return (
+            f"{self.verdict}: {_VERDICT_MEANING[self.verdict]}.\n"
+            f"{self.thin:.1%} of the target rows ({self.thin_low:.1%} to "
+            f"{self.thin_high:.1%}) lie where only the outermost 0.5 % of the source "
+            f"rows are{inside}; AUC of source against target {self.auc:.3f} "
+            f"({self.auc_low:.3f} to {self.auc_high:.3f})."
+        )
+
+
+def overlap(
+    X: Any,
+    X_target: Any,
+    *,
+    sample_weight: Any = None,
+    target_weight: Any = None,
+    random_state: Any = None,
+) -> Overlap:
+    """Return the share of the target that the source hardly covers, with a verdict.
+
+    .. math::
+
+        \\text{thin} = \\text{share of target rows with } s(t_j) > Q_{0.995}(s(x_i))
+        \\text{ or in a hole}, \\quad s(x) = P(\\text{target} \\mid x)
+
+    with the scores of `domain_score`. It measures thin coverage, not an empty region:
+    N(0, 1) against N(2, 1) has 0.28 although no region is empty. Holes lie among the
+    source rows, where no classifier need see them: balls in a column, a pair of columns
+    or all of them that hold target rows and no source row, more than chance makes, with
+    a p-value for all of them (`holes`).
+
+    ==================== =========================================================
+    verdict              when
+    ==================== =========================================================
+    no shift found       no test tells the samples apart at a level of 0.01, and
+                         `thin` is not beyond what chance does
+    small shift          `thin` <= 0.05 and AUC < 0.6
+    shift, covered       `thin` <= 0.05
+    shift, thin in part  the lower end of `thin`'s interval <= 0.5
+    no overlap           that end > 0.5: the shares of two draws of one pair differ,
+                         and a refusal should not depend on the draw
+    too few rows to tell a sample has less than 30 rows of worth (its effective size),
+                         and not both the lower end of `thin`'s interval is above
+                         0.5 and `thin` beyond chance; `rows_that_tell` would do
+    ==================== =========================================================
+
+    The tests here: the AUC (its interval is beyond one half) and the holes. `diagnose`
+    has three more, each of level 0.01, so that all five raise a false alarm with a
+    chance of 0.05 at most, and says which of them speaks.
+
+    Parameters
+    ----------
+    X : array-like, frame or sparse matrix of shape (n, d)
+        The source rows. A table with categories, dates or missing values is read by
+        `TableEncoder`.
+    X_target : the same of shape (m, d), or a tuple of such
+        The target rows.
+    sample_weight, target_weight : array of shape (n,), (m,)
+        What the rows count in every mean; only their ratios within a sample matter.
+    random_state : int, RandomState or None
+        Where the folds come from, and the 5,000 rows of a sample that has more; None:
+        from what the rows hold, so that the same rows get the same answer.
+
+    Returns
+    -------
+    Overlap
+
+    Notes
+    -----
+    Overlap is a property of target rows. The effective size of weights does not tell:
+    disjoint samples can show n of n.
+
+    Examples
+    --------
+    >>> from counterpoise.datasets import make_uncovered_cluster
+    >>> shift = make_uncovered_cluster(q=0.3, n=500, m=500, shift=0, random_state=0)
+    >>> found = overlap(shift.X, shift.X_target, random_state=0)
+    >>> found.verdict, bool(0.25 < found.thin < 0.35)
+    ('shift, thin in part', True)
+    """
+    samples = SamplesAsRead.read_encoded(X, X_target, sample_weight, target_weight)
+    return overlap_between(samples, as_seed(samples.seed(random_state)))
+
+
+def overlap_between(samples: SamplesAsRead, seed: int) -> Overlap:
+    """Return what `overlap` does, of samples as read; worked out once a seed."""
+    key = overlap_between, seed
+    if key not in samples.found:
+        score = score_domains(samples, seed)
+        rows = samples.source[score.rows], samples.target[score.rows_target]
+        if samples.units is None:
+            scored = TwoSamples.of(*rows, score.share, score.share_target)
+            holes = find_holes(scored.ordered(), seed)
+        else:
+            holes = cells_by_units(samples, score.rows, score.rows_target, seed)
+        inside, near = (holes.hold(rows[1], wider) for wider in (1.0, RIM))
+        samples.found[key] = overlap_of(score, holes, inside, near, samples.units)
+    found: Overlap = samples.found[key]
+    return found
+
+
+def thin_where_known(samples: SamplesAsRead) -> float | None:
+    """Return the thin share that was worked out of these samples, None if none was.
+
+    Who speaks of them says the same number.
+    """
+    known = (v for k, v in samples.found.items() if k[0] is overlap_between)
+    seen: Overlap | None = next(known, None)
+    return None if seen is None else seen.thin
+
+
+def overlap_of(
+    score: DomainScore,
+    holes: Holes,
+    in_hole: NDArray[np.bool_],
+    near_hole: NDArray[np.bool_],
+    units: RowUnits | None = None,
+) -> Overlap:
+    """Return how much of the target is thinly covered, by scores and holes.
+
+    `in_hole`, `near_hole`: which of the target rows scored lie in a hole, and at one.
+    `units`: what all rows belong to; chance is then that of units.
+    """
+    threshold = weighted_quantile(score.scores, score.share, THIN_QUANTILE)
+    thin = as_share(score.share_target[(score.scores_target > threshold) | in_hole])
+    sizes = [effective_sample_size(s) for s in (score.share, score.share_target)]
+    n_rows, worth, enough = min(sizes), (sizes[0], sizes[1]), True
+    if units is not None:
+        units = units.kept(score.rows, score.rows_target)
+        worth = units.worth(score.share, score.share_target)
+        enough = units.are_enough(TEST_LEVEL)
+    chance = thin_by_chance(*worth)
+    low, high = thin_interval(
+        score.scores,
+        score.scores_target,
+        score.share,
+        score.share_target,
+        in_hole,
+        worth,
+    )
+    return Overlap(
+        thin=thin,
+        thin_low=low,
+        thin_high=high,
+        verdict=verdict(
+            score.auc,
+            score.auc_low,
+            thin,
+            chance,
+            n_rows if enough else 0.0,
+            told=holes.tells,
+            thin_low=low,
+        ),
+        auc=score.auc,
+        auc_low=score.auc_low,
+        auc_high=score.auc_high,
+        auc_p_value=score.p_value,
+        threshold=threshold,
+        scores=score.scores,
+        scores_target=score.scores_target,
+        rows=score.rows,
+        rows_target=score.rows_target,
+        in_hole=in_hole,
+        near_hole=near_hole,
+        holes=holes,
+        units=None if units is None else worth,
+        enough=enough,
+    )
+
+
+def thin_share(
+    scores: Array, scores_target: Array, source_share: Array, target_share: Array
+) -> float:
+    """Return the share of the target that scores above 99.5 % of the source.
+
+    Parameters
+    ----------
+    scores, scores_target : array of shape (n,), (m,)
+        A domain score of source and target rows, or anything that rises with it: a
+        density ratio target/source or its logarithm.
+    source_share, target_share : array of shape (n,), (m,)
+        What a row counts in a mean over its sample; they sum to one.
+
+    Examples
+    --------
+    >>> half = np.full(2, 0.5)
+    >>> thin_share(np.array([0.1, 0.4]), np.array([0.3, 0.9]), half, half)
+    0.5
+    """
+    return as_share(target_share[is_thin(scores, scores_target, source_share)])
+
+
+def is_thin(
+    scores: Array, scores_target: Array, source_share: Array
+) -> NDArray[np.bool_]:
+    """Return which target rows score above 99.5 % of the source."""
+    found: NDArray[np.bool_] = scores_target > weighted_quantile(
+        scores, source_share, THIN_QUANTILE
+    )
+    return found
+
+
+def thin_interval(
+    scores: Array,
+    scores_target: Array,
+    source_share: Array,
+    target_share: Array,
+    in_hole: NDArray[np.bool_] | None = None,
+    worth: tuple[float, float] | None = None,
+) -> tuple[float, float]:
+    r"""Return the interval of level 0.95 of the share that is thinly covered.
+
+    .. math:: \text{thin} \pm 1.96 \sqrt{\frac{\text{thin} (1 - \text{thin})}{m}
+        + \Bigl(1.5\, \frac{\delta}{1.96}\Bigr)^2}, \quad
+        \delta_{\text{above}} = \text{thin}_k - \text{thin}, \quad
+        \delta_{\text{below}} = \max(\delta_{\text{above}},\;
+        \text{thin} - \text{thin}_f)
+
+    with :math:`\text{thin}_k` the share above the source score that k rows exceed, f
+    and k the 2.5 % and 97.5 % quantiles of how many of n rows lie beyond the true
+    99.5 % quantile (binomial), and 1.5 for the scores themselves, which vary with the
+    rows of both samples. Below, what lies above the threshold tells: of few rows the
+    outermost are far apart, and a threshold that is too low by chance has others near
+    below it.
+    With weights n and m are effective sizes.
+
+    Of n rows none lies beyond the true quantile with a chance of 0.995**n: of 300 rows
+    the lower end exceeds the true share in 8 % of draws of two normals 2.55 apart, of
+    1,000 rows in 1 %.
+
+    Parameters
+    ----------
+    scores, scores_target, source_share, target_share : array
+        As `thin_share` has them.
+    in_hole : array of bool of shape (m,) or None
+        Target rows that count as thinly covered in any case.
+    worth : tuple of float or None
+        What stands for n and m, such as numbers of groups; None: the rows.
+
+    Examples
+    --------
+    >>> even = np.full(1000, 1e-3)
+    >>> low, high = thin_interval(np.zeros(1000), np.repeat([0.0, 1], 500), even, even)
+    >>> round(low, 3), round(high, 3)
+    (0.469, 0.531)
+    """
+    n, m = worth or [effective_sample_size(s) for s in (source_share, target_share)]
+
+    def share_above(quantile: float) -> float:
+        threshold = weighted_quantile(scores, source_share, quantile)
+        above = scores_target > threshold
+        return as_share(target_share[above if in_hole is None else above | in_hole])
+
+    thin = share_above(THIN_QUANTILE)
+    both = 0.5 - THIN_LEVEL / 2, 0.5 + THIN_LEVEL / 2
+    few, many = (float(binom.ppf(p, round(n), 1 - THIN_QUANTILE)) for p in both)
+    more = share_above(min(THIN_QUANTILE, max(1 - (many + 0.5) / n, 0.0))) - thin
+    less = thin - share_above(max(THIN_QUANTILE, 1 - (few + 0.5) / n))
+    of_target = float(norm.ppf(both[1])) * np.sqrt(thin * (1 - thin) / m)
+    below, above = (
+        float(np.hypot(of_target, _SCORES_VARY * off))
+        for off in (max(more, less), more)
+    )
+    return max(thin - below, 0.0), min(thin + above, 1.0)
+
+
+def lowest_share(share: float, target_share: Array) -> float:
+    """Return the lower end of a share of target rows, by their effective number.
+
+    Examples
+    --------
+    >>> round(lowest_share(0.5, np.full(100, 0.01)), 3)
+    0.402
+    """
+    part = min(share, 1.0)
+    error = np.sqrt(part * (1 - part) / effective_sample_size(target_share))
+    return float(share - norm.ppf(0.5 + THIN_LEVEL / 2) * error)
+
+
+def verdict(
+    auc: float,
+    auc_low: float,
+    thin: float,
+    chance: float,
+    n_rows: float = np.inf,
+    *,
+    told: bool = False,
+    thin_low: float | None = None,
+) -> str:
+    """Return what the numbers mean, in the words of `overlap`'s table.
+
+    Parameters
+    ----------
+    auc, auc_low : float
+        How well the samples can be told apart, and the lower end of its interval.
+    thin : float
+        Share of the target that is thinly covered.
+    chance : float
+        What `thin` can be by chance.
+    n_rows : float
+        Effective size of the smaller sample.
+    told : bool
+        Whether a test beside the AUC tells the samples apart.
+    thin_low : float or None
+        The lower end of `thin`'s interval; None: `thin` itself.
+
+    Examples
+    --------
+    >>> verdict(0.66, 0.63, 0.31, 0.02)
+    'shift, thin in part'
+    """
+    low = thin if thin_low is None else thin_low
+    is_apart = low > NO_OVERLAP_ABOVE and thin > chance
+    if n_rows < ROWS_OF_WORTH_TO_TELL - 1e-9 and not is_apart:
+        return TOO_FEW
+    # An AUC below one half tells nothing apart either: rows were left out of the fit.
+    if not told and auc_low <= 0.5 and thin <= max(THIN_ABOVE, chance):
+        return NO_SHIFT
+    if low > NO_OVERLAP_ABOVE:
+        return NO_OVERLAP
+    if thin > THIN_ABOVE:
+        return THIN_IN_PART
+    return SMALL_SHIFT if auc < SMALL_AUC else COVERED

@@ -1,0 +1,165 @@
+"""Problems with orthogonality constraints, solved and certified."""
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from counterpoise.data.parameters import (
+    as_random,
+    check_choice,
+    check_integer,
+    check_number,
+)
+from counterpoise.errors import InvalidInput, InvalidType, warn_user
+from counterpoise.linalg.arrays import Array
+from counterpoise.linalg.stiefel import orthonormality, polar
+from counterpoise.optim.certificate import FEASIBLE
+from counterpoise.optim.loop import Progress, Solution, solve
+from counterpoise.optim.stiefel.problem import OrthogonalProblem
+from counterpoise.optim.stiefel.relaxations import Relaxation
+from counterpoise.optim.stiefel.solvers import FRAME_SOLVERS, frame_solver
+
+RELAXATIONS = ("sdp", "parabolic")
+# A penalty this many times the slope that leaves the start where it is: too large.
+FAR_TOO_LARGE, AT_THE_START = 100.0, 1e-6
+
+
+def solve_orthogonal(
+    problem: OrthogonalProblem,
+    *,
+    relaxation: str = "sdp",
+    penalty: float | str = "auto",
+    start: Any = None,
+    solver: str = "auto",
+    polish: bool = True,
+    tol: float = 1e-6,
+    max_iter: int = 100,
+    max_time: float | None = None,
+    callback: Callable[[Progress], object] | None = None,
+    random_state: Any = None,
+) -> Solution:
+    """Return a frame of an `OrthogonalProblem` with what is proved about it.
+
+    Parameters
+    ----------
+    problem : OrthogonalProblem
+    relaxation : {"sdp", "parabolic"}
+        What a round relaxes to: semidefinite cones, or second-order cones.
+    penalty : "auto" or float
+        Weight of staying near the last frame. "auto": just above the problem's `slope`,
+        doubled in every round until feasible, then halved while that goes well (P >= 0
+        alone: rising from a small one). A number is kept.
+    start : array of shape (n, m), optional
+        Where to begin, with orthonormal columns, feasible or not.
+    solver : {"auto", "relaxation", "fista", "softmin", "mm", "eigen"}
+        See `counterpoise.optim.stiefel.solvers.frame_solver`.
+    polish : bool
+        Whether Newton steps on what is active follow the rounds.
+    tol : float
+        Residual of the optimality conditions to reach, in units of the `slope`.
+    max_iter : int
+        Most rounds.
+    max_time : float, optional
+        Seconds after which no further round begins.
+    callback : callable, optional
+        Called with the `Progress` at the start and after every round; its `x` is the
+        round's frame. True ends the search.
+    random_state : None, int or RandomState
+        Draws the start where none is given.
+
+    Returns
+    -------
+    Solution
+        `x` of shape (n, m), feasible to 1e-6 or with a `ConvergenceWarning` "no
+        feasible point found"; the objective never rises after the first feasible round.
+        Its certificate holds by stationarity; bound and gap are the global ones.
+
+    Raises
+    ------
+    SolverMismatchError
+        If the solver does not take the problem.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from counterpoise import OrthogonalProblem, solve_orthogonal
+    >>> M = np.diag([3.0, 1.0, 2.0])
+    >>> solution = solve_orthogonal(OrthogonalProblem(M, n_columns=1))
+    >>> round(solution.certificate.objective, 6), solution.converged
+    (1.0, True)
+    """
+    if not isinstance(problem, OrthogonalProblem):
+        raise InvalidType(
+            f"problem must be an OrthogonalProblem, got {type(problem).__name__}"
+        )
+    mu = check_frame_search(relaxation, penalty, tol, max_iter, max_time)
+    check_choice("solver", solver, ("auto", *FRAME_SOLVERS))
+    if solver == "fista" and relaxation != "sdp":
+        raise InvalidInput('solver="fista" is of relaxation="sdp" alone')
+    n, m = problem.shape
+    if problem.nonnegative and n == m:
+        warn_user(
+            f"P is square ({n}) and not negative: only permutations are feasible, "
+            "which an assignment method finds better"
+        )
+    first = read_start(problem, start, random_state)
+    method = frame_solver(problem, solver, cast(Relaxation, relaxation), mu, polish)
+    solution = solve(
+        problem,
+        method,
+        first,
+        tol=tol,
+        max_iter=max_iter,
+        max_time=max_time,
+        callback=callback,
+    )
+    stays = float(np.linalg.norm(solution.x - first)) < AT_THE_START
+    if mu is not None and mu > FAR_TOO_LARGE * problem.slope and stays:
+        warn_user(
+            f"penalty = {mu:g} is {mu / problem.slope:.3g} times the slope of the "
+            "objective: it keeps the start; a smaller one moves it"
+        )
+    else:
+        warn_of_frame("solve_orthogonal", solution)
+    return solution
+
+
+def check_frame_search(
+    relaxation: Any, penalty: Any, tol: Any, max_iter: Any, max_time: Any
+) -> float | None:
+    """Refuse parameters of a search over frames; return the penalty, None if auto."""
+    check_choice("relaxation", relaxation, RELAXATIONS)
+    mu = check_number("penalty", penalty, low=0.0, closed="neither", options=("auto",))
+    check_number("tol", tol, low=0.0, closed="neither")
+    check_integer("max_iter", max_iter, low=1)
+    check_number("max_time", max_time, low=0.0, options=(None,))
+    return None if isinstance(mu, str) else mu
+
+
+def read_start(problem: OrthogonalProblem, start: Any, random_state: Any) -> Array:
+    """Return the start that a user gave, or one that is drawn."""
+    if start is None:
+        drawn = as_random(random_state).standard_normal(problem.shape)
+        return polar(np.abs(drawn) if problem.nonnegative else drawn)
+    first = problem.read_frame("start", start)
+    slanted = orthonormality(first)
+    if slanted > FEASIBLE:
+        raise InvalidInput(
+            "start must have orthonormal columns: an entry of |P'P - I| is "
+            f"{slanted:.2g}"
+        )
+    return first
+
+
+def warn_of_frame(who: str, solution: Solution) -> None:
+    """Warn where a frame is not feasible or not stationary."""
+    if solution.converged:
+        return
+    violation = solution.certificate.infeasibility
+    if violation > FEASIBLE:
+        words = f"no feasible point found: the least violation is {violation:.3g}"
+        warn_user(f"{who}: {words} ({solution.ended})", ConvergenceWarning)
+    else:
+        warn_user(f"{who}: {solution}", ConvergenceWarning)

@@ -1,0 +1,877 @@
+"""Importance weights that minimize the discrepancy distance."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import eigh
+from sklearn.utils.validation import check_is_fitted
+
+from counterpoise.data.arrays import Matrix
+from counterpoise.data.blocks import Blocks
+from counterpoise.data.parallel import current_budget, map_reduce, whole_vector
+from counterpoise.data.parameters import Choice, Number, Rule
+from counterpoise.data.progress import announce
+from counterpoise.data.samples import SamplesAsRead
+from counterpoise.data.two_samples import TwoSamples
+from counterpoise.errors import InvalidInput, warn_user
+from counterpoise.linalg.arrays import Array, Indices, row_keys
+from counterpoise.linalg.kernels import Kernel, refuse_indefinite
+from counterpoise.optim.certificate import Certificate
+from counterpoise.optim.loop import Solution, Solver, attested, certified
+from counterpoise.optim.sets import project_simplex
+from counterpoise.optim.spectral.choice import best_solver
+from counterpoise.optim.spectral.dual_newton import (
+    ENOUGH,
+    STEP_HALVINGS,
+    DualNewton,
+    FreeRows,
+    newton_point,
+    worst_direction,
+)
+from counterpoise.optim.spectral.frobenius import Frobenius
+from counterpoise.optim.spectral.problem import LEAST_SCALE, Discrepancy
+from counterpoise.optim.spectral.published import (
+    DiscrepancySDP,
+    MultiplicativeWeights,
+    Smoothing,
+    SpectralSubgradient,
+)
+from counterpoise.optim.spectral.subspace import FeatureSubspace, KernelSubspace
+from counterpoise.optim.spectral.working_set import (
+    ColumnGeneration,
+    RankOneInteriorPoint,
+)
+from counterpoise.shift.discrepancy_distance import (
+    HYPOTHESES_RULES,
+    DiscrepancySpectrum,
+    MomentPair,
+    PosedDiscrepancy,
+    hypotheses,
+    may_be_spread,
+    pose_discrepancy,
+    precomputed_gram,
+)
+from counterpoise.weights.base import Fitted, WeightEstimator
+from counterpoise.weights.out_of_core import TwoBlocks
+from counterpoise.weights.search import Deadline
+
+# -----------------------------------------------------------------------------
+# How much an effective sample size is worth, from the noise of second moments.
+# -----------------------------------------------------------------------------
+
+
+# Rows by which the noise is known well enough.
+ROWS_LOOKED_AT = 400
+# Where the samples differ by no more than their noise, weights are nearly equal.
+LARGEST_SPREAD = 10.0
+# Kernels beyond this power of two, or below its inverse, are looked at in its unit.
+_LARGEST_EXPONENT = 300
+
+
+def default_spread(
+    samples: TwoSamples, kernel: Kernel, gram: Array | None, uniform: float
+) -> float:
+    r"""Return the spread at which the objective is what it can know of the target.
+
+    A weighted moment of n source rows is off by about
+
+    .. math:: \nu \sqrt{(1 + \chi^2) / n} \approx \frac{\nu}{\sqrt n}
+        + \frac{\nu}{2 \sqrt n} \chi^2, \qquad \chi^2 = \sum_i z_i^2 / p_i - 1,
+
+    in the spectral norm, with :math:`\nu^2` the largest eigenvalue of
+    :math:`\sum_i p_i k(x_i, x_i) \phi(x_i) \phi(x_i)' - M^2` and :math:`M` the source's
+    moment, and so is the discrepancy that a bound has beside the weighted loss:
+    :math:`s f_0 = \nu / (2 \sqrt n)`, s at most 10. Of more than 400 rows 400 are
+    looked at, at equal shares.
+    """
+    if uniform <= 0.0:
+        return 0.0
+    n = samples.source.shape[0]
+    rows, share = np.arange(n), samples.source_share
+    if n > ROWS_LOOKED_AT:
+        levels = (np.arange(ROWS_LOOKED_AT) + 0.5) / ROWS_LOOKED_AT
+        rows = np.minimum(np.searchsorted(np.cumsum(share), levels), n - 1)
+        share = np.full(ROWS_LOOKED_AT, 1.0 / ROWS_LOOKED_AT)
+    if gram is None:
+        K = np.asarray(kernel.matrix(samples.source[rows], samples.source[rows]))
+    else:
+        K = gram[np.ix_(rows, rows)]
+    # The noise is of the kernel's size, and its squares must be floats.
+    exponent = int(np.frexp(np.abs(K).max())[1])
+    exponent = exponent if abs(exponent) > _LARGEST_EXPONENT else 0
+    K = np.ldexp(K, -exponent)
+    values, vectors = eigh(0.5 * (K + K.T))
+    # Rows whose products are the kernel.
+    features = vectors * np.sqrt(np.maximum(values, 0.0))
+    weighed = share[:, None] * features
+    moment = features.T @ weighed
+    variance = (features * K.diagonal()[:, None]).T @ weighed - moment @ moment
+    largest = float(np.linalg.eigvalsh(0.5 * (variance + variance.T))[-1])
+    noise = math.sqrt(max(largest, 0.0) / samples.source_mass)
+    return min(0.5 * math.ldexp(noise, exponent) / uniform, LARGEST_SPREAD)
+
+
+# -----------------------------------------------------------------------------
+# Samples in which one column or one row decides what a discrepancy is.
+# -----------------------------------------------------------------------------
+
+
+# Scales of columns further apart than this, or means further from zero, decide alone.
+UNEVEN = 100.0
+# One of fewer target rows may well have most of their squared norm.
+FEW_TARGETS = 5
+
+
+def warn_of_scales(samples: TwoSamples, standardized: bool, kernel: str) -> None:
+    """Warn where one column decides, by its scale or by its level.
+
+    How often a word occurs is no unit of measurement: sparse rows are not looked at.
+    """
+    if sparse.issparse(samples.source):
+        return
+    mean, spread = _moments(samples)
+    varies = spread > 0
+    if not varies.any():
+        return
+    scales = spread[varies]
+    if not standardized and scales.max() > UNEVEN * scales.min():
+        warn_user(
+            f"the scales of the columns go from {scales.min():.3g} to "
+            f"{scales.max():.3g} and standardize is False: the column with the largest "
+            "numbers decides"
+        )
+    far = np.flatnonzero(varies & (np.abs(mean) > UNEVEN * spread))
+    if standardized and kernel != "rbf" and far.size:
+        j = int(far[np.argmax(np.abs(mean[far]) / spread[far])])
+        warn_user(
+            f"column {j} lies {abs(mean[j]) / spread[j]:.0f} times its scale away from "
+            "zero: its level decides; subtract a typical value"
+        )
+
+
+def warn_of_one_row(masses: Array, norm: float, places: Indices) -> None:
+    """Warn where one target row has most of the target's second moment.
+
+    Parameters
+    ----------
+    masses : array of shape (m,)
+        Share times squared norm of every target row.
+    norm : float
+        The discrepancy of the source as it is.
+    places : array of shape (m,)
+        Where the rows stand in X_target.
+    """
+    worst, total = int(np.argmax(masses)), float(masses.sum())
+    dominates = masses[worst] > 0.5 * total and masses[worst] > 0.5 * norm
+    if masses.size >= FEW_TARGETS and dominates:
+        warn_user(
+            f"row {int(places[worst])} of X_target has {masses[worst] / total:.0%} of "
+            "the target's squared norm: the weights chase its direction alone; look at "
+            "that row, or scale or clip its columns"
+        )
+
+
+def _moments(samples: TwoSamples) -> tuple[Array, Array]:
+    """Return means and scales of the columns, each sample counting half."""
+    means, variances = [], []
+    for rows, share in (
+        (samples.source, samples.source_share),
+        (samples.target, samples.target_share),
+    ):
+        mean = share @ rows
+        means.append(mean)
+        variances.append(share @ (rows - mean) ** 2)
+    return 0.5 * (means[0] + means[1]), np.sqrt(0.5 * (variances[0] + variances[1]))
+
+
+# -----------------------------------------------------------------------------
+# Weights of least linear discrepancy over rows that are read block by block.
+#
+# The dual of
+#
+# .. math:: \min_z \Bigl\| A_P - \sum_i z_i \phi_i \phi_i' \Bigr\|_2
+#         + b \Bigl(|z|^2 - \frac1n\Bigr), \qquad z \ge 0, \; \sum_i z_i = 1
+#
+# is, over symmetric Y of nuclear norm at most one,
+#
+# .. math:: L(Y) = \langle A_P, Y \rangle + \min_z \Bigl[b \bigl(|z|^2 -
+# \tfrac1n\bigr)
+#         - \sum_i z_i \phi_i'Y\phi_i\Bigr],
+#
+# whose minimiser :math:`z_i = (\phi_i'Y\phi_i / 2b - \tau)_+` is a function of the
+# row.
+# L has the gradient :math:`A_P - \sum_i z_i \phi_i\phi_i'` and, where no row enters
+# or
+# leaves, a constant second derivative: Newton steps over the ball end in few passes.
+# What
+# is kept is a number a source row, and a matrix of (N(N+1)/2)^2 numbers.
+# -----------------------------------------------------------------------------
+
+
+# Columns, the constant among them, whose products are still few enough to be stored.
+COLUMNS_BY_PASSES = 60
+
+
+@dataclass(frozen=True, eq=False)
+class QuadraticWeights:
+    r"""Weights that are a quadratic function of a row, cut at zero.
+
+    .. math:: w(x) = n (\phi(x)'Y\phi(x) / 2b - \tau)_+
+    """
+
+    form: Array
+    threshold: float
+    bend: float
+    n_rows: int
+    constant: bool
+
+    def at(self, rows: Array) -> Array:
+        """Return the weights of rows on scaled columns."""
+        return self.n_rows * np.maximum(self._reach(rows), 0.0)
+
+    def _reach(self, rows: Array) -> Array:
+        pulls = pulls_of(_features(rows, self.constant), self.form)
+        return pulls / (2.0 * self.bend) - self.threshold
+
+
+@dataclass(frozen=True, eq=False)
+class LeastDiscrepancy:
+    """What was found: the weights, how good they are, and what it took."""
+
+    weights: QuadraticWeights
+    certificate: Certificate
+    norm: float
+    uniform: float
+    spread: float
+    n_iter: int
+
+
+def refuse_beside_blocks(weighter: Any) -> None:
+    """Refuse parameters that weights by passes cannot have."""
+    wanted = {"kernel": "linear", "cap": None, "solver": "auto", "exponent": 1.0}
+    for name, value in wanted.items():
+        given = getattr(weighter, name)
+        if given != value:
+            raise InvalidInput(
+                f"DiscrepancyWeights takes blocks with {name}={value!r} only, got "
+                f"{given!r}"
+            )
+
+
+def spread_of_rows(rows: Blocks, constant: bool, largest: float) -> Any:
+    """Return a function of the norm at equal weights: the default spread.
+
+    As `default_spread`, by the moments of all rows.
+    """
+    moment, fourth = map_reduce(rows, _FeatureNoise(constant, rows.n_rows), _added)
+    variance = np.linalg.eigvalsh(fourth - moment @ moment)[-1]
+    noise = float(np.sqrt(max(float(variance), 0.0) / rows.n_rows))
+    return lambda uniform: min(0.5 * noise / uniform, largest) if uniform > 0 else 0.0
+
+
+def least_discrepancy(
+    rows: Blocks,
+    aims: Blocks,
+    *,
+    constant: bool,
+    spread: Any,
+    tol: float,
+    max_iter: int,
+) -> LeastDiscrepancy:
+    """Return the weights of least discrepancy, by passes over all rows.
+
+    Parameters
+    ----------
+    rows, aims : Blocks
+        Source and target on scaled columns.
+    constant : bool
+        Whether hypotheses have a constant.
+    spread : callable
+        Takes the norm at equal weights, returns s, above zero.
+    tol : float
+        Gap to reach, relative to the larger of the lower bound and a hundredth of the
+        norm at equal weights.
+    max_iter : int
+        Largest number of Newton steps.
+    """
+    n = rows.n_rows
+    target = map_reduce(aims, _FeatureMoment(constant, aims.n_rows))
+    source = map_reduce(rows, _FeatureMoment(constant, n))
+    _check_products(len(target))
+    uniform = _norm(target - source)
+    bend = spread(uniform) * uniform * n
+    if bend <= 0.0:
+        raise InvalidInput(
+            "weights of least discrepancy need a spread above zero where rows come in "
+            "blocks: without it they are no function of a row"
+        )
+    dual = _DualOfRows(rows, target, constant, bend)
+    here = dual.at(worst_direction(target - source))
+    best, steps = here, 0
+    while steps < max_iter and not _claim(best, here.bound, uniform).holds(tol):
+        move = newton_point(here.form, here.gradient, here.curvature) - here.form
+        length = 1.0
+        for _ in range(STEP_HALVINGS):
+            there = dual.at(here.form + length * move)
+            if there.bound >= here.bound + ENOUGH * length * float(
+                np.sum(here.gradient * move)
+            ):
+                break
+            length *= 0.5
+        else:
+            break
+        steps += 1
+        here = there
+        best = here if here.value < best.value else best
+    claim = _claim(best, here.bound, uniform)
+    found = QuadraticWeights(best.form, best.threshold, bend, n, constant)
+    norm = _norm(best.gradient)
+    return LeastDiscrepancy(found, claim, norm, uniform, bend / (uniform * n), steps)
+
+
+@dataclass(frozen=True, eq=False)
+class _DualPoint:
+    form: Array
+    threshold: float
+    bound: float
+    value: float
+    gradient: Array
+    curvature: Array
+
+
+@dataclass(frozen=True, eq=False)
+class _DualOfRows:
+    rows: Blocks
+    target: Array
+    constant: bool
+    bend: float
+
+    def at(self, form: Array) -> _DualPoint:
+        """Return everything that two passes tell about a dual matrix."""
+        n, twice = self.rows.n_rows, 2.0 * self.bend
+        work = _FormPulls(form, self.constant)
+        pulls = whole_vector(self.rows, work)
+        z = project_simplex(pulls / twice)
+        top = int(np.argmax(z))
+        threshold = float(pulls[top] / twice - z[top])
+        even = self.bend * (float(z @ z) - 1.0 / n)
+        bound = float(np.sum(self.target * form)) - float(pulls @ z) + even
+        found = map_reduce(
+            self.rows, _Curvature(form, threshold, twice, self.constant), _added
+        )
+        moment, *sums = found
+        gradient = self.target - moment
+        curvature = FreeRows(*sums).curvature(self.bend)
+        value = _norm(gradient) + even
+        return _DualPoint(form, threshold, bound, value, gradient, curvature)
+
+
+def _claim(best: _DualPoint, bound: float, uniform: float) -> Certificate:
+    bound = min(max(bound, 0.0), best.value)
+    return Certificate(
+        kind="dual bound",
+        objective=best.value,
+        bound=bound,
+        gap=best.value - bound,
+        scale=max(bound, LEAST_SCALE * uniform),
+        infeasibility=0.0,
+    )
+
+
+def pulls_of(features: Array, form: Array) -> Array:
+    """Return x'Yx of every row."""
+    out: Array = np.einsum("ij,ij->i", features @ form, features)
+    return out
+
+
+def _features(rows: Array, constant: bool) -> Array:
+    return np.column_stack([rows, np.ones(len(rows))]) if constant else rows
+
+
+def _norm(form: Array) -> float:
+    return float(np.abs(np.linalg.eigvalsh(form)).max())
+
+
+def _check_products(N: int) -> None:
+    size = 8 * (N * (N + 1) // 2) ** 2
+    if N > COLUMNS_BY_PASSES or 4 * size > current_budget():
+        raise InvalidInput(
+            f"{N - 1} columns have {N * (N + 1) // 2} products, and the matrix of all "
+            f"pairs of those takes {size / 1e6:.0f} MB, several times: at most "
+            f"{COLUMNS_BY_PASSES - 1} columns are taken in blocks. MixtureKLIEP with "
+            'statistics="diag" takes more'
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _FeatureMoment:
+    constant: bool
+    n_rows: int
+
+    def __call__(self, rows: Array, first: int) -> Array:
+        features = _features(rows, self.constant)
+        return features.T @ features / self.n_rows
+
+
+@dataclass(frozen=True, eq=False)
+class _FeatureNoise:
+    """Second moments, and those weighed by the squared norms of the rows."""
+
+    constant: bool
+    n_rows: int
+
+    def __call__(self, rows: Array, first: int) -> tuple[Array, Array]:
+        features = _features(rows, self.constant)
+        squares = np.einsum("ij,ij->i", features, features)[:, None]
+        return (
+            features.T @ features / self.n_rows,
+            features.T @ (features * squares) / self.n_rows,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _FormPulls:
+    form: Array
+    constant: bool
+
+    def __call__(self, rows: Array, first: Any) -> Array:
+        return pulls_of(_features(rows, self.constant), self.form)
+
+
+@dataclass(frozen=True, eq=False)
+class _Curvature:
+    """The weighted moment, and moments of the products of rows with a weight."""
+
+    form: Array
+    threshold: float
+    twice_bend: float
+    constant: bool
+
+    def __call__(self, rows: Array, first: int) -> tuple[Any, ...]:
+        features = _features(rows, self.constant)
+        z = pulls_of(features, self.form) / self.twice_bend - self.threshold
+        features, z = features[z > 0.0], z[z > 0.0]
+        moment = features.T @ (features * z[:, None])
+        free = FreeRows.of(features)
+        return moment, free.products, free.total, free.count
+
+
+def _added(earlier: tuple[Any, ...], later: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(a + b for a, b in zip(earlier, later, strict=True))
+
+
+# -----------------------------------------------------------------------------
+# Weights of least discrepancy: what hypotheses of a class see of the two samples.
+# -----------------------------------------------------------------------------
+
+
+DISCREPANCY_SOLVERS: dict[str, Callable[[Any, float], Solver]] = {
+    "auto": lambda problem, tol: best_solver(problem, tol),
+    "interior-point": lambda problem, tol: RankOneInteriorPoint(),
+    "column-generation": lambda problem, tol: ColumnGeneration(),
+    "subspace": lambda problem, tol: (
+        FeatureSubspace() if isinstance(problem, Discrepancy) else KernelSubspace()
+    ),
+    "dual-newton": lambda problem, tol: DualNewton(),
+    "smoothing": lambda problem, tol: Smoothing(),
+    "multiplicative-weights": lambda problem, tol: MultiplicativeWeights(),
+    "sdp": lambda problem, tol: DiscrepancySDP(),
+    "subgradient": lambda problem, tol: SpectralSubgradient(),
+    "frobenius": lambda problem, tol: Frobenius(),
+}
+# Solvers that take a kernel as it is; the others get its factor.
+OF_KERNELS = ("auto", "subspace", "smoothing", "frobenius")
+# Solvers that need a spread.
+OF_A_SPREAD = ("dual-newton",)
+# Solvers that take no spread.
+OF_THE_NORM_ALONE = ("smoothing", "multiplicative-weights", "frobenius")
+
+
+class DiscrepancyWeights(WeightEstimator):
+    r"""Weights of least discrepancy to the target, for the squared loss.
+
+    Over distinct source rows with the features :math:`\phi` of a kernel and shares
+    :math:`q_j` of the target rows (1/m unless weights are given)
+
+    .. math::
+
+        \min_z \Bigl\| \sum_j q_j \phi(t_j) \phi(t_j)' - \sum_i z_i \phi(x_i)
+        \phi(x_i)' \Bigr\|_2 + s f_0 \Bigl(\sum_i \frac{z_i^2}{p_i} - 1\Bigr),
+        \qquad z \ge 0, \quad \sum_i z_i = 1,
+
+    with :math:`p_i` the shares of the source rows, :math:`f_0` the norm at z = p and s
+    the `spread`; `weights_` are :math:`z_i / p_i`, equal for equal rows. The norm times
+    :math:`4 \Lambda^2` is the discrepancy: the largest difference, over two hypotheses
+    of norm at most :math:`\Lambda`, between their mean squared disagreements on target
+    and weighted source. The factor is in none of the attributes;
+    `counterpoise.bounds` puts it in.
+
+    Parameters
+    ----------
+    kernel : {"linear", "rbf", "poly", "precomputed"}
+        :math:`x'y`, :math:`\exp(-\gamma |x - y|^2)` or
+        :math:`(\gamma x'y + c_0)^{degree}` on scaled columns. Precomputed: X are the
+        rows of the Gram matrix of all source and then all target rows that belong to
+        the source, (n, n + m), and X_target the others.
+    gamma : float or "median"
+        Of the kernel. "median": one half over the squared median of the distances
+        between different rows of both samples together, each of which counts half.
+    degree, coef0 : int, float
+        Of the polynomial kernel.
+    add_constant : bool
+        Whether hypotheses have a constant: the kernel plus one. Without it a shift of
+        the mean is seen through second moments alone.
+    standardize : bool
+        Whether columns are divided by their pooled scale, the root of the mean of the
+        two variances. Without it the column with the largest numbers decides. A
+        precomputed kernel is taken as it is.
+    cap : float or None
+        Largest weight of a row, at least one.
+    spread : float or "auto"
+        s: how much an effective sample size counts against the norm. "auto": by the
+        noise of the source's moment, :math:`s f_0 = \nu / (2 \sqrt n)` (see Notes), at
+        most 10, and 0 where `sample_weight` has other than small whole numbers or the
+        solver minimises the norm alone ("smoothing", "multiplicative-weights",
+        "frobenius"); 0 is the published objective.
+    solver : str
+        "auto": the fastest that has a proof. Or "interior-point", "column-generation",
+        "subspace", "dual-newton" (many rows, few columns, a spread above zero), "sdp"
+        (Clarabel, up to 120 columns), "smoothing" (Cortes and Mohri),
+        "multiplicative-weights" (Alvarez Melis), "subgradient", or "frobenius", which
+        minimises the Frobenius norm in place of the spectral one.
+    tol : float
+        Gap to reach, relative to the larger of the lower bound and a hundredth of the
+        norm at weights of one: the least discrepancy may be zero.
+    max_iter : int
+        Largest number of steps.
+    max_time : float or None
+        Seconds after which no further step begins.
+    callback : callable or None
+        Called with the progress after every step; True ends the search.
+    exponent : float
+        Power to which the weights are raised; 0 makes them uniform.
+
+    Attributes
+    ----------
+    weights_ : array of shape (n,)
+        z over the shares of the source rows, to the power of `exponent`; mean one. No
+        density ratio: zero at most rows, as a rule. Rows of weight zero in
+        `sample_weight` have that of an equal row, or zero.
+    solution_ : Solution
+        z over distinct source rows, with its certificate: an upper bound by the norm
+        itself, a lower bound by a dual matrix.
+    discrepancy_, discrepancy_uniform_ : float
+        The norm at the weights, as proved, and at weights of one.
+    spread_ : float
+        The spread that was used.
+    lower_bound_ : float
+        What no weights go below: of the norm, or with a `spread` of the objective.
+    spectrum_, spectrum_uniform_ : DiscrepancySpectrum
+        The signed eigenvalues and the worst direction at the weights and at weights of
+        one: what is left is the direction that no weights match. Values at rows that do
+        not count are zero. Computed when first asked for.
+    hypotheses_ : Kernel
+        The kernel with the numbers used.
+    effective_sample_size_ : float
+        Of the weights; often small. A `spread` or an `exponent` below one raises it, at
+        the price of a larger discrepancy.
+    uncovered_ : None
+        The method cannot tell.
+
+    Notes
+    -----
+    Where the target's moments are a mixture of those of source rows, the least
+    discrepancy is zero and many weights have it; without a `spread` those found are
+    near the analytic centre of all (interior point), follow the noise of both samples,
+    and leave few effective rows. The default is the `spread` at which an effective row
+    counts as much as the discrepancy that its loss leaves unknown: a weighted moment of
+    n source rows is off by about :math:`\nu \sqrt{\sum_i z_i^2 / p_i} / \sqrt n`, with
+    :math:`\nu^2` the largest eigenvalue of the variance of
+    :math:`\phi(x) \phi(x)'` over the source.
+
+    `weigh` knows the source rows of `fit` alone and refuses others: the method defines
+    no weights there. So `score` and what holds rows out (`target_scorer`, prediction
+    sets of new rows) need another weighter.
+
+    Tables in blocks (linear kernel, no cap, a `spread` above zero): the weights are
+    :math:`n (\phi(x)'Y\phi(x) / 2b - \tau)_+` with the dual matrix Y, which
+    `solution_` holds, and so `weigh` knows those of any row; :math:`\nu` of the default
+    spread is that of all rows, not of 400.
+
+    A learner profits if it uses the same kernel on the same columns, the constant
+    included: `WeightedKernelRidge`, whose `alpha` is the :math:`\lambda` of the bounds.
+
+    References
+    ----------
+    Y. Mansour, M. Mohri and A. Rostamizadeh, 2009. C. Cortes and M. Mohri, 2011.
+    D. Alvarez Melis, 2013.
+
+    Examples
+    --------
+    >>> from counterpoise.datasets import make_gaussian_shift
+    >>> shift = make_gaussian_shift(n=300, m=300, d=2, random_state=0)
+    >>> fitted = DiscrepancyWeights().fit(shift.X, X_target=shift.X_target)
+    >>> fitted.discrepancy_ < 0.5 * fitted.discrepancy_uniform_
+    True
+    """
+
+    _accepts_sparse = True
+    _least_rows = 1
+    weights_are_a_ratio = False
+    _rules: ClassVar[Mapping[str, Rule]] = {
+        "cap": Number(1.0, options=(None,)),
+        "spread": Number(0.0, options=("auto",)),
+        "solver": Choice(tuple(DISCREPANCY_SOLVERS)),
+        **HYPOTHESES_RULES,
+    }
+
+    def __init__(
+        self,
+        *,
+        kernel: str = "linear",
+        gamma: float | str = "median",
+        degree: int = 3,
+        coef0: float = 1.0,
+        add_constant: bool = True,
+        standardize: bool = True,
+        cap: float | None = None,
+        spread: float | str = "auto",
+        solver: str = "auto",
+        tol: float = 1e-3,
+        max_iter: int = 10_000,
+        max_time: float | None = None,
+        callback: Any = None,
+        exponent: float = 1.0,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.add_constant = add_constant
+        self.standardize = standardize
+        self.cap = cap
+        self.spread = spread
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.callback = callback
+        self.exponent = exponent
+
+    def _check_parameters(self) -> None:
+        refuse_indefinite(self.kernel, self.coef0)
+
+    def _check_samples(self, samples: SamplesAsRead) -> None:
+        if self.kernel == "precomputed":
+            precomputed_gram(samples.source, samples.target, self.add_constant)
+        n, m = samples.source_weight.size, samples.target_weight.size
+        self._sizes_ = n, m
+        rows, aims = samples.places
+        # Places among all rows, source rows first: the columns of a Gram matrix.
+        self._among_all_ = np.concatenate([rows, n + aims])
+
+    def _scales_columns(self) -> bool:
+        return self.standardize and self.kernel != "precomputed"
+
+    def _fit(self, samples: TwoSamples, deadline: Deadline) -> Fitted:
+        self.hypotheses_ = hypotheses(
+            samples,
+            self.kernel,
+            self.gamma,
+            self.degree,
+            self.coef0,
+            self.add_constant,
+        )
+        if self.kernel != "precomputed":
+            warn_of_scales(samples, self.standardize, self.kernel)
+        gram = self._gram(samples)
+        posed = self._posed(samples, gram)
+        problem = posed.problem
+        self.discrepancy_uniform_ = float(problem.uniform_value)
+        self.spread_ = float(problem.spread)
+        warn_of_one_row(
+            samples.target_share * self._target_squares(samples, gram),
+            self.discrepancy_uniform_,
+            self._among_all_[-samples.target_share.size :] - self._sizes_[0],
+        )
+        solution = self._least(posed, deadline)
+        z = problem.inside(solution.x)
+        proof = solution.certificate
+        self.lower_bound_ = proof.bound
+        self._found_ = posed.ratio(z)
+        if self.exponent < 1.0:
+            z = posed.flattened(z, self.exponent)
+            proof = certified(problem, z, self.tol).certificate
+        self.discrepancy_ = max(proof.objective - problem.spread_term(z), 0.0)
+        self._spectra_: dict[str, DiscrepancySpectrum] = {}
+        self._of_row_: QuadraticWeights | None = None
+        return Fitted(solution, self._found_, None)
+
+    def _posed(self, samples: TwoSamples, gram: Array | None) -> PosedDiscrepancy:
+        """Return the problem with its spread."""
+
+        def posed(spread: float) -> PosedDiscrepancy:
+            return pose_discrepancy(
+                samples, self.hypotheses_, gram=gram, cap=self.cap, spread=spread
+            )
+
+        if not isinstance(self.spread, str):
+            return posed(self.spread)
+        if self.solver in OF_THE_NORM_ALONE or not may_be_spread(samples):
+            return posed(0.0)
+        found = posed(1.0)
+        uniform = float(found.problem.uniform_value)
+        spread = default_spread(samples, self.hypotheses_, gram, uniform)
+        return replace(found, problem=replace(found.problem, spread=spread))
+
+    def _target_squares(self, samples: TwoSamples, gram: Array | None) -> Array:
+        """Return the squared norm of every target row, the constant left out."""
+        if gram is not None:
+            return gram.diagonal()[-samples.target_share.size :]
+        kind = replace(self.hypotheses_, constant=0.0)
+        return kind.diagonal(samples.target)
+
+    def _least(self, posed: PosedDiscrepancy, deadline: Deadline) -> Solution:
+        """Return the weights of least discrepancy of the distinct source rows."""
+        problem, floor = posed.problem, _rounding(posed.problem)
+        if problem.uniform_value <= problem.floor:
+            # What is left is rounding, and no scale.
+            problem = replace(problem, reference=0.0)
+        if posed.rows.size == 1 or problem.uniform_value == 0.0:
+            # One row has all weight; without a discrepancy there is nothing to do.
+            return certified(problem, posed.start, self.tol)
+        if self.tol * problem.uniform_value < floor:
+            raise InvalidInput(
+                f"tol = {self.tol:g} is below what double precision can prove here: "
+                f"at least {floor / problem.uniform_value:.1e} is needed"
+            )
+        if self.solver in OF_A_SPREAD and not problem.spread > 0.0:
+            raise InvalidInput(
+                f"solver={self.solver!r} needs a spread above zero, got a spread of "
+                f'{problem.spread:g}; solver="auto" takes any'
+            )
+        if self.solver not in OF_KERNELS and not isinstance(problem, Discrepancy):
+            problem = problem.features()
+        solver = DISCREPANCY_SOLVERS[self.solver](problem, self.tol)
+        if isinstance(solver, DualNewton):
+            width = problem.rows.shape[1]
+            if width > solver.largest:
+                raise InvalidInput(
+                    f"solver={self.solver!r} takes {solver.largest} columns at most, "
+                    f'or a kernel of that rank, got {width}; solver="auto" takes any'
+                )
+        return self._solve(problem, solver, deadline=deadline)
+
+    def _gram(self, samples: TwoSamples) -> Array | None:
+        """Return a precomputed kernel of the rows that count, in their order."""
+        if self.kernel != "precomputed":
+            return None
+        both = np.vstack([samples.source, samples.target])[:, self._among_all_]
+        return 0.5 * (both + both.T) + (1.0 if self.add_constant else 0.0)
+
+    def _fit_blocks(self, both: TwoBlocks) -> Solution:
+        """Fit to all rows: the weights are then a function of a row's columns."""
+        refuse_beside_blocks(self)
+        rows, aims = self._rows_in_blocks(both)
+        announce("reading every row: moments and the weights that match them")
+        spread: Any = lambda uniform: self.spread  # noqa: E731
+        if isinstance(self.spread, str):
+            spread = spread_of_rows(rows, self.add_constant, LARGEST_SPREAD)
+        found = least_discrepancy(
+            rows,
+            aims,
+            constant=self.add_constant,
+            spread=spread,
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )
+        self._of_row_ = found.weights
+        self._found_ = self._weigh(self._scaled(both.drawn.counted.source))
+        self.discrepancy_, self.discrepancy_uniform_ = found.norm, found.uniform
+        self.lower_bound_, self.spread_ = found.certificate.bound, found.spread
+        self._spectra_ = {}
+        form = found.weights.form.ravel()
+        return attested(form, found.certificate, self.tol, n_iter=found.n_iter)
+
+    def _weigh(self, X: Matrix) -> Array:
+        of_row = getattr(self, "_of_row_", None)
+        if of_row is not None:
+            return of_row.at(X)
+        known = self._known()
+        found = np.empty(X.shape[0])
+        for i, key in enumerate(row_keys(X)):
+            if key not in known:
+                raise InvalidInput(
+                    "DiscrepancyWeights knows the weights of the source rows of fit "
+                    f"alone, and row {i} of X is none of them: what needs weights of "
+                    "other rows (score, target_scorer, prediction sets) needs another "
+                    "weighter, such as KLIEP or KMM"
+                )
+            found[i] = known[key]
+        return found
+
+    def _weigh_absent(self, X: Matrix) -> Array:
+        known = self._known()
+        return np.array([known.get(key, 0.0) for key in row_keys(X)])
+
+    def _known(self) -> dict[bytes, float]:
+        rows = self._scaled(self._kept_rows("weigh").source)
+        return dict(zip(row_keys(rows), self._found_.tolist(), strict=True))
+
+    @property
+    def spectrum_(self) -> DiscrepancySpectrum | None:
+        """The spectrum at the weights; None without a target."""
+        return self._spectrum("after")
+
+    @property
+    def spectrum_uniform_(self) -> DiscrepancySpectrum | None:
+        """The spectrum at weights of one; None without a target."""
+        return self._spectrum("before")
+
+    def _spectrum(self, when: str) -> DiscrepancySpectrum | None:
+        check_is_fitted(self, "weights_")
+        if not self.has_target_:
+            return None
+        if when not in self._spectra_:
+            samples = self._kept_rows("the spectrum")
+            pair = MomentPair.of(
+                self.hypotheses_,
+                self._scaled(samples.source),
+                self._scaled(samples.target),
+                self._names(),
+                self._gram(samples),
+            )
+            share = samples.source_share
+            if when == "after":
+                share = share * self._found_**self.exponent
+            shares = np.concatenate([-share / share.sum(), samples.target_share])
+            found = pair.spectrum(shares)
+            if self.kernel != "linear":
+                found = self._by_place(found)
+            self._spectra_[when] = found
+        return self._spectra_[when]
+
+    def _by_place(self, found: DiscrepancySpectrum) -> DiscrepancySpectrum:
+        """Return a spectrum whose rows have the order in which they came."""
+        places = self._among_all_
+        direction = np.zeros(sum(self._sizes_))
+        direction[places] = found.direction
+        ranking = tuple((int(places[k]), share) for k, share in found.ranking)
+        return replace(found, direction=direction, ranking=ranking)
+
+    def _names(self) -> tuple[str, ...]:
+        names = getattr(self, "feature_names_in_", None)
+        if names is not None:
+            return tuple(names)
+        return tuple(f"x{j}" for j in range(self.n_features_in_))
+
+
+def _rounding(problem: Any) -> float:
+    """Return the absolute error that rounding alone may leave in a norm."""
+    if isinstance(problem, Discrepancy):
+        return problem.floor
+    return 1e-14 * float(problem.kernel.diagonal().max())
