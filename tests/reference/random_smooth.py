@@ -4,12 +4,12 @@ from itertools import product
 
 import cvxpy as cp
 import numpy as np
-from convex.test_mean_matching import CASES, both
-from convex.test_mean_matching import optimum as least_distance
 from optim.assignment.random_assignments import optimum as least_assignment
 from optim.assignment.random_assignments import random_assignment
 from optim.spectral.random_moments import optimum as least_norm
 from optim.spectral.random_moments import random_problem as random_moments
+from optim.test_mean_matching import CASES, both
+from optim.test_mean_matching import optimum as least_distance
 from reference.random_problems import optimum as least_value
 from reference.random_problems import random_mixture, to_eleven_digits
 

@@ -128,7 +128,8 @@ def current_budget() -> int:
 
     Examples
     --------
-    >>> from counterpoise.data import current_budget, memory_budget
+    >>> from counterpoise.data import memory_budget
+    >>> from counterpoise.data.parallel import current_budget
     >>> with memory_budget(10**6):
     ...     current_budget()
     1000000
@@ -700,7 +701,8 @@ def map_write(
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> import numpy as np
-    >>> from counterpoise.data import Blocks, map_write
+    >>> from counterpoise.data import Blocks
+    >>> from counterpoise.data.parallel import map_write
     >>> blocks = Blocks.from_arrays(np.arange(6.0)[:, None], rows=4)
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder) / "doubled.parquet"

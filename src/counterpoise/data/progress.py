@@ -33,7 +33,7 @@ def announce(step: str) -> None:
 
     Examples
     --------
-    >>> from counterpoise.data import advance, announce, heard_by
+    >>> from counterpoise.data.progress import advance, announce, heard_by
     >>> with heard_by(print, print):
     ...     announce("weighing the source rows")
     ...     advance(1, 5)
@@ -54,7 +54,7 @@ def advance(done: int, total: int) -> None:
 
     Examples
     --------
-    >>> from counterpoise.data import advance
+    >>> from counterpoise.data.progress import advance
     >>> advance(1, 5)  # nobody listens: nothing is said
     """
     heard = _LISTENER.get()
