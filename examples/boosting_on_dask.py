@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from lightgbm import DaskLGBMRegressor
 
-from counterpoise import MixtureKLIEP
+from counterpoise import LogLinearKLIEP
 from counterpoise.data import Blocks, distribute
 
 COLUMNS = ["x0", "x1"]
@@ -36,11 +36,13 @@ def main():
     labelled = dd.from_pandas(source, npartitions=4)
     live = dd.from_pandas(target, npartitions=4)
     with distribute(2) as client:
-        weighter = MixtureKLIEP(random_state=0).fit(
+        weight_estimator = LogLinearKLIEP(random_state=0).fit(
             Blocks.from_dask(labelled[COLUMNS]), X_target=Blocks.from_dask(live)
         )
         weighed = labelled.map_partitions(
-            lambda part: part.assign(weight=weighter.weigh(part[COLUMNS])),
+            lambda part: part.assign(
+                weight=weight_estimator.predict_weights(part[COLUMNS])
+            ),
             meta=source.assign(weight=1.0).iloc[:0],
         ).persist()
         for weights in (None, weighed["weight"]):

@@ -1,12 +1,12 @@
 """Does "auto" help where it can, and do no harm elsewhere?
 
 Real shifts x three learners x resamplings: target loss of the plain learner, of
-`Adapted` with its guard, of the same weights unguarded, of every single weighter, and
-of an oracle that is trained on labelled target rows. Differences are paired over
-resamplings; Holm's correction is over all pairs that the overlap check lets through.
-Rows keep the order of their table; recordings have `cv="blocks"`, and once more folds
-drawn by chance, as a user would have them who does not know ("auto, by chance").
-Draws are kept (`kept_draws`).
+`Adapted` with its guard, of the same weights unguarded, of every single weight
+estimator, and of an oracle that is trained on labelled target rows. Differences are
+paired over resamplings; Holm's correction is over all pairs that the overlap check lets
+through. Rows keep the order of their table; recordings have `cv="blocks"`, and once
+more folds drawn by chance, as a user would have them who does not know ("auto, by
+chance"). Draws are kept (`kept_draws`).
 """
 
 import os
@@ -36,7 +36,7 @@ from counterpoise import (
     ULSIF,
     Adapted,
     DiscriminatorWeights,
-    MixtureKLIEP,
+    LogLinearKLIEP,
     NoOverlapError,
 )
 from counterpoise.adaptation.routing import fit_weighted
@@ -51,7 +51,7 @@ SINGLE = {
     "uLSIF": ULSIF,
     "RuLSIF": RULSIF,
     "KMM": KMM,
-    "mixture": MixtureKLIEP,
+    "mixture": LogLinearKLIEP,
     "discriminator": DiscriminatorWeights,
 }
 METHODS = ("auto", "auto, by chance", "auto, e = 1", *SINGLE, "oracle")
@@ -83,7 +83,8 @@ def learners(kind: str, n_columns: int) -> dict[str, Any]:
 
 
 class Known(BaseEstimator):
-    """The weights of a fitted weighter, so that they are made once for all learners."""
+    """The weights of a fitted weight estimator, so that they are made once for all "
+    "learners."""
 
     def __init__(self, fitted: Any) -> None:
         self.fitted = fitted
@@ -95,8 +96,8 @@ class Known(BaseEstimator):
         self.weights_, self.solution_ = self.fitted.weights_, self.fitted.solution_
         return self
 
-    def weigh(self, X: Any) -> Any:
-        return self.fitted.weigh(X)
+    def predict_weights(self, X: Any) -> Any:
+        return self.fitted.predict_weights(X)
 
 
 def one(shift: Shift, seed: int, most: int = ROWS) -> dict[str, Any]:
@@ -116,10 +117,10 @@ def one(shift: Shift, seed: int, most: int = ROWS) -> dict[str, Any]:
         ty[test],
     )
     weights = {}
-    for name, weighter in SINGLE.items():
-        weights[name] = weighter(force=True).fit(X, X_target=T).weights_
+    for name, weight_estimator in SINGLE.items():
+        weights[name] = weight_estimator(force=True).fit(X, X_target=T).weights_
     out: dict[str, Any] = {"refused": False, "learners": {}}
-    weighter: Any = "auto"
+    weight_estimator: Any = "auto"
     for name, learner in learners(shift.kind, X.shape[1]).items():
         metric = as_metric(None, learner, y)
 
@@ -130,15 +131,19 @@ def one(shift: Shift, seed: int, most: int = ROWS) -> dict[str, Any]:
         losses = {"plain": plain}
         try:
             cv = "blocks" if shift.in_time_order else None
-            auto = Adapted(learner, weighter, cv=cv, guard=True, random_state=seed)
+            auto = Adapted(
+                learner, weight_estimator, cv=cv, guard=True, random_state=seed
+            )
             auto.fit(X, y, X_target=(T,))
             losses["auto"] = losses["auto, by chance"] = loss(auto)
-            full = auto.weighter_.weights_
-            if isinstance(weighter, str):
-                weighter = Known(auto.weighter_)
+            full = auto.weight_estimator_.weights_
+            if isinstance(weight_estimator, str):
+                weight_estimator = Known(auto.weight_estimator_)
             losses["auto, e = 1"] = loss(fit_weighted(learner, X, y, full))
             if cv is not None:
-                other = clone(auto).set_params(cv=None, weighter=weighter)
+                other = clone(auto).set_params(
+                    cv=None, weight_estimator=weight_estimator
+                )
                 losses["auto, by chance"] = loss(other.fit(X, y, X_target=(T,)))
             out["auc"], out["thin"] = auto.diagnosis_.auc, auto.diagnosis_.thin
             losses["exponent"] = auto.exponent_

@@ -216,7 +216,7 @@ def _conformal(
                 auto.fit(X, X_target=X_target)
                 ratios = {
                     "known": (np.exp(X @ move), np.exp(X_test @ move)),
-                    "estimated": (auto.weights_, auto.weigh(X_test)),
+                    "estimated": (auto.weights_, auto.predict_weights(X_test)),
                 }
                 for name, (w, w_test) in ratios.items():
                     share, none = _held(

@@ -8,7 +8,9 @@ def ours(X, y, X_target):
 
     from counterpoise import KLIEP, Adapted
 
-    model = Adapted(LinearRegression(), weighter=KLIEP(random_state=0), random_state=0)
+    model = Adapted(
+        LinearRegression(), weight_estimator=KLIEP(random_state=0), random_state=0
+    )
     model.fit(X, y, X_target=X_target)
     weights = model.weights_
     # the end

@@ -30,7 +30,7 @@ def run(quick):
     X, T = artificial_domains(100, 300)
     rows, refused = [], 0
     for name in NAMES:
-        weighter = DiscrepancyWeights(
+        weight_estimator = DiscrepancyWeights(
             solver=name,
             spread=0.0,
             standardize=False,
@@ -41,13 +41,13 @@ def run(quick):
         )
         began = time.process_time()
         try:
-            weighter.fit(X, X_target=T)
+            weight_estimator.fit(X, X_target=T)
         except ValueError as refusal:
             refused += name == "sdp"
             print(f"  {name} refuses: {refusal}")
             rows.append([name, None, None, None, None, "refused"])
             continue
-        proof = weighter.solution_.certificate
+        proof = weight_estimator.solution_.certificate
         rows.append(
             [
                 name,
@@ -55,7 +55,7 @@ def run(quick):
                 proof.objective,
                 proof.bound,
                 proof.gap / proof.scale,
-                weighter.solution_.ended,
+                weight_estimator.solution_.ended,
             ]
         )
     shown = table(

@@ -186,10 +186,10 @@ def _split(source, target, seed):
 
 
 def _weights(K, m, solver):
-    weighter = DiscrepancyWeights(
+    weight_estimator = DiscrepancyWeights(
         kernel="precomputed", add_constant=False, spread=0.0, solver=solver, tol=0.1
     )
-    return weighter.fit(K[:m], X_target=K[m:])
+    return weight_estimator.fit(K[:m], X_target=K[m:])
 
 
 def _predicted(K, K_new, y, weights, alpha):

@@ -16,8 +16,8 @@ def two_samples(n, d):
     return X, 0.9 * rng.standard_normal((n, d)) + 0.5 / np.sqrt(d)
 
 
-def weighter(name, **parameters):
-    """Return the maker of a fit of one of our weighters."""
+def weight_estimator(name, **parameters):
+    """Return the maker of a fit of one of our weight estimators."""
 
     def make(n, d):
         import counterpoise
@@ -30,17 +30,18 @@ def weighter(name, **parameters):
 
 
 def label_weighter(n, d):
-    """Return a fit of the weighter that goes by labels, here a column of its own."""
-    from counterpoise import TargetShiftWeights
+    """Return a fit of the weight estimator that goes by labels, here a column of its "
+    "own."""
+    from counterpoise import LabelShiftWeights
 
     X, X_target = two_samples(n, d)
     y = X[:, 0] + np.random.default_rng(1).standard_normal(n)
-    fitted = TargetShiftWeights(random_state=0, force=True)
+    fitted = LabelShiftWeights(random_state=0, force=True)
     return lambda: fitted.fit(X, y, X_target=X_target)
 
 
 def adapt(name, **parameters):
-    """Return the maker of a fit of one of adapt's weighters."""
+    """Return the maker of a fit of one of adapt's weight estimators."""
 
     def make(n, d):
         sys.path.append(str(Path(__file__).resolve().parents[1] / "weights"))
@@ -259,17 +260,17 @@ def evidently(n, d):
 
 
 OURS = {
-    "AutoWeights": weighter("AutoWeights", random_state=0),
-    "KLIEP": weighter("KLIEP", random_state=0),
-    "KLIEP, one width": weighter("KLIEP", gamma="median", random_state=0),
-    "LSIF": weighter("LSIF", random_state=0),
-    "ULSIF": weighter("ULSIF", random_state=0),
-    "RULSIF": weighter("RULSIF", random_state=0),
-    "KMM": weighter("KMM", random_state=0),
-    "MixtureKLIEP": weighter("MixtureKLIEP", random_state=0),
-    "DiscriminatorWeights": weighter("DiscriminatorWeights", random_state=0),
-    "DiscrepancyWeights": weighter("DiscrepancyWeights"),
-    "TargetShiftWeights": label_weighter,
+    "AutoWeights": weight_estimator("AutoWeights", random_state=0),
+    "KLIEP": weight_estimator("KLIEP", random_state=0),
+    "KLIEP, one width": weight_estimator("KLIEP", gamma="median", random_state=0),
+    "LSIF": weight_estimator("LSIF", random_state=0),
+    "ULSIF": weight_estimator("ULSIF", random_state=0),
+    "RULSIF": weight_estimator("RULSIF", random_state=0),
+    "KMM": weight_estimator("KMM", random_state=0),
+    "LogLinearKLIEP": weight_estimator("LogLinearKLIEP", random_state=0),
+    "DiscriminatorWeights": weight_estimator("DiscriminatorWeights", random_state=0),
+    "DiscrepancyWeights": weight_estimator("DiscrepancyWeights"),
+    "LabelShiftWeights": label_weighter,
 }
 PEERS = {
     "adapt KLIEP, one width": adapt("KLIEP", gamma=0.1),

@@ -1,4 +1,4 @@
-"""How do time and memory of every weighter grow, beside adapt's and skada's?
+"""How do time and memory of every weight estimator grow, beside adapt's and skada's?
 
 Rows of each sample beside ten columns, columns beside a thousand rows. With the
 defaults, which choose widths by themselves; "one width": given, as the peers have it.
@@ -21,4 +21,4 @@ def run(quick: bool) -> dict:
         methods += PEERS
         python = dict.fromkeys(PEERS, peers)
     found = grown(methods, quick, python=python)
-    return {"table": table("Weighters", HEADER, found), "bars": []}
+    return {"table": table("Weight estimators", HEADER, found), "bars": []}

@@ -33,7 +33,7 @@ def told(model, pair):
         "predicted": model.predict(pair.X_target),
         "summary": model.summary(),
         "score": model.score(pair.X_target, pair.y_target),
-        "weigh": _or_error(lambda: model.weigh(pair.X_target[:20])),
+        "weights": _or_error(lambda: model.predict_weights(pair.X_target[:20])),
     }
     if hasattr(model, "predict_proba"):
         out["shares"] = model.predict_proba(pair.X_target)
@@ -82,12 +82,18 @@ CASES = {
     "no guard": (_logistic(guard=False), classes, {}),
     "counts": (_logistic(), classes, {"sample_weight": row_weights()}),
     "fractions": (_few(Ridge()), numbers, {"sample_weight": row_weights(whole=False)}),
-    "KLIEP": (_logistic(weighter=KLIEP(gamma=0.5)), classes, {}),
-    "ULSIF": (_few(Ridge(), weighter=ULSIF()), numbers, {}),
-    "uniform": (_few(Ridge(), weighter=UniformWeights()), numbers, {}),
-    "discrepancy": (_few(Ridge(), weighter=cp.DiscrepancyWeights()), numbers, {}),
+    "KLIEP": (_logistic(weight_estimator=KLIEP(gamma=0.5)), classes, {}),
+    "ULSIF": (_few(Ridge(), weight_estimator=ULSIF()), numbers, {}),
+    "uniform": (_few(Ridge(), weight_estimator=UniformWeights()), numbers, {}),
+    "discrepancy": (
+        _few(Ridge(), weight_estimator=cp.DiscrepancyWeights()),
+        numbers,
+        {},
+    ),
     "target shift": (
-        _logistic(weighter=cp.TargetShiftWeights(random_state=0), random_state=0),
+        _logistic(
+            weight_estimator=cp.LabelShiftWeights(random_state=0), random_state=0
+        ),
         classes,
         {},
     ),
@@ -148,8 +154,8 @@ WORTH = {
         numbers,
         {"metrics": ["neg_mean_absolute_error", "r2"], "level": 0.8},
     ),
-    "KLIEP": (LogisticRegression(), classes, {"weighter": KLIEP(gamma=0.5)}),
-    "uniform": (Ridge(), numbers, {"weighter": UniformWeights()}),
+    "KLIEP": (LogisticRegression(), classes, {"weight_estimator": KLIEP(gamma=0.5)}),
+    "uniform": (Ridge(), numbers, {"weight_estimator": UniformWeights()}),
     "labels": (LogisticRegression(), classes, {"labels": 40}),
     "labels, response": (Ridge(), numbers, {"labels": 40}),
     "counts": (Ridge(), numbers, {"sample_weight": row_weights()}),
@@ -181,7 +187,7 @@ def _worth(case):
 def _scorer(scoring):
     pair = classes()
     scorer = cp.target_scorer(None if scoring == "default" else scoring)
-    model = _logistic(weighter=KLIEP(gamma=0.5), guard=False)
+    model = _logistic(weight_estimator=KLIEP(gamma=0.5), guard=False)
     search = GridSearchCV(model, {"estimator__C": [0.01, 1.0]}, scoring=scorer, cv=2)
     search.fit(pair.X, pair.y, X_target=pair.X_target)
     return {
@@ -193,13 +199,13 @@ def _scorer(scoring):
     }
 
 
-@answers("which_rows_to_label", {"classes": classes, "response": numbers})
+@answers("select_rows_to_label", {"classes": classes, "response": numbers})
 def _rows(pair):
     pair = pair()
     kind = Ridge if pair.y.dtype.kind == "f" else LogisticRegression
-    model = _few(kind(), weighter=KLIEP(gamma=0.5))
+    model = _few(kind(), weight_estimator=KLIEP(gamma=0.5))
     model.fit(pair.X, pair.y, X_target=pair.X_target)
-    return cp.which_rows_to_label(model, pair.X, pair.X_target, 8, random_state=0)
+    return cp.select_rows_to_label(model, pair.X, pair.X_target, 8, random_state=0)
 
 
 @answers("consensus", ["whole", "gaps", "plain"])

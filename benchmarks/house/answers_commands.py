@@ -131,7 +131,7 @@ COMMANDS = {
     "run, time and config": lambda: (
         _run(
             *("run", *_LABELLED, "--time", "day", "--drop", "member"),
-            *("--config", "run.toml", "--weighter", "kliep", "--out", "out5"),
+            *("--config", "run.toml", "--weight-estimator", "kliep", "--out", "out5"),
             *("--fail-if", "auc > 0.5"),
         )
         | _files("out5")
@@ -146,15 +146,22 @@ COMMANDS = {
         *("diagnose", "--source", "train.csv", "--target", "far.csv", "--drop"),
         *("bought", "--json", "-"),
     ),
-    "weigh": lambda: (
-        _run("weigh", *_LABELLED, "--out", "w.csv", "--json", "-") | _written("w.csv")
+    "weights": lambda: (
+        _run("weights", *_LABELLED, "--out", "w.csv", "--json", "-") | _written("w.csv")
     ),
     "weigh, kliep": lambda: (
-        _run("weigh", *_LABELLED, "--weighter", "kliep", "--out", "w.parquet")
+        _run("weights", *_LABELLED, "--weight-estimator", "kliep", "--out", "w.parquet")
         | _written("w.parquet")
     ),
     "weigh, discrepancy": lambda: (
-        _run("weigh", *_LABELLED, "--weighter", "discrepancy", "--out", "wd.parquet")
+        _run(
+            "weights",
+            *_LABELLED,
+            "--weight-estimator",
+            "discrepancy",
+            "--out",
+            "wd.parquet",
+        )
         | _written("wd.parquet")
     ),
     "fit": lambda: _run(

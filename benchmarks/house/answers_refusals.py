@@ -17,10 +17,10 @@ def _with(rows, value):
     return out
 
 
-def _fit(weighter, **changed):
+def _fit(weight_estimator, **changed):
     pair = numbers()
     given = {"X": pair.X, "X_target": pair.X_target} | changed
-    return lambda: weighter.fit(given.pop("X"), **given)
+    return lambda: weight_estimator.fit(given.pop("X"), **given)
 
 
 def _adapt(X=None, y=None, X_target=None, estimator=None, **settings):
@@ -61,13 +61,13 @@ CALLS = {
     "negative weights": _fit(cp.KLIEP(gamma=0.5), sample_weight=-np.ones(120)),
     "short weights": _fit(cp.KLIEP(gamma=0.5), sample_weight=np.ones(5)),
     "zero weights": _fit(cp.KLIEP(gamma=0.5), sample_weight=np.zeros(120)),
-    "not fitted": lambda: cp.KLIEP().weigh(PAIR.X),
-    "weigh columns": lambda: _fit(cp.KLIEP(gamma=0.5))().weigh(PAIR.X[:, :2]),
+    "not fitted": lambda: cp.KLIEP().predict_weights(PAIR.X),
+    "weigh columns": lambda: _fit(cp.KLIEP(gamma=0.5))().predict_weights(PAIR.X[:, :2]),
     "one class": _adapt(y=np.zeros(120)),
     "missing labels": _adapt(y=np.where(np.arange(120) == 4, np.nan, PAIR.y)),
     "short labels": _adapt(y=PAIR.y[:50]),
     "no estimator": _adapt(estimator="tree"),
-    "weighter": _adapt(weighter="best"),
+    "weight_estimator": _adapt(weight_estimator="best"),
     "target columns": _adapt(X_target=PAIR.X_target[:, :2]),
     "missing columns": _adapt(
         X=FRAMES.X, y=FRAMES.y, X_target=FRAMES.X_target.drop(columns="age")
@@ -80,7 +80,7 @@ CALLS = {
     "metric": lambda: cp.estimate_performance(
         LogisticRegression().fit(PAIR.X, PAIR.y), *PAIR[:3], metrics=["goodness"]
     ),
-    "rows to label": lambda: cp.which_rows_to_label(
+    "rows to label": lambda: cp.select_rows_to_label(
         LogisticRegression().fit(PAIR.X, PAIR.y), PAIR.X, PAIR.X_target, 1000
     ),
     "labels of TwinGP": lambda: cp.TwinGP().fit(PAIR.X, _with(PAIR.X, np.nan)),
@@ -92,7 +92,7 @@ CALLS = {
     "start": lambda: convex.solve(QUADRATIC, x=np.ones(3)),
     "solver class": lambda: convex.solve(QUADRATIC, convex.FrankWolfe),
     "newer record": lambda: cp.Record.from_dict({"version": 99}),
-    "flatten": lambda: cp.flatten([1.0, -1.0], 0.5),
+    "flatten": lambda: cp.flatten_weights([1.0, -1.0], 0.5),
     "data": lambda: cp.datasets.make_gaussian_shift(n=-1),
 }
 

@@ -22,9 +22,9 @@ def _adapted(kind):
     return Record.of(model, worth)
 
 
-def _weighter(weighter):
+def _weighter(weight_estimator):
     pair = numbers()
-    return Record.of(weighter.fit(pair.X, X_target=pair.X_target))
+    return Record.of(weight_estimator.fit(pair.X, X_target=pair.X_target))
 
 
 def _path():

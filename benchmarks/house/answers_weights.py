@@ -1,4 +1,4 @@
-"""Answers of every weighter, in many settings."""
+"""Answers of every weight estimator, in many settings."""
 
 import numpy as np
 import pandas as pd
@@ -16,18 +16,18 @@ from counterpoise import (
     AutoWeights,
     DiscrepancyWeights,
     DiscriminatorWeights,
-    MixtureKLIEP,
-    TargetShiftWeights,
+    LabelShiftWeights,
+    LogLinearKLIEP,
     UniformWeights,
 )
 
 
-def told(weighter, rows, **scored):
-    """Return what a fitted weighter knows and says about other rows."""
-    solution = weighter.solution_
+def told(weight_estimator, rows, **scored):
+    """Return what a fitted weight estimator knows and says about other rows."""
+    solution = weight_estimator.solution_
     return {
         **picked(
-            weighter,
+            weight_estimator,
             "weights_",
             "effective_sample_size_",
             "uncovered_",
@@ -43,8 +43,8 @@ def told(weighter, rows, **scored):
             "lower_bound_",
             "auc_",
         ),
-        "feature_names_in_": list(getattr(weighter, "feature_names_in_", ())),
-        "cv_results_": getattr(weighter, "cv_results_", None),
+        "feature_names_in_": list(getattr(weight_estimator, "feature_names_in_", ())),
+        "cv_results_": getattr(weight_estimator, "cv_results_", None),
         "solution": {
             "x": solution.x,
             "n_iter": solution.n_iter,
@@ -54,9 +54,9 @@ def told(weighter, rows, **scored):
             **picked(solution.certificate, "scale", "residual", "infeasibility"),
             "history": [(h.n_iter, h.objective, h.gap) for h in solution.history],
         },
-        "weigh": _or_error(lambda: weighter.weigh(rows)),
-        "beyond": _or_error(lambda: weighter.beyond(rows)),
-        "score": _or_error(lambda: weighter.score(rows, **scored)),
+        "weights": _or_error(lambda: weight_estimator.predict_weights(rows)),
+        "beyond": _or_error(lambda: weight_estimator.beyond(rows)),
+        "score": _or_error(lambda: weight_estimator.score(rows, **scored)),
     }
 
 
@@ -108,10 +108,10 @@ SETTINGS = {
         f"KMM {solver}": KMM(gamma=0.5, solver=solver, max_iter=300)
         for solver in ("frank-wolfe", "pairwise", "quadratic")
     },
-    "MixtureKLIEP": MixtureKLIEP(),
-    "MixtureKLIEP full": MixtureKLIEP(statistics="full", ridge=0.1),
-    "MixtureKLIEP linear": MixtureKLIEP(statistics="linear"),
-    "MixtureKLIEP two": MixtureKLIEP(n_components=2, random_state=0),
+    "LogLinearKLIEP": LogLinearKLIEP(),
+    "LogLinearKLIEP full": LogLinearKLIEP(statistics="full", ridge=0.1),
+    "LogLinearKLIEP linear": LogLinearKLIEP(statistics="linear"),
+    "LogLinearKLIEP two": LogLinearKLIEP(n_components=2, random_state=0),
     "DiscrepancyWeights": DiscrepancyWeights(),
     "DiscrepancyWeights rbf": DiscrepancyWeights(kernel="rbf"),
     "DiscrepancyWeights poly": DiscrepancyWeights(kernel="poly", degree=2),
@@ -154,11 +154,11 @@ for _one in SETTINGS.values():
         )
 
 
-@answers("weighter", SETTINGS)
-def _fitted(weighter):
+@answers("weight_estimator", SETTINGS)
+def _fitted(weight_estimator):
     pair = numbers()
-    weighter.fit(pair.X, X_target=pair.X_target)
-    return told(weighter, pair.X_target[:40])
+    weight_estimator.fit(pair.X, X_target=pair.X_target)
+    return told(weight_estimator, pair.X_target[:40])
 
 
 SHORT = {
@@ -166,7 +166,7 @@ SHORT = {
     "KLIEP cv": KLIEP(random_state=0),
     "ULSIF": ULSIF(random_state=0),
     "KMM": KMM(random_state=0),
-    "MixtureKLIEP": MixtureKLIEP(random_state=0),
+    "LogLinearKLIEP": LogLinearKLIEP(random_state=0),
     "DiscrepancyWeights": DiscrepancyWeights(),
     "DiscriminatorWeights": DiscriminatorWeights(random_state=0),
     "AutoWeights": AutoWeights(random_state=0),
@@ -177,96 +177,106 @@ SHORT = {
 ONE_FAMILY = {name: one for name, one in SHORT.items() if name != "AutoWeights"}
 
 
-@answers("weighter with counts of rows", SHORT)
-def _counted(weighter):
+@answers("weight estimator with counts of rows", SHORT)
+def _counted(weight_estimator):
     pair = numbers()
-    weighter.fit(
+    weight_estimator.fit(
         pair.X,
         X_target=pair.X_target,
         sample_weight=row_weights(),
         target_weight=row_weights(90),
     )
-    return told(weighter, pair.X_target[:20])
+    return told(weight_estimator, pair.X_target[:20])
 
 
-@answers("weighter with fractions of rows", SHORT)
-def _fractions(weighter):
+@answers("weight estimator with fractions of rows", SHORT)
+def _fractions(weight_estimator):
     pair = numbers()
-    weighter.fit(pair.X, X_target=pair.X_target, sample_weight=row_weights(whole=False))
-    return told(weighter, pair.X_target[:20])
+    weight_estimator.fit(
+        pair.X, X_target=pair.X_target, sample_weight=row_weights(whole=False)
+    )
+    return told(weight_estimator, pair.X_target[:20])
 
 
-@answers("weighter of sparse rows", SHORT)
-def _sparse(weighter):
+@answers("weight estimator of sparse rows", SHORT)
+def _sparse(weight_estimator):
     pair = sparse()
-    said = refused(lambda: weighter.fit(pair.X, X_target=pair.X_target))
+    said = refused(lambda: weight_estimator.fit(pair.X, X_target=pair.X_target))
     if said != "no error":
         return said
-    return told(weighter, pair.X_target[:20])
+    return told(weight_estimator, pair.X_target[:20])
 
 
-@answers("weighter of a mixed frame", SHORT)
-def _mixed(weighter):
+@answers("weight estimator of a mixed frame", SHORT)
+def _mixed(weight_estimator):
     pair = mixed()
-    said = refused(lambda: weighter.fit(pair.X, X_target=pair.X_target))
+    said = refused(lambda: weight_estimator.fit(pair.X, X_target=pair.X_target))
     if said != "no error":
         return said
-    return told(weighter, pair.X_target[:20])
+    return told(weight_estimator, pair.X_target[:20])
 
 
-@answers("weighter of a frame of numbers", ONE_FAMILY)
-def _frame(weighter):
+@answers("weight estimator of a frame of numbers", ONE_FAMILY)
+def _frame(weight_estimator):
     pair = numbers()
     names = ["one", "two", "three"]
     X, X_target = (pd.DataFrame(rows, columns=names) for rows in pair[::2])
-    return told(weighter.fit(X, X_target=X_target), X_target[:20])
+    return told(weight_estimator.fit(X, X_target=X_target), X_target[:20])
 
 
-@answers("weighter without overlap", ONE_FAMILY)
-def _apart(weighter):
+@answers("weight estimator without overlap", ONE_FAMILY)
+def _apart(weight_estimator):
     pair = numbers(shift=9.0)
-    said = refused(lambda: weighter.fit(pair.X, X_target=pair.X_target))
-    weighter.set_params(**({"force": True} if "force" in weighter.get_params() else {}))
-    weighter.fit(pair.X, X_target=pair.X_target)
-    weighter.set_params(
-        **({"force": False} if "force" in weighter.get_params() else {})
+    said = refused(lambda: weight_estimator.fit(pair.X, X_target=pair.X_target))
+    weight_estimator.set_params(
+        **({"force": True} if "force" in weight_estimator.get_params() else {})
     )
-    return {"refused": said, "forced": told(weighter, pair.X_target[:20])}
+    weight_estimator.fit(pair.X, X_target=pair.X_target)
+    weight_estimator.set_params(
+        **({"force": False} if "force" in weight_estimator.get_params() else {})
+    )
+    return {"refused": said, "forced": told(weight_estimator, pair.X_target[:20])}
 
 
-@answers("weighter without target", SHORT)
-def _alone(weighter):
-    return weighter.fit(numbers().X).weights_
+@answers("weight estimator without target", SHORT)
+def _alone(weight_estimator):
+    return weight_estimator.fit(numbers().X).weights_
 
 
-@answer("weighter: precomputed kernel")
+@answer("weight estimator: precomputed kernel")
 def _precomputed():
     pair = numbers()
     rows = np.vstack([pair.X, pair.X_target])
     K = rows @ rows.T + 1.0
-    weighter = DiscrepancyWeights(kernel="precomputed").fit(K[:120], X_target=K[120:])
-    return picked(weighter, "weights_", "discrepancy_", "lower_bound_")
+    weight_estimator = DiscrepancyWeights(kernel="precomputed").fit(
+        K[:120], X_target=K[120:]
+    )
+    return picked(weight_estimator, "weights_", "discrepancy_", "lower_bound_")
 
 
-@answer("weighter: path of LSIF")
+@answer("weight estimator: path of LSIF")
 def _path():
     pair = numbers()
-    weighter = LSIF(gamma=0.5, regularization=0.05, n_centers=30, random_state=0)
-    weighter.fit(pair.X, X_target=pair.X_target)
-    path = getattr(weighter, "path_", None)
+    weight_estimator = LSIF(
+        gamma=0.5, regularization=0.05, n_centers=30, random_state=0
+    )
+    weight_estimator.fit(pair.X, X_target=pair.X_target)
+    path = getattr(weight_estimator, "path_", None)
     return None if path is None else picked(path, "thetas", "points", "n_events")
 
 
 @answers("target shift", ["classes", "response", "counts", "three classes"])
 def _target_shift(case):
     pair = {"response": numbers(), "three classes": classes(k=3)}.get(case, classes())
-    weighter = TargetShiftWeights(random_state=0)
+    weight_estimator = LabelShiftWeights(random_state=0)
     given = {"sample_weight": row_weights()} if case == "counts" else {}
-    weighter.fit(pair.X, pair.y, X_target=pair.X_target, **given)
+    weight_estimator.fit(pair.X, pair.y, X_target=pair.X_target, **given)
     return {
-        **picked(weighter, "weights_", "effective_sample_size_", "gamma_", "gamma_y_"),
-        "weigh": weighter.weigh(pair.y_target[:20]),
-        "score": _or_error(lambda: weighter.score(pair.X, pair.y)),
+        **picked(
+            weight_estimator, "weights_", "effective_sample_size_", "gamma_", "gamma_y_"
+        ),
+        "weights": weight_estimator.predict_weights(pair.y_target[:20]),
+        "score": _or_error(lambda: weight_estimator.score(pair.X, pair.y)),
     }
 
 
@@ -274,7 +284,7 @@ def _target_shift(case):
 def _changed():
     weights = row_weights(whole=False)
     return {
-        "flat": cp.flatten(weights, 0.5),
-        "clipped": cp.clip(weights, 1.5),
+        "flat": cp.flatten_weights(weights, 0.5),
+        "clipped": cp.clip_weights(weights, 1.5),
         "size": cp.effective_sample_size(weights),
     }

@@ -27,7 +27,7 @@ def run(quick: bool) -> dict:
         own = percent(classifier().fit(X, y).predict(X_target), y_target)
         model, _, _ = measured(
             lambda rows=(X, y, X_target): Adapted(
-                classifier(), weighter="partial", random_state=0
+                classifier(), weight_estimator="partial", random_state=0
             ).fit(*rows[:2], X_target=rows[2])
         )
         labels = percent(model.target_labels_, y_target)

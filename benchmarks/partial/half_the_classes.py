@@ -31,7 +31,7 @@ def run(quick: bool) -> dict:
             own = percent(classifier().fit(X, y).predict(X_target), y_target)
             model, _, told = measured(
                 lambda rows=(X, y, X_target): Adapted(
-                    classifier(), weighter="partial", random_state=0
+                    classifier(), weight_estimator="partial", random_state=0
                 ).fit(*rows[:2], X_target=rows[2])
             )
             alone, _, _ = measured(lambda fit=network: fit("source"))

@@ -19,8 +19,10 @@ def run(quick: bool) -> dict:
         X, y, X_target, y_target = office_task(task)
         source = percent(classifier().fit(X, y).predict(X_target), y_target)
 
-        def adapted(weighter, rows=(X, y, X_target)):
-            model = Adapted(classifier(), weighter=weighter, random_state=0)
+        def adapted(weight_estimator, rows=(X, y, X_target)):
+            model = Adapted(
+                classifier(), weight_estimator=weight_estimator, random_state=0
+            )
             return model.fit(*rows[:2], X_target=rows[2])
 
         model, _, _ = measured(lambda fit=adapted: fit("partial"))

@@ -12,7 +12,7 @@ from counterpoise import (
     ULSIF,
     DiscrepancyWeights,
     DiscriminatorWeights,
-    MixtureKLIEP,
+    LogLinearKLIEP,
 )
 from counterpoise.data import Blocks
 from counterpoise.shift.domain_classifier import logistic
@@ -21,8 +21,8 @@ CLOSED, SMOOTH, MIXED = 1e-9, 1e-6, 1e-4
 WAYS = {
     "ULSIF": (lambda: ULSIF(gamma=0.2, regularization=0.1, random_state=0), CLOSED),
     "RULSIF": (lambda: RULSIF(gamma=0.2, regularization=0.1, random_state=0), CLOSED),
-    "MixtureKLIEP": (lambda: MixtureKLIEP(random_state=0), SMOOTH),
-    "MixtureKLIEP diag": (lambda: MixtureKLIEP(statistics="diag"), SMOOTH),
+    "LogLinearKLIEP": (lambda: LogLinearKLIEP(random_state=0), SMOOTH),
+    "LogLinearKLIEP diag": (lambda: LogLinearKLIEP(statistics="diag"), SMOOTH),
     "logistic": (
         lambda: DiscriminatorWeights(
             estimator=logistic(False, 5, tol=1e-12), calibrate=False, random_state=0
@@ -51,7 +51,7 @@ def run(quick: bool) -> dict:
         whole = make().fit(X, X_target=T)
         in_memory = whole.weights_
         if name == "logistic":
-            ratio = whole.weigh(X) * whole.mean_ratio_
+            ratio = whole.predict_weights(X) * whole.mean_ratio_
             in_memory = ratio / ratio.mean()
         apart = float(np.abs(one.weights_ / in_memory - 1.0).max())
         if name == "discrepancy":
@@ -61,7 +61,7 @@ def run(quick: bool) -> dict:
         if most is not None:
             bars.append(bar(f"{name}: against memory, relative", apart, most))
         bars.append(bar(f"{name}: one blocking or another", blockings, CLOSED))
-    told = table(f"{n:,} rows a side", "weighter | memory | blocking", rows)
+    told = table(f"{n:,} rows a side", "weight estimator | memory | blocking", rows)
     return {"bars": bars, "tables": [told]}
 
 

@@ -17,14 +17,14 @@ from counterpoise import (
     AutoWeights,
     DiscrepancyWeights,
     DiscriminatorWeights,
-    MixtureKLIEP,
+    LogLinearKLIEP,
 )
 from counterpoise.data import Blocks, distribute
 from counterpoise.shift.domain_classifier import logistic
 
 WAYS = {
     "ULSIF": lambda: ULSIF(gamma=0.2, regularization=0.1, random_state=0),
-    "MixtureKLIEP": lambda: MixtureKLIEP(random_state=0),
+    "LogLinearKLIEP": lambda: LogLinearKLIEP(random_state=0),
     "KLIEP": lambda: KLIEP(gamma=0.2, n_centers=100, random_state=0),
     "logistic": lambda: DiscriminatorWeights(
         estimator=logistic(False, 4), random_state=0
@@ -69,7 +69,7 @@ def digests(seed: int) -> dict[str, str]:
     for name, make in WAYS.items():
         fitted = make().fit(source, X_target=target)
         out[name] = hashlib.sha256(fitted.weights_.tobytes()).hexdigest()
-    model = Adapted(Ridge(), MixtureKLIEP(), random_state=0)
+    model = Adapted(Ridge(), LogLinearKLIEP(), random_state=0)
     model.fit(source, y, X_target=target)
     out["model"] = hashlib.sha256(model.predict(target).tobytes()).hexdigest()
     return out

@@ -159,8 +159,9 @@ def killed_driver(folder: Path):
         (folder / name).mkdir()
         part = columns(12_000, moved, np.random.default_rng(3 + moved), 0)
         pq.write_table(part, folder / name / "a.parquet", row_group_size=2_000)
-    asked = ["weigh", "--source", f"{folder}/source", "--target", f"{folder}/target",
-             "--drop", "y,id", "--weighter", "log-linear", "--quiet"]  # fmt: skip
+    asked = ["weights", "--source", f"{folder}/source", "--target", f"{folder}/target",
+             "--drop", "y,id", "--weight-estimator", "log-linear",
+             "--quiet"]  # fmt: skip
     clean, cut = folder / "clean.parquet", folder / "cut.parquet"
     module = [sys.executable, "-m", "counterpoise", *asked]
     subprocess.run([*module, "--out", str(clean)], check=True)

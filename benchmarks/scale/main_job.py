@@ -1,7 +1,7 @@
 """What does `counterpoise run` cost on folders of 10^6 and 10^7 rows a side?
 
-The default weighter, a linear model by passes, --max-memory 2GB, one process. CPU and
-peak memory are those of that process, the imports included.
+The default weight estimator, a linear model by passes, --max-memory 2GB, one process.
+CPU and peak memory are those of that process, the imports included.
 """
 
 import json

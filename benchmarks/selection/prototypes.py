@@ -4,7 +4,7 @@ import numpy as np
 from reporting import bar, table, timed
 from sklearn.datasets import load_digits
 
-from counterpoise import select_prototypes, select_rows
+from counterpoise import select_prototypes, select_representatives
 
 
 def run(quick):
@@ -22,15 +22,19 @@ def run(quick):
             worst = max(worst, found.ratio)
             drawn = None
             if k is not None:
-                drawn = _random_cost(some, k) / _cost(some, select_rows(some, k))
+                drawn = _random_cost(some, k) / _cost(
+                    some, select_representatives(some, k)
+                )
                 least = min(least, drawn)
             rows.append([n, k, share, len(found.indices), found.ratio, seconds, drawn])
-    header = "n | k given | sparsity | k | objective / bound | s | random / select_rows"
+    header = "n | k given | sparsity | k | objective / bound | s | random / ours"
     return {
         "table": table("Prototypes of digits", header, rows),
         "bars": [
             bar("objective / bound, worst", worst, most=1.03),
-            bar("cost of random rows / select_rows, least", least, least=1.1),
+            bar(
+                "cost of random rows / select_representatives, least", least, least=1.1
+            ),
         ],
     }
 

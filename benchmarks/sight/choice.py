@@ -18,7 +18,7 @@ from families import FAMILIES, draw, relative_error
 from reporting import bar, table
 from sizes import first_and_draws
 
-from counterpoise import AutoWeights, MixtureKLIEP
+from counterpoise import AutoWeights, LogLinearKLIEP
 
 SEED = 20_000
 LEAST = 0.01
@@ -112,7 +112,7 @@ def _one_column(first: int, seeds: int) -> tuple[dict, list]:
         T[:, 0] += 0.8
         truth = np.exp(0.8 * X[:, 0])
         auto = AutoWeights(random_state=seed).fit(X, X_target=T)
-        linear = MixtureKLIEP(statistics="linear").fit(X, X_target=T)
+        linear = LogLinearKLIEP(statistics="linear").fit(X, X_target=T)
         pair = [relative_error(one.weights_, truth) for one in (auto, linear)]
         taken = auto.cv_results_["candidate"][auto.cv_results_["chosen"]][0]
         rows.append([seed, *pair, taken])

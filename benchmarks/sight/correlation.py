@@ -24,7 +24,7 @@ from sklearn.linear_model import LogisticRegressionCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
-from counterpoise import AutoWeights, MixtureKLIEP
+from counterpoise import AutoWeights, LogLinearKLIEP
 
 SEED = 30_000
 RIDGES = (1e-2, 3e-2, 1e-1, 3e-1, 1.0)
@@ -96,12 +96,12 @@ def _log_quadratic(X, T, seed):
     left, left_target = (rng.permutation(len(rows)) % 5 == 0 for rows in (X, T))
 
     def score(ridge):
-        part = MixtureKLIEP(statistics="full", ridge=ridge, force=True)
+        part = LogLinearKLIEP(statistics="full", ridge=ridge, force=True)
         part.fit(X[~left], X_target=T[~left_target])
         return part.score(X[left], X_target=T[left_target])
 
     best = max(RIDGES, key=score)
-    fitted = MixtureKLIEP(statistics="full", ridge=best, force=True)
+    fitted = LogLinearKLIEP(statistics="full", ridge=best, force=True)
     return fitted.fit(X, X_target=T).weights_
 
 

@@ -78,9 +78,11 @@ def _losses(draw, seed: int) -> list[float]:
     for spread in (*SPREADS, None):
         weights = None
         if spread is not None:
-            weighter = DiscrepancyWeights(spread=spread, tol=1e-2).fit(X, X_target=T)
-            weights = weighter.weights_
-            used = weighter.spread_ if spread == "auto" else used
+            weight_estimator = DiscrepancyWeights(spread=spread, tol=1e-2).fit(
+                X, X_target=T
+            )
+            weights = weight_estimator.weights_
+            used = weight_estimator.spread_ if spread == "auto" else used
         model = WeightedKernelRidge(kernel="linear", alpha=0.01)
         model.fit(X, y, sample_weight=weights)
         losses.append(float(np.mean((model.predict(T) - y_target) ** 2)))

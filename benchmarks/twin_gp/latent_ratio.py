@@ -15,7 +15,7 @@ import numpy as np
 from reporting import bar, table
 from scoring import change, joint_error, seeds
 
-from counterpoise import KLIEP, TargetShiftWeights, TwinGP, WeightedGPR, flatten
+from counterpoise import KLIEP, LabelShiftWeights, TwinGP, WeightedGPR, flatten_weights
 from counterpoise.datasets import make_articulated_pose
 
 SCENARIOS = ("motion", "motion-far", "motion3", "motion-far3")
@@ -97,14 +97,14 @@ def _measure(scenario, draws):
 def _weights(shift, seed):
     kliep = KLIEP(random_state=seed, force=True)
     kliep.fit(shift.X, X_target=shift.X_target)
-    target = TargetShiftWeights(random_state=seed, force=True, tol=1e-4)
+    target = LabelShiftWeights(random_state=seed, force=True, tol=1e-4)
     target.fit(shift.X, shift.y, X_target=shift.X_target)
     return {
         "none": np.ones(len(shift.X)),
         "true ratio": shift.ratio / shift.ratio.mean(),
         "KLIEP": kliep.weights_,
         "target ratio": target.weights_,
-        "root of target ratio": flatten(target.weights_, 0.5),
+        "root of target ratio": flatten_weights(target.weights_, 0.5),
     }
 
 

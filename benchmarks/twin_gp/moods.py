@@ -12,7 +12,7 @@ from reporting import left_out, table
 from scoring import seeds
 from silhouettes import METHODS
 
-from counterpoise import KLIEP, flatten
+from counterpoise import KLIEP, flatten_weights
 
 YEARS = ((2013, 2014), (2014, 2013))
 
@@ -67,7 +67,7 @@ def _measure(data, pair, draws, quick):
         weights = KLIEP(random_state=seed, force=True).fit(A, X_target=B).weights_
         kinds = {"none": None}
         if not quick:
-            kinds |= {"KLIEP": weights, "root": flatten(weights, 0.5)}
+            kinds |= {"KLIEP": weights, "root": flatten_weights(weights, 0.5)}
         for kind, w in kinds.items():
             for name, make in METHODS.items():
                 model = make(search="holdout", random_state=seed).fit(A, y[rows], w)

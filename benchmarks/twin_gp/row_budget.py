@@ -27,10 +27,10 @@ def run(quick):
         errors = {(name, how): [] for name in METHODS for how in ("even", "drawn")}
         for seed in seeds(draws):
             shift = make_articulated_pose(scenario, POOL, 500, random_state=seed)
-            weighter = KLIEP(random_state=seed, force=True)
-            weighter.fit(shift.X, X_target=shift.X_target)
+            weight_estimator = KLIEP(random_state=seed, force=True)
+            weight_estimator.fit(shift.X, X_target=shift.X_target)
             rng = np.random.default_rng(seed)
-            share = weighter.weights_ / weighter.weights_.sum()
+            share = weight_estimator.weights_ / weight_estimator.weights_.sum()
             chosen = {
                 "even": rng.choice(POOL, BUDGET, replace=False),
                 "drawn": rng.choice(POOL, BUDGET, replace=False, p=share),

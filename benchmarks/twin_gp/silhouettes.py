@@ -22,7 +22,14 @@ from published import POSES
 from reporting import bar, left_out, table
 from scoring import joint_error
 
-from counterpoise import KLIEP, DirectTwinGP, TwinGP, WeightedGPR, WeightedKNN, flatten
+from counterpoise import (
+    KLIEP,
+    DirectTwinGP,
+    TwinGP,
+    WeightedGPR,
+    WeightedKNN,
+    flatten_weights,
+)
 
 METHODS = {
     "GPR": WeightedGPR,
@@ -44,11 +51,14 @@ def run(quick):
     quarters = some // BLOCK % 4
     X = X[some]
     data = X, y[some], X_target, y_target
-    weighter = KLIEP(random_state=0, force=True).fit(X, X_target=X_target)
-    size = 100.0 * weighter.effective_sample_size_ / len(X)
+    weight_estimator = KLIEP(random_state=0, force=True).fit(X, X_target=X_target)
+    size = 100.0 * weight_estimator.effective_sample_size_ / len(X)
     kinds = {"none": None}
     if not quick:
-        kinds |= {"KLIEP": weighter.weights_, "root": flatten(weighter.weights_, 0.5)}
+        kinds |= {
+            "KLIEP": weight_estimator.weights_,
+            "root": flatten_weights(weight_estimator.weights_, 0.5),
+        }
     errors, rows = {}, []
     for kind, weights in kinds.items():
         for name in METHODS:

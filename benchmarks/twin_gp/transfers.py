@@ -9,7 +9,7 @@ from published import POSES
 from reporting import table
 from scoring import change, joint_error, seeds
 
-from counterpoise import KLIEP, TwinGP, WeightedGPR, flatten
+from counterpoise import KLIEP, TwinGP, WeightedGPR, flatten_weights
 from counterpoise.datasets import make_articulated_pose
 
 SCENARIOS = ("none", "selection", "selection3", "subject", "motion3", "camera", "blur")
@@ -57,12 +57,12 @@ def _measure(scenario, draws):
     errors, sizes = {}, {}
     for seed in seeds(draws):
         shift = make_articulated_pose(scenario, 300, 500, random_state=seed)
-        weighter = KLIEP(random_state=seed, force=True)
-        weighter.fit(shift.X, X_target=shift.X_target)
+        weight_estimator = KLIEP(random_state=seed, force=True)
+        weight_estimator.fit(shift.X, X_target=shift.X_target)
         kinds = {
             "none": np.ones(len(shift.X)),
-            "KLIEP": weighter.weights_,
-            "root": flatten(weighter.weights_, 0.5),
+            "KLIEP": weight_estimator.weights_,
+            "root": flatten_weights(weight_estimator.weights_, 0.5),
         }
         for kind, weights in kinds.items():
             size = weights.sum() ** 2 / (weights @ weights) / len(weights)

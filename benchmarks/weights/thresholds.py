@@ -77,7 +77,7 @@ def looked_at(X, X_target, seed):
         auto = AutoWeights(random_state=seed, force=True).fit(X, X_target=X_target)
         samples = TwoSamples.of(X, X_target)
         scale = pooled_scale(samples)
-    kept = auto.weighter_._samples_.target.shape[0]
+    kept = auto.weight_estimator_._samples_.target.shape[0]
     scaled = samples.with_rows(scale_columns(X, scale), scale_columns(X_target, scale))
     return (
         1 - kept / len(X_target),

@@ -24,7 +24,7 @@ LOST, LOST_SPREAD = 0.08, 0.03
 
 
 def run(quick: bool) -> dict:
-    """Try the two weighters that guard against it."""
+    """Try the two weight estimators that guard against it."""
     seeds = 2 if quick else 10
     rows, bars = [], []
     for name, make in _WEIGHTERS.items():
@@ -49,35 +49,38 @@ def run(quick: bool) -> dict:
         ]
     shown = table(
         f"15 % of the target uncovered, {seeds} seeds; disjoint samples",
-        "weighter | worst correlation | median | lost to the cluster | warned | finite "
+        "weight estimator | worst correlation | median | lost to the cluster | warned "
+        "| finite "
         "| disjoint refused",
         rows,
     )
     return {"tables": [shown], "bars": bars}
 
 
-def _partial(weighter, seed: int) -> tuple[float, bool, bool]:
+def _partial(weight_estimator, seed: int) -> tuple[float, bool, bool]:
     shift = make_uncovered_cluster(random_state=seed)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        weights = weighter.fit(shift.X, X_target=shift.X_target).weights_
+        weights = weight_estimator.fit(shift.X, X_target=shift.X_target).weights_
     names = [one.category.__name__ for one in said]
     follows = float(np.corrcoef(weights, shift.ratio)[0, 1])
     finite = bool(np.isfinite(weights).all())
     return follows, "PartialOverlapWarning" in names, finite
 
 
-def _covered_alone(weighter, seed: int) -> float:
+def _covered_alone(weight_estimator, seed: int) -> float:
     shift = make_uncovered_cluster(random_state=seed)
-    weights = weighter.fit(shift.X, X_target=shift.X_target[shift.covered]).weights_
+    weights = weight_estimator.fit(
+        shift.X, X_target=shift.X_target[shift.covered]
+    ).weights_
     return float(np.corrcoef(weights, shift.ratio)[0, 1])
 
 
-def _refuses(weighter, seed: int) -> bool:
+def _refuses(weight_estimator, seed: int) -> bool:
     rng = np.random.default_rng(seed)
     X, X_target = rng.standard_normal((300, 3)), 30 + rng.standard_normal((300, 3))
     try:
-        weighter.fit(X, X_target=X_target)
+        weight_estimator.fit(X, X_target=X_target)
     except NoOverlapError:
         return True
     return False

@@ -136,8 +136,8 @@ def bars_told(one: dict) -> str:
 class Measured(SphinxRole):
     """A figure of an answer: ``question; first cells of the row; column``.
 
-    ``growth.weighters; KLIEP, 1000, 10; CPU s`` is the cell of that column in the
-    first row that begins so, of any table. A dash where there is none yet.
+    ``growth.weight estimators; KLIEP, 1000, 10; CPU s`` is the cell of that column in
+    the first row that begins so, of any table. A dash where there is none yet.
     """
 
     def run(self):

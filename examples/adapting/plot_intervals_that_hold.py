@@ -26,9 +26,12 @@ kinds = {"calibrated on the source": None, "weighted": "auto"}
 order = np.argsort(X_target[:, 0])
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), sharey=True, layout="constrained")
-for ax, (name, weighter) in zip(axes, kinds.items(), strict=True):
+for ax, (name, weight_estimator) in zip(axes, kinds.items(), strict=True):
     model = Adapted(
-        LinearRegression(), weighter=weighter, calibration=0.4, random_state=0
+        LinearRegression(),
+        weight_estimator=weight_estimator,
+        calibration=0.4,
+        random_state=0,
     ).fit(X, y, X_target=X_target)
     low, high = model.predict_interval(X_target, 0.9).T
     held = np.mean((low <= y_target) & (y_target <= high))

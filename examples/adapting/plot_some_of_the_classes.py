@@ -24,7 +24,7 @@ y_target = np.arange(300) % 4
 X_target = centers[y_target] + 3.0 * rng.normal(size=(300, 30)) + 1.2
 
 plain = LogisticRegression(C=0.01).fit(X, names[y])
-model = Adapted(LogisticRegression(C=0.01), weighter="partial", random_state=0)
+model = Adapted(LogisticRegression(C=0.01), weight_estimator="partial", random_state=0)
 model.fit(X, names[y], X_target=X_target)
 
 print(model.summary())

@@ -3,7 +3,7 @@ Which rows should I have labelled?
 ==================================
 
 There is money for eight labels. Chance puts them where there are labels already;
-`which_rows_to_label` puts them where the source is thin and the target is not, and
+`select_rows_to_label` puts them where the source is thin and the target is not, and
 never two side by side.
 """
 
@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.neighbors import KNeighborsRegressor
 
-from counterpoise import which_rows_to_label
+from counterpoise import select_rows_to_label
 
 rng = np.random.default_rng(2)
 X = rng.normal((-0.8, 0.0), (0.7, 1.0), size=(300, 2))
@@ -27,7 +27,7 @@ def error(model):
 
 
 model = KNeighborsRegressor(5).fit(X, label(X))
-asked = which_rows_to_label(model, X, X_target, 8, random_state=0)
+asked = select_rows_to_label(model, X, X_target, 8, random_state=0)
 drawn = rng.choice(len(X_target), 8, replace=False)
 print(f"squared error on the target: {error(model):.3f} with no new label")
 for name, rows in (("by chance", drawn), ("where it tells most", asked)):

@@ -13,7 +13,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from counterpoise import KLIEP, TwinGP, WeightedGPR, flatten
+from counterpoise import KLIEP, TwinGP, WeightedGPR, flatten_weights
 from counterpoise.datasets import make_articulated_pose
 
 KINDS = ("none", "motion", "motion-far", "blur", "selection", "subject", "camera")
@@ -29,7 +29,7 @@ def weights_of(shift):
     if shift.ratio is not None:
         return shift.ratio / shift.ratio.mean(), "true ratio"
     found = KLIEP(random_state=0, force=True).fit(shift.X, X_target=shift.X_target)
-    return flatten(found.weights_, 0.5), "root of KLIEP's"
+    return flatten_weights(found.weights_, 0.5), "root of KLIEP's"
 
 
 def tuned(make, cameras):

@@ -16,7 +16,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.mixture import BayesianGaussianMixture
 
-from counterpoise import KLIEP, TwinGP, WeightedGPR, consensus, flatten
+from counterpoise import KLIEP, TwinGP, WeightedGPR, consensus, flatten_weights
 
 rng = np.random.default_rng(0)
 MAKERS = {"GPR": WeightedGPR, "twin GP": lambda **how: TwinGP(divergence="kl", **how)}
@@ -26,7 +26,7 @@ def compare(X, y, X_target, y_target, title):
     """Draw R2 of valence and arousal of both models, weighted and not."""
     weights = KLIEP(random_state=0, force=True).fit(X, X_target=X_target).weights_
     bars = {}
-    for told, w in (("", None), (", weighted", flatten(weights, 0.5))):
+    for told, w in (("", None), (", weighted", flatten_weights(weights, 0.5))):
         for name, make in MAKERS.items():
             model = make(search="holdout", random_state=0).fit(X, y, w)
             away = model.predict(X_target) - y_target

@@ -4,7 +4,7 @@ Have the inputs moved, or the shares of the classes?
 
 A disease became rarer; its patients look as ever. Inputs have moved then, too, but
 weighing by inputs is the long way round. `Adapted` tells whether classes in other
-shares explain the shift, and `weighter="labels"` makes up for it.
+shares explain the shift, and `weight_estimator="labels"` makes up for it.
 """
 
 import matplotlib.pyplot as plt
@@ -25,12 +25,14 @@ X, y = draw(rng, 1500, 0.5)
 X_target, y_target = draw(rng, 1000, 0.1)
 
 losses = {}
-for name, weighter in (
+for name, weight_estimator in (
     ("as it is", None),
     ("by inputs", "auto"),
     ("by labels", "labels"),
 ):
-    model = Adapted(LogisticRegression(), weighter=weighter, random_state=0)
+    model = Adapted(
+        LogisticRegression(), weight_estimator=weight_estimator, random_state=0
+    )
     model.fit(X, y, X_target=X_target)
     losses[name] = log_loss(y_target, model.predict_proba(X_target))
     print(f"{name}: log-loss {losses[name]:.3f} on labels that no fit has seen")

@@ -23,7 +23,7 @@ except ImportError:
     X, X_target = shift.X, shift.X_target
 
 fitted = AutoWeights(random_state=0).fit(X, X_target=X_target)
-print(f"chosen: {fitted.weighter_}")
+print(f"chosen: {fitted.weight_estimator_}")
 print(f"worth {fitted.effective_sample_size_:.0f} of {len(X)} rows")
 print(f"proof: {fitted.solution_.certificate}")
 

@@ -12,7 +12,7 @@ from tempfile import mkdtemp
 import matplotlib.pyplot as plt
 import numpy as np
 
-from counterpoise import MixtureKLIEP
+from counterpoise import LogLinearKLIEP
 from counterpoise.data import Blocks
 from counterpoise.datasets import make_gaussian_shift
 
@@ -23,8 +23,8 @@ np.save(folder / "target.npy", shift.X_target)
 
 source = Blocks.from_arrays(folder / "source.npy", rows=3_000)
 target = Blocks.from_arrays(folder / "target.npy", rows=3_000)
-by_blocks = MixtureKLIEP(random_state=0).fit(source, X_target=target)
-in_memory = MixtureKLIEP(random_state=0).fit(shift.X, X_target=shift.X_target)
+by_blocks = LogLinearKLIEP(random_state=0).fit(source, X_target=target)
+in_memory = LogLinearKLIEP(random_state=0).fit(shift.X, X_target=shift.X_target)
 
 apart = np.abs(by_blocks.weights_ - in_memory.weights_).max()
 print(f"{len(shift.X)} rows in pieces of 3,000: largest difference {apart:.1e}")

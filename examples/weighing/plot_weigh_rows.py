@@ -23,7 +23,7 @@ plain = LinearRegression().fit(shift.X, shift.y)
 for name, model in (("unweighted", plain), ("weighted", weighted)):
     error = np.mean((model.predict(shift.X_target) - shift.y_target) ** 2)
     print(f"{name:<10} squared error on the target {error:.3f}")
-print(f"chosen: {auto.weighter_}")
+print(f"chosen: {auto.weight_estimator_}")
 print(f"proof:  {auto.solution_.certificate}")
 print(f"worth {auto.effective_sample_size_:.0f} of {len(shift.X)} rows")
 

@@ -1,5 +1,5 @@
 """
-What do the weighters make of one shift?
+What do the weight estimators make of one shift?
 ========================================
 
 Two normal samples, so that the true ratio is known. Every method draws its own curve;
@@ -17,7 +17,7 @@ from counterpoise import (
     ULSIF,
     AutoWeights,
     DiscriminatorWeights,
-    MixtureKLIEP,
+    LogLinearKLIEP,
 )
 from counterpoise.datasets import make_sinc_shift
 
@@ -25,7 +25,7 @@ shift = make_sinc_shift(n=500, m=300, mean=0.3, random_state=0)
 truth = shift.ratio / shift.ratio.mean()
 order = np.argsort(shift.X[:, 0])
 
-methods = (KLIEP, ULSIF, RULSIF, KMM, MixtureKLIEP, DiscriminatorWeights, AutoWeights)
+methods = (KLIEP, ULSIF, RULSIF, KMM, LogLinearKLIEP, DiscriminatorWeights, AutoWeights)
 figure, ax = plt.subplots(figsize=(8, 4), layout="constrained")
 ax.plot(shift.X[order, 0], truth[order], color="black", lw=3, label="true ratio")
 for method in methods:
@@ -36,7 +36,7 @@ for method in methods:
         f"worth {fitted.effective_sample_size_:.0f} of {len(shift.X)} rows"
     )
     ax.plot(shift.X[order, 0], fitted.weights_[order], label=method.__name__)
-print(f"chosen by AutoWeights: {fitted.weighter_}")
+print(f"chosen by AutoWeights: {fitted.weight_estimator_}")
 ax.set(xlabel="x", ylabel="weight", ylim=(0, 8))
 ax.legend()
 plt.show()

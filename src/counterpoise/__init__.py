@@ -20,8 +20,8 @@ _PUBLIC: dict[str, tuple[str, ...]] = {
         "TimeOrderWarning",
         "TrainingRowsWarning",
     ),
-    "adaptation.labeling": ("which_rows_to_label",),
-    "adaptation.model_io": ("load",),
+    "adaptation.labeling": ("select_rows_to_label",),
+    "adaptation.model_io": ("load_model",),
     "adaptation.partial": ("PartialWeights",),
     "adaptation.performance_estimation": (
         "estimate_performance",
@@ -32,13 +32,13 @@ _PUBLIC: dict[str, tuple[str, ...]] = {
         "ClusterUnavailableError",
     ),
     "data.two_samples": (
-        "clip",
+        "clip_weights",
         "effective_sample_size",
-        "flatten",
+        "flatten_weights",
     ),
     "errors": (
-        "InvalidInput",
-        "InvalidType",
+        "InvalidInputError",
+        "InvalidTypeError",
         "NoOverlapError",
         "NoTargetWarning",
         "PartialOverlapWarning",
@@ -90,7 +90,7 @@ _PUBLIC: dict[str, tuple[str, ...]] = {
     "selection.prototypes": (
         "Prototypes",
         "select_prototypes",
-        "select_rows",
+        "select_representatives",
     ),
     "selection.segmentation": (
         "Segmentation",
@@ -147,13 +147,13 @@ _PUBLIC: dict[str, tuple[str, ...]] = {
     "weights.discriminator": ("DiscriminatorWeights",),
     "weights.kliep": ("KLIEP",),
     "weights.kmm": ("KMM",),
-    "weights.label_shift": ("TargetShiftWeights",),
+    "weights.label_shift": ("LabelShiftWeights",),
     "weights.least_squares": (
         "LSIF",
         "RULSIF",
         "ULSIF",
     ),
-    "weights.log_linear": ("MixtureKLIEP",),
+    "weights.log_linear": ("LogLinearKLIEP",),
 }
 _SUBMODULES = (
     "bounds",

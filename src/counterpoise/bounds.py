@@ -41,7 +41,7 @@ import numpy as np
 
 from counterpoise.data.labels_and_weights import as_responses, row_counts
 from counterpoise.data.parameters import check_choice, check_number
-from counterpoise.errors import InvalidInput
+from counterpoise.errors import InvalidInputError
 from counterpoise.performance.learning_bounds import (
     BOUNDED_KERNEL,
     Guarantee,
@@ -266,7 +266,7 @@ def ridge_norm(y: Any, alpha: float, sample_weight: Any = None) -> float:
     alpha = positive(alpha=alpha)
     values = as_responses(y, np.shape(y)[0] if np.ndim(y) else 0)
     if not values.size:
-        raise InvalidInput("y is empty: at least one response is needed")
+        raise InvalidInputError("y is empty: at least one response is needed")
     weights = row_counts(sample_weight, len(values))
     return sqrt(float(weights @ values**2) / float(weights.sum()) / alpha)
 

@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary, ref
 # -----------------------------------------------------------------------------
 
 
-class InvalidInput(ValueError):  # noqa: N818
+class InvalidInputError(ValueError):
     """What was given cannot be used: a table, a label, a parameter.
 
     Raised by the parts that see what a user gives: the rooms from `validation` up, and
@@ -27,7 +27,7 @@ class InvalidInput(ValueError):  # noqa: N818
     """
 
 
-class InvalidType(InvalidInput, TypeError):  # noqa: N818
+class InvalidTypeError(InvalidInputError, TypeError):
     """What was given is of a kind that cannot be used; a `TypeError` too."""
 
 
@@ -276,8 +276,8 @@ def _package(module: dict[str, object]) -> str:
 # -----------------------------------------------------------------------------
 # What the library warns about and refuses before it computes.
 #
-# A refusal is known by its type: `InvalidInput` is about what somebody gave, and any
-# other error is a fault of the program. So the command line chooses its exit code.
+# A refusal is known by its type: `InvalidInputError` is about what somebody gave, and
+# any other error is a fault of the program. So the command line chooses its exit code.
 # -----------------------------------------------------------------------------
 
 
@@ -295,8 +295,8 @@ def refusals_of_estimators() -> Iterator[None]:
 
     It knows no type of its own for that. Around calls of somebody's estimator, metric
     or splitter a `ValueError` or `TypeError` that scikit-learn raises becomes an
-    `InvalidInput` with the same words and notes. What comes out of an operation, of
-    code of ours or of anybody else is no message about the data and passes as it is.
+    `InvalidInputError` with the same words and notes. What comes out of an operation,
+    of code of ours or of anybody else is no message about the data and passes as it is.
 
     Examples
     --------
@@ -304,7 +304,7 @@ def refusals_of_estimators() -> Iterator[None]:
     >>> try:
     ...     with refusals_of_estimators():
     ...         LinearRegression().fit([[float("nan")]], [1.0])
-    ... except InvalidInput as error:
+    ... except InvalidInputError as error:
     ...     print(str(error).splitlines()[0])
     Input X contains NaN.
     """
@@ -312,11 +312,11 @@ def refusals_of_estimators() -> Iterator[None]:
         yield
     except (ValueError, TypeError) as error:
         # An AttributeError besides says that a model is not fitted, for `hasattr`.
-        if isinstance(error, InvalidInput | AttributeError):
+        if isinstance(error, InvalidInputError | AttributeError):
             raise
         if not was_raised_by(error, "sklearn"):
             raise
-        kind = InvalidType if isinstance(error, TypeError) else InvalidInput
+        kind = InvalidTypeError if isinstance(error, TypeError) else InvalidInputError
         refusal = kind(*error.args)
         for note in getattr(error, "__notes__", ()):
             refusal.add_note(note)
@@ -327,7 +327,7 @@ class NoTargetWarning(UserWarning):
     """`X_target` was not given: all weights are one and nothing is adapted."""
 
 
-class NoOverlapError(InvalidInput):
+class NoOverlapError(InvalidInputError):
     """Most of the target lies where the source has no rows.
 
     Parameters

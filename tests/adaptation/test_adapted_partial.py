@@ -16,12 +16,12 @@ from sklearn.svm import LinearSVC
 
 from counterpoise import (
     Adapted,
-    InvalidInput,
-    InvalidType,
+    InvalidInputError,
+    InvalidTypeError,
     NoTargetWarning,
     PartialWeights,
     WeakClassifierWarning,
-    load,
+    load_model,
 )
 from counterpoise.adaptation.partial import stacked, values_over_all_classes
 
@@ -30,11 +30,11 @@ def samples(**more):
     return make_partial(**more)
 
 
-def fitted(estimator=None, weighter="partial", **parameters):
+def fitted(estimator=None, weight_estimator="partial", **parameters):
     X, y, X_target, _ = samples()
     model = Adapted(
         LogisticRegression() if estimator is None else estimator,
-        weighter=weighter,
+        weight_estimator=weight_estimator,
         random_state=0,
         **parameters,
     )
@@ -77,7 +77,7 @@ def test_missing_overlap_is_told_and_no_error():
     rng = np.random.default_rng(0)
     apart = [0.1 * rng.normal(size=(len(part), 1)) for part in (X, X_target)]
     X, X_target = np.hstack([X, apart[0]]), np.hstack([X_target, 2.0 + apart[1]])
-    model = Adapted(LogisticRegression(), weighter="partial", random_state=0)
+    model = Adapted(LogisticRegression(), weight_estimator="partial", random_state=0)
     model.fit(X, y, X_target=X_target)
     assert model.diagnosis_.verdict == "no overlap"
     assert "no overlap" in model.summary()
@@ -98,7 +98,7 @@ def test_the_estimator_sees_present_rows_and_labelled_target_rows():
 
 def test_where_no_class_is_absent_the_model_is_the_users_own():
     X, y, X_target, _ = samples(present=range(6))
-    model = Adapted(LogisticRegression(), weighter="partial", random_state=0)
+    model = Adapted(LogisticRegression(), weight_estimator="partial", random_state=0)
     model.fit(X, y, X_target=X_target)
     assert not model.adapted_
     assert model.absent_classes_.size == 0
@@ -110,7 +110,9 @@ def test_where_no_class_is_absent_the_model_is_the_users_own():
 
 def test_a_weak_classifier_is_left_as_it_is_with_a_warning():
     X, y, X_target, _ = samples()
-    model = Adapted(LogisticRegression(C=1e-9), weighter="partial", random_state=0)
+    model = Adapted(
+        LogisticRegression(C=1e-9), weight_estimator="partial", random_state=0
+    )
     with pytest.warns(WeakClassifierWarning, match="rows stay unweighted"):
         model.fit(X, y, X_target=X_target)
     assert not model.adapted_
@@ -121,7 +123,7 @@ def test_a_weak_classifier_is_left_as_it_is_with_a_warning():
 def test_user_weights_multiply():
     X, y, X_target, _ = samples()
     counts = np.where(y == 0, 3.0, 1.0)
-    model = Adapted(LogisticRegression(), weighter="partial", random_state=0)
+    model = Adapted(LogisticRegression(), weight_estimator="partial", random_state=0)
     model.fit(X, y, X_target=X_target, sample_weight=counts)
     assert np.average(model.weights_, weights=counts) == pytest.approx(1.0)
     assert model.absent_classes_.tolist() == [3, 4, 5]
@@ -136,7 +138,7 @@ def test_frames_pass_to_the_estimator_as_they_are(kind):
         frame(dict(zip(names, part.T, strict=True))) for part in (X, X_target)
     )
     words = np.array(list("abcdef"))
-    model = Adapted(LogisticRegression(), weighter="partial", random_state=0)
+    model = Adapted(LogisticRegression(), weight_estimator="partial", random_state=0)
     model.fit(source, words[y], X_target=(target[:50], target[50:]))
     assert model.absent_classes_.tolist() == list("def")
     assert model.score(target, words[y_target]) > 0.95
@@ -146,20 +148,22 @@ def test_frames_pass_to_the_estimator_as_they_are(kind):
 def test_it_is_searched_and_saved(tmp_path):
     X, y, X_target, _ = samples()
     search = GridSearchCV(
-        Adapted(LogisticRegression(), weighter="partial", random_state=0),
+        Adapted(LogisticRegression(), weight_estimator="partial", random_state=0),
         {"estimator__C": [0.1, 1.0]},
         cv=2,
     )
     search.fit(X, y, X_target=(X_target,))
     assert search.best_estimator_.absent_classes_.tolist() == [3, 4, 5]
     with sklearn.config_context(enable_metadata_routing=True):
-        routed = Adapted(LogisticRegression(), weighter="partial", random_state=0)
+        routed = Adapted(
+            LogisticRegression(), weight_estimator="partial", random_state=0
+        )
         routed.set_fit_request(X_target=True).fit(X, y, X_target=X_target)
         assert routed.absent_classes_.tolist() == [3, 4, 5]
     path = tmp_path / "model.skops"
     model = fitted()
     model.save(path)
-    again = load(path)
+    again = load_model(path)
     assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
     assert again.classes_.tolist() == list(range(6))
 
@@ -203,19 +207,21 @@ def test_what_does_not_fit_is_refused():
     X, y, X_target, _ = samples()
     hole = X_target.copy()
     hole[4, 1] = np.nan
-    model = Adapted(LogisticRegression(), weighter="partial", random_state=0)
-    with pytest.raises(InvalidInput, match="X_target, row 4, column 1"):
+    model = Adapted(LogisticRegression(), weight_estimator="partial", random_state=0)
+    with pytest.raises(InvalidInputError, match="X_target, row 4, column 1"):
         model.fit(X, y, X_target=hole)
-    with pytest.raises(InvalidInput, match="row 64, column 1"):
+    with pytest.raises(InvalidInputError, match="row 64, column 1"):
         model.fit(X, y, X_target=(X_target[:60], hole[:60]))
-    with pytest.raises(InvalidInput, match="y has 1 class, 0: two classes or more"):
+    with pytest.raises(
+        InvalidInputError, match="y has 1 class, 0: two classes or more"
+    ):
         model.fit(X, np.zeros(len(X), int), X_target=X_target)
-    with pytest.raises(InvalidInput, match="PartialWeights weighs by class"):
+    with pytest.raises(InvalidInputError, match="PartialWeights weighs by class"):
         fitted(calibration=0.2)
-    with pytest.raises(InvalidType, match="is a regressor"):
+    with pytest.raises(InvalidTypeError, match="is a regressor"):
         fitted(LinearRegression())
-    with pytest.raises(InvalidInput, match="weigh needs labels"):
-        fitted().weigh(X)
-    assert fitted().weigh([0, 5]).tolist() == pytest.approx([2.0, 0.0])
-    with pytest.raises(InvalidInput, match="did you mean 'partial'"):
-        fitted(weighter="partiall")
+    with pytest.raises(InvalidInputError, match="weigh needs labels"):
+        fitted().predict_weights(X)
+    assert fitted().predict_weights([0, 5]).tolist() == pytest.approx([2.0, 0.0])
+    with pytest.raises(InvalidInputError, match="did you mean 'partial'"):
+        fitted(weight_estimator="partiall")

@@ -7,7 +7,7 @@ from sklearn import config_context
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import log_loss
 
-from counterpoise import Adapted, InvalidInput, estimate_performance, load
+from counterpoise import Adapted, InvalidInputError, estimate_performance, load_model
 from counterpoise.adaptation.label_shift import (
     ClassShareWeights,
     black_box,
@@ -93,7 +93,7 @@ def test_weights_by_labels_serve_the_target_where_those_of_inputs_do_not(shift, 
     X, y, _, X_test, y_test = shift
     plain = LogisticRegression().fit(X, y)
     before = log_loss(y_test, plain.predict_proba(X_test))
-    assert isinstance(model.weighter_, ClassShareWeights)
+    assert isinstance(model.weight_estimator_, ClassShareWeights)
     assert model.adapted_
     assert log_loss(y_test, model.predict_proba(X_test)) < 0.7 * before
     assert model.label_shift_.preferred == "labels"
@@ -104,34 +104,36 @@ def test_weights_by_labels_serve_the_target_where_those_of_inputs_do_not(shift, 
     assert "p(x | y), the inputs given the label, is the same" in told
     assert "classes in other shares" in told
     # Of rows without labels the ratio is known too.
-    ratio = model.weigh(X_test)
+    ratio = model.predict_weights(X_test)
     assert ratio[y_test == "well"].mean() > ratio[y_test == "ill"].mean()
 
 
 def test_by_inputs_the_label_shift_is_told_and_offered(shift):
     X, y, T, _, _ = shift
     model = Adapted(LogisticRegression(), random_state=0).fit(X, y, X_target=T)
-    assert not isinstance(model.weighter_, ClassShareWeights)
-    assert 'weighter="labels" makes up for that' in model.summary()
+    assert not isinstance(model.weight_estimator_, ClassShareWeights)
+    assert 'weight_estimator="labels" makes up for that' in model.summary()
     page = render(Record.of(model))
     assert "training classes in other shares" in page.text()
-    assert 'Adapted(weighter="labels")' in page.text()
+    assert 'Adapted(weight_estimator="labels")' in page.text()
 
 
 def test_the_estimate_by_labels_holds_the_truth(shift, model):
     X, y, T, X_test, y_test = shift
-    found = estimate_performance(model, X, y, T, cv=5, weighter="model", random_state=0)
+    found = estimate_performance(
+        model, X, y, T, cv=5, weight_estimator="model", random_state=0
+    )
     truth = log_loss(y_test, model.predict_proba(X_test))
     assert found.doubly_robust.low < truth < found.doubly_robust.high
 
 
 def test_a_model_by_labels_is_saved_without_rows(model, shift, tmp_path):
     model.save(tmp_path / "model.skops")
-    again = load(tmp_path / "model.skops")
+    again = load_model(tmp_path / "model.skops")
     X_test = shift[3]
     assert np.array_equal(again.predict_proba(X_test), model.predict_proba(X_test))
-    assert np.array_equal(again.weigh(X_test), model.weigh(X_test))
-    assert again.weighter_.shares_.source.size == 0
+    assert np.array_equal(again.predict_weights(X_test), model.predict_weights(X_test))
+    assert again.weight_estimator_.shares_.source.size == 0
 
 
 def test_labels_are_weighed_by_in_frames_and_with_numbers():
@@ -142,12 +144,12 @@ def test_labels_are_weighed_by_in_frames_and_with_numbers():
     T.loc[:99, "d"] = "v"
     coded = Adapted(None, "labels", guard=False, random_state=0)
     coded.fit(frame, y, X_target=T)
-    assert isinstance(coded.weighter_, ClassShareWeights)
-    assert coded.weigh(frame).shape == (300,)
+    assert isinstance(coded.weight_estimator_, ClassShareWeights)
+    assert coded.predict_weights(frame).shape == (300,)
     drawn = make_gaussian_shift(2, random_state=0)
     numbers = Adapted(Ridge(), "labels", guard=False, random_state=0)
     numbers.fit(drawn.X, drawn.y, X_target=drawn.X_target[:400])
-    assert type(numbers.weighter_).__name__ == "TargetShiftWeights"
+    assert type(numbers.weight_estimator_).__name__ == "LabelShiftWeights"
 
 
 def test_labels_are_weighed_by_with_metadata_routing_on():
@@ -157,18 +159,20 @@ def test_labels_are_weighed_by_with_metadata_routing_on():
     with config_context(enable_metadata_routing=True):
         model = Adapted(LogisticRegression(), "labels", guard=False, random_state=0)
         model.fit(X, y, X_target=rows(rng, 200, 0.1)[0], sample_weight=counts)
-    assert isinstance(model.weighter_, ClassShareWeights)
+    assert isinstance(model.weight_estimator_, ClassShareWeights)
     assert np.average(model.weights_, weights=counts) == pytest.approx(1.0)
 
 
 def test_what_labels_cannot_do_is_refused():
     rng = np.random.default_rng(2)
     X, y = rows(rng, 60, 0.5)
-    with pytest.raises(InvalidInput, match="calibration needs weights of rows without"):
-        Adapted(weighter="labels", calibration=0.2).fit(X, y, X_target=X[:40])
+    with pytest.raises(
+        InvalidInputError, match="calibration needs weights of rows without"
+    ):
+        Adapted(weight_estimator="labels", calibration=0.2).fit(X, y, X_target=X[:40])
     y[:] = "well"
     y[0] = "ill"
-    with pytest.raises(InvalidInput, match="two classes of two rows"):
+    with pytest.raises(InvalidInputError, match="two classes of two rows"):
         Adapted(LogisticRegression(), "labels", random_state=0).fit(
             X, y, X_target=X[:40] + 0.1
         )

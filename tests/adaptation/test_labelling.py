@@ -6,7 +6,7 @@ from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import RandomForestRegressor
 
 from counterpoise.adaptation import labeling as labelling
-from counterpoise.adaptation.labeling import which_rows_to_label
+from counterpoise.adaptation.labeling import select_rows_to_label
 
 
 def waves(rng, n, moved):
@@ -28,7 +28,7 @@ def test_labels_of_chosen_rows_help_a_refit_more_than_those_of_random_rows():
             forest.fit(np.vstack([X, X_target[rows]]), np.append(y, y_target[rows]))
             return np.mean((forest.predict(X_test) - y_test) ** 2)
 
-        chosen = which_rows_to_label(forest.fit(X, y), X, X_target, 20, random_state=0)
+        chosen = select_rows_to_label(forest.fit(X, y), X, X_target, 20, random_state=0)
         by_chance = np.mean([loss(rng.choice(800, 20, replace=False)) for _ in "ab"])
         gains.append(1 - loss(chosen) / by_chance)
     assert np.mean(gains) > 0.1
@@ -40,7 +40,7 @@ def test_rows_are_chosen_where_the_source_has_none_and_never_twice():
     X = rng.normal(size=(200, 2))
     X_target = np.vstack([rng.normal(size=(150, 2)), rng.normal(6, 0.5, size=(50, 2))])
     model = DummyRegressor().fit(X, X[:, 0])
-    chosen = which_rows_to_label(model, X, X_target, 10, random_state=0)
+    chosen = select_rows_to_label(model, X, X_target, 10, random_state=0)
     assert len(set(chosen.tolist())) == 10
     assert (chosen[:3] >= 150).all()
 
@@ -50,7 +50,7 @@ def test_copies_of_a_row_are_not_all_chosen():
     X = rng.normal(size=(100, 1))
     X_target = np.vstack([np.full((50, 1), 5.0), np.full((50, 1), 8.0)])
     model = DummyRegressor().fit(X, X[:, 0])
-    chosen = which_rows_to_label(model, X, X_target, 2)
+    chosen = select_rows_to_label(model, X, X_target, 2)
     assert sorted(X_target[chosen, 0]) == [5.0, 8.0]
 
 
@@ -70,19 +70,19 @@ class HalfSure(ClassifierMixin, BaseEstimator):
 def test_rows_that_a_classifier_is_unsure_of_come_first():
     X = np.linspace(-0.5, 0.5, 40)[:, None]
     X_target = np.array([[2.0], [-2.0], [2.1], [-2.1]])
-    first = which_rows_to_label(HalfSure(), X, X_target, 1)
+    first = select_rows_to_label(HalfSure(), X, X_target, 1)
     assert X_target[first[0]] < 0
-    again = which_rows_to_label(HalfSure(), -X, -X_target, 1)
+    again = select_rows_to_label(HalfSure(), -X, -X_target, 1)
     assert -X_target[again[0]] < 0
 
 
 def test_all_rows_can_be_asked_for_and_no_more():
     X, X_target = np.arange(10.0)[:, None], np.arange(5.0)[:, None]
     model = DummyRegressor().fit(X, X[:, 0])
-    assert sorted(which_rows_to_label(model, X, X_target, 5)) == [0, 1, 2, 3, 4]
+    assert sorted(select_rows_to_label(model, X, X_target, 5)) == [0, 1, 2, 3, 4]
     for k in (0, 6):
         with pytest.raises(ValueError, match="k must be"):
-            which_rows_to_label(model, X, X_target, k)
+            select_rows_to_label(model, X, X_target, k)
 
 
 def test_mixed_tables_and_tuples_are_taken():
@@ -93,8 +93,8 @@ def test_mixed_tables_and_tuples_are_taken():
 
     X, first, second = frame(60, ["r", "g"]), frame(20, ["g", "b"]), frame(30, ["b"])
     model = DummyRegressor().fit(X, np.arange(60.0))
-    chosen = which_rows_to_label(model, X, (first, second), 4, random_state=0)
-    together = which_rows_to_label(
+    chosen = select_rows_to_label(model, X, (first, second), 4, random_state=0)
+    together = select_rows_to_label(
         model, X, pd.concat([first, second]), 4, random_state=0
     )
     assert chosen.tolist() == together.tolist()
@@ -112,11 +112,11 @@ def test_many_rows_are_chosen_in_rounds_that_fit_into_memory(monkeypatch):
     X = rng.normal(size=(60, 2))
     X_target = np.vstack([rng.normal(size=(200, 2)), rng.normal(6, 1, size=(40, 2))])
     model = DummyRegressor().fit(X, X[:, 0])
-    chosen = which_rows_to_label(model, X, X_target, 120, random_state=0)
+    chosen = select_rows_to_label(model, X, X_target, 120, random_state=0)
     assert len(set(chosen.tolist())) == 120
     assert max(map(max, seen)) <= 50
     assert len(seen) == 3
     # By turns: every round begins where the source has no rows.
     assert (chosen[:3] >= 200).all()
-    every = which_rows_to_label(model, X, X_target, 240, random_state=0)
+    every = select_rows_to_label(model, X, X_target, 240, random_state=0)
     assert sorted(every) == list(range(240))

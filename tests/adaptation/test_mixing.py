@@ -127,7 +127,7 @@ def test_adapted_machines_are_fitted_to_mixed_weights() -> None:
     ).fit(X, y, X_target=X_target)
     assert model.guard_.kind == "mixing"
     assert model.mixing_ == model.guard_.chosen
-    ratio = model.weighter_.weights_
+    ratio = model.weight_estimator_.weights_
     expected = 1.0 + model.mixing_ * (ratio - 1.0)
     np.testing.assert_allclose(model.weights_, expected, atol=1e-12)
     other = WeightedSVC(C=0.3, kernel="linear").fit(X, y, expected)

@@ -21,15 +21,15 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from counterpoise import (
     ULSIF,
     Adapted,
-    MixtureKLIEP,
-    TargetShiftWeights,
+    LabelShiftWeights,
+    LogLinearKLIEP,
     estimate_performance,
-    load,
+    load_model,
 )
 from counterpoise.adaptation.out_of_core import rows_to_judge_by
 from counterpoise.data import Blocks, distribute, memory_budget, sample
 from counterpoise.data.parameters import as_seed
-from counterpoise.errors import InvalidInput
+from counterpoise.errors import InvalidInputError
 
 N, M = 14_000, 12_000
 
@@ -55,19 +55,19 @@ def in_blocks(rows, k=3_000):
 
 
 def ratio_of(model, rows):
-    ratio = model.weigh(rows) ** model.exponent_
+    ratio = model.predict_weights(rows) ** model.exponent_
     return ratio / ratio.mean()
 
 
 @pytest.mark.parametrize("estimator", [Ridge(alpha=3.0), LinearRegression()])
 def test_a_linear_model_by_passes_is_that_of_all_rows_in_memory(estimator):
     X, y, T = numbers()
-    model = Adapted(estimator, MixtureKLIEP(random_state=0), random_state=0)
+    model = Adapted(estimator, LogLinearKLIEP(random_state=0), random_state=0)
     model.fit(in_blocks(X), y, X_target=in_blocks(T))
     assert model.all_rows_.estimator_fit == "passes"
-    assert model.all_rows_.weighter_fit == "every row"
+    assert model.all_rows_.weight_estimator_fit == "every row"
     assert (model.all_rows_.n_source, model.all_rows_.n_drawn) == (N, 10_000)
-    whole = MixtureKLIEP(random_state=0).fit(X, X_target=T)
+    whole = LogLinearKLIEP(random_state=0).fit(X, X_target=T)
     known = estimator.fit(X, y, sample_weight=whole.weights_)
     np.testing.assert_allclose(model.estimator_.coef_, known.coef_, rtol=1e-6)
     np.testing.assert_allclose(model.predict(X[:9]), known.predict(X[:9]), rtol=1e-6)
@@ -80,7 +80,7 @@ def test_a_pipeline_on_mixed_columns_is_fitted_to_every_row(tmp_path):
         (OneHotEncoder(), ["colour"]),
     )
     model = Adapted(
-        make_pipeline(steps, LogisticRegression()), MixtureKLIEP(), random_state=0
+        make_pipeline(steps, LogisticRegression()), LogLinearKLIEP(), random_state=0
     )
     model.fit(in_blocks(source), "bought", X_target=in_blocks(target))
     assert model.all_rows_.estimator_fit == "passes"
@@ -96,7 +96,7 @@ def test_a_pipeline_on_mixed_columns_is_fitted_to_every_row(tmp_path):
         rtol=1e-5,
     )
     model.save(tmp_path / "model.skops")
-    again = load(tmp_path / "model.skops")
+    again = load_model(tmp_path / "model.skops")
     np.testing.assert_array_equal(
         again.predict(in_blocks(target, 999)), model.predict(target)
     )
@@ -118,7 +118,7 @@ def test_the_guards_exponent_governs_the_weights_of_every_row():
 def test_what_has_partial_fit_sees_every_block_once():
     X, y, T = numbers()
     estimator = SGDRegressor(random_state=0, shuffle=False, learning_rate="constant")
-    model = Adapted(estimator, MixtureKLIEP(), random_state=0)
+    model = Adapted(estimator, LogLinearKLIEP(), random_state=0)
     model.fit(in_blocks(X), y, X_target=T)
     assert model.all_rows_.estimator_fit == "pieces"
     known, weights = SGDRegressor(**estimator.get_params()), ratio_of(model, X)
@@ -132,7 +132,7 @@ def test_other_estimators_are_fitted_to_rows_drawn_by_their_weights():
     X, y, T = numbers()
     estimator = HistGradientBoostingRegressor(max_iter=20, random_state=0)
     fits = [
-        Adapted(estimator, MixtureKLIEP(), budget=2_000, random_state=0).fit(
+        Adapted(estimator, LogLinearKLIEP(), budget=2_000, random_state=0).fit(
             in_blocks(X, k), y, X_target=in_blocks(T, 5_000)
         )
         for k in (999, 5_000)
@@ -145,7 +145,7 @@ def test_other_estimators_are_fitted_to_rows_drawn_by_their_weights():
 def test_rows_that_fit_into_memory_are_read_into_it():
     X, y, T = numbers()
     estimator = HistGradientBoostingRegressor(max_iter=20, random_state=0)
-    model = Adapted(estimator, MixtureKLIEP(), random_state=0)
+    model = Adapted(estimator, LogLinearKLIEP(), random_state=0)
     model.fit(in_blocks(X), y, X_target=in_blocks(T))
     assert model.all_rows_.estimator_fit == "rows in memory"
     known = HistGradientBoostingRegressor(max_iter=20, random_state=0)
@@ -156,10 +156,12 @@ def test_rows_that_fit_into_memory_are_read_into_it():
 def test_rows_that_do_not_fit_are_refused_with_the_numbers_and_a_way_out():
     X, y, T = numbers()
     estimator = HistGradientBoostingRegressor(max_iter=20, random_state=0)
-    model = Adapted(estimator, MixtureKLIEP(), random_state=0)
+    model = Adapted(estimator, LogLinearKLIEP(), random_state=0)
     with (
         memory_budget(720_000),
-        pytest.raises(InvalidInput, match=r"14,000 rows of 3 .* budget=10000 draws"),
+        pytest.raises(
+            InvalidInputError, match=r"14,000 rows of 3 .* budget=10000 draws"
+        ),
     ):
         model.fit(in_blocks(X), y, X_target=in_blocks(T))
 
@@ -169,8 +171,8 @@ def test_whoever_computes_gives_the_same_model(scheduler):
     X, y, T = numbers(4)
     fits = []
     for there in (False, True):
-        weighter = ULSIF(gamma=0.2, regularization=0.1, random_state=0)
-        model = Adapted(Ridge(), weighter, random_state=0)
+        weight_estimator = ULSIF(gamma=0.2, regularization=0.1, random_state=0)
+        model = Adapted(Ridge(), weight_estimator, random_state=0)
         if there:
             with distribute(scheduler):
                 model.fit(in_blocks(X, 997), y, X_target=in_blocks(T, 997))
@@ -192,7 +194,7 @@ def test_predictions_are_written_in_the_order_of_the_rows(tmp_path):
         (OneHotEncoder(), ["colour"]),
     )
     model = Adapted(
-        make_pipeline(steps, LogisticRegression()), MixtureKLIEP(), random_state=0
+        make_pipeline(steps, LogisticRegression()), LogLinearKLIEP(), random_state=0
     )
     columns = Blocks.from_parquet(tmp_path / "live.parquet", columns=["age", "colour"])
     model.fit(in_blocks(source), "bought", X_target=columns)
@@ -206,7 +208,9 @@ def test_predictions_are_written_in_the_order_of_the_rows(tmp_path):
     np.testing.assert_allclose(
         written["probability of 1"], model.predict_proba(frame)[:, 1]
     )
-    np.testing.assert_allclose(model.weigh(live), model.weigh(frame), rtol=1e-12)
+    np.testing.assert_allclose(
+        model.predict_weights(live), model.predict_weights(frame), rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize(
@@ -218,7 +222,7 @@ def test_predictions_are_written_in_the_order_of_the_rows(tmp_path):
         ({"y": "label"}, "no column 'label'"),
         ({"y": np.ones(59)}, "X has 60 rows"),
         ({"model": {"calibration": 0.2}}, "calibration holds rows out"),
-        ({"model": {"weighter": "partial"}}, "takes no blocks"),
+        ({"model": {"weight_estimator": "partial"}}, "takes no blocks"),
         ({"model": {"resample": True}}, "give a budget"),
     ],
 )
@@ -227,7 +231,7 @@ def test_what_blocks_cannot_have_is_refused_by_name(change, words):
     X = rng.normal(size=(60, 2))
     given = {"y": X[:, 0], "X_target": in_blocks(X + 0.1, 20), **change}
     model = Adapted(Ridge(), **given.pop("model", {}))
-    with pytest.raises(InvalidInput, match=words):
+    with pytest.raises(InvalidInputError, match=words):
         model.fit(in_blocks(X, 20), given.pop("y"), **given)
 
 
@@ -239,14 +243,14 @@ def test_a_class_that_the_sample_lacks_is_refused_by_name():
     model.fit(in_blocks(X), y, X_target=in_blocks(T))
     seen = sample(in_blocks(X), 10_000, as_seed(0)).places
     y[np.setdiff1d(np.arange(20_000), seen)[0]] = 7
-    with pytest.raises(InvalidInput, match="class 7 has so few rows"):
+    with pytest.raises(InvalidInputError, match="class 7 has so few rows"):
         model.fit(in_blocks(X), y, X_target=in_blocks(T))
 
 
 @pytest.mark.parametrize("cv", [None, 3])
 def test_the_score_on_the_target_is_estimated_by_rows_drawn(cv):
     X, y, T = numbers()
-    model = Adapted(Ridge(), MixtureKLIEP(), random_state=0)
+    model = Adapted(Ridge(), LogLinearKLIEP(), random_state=0)
     model.fit(in_blocks(X), y, X_target=in_blocks(T))
     found = estimate_performance(
         model, in_blocks(X), y, in_blocks(T), cv=cv, random_state=0
@@ -273,12 +277,12 @@ def classes(share, n, seed):
     return rng.normal(size=(n, 2)) + 1.5 * y[:, None], y
 
 
-@pytest.mark.parametrize("weighter", ["labels", "either"])
-def test_a_label_shift_is_made_up_for_in_blocks_too(weighter):
+@pytest.mark.parametrize("weight_estimator", ["labels", "either"])
+def test_a_label_shift_is_made_up_for_in_blocks_too(weight_estimator):
     (X, y), (T, _) = classes(0.3, N, 0), classes(0.8, M, 1)
-    model = Adapted(LogisticRegression(), weighter, random_state=0)
+    model = Adapted(LogisticRegression(), weight_estimator, random_state=0)
     model.fit(in_blocks(X), y, X_target=in_blocks(T))
-    some = Adapted(LogisticRegression(), weighter, random_state=0)
+    some = Adapted(LogisticRegression(), weight_estimator, random_state=0)
     some.fit(X[:10_000], y[:10_000], X_target=T)
     np.testing.assert_allclose(
         model.estimator_.coef_, some.estimator_.coef_, rtol=0.1, atol=0.1
@@ -288,7 +292,7 @@ def test_a_label_shift_is_made_up_for_in_blocks_too(weighter):
 
 def test_weights_of_numbers_as_labels_are_taken_in_blocks():
     X, y, T = numbers()
-    model = Adapted(Ridge(), TargetShiftWeights(), guard=False, random_state=0)
+    model = Adapted(Ridge(), LabelShiftWeights(), guard=False, random_state=0)
     model.fit(in_blocks(X), y, X_target=in_blocks(T))
     assert np.isfinite(model.estimator_.coef_).all()
 
@@ -303,7 +307,7 @@ def test_what_is_missing_in_a_row_that_was_not_drawn_is_an_error_that_names_it()
     rng = np.random.default_rng(0)
     X, T = rng.normal(size=(20_000, 2)), rng.normal(size=(12_000, 2))
     y, place = X[:, 0].copy(), not_drawn()
-    model = Adapted(Ridge(), weighter=None, random_state=0)
+    model = Adapted(Ridge(), weight_estimator=None, random_state=0)
     X[place, 1] = np.nan
     with pytest.raises(ValueError, match=f"NaN or infinity in row {place}"):
         model.fit(in_blocks(X), y, X_target=in_blocks(T))
@@ -317,15 +321,15 @@ def test_a_class_that_was_not_drawn_is_not_taken_for_another():
     X, T = rng.normal(size=(20_000, 2)), rng.normal(size=(12_000, 2))
     y = (X[:, 0] > 0).astype(float)
     y[not_drawn()] = 1.5
-    model = Adapted(LogisticRegression(), weighter=None, random_state=0)
+    model = Adapted(LogisticRegression(), weight_estimator=None, random_state=0)
     with pytest.raises(ValueError, match=r"class 1\.5 has so few rows"):
         model.fit(in_blocks(X), y, X_target=in_blocks(T))
 
 
 def test_rows_are_judged_by_the_draw_of_the_fit_whatever_the_seed():
     X, y, T = numbers()
-    model = Adapted(Ridge(), MixtureKLIEP(), guard=False)
+    model = Adapted(Ridge(), LogLinearKLIEP(), guard=False)
     model.fit(in_blocks(X), y, X_target=in_blocks(T))
     rows, _, _ = rows_to_judge_by(model, in_blocks(X), y, in_blocks(T), 0)
-    ratio = model.weigh(rows)
+    ratio = model.predict_weights(rows)
     assert np.corrcoef(ratio, model.weights_)[0, 1] > 0.999

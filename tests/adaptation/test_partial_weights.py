@@ -14,8 +14,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from counterpoise import (
-    InvalidInput,
-    InvalidType,
+    InvalidInputError,
+    InvalidTypeError,
     NoTargetWarning,
     PartialWeights,
     WeakClassifierWarning,
@@ -86,12 +86,12 @@ def test_a_row_that_counts_nothing_is_not_there():
 def test_labels_are_weighed_and_rows_are_not():
     X, y, _, _ = make_partial()
     found = fitted()
-    assert found.weigh([0, 5]).tolist() == pytest.approx([2.0, 0.0])
-    with pytest.raises(InvalidInput, match="weigh needs labels"):
-        found.weigh(X)
-    with pytest.raises(InvalidInput, match="a class that fit had not: 9"):
-        found.weigh([9])
-    with pytest.raises(InvalidInput, match="PartialWeights has no score"):
+    assert found.predict_weights([0, 5]).tolist() == pytest.approx([2.0, 0.0])
+    with pytest.raises(InvalidInputError, match="weigh needs labels"):
+        found.predict_weights(X)
+    with pytest.raises(InvalidInputError, match="a class that fit had not: 9"):
+        found.predict_weights([9])
+    with pytest.raises(InvalidInputError, match="PartialWeights has no score"):
         found.score(X, y)
 
 
@@ -221,16 +221,16 @@ def clone_fit(classifier, X, y):
 def test_bad_input_is_named():
     X, y, X_target, _ = make_partial()
     fit = {"X_target": X_target}
-    with pytest.raises(InvalidInput, match="X_target has 11"):
+    with pytest.raises(InvalidInputError, match="X_target has 11"):
         PartialWeights().fit(X, y, X_target=X_target[:, :11])
     for classifier in (None, GaussianNB()):
-        with pytest.raises(InvalidInput, match="y has 1 class, 0: two classes"):
+        with pytest.raises(InvalidInputError, match="y has 1 class, 0: two classes"):
             PartialWeights(classifier=classifier).fit(X, np.zeros(len(X), int), **fit)
     for name, place in (("X", (3, 2)), ("X_target", (4, 1))):
         holes = {"X": X.copy(), "X_target": X_target.copy()}
         holes[name][place] = np.nan
         told = f"{name} contains 1 NaN, the first in row {place[0]}, column {place[1]}"
-        with pytest.raises(InvalidInput, match=told):
+        with pytest.raises(InvalidInputError, match=told):
             PartialWeights().fit(holes["X"], y, X_target=holes["X_target"])
     for name, value, told in (
         ("method", "eme", "did you mean 'em'"),
@@ -238,8 +238,8 @@ def test_bad_input_is_named():
         ("exponent", -1.0, "exponent must be"),
         ("n_neighbors", -1, "n_neighbors must be"),
     ):
-        with pytest.raises(InvalidInput, match=told):
+        with pytest.raises(InvalidInputError, match=told):
             PartialWeights(**{name: value}).fit(X, y, **fit)
     for name in ("guard", "classifier", "with_target"):
-        with pytest.raises(InvalidType, match=name):
+        with pytest.raises(InvalidTypeError, match=name):
             PartialWeights(**{name: 3}).fit(X, y, **fit)

@@ -23,10 +23,10 @@ from counterpoise.data.samples import SamplesAsRead
 from counterpoise.performance.estimators import Evidence
 from counterpoise.performance.result import ESTIMATES, label_check
 from counterpoise.weights.base import UniformWeights
-from counterpoise.weights.log_linear import MixtureKLIEP
+from counterpoise.weights.log_linear import LogLinearKLIEP
 
 # Enough for all that is no matter of the weights, and fast.
-FAST = MixtureKLIEP(statistics="linear", random_state=0)
+FAST = LogLinearKLIEP(statistics="linear", random_state=0)
 
 
 def numbers(seed, n=600, moved=1.0, twist=0.0):
@@ -75,7 +75,7 @@ def test_classifiers_have_every_estimate_and_aucs_those_that_are_defined():
         y,
         X_target,
         metrics=["neg_log_loss", "accuracy", "roc_auc", "balanced_accuracy"],
-        weighter=FAST,
+        weight_estimator=FAST,
         random_state=0,
     )
     truth = np.mean(model.predict(X_test) == y_test)
@@ -121,7 +121,7 @@ def test_labelled_rows_see_a_change_that_inputs_do_not_show():
     for twist in (0.0, 3.0):
         X_lab, y_lab = numbers(4, 60, twist=twist)
         found = estimate_performance(
-            model, X, y, X_target, X_lab=X_lab, y_lab=y_lab, weighter=FAST
+            model, X, y, X_target, X_lab=X_lab, y_lab=y_lab, weight_estimator=FAST
         )
         truth = squared(model, *numbers(5, 20_000, twist=twist))
         assert found.labelled.low < truth < found.labelled.high
@@ -150,7 +150,11 @@ def test_the_covered_part_leaves_thin_rows_out():
     X, y = numbers(1, moved=0)
     near, far = numbers(2, 450, moved=0.5)[0], numbers(3, 150, moved=9.0)[0]
     found = estimate_performance(
-        model, X, y, np.vstack([near, far]), weighter=clone(FAST).set_params(force=True)
+        model,
+        X,
+        y,
+        np.vstack([near, far]),
+        weight_estimator=clone(FAST).set_params(force=True),
     )
     assert found.covered.share == pytest.approx(0.75, abs=0.05)
     truth = squared(model, *numbers(4, 20_000, moved=0.5))
@@ -167,7 +171,7 @@ def test_out_of_fold_answers_are_those_of_refitted_clones():
     losses = np.empty(200)
     for kept, out in folds.split(X):
         losses[out] = (Ridge().fit(X[kept], y[kept]).predict(X[out]) - y[out]) ** 2
-    found = estimate_performance(model, X, y, X_target, cv=folds, weighter=FAST)
+    found = estimate_performance(model, X, y, X_target, cv=folds, weight_estimator=FAST)
     assert found.source.value == pytest.approx(losses.mean())
 
 
@@ -180,17 +184,21 @@ def test_a_fitted_adapted_model_is_refitted_with_the_weights_that_it_had():
     for kept, out in folds.split(X):
         fresh = Ridge().fit(X[kept], y[kept], sample_weight=model.weights_[kept])
         losses[out] = (fresh.predict(X[out]) - y[out]) ** 2
-    found = estimate_performance(model, X, y, X_target, cv=folds, weighter=FAST)
+    found = estimate_performance(model, X, y, X_target, cv=folds, weight_estimator=FAST)
     assert found.source.value == pytest.approx(losses.mean())
     with pytest.raises(ValueError, match="same rows"):
-        estimate_performance(model, X[:90], y[:90], X_target, cv=3, weighter=FAST)
+        estimate_performance(
+            model, X[:90], y[:90], X_target, cv=3, weight_estimator=FAST
+        )
 
 
 def test_out_of_fold_needs_every_row_once():
     X, y = numbers(0, 100, moved=0)
     pairs = [(np.arange(50), np.arange(50, 100))]
     with pytest.raises(ValueError, match="every row"):
-        estimate_performance(Ridge().fit(X, y), X, y, X, cv=pairs, weighter=FAST)
+        estimate_performance(
+            Ridge().fit(X, y), X, y, X, cv=pairs, weight_estimator=FAST
+        )
 
 
 def test_weights_of_the_user_enter_every_mean():
@@ -198,7 +206,7 @@ def test_weights_of_the_user_enter_every_mean():
     X, y = numbers(1, 300, moved=0)
     X_target, _ = numbers(2, 300)
     counts = np.random.default_rng(0).integers(0, 3, 300)
-    common = {"weighter": UniformWeights(), "random_state": 0}
+    common = {"weight_estimator": UniformWeights(), "random_state": 0}
     weighted = estimate_performance(
         model, X, y, X_target, sample_weight=counts, **common
     )
@@ -216,7 +224,7 @@ def test_records_are_json_deterministic_and_survive_pickling():
 
     def ask():
         return estimate_performance(
-            model, X, y, X_target, metrics=[None, "f1_macro"], weighter=FAST,
+            model, X, y, X_target, metrics=[None, "f1_macro"], weight_estimator=FAST,
             random_state=3,
         )  # fmt: skip
 
@@ -245,12 +253,15 @@ def test_mixed_tables_tuples_and_pipelines_are_taken():
 
     X, first, second = frame(150, 0), frame(60, 0.5), frame(80, 0.5)
     y = X["x"].fillna(0).to_numpy() + rng.normal(size=150)
-    found = estimate_performance(OnX(), X, y, (first, second), weighter=FAST)
+    found = estimate_performance(OnX(), X, y, (first, second), weight_estimator=FAST)
     assert found.n_target == 140
     assert found.doubly_robust.value == pytest.approx(1.0, abs=0.5)
     pipe = make_pipeline(StandardScaler(), Ridge()).fit(*numbers(0, 100))
     rows = numbers(1, 100)
-    assert estimate_performance(pipe, *rows, rows[0], weighter=FAST).source.value > 0
+    assert (
+        estimate_performance(pipe, *rows, rows[0], weight_estimator=FAST).source.value
+        > 0
+    )
 
 
 @pytest.mark.parametrize(
@@ -261,7 +272,7 @@ def test_mixed_tables_tuples_and_pipelines_are_taken():
         ({"metrics": ["acuracy"]}, "scoring"),
         ({"X_lab": np.ones((3, 2))}, "y_lab"),
         ({"X_lab": np.ones((1, 2)), "y_lab": [1.0]}, "X_lab has 1 row"),
-        ({"weighter": "kliep"}, "weighter"),
+        ({"weight_estimator": "kliep"}, "weight_estimator"),
         ({"sample_weight": [1.0]}, "sample_weight"),
         ({"y": [1.0]}, "y has 1 rows"),
     ],
@@ -281,7 +292,7 @@ def test_labels_that_are_all_flipped_do_not_pass_for_unchanged():
     model = DecisionTreeClassifier().fit(X, X[:, 0] > 0)
     found = estimate_performance(
         model, X, X[:, 0] > 0, X_target, X_lab=X_lab, y_lab=X_lab[:, 0] <= 0,
-        metrics="error_rate", weighter=FAST,
+        metrics="error_rate", weight_estimator=FAST,
     )  # fmt: skip
     assert found.check.p_value < 1e-6
     assert found.best.value > 0.9
@@ -298,7 +309,7 @@ def test_groups_make_every_interval_wider():
     widths = {}
     for given in (None, groups):
         found = estimate_performance(
-            model, X, y, X + 0.3, groups=given, weighter=FAST, random_state=0,
+            model, X, y, X + 0.3, groups=given, weight_estimator=FAST, random_state=0,
             metrics=["neg_mean_squared_error", "r2"],
         )["neg_mean_squared_error"]  # fmt: skip
         for name in ("source", "weighted", "direct", "doubly_robust"):
@@ -307,7 +318,7 @@ def test_groups_make_every_interval_wider():
     for alone, together in widths.values():
         assert together > 1.3 * alone
     with pytest.raises(ValueError, match="groups must have an entry"):
-        estimate_performance(model, X, y, X, groups=groups[:-1], weighter=FAST)
+        estimate_performance(model, X, y, X, groups=groups[:-1], weight_estimator=FAST)
 
 
 def test_two_labelled_rows_sharpen_a_good_estimate_and_do_not_displace_it():
@@ -319,7 +330,7 @@ def test_two_labelled_rows_sharpen_a_good_estimate_and_do_not_displace_it():
         for seed in range(3):
             X_lab, y_lab = numbers(6 + seed, 2)
             found = estimate_performance(
-                model, X, y, X_target, X_lab=X_lab, y_lab=y_lab, weighter=FAST,
+                model, X, y, X_target, X_lab=X_lab, y_lab=y_lab, weight_estimator=FAST,
                 metrics=metric, random_state=0,
             )  # fmt: skip
             without = found.doubly_robust or found.weighted
@@ -351,7 +362,7 @@ def test_a_model_that_draws_rows_is_refitted_by_drawing_its_share(given, n_rows)
     y = np.zeros(300)
     model = Adapted(DrawsRows(), FAST, guard=False, random_state=0, **given)
     model.fit(X, y, X_target=(X_target,))
-    found = estimate_performance(model, X, y, X_target, cv=3, weighter=FAST)
+    found = estimate_performance(model, X, y, X_target, cv=3, weight_estimator=FAST)
     assert found.source.value == pytest.approx(n_rows**2)
 
 
@@ -359,7 +370,7 @@ def test_searches_and_pipelines_around_an_adapted_model_keep_its_weights():
     X, y = numbers(0, 300, moved=0)
     X_target, _ = numbers(1, 300, moved=0.4)
     inner = Adapted(Ridge(), FAST, guard=False)
-    common = {"cv": KFold(3), "weighter": "model", "random_state": 0}
+    common = {"cv": KFold(3), "weight_estimator": "model", "random_state": 0}
     wanted = estimate_performance(
         clone(inner).fit(X, y, X_target=(X_target,)), X, y, X_target, **common
     )
@@ -382,8 +393,8 @@ def test_other_models_around_an_adapted_one_are_refused_by_name():
     inner = Adapted(Ridge(), missing_target="ignore")
     model = BaggingRegressor(inner, n_estimators=2).fit(X, y)
     with pytest.raises(TypeError, match="BaggingRegressor around an Adapted"):
-        estimate_performance(model, X, y, X, cv=3, weighter=FAST)
-    assert estimate_performance(model, X, y, X, weighter=FAST).source.value > 0
+        estimate_performance(model, X, y, X, cv=3, weight_estimator=FAST)
+    assert estimate_performance(model, X, y, X, weight_estimator=FAST).source.value > 0
 
 
 def test_classes_that_the_model_does_not_know_leave_no_confidence():
@@ -391,7 +402,7 @@ def test_classes_that_the_model_does_not_know_leave_no_confidence():
     model = LogisticRegression().fit(X, y)
     strange = np.where(np.arange(400) % 2, y, "maybe")
     found = estimate_performance(
-        model, X, strange, classes(1)[0], metrics="accuracy", weighter=FAST
+        model, X, strange, classes(1)[0], metrics="accuracy", weight_estimator=FAST
     )
     assert found.confidence is None
     assert "200 of 400 source rows" in found["accuracy"].reasons["confidence"]
@@ -404,7 +415,12 @@ def test_the_covered_part_is_another_part_than_the_whole():
     near, far = numbers(2, 450, moved=0.5)[0], numbers(3, 150, moved=4.0)[0]
     both = np.vstack([near, far])
     found = estimate_performance(
-        model, X, y, both, weighter=clone(FAST).set_params(force=True), random_state=0
+        model,
+        X,
+        y,
+        both,
+        weight_estimator=clone(FAST).set_params(force=True),
+        random_state=0,
     )
     assert found.covered.share < 0.9
     assert found.covered.direct.value < 0.8 * found.direct.value
@@ -415,7 +431,9 @@ def test_the_covered_part_of_many_rows_is_worth_what_all_of_them_are():
     X, X_target = rng.normal(size=(12_000, 1)), rng.normal(0.1, size=(12_000, 1))
     y = X[:, 0] + rng.normal(size=12_000)
     model = LinearRegression().fit(X, y)
-    found = estimate_performance(model, X, y, X_target, weighter=FAST, random_state=0)
+    found = estimate_performance(
+        model, X, y, X_target, weight_estimator=FAST, random_state=0
+    )
     assert found.covered.effective_rows == pytest.approx(found.effective_rows, rel=0.1)
 
 
@@ -433,9 +451,13 @@ def test_a_model_is_asked_for_no_more_than_its_metrics_need():
 
     X, y = classes(0, 200, moved=0)
     model = Listening().fit(X, y)
-    estimate_performance(model, X, y, X, metrics="neg_brier_score", weighter=FAST)
+    estimate_performance(
+        model, X, y, X, metrics="neg_brier_score", weight_estimator=FAST
+    )
     assert "predict" not in asked
-    found = estimate_performance(model, X, y, X, metrics="accuracy", weighter=FAST)
+    found = estimate_performance(
+        model, X, y, X, metrics="accuracy", weight_estimator=FAST
+    )
     assert found.source.value == pytest.approx(model.score(X, y))
 
 
@@ -443,7 +465,7 @@ def test_rows_of_the_fit_are_noticed():
     X, y = numbers(0, n=300, moved=0)
     ask = {
         "X_target": numbers(1, n=200, moved=0.3)[0],
-        "weighter": FAST,
+        "weight_estimator": FAST,
         "random_state": 0,
     }
     model = Adapted(LinearRegression(), FAST, random_state=0)
@@ -466,14 +488,15 @@ def test_twins_by_chance_are_no_rows_of_the_fit():
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         estimate_performance(
-            model, X_new, X_new[:, 0], X_target, weighter=FAST, random_state=0
+            model, X_new, X_new[:, 0], X_target, weight_estimator=FAST, random_state=0
         )
     assert TrainingRowsWarning not in [one.category for one in said]
 
 
 @pytest.mark.parametrize("seed", [0, 7])
 def test_samples_as_read_give_what_their_rows_give_even_after_a_forced_fit(seed):
-    """At the second seed the weighter sees no overlap where the overlap's own does."""
+    """At the second seed the weight estimator sees no overlap where the overlap's own "
+    "does."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(60, 2))
     far = rng.normal(3.2 + 0.05 * (seed % 8), 0.4, size=(30, 2))
@@ -507,5 +530,11 @@ def test_a_bug_in_somebody_s_metric_is_no_fact_about_the_rows(
 
     with pytest.raises(TypeError):
         estimate_performance(
-            model, X, y, classes(1)[0], metrics=hits, weighter=FAST, random_state=0
+            model,
+            X,
+            y,
+            classes(1)[0],
+            metrics=hits,
+            weight_estimator=FAST,
+            random_state=0,
         )

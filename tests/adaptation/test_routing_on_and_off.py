@@ -21,7 +21,7 @@ from counterpoise import (
     estimate_performance,
     overlap,
 )
-from counterpoise.weights.registry import WEIGHTERS
+from counterpoise.weights.registry import WEIGHT_ESTIMATORS
 
 RNG = np.random.default_rng(0)
 X, T = RNG.normal(size=(80, 2)), RNG.normal(0.5, 1, size=(70, 2))
@@ -33,10 +33,10 @@ LOGISTIC = make_pipeline(StandardScaler(), LogisticRegression())
 
 
 def weights_by(name: str) -> Callable[..., Any]:
-    weighter = getattr(counterpoise, name)()
-    if "random_state" in weighter.get_params():
-        weighter.set_params(random_state=0)
-    return lambda **more: weighter.fit(X, Y, X_target=T, **more).weights_
+    weight_estimator = getattr(counterpoise, name)()
+    if "random_state" in weight_estimator.get_params():
+        weight_estimator.set_params(random_state=0)
+    return lambda **more: weight_estimator.fit(X, Y, X_target=T, **more).weights_
 
 
 def adapted(estimator: Any) -> Callable[..., Any]:
@@ -50,7 +50,7 @@ DOORS: dict[str, Callable[..., Any]] = {
     "domain_auc": lambda **more: domain_auc(X, T, random_state=0, **more),
     "Adapted, a pipeline": adapted(LOGISTIC),
     "Adapted, boosting": adapted(None),
-    **{entry.name: weights_by(entry.name) for entry in WEIGHTERS},
+    **{entry.name: weights_by(entry.name) for entry in WEIGHT_ESTIMATORS},
 }
 
 
@@ -69,11 +69,11 @@ def test_the_answer_is_the_same(door: Callable[..., Any], weights: Any) -> None:
 
 def test_behind_a_scaler_the_target_is_scaled_too_or_the_fit_refused() -> None:
     inside = Adapted(make_pipeline(StandardScaler(), LogisticRegression()))
-    inside.set_params(weighter=ULSIF(random_state=0), random_state=0).fit(
+    inside.set_params(weight_estimator=ULSIF(random_state=0), random_state=0).fit(
         X, Y, X_target=T
     )
     model = Adapted(
-        LogisticRegression(), weighter=ULSIF(random_state=0), random_state=0
+        LogisticRegression(), weight_estimator=ULSIF(random_state=0), random_state=0
     )
     behind = make_pipeline(StandardScaler(), model)
     far, far_target = 5.0 + 3.0 * X, 5.0 + 3.0 * T
@@ -92,7 +92,7 @@ def test_behind_a_scaler_the_target_is_scaled_too_or_the_fit_refused() -> None:
         ).fit(X, Y, X_target=T)
     scaled = StandardScaler().fit(X)
     by_hand = Adapted(
-        LogisticRegression(), weighter=ULSIF(random_state=0), random_state=0
+        LogisticRegression(), weight_estimator=ULSIF(random_state=0), random_state=0
     )
     by_hand.fit(scaled.transform(X), Y, X_target=scaled.transform(T))
     assert np.array_equal(routed[-1].weights_, by_hand.weights_)

@@ -132,6 +132,6 @@ def test_a_model_without_a_calibration_has_no_sets():
     a = make_gaussian_shift(2, n=200, m=200, random_state=0)
     plain = LinearRegression().fit(a.X, a.y)
     assert target_sets(plain, [a.X_target], a.y) is None
-    model = Adapted(LinearRegression(), weighter=None, random_state=0)
+    model = Adapted(LinearRegression(), weight_estimator=None, random_state=0)
     model.fit(a.X, a.y, X_target=(a.X_target,))
     assert target_sets(model, [a.X_target], a.y) is None

@@ -58,19 +58,22 @@ def test_a_grid_search_weighs_once_a_fold_and_chooses_as_before(fits, monkeypatc
         assert np.array_equal(before.cv_results_[name], after.cv_results_[name])
     new = SHIFT.X_target[:9]
     assert np.array_equal(
-        before.best_estimator_.weigh(new), after.best_estimator_.weigh(new)
+        before.best_estimator_.predict_weights(new),
+        after.best_estimator_.predict_weights(new),
     )
 
 
 def test_what_is_found_again_can_do_all_that_a_fit_can():
     first, again = _fitted(), _fitted()
-    assert again.weighter_ is not first.weighter_
-    assert np.array_equal(again.weighter_.weights_, first.weighter_.weights_)
-    assert again.weighter_.score(SHIFT.X, X_target=SHIFT.X_target) == (
-        first.weighter_.score(SHIFT.X, X_target=SHIFT.X_target)
+    assert again.weight_estimator_ is not first.weight_estimator_
+    assert np.array_equal(
+        again.weight_estimator_.weights_, first.weight_estimator_.weights_
     )
-    again.weighter_.weights_[:] = 0.0
-    assert _fitted().weighter_.weights_.min() > 0.0
+    assert again.weight_estimator_.score(SHIFT.X, X_target=SHIFT.X_target) == (
+        first.weight_estimator_.score(SHIFT.X, X_target=SHIFT.X_target)
+    )
+    again.weight_estimator_.weights_[:] = 0.0
+    assert _fitted().weight_estimator_.weights_.min() > 0.0
 
 
 @pytest.mark.parametrize(
@@ -79,7 +82,7 @@ def test_what_is_found_again_can_do_all_that_a_fit_can():
         lambda: _fitted(np.nextafter(SHIFT.X, 9.0)),
         lambda: _fitted(SHIFT.X[::-1].copy()),
         lambda: _fitted(target=SHIFT.X_target[:-1]),
-        lambda: _fitted(weighter=AutoWeights(random_state=1)),
+        lambda: _fitted(weight_estimator=AutoWeights(random_state=1)),
         lambda: Adapted(Ridge(), random_state=1).fit(
             SHIFT.X, SHIFT.y, X_target=(SHIFT.X_target,)
         ),
@@ -113,7 +116,7 @@ def test_little_is_kept_and_what_was_asked_least_lately_goes():
 
 
 def test_the_rows_of_a_fit_are_not_kept():
-    _fitted(weighter=RULSIF())
+    _fitted(weight_estimator=RULSIF())
     kept = [found for found, _ in FOUND._found.values()]
     assert [one._samples_ for one in kept if hasattr(one, "_samples_")] == [None]
 

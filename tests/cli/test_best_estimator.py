@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoise.adaptation import adapted as target_seen
-from counterpoise.adaptation.model_io import load
+from counterpoise.adaptation.model_io import load_model
 from counterpoise.cli.main import main
 from counterpoise.shift.diagnosis import diagnose_samples
 
@@ -40,5 +40,5 @@ def test_the_best_of_those_tried_is_fitted_and_the_others_are_told(
     assert tried["constant"]["value"] > tried["boosting"]["value"]
     assert record["headline"]["value"] == tried["linear"]["value"]
     assert record["headline"]["baseline"]["verdict"] == "better than guessing"
-    model = load(tmp_path / "out" / "model.skops")
+    model = load_model(tmp_path / "out" / "model.skops")
     assert type(model.estimator_.steps[-1][1]).__name__ == "Ridge"

@@ -15,7 +15,7 @@ from counterpoise.cli.record import flat_numbers
 from counterpoise.data.encoder import as_numbers
 from counterpoise.report import Record
 from counterpoise.shift.diagnosis import diagnose
-from counterpoise.weights.registry import WEIGHTERS_BY_COMMAND
+from counterpoise.weights.registry import WEIGHT_ESTIMATORS_BY_COMMAND
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def test_the_record_has_no_cell_and_is_the_same_wherever_the_tables_lie(
 
 def test_the_record_of_json_is_no_file_of_out(run, tables, tmp_path):
     out = tmp_path / "w.csv"
-    code, _, err = run("weigh", *pair_of(tables), "--out", out, "--json", out)
+    code, _, err = run("weights", *pair_of(tables), "--out", out, "--json", out)
     assert (code, out.exists()) == (1, False)
     assert "is a file that --out writes" in err
 
@@ -102,7 +102,7 @@ def test_no_overlap_has_code_four(run, disjoint):
     assert code == 4
     assert json.loads(out)["shift"]["verdict"] == "no overlap"
     code, _, err = run(
-        "weigh", *pair_of(disjoint), "--out", disjoint[0].parent / "w.csv"
+        "weights", *pair_of(disjoint), "--out", disjoint[0].parent / "w.csv"
     )
     assert code == 4
     assert "--despite-no-overlap" in err
@@ -111,7 +111,7 @@ def test_no_overlap_has_code_four(run, disjoint):
 
 def test_weigh_writes_the_weights_of_the_library(run, tables, tmp_path):
     out = tmp_path / "w.parquet"
-    code, _, _ = run("weigh", *pair_of(tables), "--out", out, "--seed", "3")
+    code, _, _ = run("weights", *pair_of(tables), "--out", out, "--seed", "3")
     written = pd.read_parquet(out)
     X, X_target = as_numbers(*frames(tables))
     theirs = AutoWeights(random_state=3).fit(X, X_target=X_target)
@@ -120,11 +120,20 @@ def test_weigh_writes_the_weights_of_the_library(run, tables, tmp_path):
     np.testing.assert_allclose(written["weight"], theirs.weights_, rtol=1e-9)
 
 
-@pytest.mark.parametrize("weighter", [w for w in WEIGHTERS_BY_COMMAND if w != "auto"])
-def test_every_weighter_has_a_plain_name(run, tables, tmp_path, weighter):
+@pytest.mark.parametrize(
+    "weight_estimator", [w for w in WEIGHT_ESTIMATORS_BY_COMMAND if w != "auto"]
+)
+def test_every_weighter_has_a_plain_name(run, tables, tmp_path, weight_estimator):
     out = tmp_path / "w.csv"
     code, text, _ = run(
-        "weigh", *pair_of(tables), "--out", out, "--weighter", weighter, "--json", "-"
+        "weights",
+        *pair_of(tables),
+        "--out",
+        out,
+        "--weight-estimator",
+        weight_estimator,
+        "--json",
+        "-",
     )
     weights = pd.read_csv(out)["weight"]
     assert code == 0
@@ -132,7 +141,7 @@ def test_every_weighter_has_a_plain_name(run, tables, tmp_path, weighter):
     section = json.loads(text)["weights"]
     squares = weights.sum() ** 2 / (weights**2).sum()
     assert section["effective_size"] == pytest.approx(squares)
-    if weighter != "uniform":
+    if weight_estimator != "uniform":
         age = pd.read_csv(tables[0])["age"]
         assert np.average(age, weights=weights) > age.mean() + 0.05
 
@@ -142,7 +151,7 @@ def test_rows_are_called_by_their_names(run, tables, tmp_path):
     names = [f"c{k:04}" for k in range(len(train))][::-1]
     train.assign(customer=names).to_csv(tables[0], index=False)
     out = tmp_path / "w.csv"
-    code, _, _ = run("weigh", *pair_of(tables), "--out", out, "--id", "customer")
+    code, _, _ = run("weights", *pair_of(tables), "--out", out, "--id", "customer")
     assert code == 0
     assert pd.read_csv(out)["customer"].tolist() == names
 

@@ -6,7 +6,7 @@ import re
 import pandas as pd
 import pytest
 
-from counterpoise.adaptation.model_io import load
+from counterpoise.adaptation.model_io import load_model
 from counterpoise.cli.tools import write_tables
 from counterpoise.datasets import load_diabetes_shift
 
@@ -27,7 +27,9 @@ def test_the_demo_estimates_a_score_that_the_truth_does_not_contradict(run, tmp_
     assert low == round(record["headline"]["low"])
     assert low < loss < high
     clinic = pd.read_csv(out / "tables" / "clinic.csv").drop(columns="patient")
-    error = load(out / "model.skops").predict(clinic) - load_diabetes_shift().y_target
+    error = (
+        load_model(out / "model.skops").predict(clinic) - load_diabetes_shift().y_target
+    )
     assert loss == round((error**2).mean())
 
 

@@ -23,7 +23,7 @@ def test_names_of_rows_come_out_as_they_stood(run, tmp_path, ending):
     frame.to_csv(tmp_path / "t.csv", index=False)
     out = tmp_path / f"w.{ending}"
     code, _, _ = run(
-        *("weigh", "--source", tmp_path / "s.csv", "--target", tmp_path / "t.csv"),
+        *("weights", "--source", tmp_path / "s.csv", "--target", tmp_path / "t.csv"),
         *("--id", "key", "--out", out, "--quiet"),
     )
     assert code == 0

@@ -23,7 +23,12 @@ def test_a_package_that_is_missing_is_named_with_its_extra(run, monkeypatch):
 
 
 def test_a_certificate_that_does_not_hold_has_code_five(run, monkeypatch):
-    failed = {"weighter": "KMM", "holds": False, "certificate": "", "seconds": 0.0}
+    failed = {
+        "weight_estimator": "KMM",
+        "holds": False,
+        "certificate": "",
+        "seconds": 0.0,
+    }
     monkeypatch.setattr(doctor, "self_test", lambda: [failed])
     code, out, _ = run("doctor")
     assert code == 5

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from counterpoise.adaptation.adapted import Adapted
-from counterpoise.adaptation.model_io import load
+from counterpoise.adaptation.model_io import load_model
 from counterpoise.cli.fit import ONLY, build_estimator, kinds_of
 from counterpoise.cli.options import ESTIMATORS
 from counterpoise.weights.base import UniformWeights
@@ -60,11 +60,13 @@ def test_a_model_learns_is_saved_and_predicts_the_same_from_the_file(
     )
     model.fit(X, y, X_target=(X_new,))
     model.save(tmp_path / "model.skops")
-    loaded = load(tmp_path / "model.skops")
+    loaded = load_model(tmp_path / "model.skops")
     told = model.predict(X_new)
     np.testing.assert_array_equal(loaded.predict(X_new), told)
     assert kinds_of(loaded) == KINDS
-    np.testing.assert_array_equal(loaded.weigh(X_new), model.weigh(X_new))
+    np.testing.assert_array_equal(
+        loaded.predict_weights(X_new), model.predict_weights(X_new)
+    )
     if name == "constant":
         assert np.unique(told).size == 1
     elif classes:

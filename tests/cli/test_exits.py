@@ -20,7 +20,11 @@ from counterpoise.data import BlockFailedError, ClusterUnavailableError
 from counterpoise.data.arrays import as_matrix
 from counterpoise.data.encoder import as_numbers
 from counterpoise.data.parameters import check_choice
-from counterpoise.errors import InvalidInput, NoOverlapError, refusals_of_estimators
+from counterpoise.errors import (
+    InvalidInputError,
+    NoOverlapError,
+    refusals_of_estimators,
+)
 from counterpoise.linalg.arrays import finite_array
 from counterpoise.models.boosting import QuantileBins
 from counterpoise.performance.metrics import Metric
@@ -65,7 +69,7 @@ def of_an_operation_in_a_metric():
 
 BY_CODE = {
     1: {
-        "of wrong use": lambda: completed("weigh", ("seed",), {"seed": "x"}),
+        "of wrong use": lambda: completed("weights", ("seed",), {"seed": "x"}),
         "of a file": lambda: Path("/nowhere/at all").read_text(),
         "of a cluster without workers": lambda: raised(
             ClusterUnavailableError("no Dask worker has been available for 120 s")
@@ -133,7 +137,7 @@ def test_an_interruption_has_its_own_code():
 def test_scikit_learn_refuses_in_its_own_words(error, table):
     with pytest.raises(error) as wanted:
         check_array(table)
-    with pytest.raises(InvalidInput) as found, refusals_of_estimators():
+    with pytest.raises(InvalidInputError) as found, refusals_of_estimators():
         check_array(table)
     assert isinstance(found.value, error)
     assert str(found.value) == str(wanted.value)
@@ -148,7 +152,7 @@ def of_the_third_fold():
 
 
 def test_notes_of_a_refusal_are_kept():
-    with pytest.raises(InvalidInput) as found, refusals_of_estimators():
+    with pytest.raises(InvalidInputError) as found, refusals_of_estimators():
         of_the_third_fold()
     assert found.value.__notes__ == ["in the third fold"]
 
@@ -187,7 +191,15 @@ def test_an_interruption_after_the_files_does_not_deny_them(
     monkeypatch.setattr(ending, "print_findings", interrupted)
     out = tmp_path / "w.csv"
     code, _, err = run(
-        *("weigh", *pair_of(tables), "--out", out, "--weighter", "uniform", "--quiet")
+        *(
+            "weights",
+            *pair_of(tables),
+            "--out",
+            out,
+            "--weight-estimator",
+            "uniform",
+            "--quiet",
+        )
     )
     assert code == 130
     assert len(pd.read_csv(out)) == 300

@@ -40,11 +40,15 @@ def test_too_few_rows_to_choose_by_are_told(shift):
     assert "all weights are one" in said
 
 
-@pytest.mark.parametrize("weighter", ["auto", DiscriminatorWeights(random_state=0)])
-def test_a_summary_has_no_seconds_and_no_proof_where_there_is_none(shift, weighter):
-    model = Adapted(LinearRegression(), weighter, random_state=0)
+@pytest.mark.parametrize(
+    "weight_estimator", ["auto", DiscriminatorWeights(random_state=0)]
+)
+def test_a_summary_has_no_seconds_and_no_proof_where_there_is_none(
+    shift, weight_estimator
+):
+    model = Adapted(LinearRegression(), weight_estimator, random_state=0)
     model.fit(shift.X, shift.y, X_target=shift.X_target)
-    solution = model.weighter_.solution_
+    solution = model.weight_estimator_.solution_
     told = model.summary()
     object.__setattr__(solution, "seconds", 1e6)
     assert model.summary() == told

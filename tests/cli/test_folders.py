@@ -62,7 +62,8 @@ def test_run_weighs_and_fits_every_row_and_says_what_rests_on_how_many(
     out = tmp_path / "out"
     code, _, err = run(
         "run", *asked(folders), "--label", "bought", "--id", "name", "--out", out,
-        "--estimator", "linear", "--max-memory", "2GB", "--weighter", "log-linear",
+        "--estimator", "linear", "--max-memory", "2GB",
+        "--weight-estimator", "log-linear",
     )  # fmt: skip
     assert code == 0, err
     written = weights_in(out / "weights.parquet")
@@ -74,7 +75,7 @@ def test_run_weighs_and_fits_every_row_and_says_what_rests_on_how_many(
     assert record["data"]["source"]["drawn"] == 1500
     assert record["data"]["source"]["files"] == 3
     assert record["all_rows"]["estimator_fit"] == "passes"
-    assert record["all_rows"]["weighter_fit"] == "every row"
+    assert record["all_rows"]["weight_estimator_fit"] == "every row"
     assert any("rest on 1,500 of 1,500" in one for one in record["notices"])
     page = (out / "report.html").read_text()
     assert "rest on 1,500 of 1,500" in page
@@ -83,13 +84,13 @@ def test_run_weighs_and_fits_every_row_and_says_what_rests_on_how_many(
 
 
 def test_weights_of_a_folder_are_those_of_one_file(run, folders, tmp_path):
-    names = "--id", "name", "--drop", "bought", "--weighter", "log-linear"
+    names = "--id", "name", "--drop", "bought", "--weight-estimator", "log-linear"
     code, _, err = run(
-        "weigh", *asked(folders), *names, "--out", tmp_path / "many.parquet"
+        "weights", *asked(folders), *names, "--out", tmp_path / "many.parquet"
     )
     assert code == 0, err
     one = "--source", tmp_path / "train.parquet", "--target", tmp_path / "live.parquet"
-    code, _, err = run("weigh", *one, *names, "--out", tmp_path / "one.parquet")
+    code, _, err = run("weights", *one, *names, "--out", tmp_path / "one.parquet")
     assert code == 0, err
     many, whole = (weights_in(tmp_path / f"{k}.parquet") for k in ("many", "one"))
     assert many["name"] == whole["name"]
@@ -102,7 +103,7 @@ def test_predictions_of_a_folder_are_those_of_one_file(run, folders, tmp_path):
     out = tmp_path / "out"
     code, _, err = run(
         "fit", *asked(folders), "--label", "bought", "--id", "name", "--out", out,
-        "--estimator", "logistic", "--weighter", "log-linear",
+        "--estimator", "logistic", "--weight-estimator", "log-linear",
     )  # fmt: skip
     assert code == 0, err
     more = "--probabilities", "--coverage", "--id", "name"
@@ -134,7 +135,7 @@ def test_rows_without_a_label_are_left_out_and_keep_the_numbers_of_others(
     code, _, err = run(
         "fit", "--source", folder, "--target", folders[1], "--label", "bought",
         "--drop", "name", "--out", out, "--estimator", "linear",
-        "--weighter", "log-linear",
+        "--weight-estimator", "log-linear",
     )  # fmt: skip
     assert code == 0, err
     rows = weights_in(out / "weights.parquet")["row"].to_pylist()
@@ -148,7 +149,7 @@ def test_other_models_are_fitted_to_rows_drawn(run, folders, tmp_path, monkeypat
     out = tmp_path / "out"
     code, _, err = run(
         "fit", *asked(folders), "--label", "bought", "--drop", "name", "--out", out,
-        "--estimator", "tree", "--weighter", "log-linear",
+        "--estimator", "tree", "--weight-estimator", "log-linear",
     )  # fmt: skip
     assert code == 0, err
     record = json.loads((out / "report.json").read_text())
@@ -174,7 +175,7 @@ def test_a_run_that_was_ended_goes_on_where_it_was(run, folders, tmp_path, monke
         return [
             "fit", *asked(folders), "--label", "bought", "--drop", "name",
             "--out", tmp_path / out, "--estimator", "linear",
-            "--weighter", "log-linear", *more,
+            "--weight-estimator", "log-linear", *more,
         ]  # fmt: skip
 
     assert run(*command("clean"))[0] == 0
@@ -211,7 +212,7 @@ def test_passes_over_other_files_are_not_gone_on_with(run, folders, tmp_path):
     beside = tmp_path / ".w.parquet.passes"
     beside.mkdir()
     (beside / "inputs.json").write_text("{}")
-    command = ["weigh", *asked(folders), "--drop", "bought,name", "--out", out]
+    command = ["weights", *asked(folders), "--drop", "bought,name", "--out", out]
     code, _, err = run(*command, "--resume")
     assert code == 2
     assert "passes of another run" in err
@@ -241,7 +242,7 @@ def test_a_cluster_without_workers_ends_a_command_after_the_wait(
 ):
     from distributed import LocalCluster
 
-    command = ["weigh", *asked(folders), "--drop", "bought,name"]
+    command = ["weights", *asked(folders), "--drop", "bought,name"]
     with LocalCluster(
         n_workers=0, protocol="tcp", host="127.0.0.1", dashboard_address="127.0.0.1:0"
     ) as cluster:
@@ -259,7 +260,7 @@ def test_a_cluster_without_workers_ends_a_command_after_the_wait(
 
 def test_nothing_is_written_where_it_is_read(run, folders):
     source, _ = folders
-    command = ["weigh", *asked(folders), "--drop", "bought,name"]
+    command = ["weights", *asked(folders), "--drop", "bought,name"]
     code, _, err = run(*command, "--out", source / "weights.parquet")
     assert code == 1
     assert "a folder that is read" in err
@@ -271,7 +272,7 @@ def test_nothing_is_written_where_it_is_read(run, folders):
 def test_resume_needs_blocks(run, tables, tmp_path):
     source, target = tables
     code, _, err = run(
-        "weigh", "--source", source, "--target", target, "--label", "bought",
+        "weights", "--source", source, "--target", target, "--label", "bought",
         "--out", tmp_path / "w.parquet", "--resume",
     )  # fmt: skip
     assert code == 1
@@ -296,17 +297,17 @@ def test_a_corrupt_page_in_a_folder_is_bad_data_and_is_named(run, folders, tmp_p
     at = pq.read_metadata(path).row_group(1).column(0).data_page_offset
     content[at : at + 64] = b"\xff" * 64
     path.write_bytes(content)
-    code, _, said = run("weigh", *asked(folders, "--out", tmp_path / "w.parquet"))
+    code, _, said = run("weights", *asked(folders, "--out", tmp_path / "w.parquet"))
     assert code == 2, said
     assert path.name in said
     assert "row group 1" in said
 
 
 def test_two_processes_write_the_weights_of_one(run, folders, tmp_path):
-    names = "--drop", "bought,name", "--weighter", "log-linear"
+    names = "--drop", "bought,name", "--weight-estimator", "log-linear"
     for out, more in (("one", ()), ("two", ("--workers", "2"))):
         code, _, err = run(
-            "weigh", *asked(folders), *names, "--out", tmp_path / f"{out}.parquet",
+            "weights", *asked(folders), *names, "--out", tmp_path / f"{out}.parquet",
             *more,
         )  # fmt: skip
         assert code == 0, err

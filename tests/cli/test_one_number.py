@@ -24,7 +24,7 @@ def folder(tmp_path_factory):
     commands = {
         "run": (*both, "--out", "out", "--estimator", "linear"),
         "diagnose": both,
-        "weigh": (*both, "--out", "weights.csv"),
+        "weights": (*both, "--out", "weights.csv"),
         "evaluate": (*both, *model),
     }
     for name, words in commands.items():
@@ -41,7 +41,7 @@ def record(folder, name):
 KEYS = ("thin", "thin_low", "thin_high", "covered", "auc", "auc_low", "auc_high")
 
 
-@pytest.mark.parametrize("name", ["run", "weigh", "evaluate"])
+@pytest.mark.parametrize("name", ["run", "weights", "evaluate"])
 def test_every_command_says_the_diagnosis_s_numbers(folder, name):
     truth = record(folder, "diagnose")
     found = record(folder, name)
@@ -58,7 +58,7 @@ def test_every_command_says_the_diagnosis_s_numbers(folder, name):
 def test_every_share_that_is_said_of_coverage_is_the_record_s(folder):
     truth = record(folder, "diagnose")["shift"]
     said = {f"{100 * truth[key]:.1f}" for key in ("thin", "covered")}
-    for name in ("run", "diagnose", "weigh", "evaluate"):
+    for name in ("run", "diagnose", "weights", "evaluate"):
         text = record_text(Record.from_dict(record(folder, name)))
         (line,) = re.findall(r"Are the new data covered\?.*?How sure", text, re.DOTALL)
         shares = re.findall(r"([\d.]+)\s%", line)
@@ -67,7 +67,7 @@ def test_every_share_that_is_said_of_coverage_is_the_record_s(folder):
 
 def test_notes_say_the_same_share(folder):
     thin = record(folder, "diagnose")["shift"]["thin"]
-    for name in ("run", "weigh"):
+    for name in ("run", "weights"):
         for note in record(folder, name).get("notices", []):
             found = re.match(r"([\d.]+)% of the target rows have hardly", note)
             assert found is None or found[1] == f"{100 * thin:.1f}"

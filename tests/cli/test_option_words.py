@@ -57,7 +57,7 @@ def test_a_note_names_the_column_of_the_users_table(tmp_path, capsys):
         frame.to_csv(tmp_path / f"{name}.csv", index=False)
     main(
         [
-            "weigh", "--source", str(tmp_path / "source.csv"), "--drop", "y",
+            "weights", "--source", str(tmp_path / "source.csv"), "--drop", "y",
             "--target", str(tmp_path / "target.csv"), "--despite-no-overlap",
             "--out", str(tmp_path / "weights.csv"),
         ]

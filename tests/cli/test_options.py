@@ -22,7 +22,7 @@ def test_the_command_line_wins_over_the_file_and_the_file_over_the_default(tmp_p
     options = parsed(*needed(tmp_path), "--config", file, "--seed", "5")
     assert (options.seed, options.estimator) == (5, "linear")
     assert options.drop == ("a", "b")
-    assert options.weighter == "auto"
+    assert options.weight_estimator == "auto"
 
 
 def test_a_file_can_give_what_is_needed(tmp_path):

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from counterpoise import load
+from counterpoise import load_model
 from counterpoise.cli.main import main
 
 N = 120
@@ -104,9 +104,9 @@ def test_weights_that_cannot_be_used_are_refused_by_what_is_wrong(
 def test_cv_sets_the_folds_of_the_guard_and_of_the_estimate(folder, capsys):
     assert _run(folder, "--cv", "3") == 0
     assert _record(folder)["reproduce"]["options"]["cv"] == 3
-    assert load(folder / "out" / "model.skops").cv == 3
+    assert load_model(folder / "out" / "model.skops").cv == 3
     assert _run(folder, "--cv", "blocks") == 0
-    assert load(folder / "out" / "model.skops").cv == "blocks"
+    assert load_model(folder / "out" / "model.skops").cv == "blocks"
     for wrong in ("1", "many"):
         assert _run(folder, "--cv", wrong) == 1
     assert _run(folder, "--cv", "3", "--time", "b") == 1
@@ -117,7 +117,7 @@ def test_a_saved_model_is_fitted_anew(folder, capsys):
     own = make_pipeline(StandardScaler(), Ridge(alpha=3.0))
     skops.io.dump(own, folder / "own.skops")
     assert _run(folder, "--estimator", str(folder / "own.skops")) == 0
-    fitted = load(folder / "out" / "model.skops").estimator_
+    fitted = load_model(folder / "out" / "model.skops").estimator_
     assert fitted[-1].alpha == 3.0
     assert "own.skops" in _record(folder)["reproduce"]["command_line"]
     assert str(folder) not in json.dumps(_record(folder))
@@ -140,11 +140,11 @@ def test_predictions_have_intervals_weights_and_coverage_on_request(folder, caps
     found = _predicted(folder, "--intervals", "0.8", "--coverage")
     known = ["covered", "thin", "weight"]
     assert list(found) == ["row", "prediction", "lower", "upper", *known]
-    model = load(folder / "out" / "model.skops")
+    model = load_model(folder / "out" / "model.skops")
     table = pd.read_csv(folder / "table.csv")
     ends = model.predict_interval(table, 0.8)
     assert np.allclose(found[["lower", "upper"]], ends)
-    assert np.allclose(found["weight"], model.weigh(table))
+    assert np.allclose(found["weight"], model.predict_weights(table))
     assert not found["covered"].tail(10).any()
     assert found["covered"].head(80).mean() > 0.9
     assert np.isinf(found["upper"].tail(10)).all()
@@ -160,7 +160,7 @@ def test_classes_get_sets(folder):
 
 
 def test_what_a_model_does_not_know_is_refused(folder, capsys):
-    assert _run(folder, "--weighter", "uniform") == 0
+    assert _run(folder, "--weight-estimator", "uniform") == 0
     words = [
         *("predict", "--model", folder / "out" / "model.skops"),
         *("--table", folder / "table.csv", "--out", folder / "none.csv"),

@@ -108,11 +108,16 @@ def test_the_plan_of_the_job_is_what_its_steps_were(run, tables, tmp_path, monke
         "followed",
         lambda plan, **k: plans.append(plan) or plain_followed(plan, **k),
     )
-    for weighter in ("uniform", "log-linear"):
+    for weight_estimator in ("uniform", "log-linear"):
         code, _, err = run(
             *("fit", "--source", tables[0], "--target", tables[1]),
             *("--label", "bought", "--estimator", "linear"),
-            *("--weighter", weighter, "--out", tmp_path / weighter),
+            *(
+                "--weight-estimator",
+                weight_estimator,
+                "--out",
+                tmp_path / weight_estimator,
+            ),
         )
         assert code == 0
         done = [line.split(": ")[0] for line in err.splitlines() if line.endswith(" s")]

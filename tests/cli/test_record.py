@@ -4,7 +4,7 @@ import shlex
 
 import pytest
 
-from counterpoise.cli.fit import add_run, add_weigh
+from counterpoise.cli.fit import add_run, add_weights
 from counterpoise.cli.options import Parser
 from counterpoise.cli.record import command_line, reproduced_by
 
@@ -12,7 +12,7 @@ from counterpoise.cli.record import command_line, reproduced_by
 def options(*arguments):
     parser = Parser()
     commands = parser.add_subparsers(required=True)
-    for add in (add_run, add_weigh):
+    for add in (add_run, add_weights):
         add(commands)
     given = parser.parse_args([str(argument) for argument in arguments])
     return given.complete(given)
@@ -54,7 +54,7 @@ def test_folders_and_what_is_shown_leave_no_trace():
 def test_a_file_that_is_written_keeps_its_ending():
     words = command_line(
         options(
-            "weigh", "--source", "a.csv", "--target", "b.csv", "--out", "x/w.parquet"
+            "weights", "--source", "a.csv", "--target", "b.csv", "--out", "x/w.parquet"
         )
     )
     assert "again.parquet" in words

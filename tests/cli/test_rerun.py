@@ -19,7 +19,7 @@ def first(tmp_path_factory):
     target = write_csv(folder / "live.csv", mixed_columns(rng, 150, 0.5, label=False))
     words = (
         *("fit", "--source", source, "--target", target, "--label", "bought"),
-        *("--estimator", "logistic", "--weighter", "uniform"),
+        *("--estimator", "logistic", "--weight-estimator", "uniform"),
         *("--out", folder / "out", "--quiet"),
     )
     assert main([str(word) for word in words]) == 0

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from cli.mixed_tables import mixed_columns, write_csv
 
-from counterpoise.adaptation.model_io import load
+from counterpoise.adaptation.model_io import load_model
 from counterpoise.cli.main import main
 
 FILES = {"report.html", "report.json", "weights.parquet", "model.skops", "timings.json"}
@@ -52,12 +52,12 @@ def test_the_files_are_those_that_were_promised_and_no_other(folder):
 
 def test_the_record_tells_what_the_model_did(folder):
     record = read_json(folder / "out" / "report.json")
-    model = load(folder / "out" / "model.skops")
+    model = load_model(folder / "out" / "model.skops")
     weights = pd.read_parquet(folder / "out" / "weights.parquet")
     assert record["model"]["exponent"] == model.exponent_
     assert record["shift"]["verdict"] == model.diagnosis_.verdict
     np.testing.assert_array_equal(weights["weight"], model.weights_)
-    np.testing.assert_array_equal(weights["ratio"], model.weighter_.weights_)
+    np.testing.assert_array_equal(weights["ratio"], model.weight_estimator_.weights_)
     effective = weights["ratio"].sum() ** 2 / (weights["ratio"] ** 2).sum()
     assert record["weights"]["effective_size"] == pytest.approx(effective)
     assert record["weights"]["certificate"]["holds"] is True
@@ -115,7 +115,7 @@ def test_no_overlap_still_writes_the_diagnosis(folder, run):
 
 
 def test_predict_finds_its_columns_by_name(folder, run):
-    model = load(folder / "out" / "model.skops")
+    model = load_model(folder / "out" / "model.skops")
     new = pd.read_csv(folder / "new.csv")
     new[new.columns[::-1]].to_csv(folder / "turned.csv", index=False)
     out = folder / "predictions.csv"
@@ -156,7 +156,7 @@ def test_evaluate_estimates_a_saved_model(folder, run):
         *("--label", "bought", "--json", "-", "--fail-if", "score<0.99"),
     )
     record = json.loads(out)
-    model = load(folder / "out" / "model.skops")
+    model = load_model(folder / "out" / "model.skops")
     held = pd.read_csv(folder / "held.csv", parse_dates=["day"])
     right = np.mean(model.predict(held.drop(columns="bought")) == held["bought"])
     assert code == 3
@@ -191,13 +191,13 @@ def test_a_change_of_what_labels_mean_fails_a_check_and_withdraws_estimates(
 
 def test_shift_says_what_rows_are_weighed_by(folder, run):
     job = ["fit", *main_job(folder, folder / "by labels")[1:]]
-    code, _, err = run(*job, "--shift", "labels", "--weighter", "kliep")
+    code, _, err = run(*job, "--shift", "labels", "--weight-estimator", "kliep")
     assert code == 1
     assert "--shift labels has weights of its own" in err
     code, _, _ = run(*job, "--shift", "labels")
     assert code == 0
     record = read_json(folder / "by labels" / "report.json")
-    assert record["weights"]["weighter"] == "ClassShareWeights"
+    assert record["weights"]["weight_estimator"] == "ClassShareWeights"
     assert record["label_shift"]["classes"] == ["no", "yes"]
     weights = pd.read_parquet(folder / "by labels" / "weights.parquet")
     assert weights["ratio"].nunique() == 2
@@ -232,14 +232,14 @@ def test_a_weighter_that_refuses_says_why(run, tables, tmp_path, monkeypatch):
     out = tmp_path / "out"
     code, _, said = run(
         *("run", "--source", source, "--label", "bought", "--target", target),
-        *("--weighter", "kliep", "--out", out),
+        *("--weight-estimator", "kliep", "--out", out),
     )
     said = " ".join(said.split())
     assert code == 4
-    assert "No model was fitted: the weighter found too little overlap." in said
-    assert "The weighter refused: " in said
+    assert "No model was fitted: the weight estimator found too little overlap." in said
+    assert "The weight estimator refused: " in said
     assert "--despite-no-overlap goes on all the same" in said
-    assert "Leave the choice of weights to --weighter auto." in said
+    assert "Leave the choice of weights to --weight-estimator auto." in said
     assert "Fit your model by `counterpoise run`" not in said
     page = (out / "report.html").read_text()
-    assert "The weighter refused" in page
+    assert "The weight estimator refused" in page

@@ -151,7 +151,7 @@ def test_an_input_is_never_written_over(run, tables, tmp_path, option):
     (tmp_path / "elsewhere").mkdir()
     for out in (place, other):
         code, _, said = run(
-            *("weigh", "--source", tables[0], "--target", tables[1]),
+            *("weights", "--source", tables[0], "--target", tables[1]),
             *("--drop", "bought", "--out", out, "--force"),
         )
         assert code == 1
@@ -215,7 +215,7 @@ def test_the_wish_to_terminate_ends_a_command_as_ctrl_c_does(
     monkeypatch.setattr("counterpoise.cli.inputs.read_pair", ask)
     out = tmp_path / "w.csv"
     code, _, said = run(
-        *("weigh", "--source", tables[0], "--target", tables[1], "--out", out)
+        *("weights", "--source", tables[0], "--target", tables[1], "--out", out)
     )
     assert code == 130
     assert "no file is half written" in said

@@ -55,7 +55,7 @@ def test_every_scorer_of_a_prediction_is_known_by_its_kind():
     assert not both & {"r2", "accuracy", "roc_auc", "neg_log_loss", "d2_brier_score"}
 
 
-@pytest.mark.parametrize("command", ["weigh", "predict"])
+@pytest.mark.parametrize("command", ["weights", "predict"])
 @pytest.mark.parametrize("name", ["x.xlsx", "x", "x.json"])
 def test_a_table_of_another_ending_is_refused(run, tables, tmp_path, command, name):
     inputs = pair_of(tables)

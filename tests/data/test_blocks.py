@@ -10,7 +10,7 @@ from pyarrow import csv as arrow_csv
 from counterpoise.data import BlockFailedError, Blocks, each_block, map_reduce, sample
 from counterpoise.data.blocks import all_rows, keys_of_places
 from counterpoise.data.table import Table
-from counterpoise.errors import InvalidInput, InvalidType
+from counterpoise.errors import InvalidInputError, InvalidTypeError
 
 
 def whole(blocks):
@@ -119,7 +119,7 @@ def test_a_piece_of_csv_never_ends_inside_quotes_or_at_an_empty_line(tmp_path):
     ],
 )
 def test_what_cannot_be_cut_into_blocks_is_refused_by_name(make, words, tmp_path):
-    with pytest.raises(InvalidInput, match=words):
+    with pytest.raises(InvalidInputError, match=words):
         make(tmp_path)
 
 
@@ -127,13 +127,13 @@ def test_a_file_with_other_columns_or_kinds_is_refused_by_name(tmp_path):
     columns = mixed_columns(20)
     write_parquet(tmp_path / "a.parquet", columns)
     write_parquet(tmp_path / "b.parquet", columns.drop_columns(["age"]))
-    with pytest.raises(InvalidInput, match=r"b\.parquet has no column 'age'"):
+    with pytest.raises(InvalidInputError, match=r"b\.parquet has no column 'age'"):
         Blocks.from_parquet(tmp_path)
     text = columns.set_column(0, "age", columns["colour"])
     write_parquet(tmp_path / "b.parquet", text)
-    with pytest.raises(InvalidInput, match=r"'age' holds numbers in .*a\.parquet"):
+    with pytest.raises(InvalidInputError, match=r"'age' holds numbers in .*a\.parquet"):
         Blocks.from_parquet(tmp_path)
-    with pytest.raises(InvalidInput, match="no column 'height'"):
+    with pytest.raises(InvalidInputError, match="no column 'height'"):
         Blocks.from_parquet(tmp_path / "a.parquet", columns=["height"])
 
 
@@ -141,18 +141,18 @@ def test_a_later_cell_that_is_no_number_is_named_by_file_and_rows(tmp_path):
     path = tmp_path / "late.csv"
     path.write_text("a\n" + "1\n" * 50 + "x\n")
     blocks = Blocks.from_csv(path, n_bytes=20)
-    with pytest.raises(InvalidInput, match=r"late\.csv, rows"):
+    with pytest.raises(InvalidInputError, match=r"late\.csv, rows"):
         list(each_block(blocks, lambda rows, first: len(rows)))
 
 
 def test_numbers_are_refused_by_block_and_column_where_they_are_none():
     frame = pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]})
     blocks = Blocks.from_arrays(frame, rows=1).numbers()
-    with pytest.raises(InvalidType, match="column 'b' holds categories") as caught:
+    with pytest.raises(InvalidTypeError, match="column 'b' holds categories") as caught:
         map_reduce(blocks, lambda rows, first: rows.sum())
     assert "in block 0: the frame, rows 0 to 0" in caught.value.__notes__
     holed = Blocks.from_arrays(np.array([[1.0], [np.nan]]), rows=1).numbers()
-    with pytest.raises(InvalidInput, match="must be finite"):
+    with pytest.raises(InvalidInputError, match="must be finite"):
         holed.read(1)
 
 
@@ -173,11 +173,16 @@ def test_a_corrupt_page_is_named_by_file_and_row_group(tmp_path):
 def test_rows_are_drawn_in_proportion_to_their_weights_however_they_are_cut():
     rows = np.arange(3000.0)[:, None]
 
-    def weigh(part, first):
+    def predict_weights(part, first):
         return np.where(part[:, 0] < 1000, 0.0, np.where(part[:, 0] < 2000, 1.0, 9.0))
 
     one, other = (
-        sample(Blocks.from_arrays(rows, rows=k), 300, seed=3, weigh=weigh)
+        sample(
+            Blocks.from_arrays(rows, rows=k),
+            300,
+            seed=3,
+            predict_weights=predict_weights,
+        )
         for k in (70, 1100)
     )
     np.testing.assert_array_equal(one.places, other.places)
@@ -190,7 +195,9 @@ def test_rows_are_drawn_in_proportion_to_their_weights_however_they_are_cut():
 def test_weights_of_ones_draw_as_no_weights_do_by_other_keys():
     rows = np.arange(500.0)[:, None]
     blocks = Blocks.from_arrays(rows, rows=64)
-    drawn = sample(blocks, 50, seed=1, weigh=lambda part, first: np.ones(len(part)))
+    drawn = sample(
+        blocks, 50, seed=1, predict_weights=lambda part, first: np.ones(len(part))
+    )
     # -log(u) falls with u: the largest keys of the places are the smallest here.
     keys = keys_of_places(np.arange(500), 1)
     np.testing.assert_array_equal(drawn.places, np.sort(np.argsort(keys)[-50:]))

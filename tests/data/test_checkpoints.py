@@ -13,7 +13,7 @@ import pytest
 
 from counterpoise.data import Blocks, map_reduce, sample
 from counterpoise.data.parallel import _read, fingerprint, kept_passes, whole_vector
-from counterpoise.errors import InvalidInput
+from counterpoise.errors import InvalidInputError
 
 X = np.random.default_rng(0).normal(size=(50, 3))
 BLOCKS = Blocks.from_arrays(X, rows=7)
@@ -78,7 +78,7 @@ def test_passes_over_other_inputs_are_refused(tmp_path):
     with pytest.raises(EndedError), kept_passes(tmp_path / "p", {"n": 1}, resume=False):
         passes(Counting(), end_after=1)
     with (
-        pytest.raises(InvalidInput, match='"n": 1 then, "n": 2 now'),
+        pytest.raises(InvalidInputError, match='"n": 1 then, "n": 2 now'),
         kept_passes(tmp_path / "p", {"n": 2}, resume=True),
     ):
         pass
@@ -114,7 +114,7 @@ def test_a_kept_pass_runs_nothing(tmp_path):
     (path,) = (tmp_path / "p").glob("pass-*")
     path.write_bytes(pickle.dumps(Runs()))
     with (
-        pytest.raises(InvalidInput, match="system"),
+        pytest.raises(InvalidInputError, match="system"),
         kept_passes(tmp_path / "p", {}, resume=True),
     ):
         passes(Counting())
@@ -127,7 +127,7 @@ def test_a_pass_that_was_cut_off_is_said_to_be(tmp_path):
     (path,) = (tmp_path / "p").glob("pass-*")
     path.write_bytes(path.read_bytes()[:20])
     with (
-        pytest.raises(InvalidInput, match="cannot be read back"),
+        pytest.raises(InvalidInputError, match="cannot be read back"),
         kept_passes(tmp_path / "p", {}, resume=True),
     ):
         passes(Counting())
@@ -179,5 +179,5 @@ def test_a_kept_pass_calls_nothing_of_ours(tmp_path):
 
     path = tmp_path / "pass.bin"
     path.write_bytes(pickle.dumps(Calling()))
-    with pytest.raises(InvalidInput, match="AnswersOfRows, which no pass"):
+    with pytest.raises(InvalidInputError, match="AnswersOfRows, which no pass"):
         _read(path)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
 
-from counterpoise import KLIEP, Adapted, MixtureKLIEP
+from counterpoise import KLIEP, Adapted, LogLinearKLIEP
 from counterpoise.data import (
     BlockFailedError,
     Blocks,
@@ -19,7 +19,7 @@ from counterpoise.data import (
     map_reduce,
     sample,
 )
-from counterpoise.errors import InvalidInput
+from counterpoise.errors import InvalidInputError
 
 X = np.random.default_rng(0).normal(size=(3000, 4)) * [1.0, 1e3, 1e6, 1e-3]
 
@@ -59,7 +59,7 @@ def test_two_processes_give_the_weights_and_the_model_of_the_plain_loop(client, 
 
     def fitted():
         kliep = KLIEP(gamma=0.3, n_centers=20, random_state=0)
-        model = Adapted(Ridge(), MixtureKLIEP(), random_state=0)
+        model = Adapted(Ridge(), LogLinearKLIEP(), random_state=0)
         return (
             kliep.fit(source, X_target=target).weights_,
             model.fit(source, rows[:, 0] ** 2, X_target=target).predict(target),
@@ -127,13 +127,13 @@ def test_a_block_that_kills_every_worker_is_named():
 
 def test_an_error_in_a_block_comes_back_as_it_was(client):
     def work(rows, first):
-        from counterpoise.errors import InvalidInput
+        from counterpoise.errors import InvalidInputError
 
         if first == 300:
-            raise InvalidInput("the column 'age' is empty")
+            raise InvalidInputError("the column 'age' is empty")
         return 1
 
-    with distribute(client), pytest.raises(InvalidInput, match="'age' is empty"):
+    with distribute(client), pytest.raises(InvalidInputError, match="'age' is empty"):
         map_reduce(blocks_of(), work)
 
 

@@ -21,7 +21,7 @@ from counterpoise.errors import NoTargetWarning
 
 
 class TowardsTarget(TransformerMixin, BaseEstimator):
-    """The smallest thing that is fitted like a weighter."""
+    """The smallest thing that is fitted like a weight estimator."""
 
     accept_sparse = False
 

@@ -10,7 +10,7 @@ from counterpoise.data.linear_out_of_core import (
     logistic_by_passes,
     ridge_by_passes,
 )
-from counterpoise.errors import InvalidInput
+from counterpoise.errors import InvalidInputError
 
 UNITS = np.array([1.0, 100.0, 0.01])
 
@@ -116,7 +116,9 @@ def test_more_coefficients_than_memory_has_room_for_are_refused_with_the_numbers
     parts = [(Blocks.from_arrays(X, rows=50), Read(y, w))]
     with (
         memory_budget(4 * 8 * 3**2 - 1),
-        pytest.raises(InvalidInput, match="3 coefficients by passes take 4 matrices"),
+        pytest.raises(
+            InvalidInputError, match="3 coefficients by passes take 4 matrices"
+        ),
     ):
         ridge_by_passes(parts, 1.0, intercept=True)
     with memory_budget(4 * 8 * 3**2):

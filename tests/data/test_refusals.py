@@ -8,13 +8,13 @@ from sklearn.linear_model import LogisticRegression, Ridge
 import counterpoise
 from counterpoise import Adapted, UniformWeights, WeightedSVC
 from counterpoise.cli.terminal import BAD_DATA, code_of
-from counterpoise.errors import InvalidInput, InvalidType
-from counterpoise.weights.registry import WEIGHTERS
+from counterpoise.errors import InvalidInputError, InvalidTypeError
+from counterpoise.weights.registry import WEIGHT_ESTIMATORS
 
 X = np.random.default_rng(0).normal(size=(40, 2))
 Y = X[:, 0]
 # Whose fit draws nothing.
-UNSEEDED = {"UniformWeights", "DiscrepancyWeights", "KMM", "MixtureKLIEP"}
+UNSEEDED = {"UniformWeights", "DiscrepancyWeights", "KMM", "LogLinearKLIEP"}
 OF_TWO_SAMPLES = ("diagnose", "discrepancy_spectrum", "domain_auc", "mmd", "overlap")
 OF_ONE_TABLE = ("DirectTwinGP", "TwinGP", "WeightedGPR", "WeightedKNN")
 FITTED = {
@@ -22,10 +22,14 @@ FITTED = {
     "UniformWeights": lambda: UniformWeights().fit(X, X_target=X),
     "WeightedSVC": lambda: WeightedSVC().fit(X, Y > 0),
 }
-ASKED = {"Adapted": "weigh", "UniformWeights": "weigh", "WeightedSVC": "predict"}
+ASKED = {
+    "Adapted": "predict_weights",
+    "UniformWeights": "predict_weights",
+    "WeightedSVC": "predict",
+}
 
 
-def refused(act, kind=InvalidInput):
+def refused(act, kind=InvalidInputError):
     with pytest.raises(kind) as found:
         act()
     assert code_of(found.value) == BAD_DATA
@@ -33,7 +37,7 @@ def refused(act, kind=InvalidInput):
 
 
 def seeded_calls(seed):
-    for one in WEIGHTERS:
+    for one in WEIGHT_ESTIMATORS:
         if one.name not in UNSEEDED:
             yield lambda one=one: one.load()(random_state=seed).fit(X, Y, X_target=X)
     for name in OF_ONE_TABLE:
@@ -45,7 +49,7 @@ def seeded_calls(seed):
         yield lambda call=call, more=more: call(X, X, random_state=seed, **more)
     yield lambda: Adapted(Ridge(), random_state=seed).fit(X, Y, X_target=X)
     model = Ridge().fit(X, Y)
-    yield lambda: counterpoise.which_rows_to_label(model, X, X, 1, random_state=seed)
+    yield lambda: counterpoise.select_rows_to_label(model, X, X, 1, random_state=seed)
 
 
 @pytest.mark.parametrize(
@@ -70,17 +74,17 @@ def test_columns_that_an_estimator_does_not_know_are_refused(name):
 def test_other_names_of_columns_are_refused():
     known, other = (pd.DataFrame(X, columns=list(names)) for names in ("ab", "ac"))
     fitted = UniformWeights().fit(known, X_target=known)
-    told = refused(lambda: fitted.weigh(other))
+    told = refused(lambda: fitted.predict_weights(other))
     assert told.startswith("The feature names should match those that were passed")
 
 
 @pytest.mark.parametrize(
     ("given", "kind", "words"),
     [
-        ((X, Y[:-1]), InvalidInput, "inconsistent numbers of samples: [40, 39]"),
-        ((X, 3), InvalidType, "Input should have at least 1 dimension"),
-        ((3, Y), InvalidType, "Input should have at least 1 dimension"),
-        ((None, Y), InvalidType, "object of type 'NoneType' has no len()"),
+        ((X, Y[:-1]), InvalidInputError, "inconsistent numbers of samples: [40, 39]"),
+        ((X, 3), InvalidTypeError, "Input should have at least 1 dimension"),
+        ((3, Y), InvalidTypeError, "Input should have at least 1 dimension"),
+        ((None, Y), InvalidTypeError, "object of type 'NoneType' has no len()"),
     ],
 )
 def test_what_has_not_a_row_for_every_label_is_refused(given, kind, words):

@@ -19,7 +19,7 @@ from counterpoise.data import (
 )
 from counterpoise.data.blocks import keys_of_places
 from counterpoise.data.parallel import map_write
-from counterpoise.errors import InvalidInput
+from counterpoise.errors import InvalidInputError
 
 
 def moments(rows, first):
@@ -134,7 +134,7 @@ def test_a_file_that_could_not_be_finished_is_not_there(tmp_path):
 
 @pytest.mark.parametrize("who", [0, 2.5, None, True])
 def test_who_computes_must_be_somebody(who):
-    with pytest.raises(InvalidInput, match="distribute"), distribute(who):
+    with pytest.raises(InvalidInputError, match="distribute"), distribute(who):
         pass
 
 
@@ -148,11 +148,11 @@ def test_the_sum_is_the_default_way_to_combine():
 QUIET = """
 import sys
 import numpy as np, psutil
-from counterpoise import MixtureKLIEP
+from counterpoise import LogLinearKLIEP
 from counterpoise.data import Blocks
 X = np.random.default_rng(0).normal(size=(300, 2))
-MixtureKLIEP().fit(Blocks.from_arrays(X, rows=99), X_target=Blocks.from_arrays(X + 0.1))
-opened = psutil.Process().net_connections(kind="inet")
+LogLinearKLIEP().fit(Blocks.from_arrays(X, rows=99), X_target=Blocks.from_arrays(X +
+0.1)) opened = psutil.Process().net_connections(kind="inet")
 print(len(opened), [name for name in ("dask", "distributed") if name in sys.modules])
 """
 

@@ -11,7 +11,7 @@ from counterpoise import ULSIF
 from counterpoise.data import Blocks, ClusterUnavailableError, distribute, map_reduce
 from counterpoise.data.parallel import kept_passes
 from counterpoise.data.progress import heard_by
-from counterpoise.errors import InvalidInput
+from counterpoise.errors import InvalidInputError
 
 X = np.random.default_rng(0).normal(size=(300, 2))
 pytestmark = pytest.mark.timeout(120)
@@ -48,8 +48,10 @@ def sums(rows, first):
 
 
 def fitted():
-    weighter = ULSIF(gamma=0.5, n_centers=10, random_state=0)
-    return weighter.fit(blocks_of(), X_target=Blocks.from_arrays(X + 0.2, rows=60))
+    weight_estimator = ULSIF(gamma=0.5, n_centers=10, random_state=0)
+    return weight_estimator.fit(
+        blocks_of(), X_target=Blocks.from_arrays(X + 0.2, rows=60)
+    )
 
 
 @pytest.mark.timeout(30)
@@ -159,5 +161,8 @@ def test_processes_that_do_not_start_in_time_are_an_error():
 
 @pytest.mark.parametrize("wait", [0, -1.0, float("nan")])
 def test_the_limit_must_be_above_zero(wait):
-    with pytest.raises(InvalidInput, match="wait"), distribute("threads", wait=wait):
+    with (
+        pytest.raises(InvalidInputError, match="wait"),
+        distribute("threads", wait=wait),
+    ):
         pass

@@ -12,7 +12,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from counterpoise import Adapted, InvalidInput, WeightedSVC, WeightedSVR
+from counterpoise import Adapted, InvalidInputError, WeightedSVC, WeightedSVR
 from counterpoise.adaptation.fitted_model import divided
 from counterpoise.adaptation.guard import (
     Guard,
@@ -56,7 +56,7 @@ from counterpoise.adaptation.routing import (
 )
 from counterpoise.data import memory_budget
 from counterpoise.data.samples import SamplesAsRead
-from counterpoise.data.two_samples import flatten
+from counterpoise.data.two_samples import flatten_weights
 from counterpoise.errors import PartialOverlapWarning
 from counterpoise.performance.metrics import as_metric
 from counterpoise.svm.transductive import _worst_pair as worst_pair
@@ -179,13 +179,13 @@ def guard(kind, chosen):
 def test_the_weights_of_a_model_are_a_power_or_a_share_of_the_ratio():
     ratio = np.array([0.5, 1.5])
     model = Adapted(LinearRegression())
-    model.weighter_ = object()
+    model.weight_estimator_ = object()
     model.guard_ = None
     model._set_weights(ratio, None)
     assert (model.exponent_, model.adapted_, model.weights_ is ratio) == (1, True, True)
     model.guard_ = guard("exponent", 0.5)
     model._set_weights(ratio, None)
-    assert model.weights_ == pytest.approx(flatten(ratio, 0.5))
+    assert model.weights_ == pytest.approx(flatten_weights(ratio, 0.5))
     model.guard_ = guard("mixing", 0.5)
     model._set_weights(ratio, None)
     assert model.weights_ == pytest.approx([0.75, 1.25])
@@ -194,16 +194,16 @@ def test_the_weights_of_a_model_are_a_power_or_a_share_of_the_ratio():
     model._set_weights(ratio, None)
     assert not model.adapted_
     model.guard_ = None
-    model.weighter_ = None
+    model.weight_estimator_ = None
     model._set_weights(np.ones(2), None)
     assert not model.adapted_
 
 
 def test_the_guard_is_asked_with_the_automatic_weighter_alone_unless_told():
-    assert Adapted(guard="auto", weighter="auto")._is_guarded()
-    assert not Adapted(guard="auto", weighter=UniformWeights())._is_guarded()
-    assert Adapted(guard=True, weighter=UniformWeights())._is_guarded()
-    assert not Adapted(guard=False, weighter="auto")._is_guarded()
+    assert Adapted(guard="auto", weight_estimator="auto")._is_guarded()
+    assert not Adapted(guard="auto", weight_estimator=UniformWeights())._is_guarded()
+    assert Adapted(guard=True, weight_estimator=UniformWeights())._is_guarded()
+    assert not Adapted(guard=False, weight_estimator="auto")._is_guarded()
 
 
 # -- exact paths -----------------------------------------------------------------------
@@ -461,16 +461,18 @@ def test_a_model_file_is_refused_by_its_members_its_ratio_and_its_size():
         return SimpleNamespace(infolist=lambda: [one] * count)
 
     _check_sizes(package(100_000, 0, 0))
-    with pytest.raises(InvalidInput, match="100001 members"):
+    with pytest.raises(InvalidInputError, match="100001 members"):
         _check_sizes(package(100_001, 0, 0))
     _check_sizes(package(1, 1100, 1))
-    with pytest.raises(InvalidInput, match="which no compression gives"):
+    with pytest.raises(InvalidInputError, match="which no compression gives"):
         _check_sizes(package(1, 1101, 1))
     with memory_budget(1100):
         _check_sizes(package(1, 1100, 1100))
         _check_sizes(package(1, 55, 55, "schema.json"))
         for name, size in (("1.npy", 1101), ("schema.json", 56)):
-            with pytest.raises(InvalidInput, match="bytes unpacked, and the memory"):
+            with pytest.raises(
+                InvalidInputError, match="bytes unpacked, and the memory"
+            ):
                 _check_sizes(package(1, size, size, name))
 
 

@@ -219,7 +219,13 @@ def test_a_constant_fitted_to_other_rows_is_not_worse_than_guessing():
         model = DummyRegressor().fit(X, y)
         found.append(
             estimate_performance(
-                model, X, y, X_target, cv=5, weighter=UniformWeights(), random_state=0
+                model,
+                X,
+                y,
+                X_target,
+                cv=5,
+                weight_estimator=UniformWeights(),
+                random_state=0,
             ).baseline.verdict
         )
     assert found.count("not shown to be better than guessing") >= 5

@@ -26,7 +26,7 @@ from counterpoise.cli.out_of_core import _budget, is_large, working_on_blocks
 from counterpoise.data import Blocks, memory_budget, sample
 from counterpoise.data.blocks import rows_decided_on
 from counterpoise.data.parallel import current_budget
-from counterpoise.errors import InvalidInput
+from counterpoise.errors import InvalidInputError
 
 
 def test_ten_thousand_rows_are_decided_on_however_they_are_cut():
@@ -43,10 +43,12 @@ def test_ten_thousand_rows_are_decided_on_however_they_are_cut():
 def test_rows_of_more_weight_are_drawn_more_often_and_those_of_none_never():
     rows = np.arange(30_000.0)[:, None]
 
-    def weigh(part, first):
+    def predict_weights(part, first):
         return np.repeat([0.0, 1.0, 3.0], 10_000)[first : first + len(part)]
 
-    drawn = sample(Blocks.from_arrays(rows, rows=4_000), 1_000, 1, weigh=weigh)
+    drawn = sample(
+        Blocks.from_arrays(rows, rows=4_000), 1_000, 1, predict_weights=predict_weights
+    )
     assert drawn.places.min() >= 10_000
     assert 0.70 < (drawn.places >= 20_000).mean() < 0.78
 
@@ -81,7 +83,7 @@ def test_rows_are_kept_where_three_copies_fit_and_refused_else():
     task = SimpleNamespace(source=Blocks.from_arrays(np.ones((50, 2))))
     with memory_budget(3 * 8 * 50 * 2):
         _plan(task, 50, "no budget")
-        with pytest.raises(InvalidInput, match="budget=50 draws"):
+        with pytest.raises(InvalidInputError, match="budget=50 draws"):
             _plan(task, 51, "no budget")
 
 
@@ -98,7 +100,7 @@ def test_a_model_in_memory_gets_at_most_two_hundred_thousand_rows():
 
 
 class RefusesToFit:
-    """A weighter that is not to be fitted to all rows."""
+    """A weight estimator that is not to be fitted to all rows."""
 
     def _fit_blocks(self, both):
         raise AssertionError("it was fitted")
@@ -113,7 +115,7 @@ def test_where_target_rows_were_left_out_the_fit_of_the_sample_stands():
     T[:120] += 9.0
     fitted = AutoWeights(random_state=0).fit(X, X_target=T)
     assert fitted._left_out_
-    fitted.weighter_ = whole.weighter_ = RefusesToFit()
+    fitted.weight_estimator_ = whole.weight_estimator_ = RefusesToFit()
     assert fitted._fit_blocks(None) is None
     with pytest.raises(AssertionError, match="it was fitted"):
         whole._fit_blocks(None)

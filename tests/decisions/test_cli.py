@@ -302,11 +302,11 @@ def test_a_config_knows_the_options_and_their_types(tmp_path):
 
 
 def test_the_command_line_is_repeated_without_folders_and_defaults():
-    options = Namespace(command="weigh", source=Path("a/b.csv"), seed=0, id=None)
+    options = Namespace(command="weights", source=Path("a/b.csv"), seed=0, id=None)
     assert command_line(options) == [
-        "counterpoise", "weigh", "--source", "b.csv", "--seed", "0",
+        "counterpoise", "weights", "--source", "b.csv", "--seed", "0",
     ]  # fmt: skip
-    again = Namespace(command="weigh", out=Path("x/w.csv"), id="-1", seed=0)
+    again = Namespace(command="weights", out=Path("x/w.csv"), id="-1", seed=0)
     words = command_line(again)
     assert "again.csv" in words
     assert "--id=-1" in words

@@ -51,11 +51,11 @@ def test_rounding_is_no_hole_and_tells_no_classifier(how):
     assert found.tests[1].p_value > 0.01
 
 
-@pytest.mark.parametrize("weighter", [AutoWeights, DiscriminatorWeights])
-def test_weights_go_by_what_moved_and_not_by_digits(weighter):
+@pytest.mark.parametrize("weight_estimator", [AutoWeights, DiscriminatorWeights])
+def test_weights_go_by_what_moved_and_not_by_digits(weight_estimator):
     X, T = drawn("target to a half", n=800, seed=1)
     T[:, 1] += 0.7
-    found = weighter(random_state=0).fit(X, X_target=T)
+    found = weight_estimator(random_state=0).fit(X, X_target=T)
     ratio = np.exp(0.7 * X[:, 1] - 0.245)
     assert np.corrcoef(found.weights_, ratio)[0, 1] > 0.95
 

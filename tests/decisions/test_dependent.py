@@ -21,7 +21,7 @@ from counterpoise.data.samples import (
     smallest_p,
 )
 from counterpoise.data.two_samples import TwoSamples
-from counterpoise.errors import InvalidInput
+from counterpoise.errors import InvalidInputError
 from counterpoise.shift.diagnosis import diagnose
 from counterpoise.shift.domain_classifier import Pool
 from counterpoise.shift.permutation_tests import columns_by_units, moments_by_units
@@ -76,7 +76,7 @@ def test_rows_of_one_time_are_in_one_block_and_blocks_are_in_order():
     assert units.source.max() < units.target.min()
     whole = RowUnits.of_time(np.concatenate([time, time + 100]), None, source, source)
     assert (whole.source == units.source).all()
-    with pytest.raises(InvalidInput, match="all 24 as one"):
+    with pytest.raises(InvalidInputError, match="all 24 as one"):
         RowUnits.of_time(time, None, source, source)
 
 
@@ -300,9 +300,9 @@ def test_what_is_thin_by_chance_goes_by_units():
 def test_groups_and_time_are_refused_together():
     X, names = grouped(0)
     samples = SamplesAsRead.read(X, X)
-    with pytest.raises(InvalidInput, match="groups or a time, not both"):
+    with pytest.raises(InvalidInputError, match="groups or a time, not both"):
         with_units(samples, groups=names, time=names)
-    with pytest.raises(InvalidInput, match="no time of the source"):
+    with pytest.raises(InvalidInputError, match="no time of the source"):
         with_units(samples, time_target=names)
     assert with_units(samples) is samples
 

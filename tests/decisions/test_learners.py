@@ -16,7 +16,7 @@ from counterpoise import (
     WeightedSVC,
 )
 from counterpoise.data import memory_budget
-from counterpoise.errors import InvalidInput
+from counterpoise.errors import InvalidInputError
 from counterpoise.models.boosting import (
     BoostedClassifier,
     BoostedRegressor,
@@ -543,5 +543,7 @@ def test_a_kernel_matrix_above_the_budget_is_refused():
     X = np.arange(101.0)[:, None]
     with memory_budget(8 * 100**2):
         WeightedKernelRidge().fit(X[:100], X[:100, 0])
-        with pytest.raises(InvalidInput, match="the kernel matrix of 101 rows takes"):
+        with pytest.raises(
+            InvalidInputError, match="the kernel matrix of 101 rows takes"
+        ):
             WeightedKernelRidge().fit(X, X[:, 0])

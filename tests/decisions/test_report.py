@@ -450,9 +450,12 @@ def test_a_refusal_of_the_weighter_leads_and_names_the_way_on():
     sections = shift(THIN) | {"reproduce": {"command": "run"}}
     words = {"refused": "61% of the target rows are not reached"}
     found = verdict_of(Record.from_dict(sections | words))
-    assert found.title == "No model was fitted: the weighter found too little overlap."
+    assert (
+        found.title
+        == "No model was fitted: the weight estimator found too little overlap."
+    )
     steps = " ".join(told(step) for step in found.steps).replace("\u00a0", " ")
-    assert "The weighter refused: 61 % of the new rows are not reached" in steps
+    assert "The weight estimator refused: 61 % of the new rows are not reached" in steps
     assert "counterpoise run" not in steps
     without = verdict_of(Record.from_dict(sections))
     assert "No model was fitted" not in without.title

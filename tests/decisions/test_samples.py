@@ -29,12 +29,12 @@ from counterpoise.data.table import (
 from counterpoise.data.two_samples import (
     TwoSamples,
     canonical_order,
-    clip,
+    clip_weights,
     content,
     dealt_by_sample,
     effective_sample_size,
     far_rows,
-    flatten,
+    flatten_weights,
     folds,
     pooled_scale,
     seed_of_rows,
@@ -455,18 +455,18 @@ def test_effective_size_is_zero_of_no_weight_and_does_not_overflow():
 
 
 def test_weights_up_to_the_bound_are_not_clipped_and_none_is_above_it():
-    assert clip([0.5, 1.5], 1.5).tolist() == [0.5, 1.5]
-    assert clip([0.5, 0.5, 2.0], 1.4).max() == pytest.approx(1.4)
-    assert clip([0.5, 1.0, 1.5], 1.4).max() == pytest.approx(1.4)
+    assert clip_weights([0.5, 1.5], 1.5).tolist() == [0.5, 1.5]
+    assert clip_weights([0.5, 0.5, 2.0], 1.4).max() == pytest.approx(1.4)
+    assert clip_weights([0.5, 1.0, 1.5], 1.4).max() == pytest.approx(1.4)
     # One positive weight cannot be below three: the others share what is left.
-    assert clip([3.0, 0.0, 0.0], 1.5).tolist() == [1.5, 0.75, 0.75]
+    assert clip_weights([3.0, 0.0, 0.0], 1.5).tolist() == [1.5, 0.75, 0.75]
 
 
 def test_the_power_of_weights_is_taken_of_mean_one_and_scaled_to_it():
-    assert flatten([2.0, 2.0], 0.3).tolist() == [1.0, 1.0]
-    assert flatten([1.0, 3.0], 0.0).tolist() == [1.0, 1.0]
-    assert flatten([1.0, 9.0], 0.5).tolist() == [0.5, 1.5]
-    assert flatten([1.0, 3.0], 1.0).tolist() == [0.5, 1.5]
+    assert flatten_weights([2.0, 2.0], 0.3).tolist() == [1.0, 1.0]
+    assert flatten_weights([1.0, 3.0], 0.0).tolist() == [1.0, 1.0]
+    assert flatten_weights([1.0, 9.0], 0.5).tolist() == [0.5, 1.5]
+    assert flatten_weights([1.0, 3.0], 1.0).tolist() == [0.5, 1.5]
 
 
 # -- scales ----------------------------------------------------------------------------

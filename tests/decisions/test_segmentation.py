@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import skimage.segmentation
 
-from counterpoise.errors import InvalidInput
+from counterpoise.errors import InvalidInputError
 from counterpoise.report.figures.methods import outline
 from counterpoise.selection import segment, segmentation_scores
 from counterpoise.selection import segmentation as segmenting
@@ -62,7 +62,7 @@ def test_white_is_one_whatever_the_type_and_alpha_is_dropped():
 @pytest.mark.parametrize("value", [-1e-9, 1 + 1e-9, np.nan])
 def test_floats_are_from_zero_to_one_with_both_ends(value):
     as_picture(np.array([[0.0, 1.0]]))
-    with pytest.raises(InvalidInput, match="at row 0, column 1"):
+    with pytest.raises(InvalidInputError, match="at row 0, column 1"):
         as_picture(np.array([[0.0, value]]))
 
 

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from counterpoise import SubsetSelector, select_classes, select_rows
+from counterpoise import SubsetSelector, select_classes, select_representatives
 from counterpoise.data import memory_budget
 from counterpoise.optim.assignment import problem as one_word
 from counterpoise.optim.assignment.local_search import improved_set
@@ -253,11 +253,11 @@ def test_a_choice_at_its_bound_has_a_ratio_of_one():
 
 def test_rows_to_label_come_best_first_and_are_none_of_those_labelled():
     X = np.array([[0.0], [0.1], [5.0], [5.1], [5.2], [9.0]])
-    first, second = select_rows(X, 2)
+    first, second = select_representatives(X, 2)
     assert first in (2, 3, 4)
     assert second in (0, 1)
-    assert 3 not in select_rows(X, 3, labelled=[3])
+    assert 3 not in select_representatives(X, 3, labelled=[3])
     equal = np.array([[0.0], [0.0], [0.0], [5.0]])
-    assert select_rows(equal, 3, labelled=[0]).tolist() == [3, 1, 2]
+    assert select_representatives(equal, 3, labelled=[0]).tolist() == [3, 1, 2]
     with pytest.raises(ValueError, match="at most 5"):
-        select_rows(X, 6, labelled=[3])
+        select_representatives(X, 6, labelled=[3])

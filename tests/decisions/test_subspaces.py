@@ -14,7 +14,7 @@ from counterpoise import (
     SharedSubspace,
     solve_orthogonal,
 )
-from counterpoise.errors import InvalidInput
+from counterpoise.errors import InvalidInputError
 from counterpoise.optim import Certificate, attested
 from counterpoise.subspaces import clustering as graph_clustering
 from counterpoise.subspaces import discriminant as max_min_distance
@@ -32,7 +32,7 @@ def test_a_start_is_orthonormal_to_a_millionth():
         if taken:
             np.testing.assert_array_equal(read_start(PROBLEM, start, None), start)
         else:
-            with pytest.raises(InvalidInput, match="orthonormal"):
+            with pytest.raises(InvalidInputError, match="orthonormal"):
                 read_start(PROBLEM, start, None)
 
 
@@ -88,7 +88,7 @@ def test_directions_without_spread_are_left_out_or_refused():
     X, y = spread(3e-11)
     with pytest.warns(UserWarning, match="1 of 2 directions have no spread"):
         assert class_means(X, y, 0.0, "x", 1).whitener.shape == (2, 1)
-    with pytest.raises(InvalidInput, match="needs 2 directions"):
+    with pytest.raises(InvalidInputError, match="needs 2 directions"):
         class_means(X, y, 0.0, "x", 2)
 
 
@@ -115,7 +115,7 @@ def test_a_kernel_has_as_many_coordinates_as_rows_beyond_the_classes():
     X, y = rng.standard_normal((10, 4)), np.repeat([0, 1], 5)
     fitted = MaxMinDistanceAnalysis(8, kernel="rbf", gamma=5.0, shrinkage=1.0).fit(X, y)
     assert fitted.components_.shape == (8, 8)
-    with pytest.raises(InvalidInput, match="exceeds the 8 coordinates"):
+    with pytest.raises(InvalidInputError, match="exceeds the 8 coordinates"):
         MaxMinDistanceAnalysis(9, kernel="rbf", gamma=5.0, shrinkage=1.0).fit(X, y)
 
 
@@ -214,5 +214,5 @@ def test_samples_too_far_apart_share_no_subspace():
     still = np.zeros((1, 1))
     shared_subspace._refuse_far(EYE[:1, :1], np.array([0.9e30]), still)
     for far in ((np.array([1.1e30]), still), (np.zeros(1), np.array([[1.1e60]]))):
-        with pytest.raises(InvalidInput, match="squared spreads of a class"):
+        with pytest.raises(InvalidInputError, match="squared spreads of a class"):
             shared_subspace._refuse_far(EYE[:1, :1], *far)

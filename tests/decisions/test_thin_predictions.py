@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
 
-from counterpoise import Adapted, DiscriminatorWeights, load
+from counterpoise import Adapted, DiscriminatorWeights, load_model
 from counterpoise.cli.outputs import coverage_columns
 from counterpoise.errors import PartialOverlapWarning
 
@@ -13,13 +13,13 @@ from counterpoise.errors import PartialOverlapWarning
 def shifted(tmp_path_factory):
     rng = np.random.default_rng(0)
     X, far = rng.normal(size=(1000, 2)), rng.normal([2.0, 0.0], 1.0, (800, 2))
-    weighter = DiscriminatorWeights(random_state=0)
-    model = Adapted(Ridge(), weighter=weighter, random_state=0)
+    weight_estimator = DiscriminatorWeights(random_state=0)
+    model = Adapted(Ridge(), weight_estimator=weight_estimator, random_state=0)
     path = tmp_path_factory.mktemp("saved") / "model.skops"
     with pytest.warns(PartialOverlapWarning, match="hardly any source rows"):
         model.fit(X, X[:, 0], X_target=far)
     model.save(path)
-    return X, far, load(path)
+    return X, far, load_model(path)
 
 
 def test_a_saved_model_tells_rows_that_few_source_rows_are_like(shifted):
@@ -27,8 +27,8 @@ def test_a_saved_model_tells_rows_that_few_source_rows_are_like(shifted):
     assert model.thin_rows(X).mean() == pytest.approx(0.005, abs=0.003)
     assert model.thin_rows(far[far[:, 0] > 3.0]).mean() > 0.9
     # Of a thousand source rows 995 weigh no more.
-    limit = np.sort(model.weighter_.weights_)[994]
-    assert (model.thin_rows(far) == (model.weigh(far) > limit)).all()
+    limit = np.sort(model.weight_estimator_.weights_)[994]
+    assert (model.thin_rows(far) == (model.predict_weights(far) > limit)).all()
     # Their ratios are known all the same.
     assert model.uncovered_rows(far).mean() < 0.05
     no_target = Adapted(Ridge(), missing_target="ignore").fit(X, X[:, 0])

@@ -25,7 +25,7 @@ from counterpoise.data.labels_and_weights import (
     row_counts,
 )
 from counterpoise.data.parameters import check_choice, check_integer, check_number
-from counterpoise.errors import InvalidInput, NoOverlapError
+from counterpoise.errors import InvalidInputError, NoOverlapError
 
 
 def test_bounds_are_allowed_where_they_are_closed():
@@ -249,6 +249,6 @@ def test_weights_too_small_beside_the_largest_count_for_nothing():
 def test_weights_whose_scale_counts_are_not_above_a_limit():
     assert as_weights([1e20, 1.0], 2).tolist() == [1e20, 1.0]
     told = r"sample_weight has 1\.01e\+20 in row 1 .* divide them by their mean"
-    with pytest.raises(InvalidInput, match=told):
+    with pytest.raises(InvalidInputError, match=told):
         as_weights([1.0, 1.01e20], 2)
     assert row_counts([1e300, 1e300], 2).tolist() == [1.0, 1.0]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from counterpoise import InvalidInput
+from counterpoise import InvalidInputError
 from counterpoise.data.table import read_table
 from counterpoise.monitor.alerts import FEWEST_REFERENCE_ROWS
 from counterpoise.monitor.chunks import KnownColumns
@@ -108,7 +108,7 @@ def test_fewer_than_fifty_reference_rows_are_refused():
     model = LinearRegression().fit(X, X[:, 0])
     assert FEWEST_REFERENCE_ROWS == 50
     Watch(model, X=X, y=X[:, 0])
-    with pytest.raises(InvalidInput, match="at least 50"):
+    with pytest.raises(InvalidInputError, match="at least 50"):
         Watch(model, X=X[1:], y=X[1:, 0])
 
 

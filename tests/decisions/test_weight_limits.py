@@ -145,5 +145,5 @@ def test_weights_are_cut_to_what_held_out_rows_support():
     # What was reached and not what is supported tells where a ratio is not known.
     plain._supported_ = 1.5
     plain._set_limit(1e9)
-    assert plain.weigh(X).max() == pytest.approx(1.5)
+    assert plain.predict_weights(X).max() == pytest.approx(1.5)
     assert not plain.beyond(X_target).any()

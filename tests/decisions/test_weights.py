@@ -1,4 +1,4 @@
-"""Which candidate wins, how rows count, when a weighter warns or refuses."""
+"""Which candidate wins, how rows count, when a weight estimator warns or refuses."""
 
 import time
 import warnings
@@ -13,8 +13,8 @@ from counterpoise import (
     KLIEP,
     AutoWeights,
     DiscrepancyWeights,
-    InvalidInput,
-    MixtureKLIEP,
+    InvalidInputError,
+    LogLinearKLIEP,
     UniformWeights,
 )
 from counterpoise.data import memory_budget
@@ -285,7 +285,7 @@ def test_whole_weights_are_counts_and_others_count_by_what_they_are_worth():
 
 
 class Given(WeightEstimator):
-    """A weighter that has found what it was given."""
+    """A weight estimator that has found what it was given."""
 
     def __init__(
         self,
@@ -313,7 +313,7 @@ class Given(WeightEstimator):
     def _fit(self, samples, deadline):
         return self.found
 
-    def _weigh(self, X):
+    def _predict_weights(self, X):
         return np.full(X.shape[0], 7.0)
 
 
@@ -345,7 +345,7 @@ def test_the_exponent_is_taken_before_the_mean():
 def test_a_ratio_that_vanishes_everywhere_makes_weights_of_one():
     vanished = fit_given(ratio=(0.0, 0.0))
     assert vanished.weights_.tolist() == [1.0, 1.0]
-    assert vanished.weigh([[0.0]]).tolist() == [1.0]
+    assert vanished.predict_weights([[0.0]]).tolist() == [1.0]
 
 
 def test_missing_overlap_is_told_above_five_in_a_hundred_and_refused_above_half():
@@ -524,9 +524,9 @@ def test_discrepancy_weights_know_the_rows_of_the_fit_alone():
     fitted = DiscrepancyWeights().fit(X, X_target=T, sample_weight=weight)
     # What did not count and equals no row that did has no weight.
     assert fitted.weights_[3] == 0.0
-    assert fitted.weigh(X[:3]) == pytest.approx(fitted.weights_[:3])
+    assert fitted.predict_weights(X[:3]) == pytest.approx(fitted.weights_[:3])
     with pytest.raises(ValueError, match="row 1 of X is none of them"):
-        fitted.weigh([[0.0], [0.5]])
+        fitted.predict_weights([[0.0], [0.5]])
 
 
 def test_one_column_decides_from_a_hundred_times_the_scale_on():
@@ -571,7 +571,7 @@ def test_all_products_are_taken_with_ten_source_rows_for_each_statistic():
     # Two columns have five statistics.
     for n, family in ((50, "full"), (49, "diag")):
         samples = TwoSamples.of(np.zeros((n, 2)), np.zeros((5, 2)))
-        assert MixtureKLIEP()._family(samples) == family
+        assert LogLinearKLIEP()._family(samples) == family
 
 
 # -- the automatic choice --------------------------------------------------------------
@@ -589,7 +589,7 @@ def test_with_too_few_rows_all_weights_are_one():
     X = rng.normal(size=(19, 1))
     with pytest.warns(UserWarning, match="too few to choose weights"):
         auto = AutoWeights(random_state=0).fit(X, X_target=rng.normal(size=(40, 1)))
-    assert isinstance(auto.weighter_, UniformWeights)
+    assert isinstance(auto.weight_estimator_, UniformWeights)
 
 
 def test_candidates_come_in_order_of_simplicity():
@@ -649,7 +649,7 @@ def test_what_was_learned_by_heart_is_weighed_out_of_fold(by_heart):
     (chosen,) = (c for c in candidates(trials, {}) if c.name == "logistic")
     auto = AutoWeights(random_state=0)
     found = auto._fit_chosen(replace(chosen, by_heart=by_heart), samples, trials)
-    fitted = auto.weighter_
+    fitted = auto.weight_estimator_
     held_out = fitted.held_out_.source / fitted.mean_ratio_
     at_rows = held_out if by_heart else fitted._weigh_rows(samples.source)
     np.testing.assert_allclose(found, at_rows)
@@ -674,9 +674,9 @@ def test_target_rows_beyond_every_source_row_are_left_out_above_five_in_a_hundre
             warnings.simplefilter("ignore")
             return OnlyUniform(random_state=0).fit(X, X_target=T)
 
-    # The weighter that was chosen has seen the other target rows alone.
-    assert fitted(30).weighter_.rows_of_fit.target.shape[0] < 210
-    assert fitted(8).weighter_.rows_of_fit.target.shape[0] == 208
+    # The weight estimator that was chosen has seen the other target rows alone.
+    assert fitted(30).weight_estimator_.rows_of_fit.target.shape[0] < 210
+    assert fitted(8).weight_estimator_.rows_of_fit.target.shape[0] == 208
 
 
 def with_a_gap(n, seed):
@@ -696,7 +696,7 @@ def test_target_rows_in_holes_are_uncovered_left_out_and_beyond():
     found = fitted_to(X, T)
     share = (np.abs(T[:, 0]) < 0.1).mean()
     assert found.uncovered_ == pytest.approx(share, abs=0.03)
-    left = found.weighter_.rows_of_fit.target.shape[0]
+    left = found.weight_estimator_.rows_of_fit.target.shape[0]
     assert left == pytest.approx(600 * (1 - share), abs=18)
     assert found.beyond([[0.0], [0.5]]).tolist() == [True, False]
 
@@ -717,5 +717,5 @@ def test_a_source_row_that_was_not_looked_at_fills_a_hole():
 def test_moments_above_the_budget_are_refused():
     with memory_budget(8 * 100**2):
         moments_planned(100)
-        with pytest.raises(InvalidInput, match="the moments of 101 centres take"):
+        with pytest.raises(InvalidInputError, match="the moments of 101 centres take"):
             moments_planned(101)

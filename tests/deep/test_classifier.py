@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from counterpoise import InvalidInput, InvalidType, NoTargetWarning
+from counterpoise import InvalidInputError, InvalidTypeError, NoTargetWarning
 from counterpoise.deep import PartialDomainClassifier
 
 pytestmark = pytest.mark.filterwarnings(
@@ -155,12 +155,14 @@ def test_a_checkpoint_of_another_training_is_refused(tmp_path):
     X, y, X_target, _ = make_partial()
     path = tmp_path / "training.pt"
     model(checkpoint=path).fit(X, y, X_target=X_target)
-    with pytest.raises(InvalidInput, match="of another training: parameters differ"):
+    with pytest.raises(
+        InvalidInputError, match="of another training: parameters differ"
+    ):
         model(checkpoint=path, entropy=0.2).fit(X, y, X_target=X_target)
-    with pytest.raises(InvalidInput, match="rows differ"):
+    with pytest.raises(InvalidInputError, match="rows differ"):
         model(checkpoint=path).fit(X + 1.0, y, X_target=X_target)
     path.write_bytes(b"nothing of the kind")
-    with pytest.raises(InvalidInput, match="is no checkpoint"):
+    with pytest.raises(InvalidInputError, match="is no checkpoint"):
         model(checkpoint=path).fit(X, y, X_target=X_target)
 
 
@@ -237,11 +239,11 @@ def test_an_extractor_is_tuned_at_a_tenth_of_the_rate_and_left_as_it_was(tmp_pat
     found.save_checkpoint(path)
     again = model(extractor=extractor).load_checkpoint(path)
     assert np.array_equal(found.predict_proba(X), again.predict_proba(X))
-    with pytest.raises(InvalidInput, match="another network"):
+    with pytest.raises(InvalidInputError, match="another network"):
         model().load_checkpoint(path)
-    with pytest.raises(InvalidInput, match="rows have the shape"):
+    with pytest.raises(InvalidInputError, match="rows have the shape"):
         found.predict(X.reshape(-1, 1, 4, 3))
-    with pytest.raises(InvalidInput, match="extractor does not take rows"):
+    with pytest.raises(InvalidInputError, match="extractor does not take rows"):
         model(extractor=extractor).fit(
             X[:, :, :2, :2], y, X_target=X_target[:, :, :2, :2]
         )
@@ -249,17 +251,17 @@ def test_an_extractor_is_tuned_at_a_tenth_of_the_rate_and_left_as_it_was(tmp_pat
 
 def test_bad_input_is_named():
     X, y, X_target, _ = make_partial()
-    with pytest.raises(InvalidInput, match="X_target has 11"):
+    with pytest.raises(InvalidInputError, match="X_target has 11"):
         model().fit(X, y, X_target=X_target[:, :11])
-    with pytest.raises(InvalidInput, match="y has 1 class"):
+    with pytest.raises(InvalidInputError, match="y has 1 class"):
         model().fit(X, np.ones(len(X)), X_target=X_target)
     hole = X.copy()
     hole[3, 2] = np.nan
-    with pytest.raises(InvalidInput, match="row 3"):
+    with pytest.raises(InvalidInputError, match="row 3"):
         model().fit(hole, y, X_target=X_target)
     label = y.astype(float)
     label[5] = np.nan
-    with pytest.raises(InvalidInput, match="row 5"):
+    with pytest.raises(InvalidInputError, match="row 5"):
         model().fit(X, label, X_target=X_target)
     for name, value, told in (
         ("method", "sspa", "did you mean 'sspda'"),
@@ -272,10 +274,10 @@ def test_bad_input_is_named():
         ("monitor", "accuracy", "monitor must be None or 'entropy'"),
         ("patience", 3, "patience needs monitor"),
     ):
-        with pytest.raises(InvalidInput, match=told):
+        with pytest.raises(InvalidInputError, match=told):
             model(**{name: value}).fit(X, y, X_target=X_target)
     for name in ("extractor", "callback", "class_balanced"):
-        with pytest.raises(InvalidType, match=name):
+        with pytest.raises(InvalidTypeError, match=name):
             model(**{name: 3}).fit(X, y, X_target=X_target)
     with pytest.raises(FileNotFoundError, match="there is no file"):
         model().load_checkpoint("nowhere.pt")

@@ -6,7 +6,7 @@ import torch
 from deep.partial_samples import make_partial, training
 from sklearn.exceptions import ConvergenceWarning
 
-from counterpoise import InvalidInput, select_classes
+from counterpoise import InvalidInputError, select_classes
 from counterpoise.deep import PartialDomainClassifier
 from counterpoise.deep.training import (
     Schedule,
@@ -242,7 +242,7 @@ def test_a_callback_hears_every_update_and_may_end_the_training():
 
 
 def test_a_training_that_diverges_says_so():
-    with pytest.raises(InvalidInput, match="choose a learning_rate below 1e\\+30"):
+    with pytest.raises(InvalidInputError, match="choose a learning_rate below 1e\\+30"):
         fitted(learning_rate=1e30)
 
 

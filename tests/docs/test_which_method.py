@@ -1,4 +1,4 @@
-"""The page that helps to choose has every weighter, learner and solver."""
+"""The page that helps to choose has every weight estimator, learner and solver."""
 
 import re
 from pathlib import Path
@@ -13,7 +13,7 @@ from counterpoise.subspaces.discriminant import SOLVERS_OF_DISTANCES
 from counterpoise.weights.discrepancy import DISCREPANCY_SOLVERS
 from counterpoise.weights.kliep import KLIEP_SOLVERS
 from counterpoise.weights.kmm import MATCHING_SOLVERS
-from counterpoise.weights.registry import WEIGHTERS
+from counterpoise.weights.registry import WEIGHT_ESTIMATORS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs").glob("*/*.md")]
@@ -24,7 +24,9 @@ def section(title):
     return TEXT.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
 
 
-@pytest.mark.parametrize("name", [*(one.name for one in WEIGHTERS), "PartialWeights"])
+@pytest.mark.parametrize(
+    "name", [*(one.name for one in WEIGHT_ESTIMATORS), "PartialWeights"]
+)
 def test_every_weighter_has_its_assumption_and_what_speaks_for_and_against(name):
     assert section("Weights").count(f"\n| `{name}` |") == 2
 

@@ -33,7 +33,13 @@ from hostile.magnitudes import SUBJECTS, fault
 from hostile.test_model_files import ESTIMATORS, crafted, rows
 from hostile.test_records import spoiled
 
-from counterpoise import Adapted, InvalidInput, InvalidType, UniformWeights, load
+from counterpoise import (
+    Adapted,
+    InvalidInputError,
+    InvalidTypeError,
+    UniformWeights,
+    load_model,
+)
 from counterpoise.cli.files import read_file
 from counterpoise.cli.main import main
 from counterpoise.cli.options import read_config
@@ -75,7 +81,7 @@ def table_read(path: Path) -> str | None:
     """Return what is wrong with how a table is read."""
     try:
         read_file(path)
-    except (Stop, InvalidInput):
+    except (Stop, InvalidInputError):
         return None
     return None
 
@@ -203,8 +209,8 @@ def model_case(rng: np.random.Generator, folder: Path) -> str | None:
     else:
         path.write_bytes(mutated(base.read_bytes(), rng))
     try:
-        model = load(path)
-    except (InvalidInput, InvalidType):
+        model = load_model(path)
+    except (InvalidInputError, InvalidTypeError):
         return None
     # A model of the right types that is none may raise anything in Python; it may not
     # crash or hang, which the parent sees.

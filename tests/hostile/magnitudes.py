@@ -10,7 +10,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import counterpoise as cp
 from counterpoise.optim import PathError
-from counterpoise.weights.registry import WEIGHTERS, with_parameters
+from counterpoise.weights.registry import WEIGHT_ESTIMATORS, with_parameters
 
 Case = dict[str, Any]
 
@@ -68,14 +68,14 @@ def _classes(case: Case) -> Any:
     return (np.argsort(np.argsort(case["y"])) * 2 >= n).astype(int)
 
 
-def _weighter(weighter: Any) -> Callable[[Case], list[Any]]:
+def _weighter(weight_estimator: Any) -> Callable[[Case], list[Any]]:
     def ask(case: Case) -> list[Any]:
-        one = clone(weighter)
+        one = clone(weight_estimator)
         y = case["y"] if one.needs_labels else None
         one.fit(case["X"], y, X_target=case["X_target"], sample_weight=case["w"])
         out = [one.weights_, one.effective_sample_size_]
         if one.weights_are_a_ratio and not one.needs_labels:
-            out.append(one.weigh(case["X_target"]))
+            out.append(one.predict_weights(case["X_target"]))
         return out
 
     return ask
@@ -121,7 +121,7 @@ def _performance(case: Case) -> list[Any]:
         labels,
         np.arctan(case["X_target"]),
         sample_weight=case["w"],
-        weighter=cp.ULSIF(force=True),
+        weight_estimator=cp.ULSIF(force=True),
         random_state=0,
     )
     return [found.weighted.value if found.weighted else None]
@@ -138,7 +138,7 @@ def _subspace(model: Any, *, target: bool) -> Any:
 
 def _prototypes(case: Case) -> list[Any]:
     found = cp.select_prototypes(case["X"], 2, sample_weight=case["w"])
-    return [found.indices, found.cost, cp.select_rows(case["X"], 2)]
+    return [found.indices, found.cost, cp.select_representatives(case["X"], 2)]
 
 
 def _selector(case: Case) -> list[Any]:
@@ -150,7 +150,11 @@ def _selector(case: Case) -> list[Any]:
 
 def _worth(case: Case) -> list[Any]:
     w = case["w"]
-    return [cp.effective_sample_size(w), cp.flatten(w, 0.5), cp.clip(w, 3.0)]
+    return [
+        cp.effective_sample_size(w),
+        cp.flatten_weights(w, 0.5),
+        cp.clip_weights(w, 3.0),
+    ]
 
 
 def _partial(case: Case) -> list[Any]:
@@ -175,7 +179,7 @@ SUBJECTS: dict[str, Callable[[Case], list[Any]]] = {
         f"{entry.name}{k or ''}": _weighter(
             with_parameters(entry.load(), random_state=0, force=True, **parameters)
         )
-        for entry in WEIGHTERS
+        for entry in WEIGHT_ESTIMATORS
         for k, parameters in enumerate(entry.laws)
         if entry.name != "AutoWeights"
     },
@@ -208,7 +212,7 @@ SUBJECTS: dict[str, Callable[[Case], list[Any]]] = {
     "overlap": _measure(cp.overlap, "auc", "thin", random_state=0),
     "diagnose": _measure(cp.diagnose, "auc", "mmd", n_permutations=9, random_state=0),
     "effective_sample_size, flatten, clip": _worth,
-    "select_prototypes, select_rows": _prototypes,
+    "select_prototypes, select_representatives": _prototypes,
     "SubsetSelector": _selector,
     "MaxMinDistanceAnalysis": _subspace(
         cp.MaxMinDistanceAnalysis(1, random_state=0), target=False
@@ -228,7 +232,7 @@ SLOW = frozenset(
         "DiscrepancyWeights1",
         "estimate_performance",
         "Adapted",
-        "TargetShiftWeights",
+        "LabelShiftWeights",
         "SharedSubspace",
         "ConvexNetworkRegressor",
         "ConvexNetworkClassifier",
@@ -254,7 +258,12 @@ def fault_of(ask: Callable[[Case], list[Any]], case: Case) -> str | None:
         warnings.simplefilter("error", RuntimeWarning)
         try:
             found = ask(case)
-        except (cp.InvalidInput, cp.InvalidType, cp.NoOverlapError, PathError):
+        except (
+            cp.InvalidInputError,
+            cp.InvalidTypeError,
+            cp.NoOverlapError,
+            PathError,
+        ):
             return None
         except Exception as error:
             return f"{type(error).__name__}: {error}"

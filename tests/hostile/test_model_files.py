@@ -16,7 +16,13 @@ from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
-from counterpoise import Adapted, InvalidInput, InvalidType, UniformWeights, load
+from counterpoise import (
+    Adapted,
+    InvalidInputError,
+    InvalidTypeError,
+    UniformWeights,
+    load_model,
+)
 from counterpoise.adaptation import model_io as unpacking
 from counterpoise.adaptation.model_io import check_contents
 from counterpoise.cli.main import main
@@ -100,16 +106,16 @@ def test_a_table_of_nodes_that_leads_astray_is_refused(case, saved, tmp_path):
     kind, change = NODES[case]
     path = crafted(saved / f"{kind}.skops", tmp_path / "made.skops", change)
     with pytest.raises(
-        InvalidInput, match=r"made\.skops is no model file: .*(tree|le)"
+        InvalidInputError, match=r"made\.skops is no model file: .*(tree|le)"
     ):
-        load(path)
+        load_model(path)
 
 
 @pytest.mark.parametrize("kind", ESTIMATORS)
 def test_what_nobody_touched_is_read(kind, saved, tmp_path):
     X_target = rows()[2]
-    model = load(saved / f"{kind}.skops")
-    again = load(crafted(saved / f"{kind}.skops", tmp_path / "made.skops"))
+    model = load_model(saved / f"{kind}.skops")
+    again = load_model(crafted(saved / f"{kind}.skops", tmp_path / "made.skops"))
     np.testing.assert_array_equal(model.predict(X_target), again.predict(X_target))
 
 
@@ -124,14 +130,14 @@ def test_a_tree_of_more_outputs_than_classes_is_refused_before_it_is_made(
         return json.dumps(schema)
 
     path = crafted(saved / "forest.skops", tmp_path / "made.skops", schema=change)
-    with pytest.raises(InvalidInput, match="outputs and classes do not agree"):
-        load(path)
+    with pytest.raises(InvalidInputError, match="outputs and classes do not agree"):
+        load_model(path)
 
 
 def test_a_forest_of_more_columns_than_its_rows_have_is_refused(saved):
-    model = load(saved / "forest.skops")
+    model = load_model(saved / "forest.skops")
     model.estimator_.n_features_in_ = 1
-    with pytest.raises(InvalidInput, match="not among its 1"):
+    with pytest.raises(InvalidInputError, match="not among its 1"):
         check_contents(model)
 
 
@@ -143,8 +149,8 @@ def test_coefficients_that_are_not_finite_are_refused(saved, tmp_path):
         return None
 
     path = crafted(saved / "linear.skops", tmp_path / "made.skops", change)
-    with pytest.raises(InvalidInput, match="coef_ of the model is not finite"):
-        load(path)
+    with pytest.raises(InvalidInputError, match="coef_ of the model is not finite"):
+        load_model(path)
 
 
 def test_support_vectors_that_are_missing_are_refused(saved, tmp_path):
@@ -152,16 +158,16 @@ def test_support_vectors_that_are_missing_are_refused(saved, tmp_path):
         return array[:, :-1] if array.ndim == 2 and array.shape[0] == 1 else None
 
     path = crafted(saved / "machine.skops", tmp_path / "made.skops", change)
-    with pytest.raises(InvalidInput, match="support vectors are not as many"):
-        load(path)
+    with pytest.raises(InvalidInputError, match="support vectors are not as many"):
+        load_model(path)
 
 
 def test_sparse_rows_that_lead_out_of_their_matrix_are_refused(saved):
-    model = load(saved / "linear.skops")
+    model = load_model(saved / "linear.skops")
     rows = sparse.csr_array(np.eye(3))
     rows.indices[0] = 10**6
     model.extra_ = rows
-    with pytest.raises(InvalidInput, match="extra_ is no sparse matrix"):
+    with pytest.raises(InvalidInputError, match="extra_ is no sparse matrix"):
         check_contents(model)
 
 
@@ -173,8 +179,8 @@ def test_what_a_file_takes_unpacked_is_looked_at_first(saved, tmp_path):
         made.writestr("flood.npy", bytes(30_000_000))
     assert path.stat().st_size < 100_000
     told = r"takes 3\d,\d+,\d+ bytes unpacked, and the memory budget is 20,000,000"
-    with memory_budget(20_000_000), pytest.raises(InvalidInput, match=told):
-        load(path)
+    with memory_budget(20_000_000), pytest.raises(InvalidInputError, match=told):
+        load_model(path)
 
 
 def test_predict_reads_a_model_within_its_max_memory(saved, tmp_path, capsys):
@@ -192,8 +198,8 @@ def test_predict_reads_a_model_within_its_max_memory(saved, tmp_path, capsys):
 
 
 def test_a_file_larger_than_the_budget_is_not_even_read(saved):
-    with memory_budget(1000), pytest.raises(InvalidInput, match="budget is 1,000"):
-        load(saved / "linear.skops")
+    with memory_budget(1000), pytest.raises(InvalidInputError, match="budget is 1,000"):
+        load_model(saved / "linear.skops")
 
 
 def test_an_array_that_says_it_is_larger_than_it_is_makes_no_room(saved, tmp_path):
@@ -205,20 +211,20 @@ def test_an_array_that_says_it_is_larger_than_it_is_makes_no_room(saved, tmp_pat
             content = content.replace(b"'shape': (1, 3)", b"'shape': (9, 3)")
             made.writestr(name, content)
     with pytest.raises(
-        InvalidInput,
+        InvalidInputError,
         match=r"says that it is \(9, 3\) of float64, 216 bytes, and has 24",
     ):
-        load(path)
+        load_model(path)
 
 
 def test_members_are_counted_and_their_ratio_is_looked_at(saved, tmp_path, monkeypatch):
     monkeypatch.setattr(unpacking, "MOST_MEMBERS", 3)
-    with pytest.raises(InvalidInput, match=r"\d+ members, at most 3 are read"):
-        load(saved / "forest.skops")
+    with pytest.raises(InvalidInputError, match=r"\d+ members, at most 3 are read"):
+        load_model(saved / "forest.skops")
     monkeypatch.setattr(unpacking, "MOST_MEMBERS", 100_000)
     monkeypatch.setattr(unpacking, "LARGEST_RATIO", 0.5)
-    with pytest.raises(InvalidInput, match="which no compression gives"):
-        load(saved / "forest.skops")
+    with pytest.raises(InvalidInputError, match="which no compression gives"):
+        load_model(saved / "forest.skops")
 
 
 MODELS_IN_FILES = """
@@ -283,8 +289,10 @@ def test_a_model_that_would_write_a_file_is_refused_and_writes_none(
         stream = io.BytesIO()
         np.save(stream, np.arange(3.0))
         made.writestr("0.npy", stream.getvalue())
-    with pytest.raises((InvalidInput, InvalidType), match=r"tofile|'operator'"):
-        load(path)
+    with pytest.raises(
+        (InvalidInputError, InvalidTypeError), match=r"tofile|'operator'"
+    ):
+        load_model(path)
     assert not written.exists()
 
 

@@ -12,7 +12,7 @@ from counterpoise import (
     ULSIF,
     Adapted,
     ConvexNetworkRegressor,
-    InvalidInput,
+    InvalidInputError,
     NoOverlapError,
     PartialWeights,
     SubsetSelector,
@@ -27,15 +27,15 @@ from counterpoise import (
     mmd,
     overlap,
     select_prototypes,
-    select_rows,
+    select_representatives,
 )
-from counterpoise.weights.registry import WEIGHTERS, with_parameters
+from counterpoise.weights.registry import WEIGHT_ESTIMATORS, with_parameters
 
 WEIGHTED = [
     with_parameters(
         entry.load(), random_state=0, force=True, max_iter=300, **parameters
     )
-    for entry in WEIGHTERS
+    for entry in WEIGHT_ESTIMATORS
     for parameters in entry.laws
 ]
 # Powers of two leave the digits of a weight as they are, others its last.
@@ -43,8 +43,8 @@ MULTIPLES = (1e-12, 1e-9, 3.7, 1e12, 1e-250)
 EXACT = (2.0**-900, 2.0**-30, 2.0**55)
 
 
-def named(weighter):
-    return str(weighter).replace(" ", "").replace("random_state=0", "")
+def named(weight_estimator):
+    return str(weight_estimator).replace(" ", "").replace("random_state=0", "")
 
 
 def samples(seed=0, n=60, m=50):
@@ -54,9 +54,9 @@ def samples(seed=0, n=60, m=50):
     return X, y, X_target, rng.uniform(0.3, 1.7, n), rng.uniform(0.3, 1.7, m)
 
 
-def weighed(weighter, w, v):
+def weighed(weight_estimator, w, v):
     X, y, X_target, *_ = samples()
-    found = clone(weighter).fit(
+    found = clone(weight_estimator).fit(
         X, y, X_target=X_target, sample_weight=w, target_weight=v
     )
     return [found.weights_, found.effective_sample_size_]
@@ -82,7 +82,13 @@ def performance(w, v):
     X, y, X_target, *_ = samples()
     model = LogisticRegression().fit(X[::2], y[::2] > 0)
     found = estimate_performance(
-        model, X, y > 0, X_target, sample_weight=w, weighter=ULSIF(), random_state=0
+        model,
+        X,
+        y > 0,
+        X_target,
+        sample_weight=w,
+        weight_estimator=ULSIF(),
+        random_state=0,
     )
     told = (found.weighted, found.doubly_robust)
     return [[one.value, one.low, one.high] for one in told if one is not None]
@@ -107,7 +113,7 @@ def selected(w, v):
         found.selected_,
         prototypes.indices,
         prototypes.cost,
-        select_rows(X, 3, sample_weight=w),
+        select_representatives(X, 3, sample_weight=w),
     ]
 
 
@@ -194,7 +200,7 @@ def test_weights_over_hundreds_of_magnitudes_give_numbers_or_a_refusal(case, sha
     for reach in (200,) if "TargetShift" in case else (10, 40, 200):
         try:
             found = quietly(CASES[case], *extreme_weights(shape, reach))
-        except (InvalidInput, NoOverlapError):
+        except (InvalidInputError, NoOverlapError):
             continue
         for one in found:
             assert one is None or np.isfinite(np.asarray(one, dtype=float)).all()

@@ -68,10 +68,11 @@ def told(tmp_path_factory):
     out = folder / "out"
     commands = [
         ("fit", *both, "--label", "label", "--id", "id", "--estimator", "logistic",
-         "--weighter", "uniform", "--out", out, "--text"),
+         "--weight-estimator", "uniform", "--out", out, "--text"),
         ("diagnose", *both, "--drop", "label", "--id", "id", "--text",
          "--json", folder / "d.json"),
-        ("weigh", *both, "--drop", "label", "--id", "id", "--weighter", "uniform",
+        ("weights", *both, "--drop", "label", "--id", "id",
+         "--weight-estimator", "uniform",
          "--out", folder / "w.csv"),
         ("predict", "--model", out / "model.skops", "--table", target, "--id", "id",
          "--probabilities", "--out", folder / "p.csv"),

@@ -11,7 +11,7 @@ from threadpoolctl import ThreadpoolController
 from counterpoise import AutoWeights
 from counterpoise.data.parallel import one_thread
 from counterpoise.errors import filters_left_clean, held_back
-from counterpoise.weights.registry import WEIGHTERS, with_parameters
+from counterpoise.weights.registry import WEIGHT_ESTIMATORS, with_parameters
 
 BLAS = ThreadpoolController().select(user_api="blas")
 
@@ -112,13 +112,15 @@ def test_the_last_to_go_gives_the_threads_back():
     assert [one["num_threads"] for one in BLAS.info()] == wanted
 
 
-@pytest.mark.parametrize("entry", WEIGHTERS, ids=lambda entry: entry.name)
+@pytest.mark.parametrize("entry", WEIGHT_ESTIMATORS, ids=lambda entry: entry.name)
 def test_two_threads_of_linear_algebra_give_the_bits_of_one(entry):
     X, y, X_target = samples(200 if entry.name == "AutoWeights" else 400)
-    weighter = with_parameters(entry.load(), random_state=0, force=True, max_iter=200)
+    weight_estimator = with_parameters(
+        entry.load(), random_state=0, force=True, max_iter=200
+    )
     found = []
     for count in (1, 2):
         with BLAS.limit(limits=count), held_back():
-            one = clone(weighter).fit(X, y, X_target=X_target)
+            one = clone(weight_estimator).fit(X, y, X_target=X_target)
         found.append(one.weights_.tobytes())
     assert found[0] == found[1]

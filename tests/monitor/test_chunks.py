@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from counterpoise import InvalidInput
+from counterpoise import InvalidInputError
 from counterpoise.monitor.chunks import as_time, cut, is_before
 
 
@@ -46,9 +46,9 @@ def test_a_count_and_a_column():
 
 def test_what_cannot_be_cut_is_refused():
     for every in ("fortnight", 0):
-        with pytest.raises(InvalidInput):
+        with pytest.raises(InvalidInputError):
             cut(["2024-01-01"], every)
-    with pytest.raises(InvalidInput, match="row 1"):
+    with pytest.raises(InvalidInputError, match="row 1"):
         cut(["2024-01-01", "soon"], "day")
 
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from counterpoise import InvalidInput, Watch
+from counterpoise import InvalidInputError, Watch
 from counterpoise.monitor import state as state_module
 from counterpoise.monitor.state import keys_of_ids, keys_of_rows
 
@@ -110,7 +110,7 @@ def test_saved_and_loaded_it_knows_its_rows(watch, tmp_path):
     other = Watch.load(tmp_path / "w.skops")
     assert not other.are_new(np.arange(60)).any()
     assert other.are_new(np.arange(60, 70)).all()
-    with pytest.raises(InvalidInput, match="by 'order', not by 'their time'"):
+    with pytest.raises(InvalidInputError, match="by 'order', not by 'their time'"):
         other.tell_rows_apart_by("their time")
 
 
@@ -128,7 +128,7 @@ def test_a_rows_key_is_its_time_its_values_and_which_of_equal_ones_it_is():
 
 
 def test_ids_are_as_many_as_rows():
-    with pytest.raises(InvalidInput, match=r"shape \(2,\), and X has 3 rows"):
+    with pytest.raises(InvalidInputError, match=r"shape \(2,\), and X has 3 rows"):
         keys_of_ids(["a", "b"], 3)
     keys = keys_of_rows(np.arange(2.0)[:, None], [1, 1])
     assert np.array_equal(keys_of_ids(keys, 2), keys)
@@ -139,5 +139,5 @@ def test_ids_are_told_apart_by_how_they_are_written_and_none_is_missing():
     found = [keys_of_ids(ids, 3) for ids in (*numbers, ["0", "1", "2"])]
     assert all(np.array_equal(one, found[0]) for one in found)
     for missing in (None, np.nan):
-        with pytest.raises(InvalidInput, match="row 1 has none"):
+        with pytest.raises(InvalidInputError, match="row 1 has none"):
             keys_of_ids(np.array(["a", missing], dtype=object), 2)

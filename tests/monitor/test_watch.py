@@ -8,7 +8,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from counterpoise import InvalidInput, InvalidType, Watch, adapt
+from counterpoise import InvalidInputError, InvalidTypeError, Watch, adapt
 from counterpoise.monitor.results import advice
 from counterpoise.monitor.state import _BYTES_WAITING
 
@@ -145,13 +145,13 @@ def test_a_table_that_grows_tells_which_of_its_rows_were_seen(watch):
 def test_a_label_counts_once(watch):
     X, y = _draw(100, 3)
     watch.update(X, y=y, time=1)
-    with pytest.raises(InvalidInput, match="have a label already"):
+    with pytest.raises(InvalidInputError, match="have a label already"):
         watch.add_labels(1, np.arange(3), y[:3])
-    with pytest.raises(InvalidInput, match="no chunk of the time 7"):
+    with pytest.raises(InvalidInputError, match="no chunk of the time 7"):
         watch.add_labels(7, np.arange(3), y[:3])
-    with pytest.raises(InvalidInput, match="from 0 to 99"):
+    with pytest.raises(InvalidInputError, match="from 0 to 99"):
         watch.add_labels(1, [100], [1])
-    with pytest.raises(InvalidInput, match="y has 2 entries"):
+    with pytest.raises(InvalidInputError, match="y has 2 entries"):
         watch.add_labels(1, [1], [1, 0])
 
 
@@ -194,7 +194,7 @@ def test_new_categories_columns_without_values_and_units_are_named():
     assert "its unit may have changed" in watch.update(changed, time=2).notes[0]
     gone = draw(60).assign(color=None)
     assert "'color' has no value at all" in " ".join(watch.update(gone, time=3).notes)
-    with pytest.raises(InvalidInput, match="gone: 'color'"):
+    with pytest.raises(InvalidInputError, match="gone: 'color'"):
         watch.update(draw(60).drop(columns="color"), time=4)
 
 
@@ -246,7 +246,7 @@ def test_a_file_that_is_no_watch_is_refused(tmp_path):
     X, y = _draw(200, 3)
     path = tmp_path / "model.skops"
     adapt(LogisticRegression(), X, y, _draw(150, 4)[0]).save(path)
-    with pytest.raises(InvalidType, match="no watch"):
+    with pytest.raises(InvalidTypeError, match="no watch"):
         Watch.load(path)
 
 
@@ -264,7 +264,7 @@ def test_answers_are_given_up_beyond_two_megabytes(model):
         for one in (chunk.said or {}).values()
     )
     assert size <= _BYTES_WAITING
-    with pytest.raises(InvalidInput, match="no longer kept"):
+    with pytest.raises(InvalidInputError, match="no longer kept"):
         watch.add_labels(0, [0], [1])
 
 
@@ -290,10 +290,10 @@ def test_what_cannot_be_watched_is_refused_by_name(model):
     ):
         with pytest.raises(ValueError, match=told):
             Watch(model, X=X, y=y, **wrong)
-    with pytest.raises(InvalidInput, match="at least 50"):
+    with pytest.raises(InvalidInputError, match="at least 50"):
         Watch(model, X=X[:49], y=y[:49])
     watch = Watch(model, X=X, y=y, random_state=0)
-    with pytest.raises(InvalidInput, match="y has 3 entries"):
+    with pytest.raises(InvalidInputError, match="y has 3 entries"):
         watch.update(X, y=[0, 1, 0])
     # Nothing was counted.
     assert watch.looks_ == 0

@@ -12,7 +12,7 @@ from counterpoise import (
     ConvexNetworkClassifier,
     ConvexNetworkRegressor,
     InfeasibleConstraintError,
-    InvalidInput,
+    InvalidInputError,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -247,7 +247,7 @@ def test_the_least_violation_falls_with_the_rounds():
 )
 def test_bad_parameters_are_refused_by_name(how, words):
     X, _, y, _ = data(20)
-    with pytest.raises(InvalidInput, match=words):
+    with pytest.raises(InvalidInputError, match=words):
         classifier(**how).fit(X, y)
 
 
@@ -264,7 +264,7 @@ def test_bad_parameters_are_refused_by_name(how, words):
 )
 def test_bad_means_are_refused_by_name(how, words):
     X, y, _, _ = data(20)
-    with pytest.raises(InvalidInput, match=words):
+    with pytest.raises(InvalidInputError, match=words):
         regressor(**how).fit(X, y, groups=["a", "b"] * 10)
 
 
@@ -272,7 +272,7 @@ def test_means_and_slopes_of_a_classifier_are_for_two_classes():
     X, _, _, _ = data(30)
     y = np.arange(30) % 3
     for how in ({"monotonic_cst": {"age": 1}}, {"target_mean": 0.5}):
-        with pytest.raises(InvalidInput, match="is for two classes"):
+        with pytest.raises(InvalidInputError, match="is for two classes"):
             classifier(**how).fit(X, y, X_target=X if "target_mean" in how else None)
 
 
@@ -283,7 +283,7 @@ def test_rows_that_no_constraint_is_about_are_told_of():
     with pytest.warns(UserWarning, match="groups are not used"):
         regressor(max_rounds=1).fit(X, y, groups=["a"] * 20)
     target = X.rename(columns={"age": "years"})
-    with pytest.raises(InvalidInput, match="X_target must have the columns of X"):
+    with pytest.raises(InvalidInputError, match="X_target must have the columns of X"):
         regressor(target_mean=1.0).fit(X, y, X_target=target)
 
 
@@ -329,7 +329,9 @@ def test_a_group_is_not_held_out_whole():
     net = regressor(
         group_means={"a": (90.0, 110.0), "b": (90.0, 110.0)}, validation_fraction=0.95
     )
-    with pytest.raises(InvalidInput, match=r"group_means\['[ab]'\]: .*holds out all"):
+    with pytest.raises(
+        InvalidInputError, match=r"group_means\['[ab]'\]: .*holds out all"
+    ):
         net.fit(X, y, groups=["a"] * 19 + ["b"])
     net = regressor(max_rounds=1, validation_fraction=0.01)
     with pytest.warns(UserWarning, match="holds out no row of 20"):
@@ -353,9 +355,9 @@ def test_a_trade_off_goes_down_the_bounds_and_says_what_each_costs():
     assert fitted.class_error_bound == 0.08
     assert max(fitted.feasibility_["train"].values()) == 0.0
     assert fitted.loss_ == curve.loss[1]
-    with pytest.raises(InvalidInput, match="bound must be one of"):
+    with pytest.raises(InvalidInputError, match="bound must be one of"):
         curve.at(0.2)
-    with pytest.raises(InvalidInput, match="there is no fit"):
+    with pytest.raises(InvalidInputError, match="there is no fit"):
         curve.at(1e-4)
     assert not hasattr(net, "coefs_")
 
@@ -383,5 +385,5 @@ def test_a_trade_off_can_be_of_one_constraint_by_its_name():
     )
     assert curve.at(101.0).group_means == {"a": 101.0}
     for constraint in ("class_error_bound", "kappa", "group_means"):
-        with pytest.raises(InvalidInput, match="constraint must"):
+        with pytest.raises(InvalidInputError, match="constraint must"):
             regressor().trade_off(X, y, [1.0], constraint=constraint)

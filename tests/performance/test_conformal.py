@@ -13,7 +13,7 @@ from counterpoise.performance.conformal import (
     intervals_of,
     sets_of,
 )
-from counterpoise.weights.log_linear import MixtureKLIEP
+from counterpoise.weights.log_linear import LogLinearKLIEP
 
 
 def test_the_row_s_own_weight_makes_the_quantile_of_the_definition():
@@ -151,7 +151,7 @@ def test_an_adapted_model_s_intervals_keep_the_promise_where_plain_ones_do_not()
         )
         model = Adapted(
             LinearRegression(),
-            MixtureKLIEP(statistics="linear", random_state=0),
+            LogLinearKLIEP(statistics="linear", random_state=0),
             guard=False,
             calibration=0.5,
             random_state=seed,

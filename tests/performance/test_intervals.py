@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, norm
 
-from counterpoise.errors import InvalidType
+from counterpoise.errors import InvalidTypeError
 from counterpoise.performance.intervals import (
     Interval,
     combined,
@@ -119,7 +119,7 @@ def test_an_interval_of_both_holds_the_truth_without_bias_and_with_much(bias, le
 
 def test_a_wrong_call_in_a_resample_is_not_taken_for_a_class_not_drawn():
     def wrong(weights):
-        raise InvalidType("odd")
+        raise InvalidTypeError("odd")
 
-    with pytest.raises(InvalidType, match="odd"):
+    with pytest.raises(InvalidTypeError, match="odd"):
         resampled(wrong, np.ones(10), 3, 0)

@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 
 from counterpoise import (
     Adapted,
-    InvalidInput,
+    InvalidInputError,
     PartialWeights,
     Record,
     plot_classes,
@@ -29,7 +29,9 @@ def model():
     X, y, X_target, _ = make_partial()
     words = np.array(list("abcdef"))[y]
     # A smooth classifier puts some rows into classes that are not there.
-    adapted = Adapted(LogisticRegression(C=1e-3), weighter="partial", random_state=0)
+    adapted = Adapted(
+        LogisticRegression(C=1e-3), weight_estimator="partial", random_state=0
+    )
     return adapted.fit(X, words, X_target=X_target)
 
 
@@ -56,7 +58,7 @@ def test_the_page_has_their_chapter(record):
 
 
 def test_a_picture_shows_shares_and_marks_what_is_absent(model, record):
-    for one in (model, model.weighter_, record):
+    for one in (model, model.weight_estimator_, record):
         ax = plot_classes(one)
         assert [bar.get_width() for bar in ax.patches] == sorted(
             model.class_prior_, reverse=True
@@ -100,11 +102,11 @@ def test_rows_of_absent_classes_are_told_from_five_on():
 
 
 def test_what_has_no_classes_is_refused(model):
-    with pytest.raises(InvalidInput, match="no classes to draw"):
+    with pytest.raises(InvalidInputError, match="no classes to draw"):
         plot_classes(LogisticRegression())
-    with pytest.raises(InvalidInput, match="no training to draw"):
+    with pytest.raises(InvalidInputError, match="no training to draw"):
         plot_classes(model, kind="training")
-    with pytest.raises(InvalidInput, match="kind must be one of"):
+    with pytest.raises(InvalidInputError, match="kind must be one of"):
         plot_classes(model, kind="bars")
 
 

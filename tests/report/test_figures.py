@@ -155,16 +155,16 @@ def test_one_metric_of_several_can_be_drawn():
 def test_the_spectrum_is_drawn_before_and_after_weighting():
     rng = np.random.default_rng(0)
     X, T = rng.normal(size=(80, 3)), rng.normal(size=(60, 3)) * [1, 1, 5]
-    weighter = DiscrepancyWeights().fit(X, X_target=T)
-    ax = plot_spectrum(weighter)
+    weight_estimator = DiscrepancyWeights().fit(X, X_target=T)
+    ax = plot_spectrum(weight_estimator)
     drawn = {line.get_label(): line.get_ydata() for line in ax.lines}
     for told, spectrum in (
-        ("before weighting", weighter.spectrum_uniform_),
-        ("after weighting", weighter.spectrum_),
+        ("before weighting", weight_estimator.spectrum_uniform_),
+        ("after weighting", weight_estimator.spectrum_),
     ):
         np.testing.assert_allclose(drawn[told], spectrum.eigenvalues, atol=1e-12)
-    section = Record.of(weighter)["shift"]["spectrum"]
-    assert section["least"] == weighter.discrepancy_
+    section = Record.of(weight_estimator)["shift"]["spectrum"]
+    assert section["least"] == weight_estimator.discrepancy_
     assert section["direction"][0]["name"] == "x2"
     found = diagnose(X, T, n_permutations=0, random_state=0)
     ax = plot_spectrum(found)
@@ -176,8 +176,8 @@ def test_the_spectrum_is_drawn_before_and_after_weighting():
 def test_the_page_tells_what_weighting_removes():
     rng = np.random.default_rng(0)
     X, T = rng.normal(size=(80, 3)), rng.normal(size=(60, 3)) * [1, 1, 5]
-    weighter = DiscrepancyWeights().fit(X, X_target=T)
-    html = render(Record.of(weighter)).html
+    weight_estimator = DiscrepancyWeights().fit(X, X_target=T)
+    html = render(Record.of(weight_estimator)).html
     assert "In which directions do the data spread differently?" in html
     assert "What is left lies mostly along" in html
     rows = Record.of(DiscrepancyWeights(kernel="rbf").fit(X, X_target=T))

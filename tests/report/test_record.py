@@ -216,13 +216,15 @@ def test_balance_is_that_of_the_columns_themselves(kliep):
 
 def test_a_column_is_as_far_apart_as_the_worst_of_its_codes():
     X, target = mixed_table(300, 0.0, 0), mixed_table(300, 0.8, 1)
-    model = Adapted(weighter=AutoWeights(random_state=0), guard=False, random_state=0)
+    model = Adapted(
+        weight_estimator=AutoWeights(random_state=0), guard=False, random_state=0
+    )
     label = (X["age"] > 40).astype(int)
     model.set_params(estimator=_AnyClassifier())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(X, label, X_target=(target,))
-    rows = SeenRows.of(model.weighter_, model.encoder_)
+    rows = SeenRows.of(model.weight_estimator_, model.encoder_)
     found = {one["name"]: one for one in balance_section(rows)["features"]}
     assert set(found) == {"age", "income", "city"}
     a, b = X["age"], target["age"]

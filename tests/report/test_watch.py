@@ -5,7 +5,7 @@ import pytest
 from report.watched_at_hand import watched
 from sklearn.linear_model import LinearRegression
 
-from counterpoise import InvalidInput, Record, Watch, plot_watch, render
+from counterpoise import InvalidInputError, Record, Watch, plot_watch, render
 
 
 def test_the_page_of_a_watch_has_no_script_and_escapes_what_it_shows():
@@ -35,7 +35,7 @@ def test_a_watch_has_a_record_and_a_picture():
     assert record.watch["n_looks"] == 1
     assert Record.from_json(record.to_json()) == record
     assert plot_watch(watch).get_ylabel() == "mean squared error"
-    with pytest.raises(InvalidInput, match="metric must be one of"):
+    with pytest.raises(InvalidInputError, match="metric must be one of"):
         plot_watch(record, metric="mae")
 
 

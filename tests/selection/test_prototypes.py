@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import pairwise_distances
 
-from counterpoise import Prototypes, select_prototypes, select_rows
+from counterpoise import Prototypes, select_prototypes, select_representatives
 
 
 def points(n=12, seed=0):
@@ -121,7 +121,7 @@ def cost_of(X, rows):
 
 def test_rows_to_label_stand_for_all_and_the_first_are_worth_most():
     X = points(60)
-    rows = select_rows(X, 5)
+    rows = select_representatives(X, 5)
     assert len(set(rows.tolist())) == 5
     rng = np.random.default_rng(0)
     drawn = [cost_of(X, rng.permutation(60)[:5]) for _ in range(50)]
@@ -132,15 +132,18 @@ def test_rows_to_label_stand_for_all_and_the_first_are_worth_most():
 
 def test_labelled_rows_stand_for_their_neighbours():
     X = np.array([[0.0], [0.1], [5.0], [5.1], [9.0], [9.1]])
-    assert select_rows(X, 2, labelled=[2]).tolist() != [2, 3]
-    chosen = select_rows(X, 2, labelled=[2])
+    assert select_representatives(X, 2, labelled=[2]).tolist() != [2, 3]
+    chosen = select_representatives(X, 2, labelled=[2])
     assert {int(row) // 2 for row in chosen} == {0, 2}
     weights = np.array([1.0, 1, 1, 1, 0, 0])
-    assert select_rows(X, 1, labelled=[2], sample_weight=weights)[0] in (0, 1)
+    assert select_representatives(X, 1, labelled=[2], sample_weight=weights)[0] in (
+        0,
+        1,
+    )
     R = pairwise_distances(X)
     np.testing.assert_array_equal(
-        select_rows(R, 2, labelled=[2], dissimilarity="precomputed"),
-        select_rows(X, 2, labelled=[2], dissimilarity="euclidean"),
+        select_representatives(R, 2, labelled=[2], dissimilarity="precomputed"),
+        select_representatives(X, 2, labelled=[2], dissimilarity="euclidean"),
     )
 
 
@@ -159,4 +162,4 @@ def test_labelled_rows_stand_for_their_neighbours():
 )
 def test_rows_that_cannot_be_are_refused(given, words):
     with pytest.raises(ValueError, match=words):
-        select_rows(np.abs(points()), **given)
+        select_representatives(np.abs(points()), **given)

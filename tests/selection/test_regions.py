@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from counterpoise.errors import InvalidInput, InvalidType
+from counterpoise.errors import InvalidInputError, InvalidTypeError
 from counterpoise.selection.image_features import (
     as_label_image,
     as_picture,
@@ -70,15 +70,15 @@ def test_labels_of_every_type_and_size_are_numbered_in_their_order(own):
 @pytest.mark.parametrize(
     ("own", "error", "words"),
     [
-        (np.zeros((4, 3), int), InvalidInput, r"shape of the image, \(3, 4\)"),
-        (np.zeros((3, 4)), InvalidType, "oversegmentation must be whole numbers"),
+        (np.zeros((4, 3), int), InvalidInputError, r"shape of the image, \(3, 4\)"),
+        (np.zeros((3, 4)), InvalidTypeError, "oversegmentation must be whole numbers"),
         (
             np.zeros((3, 4, 1), int),
-            InvalidInput,
+            InvalidInputError,
             "oversegmentation must have the shape",
         ),
-        ("felzenswalb", InvalidInput, "did you mean 'felzenszwalb'"),
-        (None, InvalidType, "oversegmentation must be one of"),
+        ("felzenswalb", InvalidInputError, "did you mean 'felzenszwalb'"),
+        (None, InvalidTypeError, "oversegmentation must be one of"),
     ],
 )
 def test_what_is_no_over_segmentation_is_refused(own, error, words):

@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import mutual_info_score, rand_score
 
 from counterpoise import segmentation_scores
-from counterpoise.errors import InvalidInput, InvalidType
+from counterpoise.errors import InvalidInputError, InvalidTypeError
 
 
 def drawn(seed, k, shape=(30, 40)):
@@ -103,10 +103,10 @@ def test_counts_of_pairs_do_not_overflow():
     ],
 )
 def test_what_is_no_pair_of_segmentations_is_refused_by_name(labels, truths, words):
-    with pytest.raises(InvalidInput, match=words):
+    with pytest.raises(InvalidInputError, match=words):
         segmentation_scores(labels, truths)
 
 
 def test_labels_that_are_no_integers_are_of_the_wrong_type():
-    with pytest.raises(InvalidType, match="got float64"):
+    with pytest.raises(InvalidTypeError, match="got float64"):
         segmentation_scores(np.full((2, 2), np.nan), np.zeros((2, 2), int))

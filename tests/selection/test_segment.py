@@ -8,7 +8,7 @@ import pytest
 from scipy import ndimage
 
 from counterpoise import Segmentation, segment, segmentation_scores
-from counterpoise.errors import InvalidInput, InvalidType
+from counterpoise.errors import InvalidInputError, InvalidTypeError
 
 EIGHT = np.ones((3, 3))
 
@@ -177,21 +177,33 @@ def test_a_single_word_is_a_single_segment():
 
 
 WRONG_IMAGES = {
-    "a vector": (np.zeros(5), InvalidInput, "image must have the shape"),
-    "two channels": (np.zeros((5, 5, 2)), InvalidInput, r"got \(5, 5, 2\)"),
-    "four axes": (np.zeros((1, 5, 5, 3)), InvalidInput, "image must have the shape"),
-    "nothing": (np.zeros((0, 5)), InvalidInput, "image must have the shape"),
-    "ragged rows": ([[0.0], [0.0, 1.0]], InvalidInput, "rows of one length"),
-    "integers": (np.zeros((5, 5), np.int64), InvalidType, "got int64"),
-    "words": ("image.jpg", InvalidInput, "image must have the shape"),
-    "above one": (np.full((5, 5), 1.5), InvalidInput, "got 1.5 at row 0, column 0"),
-    "below zero": (np.full((5, 5), -0.1), InvalidInput, "got -0.1 at row 0"),
+    "a vector": (np.zeros(5), InvalidInputError, "image must have the shape"),
+    "two channels": (np.zeros((5, 5, 2)), InvalidInputError, r"got \(5, 5, 2\)"),
+    "four axes": (
+        np.zeros((1, 5, 5, 3)),
+        InvalidInputError,
+        "image must have the shape",
+    ),
+    "nothing": (np.zeros((0, 5)), InvalidInputError, "image must have the shape"),
+    "ragged rows": ([[0.0], [0.0, 1.0]], InvalidInputError, "rows of one length"),
+    "integers": (np.zeros((5, 5), np.int64), InvalidTypeError, "got int64"),
+    "words": ("image.jpg", InvalidInputError, "image must have the shape"),
+    "above one": (
+        np.full((5, 5), 1.5),
+        InvalidInputError,
+        "got 1.5 at row 0, column 0",
+    ),
+    "below zero": (np.full((5, 5), -0.1), InvalidInputError, "got -0.1 at row 0"),
     "NaN": (
         np.where(np.eye(5) > 0, [0, 0, 0, np.nan, 0], 0.5),
-        InvalidInput,
+        InvalidInputError,
         "got nan at row 3, column 3",
     ),
-    "infinite": (np.full((5, 5), np.inf), InvalidInput, "got inf at row 0, column 0"),
+    "infinite": (
+        np.full((5, 5), np.inf),
+        InvalidInputError,
+        "got inf at row 0, column 0",
+    ),
 }
 
 
@@ -221,7 +233,7 @@ def test_what_is_no_image_is_refused(wrong):
     ],
 )
 def test_parameters_that_cannot_be_are_named(parameters, words):
-    with pytest.raises(InvalidInput, match=words):
+    with pytest.raises(InvalidInputError, match=words):
         segment(IMAGE, **parameters)
 
 

@@ -8,7 +8,7 @@ from scipy import sparse
 from counterpoise.data import TableEncoder
 from counterpoise.data.samples import SamplesAsRead
 from counterpoise.data.two_samples import TwoSamples, canonical_order, pooled_scale
-from counterpoise.errors import InvalidInput
+from counterpoise.errors import InvalidInputError
 
 
 def _two(n: int = 30, m: int = 20, d: int = 3) -> tuple[np.ndarray, np.ndarray]:
@@ -39,7 +39,7 @@ def test_what_has_been_read_passes_through():
 @pytest.mark.parametrize("weights", [(np.ones(30), None), (None, np.ones(20))])
 def test_weights_beside_what_has_been_read_are_refused(door, weights):
     samples = SamplesAsRead.read(*_two())
-    with pytest.raises(InvalidInput, match="have their weights"):
+    with pytest.raises(InvalidInputError, match="have their weights"):
         getattr(SamplesAsRead, door)(samples, None, *weights)
 
 

@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.linear_model import Ridge
 
 from counterpoise import Adapted, diagnose
-from counterpoise.errors import InvalidInput, InvalidType
+from counterpoise.errors import InvalidInputError, InvalidTypeError
 
 
 def grouped(seed, g=40, k=15, d=3, shift=0.0):
@@ -149,16 +149,16 @@ def test_a_fit_diagnoses_by_its_groups():
 )
 def test_what_does_not_fit_the_rows_is_refused(given, message):
     X, _ = grouped(0, g=6, k=10)
-    with pytest.raises(InvalidInput, match=message):
+    with pytest.raises(InvalidInputError, match=message):
         diagnose(X, X, **given)
 
 
 def test_times_are_numbers_or_dates():
     X, _ = grouped(0, g=6, k=10)
-    with pytest.raises(InvalidType, match="numbers or dates"):
+    with pytest.raises(InvalidTypeError, match="numbers or dates"):
         diagnose(X, X, time=["a"] * 120)
     stamps = list(pd.date_range("2020", periods=120, tz="UTC"))
     found = diagnose(X, X, time=np.array(stamps, dtype=object), random_state=0)
     assert found.dependence.n_source >= 6
-    with pytest.raises(InvalidType, match="numbers or dates"):
+    with pytest.raises(InvalidTypeError, match="numbers or dates"):
         diagnose(X, X, time=np.array([1, "a"] * 60, dtype=object))

@@ -65,7 +65,7 @@ def test_topics_in_other_shares_are_weighed_by_components():
         [documents(k, r, rng) for k, r in zip((100, 300), rates, strict=True)]
     ).tocsr()
     fitted = AutoWeights(random_state=0, force=True).fit(X, X_target=T)
-    assert type(fitted.weighter_).__name__ == "DiscriminatorWeights"
+    assert type(fitted.weight_estimator_).__name__ == "DiscriminatorWeights"
     # One third and three.
     assert fitted.weights_[topic == 0].mean() < 0.5
     assert fitted.weights_[topic == 1].mean() > 2.3

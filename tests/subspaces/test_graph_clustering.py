@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris, make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score
 
 from counterpoise import OrthogonalGraphClustering
-from counterpoise.errors import InvalidInput
+from counterpoise.errors import InvalidInputError
 from counterpoise.subspaces.clustering import laplacian, neighbor_graph
 
 MOONS, HALVES = make_moons(200, noise=0.05, random_state=0)
@@ -141,5 +141,5 @@ def test_callbacks_and_budgets_end_the_search():
     ],
 )
 def test_what_makes_no_sense_is_refused_with_words(how, X, words):
-    with pytest.raises(InvalidInput, match=words):
+    with pytest.raises(InvalidInputError, match=words):
         OrthogonalGraphClustering(**how).fit(X)

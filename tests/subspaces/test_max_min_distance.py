@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from counterpoise import MaxMinDistanceAnalysis
-from counterpoise.errors import InvalidInput
+from counterpoise.errors import InvalidInputError
 
 X, Y = load_wine(return_X_y=True)
 
@@ -121,7 +121,7 @@ def test_a_kernel_separates_what_no_line_does():
     plain = make_pipeline(MaxMinDistanceAnalysis(2), NearestCentroid())
     assert model.score(A[1::2], y[1::2]) >= 0.95
     assert plain.fit(A[::2], y[::2]).score(A[1::2], y[1::2]) <= 0.7
-    with pytest.raises(InvalidInput, match="not defined with a kernel"):
+    with pytest.raises(InvalidInputError, match="not defined with a kernel"):
         kernel.fit(A, y).inverse_transform(np.zeros((1, 2)))
 
 
@@ -168,12 +168,12 @@ def test_rows_come_back_from_the_subspace():
     ],
 )
 def test_what_makes_no_sense_is_refused_with_words(how, words):
-    with pytest.raises(InvalidInput, match=words):
+    with pytest.raises(InvalidInputError, match=words):
         MaxMinDistanceAnalysis(**how).fit(X, Y)
 
 
 def test_labels_and_rows_are_checked():
-    with pytest.raises(InvalidInput, match="y has 1 class"):
+    with pytest.raises(InvalidInputError, match="y has 1 class"):
         MaxMinDistanceAnalysis().fit(X, np.zeros(len(X)))
-    with pytest.raises(InvalidInput, match="needs 2 directions"):
+    with pytest.raises(InvalidInputError, match="needs 2 directions"):
         MaxMinDistanceAnalysis().fit(np.eye(3), [0, 1, 2])

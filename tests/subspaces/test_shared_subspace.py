@@ -8,7 +8,7 @@ from sklearn.neighbors import NearestCentroid
 from sklearn.pipeline import make_pipeline
 
 from counterpoise import MaxMinDistanceAnalysis, NoTargetWarning, SharedSubspace
-from counterpoise.errors import InvalidInput
+from counterpoise.errors import InvalidInputError
 
 
 def shifted(seed=0, columns=6, rows=60):
@@ -111,11 +111,11 @@ def test_clones_and_seeds_repeat_the_bytes():
 )
 def test_what_makes_no_sense_is_refused_with_words(how, words):
     X, y, X_target = shifted(7)
-    with pytest.raises(InvalidInput, match=words):
+    with pytest.raises(InvalidInputError, match=words):
         SharedSubspace(**how).fit(X, y, X_target=X_target)
 
 
 def test_a_target_of_other_columns_is_refused():
     X, y, X_target = shifted(8)
-    with pytest.raises(InvalidInput, match="X_target has 5 columns, X has 6"):
+    with pytest.raises(InvalidInputError, match="X_target has 5 columns, X has 6"):
         SharedSubspace().fit(X, y, X_target=X_target[:, :5])

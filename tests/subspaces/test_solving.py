@@ -5,7 +5,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from counterpoise import OrthogonalProblem, solve_orthogonal
-from counterpoise.errors import InvalidInput, InvalidType
+from counterpoise.errors import InvalidInputError, InvalidTypeError
 from counterpoise.optim import (
     Eigenvectors,
     NonnegativeRounds,
@@ -115,17 +115,17 @@ def test_square_non_negative_frames_are_permutations():
 @pytest.mark.parametrize(
     ("how", "error", "words"),
     [
-        ({"relaxation": "spd"}, InvalidInput, "did you mean 'sdp'"),
-        ({"solver": "newton"}, InvalidInput, "solver must be one of"),
-        ({"penalty": -1.0}, InvalidInput, "penalty must be positive or 'auto'"),
-        ({"tol": 0.0}, InvalidInput, "tol must be positive"),
-        ({"max_iter": 0}, InvalidInput, "max_iter must be at least 1"),
-        ({"start": np.ones((6, 2))}, InvalidInput, "orthonormal columns"),
-        ({"start": np.eye(3)}, InvalidInput, r"start must have shape \(6, 2\)"),
-        ({"random_state": "x"}, InvalidInput, "cannot be used to seed"),
+        ({"relaxation": "spd"}, InvalidInputError, "did you mean 'sdp'"),
+        ({"solver": "newton"}, InvalidInputError, "solver must be one of"),
+        ({"penalty": -1.0}, InvalidInputError, "penalty must be positive or 'auto'"),
+        ({"tol": 0.0}, InvalidInputError, "tol must be positive"),
+        ({"max_iter": 0}, InvalidInputError, "max_iter must be at least 1"),
+        ({"start": np.ones((6, 2))}, InvalidInputError, "orthonormal columns"),
+        ({"start": np.eye(3)}, InvalidInputError, r"start must have shape \(6, 2\)"),
+        ({"random_state": "x"}, InvalidInputError, "cannot be used to seed"),
         ({"solver": "eigen"}, SolverMismatchError, "not both"),
         ({"solver": "softmin"}, SolverMismatchError, "needs a maximum"),
-        ({"solver": "fista", "relaxation": "parabolic"}, InvalidInput, "fista"),
+        ({"solver": "fista", "relaxation": "parabolic"}, InvalidInputError, "fista"),
     ],
 )
 def test_what_makes_no_sense_is_refused_with_words(how, error, words):
@@ -134,5 +134,7 @@ def test_what_makes_no_sense_is_refused_with_words(how, error, words):
 
 
 def test_only_a_problem_is_solved():
-    with pytest.raises(InvalidType, match="must be an OrthogonalProblem, got ndarray"):
+    with pytest.raises(
+        InvalidTypeError, match="must be an OrthogonalProblem, got ndarray"
+    ):
         solve_orthogonal(M)

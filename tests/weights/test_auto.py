@@ -11,7 +11,7 @@ from counterpoise.datasets import make_gaussian_shift
 from counterpoise.weights import auto
 from counterpoise.weights.auto import AutoWeights
 from counterpoise.weights.discriminator import DiscriminatorWeights
-from counterpoise.weights.log_linear import MixtureKLIEP
+from counterpoise.weights.log_linear import LogLinearKLIEP
 
 
 def pair(d=2, n=500):
@@ -19,37 +19,39 @@ def pair(d=2, n=500):
 
 
 @pytest.mark.parametrize("where", ["target", "source"])
-@pytest.mark.parametrize("weighter", [AutoWeights, MixtureKLIEP, DiscriminatorWeights])
-def test_one_row_far_out_does_not_make_the_weights_uniform(weighter, where):
+@pytest.mark.parametrize(
+    "weight_estimator", [AutoWeights, LogLinearKLIEP, DiscriminatorWeights]
+)
+def test_one_row_far_out_does_not_make_the_weights_uniform(weight_estimator, where):
     shift = pair()
     X, X_target = shift.X.copy(), shift.X_target.copy()
-    plain = weighter(random_state=0).fit(X, X_target=X_target)
+    plain = weight_estimator(random_state=0).fit(X, X_target=X_target)
     (X_target if where == "target" else X)[0, 0] = 1e6
-    fitted = weighter(random_state=0).fit(X, X_target=X_target)
+    fitted = weight_estimator(random_state=0).fit(X, X_target=X_target)
     others = slice(1, None)
     follows = np.corrcoef(fitted.weights_[others], shift.ratio[others])[0, 1]
     before = np.corrcoef(plain.weights_[others], shift.ratio[others])[0, 1]
     assert follows > before - 0.1
     assert fitted.effective_sample_size_ > 0.8 * plain.effective_sample_size_
-    assert np.isfinite(fitted.weigh(1e100 * X)).all()
+    assert np.isfinite(fitted.predict_weights(1e100 * X)).all()
 
 
 def test_numbers_too_large_to_square_are_refused_and_never_become_nan():
     shift = pair(n=100)
-    fitted = MixtureKLIEP().fit(shift.X, X_target=shift.X_target)
+    fitted = LogLinearKLIEP().fit(shift.X, X_target=shift.X_target)
     with pytest.raises(ValueError, match=r"beyond 1e\+140, .* row 0, column"):
-        fitted.weigh(shift.X * 1e300)
+        fitted.predict_weights(shift.X * 1e300)
     with pytest.raises(ValueError, match=r"X_target contains numbers beyond 1e\+140"):
-        MixtureKLIEP().fit(shift.X, X_target=shift.X_target * 1e200)
+        LogLinearKLIEP().fit(shift.X, X_target=shift.X_target * 1e200)
 
 
 def test_the_clock_ends_the_choice_and_says_so():
     shift = pair()
-    weighter = AutoWeights(random_state=0, max_time=1e-6)
+    weight_estimator = AutoWeights(random_state=0, max_time=1e-6)
     words = "max_time = 1e-06 s: 1 of 20 candidates were tried"
     with pytest.warns(UserWarning, match=words):
-        weighter.fit(shift.X, X_target=shift.X_target)
-    results = weighter.cv_results_
+        weight_estimator.fit(shift.X, X_target=shift.X_target)
+    results = weight_estimator.cv_results_
     assert list(results["candidate"][results["chosen"]]) == ["uniform"]
     assert np.isnan(results["score"]).sum() == 19
 
@@ -70,8 +72,8 @@ def test_a_classifier_of_a_part_of_many_rows_weighs_the_others(monkeypatch):
     X_target = X_target[(np.abs(X_target[:, 0]) < 0.3) | (rng.random(1500) < 0.2)]
     monkeypatch.setattr(auto, "ROWS_TAUGHT", 400)
     fitted = AutoWeights(random_state=0).fit(X, X_target=X_target)
-    assert isinstance(fitted.weighter_, DiscriminatorWeights)
-    assert len(fitted.weighter_.weights_) == 400
+    assert isinstance(fitted.weight_estimator_, DiscriminatorWeights)
+    assert len(fitted.weight_estimator_.weights_) == 400
     inside = np.abs(X[:, 0]) < 0.3
     assert fitted.weights_.shape == (900,)
     assert fitted.weights_[inside].mean() > 2 * fitted.weights_[~inside].mean()
@@ -93,15 +95,15 @@ def test_equal_weights_of_any_size_are_no_weights():
 @pytest.mark.parametrize("statistics", ["linear", "full"])
 def test_one_target_row_among_the_source_is_no_lack_of_overlap(statistics):
     X = np.random.default_rng(0).standard_normal((300, 2))
-    weighter = MixtureKLIEP(statistics=statistics)
+    weight_estimator = LogLinearKLIEP(statistics=statistics)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        fitted = weighter.fit(X, X_target=np.array([[0.5, 0.5]]))
+        fitted = weight_estimator.fit(X, X_target=np.array([[0.5, 0.5]]))
     assert fitted.uncovered_ == 0.0
     near = np.linalg.norm(X - 0.5, axis=1) < 0.5
     assert fitted.weights_[near].mean() > fitted.weights_[~near].mean()
     with pytest.raises(NoOverlapError):
-        weighter.fit(X, X_target=np.array([[30.0, 0.5]]))
+        weight_estimator.fit(X, X_target=np.array([[30.0, 0.5]]))
 
 
 def relative_error(weights, truth):

@@ -11,12 +11,12 @@ from counterpoise import (
     AutoWeights,
     DiscrepancyWeights,
     DiscriminatorWeights,
-    MixtureKLIEP,
-    TargetShiftWeights,
+    LabelShiftWeights,
+    LogLinearKLIEP,
 )
 from counterpoise.data import Blocks, distribute, memory_budget, sample
 from counterpoise.data.blocks import ROWS_DECIDED_ON
-from counterpoise.errors import InvalidInput, InvalidType
+from counterpoise.errors import InvalidInputError, InvalidTypeError
 from counterpoise.shift.domain_classifier import logistic
 
 CLOSED = {
@@ -24,9 +24,9 @@ CLOSED = {
     "rulsif": lambda: RULSIF(gamma=0.2, regularization=0.1, random_state=1),
 }
 SMOOTH = {
-    "full": lambda: MixtureKLIEP(random_state=0),
-    "diag": lambda: MixtureKLIEP(statistics="diag", random_state=0),
-    "linear": lambda: MixtureKLIEP(statistics="linear", random_state=0),
+    "full": lambda: LogLinearKLIEP(random_state=0),
+    "diag": lambda: LogLinearKLIEP(statistics="diag", random_state=0),
+    "linear": lambda: LogLinearKLIEP(statistics="linear", random_state=0),
 }
 MIXED = {
     "kliep": lambda: KLIEP(gamma=0.3, n_centers=60, tol=1e-9, random_state=0),
@@ -69,7 +69,9 @@ def test_blocks_get_the_weights_of_rows_in_memory(name):
     ratio = pieces.effective_sample_size_ / whole.effective_sample_size_
     assert abs(ratio - 1) < 1e-6
     new = X_target[:50]
-    np.testing.assert_allclose(pieces.weigh(new), whole.weigh(new), rtol=1e-6)
+    np.testing.assert_allclose(
+        pieces.predict_weights(new), whole.predict_weights(new), rtol=1e-6
+    )
 
 
 @pytest.mark.parametrize("name", [*MIXED])
@@ -86,11 +88,15 @@ def test_a_mixture_of_kernels_is_that_of_rows_in_memory(name):
 @pytest.mark.parametrize("away", [6.0, 1e4])
 def test_a_mixture_takes_target_rows_that_the_sample_has_not_seen(away):
     X, X_target = two_samples()
-    weighter = MIXED["kliep"]()
-    seen = sample(in_blocks(X_target, 999), ROWS_DECIDED_ON, weighter._seed()).places
+    weight_estimator = MIXED["kliep"]()
+    seen = sample(
+        in_blocks(X_target, 999), ROWS_DECIDED_ON, weight_estimator._seed()
+    ).places
     unseen = np.setdiff1d(np.arange(len(X_target)), seen)[0]
     X_target[unseen] += away * UNITS
-    fitted = weighter.fit(in_blocks(X, 4_000), X_target=in_blocks(X_target, 999))
+    fitted = weight_estimator.fit(
+        in_blocks(X, 4_000), X_target=in_blocks(X_target, 999)
+    )
     assert fitted.solution_.converged
     assert fitted.weights_.mean() == pytest.approx(1.0)
 
@@ -102,7 +108,7 @@ def test_the_logistic_discriminator_is_fitted_to_every_row():
         in_blocks(X, 4_000), X_target=in_blocks(X_target, 3_000)
     )
     new = np.vstack([X, X_target])
-    ratios = [one.weigh(new) * one.mean_ratio_ for one in (pieces, whole)]
+    ratios = [one.predict_weights(new) * one.mean_ratio_ for one in (pieces, whole)]
     # The longest odds of a target row are out of fold in memory.
     least = min(ratio.max() for ratio in ratios)
     np.testing.assert_allclose(*(np.minimum(r, least) for r in ratios), rtol=1e-6)
@@ -140,13 +146,15 @@ def test_what_was_chosen_on_a_sample_is_fitted_to_every_row():
     pieces = AutoWeights(random_state=0).fit(
         in_blocks(X, 4_000), X_target=in_blocks(X_target, 3_000)
     )
-    assert type(pieces.weighter_) is DiscriminatorWeights
+    assert type(pieces.weight_estimator_) is DiscriminatorWeights
     labels = np.repeat([0, 1], [len(X), len(X_target)])
     whole = logistic(False, 4, tol=1e-12).fit(np.vstack([X, X_target]), labels)
     longest = whole.decision_function(X_target).max()
     ratio = np.exp(np.minimum(whole.decision_function(X), longest))
     mean = ratio.mean()
-    np.testing.assert_allclose(pieces.weighter_.weigh(X), ratio / mean, rtol=1e-6)
+    np.testing.assert_allclose(
+        pieces.weight_estimator_.predict_weights(X), ratio / mean, rtol=1e-6
+    )
     reached = np.exp(longest) / mean
     assert pieces.largest_weight_ == pytest.approx(reached, rel=1e-6)
     cut = np.clip(ratio / mean, 1e-4, reached)
@@ -178,7 +186,7 @@ def test_whoever_computes_gives_the_same_bits(name, scheduler):
     [
         lambda: AutoWeights(random_state=0),
         lambda: DiscriminatorWeights(random_state=0),
-        lambda: MixtureKLIEP(n_components=2, random_state=0),
+        lambda: LogLinearKLIEP(n_components=2, random_state=0),
     ],
 )
 def test_other_methods_decide_on_a_sample_and_weigh_every_row(make):
@@ -219,7 +227,7 @@ def test_weights_are_written_in_the_order_of_the_rows(tmp_path):
         written["weight"].to_numpy(), fitted.weights_, rtol=1e-12
     )
     np.testing.assert_allclose(
-        fitted.weigh(in_blocks(X, 321)), fitted.weights_, rtol=1e-12
+        fitted.predict_weights(in_blocks(X, 321)), fitted.weights_, rtol=1e-12
     )
 
 
@@ -243,11 +251,11 @@ def test_a_small_memory_budget_changes_nothing_but_memory():
         (lambda B, T: _discrepancy(B, T, kernel="rbf"), "kernel='linear'"),
         (lambda B, T: _discrepancy(B, T, cap=3.0), "cap=None"),
         (lambda B, T: _discrepancy(B, T, spread=0.0), "spread above zero"),
-        (lambda B, T: TargetShiftWeights().fit(B, [0], X_target=T), "takes no blocks"),
+        (lambda B, T: LabelShiftWeights().fit(B, [0], X_target=T), "takes no blocks"),
         (lambda B, T: ULSIF().fit(B, X_target=T[:, :2]), "columns"),
     ],
 )
 def test_what_blocks_cannot_have_is_refused_by_name(fit, words):
     X, X_target = two_samples(60, 50)
-    with pytest.raises((InvalidInput, InvalidType), match=words):
+    with pytest.raises((InvalidInputError, InvalidTypeError), match=words):
         fit(in_blocks(X, 20), X_target)

@@ -19,7 +19,7 @@ from counterpoise import (
     WeightedKernelRidge,
     discrepancy,
     estimate_performance,
-    load,
+    load_model,
     target_scorer,
 )
 from counterpoise.datasets import make_gaussian_shift
@@ -216,7 +216,7 @@ def test_sparse_rows_give_what_dense_rows_give(kernel):
         warnings.simplefilter("ignore", UserWarning)
         dense = fitted(X.toarray(), T.toarray(), **parameters)
     assert found.discrepancy_ == pytest.approx(dense.discrepancy_, rel=1e-5)
-    np.testing.assert_allclose(found.weigh(X), found.weights_)
+    np.testing.assert_allclose(found.predict_weights(X), found.weights_)
 
 
 def test_a_cap_bounds_the_weights_and_a_spread_evens_them():
@@ -299,16 +299,16 @@ def test_a_solver_that_stops_short_tells_its_gap():
 def test_rows_of_fit_are_known_and_others_refused():
     X, T = two()
     found = fitted(X, T)
-    np.testing.assert_array_equal(found.weigh(X[::-1]), found.weights_[::-1])
+    np.testing.assert_array_equal(found.predict_weights(X[::-1]), found.weights_[::-1])
     unknown = r"alone, and row 1 of X is none of them.*such as KLIEP"
     with pytest.raises(ValueError, match=unknown):
-        found.weigh([X[0], T[0]])
+        found.predict_weights([X[0], T[0]])
     with pytest.raises(ValueError, match=unknown.replace("row 1", "row 0")):
         found.score(X, X_target=T)
     with pytest.raises(ValueError, match=unknown.replace("row 1", "row 0")):
         found.score(X)
     with pytest.raises(ValueError, match="weigh needs the rows of fit"):
-        found.without_rows().weigh(X)
+        found.without_rows().predict_weights(X)
     # A row of no weight that equals another has that one's.
     weights = np.ones(31)
     weights[30] = 0.0
@@ -351,11 +351,11 @@ def test_adapted_uses_the_weights_and_can_be_saved(tmp_path):
         random_state=0,
     ).fit(shift.X, shift.y, X_target=shift.X_target)
     assert model.adapted_
-    np.testing.assert_array_equal(model.weigh(shift.X), model.weights_)
+    np.testing.assert_array_equal(model.predict_weights(shift.X), model.weights_)
     with pytest.raises(ValueError, match="is none of them"):
         model.predict_interval(shift.X_target)
     model.save(tmp_path / "model.skops")
-    again = load(tmp_path / "model.skops")
+    again = load_model(tmp_path / "model.skops")
     np.testing.assert_allclose(
         again.predict(shift.X_target), model.predict(shift.X_target)
     )
@@ -383,9 +383,11 @@ def test_estimates_of_performance_ask_for_a_density_ratio():
     data = shift.X, shift.y, shift.X_target
     model = Adapted(WeightedKernelRidge(), DiscrepancyWeights(), random_state=0)
     model.fit(shift.X, shift.y, X_target=shift.X_target)
-    for weighter in ("model", DiscrepancyWeights()):
+    for weight_estimator in ("model", DiscrepancyWeights()):
         with pytest.raises(TypeError, match="DiscrepancyWeights are no density ratio"):
-            estimate_performance(model, *data, weighter=weighter, cv=3, random_state=0)
+            estimate_performance(
+                model, *data, weight_estimator=weight_estimator, cv=3, random_state=0
+            )
 
 
 @pytest.mark.parametrize(

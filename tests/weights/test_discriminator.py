@@ -61,12 +61,12 @@ class Oracle(ClassifierMixin, BaseEstimator):
 @pytest.mark.parametrize(("n", "m"), [(400, 1600), (1600, 400)])
 def test_the_odds_are_those_of_the_target_with_the_prior_removed(n, m):
     shift = make_gaussian_shift(1, n, m, shift=1, scale=1, random_state=0)
-    weighter = DiscriminatorWeights(estimator=Oracle(), calibrate=False)
-    weighter.fit(shift.X, X_target=shift.X_target)
+    weight_estimator = DiscriminatorWeights(estimator=Oracle(), calibrate=False)
+    weight_estimator.fit(shift.X, X_target=shift.X_target)
     expected = shift.ratio / shift.ratio.mean()
     # The folds' priors differ from the whole by a row or two.
-    np.testing.assert_allclose(weighter.weights_, expected, rtol=0.02)
-    assert weighter.mean_ratio_ == pytest.approx(shift.ratio.mean(), rel=0.02)
+    np.testing.assert_allclose(weight_estimator.weights_, expected, rtol=0.02)
+    assert weight_estimator.mean_ratio_ == pytest.approx(shift.ratio.mean(), rel=0.02)
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -80,21 +80,21 @@ def test_weights_close_most_of_the_gap_between_the_means(seed):
 
 def test_nothing_shifted_leaves_the_weights_near_one():
     null = make_gaussian_shift(1, 2000, 2000, shift=0, scale=1, random_state=0)
-    weighter = DiscriminatorWeights(random_state=0)
-    weighter.fit(null.X, X_target=null.X_target)
-    assert weighter.effective_sample_size_ >= 0.9 * 2000
-    assert weighter.weights_.max() <= 5
-    assert weighter.uncovered_ <= 0.02
-    assert weighter.auc_ == pytest.approx(0.5, abs=0.05)
-    assert weighter.log_loss_ == pytest.approx(np.log(2), abs=0.01)
+    weight_estimator = DiscriminatorWeights(random_state=0)
+    weight_estimator.fit(null.X, X_target=null.X_target)
+    assert weight_estimator.effective_sample_size_ >= 0.9 * 2000
+    assert weight_estimator.weights_.max() <= 5
+    assert weight_estimator.uncovered_ <= 0.02
+    assert weight_estimator.auc_ == pytest.approx(0.5, abs=0.05)
+    assert weight_estimator.log_loss_ == pytest.approx(np.log(2), abs=0.01)
 
 
 def test_swapped_samples_give_the_reciprocal_direction():
     shift = make_gaussian_shift(2, 1000, 800, shift=1, scale=1, random_state=0)
-    weighter = DiscriminatorWeights(estimator=LINEAR, random_state=0)
-    there = clone(weighter).fit(shift.X, X_target=shift.X_target)
-    back = clone(weighter).fit(shift.X_target, X_target=shift.X)
-    product = there.weigh(shift.X) * back.weigh(shift.X)
+    weight_estimator = DiscriminatorWeights(estimator=LINEAR, random_state=0)
+    there = clone(weight_estimator).fit(shift.X, X_target=shift.X_target)
+    back = clone(weight_estimator).fit(shift.X_target, X_target=shift.X)
+    product = there.predict_weights(shift.X) * back.predict_weights(shift.X)
     # Two ratios, each of mean one over its own source, are reciprocal up to that.
     np.testing.assert_allclose(product, product.mean(), rtol=0.1)
     assert np.corrcoef(there.weights_, shift.X.sum(axis=1))[0, 1] > 0.7
@@ -106,8 +106,8 @@ def test_the_known_ratio_is_approached_by_a_classifier_of_its_family():
     errors = []
     for n in (300, 5000):
         shift = make_gaussian_shift(2, n, n, random_state=0)
-        weighter = DiscriminatorWeights(estimator=squares, random_state=0)
-        w = weighter.fit(shift.X, X_target=shift.X_target).weights_
+        weight_estimator = DiscriminatorWeights(estimator=squares, random_state=0)
+        w = weight_estimator.fit(shift.X, X_target=shift.X_target).weights_
         errors.append(np.mean((w - shift.ratio / shift.ratio.mean()) ** 2))
     assert errors[1] <= 0.01
     assert errors[1] < 0.5 * errors[0]
@@ -133,14 +133,14 @@ def test_source_rows_are_weighed_by_classifiers_that_have_not_seen_them():
     rng = np.random.default_rng(0)
     X, X_target = rng.standard_normal((300, 5)), rng.standard_normal((300, 5))
     forest = RandomForestClassifier(n_estimators=30, random_state=0)
-    weighter = DiscriminatorWeights(estimator=forest, random_state=0)
-    weighter.fit(X, X_target=X_target)
+    weight_estimator = DiscriminatorWeights(estimator=forest, random_state=0)
+    weight_estimator.fit(X, X_target=X_target)
     labels = np.repeat([0, 1], 300)
-    p = weighter.estimator_.predict_proba(np.vstack([X, X_target]))[:, 1]
+    p = weight_estimator.estimator_.predict_proba(np.vstack([X, X_target]))[:, 1]
     # The forest knows its own rows by heart; the weights do not.
     assert roc_auc_score(labels, p) > 0.999
-    assert weighter.auc_ == pytest.approx(0.5, abs=0.07)
-    assert weighter.effective_sample_size_ > 0.9 * 300
+    assert weight_estimator.auc_ == pytest.approx(0.5, abs=0.07)
+    assert weight_estimator.effective_sample_size_ > 0.9 * 300
 
 
 def test_an_overconfident_classifier_is_recalibrated():
@@ -165,7 +165,9 @@ def test_new_rows_get_the_odds_of_the_refit_through_the_line(fitted, data):
     slope, intercept = fitted.line_
     odds = np.exp(slope * np.log(p / (1 - p)) + intercept)
     expected = odds * (300 / 250) / fitted.mean_ratio_
-    np.testing.assert_allclose(fitted.weigh(data.X_target), expected, rtol=1e-9)
+    np.testing.assert_allclose(
+        fitted.predict_weights(data.X_target), expected, rtol=1e-9
+    )
 
 
 def test_the_line_is_the_logistic_regression_of_scikit_learn():
@@ -259,9 +261,9 @@ def test_rows_that_mostly_repeat_are_dealt_out_and_still_get_one_weight():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2, (500, 1)).astype(float)
     X_target = (rng.random((400, 1)) < 0.8).astype(float)
-    weighter = DiscriminatorWeights(random_state=0).fit(X, X_target=X_target)
+    weight_estimator = DiscriminatorWeights(random_state=0).fit(X, X_target=X_target)
     for value in (0.0, 1.0):
-        w = weighter.weights_[X[:, 0] == value]
+        w = weight_estimator.weights_[X[:, 0] == value]
         np.testing.assert_allclose(w, w[0], rtol=1e-12)
         ratio = (X_target == value).mean() / np.mean(value == X)
         assert w[0] == pytest.approx(ratio, rel=0.03)
@@ -269,10 +271,12 @@ def test_rows_that_mostly_repeat_are_dealt_out_and_still_get_one_weight():
 
 def test_the_smallest_samples_are_fitted_and_smaller_ones_refused():
     X, X_target = np.array([[0.0], [1.0]]), np.array([[0.5], [2.0]])
-    weighter = DiscriminatorWeights(estimator=LINEAR, random_state=0, force=True)
-    assert np.isfinite(weighter.fit(X, X_target=X_target).weights_).all()
+    weight_estimator = DiscriminatorWeights(
+        estimator=LINEAR, random_state=0, force=True
+    )
+    assert np.isfinite(weight_estimator.fit(X, X_target=X_target).weights_).all()
     with pytest.raises(ValueError, match=r"at least 2 rows of each .*, got 2 and 1"):
-        weighter.fit(X, X_target=X_target[:1])
+        weight_estimator.fit(X, X_target=X_target[:1])
 
 
 # Overlap.
@@ -285,27 +289,29 @@ def test_disjoint_samples_are_refused_and_forced_ones_have_finite_weights():
         DiscriminatorWeights(random_state=0).fit(X, X_target=X_target)
     assert caught.value.measure == "thin"
     assert caught.value.share == pytest.approx(1.0)
-    weighter = DiscriminatorWeights(force=True, random_state=0)
-    weighter.fit(X, X_target=X_target)
-    assert np.isfinite(weighter.weights_).all()
-    assert weighter.auc_ == 1.0
-    own = weighter.weights_ * weighter.mean_ratio_
+    weight_estimator = DiscriminatorWeights(force=True, random_state=0)
+    weight_estimator.fit(X, X_target=X_target)
+    assert np.isfinite(weight_estimator.weights_).all()
+    assert weight_estimator.auc_ == 1.0
+    own = weight_estimator.weights_ * weight_estimator.mean_ratio_
     assert own.min() >= 0.99e-6
-    new = weighter.weigh(X_target) * weighter.mean_ratio_
+    new = weight_estimator.predict_weights(X_target) * weight_estimator.mean_ratio_
     assert np.isfinite(new).all()
     assert new.max() <= 1e6
 
 
-# What every weighter keeps.
+# What every weight estimator keeps.
 
 
 @pytest.mark.parametrize("estimator", [None, LINEAR])
 def test_permuting_rows_permutes_weights(estimator, data):
     rng = np.random.default_rng(1)
     rows, aims = rng.permutation(300), rng.permutation(250)
-    weighter = DiscriminatorWeights(estimator=estimator, random_state=0)
-    w = clone(weighter).fit(data.X, X_target=data.X_target).weights_
-    again = clone(weighter).fit(data.X[rows], X_target=data.X_target[aims]).weights_
+    weight_estimator = DiscriminatorWeights(estimator=estimator, random_state=0)
+    w = clone(weight_estimator).fit(data.X, X_target=data.X_target).weights_
+    again = (
+        clone(weight_estimator).fit(data.X[rows], X_target=data.X_target[aims]).weights_
+    )
     np.testing.assert_allclose(again, w[rows], rtol=1e-9)
 
 
@@ -313,9 +319,9 @@ def test_permuting_rows_permutes_weights(estimator, data):
 @pytest.mark.parametrize("factor", [1e-8, 1e8])
 def test_the_unit_of_a_column_does_not_matter(estimator, factor, data):
     unit = np.array([1.0, factor, 1.0])
-    weighter = DiscriminatorWeights(estimator=estimator, random_state=0)
-    w = clone(weighter).fit(data.X, X_target=data.X_target).weights_
-    other = clone(weighter).fit(data.X * unit, X_target=data.X_target * unit)
+    weight_estimator = DiscriminatorWeights(estimator=estimator, random_state=0)
+    w = clone(weight_estimator).fit(data.X, X_target=data.X_target).weights_
+    other = clone(weight_estimator).fit(data.X * unit, X_target=data.X_target * unit)
     np.testing.assert_allclose(other.weights_, w, rtol=1e-9)
 
 
@@ -323,16 +329,16 @@ def test_the_unit_of_a_column_does_not_matter(estimator, factor, data):
     "estimator", [None, HistGradientBoostingClassifier(max_iter=5)]
 )
 def test_a_row_twice_is_a_row_of_weight_two(estimator, data):
-    weighter = DiscriminatorWeights(estimator=estimator, random_state=0)
+    weight_estimator = DiscriminatorWeights(estimator=estimator, random_state=0)
     weight, aim_weight = np.ones(300), np.ones(250)
     weight[:40], aim_weight[:30] = 2.0, 2.0
-    weighted = clone(weighter).fit(
+    weighted = clone(weight_estimator).fit(
         data.X,
         X_target=data.X_target,
         sample_weight=weight,
         target_weight=aim_weight,
     )
-    repeated = clone(weighter).fit(
+    repeated = clone(weight_estimator).fit(
         np.vstack([data.X, data.X[:40]]),
         X_target=(data.X_target, data.X_target[:30]),
     )
@@ -340,7 +346,7 @@ def test_a_row_twice_is_a_row_of_weight_two(estimator, data):
     np.testing.assert_allclose(repeated.weights_[300:], weighted.weights_[:40])
     assert repeated.auc_ == pytest.approx(weighted.auc_)
     assert repeated.uncovered_ == pytest.approx(weighted.uncovered_)
-    plain = clone(weighter).fit(data.X, X_target=data.X_target)
+    plain = clone(weight_estimator).fit(data.X, X_target=data.X_target)
     assert np.abs(plain.weights_ - weighted.weights_).max() > 1e-3
 
 
@@ -362,9 +368,11 @@ def test_sparse_rows_give_the_weights_of_dense_ones():
         StandardScaler(with_mean=False),
         LogisticRegression(solver="newton-cholesky", tol=1e-9),
     )
-    weighter = DiscriminatorWeights(estimator=uncentred, random_state=0)
-    thin = clone(weighter).fit(sparse.csr_array(X), X_target=sparse.csr_array(X_target))
-    dense = clone(weighter).fit(X, X_target=X_target)
+    weight_estimator = DiscriminatorWeights(estimator=uncentred, random_state=0)
+    thin = clone(weight_estimator).fit(
+        sparse.csr_array(X), X_target=sparse.csr_array(X_target)
+    )
+    dense = clone(weight_estimator).fit(X, X_target=X_target)
     # The folds are others, for the rows are sorted by other bytes.
     assert np.corrcoef(np.log(thin.weights_), np.log(dense.weights_))[0, 1] > 0.85
     np.testing.assert_allclose(
@@ -382,11 +390,14 @@ def test_sparse_rows_of_many_columns_are_weighed():
         words = rng.choice(p, size=(400, 40), p=often / often.sum())
         at = (np.repeat(np.arange(400), 40), words.ravel())
         both.append(sparse.csr_array((np.ones(16_000), at), shape=(400, p)))
-    weighter = DiscriminatorWeights(random_state=0)
-    weighter.fit(both[0], X_target=both[1])
-    assert np.isfinite(weighter.weights_).all()
-    assert 0.6 < weighter.auc_ < 1.0
-    assert weighter.weigh(both[1]).mean() > weighter.weigh(both[0]).mean()
+    weight_estimator = DiscriminatorWeights(random_state=0)
+    weight_estimator.fit(both[0], X_target=both[1])
+    assert np.isfinite(weight_estimator.weights_).all()
+    assert 0.6 < weight_estimator.auc_ < 1.0
+    assert (
+        weight_estimator.predict_weights(both[1]).mean()
+        > weight_estimator.predict_weights(both[0]).mean()
+    )
 
 
 @pytest.mark.parametrize("estimator", [None, LinearSVC(), RidgeClassifier()])
@@ -397,13 +408,13 @@ def test_scikit_learns_common_checks_pass(estimator):
 
 
 def test_margins_become_odds_by_the_line(data):
-    weighter = DiscriminatorWeights(estimator=RidgeClassifier(), random_state=0)
-    margins = weighter.fit(data.X, X_target=data.X_target).weights_
-    odds = clone(weighter).set_params(estimator=LINEAR)
+    weight_estimator = DiscriminatorWeights(estimator=RidgeClassifier(), random_state=0)
+    margins = weight_estimator.fit(data.X, X_target=data.X_target).weights_
+    odds = clone(weight_estimator).set_params(estimator=LINEAR)
     odds = odds.fit(data.X, X_target=data.X_target).weights_
     np.testing.assert_allclose(margins, odds, rtol=0.25)
     with pytest.raises(TypeError, match="must have predict_proba with calibrate=False"):
-        weighter.set_params(calibrate=False).fit(data.X, X_target=data.X_target)
+        weight_estimator.set_params(calibrate=False).fit(data.X, X_target=data.X_target)
 
 
 def test_a_classifier_without_weights_is_refused(data):
@@ -425,13 +436,15 @@ def test_no_target_means_weights_of_one_and_a_warning(data):
 
 
 def test_grid_search_and_pipelines_take_it(data):
-    weighter = DiscriminatorWeights(estimator=LogisticRegression(), random_state=0)
+    weight_estimator = DiscriminatorWeights(
+        estimator=LogisticRegression(), random_state=0
+    )
     grid = {"estimator__C": [1e-6, 1.0], "calibrate": [False]}
-    search = GridSearchCV(weighter, grid, cv=3)
+    search = GridSearchCV(weight_estimator, grid, cv=3)
     search.fit(data.X, X_target=(data.X_target,))
     assert search.best_params_["estimator__C"] == 1.0
     assert search.best_score_ > 0.1
-    pipe = make_pipeline(StandardScaler(), clone(weighter))
+    pipe = make_pipeline(StandardScaler(), clone(weight_estimator))
     aim = StandardScaler().fit(data.X).transform(data.X_target)
     pipe.fit(data.X, discriminatorweights__X_target=aim)
     assert pipe[-1].weights_.mean() == pytest.approx(1.0)

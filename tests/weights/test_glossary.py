@@ -1,10 +1,11 @@
-"""One parameter, one sentence: what a weighter's parameter means, all say alike."""
+"""One parameter, one sentence: what a weight estimator's parameter means, all say "
+"alike."""
 
 import re
 
 import pytest
 
-from counterpoise.weights.registry import WEIGHTERS
+from counterpoise.weights.registry import WEIGHT_ESTIMATORS
 
 # How the description of a parameter begins, whoever has it.
 GLOSSARY = {
@@ -35,11 +36,11 @@ OWN = {
 }
 
 
-def described(weighter):
+def described(weight_estimator):
     """Return the descriptions of the parameters by name, from the docstring."""
     found = re.search(
         r"    Parameters\n    -+\n(.*?)(?:\n\n    \w+\n    -+\n|\Z)",
-        weighter.__doc__ or "",
+        weight_estimator.__doc__ or "",
         re.S,
     )
     out, names = {}, ()
@@ -53,10 +54,10 @@ def described(weighter):
     return out
 
 
-ALL = {entry.name: described(entry.load()) for entry in WEIGHTERS}
+ALL = {entry.name: described(entry.load()) for entry in WEIGHT_ESTIMATORS}
 
 
-@pytest.mark.parametrize("entry", WEIGHTERS, ids=lambda entry: entry.name)
+@pytest.mark.parametrize("entry", WEIGHT_ESTIMATORS, ids=lambda entry: entry.name)
 def test_every_parameter_is_described_and_nothing_else(entry):
     assert set(ALL[entry.name]) == set(entry.load()().get_params(deep=False))
 

@@ -76,7 +76,7 @@ def test_the_known_ratio_is_recovered(d, bar):
     shift = make_gaussian_shift(d, n=2000, m=2000, random_state=1)
     kliep = KLIEP(random_state=0).fit(shift.X, X_target=shift.X_target)
     assert nmse(kliep.weights_, shift.ratio) < bar
-    assert kliep.weigh(shift.X) == pytest.approx(kliep.weights_, abs=1e-12)
+    assert kliep.predict_weights(shift.X) == pytest.approx(kliep.weights_, abs=1e-12)
 
 
 def test_the_one_sided_score_goes_for_narrower_kernels_than_the_two_sided():
@@ -270,13 +270,13 @@ def test_weights_follow_the_same_centres_when_rows_are_repeated(sinc):
     twice = KLIEP(gamma=2.0, standardize=False, tol=1e-10)
     by_weight = np.ones(100)
     by_weight[:30] = 2.0
-    a = twice.fit(X, X_target=X_target, target_weight=by_weight).weigh(X)
-    b = twice.fit(X, X_target=np.vstack([X_target, X_target[:30]])).weigh(X)
+    a = twice.fit(X, X_target=X_target, target_weight=by_weight).predict_weights(X)
+    b = twice.fit(X, X_target=np.vstack([X_target, X_target[:30]])).predict_weights(X)
     np.testing.assert_allclose(a, b, atol=1e-6)
     source = np.ones(200)
     source[:50] = 2.0
-    c = twice.fit(X, X_target=X_target, sample_weight=source).weigh(X)
-    d = twice.fit(np.vstack([X, X[:50]]), X_target=X_target).weigh(X)
+    c = twice.fit(X, X_target=X_target, sample_weight=source).predict_weights(X)
+    d = twice.fit(np.vstack([X, X[:50]]), X_target=X_target).predict_weights(X)
     np.testing.assert_allclose(c, d, atol=1e-6)
 
 

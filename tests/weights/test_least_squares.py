@@ -170,7 +170,7 @@ def test_ridge_weights_are_the_closed_form(relative):
     np.testing.assert_allclose(
         fitted.weights_, ratio / np.average(ratio, weights=p), rtol=1e-9
     )
-    np.testing.assert_allclose(fitted.weigh(X), fitted.weights_, rtol=1e-12)
+    np.testing.assert_allclose(fitted.predict_weights(X), fitted.weights_, rtol=1e-12)
     assert fitted.solution_.certificate.kind == "closed form, then clipped"
     assert fitted.solution_.certificate.gap <= 1e-12
     if relative == 0.0:
@@ -327,7 +327,9 @@ def test_the_unit_of_a_column_does_not_matter(method, factor):
     one = method(random_state=0, tol=1e-9).fit(X, X_target=T)
     other = method(random_state=0, tol=1e-9).fit(X * scale, X_target=T * scale)
     np.testing.assert_allclose(other.weights_, one.weights_, atol=1e-9)
-    np.testing.assert_allclose(other.weigh(T * scale), one.weigh(T), atol=1e-9)
+    np.testing.assert_allclose(
+        other.predict_weights(T * scale), one.predict_weights(T), atol=1e-9
+    )
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -355,7 +357,9 @@ def test_a_row_of_weight_zero_is_not_there_but_is_weighed(method):
     some = method(random_state=0).fit(X, X_target=T, sample_weight=p)
     without = method(random_state=0).fit(X[20:], X_target=T)
     np.testing.assert_allclose(some.weights_[20:], without.weights_, atol=1e-9)
-    np.testing.assert_allclose(some.weights_[:20], without.weigh(X[:20]), atol=1e-9)
+    np.testing.assert_allclose(
+        some.weights_[:20], without.predict_weights(X[:20]), atol=1e-9
+    )
 
 
 @pytest.mark.parametrize("method", METHODS)

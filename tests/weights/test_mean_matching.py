@@ -105,7 +105,7 @@ def test_a_factor_that_hides_too_much_says_so_and_its_bound_is_true(monkeypatch)
     assert proof.bound <= best + 1e-9
     assert proof.objective >= value
     assert proof.gap >= value - best
-    assert np.isfinite(kmm.weigh(T)).all()
+    assert np.isfinite(kmm.predict_weights(T)).all()
 
 
 @pytest.mark.parametrize("solver", ["frank-wolfe", "pairwise"])
@@ -193,7 +193,7 @@ def test_new_rows_get_nearly_the_known_ratio():
     shift = make_gaussian_shift(2, 2000, 2000, random_state=0)
     fresh = make_gaussian_shift(2, 1000, 10, random_state=1)
     kmm = KMM().fit(shift.X, X_target=shift.X_target)
-    new = kmm.weigh(fresh.X)
+    new = kmm.predict_weights(fresh.X)
     assert new.min() >= 0.0
     assert np.mean(new) == pytest.approx(1.0, abs=0.05)
     uniform = np.mean((1.0 - fresh.ratio) ** 2)
@@ -212,7 +212,7 @@ def test_the_weights_of_the_fits_own_rows_are_its_weights(
     kmm = KMM(bound=bound, tol=1e-10, force=True)
     kmm.fit(X, X_target=T, sample_weight=own)
     assert bound == 1000.0 or kmm.weights_.max() == pytest.approx(bound)
-    np.testing.assert_allclose(kmm.weigh(X), kmm.weights_, atol=1e-4)
+    np.testing.assert_allclose(kmm.predict_weights(X), kmm.weights_, atol=1e-4)
 
 
 def test_the_weights_of_new_rows_solve_the_conditions_of_the_optimum():
@@ -227,7 +227,9 @@ def test_the_weights_of_new_rows_solve_the_conditions_of_the_optimum():
     inside = int(np.argmax(v))
     new = np.random.default_rng(5).normal(size=(50, 2))
     expected = pull(new) + kmm.weights_[inside] - pull(X)[inside]
-    np.testing.assert_allclose(kmm.weigh(new), np.maximum(expected, 0.0), atol=1e-4)
+    np.testing.assert_allclose(
+        kmm.predict_weights(new), np.maximum(expected, 0.0), atol=1e-4
+    )
 
 
 def test_without_a_ridge_the_weights_of_new_rows_are_a_regression():
@@ -237,14 +239,16 @@ def test_without_a_ridge_the_weights_of_new_rows_are_a_regression():
     K = rbf_kernel(X, gamma=0.5)
     dual = np.linalg.solve(K + 1e-3 * np.eye(len(X)), kmm.weights_)
     expected = rbf_kernel(T, X, gamma=0.5) @ dual / (K @ dual).mean()
-    np.testing.assert_allclose(kmm.weigh(T), np.clip(expected, 0, 5), atol=1e-3)
+    np.testing.assert_allclose(
+        kmm.predict_weights(T), np.clip(expected, 0, 5), atol=1e-3
+    )
 
 
 def test_target_rows_of_no_weight_do_not_ruin_the_score():
     shift = make_gaussian_shift(10, n=500, m=500, random_state=0)
     fresh = make_gaussian_shift(10, n=500, m=500, random_state=1)
     kmm = KMM().fit(shift.X, X_target=shift.X_target)
-    assert (kmm.weigh(fresh.X_target) == 0).any()
+    assert (kmm.predict_weights(fresh.X_target) == 0).any()
     assert kmm.score(fresh.X, X_target=fresh.X_target) > 0.05
 
 
@@ -281,7 +285,9 @@ def test_a_row_of_weight_two_is_the_row_twice():
     for name in ("gamma_", "mmd_", "noise_floor_"):
         assert getattr(twice, name) == pytest.approx(getattr(weighted, name), 1e-7)
     assert a @ weighted.weights_ / a.sum() == pytest.approx(1.0, abs=1e-12)
-    np.testing.assert_allclose(twice.weigh(T), weighted.weigh(T), rtol=1e-6)
+    np.testing.assert_allclose(
+        twice.predict_weights(T), weighted.predict_weights(T), rtol=1e-6
+    )
 
 
 def test_a_row_of_weight_zero_is_absent_and_still_weighed():
@@ -291,7 +297,9 @@ def test_a_row_of_weight_zero_is_absent_and_still_weighed():
     weighted = KMM(tol=1e-9).fit(X, X_target=T, sample_weight=a)
     without = KMM(tol=1e-9).fit(X[30:], X_target=T)
     np.testing.assert_allclose(weighted.weights_[30:], without.weights_, atol=1e-9)
-    np.testing.assert_allclose(weighted.weights_[:30], without.weigh(X[:30]), atol=1e-9)
+    np.testing.assert_allclose(
+        weighted.weights_[:30], without.predict_weights(X[:30]), atol=1e-9
+    )
 
 
 def test_frames_give_the_same_weights_as_arrays():

@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from counterpoise.datasets import make_gaussian_shift
 from counterpoise.errors import NoOverlapError, NoTargetWarning, PartialOverlapWarning
-from counterpoise.weights.log_linear import MixtureKLIEP, PairProducts
+from counterpoise.weights.log_linear import LogLinearKLIEP, PairProducts
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::counterpoise.errors.PartialOverlapWarning"),
@@ -76,7 +76,7 @@ def test_one_component_equals_the_minimiser_of_scipy(family, data):
     start = np.zeros(S.shape[1])
     best = minimize(loss, start, jac=slope, method="BFGS", options=options)
     w = np.exp(S @ best.x)
-    fitted = MixtureKLIEP(statistics=family, tol=1e-12)
+    fitted = LogLinearKLIEP(statistics=family, tol=1e-12)
     fitted.fit(data.X, X_target=data.X_target)
     np.testing.assert_allclose(fitted.weights_, w / w.mean(), rtol=1e-6)
     np.testing.assert_allclose(fitted.coef_[0], best.x, atol=1e-6)
@@ -88,7 +88,7 @@ def test_one_component_equals_the_minimiser_of_scipy(family, data):
 )
 def test_the_known_ratio_is_recovered(d, family, bar):
     shift = make_gaussian_shift(d, 5000, 5000, random_state=0)
-    w = MixtureKLIEP(statistics=family).fit(shift.X, X_target=shift.X_target).weights_
+    w = LogLinearKLIEP(statistics=family).fit(shift.X, X_target=shift.X_target).weights_
     assert np.mean((w - shift.ratio / shift.ratio.mean()) ** 2) <= bar
 
 
@@ -98,7 +98,7 @@ def test_the_error_falls_as_rows_come():
         each = []
         for seed in range(3):
             shift = make_gaussian_shift(3, n, n, random_state=seed)
-            w = MixtureKLIEP().fit(shift.X, X_target=shift.X_target).weights_
+            w = LogLinearKLIEP().fit(shift.X, X_target=shift.X_target).weights_
             each.append(np.mean((w - shift.ratio / shift.ratio.mean()) ** 2))
         errors.append(np.mean(each))
     assert errors[0] > 2 * errors[1] > 4 * errors[2]
@@ -107,7 +107,7 @@ def test_the_error_falls_as_rows_come():
 @pytest.mark.parametrize("seed", range(3))
 def test_weights_close_most_of_the_gap_between_the_means(seed):
     shift = make_gaussian_shift(1, 1000, 1000, shift=1, scale=1, random_state=seed)
-    w = MixtureKLIEP().fit(shift.X, X_target=shift.X_target).weights_
+    w = LogLinearKLIEP().fit(shift.X, X_target=shift.X_target).weights_
     before = shift.X_target.mean() - shift.X.mean()
     after = (w[:, None] * shift.X).mean() - shift.X.mean()
     assert 0.7 * before <= after <= 1.1 * before
@@ -115,18 +115,18 @@ def test_weights_close_most_of_the_gap_between_the_means(seed):
 
 def test_swapped_samples_give_the_reciprocal_direction():
     shift = make_gaussian_shift(2, 1000, 1000, shift=1, scale=1, random_state=0)
-    there = MixtureKLIEP(statistics="linear").fit(shift.X, X_target=shift.X_target)
-    back = MixtureKLIEP(statistics="linear").fit(shift.X_target, X_target=shift.X)
+    there = LogLinearKLIEP(statistics="linear").fit(shift.X, X_target=shift.X_target)
+    back = LogLinearKLIEP(statistics="linear").fit(shift.X_target, X_target=shift.X)
     np.testing.assert_allclose(there.coef_, -back.coef_, atol=0.15)
     assert there.coef_.min() > 0.4
-    logs = np.log(there.weights_), np.log(back.weigh(shift.X))
+    logs = np.log(there.weights_), np.log(back.predict_weights(shift.X))
     assert np.corrcoef(*logs)[0, 1] < -0.99
 
 
 def test_nothing_shifted_leaves_the_weights_near_one():
     for seed in range(3):
         null = make_gaussian_shift(1, 2000, 2000, shift=0, scale=1, random_state=seed)
-        fitted = MixtureKLIEP().fit(null.X, X_target=null.X_target)
+        fitted = LogLinearKLIEP().fit(null.X, X_target=null.X_target)
         assert fitted.effective_sample_size_ >= 0.98 * 2000
         assert fitted.weights_.max() <= 5
         assert fitted.uncovered_ <= 0.015
@@ -139,7 +139,7 @@ def test_nothing_shifted_leaves_the_weights_near_one():
 def test_auto_takes_products_while_they_are_few(n, d, family):
     rng = np.random.default_rng(0)
     X, X_target = rng.standard_normal((n, d)), rng.standard_normal((80, d))
-    fitted = MixtureKLIEP(force=True).fit(X, X_target=X_target)
+    fitted = LogLinearKLIEP(force=True).fit(X, X_target=X_target)
     assert fitted.statistics_ == family
 
 
@@ -148,7 +148,7 @@ def test_two_components_follow_a_ratio_with_two_modes():
     ratio /= ratio.mean()
     errors = []
     for k in (1, 2):
-        fitted = MixtureKLIEP(n_components=k).fit(X, X_target=X_target)
+        fitted = LogLinearKLIEP(n_components=k).fit(X, X_target=X_target)
         errors.append(np.mean((fitted.weights_ - ratio) ** 2))
     np.testing.assert_allclose(fitted.proportions_, 0.5, atol=0.05)
     assert fitted.solution_.certificate.kind == "stationarity"
@@ -160,11 +160,13 @@ def test_two_components_follow_a_ratio_with_two_modes():
 
 @pytest.mark.parametrize("k", [1, 3])
 def test_weights_have_mean_one_by_themselves(k, data):
-    fitted = MixtureKLIEP(n_components=k).fit(data.X, X_target=data.X_target)
+    fitted = LogLinearKLIEP(n_components=k).fit(data.X, X_target=data.X_target)
     assert fitted.weights_.mean() == pytest.approx(1.0, abs=1e-12)
     # Before the base scales them: the source mean is in the model.
     assert fitted.mean_ratio_ == pytest.approx(1.0, abs=1e-12)
-    np.testing.assert_allclose(fitted.weigh(data.X), fitted.weights_, rtol=1e-9)
+    np.testing.assert_allclose(
+        fitted.predict_weights(data.X), fitted.weights_, rtol=1e-9
+    )
 
 
 def test_products_of_columns_are_those_written_out():
@@ -182,7 +184,7 @@ def test_products_of_columns_are_those_written_out():
 
 def test_many_statistics_are_fitted_without_a_matrix_of_them():
     shift = make_gaussian_shift(32, 5600, 5600, random_state=0)
-    fitted = MixtureKLIEP().fit(shift.X, X_target=shift.X_target)
+    fitted = LogLinearKLIEP().fit(shift.X, X_target=shift.X_target)
     assert fitted.statistics_ == "full"
     assert fitted.coef_.shape == (1, 560)
     assert fitted.solution_.converged
@@ -204,11 +206,11 @@ def text(n, p, tilt, seed):
 def test_sparse_rows_give_the_weights_of_dense_ones():
     X, X_target = text(200, 30, 0.0, 0), text(200, 30, 0.5, 1)
     options = {"statistics": "linear", "tol": 1e-12}
-    thin = MixtureKLIEP(**options).fit(X, X_target=X_target)
-    dense = MixtureKLIEP(**options).fit(X.toarray(), X_target=X_target.toarray())
+    thin = LogLinearKLIEP(**options).fit(X, X_target=X_target)
+    dense = LogLinearKLIEP(**options).fit(X.toarray(), X_target=X_target.toarray())
     np.testing.assert_allclose(thin.weights_, dense.weights_, rtol=1e-8)
-    np.testing.assert_allclose(thin.weigh(X), thin.weights_, rtol=1e-9)
-    assert MixtureKLIEP().fit(X, X_target=X_target).statistics_ == "linear"
+    np.testing.assert_allclose(thin.predict_weights(X), thin.weights_, rtol=1e-9)
+    assert LogLinearKLIEP().fit(X, X_target=X_target).statistics_ == "linear"
 
 
 def test_sparse_rows_of_many_columns_are_weighed_without_densifying(monkeypatch):
@@ -218,7 +220,7 @@ def test_sparse_rows_of_many_columns_are_weighed_without_densifying(monkeypatch)
     X, X_target = text(1000, 5_000, 0.0, 0), text(1000, 5_000, 0.5, 1)
     for name in ("toarray", "todense"):
         monkeypatch.setattr(sparse.csr_array, name, refuse)
-    fitted = MixtureKLIEP(ridge=1.0, random_state=0).fit(X, X_target=X_target)
+    fitted = LogLinearKLIEP(ridge=1.0, random_state=0).fit(X, X_target=X_target)
     assert fitted.solution_.converged
     driving = np.sin(np.arange(50))
     assert np.corrcoef(fitted.coef_[0, :50], driving)[0, 1] > 0.5
@@ -227,7 +229,7 @@ def test_sparse_rows_of_many_columns_are_weighed_without_densifying(monkeypatch)
 
 def test_text_that_has_not_shifted_is_not_refused():
     X, X_target = text(400, 3000, 0.0, 0), text(400, 3000, 0.0, 1)
-    fitted = MixtureKLIEP(random_state=0).fit(X, X_target=X_target)
+    fitted = LogLinearKLIEP(random_state=0).fit(X, X_target=X_target)
     # The fit itself tells the samples apart: the objective is that of its own rows.
     assert fitted.solution_.certificate.objective < -10
     assert fitted.uncovered_ < 0.03
@@ -236,7 +238,7 @@ def test_text_that_has_not_shifted_is_not_refused():
 def test_products_of_sparse_columns_are_refused():
     X = text(50, 5, 0.0, 0)
     with pytest.raises(ValueError, match="sparse rows need statistics='auto' or"):
-        MixtureKLIEP(statistics="diag").fit(X, X_target=X)
+        LogLinearKLIEP(statistics="diag").fit(X, X_target=X)
 
 
 # Overlap.
@@ -246,13 +248,13 @@ def test_disjoint_samples_are_refused_and_forced_ones_have_finite_weights():
     rng = np.random.default_rng(0)
     X, X_target = rng.standard_normal((200, 2)), rng.standard_normal((200, 2)) + 30
     with pytest.raises(NoOverlapError) as caught:
-        MixtureKLIEP().fit(X, X_target=X_target)
+        LogLinearKLIEP().fit(X, X_target=X_target)
     assert caught.value.measure == "thin"
     assert caught.value.share > 0.9
-    fitted = MixtureKLIEP(force=True).fit(X, X_target=X_target)
+    fitted = LogLinearKLIEP(force=True).fit(X, X_target=X_target)
     assert np.isfinite(fitted.weights_).all()
-    assert np.isfinite(fitted.weigh(X_target)).all()
-    assert fitted.weigh(1e3 * X_target).max() <= np.exp(50.0) * (1 + 1e-9)
+    assert np.isfinite(fitted.predict_weights(X_target)).all()
+    assert fitted.predict_weights(1e3 * X_target).max() <= np.exp(50.0) * (1 + 1e-9)
 
 
 def test_a_column_constant_in_each_sample_at_two_values_is_no_overlap():
@@ -260,29 +262,31 @@ def test_a_column_constant_in_each_sample_at_two_values_is_no_overlap():
     X, X_target = rng.standard_normal((200, 2)), rng.standard_normal((200, 2))
     X[:, 1], X_target[:, 1] = 3.0, 4.0
     with pytest.raises(NoOverlapError):
-        MixtureKLIEP().fit(X, X_target=X_target)
-    fitted = MixtureKLIEP(force=True).fit(X, X_target=X_target)
+        LogLinearKLIEP().fit(X, X_target=X_target)
+    fitted = LogLinearKLIEP(force=True).fit(X, X_target=X_target)
     assert np.isfinite(fitted.weights_).all()
 
 
 def test_thin_coverage_in_part_is_said():
     shift = make_gaussian_shift(1, 9000, 5000, shift=1.5, scale=1, random_state=0)
     with pytest.warns(PartialOverlapWarning, match="of the target rows"):
-        fitted = MixtureKLIEP().fit(shift.X, X_target=shift.X_target)
+        fitted = LogLinearKLIEP().fit(shift.X, X_target=shift.X_target)
     # N(1.5, 1) above the 99.5 % quantile 2.58 of N(0, 1).
     assert fitted.uncovered_ == pytest.approx(0.14, abs=0.02)
 
 
-# What every weighter keeps.
+# What every weight estimator keeps.
 
 
 @pytest.mark.parametrize(("family", "k"), [("full", 1), ("linear", 1), ("diag", 2)])
 def test_permuting_rows_permutes_weights(family, k, data):
     rng = np.random.default_rng(1)
     rows, aims = rng.permutation(300), rng.permutation(250)
-    weighter = MixtureKLIEP(statistics=family, n_components=k, tol=1e-12)
-    w = clone(weighter).fit(data.X, X_target=data.X_target).weights_
-    again = clone(weighter).fit(data.X[rows], X_target=data.X_target[aims]).weights_
+    weight_estimator = LogLinearKLIEP(statistics=family, n_components=k, tol=1e-12)
+    w = clone(weight_estimator).fit(data.X, X_target=data.X_target).weights_
+    again = (
+        clone(weight_estimator).fit(data.X[rows], X_target=data.X_target[aims]).weights_
+    )
     np.testing.assert_allclose(again, w[rows], rtol=1e-9)
 
 
@@ -290,47 +294,49 @@ def test_permuting_rows_permutes_weights(family, k, data):
 @pytest.mark.parametrize("factor", [1e-8, 1e8])
 def test_the_unit_of_a_column_does_not_matter(family, factor, data):
     unit = np.array([1.0, factor, 1.0])
-    weighter = MixtureKLIEP(statistics=family, tol=1e-9)
-    w = clone(weighter).fit(data.X, X_target=data.X_target).weights_
-    other = clone(weighter).fit(data.X * unit, X_target=data.X_target * unit)
+    weight_estimator = LogLinearKLIEP(statistics=family, tol=1e-9)
+    w = clone(weight_estimator).fit(data.X, X_target=data.X_target).weights_
+    other = clone(weight_estimator).fit(data.X * unit, X_target=data.X_target * unit)
     np.testing.assert_allclose(other.weights_, w, rtol=1e-9)
 
 
 @pytest.mark.parametrize(("family", "k"), [("full", 1), ("linear", 1), ("diag", 2)])
 def test_a_row_twice_is_a_row_of_weight_two(family, k, data):
-    weighter = MixtureKLIEP(statistics=family, n_components=k, tol=1e-12)
+    weight_estimator = LogLinearKLIEP(statistics=family, n_components=k, tol=1e-12)
     weight, aim_weight = np.ones(300), np.ones(250)
     weight[:40], aim_weight[:30] = 2.0, 2.0
-    weighted = clone(weighter).fit(
+    weighted = clone(weight_estimator).fit(
         data.X,
         X_target=data.X_target,
         sample_weight=weight,
         target_weight=aim_weight,
     )
-    repeated = clone(weighter).fit(
+    repeated = clone(weight_estimator).fit(
         np.vstack([data.X, data.X[:40]]),
         X_target=(data.X_target, data.X_target[:30]),
     )
     np.testing.assert_allclose(repeated.weights_[:300], weighted.weights_, rtol=1e-9)
     assert weighted.uncovered_ == pytest.approx(repeated.uncovered_)
-    plain = clone(weighter).fit(data.X, X_target=data.X_target)
+    plain = clone(weight_estimator).fit(data.X, X_target=data.X_target)
     assert np.abs(plain.weights_ - weighted.weights_).max() > 1e-3
 
 
 def test_a_row_of_weight_zero_is_not_there_but_is_weighed(data):
     weight = np.ones(300)
     weight[:50] = 0.0
-    fitted = MixtureKLIEP().fit(data.X, X_target=data.X_target, sample_weight=weight)
-    without = MixtureKLIEP().fit(data.X[50:], X_target=data.X_target)
+    fitted = LogLinearKLIEP().fit(data.X, X_target=data.X_target, sample_weight=weight)
+    without = LogLinearKLIEP().fit(data.X[50:], X_target=data.X_target)
     np.testing.assert_allclose(fitted.weights_[50:], without.weights_, rtol=1e-9)
-    np.testing.assert_allclose(fitted.weights_[:50], without.weigh(data.X[:50]))
+    np.testing.assert_allclose(
+        fitted.weights_[:50], without.predict_weights(data.X[:50])
+    )
 
 
 def test_frames_and_arrays_give_the_same_weights_and_frames_their_names(data):
     names = ["age", "height", "mass"]
-    plain = MixtureKLIEP().fit(data.X, X_target=data.X_target)
+    plain = LogLinearKLIEP().fit(data.X, X_target=data.X_target)
     for frame in (pd.DataFrame, lambda X, columns: pl.DataFrame(X, schema=columns)):
-        fitted = MixtureKLIEP().fit(
+        fitted = LogLinearKLIEP().fit(
             frame(data.X, columns=names), X_target=frame(data.X_target, columns=names)
         )
         np.testing.assert_array_equal(fitted.weights_, plain.weights_)
@@ -345,42 +351,46 @@ def test_the_slopes_say_which_column_drives_the_shift():
     X, X_target = rng.standard_normal((500, 4)), rng.standard_normal((500, 4))
     X_target[:, 2] += 1.0
     X[:, 0], X_target[:, 0] = 1e6 * X[:, 0], 1e6 * X_target[:, 0]
-    fitted = MixtureKLIEP(statistics="linear").fit(X, X_target=X_target)
+    fitted = LogLinearKLIEP(statistics="linear").fit(X, X_target=X_target)
     assert np.argmax(np.abs(fitted.coef_[0])) == 2
     assert fitted.coef_[0, 2] == pytest.approx(1.0, abs=0.15)
     assert np.abs(np.delete(fitted.coef_[0], 2)).max() < 0.2
 
 
-@pytest.mark.parametrize("weighter", [MixtureKLIEP(), MixtureKLIEP(n_components=2)])
-def test_scikit_learns_common_checks_pass(weighter):
+@pytest.mark.parametrize(
+    "weight_estimator", [LogLinearKLIEP(), LogLinearKLIEP(n_components=2)]
+)
+def test_scikit_learns_common_checks_pass(weight_estimator):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        check_estimator(weighter)
+        check_estimator(weight_estimator)
 
 
 def test_no_target_means_weights_of_one_and_a_warning(data):
     with pytest.warns(NoTargetWarning):
-        fitted = MixtureKLIEP().fit(data.X)
+        fitted = LogLinearKLIEP().fit(data.X)
     np.testing.assert_array_equal(fitted.weights_, np.ones(300))
 
 
 def test_grid_search_and_pipelines_take_it(data):
-    search = GridSearchCV(MixtureKLIEP(random_state=0), {"ridge": [1e-2, 100.0]}, cv=3)
+    search = GridSearchCV(
+        LogLinearKLIEP(random_state=0), {"ridge": [1e-2, 100.0]}, cv=3
+    )
     search.fit(data.X, X_target=(data.X_target,))
     assert search.best_params_ == {"ridge": 1e-2}
     assert search.best_score_ > 0.1
-    pipe = make_pipeline(StandardScaler(), MixtureKLIEP(tol=1e-9))
+    pipe = make_pipeline(StandardScaler(), LogLinearKLIEP(tol=1e-9))
     scaled = StandardScaler().fit(data.X)
     pipe.fit(data.X, mixturekliep__X_target=scaled.transform(data.X_target))
-    alone = MixtureKLIEP(tol=1e-9).fit(data.X, X_target=data.X_target)
+    alone = LogLinearKLIEP(tol=1e-9).fit(data.X, X_target=data.X_target)
     np.testing.assert_allclose(pipe[-1].weights_, alone.weights_, rtol=1e-9)
 
 
 def test_a_fit_that_is_cut_short_says_so_with_its_gap(data):
     with pytest.warns(ConvergenceWarning, match="NOT converged .* optimum"):
-        MixtureKLIEP(max_iter=1, tol=1e-12).fit(data.X, X_target=data.X_target)
+        LogLinearKLIEP(max_iter=1, tol=1e-12).fit(data.X, X_target=data.X_target)
     with pytest.warns(ConvergenceWarning, match="stationarity"):
-        MixtureKLIEP(max_iter=1, n_components=2).fit(data.X, X_target=data.X_target)
+        LogLinearKLIEP(max_iter=1, n_components=2).fit(data.X, X_target=data.X_target)
 
 
 @pytest.mark.parametrize(
@@ -393,4 +403,4 @@ def test_a_fit_that_is_cut_short_says_so_with_its_gap(data):
 )
 def test_parameters_that_make_no_sense_are_refused(wrong, message, data):
     with pytest.raises(ValueError, match=message):
-        MixtureKLIEP(**wrong).fit(data.X, X_target=data.X_target)
+        LogLinearKLIEP(**wrong).fit(data.X, X_target=data.X_target)

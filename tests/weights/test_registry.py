@@ -1,4 +1,5 @@
-"""The lists of weighters cannot be forgotten: all are made from one registry."""
+"""The lists of weight estimators cannot be forgotten: all are made from one "
+"registry."""
 
 import ast
 from pathlib import Path
@@ -6,16 +7,16 @@ from pathlib import Path
 import pytest
 
 import counterpoise
-from counterpoise.cli.fit import build_weighter
+from counterpoise.cli.fit import build_weight_estimator
 from counterpoise.cli.options import OPTIONS
 from counterpoise.weights import registry
-from counterpoise.weights.base import FittedWeighter, WeightEstimator
+from counterpoise.weights.base import FittedWeightEstimator, WeightEstimator
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOM = ROOT / "src" / "counterpoise" / "weights"
-NAMES = [entry.name for entry in registry.WEIGHTERS]
+NAMES = [entry.name for entry in registry.WEIGHT_ESTIMATORS]
 # Classes that several methods share, and no methods themselves.
-SHARED = {"FittedWeighter", "WeightEstimator", "LeastSquaresWeights", "_Ridge"}
+SHARED = {"FittedWeightEstimator", "WeightEstimator", "LeastSquaresWeights", "_Ridge"}
 
 
 def classes_in_the_source():
@@ -30,42 +31,46 @@ def classes_in_the_source():
 
 def test_every_weighter_in_the_source_is_registered():
     classes = classes_in_the_source()
-    weighters = {"FittedWeighter"}
+    weight_estimators = {"FittedWeightEstimator"}
     while True:
-        more = {n for n, bases in classes.items() if weighters & set(bases)}
-        if more <= weighters:
+        more = {n for n, bases in classes.items() if weight_estimators & set(bases)}
+        if more <= weight_estimators:
             break
-        weighters |= more
-    assert weighters - SHARED == set(NAMES)
+        weight_estimators |= more
+    assert weight_estimators - SHARED == set(NAMES)
 
 
-@pytest.mark.parametrize("entry", registry.WEIGHTERS, ids=lambda entry: entry.name)
+@pytest.mark.parametrize(
+    "entry", registry.WEIGHT_ESTIMATORS, ids=lambda entry: entry.name
+)
 def test_a_registered_weighter_is_public_and_built_on_the_base(entry):
-    weighter = entry.load()
-    assert weighter.__name__ == entry.name
-    assert issubclass(weighter, WeightEstimator)
-    assert issubclass(weighter, FittedWeighter)
-    assert getattr(counterpoise, entry.name) is weighter
+    weight_estimator = entry.load()
+    assert weight_estimator.__name__ == entry.name
+    assert issubclass(weight_estimator, WeightEstimator)
+    assert issubclass(weight_estimator, FittedWeightEstimator)
+    assert getattr(counterpoise, entry.name) is weight_estimator
     assert entry.name in counterpoise.__all__
     assert entry.laws
 
 
 def test_names_and_commands_are_registered_once():
-    commands = [name for entry in registry.WEIGHTERS for name in entry.commands]
+    commands = [name for entry in registry.WEIGHT_ESTIMATORS for name in entry.commands]
     assert len(set(NAMES)) == len(NAMES)
     assert len(set(commands)) == len(commands)
 
 
 def test_the_command_line_offers_every_weighter_that_needs_no_labels():
-    assert OPTIONS["weighter"].choices == tuple(registry.WEIGHTERS_BY_COMMAND)
-    for entry in registry.WEIGHTERS:
+    assert OPTIONS["weight-estimator"].choices == tuple(
+        registry.WEIGHT_ESTIMATORS_BY_COMMAND
+    )
+    for entry in registry.WEIGHT_ESTIMATORS:
         assert bool(entry.commands) != entry.load().needs_labels
 
 
-@pytest.mark.parametrize("command", registry.WEIGHTERS_BY_COMMAND)
+@pytest.mark.parametrize("command", registry.WEIGHT_ESTIMATORS_BY_COMMAND)
 def test_a_command_builds_its_weighter_with_its_parameters(command):
-    entry = registry.WEIGHTERS_BY_COMMAND[command]
-    built = build_weighter(command, force=True, seed=3)
+    entry = registry.WEIGHT_ESTIMATORS_BY_COMMAND[command]
+    built = build_weight_estimator(command, force=True, seed=3)
     given = built.get_params()
     assert type(built) is entry.load()
     assert {k: given[k] for k in entry.commands[command]} == entry.commands[command]
@@ -81,12 +86,14 @@ def test_the_readme_s_table_is_that_of_the_registry():
 
 def test_those_that_take_sparse_rows_are_named_and_ones_come_last():
     assert registry.take_sparse() == (
-        "AutoWeights, KLIEP, MixtureKLIEP, DiscriminatorWeights, DiscrepancyWeights "
+        "AutoWeights, KLIEP, LogLinearKLIEP, DiscriminatorWeights, DiscrepancyWeights "
         "and UniformWeights"
     )
 
 
-@pytest.mark.parametrize("entry", registry.WEIGHTERS, ids=lambda entry: entry.name)
+@pytest.mark.parametrize(
+    "entry", registry.WEIGHT_ESTIMATORS, ids=lambda entry: entry.name
+)
 def test_no_parameter_is_without_effect(entry):
     told = (entry.load().__doc__ or "").lower()
     assert "without effect" not in told

@@ -4,10 +4,10 @@ from sklearn.base import clone
 
 from counterpoise import (
     KLIEP,
+    LabelShiftWeights,
     NoOverlapError,
     NoTargetWarning,
     PartialOverlapWarning,
-    TargetShiftWeights,
 )
 from counterpoise.data.two_samples import canonical_order, folds
 from counterpoise.datasets import make_articulated_pose
@@ -32,26 +32,26 @@ def true_ratio(y):
 @pytest.mark.filterwarnings("ignore::counterpoise.PartialOverlapWarning")
 def test_weights_follow_the_known_ratio_of_labels():
     X, y, X_target, y_target = labels_shift()
-    model = TargetShiftWeights(random_state=0).fit(X, y, X_target=X_target)
+    model = LabelShiftWeights(random_state=0).fit(X, y, X_target=X_target)
     truth = true_ratio(y)
     assert np.corrcoef(np.sqrt(model.weights_), np.sqrt(truth))[0, 1] > 0.95
     before = y_target.mean() - y.mean()
     after = y_target.mean() - np.average(y, weights=model.weights_)
     assert abs(after) < 0.1 * abs(before)
     assert model.weights_.mean() == pytest.approx(1.0, abs=1e-9)
-    np.testing.assert_allclose(model.weigh(y), model.weights_, rtol=1e-9)
+    np.testing.assert_allclose(model.predict_weights(y), model.weights_, rtol=1e-9)
 
 
 @pytest.mark.filterwarnings("ignore::counterpoise.PartialOverlapWarning")
 def test_the_certificate_holds_and_is_the_problems_own():
     X, y, X_target, _ = labels_shift()
-    model = TargetShiftWeights(random_state=0).fit(X, y, X_target=X_target)
+    model = LabelShiftWeights(random_state=0).fit(X, y, X_target=X_target)
     assert model.solution_.converged
     assert isinstance(model.solution_.certificate.gap, float)
     assert model.solution_.certificate.kind == "log of the largest likelihood slope"
     # Written out: densities of bumps at the target rows.
     scale = np.sqrt(0.5 * (X.var(axis=0) + X_target.var(axis=0)))
-    fixed = TargetShiftWeights(
+    fixed = LabelShiftWeights(
         gamma=model.gamma_, gamma_y=model.gamma_y_, random_state=0, standardize=False
     ).fit(X / scale, y, X_target=X_target / scale)
     away = ((X_target / scale)[:, None] - (X / scale)) ** 2
@@ -65,7 +65,7 @@ def test_the_certificate_holds_and_is_the_problems_own():
 @pytest.mark.filterwarnings("ignore::counterpoise.PartialOverlapWarning")
 def test_under_target_shift_the_ratio_of_inputs_is_the_wrong_one():
     shift = make_articulated_pose("motion-far", 500, 400, random_state=0)
-    ours = TargetShiftWeights(random_state=0).fit(
+    ours = LabelShiftWeights(random_state=0).fit(
         shift.X, shift.y, X_target=shift.X_target
     )
     theirs = KLIEP(random_state=0).fit(shift.X, X_target=shift.X_target)
@@ -83,7 +83,7 @@ def test_nothing_shifted_leaves_most_rows_their_worth():
     rng = np.random.default_rng(3)
     y, y_target = rng.normal(size=(2, 600))
     X, X_target = (v[:, None] + 0.2 * rng.normal(size=(600, 3)) for v in (y, y_target))
-    model = TargetShiftWeights(random_state=0).fit(X, y, X_target=X_target)
+    model = LabelShiftWeights(random_state=0).fit(X, y, X_target=X_target)
     assert model.effective_sample_size_ > 0.6 * 600
 
 
@@ -94,7 +94,7 @@ def test_weights_are_the_rows_shares_of_the_mixture(outputs, weighted):
     X, y, X_target, _ = labels_shift(n=150, m=80)
     labels = np.column_stack([y, np.cos(y)])[:, :outputs]
     s = np.random.default_rng(5).uniform(0.1, 3.0, 150) if weighted else np.ones(150)
-    model = TargetShiftWeights(random_state=0, n_centers=60).fit(
+    model = LabelShiftWeights(random_state=0, n_centers=60).fit(
         X, labels, X_target=X_target, sample_weight=s
     )
     away = ((labels[:, None] - model.centers_) ** 2).sum(axis=2)
@@ -131,7 +131,7 @@ WIDTHS = [
 def test_weight_two_is_the_row_twice_and_zero_its_absence(widths, standardize):
     X, y, X_target, _ = labels_shift(n=150, m=80)
     counts, often = counted(150, 0)
-    model = TargetShiftWeights(
+    model = LabelShiftWeights(
         **widths, standardize=standardize, tol=1e-11, random_state=0
     )
     weighted = clone(model).fit(X, y, X_target=X_target, sample_weight=counts)
@@ -139,7 +139,9 @@ def test_weight_two_is_the_row_twice_and_zero_its_absence(widths, standardize):
     assert weighted.gamma_ == pytest.approx(repeated.gamma_, rel=1e-12)
     assert weighted.gamma_y_ == pytest.approx(repeated.gamma_y_, rel=1e-12)
     np.testing.assert_allclose(weighted.weights_[often], repeated.weights_, rtol=1e-9)
-    np.testing.assert_allclose(weighted.weights_, repeated.weigh(y), rtol=1e-9)
+    np.testing.assert_allclose(
+        weighted.weights_, repeated.predict_weights(y), rtol=1e-9
+    )
     assert np.average(weighted.weights_, weights=counts) == pytest.approx(1.0)
     assert (counts == 0).any()
 
@@ -152,7 +154,7 @@ def test_target_weight_two_is_the_target_row_twice_and_zero_its_absence(
 ):
     X, y, X_target, _ = labels_shift(n=120, m=100)
     counts, often = counted(100, 1)
-    model = TargetShiftWeights(
+    model = LabelShiftWeights(
         **widths, standardize=standardize, tol=1e-11, random_state=0
     )
     weighted = clone(model).fit(X, y, X_target=X_target, target_weight=counts)
@@ -171,7 +173,7 @@ def test_target_weight_two_is_the_target_row_twice_and_zero_its_absence(
 def test_widths_are_scored_by_the_likelihood_of_rows_held_out():
     X, y, X_target, _ = labels_shift(n=120, m=90)
     aims = np.random.default_rng(2).uniform(0.2, 2.0, 90)
-    model = TargetShiftWeights(random_state=0, standardize=False)
+    model = LabelShiftWeights(random_state=0, standardize=False)
     model.fit(X, y, X_target=X_target, target_weight=aims)
     order = canonical_order(X_target, aims)
     X_target, share = X_target[order], aims[order] / aims.sum()
@@ -200,7 +202,7 @@ def test_widths_are_scored_by_the_likelihood_of_rows_held_out():
 def test_the_exponent_flattens():
     X, y, X_target, _ = labels_shift(n=200, m=100)
     full, root, flat = (
-        TargetShiftWeights(exponent=e, random_state=0).fit(X, y, X_target=X_target)
+        LabelShiftWeights(exponent=e, random_state=0).fit(X, y, X_target=X_target)
         for e in (1.0, 0.5, 0.0)
     )
     assert (
@@ -216,17 +218,17 @@ def test_the_exponent_flattens():
 def test_no_target_means_weights_of_one():
     X, y, _, _ = labels_shift(n=20)
     with pytest.warns(NoTargetWarning):
-        model = TargetShiftWeights().fit(X, y)
+        model = LabelShiftWeights().fit(X, y)
     assert np.array_equal(model.weights_, np.ones(20))
-    assert np.array_equal(model.weigh(y[:5]), np.ones(5))
+    assert np.array_equal(model.predict_weights(y[:5]), np.ones(5))
 
 
 def test_a_target_without_source_rows_is_refused_unless_forced():
     X, y, X_target, _ = labels_shift(n=100, m=50)
     with pytest.raises(NoOverlapError):
-        TargetShiftWeights(random_state=0).fit(X, y, X_target=X_target + 50.0)
+        LabelShiftWeights(random_state=0).fit(X, y, X_target=X_target + 50.0)
     with pytest.warns(PartialOverlapWarning):
-        TargetShiftWeights(force=True, random_state=0).fit(
+        LabelShiftWeights(force=True, random_state=0).fit(
             X, y, X_target=X_target + 50.0
         )
 
@@ -234,7 +236,7 @@ def test_a_target_without_source_rows_is_refused_unless_forced():
 @pytest.mark.filterwarnings("ignore::counterpoise.PartialOverlapWarning")
 def test_it_cannot_tell_by_inputs_where_its_ratio_is_not_known():
     X, y, X_target, _ = labels_shift(n=60, m=40)
-    model = TargetShiftWeights(gamma=1.0, gamma_y=1.0, force=True)
+    model = LabelShiftWeights(gamma=1.0, gamma_y=1.0, force=True)
     model.fit(X, y, X_target=X_target)
     with pytest.raises(ValueError, match="a function of y, not of the inputs"):
         model.beyond(X_target)
@@ -243,7 +245,7 @@ def test_it_cannot_tell_by_inputs_where_its_ratio_is_not_known():
 @pytest.mark.filterwarnings("ignore::counterpoise.PartialOverlapWarning")
 def test_it_has_no_score_and_says_why():
     X, y, X_target, _ = labels_shift(n=60, m=40)
-    model = TargetShiftWeights(random_state=0).fit(X, y, X_target=X_target)
+    model = LabelShiftWeights(random_state=0).fit(X, y, X_target=X_target)
     with pytest.raises(ValueError, match="its weights are a function of y"):
         model.score(X, y)
 
@@ -251,6 +253,6 @@ def test_it_has_no_score_and_says_why():
 def test_labels_of_another_shape_are_refused():
     X, y, _, _ = labels_shift(n=20)
     with pytest.warns(NoTargetWarning):
-        model = TargetShiftWeights().fit(X, y)
+        model = LabelShiftWeights().fit(X, y)
     with pytest.raises(ValueError, match="y has 2 columns, fit had 1"):
-        model.weigh(np.zeros((3, 2)))
+        model.predict_weights(np.zeros((3, 2)))

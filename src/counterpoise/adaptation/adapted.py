@@ -20,7 +20,7 @@ from counterpoise.adaptation.guard import choose_how_much, mixed
 from counterpoise.adaptation.inputs import (
     check_none_missing,
     default_estimator,
-    fit_weighter,
+    fit_weight_estimator,
     reference_rows,
     row_marks,
     warn_if_cut,
@@ -33,14 +33,14 @@ from counterpoise.adaptation.label_shift import (
     LABELS,
     LabelShift,
     explained,
-    weighter_by_labels,
+    weight_estimator_by_labels,
 )
 from counterpoise.adaptation.out_of_core import AllRows, fit_model, refuse_beside_blocks
 from counterpoise.adaptation.partial import (
     PartialWeights,
     fit_partial_weights,
     fit_to_present,
-    partial_weighter,
+    partial_weight_estimator,
 )
 from counterpoise.adaptation.routing import check_takes_weights, fit_rows, part_of
 from counterpoise.data.arrays import check_columns, check_same_length, n_rows, readable
@@ -56,10 +56,10 @@ from counterpoise.data.parameters import (
 )
 from counterpoise.data.progress import announce, told
 from counterpoise.data.samples import SamplesAsRead
-from counterpoise.data.two_samples import effective_sample_size, flatten
+from counterpoise.data.two_samples import effective_sample_size, flatten_weights
 from counterpoise.errors import (
-    InvalidInput,
-    InvalidType,
+    InvalidInputError,
+    InvalidTypeError,
     NoOverlapError,
     NoTargetWarning,
     filters_left_clean,
@@ -151,16 +151,18 @@ def diagnosed(samples: SamplesAsRead, find: Callable[[], Any]) -> Any:
 
 
 def weighed(
-    samples: SamplesAsRead, weighter: Any, y: Any, find: Callable[[], Any]
+    samples: SamplesAsRead, weight_estimator: Any, y: Any, find: Callable[[], Any]
 ) -> Any:
-    """Return a weighter fitted to the samples, by `find` unless one like it is known.
+    """Return a weight estimator fitted to the samples, from the cache if it is there.
 
-    Only our own weighters, which are known to depend on nothing else.
+    Only our own weight estimators, which are known to depend on nothing else.
     """
-    if not isinstance(weighter, WeightEstimator):
+    if not isinstance(weight_estimator, WeightEstimator):
         return find()
-    of_labels = y if getattr(weighter, "needs_labels", False) else None
-    own = digest((type(weighter).__qualname__, weighter.get_params(), of_labels))
+    of_labels = y if getattr(weight_estimator, "needs_labels", False) else None
+    own = digest(
+        (type(weight_estimator).__qualname__, weight_estimator.get_params(), of_labels)
+    )
     if own is None:
         return find()
     found = _once(samples, own, find, lambda one: deepcopy(one.without_rows()))
@@ -232,7 +234,7 @@ def _once(
 
 
 # Ways to weigh that have a name.
-NAMED_WEIGHTERS = (BY_INPUTS, LABELS, EITHER, "partial")
+NAMED_WEIGHT_ESTIMATORS = (BY_INPUTS, LABELS, EITHER, "partial")
 
 # The steps of a fit, as they are announced.
 DIAGNOSING = "diagnosing the shift"
@@ -244,7 +246,7 @@ FITTING = "fitting the estimator"
 class AskedOfFit:
     """The parameters of `Adapted`, and what they mean."""
 
-    weighter: Any
+    weight_estimator: Any
     guard: bool | str
     budget: int | None
     calibration: float
@@ -253,45 +255,52 @@ class AskedOfFit:
     callback: Callable[[str, int, int], Any] | None
 
     def _asks_for(self, name: str) -> bool:
-        return isinstance(self.weighter, str) and self.weighter == name
+        return isinstance(self.weight_estimator, str) and self.weight_estimator == name
 
     def _is_partial(self) -> bool:
-        return self._asks_for("partial") or isinstance(self.weighter, PartialWeights)
+        return self._asks_for("partial") or isinstance(
+            self.weight_estimator, PartialWeights
+        )
 
     def _is_guarded(self) -> bool:
         if self._is_partial():
             # It has a guard of its own.
             return False
         if isinstance(self.guard, str):
-            return isinstance(self.weighter, str)
+            return isinstance(self.weight_estimator, str)
         return self.guard
 
     def _check_parameters(self) -> None:
-        if isinstance(self.weighter, str):
-            check_choice("weighter", self.weighter, NAMED_WEIGHTERS)
-        elif self.weighter is not None and not hasattr(self.weighter, "weigh"):
-            raise InvalidType(
-                'weighter must be "auto", "labels", "either", "partial", None or an '
-                "estimator with `weigh`, got "
-                f"{type(self.weighter).__name__}"
+        if isinstance(self.weight_estimator, str):
+            check_choice(
+                "weight_estimator", self.weight_estimator, NAMED_WEIGHT_ESTIMATORS
+            )
+        elif self.weight_estimator is not None and not hasattr(
+            self.weight_estimator, "predict_weights"
+        ):
+            raise InvalidTypeError(
+                'weight_estimator must be "auto", "labels", "either", "partial", None '
+                "or an "
+                "estimator with `predict_weights`, got "
+                f"{type(self.weight_estimator).__name__}"
             )
         if not isinstance(self.guard, bool):
             check_choice("guard", self.guard, ("auto",))
         check_integer("budget", self.budget, low=1, options=(None,))
         check_number("calibration", self.calibration, low=0.0, high=1.0, closed="left")
         if self.calibration > 0.0 and self._is_partial():
-            raise InvalidInput(
+            raise InvalidInputError(
                 "calibration needs weights of rows without labels, and PartialWeights "
                 "weighs by class: choose calibration=0"
             )
         if self.calibration > 0.0 and self._asks_for(LABELS):
-            raise InvalidInput(
+            raise InvalidInputError(
                 'calibration needs weights of rows without labels, and "labels" weighs '
                 "by them: choose calibration=0"
             )
         check_integer("verbose", self.verbose, low=0)
         if self.callback is not None and not callable(self.callback):
-            raise InvalidType(
+            raise InvalidTypeError(
                 f"callback must be callable or None, got {self.callback!r}"
             )
         check_choice("missing_target", self.missing_target, ("warn", "ignore", "raise"))
@@ -307,12 +316,12 @@ def steps_of_fit(model: AskedOfFit) -> tuple[str, ...]:
     Examples
     --------
     >>> from counterpoise import Adapted
-    >>> steps_of_fit(Adapted(weighter=None))
+    >>> steps_of_fit(Adapted(weight_estimator=None))
     ('diagnosing the shift', 'fitting the estimator')
     >>> len(steps_of_fit(Adapted()))
     4
     """
-    if model.weighter is None:
+    if model.weight_estimator is None:
         return DIAGNOSING, FITTING
     if not model._is_guarded():
         return DIAGNOSING, WEIGHING, FITTING
@@ -337,7 +346,7 @@ class TargetSeen:
     ----------
     ratio : array of shape (n,)
         The density ratio at the source rows.
-    encoder, row_marks, diagnosis, reference, weighter, label_shift
+    encoder, row_marks, diagnosis, reference, weight estimator, label_shift
         What `Adapted` keeps under the same names.
     """
 
@@ -346,7 +355,7 @@ class TargetSeen:
     row_marks: Any = None
     diagnosis: Diagnosis | None = None
     reference: Any = None
-    weighter: Any = None
+    weight_estimator: Any = None
     label_shift: LabelShift | None = None
 
 
@@ -403,7 +412,7 @@ def see_target(
     found = diagnosed(
         samples, lambda: diagnose_samples(samples, PERMUTATIONS, drawn_by)
     )
-    partial = partial_weighter(model.weighter, model.guard, seed)
+    partial = partial_weight_estimator(model.weight_estimator, model.guard, seed)
     goes_on = model.force or partial is not None
     if found.verdict == NO_OVERLAP and not goes_on:
         # Who catches the refusal can ask why.
@@ -418,29 +427,31 @@ def see_target(
         diagnosis=found,
         reference=reference_rows(samples, REFERENCE_ROWS, seed),
     )
-    if model.weighter is None:
+    if model.weight_estimator is None:
         return seen
     announce(WEIGHING)
     label_shift = None
     if partial is not None:
-        weighter = fit_partial_weights(partial, samples, estimator, y, counts, seed)
+        weight_estimator = fit_partial_weights(
+            partial, samples, estimator, y, counts, seed
+        )
     elif model._asks_for(LABELS):
-        weighter, label_shift = weighter_by_labels(
+        weight_estimator, label_shift = weight_estimator_by_labels(
             samples, estimator, y, counts, seed, force=model.force
         )
     else:
-        weighter = _by_inputs(model, samples, y, counts, seed)
-        if isinstance(model.weighter, str):
+        weight_estimator = _by_inputs(model, samples, y, counts, seed)
+        if isinstance(model.weight_estimator, str):
             label_shift, by_labels = explained(
-                weighter, found.verdict, samples, estimator, y, counts, seed
+                weight_estimator, found.verdict, samples, estimator, y, counts, seed
             )
             # Rows that are held out for sets need weights by inputs.
             if model._asks_for(EITHER) and by_labels and not model.calibration:
-                weighter = by_labels
+                weight_estimator = by_labels
     return replace(
         seen,
-        ratio=np.asarray(weighter.weights_),
-        weighter=weighter,
+        ratio=np.asarray(weight_estimator.weights_),
+        weight_estimator=weight_estimator,
         label_shift=label_shift,
     )
 
@@ -448,16 +459,19 @@ def see_target(
 def _by_inputs(
     model: Any, samples: SamplesAsRead, y: Any, counts: Array | None, seed: int
 ) -> Any:
-    """Return the weighter that looks at the inputs, fitted."""
-    if isinstance(model.weighter, str):
+    """Return the weight estimator that looks at the inputs, fitted."""
+    if isinstance(model.weight_estimator, str):
         # What is covered was decided by the diagnosis, once.
-        weighter: Any = AutoWeights(force=True, random_state=seed)
+        weight_estimator: Any = AutoWeights(force=True, random_state=seed)
     else:
-        weighter = clone(model.weighter)
-        if model.force and "force" in weighter.get_params():
-            weighter.set_params(force=True)
+        weight_estimator = clone(model.weight_estimator)
+        if model.force and "force" in weight_estimator.get_params():
+            weight_estimator.set_params(force=True)
     return weighed(
-        samples, weighter, y, lambda: fit_weighter(weighter, samples, y, counts)
+        samples,
+        weight_estimator,
+        y,
+        lambda: fit_weight_estimator(weight_estimator, samples, y, counts),
     )
 
 
@@ -466,7 +480,7 @@ def _by_inputs(
 # -----------------------------------------------------------------------------
 
 
-# What a partial weighter adds to a fitted model.
+# What a partial weight estimator adds to a fitted model.
 OF_CLASSES = ("class_prior_", "class_weight_", "absent_classes_", "target_labels_")
 
 
@@ -495,16 +509,17 @@ class Adapted(AskedOfFit, MetaEstimatorMixin, FittedModel):
     estimator : scikit-learn estimator or None
         Classifier or regressor, a pipeline too. None: histogram gradient boosting, by
         the type of the label.
-    weighter : "auto", "labels", "either", "partial", weighter or None
+    weight estimator : "auto", "labels", "either", "partial", weight estimator or None
         "auto": `AutoWeights`, then the guard. "labels": by the label alone, for a
         target in which p(y) has moved and p(x | y) has not: of classes by their
-        estimated shares, of numbers `TargetShiftWeights`; then the guard. "either": as
+        estimated shares, of numbers `LabelShiftWeights`; then the guard. "either": as
         "labels" where a classifier's classes in other shares are seen to explain the
         shift (`label_shift_.preferred`), else as "auto". "partial": `PartialWeights`,
-        for a target that has only some of the classes. A weighter: its weights as they
-        are (see `guard`). None: no weights; the target is diagnosed all the same.
+        for a target that has only some of the classes. A weight estimator: its weights
+        as they are (see `guard`). None: no weights; the target is diagnosed all the
+        same.
     guard : "auto" or bool
-        Whether the exponent is chosen. "auto": with `weighter="auto"` alone.
+        Whether the exponent is chosen. "auto": with `weight_estimator="auto"` alone.
     cv : None, int, "blocks", splitter or iterable
         Folds of the guard. None: five, drawn by chance. "blocks": runs of neighbouring
         rows, for rows in the order of time.
@@ -534,7 +549,7 @@ class Adapted(AskedOfFit, MetaEstimatorMixin, FittedModel):
     ----------
     estimator_ : estimator
         The fitted one.
-    weighter_ : weighter or None
+    weight_estimator_ : weight estimator or None
         Fitted to both samples, in the encoding of `encoder_`.
     weights_ : array of shape (n,)
         What the estimator got for the source rows, of mean one, apart from the user's
@@ -552,8 +567,8 @@ class Adapted(AskedOfFit, MetaEstimatorMixin, FittedModel):
         Of a classifier with "auto", "labels" or "either", where a shift was found:
         whether the target looks like the source's classes in other shares.
     encoder_ : TableEncoder or None
-        How weighter and diagnosis see a table that is not of finite numbers alone; the
-        estimator sees what it would see today.
+        How weight estimator and diagnosis see a table that is not of finite numbers
+        alone; the estimator sees what it would see today.
     effective_sample_size_ : float
         Of `weights_`.
     classes_ : array
@@ -567,19 +582,19 @@ class Adapted(AskedOfFit, MetaEstimatorMixin, FittedModel):
 
     Notes
     -----
-    The guard works on at most 5,000 rows. `weigh` returns the density ratio itself,
-    without the exponent. Cross-validation cuts an `X_target` that has as many rows as
-    `X`: give it as a tuple, ``X_target=(X_target,)``. The progress of a fit goes to
-    the logger "counterpoise" too. With a number as `random_state`, diagnosis and
-    weights of the last fits are kept by a digest of all rows: a grid search weighs once
-    a fold, not once a candidate.
+    The guard works on at most 5,000 rows. `predict_weights` returns the density ratio
+    itself, without the exponent. Cross-validation cuts an `X_target` that has as many
+    rows as `X`: give it as a tuple, ``X_target=(X_target,)``. The progress of a fit
+    goes to the logger "counterpoise" too. With a number as `random_state`, diagnosis
+    and weights of the last fits are kept by a digest of all rows: a grid search weighs
+    once a fold, not once a candidate.
 
-    Tables in blocks (`engine.Blocks`): diagnosis, weighter, guard and the steps of a
-    pipeline before its last are those of 10,000 rows drawn of each table, whose weights
-    `weights_` holds. Then the weighter, where it can be, and the estimator are fitted
-    to every row: `Ridge`, `LinearRegression` and `LogisticRegression` by passes, what
-    has `partial_fit` block after block, others to `budget` rows drawn by their weights,
-    or in memory if all rows fit there.
+    Tables in blocks (`engine.Blocks`): diagnosis, weight estimator, guard and the steps
+    of a pipeline before its last are those of 10,000 rows drawn of each table, whose
+    weights `weights_` holds. Then the weight estimator, where it can be, and the
+    estimator are fitted to every row: `Ridge`, `LinearRegression` and
+    `LogisticRegression` by passes, what has `partial_fit` block after block, others to
+    `budget` rows drawn by their weights, or in memory if all rows fit there.
 
     With "partial" the estimator is fitted to rows of the classes that are present and,
     by default, to the target rows with the labels of the selection; it need not take
@@ -607,7 +622,7 @@ class Adapted(AskedOfFit, MetaEstimatorMixin, FittedModel):
     def __init__(
         self,
         estimator: Any = None,
-        weighter: Any = "auto",
+        weight_estimator: Any = "auto",
         *,
         guard: bool | str = "auto",
         cv: Any = None,
@@ -622,7 +637,7 @@ class Adapted(AskedOfFit, MetaEstimatorMixin, FittedModel):
         callback: Callable[[str, int, int], Any] | None = None,
     ) -> None:
         self.estimator = estimator
-        self.weighter = weighter
+        self.weight_estimator = weight_estimator
         self.guard = guard
         self.cv = cv
         self.scoring = scoring
@@ -695,7 +710,9 @@ class Adapted(AskedOfFit, MetaEstimatorMixin, FittedModel):
             if not self.resample and self.budget is None and not self._is_partial():
                 check_takes_weights(estimator)
             if n < 2:
-                raise InvalidInput("n_samples = 1: two source rows or more are needed")
+                raise InvalidInputError(
+                    "n_samples = 1: two source rows or more are needed"
+                )
             if is_classifier(estimator, y):
                 with refusals_of_estimators():
                     y = column_or_1d(y, warn=True)
@@ -711,7 +728,7 @@ class Adapted(AskedOfFit, MetaEstimatorMixin, FittedModel):
         if self._row_marks_ is not None:
             self._row_marks_ = self._row_marks_[kept]
         self.guard_ = None
-        if self.weighter_ is not None and self._is_guarded():
+        if self.weight_estimator_ is not None and self._is_guarded():
             assert samples is not None
             announce(CHOOSING)
             self.guard_ = choose_how_much(
@@ -727,19 +744,19 @@ class Adapted(AskedOfFit, MetaEstimatorMixin, FittedModel):
                 seed,
             )
         self._set_weights(seen.ratio, counts)
-        if isinstance(self.weighter_, PartialWeights):
+        if isinstance(self.weight_estimator_, PartialWeights):
             self._set_partial()
         announce(FITTING)
         weights = self.weights_ if counts is None else self.weights_ * counts
         # Without weights of anybody's the estimator is called as the user would.
         plain = self._is_partial() and not self._leaves_out()
-        asked = counts is not None or (self.weighter_ is not None and not plain)
+        asked = counts is not None or (self.weight_estimator_ is not None and not plain)
         asked = asked or self.budget is not None
         if self._leaves_out() and not self.resample and self.budget is None:
             assert samples is not None
             given = samples.given or (X, samples.target)
             self.estimator_ = fit_to_present(
-                estimator, X, y, kept, self.weighter_, counts, given[1]
+                estimator, X, y, kept, self.weight_estimator_, counts, given[1]
             )
         else:
             self.estimator_ = self._fit_rows(
@@ -758,7 +775,7 @@ class Adapted(AskedOfFit, MetaEstimatorMixin, FittedModel):
     def _tell_of_no_target(self) -> None:
         words = "no X_target was given: all weights are one and nothing is adapted"
         if self.missing_target == "raise":
-            raise InvalidInput(words)
+            raise InvalidInputError(words)
         if self.missing_target == "warn":
             warn_user(words, NoTargetWarning)
 
@@ -767,35 +784,35 @@ class Adapted(AskedOfFit, MetaEstimatorMixin, FittedModel):
         self._row_marks_ = seen.row_marks
         self.diagnosis_ = seen.diagnosis
         self.reference_ = seen.reference
-        self.weighter_ = seen.weighter
+        self.weight_estimator_ = seen.weight_estimator
         self.label_shift_ = seen.label_shift
 
     def _set_weights(self, ratio: Array, counts: Array | None) -> None:
         chosen = 1.0 if self.guard_ is None else self.guard_.chosen
-        self.exponent_ = 0.0 if self.weighter_ is None else chosen
+        self.exponent_ = 0.0 if self.weight_estimator_ is None else chosen
         self.adapted_ = self.exponent_ > 0.0
         self.mixing_ = 1.0
         if self.guard_ is not None and self.guard_.kind == "mixing":
             self.mixing_, self.exponent_ = chosen, float(self.adapted_)
             self.weights_ = mixed(ratio, chosen, counts)
         else:
-            self.weights_ = ratio if chosen == 1.0 else flatten(ratio, chosen)
+            self.weights_ = ratio if chosen == 1.0 else flatten_weights(ratio, chosen)
         self.effective_sample_size_ = effective_sample_size(self.weights_)
 
     def _leaves_out(self) -> bool:
-        """Return whether a partial weighter left a class out."""
-        return isinstance(self.weighter_, PartialWeights) and self.adapted_
+        """Return whether a partial weight estimator left a class out."""
+        return isinstance(self.weight_estimator_, PartialWeights) and self.adapted_
 
     def _forget_classes(self) -> None:
-        """Forget what a partial weighter found in a fit before this one."""
+        """Forget what a partial weight estimator found in a fit before this one."""
         self._every_class_: Any = None
         for name in OF_CLASSES:
             if hasattr(self, name):
                 delattr(self, name)
 
     def _set_partial(self) -> None:
-        """Tell what a partial weighter found; the rest is as with any other."""
-        found = self.weighter_
+        """Tell what a partial weight estimator found; the rest is as with any other."""
+        found = self.weight_estimator_
         self.guard_ = found.guard_
         self.adapted_ = bool(found.absent_classes_.size or found.exponent > 0.0)
         self.adapted_ = self.adapted_ and bool(found.guard_.chosen)

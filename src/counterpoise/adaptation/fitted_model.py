@@ -24,7 +24,7 @@ from counterpoise.data.blocks import Blocks
 from counterpoise.data.columns import weighted_quantile
 from counterpoise.data.encoder import encoded
 from counterpoise.data.samples import SamplesAsRead
-from counterpoise.errors import InvalidInput, InvalidType
+from counterpoise.errors import InvalidInputError, InvalidTypeError
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.performance.conformal import (
     Calibration,
@@ -36,7 +36,7 @@ from counterpoise.performance.conformal import (
 from counterpoise.performance.metrics import is_classifier
 from counterpoise.shift.diagnosis import Diagnosis, diagnose
 from counterpoise.shift.support import THIN_QUANTILE
-from counterpoise.weights.label_shift import TargetShiftWeights
+from counterpoise.weights.label_shift import LabelShiftWeights
 
 # -----------------------------------------------------------------------------
 # A fitted model's story in words.
@@ -57,7 +57,7 @@ ASSUMPTION_OF_LABELS = (
     "All of this assumes that p(x | y), the inputs given the label, is the same in "
     "both samples, and only the shares of the labels have moved."
 )
-BY_LABELS = (ClassShareWeights, TargetShiftWeights)
+BY_LABELS = (ClassShareWeights, LabelShiftWeights)
 
 # Absent classes that are named one by one.
 MOST_NAMED = 10
@@ -95,7 +95,7 @@ def summary_of(model: Any) -> str:
         ASSUMPTION_OF_CLASSES
         if by_class
         else ASSUMPTION_OF_LABELS
-        if isinstance(model.weighter_, BY_LABELS)
+        if isinstance(model.weight_estimator_, BY_LABELS)
         else ASSUMPTION,
     ]
     return "\n".join(lines)
@@ -103,19 +103,20 @@ def summary_of(model: Any) -> str:
 
 def _advice(model: Any, shift: Any) -> str:
     """Return what to do where classes in other shares explain the shift."""
-    if not shift.is_label_shift or isinstance(model.weighter_, BY_LABELS):
+    if not shift.is_label_shift or isinstance(model.weight_estimator_, BY_LABELS):
         return ""
     if shift.preferred == "labels":
-        return ': weighter="labels" makes up for that'
+        return ': weight_estimator="labels" makes up for that'
     return (
-        ': weighter="labels" would make up for that, weights by inputs explain more of '
+        ': weight_estimator="labels" would make up for that, weights by inputs explain '
+        "more of "
         "it on held-out rows"
     )
 
 
 def _labelled(model: Any) -> str:
     """Return what joined the source rows, if anything did."""
-    joins = getattr(model.weighter_, "with_target", False)
+    joins = getattr(model.weight_estimator_, "with_target", False)
     if not joins or model.resample or model.budget is not None:
         return ""
     return f", and to {model.target_labels_.size} target rows by `target_labels_`"
@@ -144,19 +145,21 @@ def _classes(model: Any) -> str:
 
 
 def _weights(model: Any) -> str:
-    weighter = model.weighter_
-    if weighter is None:
+    weight_estimator = model.weight_estimator_
+    if weight_estimator is None:
         return "none were asked for."
-    inner = getattr(weighter, "weighter_", weighter)
+    inner = getattr(weight_estimator, "weight_estimator_", weight_estimator)
     told = type(inner).__name__
-    if inner is not weighter:
-        tried = (getattr(weighter, "cv_results_", None) or {}).get("candidate", ())
+    if inner is not weight_estimator:
+        tried = (getattr(weight_estimator, "cv_results_", None) or {}).get(
+            "candidate", ()
+        )
         told += (
             ", for there are too few rows to choose by cross-validation"
             if len(tried) == 1
             else ", the simplest that is as good as the best by its held-out score"
         )
-    proof = _proof(weighter.solution_)
+    proof = _proof(weight_estimator.solution_)
     if model.guard_ is not None and model.guard_.kind == "mixing":
         return f"{told}{proof}; {model.mixing_:.3g} of them used, beside equal weights."
     if getattr(model, "_every_class_", None) is not None:
@@ -195,7 +198,7 @@ def divided(n: int, share: float, groups: Any, seed: int) -> tuple[Indices, Indi
     names = np.arange(n) if groups is None else np.asarray(groups)
     different, place = np.unique(names, return_inverse=True)
     if different.size < 2:
-        raise InvalidInput("calibration needs two groups or more, got one")
+        raise InvalidInputError("calibration needs two groups or more, got one")
     order = np.random.default_rng(seed).permutation(different.size)
     sizes = np.cumsum(np.bincount(place)[order])
     # As many groups as bring the held-out rows nearest to their share.
@@ -213,7 +216,7 @@ def calibrated(model: Any, X: Any, y: Any, weights: Array) -> Calibration:
     if not is_classifier(model):
         return Calibration.of(absolute_scores(y, model.predict(X)), weights)
     if not hasattr(model, "predict_proba"):
-        raise InvalidType(
+        raise InvalidTypeError(
             f"{type(model).__name__} has no predict_proba: calibration must be 0.0"
         )
     classes, labels = np.asarray(model.classes_), np.asarray(y)
@@ -244,9 +247,11 @@ def calibrated_on(
     """
     X, y = rows_of(X, rows), rows_of(y, rows)
     weights = np.ones(rows.size)
-    if model.weighter_ is not None and samples is not None:
-        of_labels = getattr(model.weighter_, "needs_labels", False)
-        weights = model.weighter_.weigh(y if of_labels else samples.source[rows])
+    if model.weight_estimator_ is not None and samples is not None:
+        of_labels = getattr(model.weight_estimator_, "needs_labels", False)
+        weights = model.weight_estimator_.predict_weights(
+            y if of_labels else samples.source[rows]
+        )
     if counts is not None and counts[rows].any():
         # On the scale of a row that counts once, as the row to predict does.
         weights = weights * counts[rows] / counts[rows].mean()
@@ -279,7 +284,7 @@ def _offered(name: str) -> Callable[[Method], Method]:
 class FittedModel(BaseEstimator):
     """An inner estimator with the weights that it was fitted by.
 
-    Subclasses set `estimator_`, `weighter_`, `encoder_`, `reference_` and
+    Subclasses set `estimator_`, `weight_estimator_`, `encoder_`, `reference_` and
     `calibration_` in `fit`, and have the parameter `estimator`.
     """
 
@@ -329,7 +334,7 @@ class FittedModel(BaseEstimator):
         more = {} if sample_weight is None else {"sample_weight": sample_weight}
         return float(self._fitted_estimator().score(X, y, **more))
 
-    def weigh(self, X: Any) -> Array:
+    def predict_weights(self, X: Any) -> Array:
         """Return the density ratio target/source at rows, without the exponent.
 
         Parameters
@@ -343,14 +348,16 @@ class FittedModel(BaseEstimator):
         check_is_fitted(self)
         if isinstance(X, Blocks):
             return np.asarray(weighed_blocks(self, X))
-        if self.weighter_ is None:
+        if self.weight_estimator_ is None:
             check_columns(self, X, reset=False)
             return np.ones(n_rows(X))
         if getattr(self, "_every_class_", None) is not None:
             # By class: labels are needed, and said to be.
-            by_label: Array = self.weighter_.weigh(X)
+            by_label: Array = self.weight_estimator_.predict_weights(X)
             return by_label
-        weights: Array = self.weighter_.weigh(encoded(self.encoder_, X))
+        weights: Array = self.weight_estimator_.predict_weights(
+            encoded(self.encoder_, X)
+        )
         return weights
 
     def write_predictions(
@@ -439,7 +446,9 @@ class FittedModel(BaseEstimator):
         """
         check_is_fitted(self)
         if self.reference_ is None:
-            raise InvalidInput("there was no X_target in fit: nothing to compare with")
+            raise InvalidInputError(
+                "there was no X_target in fit: nothing to compare with"
+            )
         found = diagnose(self.reference_, X_target_new, random_state=random_state)
         return found.as_watched()
 
@@ -466,8 +475,8 @@ class FittedModel(BaseEstimator):
         lean = copy(self)
         lean._row_marks_ = None
         lean.callback = None
-        if hasattr(self.weighter_, "without_rows"):
-            lean.weighter_ = self.weighter_.without_rows()
+        if hasattr(self.weight_estimator_, "without_rows"):
+            lean.weight_estimator_ = self.weight_estimator_.without_rows()
         save(lean, path, overwrite=overwrite)
 
     @property
@@ -496,10 +505,12 @@ class FittedModel(BaseEstimator):
         X : table of shape (k, d)
         """
         check_is_fitted(self)
-        of_labels = getattr(self.weighter_, "needs_labels", False)
-        if of_labels or not hasattr(self.weighter_, "beyond"):
+        of_labels = getattr(self.weight_estimator_, "needs_labels", False)
+        if of_labels or not hasattr(self.weight_estimator_, "beyond"):
             return np.zeros(n_rows(X), dtype=bool)
-        beyond: NDArray[np.bool_] = self.weighter_.beyond(encoded(self.encoder_, X))
+        beyond: NDArray[np.bool_] = self.weight_estimator_.beyond(
+            encoded(self.encoder_, X)
+        )
         if self.encoder_ is not None:
             beyond = beyond | self.encoder_.has_new_category(X)
         return beyond
@@ -516,34 +527,34 @@ class FittedModel(BaseEstimator):
         X : table of shape (k, d)
         """
         check_is_fitted(self)
-        found = getattr(self.weighter_, "weights_", None)
-        of_labels = getattr(self.weighter_, "needs_labels", False)
+        found = getattr(self.weight_estimator_, "weights_", None)
+        of_labels = getattr(self.weight_estimator_, "needs_labels", False)
         if found is None or of_labels:
             return np.zeros(n_rows(X), dtype=bool)
         known = np.asarray(found, dtype=np.float64)
         limit = weighted_quantile(known, np.ones(known.size), THIN_QUANTILE)
-        thin: NDArray[np.bool_] = self.weigh(X) > limit
+        thin: NDArray[np.bool_] = self.predict_weights(X) > limit
         return thin
 
     def _atoms(self, X: Any) -> Array:
         """Return the rows' own weights, beyond all where the ratio is not known."""
-        weights = self.weigh(X)
-        of_labels = getattr(self.weighter_, "needs_labels", False)
-        if hasattr(self.weighter_, "beyond") and not of_labels:
+        weights = self.predict_weights(X)
+        of_labels = getattr(self.weight_estimator_, "needs_labels", False)
+        if hasattr(self.weight_estimator_, "beyond") and not of_labels:
             weights = weights.copy()
-            weights[self.weighter_.beyond(encoded(self.encoder_, X))] = _UNKNOWN
+            weights[self.weight_estimator_.beyond(encoded(self.encoder_, X))] = _UNKNOWN
         return weights
 
     def _calibration(self, *, of_classes: bool) -> Calibration:
         check_is_fitted(self)
         if is_classifier(self.estimator_) != of_classes:
-            raise InvalidInput(
+            raise InvalidInputError(
                 "the model predicts numbers: use predict_interval"
                 if of_classes
                 else "the model predicts classes: use predict_set"
             )
         if self.calibration_ is None:
-            raise InvalidInput(
+            raise InvalidInputError(
                 "prediction sets need held-out rows: fit with calibration=0.2, say"
             )
         return self.calibration_

@@ -19,7 +19,7 @@ from counterpoise.adaptation.routing import divided_rows, fit_rows, keep, rows_o
 from counterpoise.data.arrays import n_rows
 from counterpoise.data.progress import advance
 from counterpoise.data.two_samples import effective_sample_size, powers
-from counterpoise.errors import InvalidInput, held_back
+from counterpoise.errors import InvalidInputError, held_back
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.performance.intervals import alike_rows, folds_of, folds_within
 from counterpoise.performance.metrics import (
@@ -296,7 +296,7 @@ class _Tried:
         # An area under the curve needs two classes, for one.
         defined = np.isfinite(found).all(axis=0)
         if not defined.any():
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"{metric.name} is not defined on any of the folds of cv"
             )
         found = found[:, defined]

@@ -11,7 +11,7 @@ from counterpoise.data.arrays import Matrix, n_rows, target_pieces
 from counterpoise.data.frames import is_missing
 from counterpoise.data.samples import SamplesAsRead
 from counterpoise.data.table import Table
-from counterpoise.errors import InvalidInput, PartialOverlapWarning, warn_user
+from counterpoise.errors import InvalidInputError, PartialOverlapWarning, warn_user
 from counterpoise.linalg.arrays import Array, row_keys
 from counterpoise.models.boosting import boosting_for
 from counterpoise.performance.intervals import neighbors_alike
@@ -61,7 +61,9 @@ def are_classes(y: Any) -> bool:
 def check_none_missing(y: Any) -> None:
     """Refuse labels with a gap, by its row."""
     if y is None:
-        raise InvalidInput("Adapted requires y to be passed, but the target y is None")
+        raise InvalidInputError(
+            "Adapted requires y to be passed, but the target y is None"
+        )
     labels = np.asarray(y)
     if labels.dtype.kind == "f":
         gaps = np.isnan(labels)
@@ -72,7 +74,7 @@ def check_none_missing(y: Any) -> None:
         return
     if gaps.any():
         row = int(np.argmax(gaps.reshape(len(labels), -1).any(axis=1)))
-        raise InvalidInput(
+        raise InvalidInputError(
             f"Input y contains NaN: row {row} has no label; leave it out"
         )
 
@@ -83,10 +85,10 @@ def check_folds_have_classes(y: Any, folds: Any) -> None:
     if any(np.unique(labels[kept]).size < 2 for kept, _ in folds):
         classes, counts = np.unique(labels, return_counts=True)
         rarest = int(np.argmin(counts))
-        raise InvalidInput(
+        raise InvalidInputError(
             f"class {classes[rarest]!s} has {counts[rarest]} of {labels.size} rows: a "
             "fold of cross-validation has no other class to fit to; collect more such "
-            "rows, or fit with weighter=None"
+            "rows, or fit with weight_estimator=None"
         )
 
 
@@ -220,26 +222,29 @@ def warn_if_hardly_covered(found: Diagnosis) -> None:
 
 
 # -----------------------------------------------------------------------------
-# How samples as read reach a weighter.
+# How samples as read reach a weight estimator.
 # -----------------------------------------------------------------------------
 
 
-def fit_weighter(
-    weighter: Any, samples: SamplesAsRead, y: Any = None, counts: Array | None = None
+def fit_weight_estimator(
+    weight_estimator: Any,
+    samples: SamplesAsRead,
+    y: Any = None,
+    counts: Array | None = None,
 ) -> Any:
-    """Return the weighter, fitted: ours behind its door, others at theirs.
+    """Return the weight estimator, fitted: ours behind its door, others at theirs.
 
     Parameters
     ----------
-    weighter : estimator with `weigh`
+    weight estimator : estimator with `predict_weights`
     samples : SamplesAsRead
     y : array of shape (n,)
-        Labels of the source rows, for a weighter that looks at them.
+        Labels of the source rows, for a weight estimator that looks at them.
     counts : array of shape (n,) or None
-        The user's weights, for a weighter of somebody else's.
+        The user's weights, for a weight estimator of somebody else's.
     """
-    if type(weighter).fit is WeightEstimator.fit:
-        return weighter._fit_samples(samples)
+    if type(weight_estimator).fit is WeightEstimator.fit:
+        return weight_estimator._fit_samples(samples)
     given = samples.given if samples.encoder is None else None
     X, X_target = given or (samples.source, samples.target)
-    return weighter.fit(X, y, X_target=X_target, sample_weight=counts)
+    return weight_estimator.fit(X, y, X_target=X_target, sample_weight=counts)

@@ -15,19 +15,19 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from counterpoise.adaptation.inputs import fit_weighter
+from counterpoise.adaptation.inputs import fit_weight_estimator
 from counterpoise.adaptation.partial import PriorByEM, prior_by_em
 from counterpoise.data.labels_and_weights import as_classes
 from counterpoise.data.samples import SamplesAsRead
 from counterpoise.data.two_samples import canonical_order, effective_sample_size
-from counterpoise.errors import InvalidInput
+from counterpoise.errors import InvalidInputError
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.performance.loss_model import ProbabilityLine, fit_line
 from counterpoise.performance.metrics import SMALLEST_PROBABILITY, is_classifier
 from counterpoise.shift.columns import holm
 from counterpoise.shift.domain_classifier import score_domains
 from counterpoise.shift.support import NO_OVERLAP, NO_SHIFT, TOO_FEW
-from counterpoise.weights.label_shift import TargetShiftWeights
+from counterpoise.weights.label_shift import LabelShiftWeights
 
 # -----------------------------------------------------------------------------
 # Shares of the classes in the target, in two ways that agree under a label shift.
@@ -111,7 +111,7 @@ def class_shares(
     weight = counts[rows] / counts[rows].mean()
     sizes = np.bincount(place)
     if classes.size < 2 or sizes.min() < 2:
-        raise InvalidInput(
+        raise InvalidInputError(
             "shares of classes need two classes of two rows each or more, got "
             + ", ".join(
                 f"{one!r}: {size}"
@@ -229,8 +229,8 @@ class ClassShareWeights(BaseEstimator):
     A source row of class k weighs :math:`q_k / s_k`, with the source's shares s and the
     target's q by EM (`class_shares`). That is the ratio of both samples' laws of row
     and label; of rows alone the ratio is :math:`\sum_k q_k p(k \mid x) / s_k`, which is
-    what `weigh` gives, for target rows too. For classes what `TargetShiftWeights` is
-    for numbers.
+    what `predict_weights` gives, for target rows too. For classes what
+    `LabelShiftWeights` is for numbers.
 
     Parameters
     ----------
@@ -300,7 +300,7 @@ class ClassShareWeights(BaseEstimator):
         same = self.classes_[known] == labels
         return np.where(same, self.class_weight_[known], 1.0)
 
-    def weigh(self, X: Any) -> Array:
+    def predict_weights(self, X: Any) -> Array:
         """Return the density ratio of rows without labels.
 
         Parameters
@@ -628,7 +628,7 @@ def _words(
 BY_INPUTS, LABELS, EITHER = "auto", "labels", "either"
 
 
-def weighter_by_labels(
+def weight_estimator_by_labels(
     samples: SamplesAsRead,
     estimator: Any,
     y: Any,
@@ -637,18 +637,20 @@ def weighter_by_labels(
     *,
     force: bool,
 ) -> tuple[Any, LabelShift | None]:
-    """Return a fitted weighter by labels, and whether they explain the shift.
+    """Return a fitted weight estimator by labels, and whether they explain the shift.
 
-    Of a classifier by the shares of the classes, of a regressor `TargetShiftWeights`.
+    Of a classifier by the shares of the classes, of a regressor `LabelShiftWeights`.
     """
     if not is_classifier(estimator, y):
-        weighter = TargetShiftWeights(force=force, random_state=seed)
-        return fit_weighter(weighter, samples, y, counts), None
+        weight_estimator = LabelShiftWeights(force=force, random_state=seed)
+        return fit_weight_estimator(weight_estimator, samples, y, counts), None
     weight = np.ones(len(y)) if counts is None else counts
     labels = as_classes(y, weight.size)
     found = class_shares(samples, labels, weight, seed)
-    weighter = ClassShareWeights(random_state=seed).fit_shares(found, labels, weight)
-    return weighter, recognised(found, samples, labels, seed)
+    weight_estimator = ClassShareWeights(random_state=seed).fit_shares(
+        found, labels, weight
+    )
+    return weight_estimator, recognised(found, samples, labels, seed)
 
 
 def explained(
@@ -673,18 +675,18 @@ def explained(
     labels = as_classes(y, weight.size)
     try:
         found: ClassShares = class_shares(samples, labels, weight, seed)
-    except InvalidInput:
+    except InvalidInputError:
         return None, None
     told = judged(recognised(found, samples, labels, seed), _score_of(by_inputs))
     if told.preferred != LABELS:
         return told, None
-    weighter = ClassShareWeights(random_state=seed)
-    return told, weighter.fit_shares(found, labels, weight)
+    weight_estimator = ClassShareWeights(random_state=seed)
+    return told, weight_estimator.fit_shares(found, labels, weight)
 
 
-def _score_of(weighter: Any) -> float:
+def _score_of(weight_estimator: Any) -> float:
     """Return the held-out score of the weights that were chosen; of none zero."""
-    results = getattr(weighter, "cv_results_", None) or {}
+    results = getattr(weight_estimator, "cv_results_", None) or {}
     scores = np.asarray(results.get("score", ()), dtype=float)
     chosen = np.asarray(results.get("chosen", ()), dtype=bool)
     found = scores[chosen] if chosen.size == scores.size else scores[:0]

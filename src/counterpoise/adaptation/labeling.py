@@ -23,7 +23,7 @@ NOISE = 0.5
 LEAST_UNSURE = 0.1
 
 
-def which_rows_to_label(
+def select_rows_to_label(
     model: Any,
     X: Any,
     X_target: Any,
@@ -79,7 +79,7 @@ def which_rows_to_label(
     --------
     >>> from sklearn.linear_model import Ridge
     >>> X, X_target = np.array([[0.0], [0.1]]), np.array([[0.0], [3.0], [3.1], [0.1]])
-    >>> chosen = which_rows_to_label(Ridge().fit(X, [0, 1]), X, X_target, 1)
+    >>> chosen = select_rows_to_label(Ridge().fit(X, [0, 1]), X, X_target, 1)
     >>> int(chosen[0]) in (1, 2)
     True
     """

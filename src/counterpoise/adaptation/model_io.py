@@ -21,8 +21,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from counterpoise.data.parallel import current_budget
-from counterpoise.errors import InvalidInput, InvalidType
-from counterpoise.weights.registry import WEIGHTERS
+from counterpoise.errors import InvalidInputError, InvalidTypeError
+from counterpoise.weights.registry import WEIGHT_ESTIMATORS
 
 # -----------------------------------------------------------------------------
 # What a model from a file holds, looked at before it is used.
@@ -140,7 +140,7 @@ def _check_finite(found: Any, name: str) -> None:
     except (TypeError, ValueError):
         return
     if not np.isfinite(numbers).all():
-        raise InvalidInput(f"{name} of the model is not finite")
+        raise InvalidInputError(f"{name} of the model is not finite")
 
 
 def _check_sparse(matrix: Any, name: str) -> None:
@@ -150,7 +150,7 @@ def _check_sparse(matrix: Any, name: str) -> None:
         else:
             matrix.tocoo().tocsr()
     except ValueError as error:
-        raise InvalidInput(f"{name} is no sparse matrix: {error}") from error
+        raise InvalidInputError(f"{name} is no sparse matrix: {error}") from error
 
 
 def _check_links(left: Any, right: Any, inner: Any, n_nodes: int) -> None:
@@ -159,13 +159,13 @@ def _check_links(left: Any, right: Any, inner: Any, n_nodes: int) -> None:
     for child in (left, right):
         where = np.asarray(child)[place].astype(np.int64)
         if ((where <= place) | (where >= n_nodes)).any():
-            raise InvalidInput("the nodes of a tree do not follow one another")
+            raise InvalidInputError("the nodes of a tree do not follow one another")
 
 
 def _check_features(features: Any, n_columns: int) -> None:
     wanted = np.asarray(features).astype(np.int64)
     if ((wanted < 0) | (wanted >= n_columns)).any():
-        raise InvalidInput(
+        raise InvalidInputError(
             f"a tree asks for a column that is not among its {n_columns}"
         )
 
@@ -173,45 +173,45 @@ def _check_features(features: Any, n_columns: int) -> None:
 def _check_tree(tree: Any, n_columns: int | None) -> None:
     n_nodes = int(tree.node_count)
     if not 0 < n_nodes == int(tree.capacity):
-        raise InvalidInput("the nodes of a tree are not as many as it says")
+        raise InvalidInputError("the nodes of a tree are not as many as it says")
     left, right = tree.children_left, tree.children_right
     inner = left != -1
     _check_links(left, right, inner, n_nodes)
     known = tree.n_features if n_columns is None else min(tree.n_features, n_columns)
     _check_features(tree.feature[inner], known)
     if not np.isfinite(tree.value).all():
-        raise InvalidInput("a leaf of a tree is not finite")
+        raise InvalidInputError("a leaf of a tree is not finite")
 
 
 def _check_boosted(tree: Any, n_columns: int | None) -> None:
     nodes = tree.nodes
     if nodes.ndim != 1 or nodes.size == 0 or nodes.dtype.names is None:
-        raise InvalidInput("the nodes of a tree are no table")
+        raise InvalidInputError("the nodes of a tree are no table")
     inner = nodes["is_leaf"] == 0
     _check_links(nodes["left"], nodes["right"], inner, nodes.size)
     most = n_columns if n_columns is not None else np.iinfo(np.int32).max
     _check_features(nodes["feature_idx"][inner], most)
     if not np.isfinite(nodes["value"]).all():
-        raise InvalidInput("a leaf of a tree is not finite")
+        raise InvalidInputError("a leaf of a tree is not finite")
     chosen = inner & (nodes["is_categorical"] != 0)
     sets = tree.raw_left_cat_bitsets
     if sets.ndim != 2 or sets.shape[1] != 8 or sets.dtype != np.uint32:
-        raise InvalidInput("the categories of a tree are no table")
+        raise InvalidInputError("the categories of a tree are no table")
     if (nodes["bitset_idx"][chosen].astype(np.int64) >= len(sets)).any():
-        raise InvalidInput("a tree asks for categories that are not there")
+        raise InvalidInputError("a tree asks for categories that are not there")
 
 
 def _check_categories(boosting: Any) -> None:
     """Refuse a tree that takes a column of numbers for one of categories."""
     known = np.asarray(boosting._bin_mapper.is_categorical_).astype(bool)
     if known.shape != (boosting.n_features_in_,):
-        raise InvalidInput("the bins of the model are not those of its columns")
+        raise InvalidInputError("the bins of the model are not those of its columns")
     for tree in (tree for trees in boosting._predictors for tree in trees):
         nodes = tree.nodes
         inner = (nodes["is_leaf"] == 0) & (nodes["is_categorical"] != 0)
         _check_features(nodes["feature_idx"][inner], known.size)
         if not known[nodes["feature_idx"][inner].astype(np.int64)].all():
-            raise InvalidInput("a tree takes a column of numbers for categories")
+            raise InvalidInputError("a tree takes a column of numbers for categories")
 
 
 def _check_supports(machine: Any) -> None:
@@ -232,7 +232,7 @@ def _check_supports(machine: Any) -> None:
         and np.asarray(machine._intercept_).size == pairs
         and (rows.shape[0] == 0 or rows.shape[1] == machine.n_features_in_)
     ):
-        raise InvalidInput("the support vectors are not as many as the model says")
+        raise InvalidInputError("the support vectors are not as many as the model says")
 
 
 def _check_parts_of_columns(ensemble: Any) -> None:
@@ -241,7 +241,9 @@ def _check_parts_of_columns(ensemble: Any) -> None:
         ensemble.estimators_, ensemble.estimators_features_, strict=True
     ):
         if getattr(member, "n_features_in_", len(columns)) != len(columns):
-            raise InvalidInput("a member of the model takes other columns than it gets")
+            raise InvalidInputError(
+                "a member of the model takes other columns than it gets"
+            )
 
 
 # -----------------------------------------------------------------------------
@@ -295,27 +297,27 @@ def check_trees(file: ZipFile, schema: Any) -> None:
             or counts.size != outputs
             or (counts < 1).any()
         ):
-            raise InvalidInput("a tree's outputs and classes do not agree")
+            raise InvalidInputError("a tree's outputs and classes do not agree")
 
 
 def _check_sizes(file: ZipFile, inside: str = "") -> None:
     budget = current_budget()
     members = file.infolist()
     if len(members) > MOST_MEMBERS:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"{inside}{len(members)} members, at most {MOST_MEMBERS} are read"
         )
     total = 0
     for one in members:
         if one.file_size > LARGEST_RATIO * max(one.compress_size, 1):
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"{inside}{one.filename!r} says that {one.compress_size} bytes are "
                 f"{one.file_size} unpacked, which no compression gives"
             )
         weight = BYTES_OF_SCHEMA if one.filename == SCHEMA else 1
         total += weight * one.file_size
     if total > budget:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"{inside}it takes {total:,} bytes unpacked, and the memory budget is "
             f"{budget:,}: raise it (--max-memory, counterpoise.data.memory_budget) "
             "if you trust the file"
@@ -331,13 +333,13 @@ def _check_array(packed: bytes, name: str) -> None:
     elif version == (2, 0):
         header = np.lib.format.read_array_header_2_0(stream)
     else:
-        raise InvalidInput(f"{name!r} is an array of an unknown format {version}")
+        raise InvalidInputError(f"{name!r} is an array of an unknown format {version}")
     shape, _, dtype = header
     if dtype.hasobject:
-        raise InvalidInput(f"{name!r} is an array of objects")
+        raise InvalidInputError(f"{name!r} is an array of objects")
     said, there = prod(shape) * dtype.itemsize, len(packed) - stream.tell()
     if said != there or any(length < 0 for length in shape):
-        raise InvalidInput(
+        raise InvalidInputError(
             f"{name!r} says that it is {shape} of {dtype}, {said} bytes, and has "
             f"{there}"
         )
@@ -374,7 +376,7 @@ def read_model_file(path: Path) -> bytes:
     """
     size = path.stat().st_size
     if size > current_budget():
-        raise InvalidInput(
+        raise InvalidInputError(
             f"it has {size:,} bytes, and the memory budget is {current_budget():,}"
         )
     packed = path.read_bytes()
@@ -590,7 +592,7 @@ def save(model: Any, path: str | Path, *, overwrite: bool = False) -> None:
         partial.unlink(missing_ok=True)
 
 
-def load(path: str | Path, *, trusted: tuple[str, ...] = ()) -> Any:
+def load_model(path: str | Path, *, trusted: tuple[str, ...] = ()) -> Any:
     """Return a model from a file that `Adapted.save` wrote.
 
     Nothing in the file is run: types are made that scikit-learn, numpy and this library
@@ -609,12 +611,12 @@ def load(path: str | Path, *, trusted: tuple[str, ...] = ()) -> Any:
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> from sklearn.linear_model import Ridge
-    >>> from counterpoise import Adapted, load
+    >>> from counterpoise import Adapted, load_model
     >>> model = Adapted(Ridge(), missing_target="ignore")
     >>> model = model.fit([[0.0], [1.0]], [0.0, 1.0])
     >>> with TemporaryDirectory() as folder:
     ...     model.save(Path(folder) / "model.skops")
-    ...     again = load(Path(folder) / "model.skops")
+    ...     again = load_model(Path(folder) / "model.skops")
     >>> bool((again.predict([[0.5]]) == model.predict([[0.5]])).all())
     True
     """
@@ -625,7 +627,7 @@ def load(path: str | Path, *, trusted: tuple[str, ...] = ()) -> Any:
     # Only what is loaded counts as ours.
     for module in _MODULES_OF_MODELS:
         import_module(f"counterpoise.{module}")
-    for entry in WEIGHTERS:
+    for entry in WEIGHT_ESTIMATORS:
         entry.load()
     with _refusals_of(path):
         packed = read_model_file(path)
@@ -647,7 +649,7 @@ def _refusals_of(path: Path) -> Iterator[None]:
         raise
     except Exception as error:
         words = str(error) or type(error).__name__
-        raise InvalidInput(f"{path} is no model file: {words}") from error
+        raise InvalidInputError(f"{path} is no model file: {words}") from error
 
 
 def _refuse_existing(path: Path) -> None:
@@ -662,9 +664,9 @@ def _check_types(found: list[str], trusted: tuple[str, ...], path: Path) -> None
         if name not in TRUSTED and name not in trusted and not _is_ours(name)
     ]
     if refused:
-        raise InvalidType(
+        raise InvalidTypeError(
             f"{path.name} needs types that are not known to be harmless: "
-            f"{', '.join(refused)}; load(path, trusted=(...)) allows them by name"
+            f"{', '.join(refused)}; load_model(path, trusted=(...)) allows them by name"
         )
 
 

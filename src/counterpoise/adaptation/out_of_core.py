@@ -36,13 +36,13 @@ from counterpoise.data.table import (
     two_tables,
 )
 from counterpoise.data.two_samples import effective_sample_size
-from counterpoise.errors import InvalidInput, InvalidType, warn_user
+from counterpoise.errors import InvalidInputError, InvalidTypeError, warn_user
 from counterpoise.linalg.arrays import Array
 from counterpoise.performance.metrics import is_classifier
 from counterpoise.weights.out_of_core import TwoBlocks, WeightSums, fit_sums, lean
 
 # -----------------------------------------------------------------------------
-# What an estimator and a weighter see of a block of rows.
+# What an estimator and a weight estimator see of a block of rows.
 # -----------------------------------------------------------------------------
 
 
@@ -65,18 +65,18 @@ class LabelsOfRows:
     def of(cls, y: Any, blocks: Blocks) -> "LabelsOfRows":
         """Return what `y` means beside blocks: a column's name, or all labels."""
         if y is None:
-            raise InvalidInput(
+            raise InvalidInputError(
                 "Adapted requires y to be passed, but the target y is None"
             )
         if not isinstance(y, str):
             values = np.asarray(y)
             if values.ndim != 1 or values.size != blocks.n_rows:
-                raise InvalidInput(
+                raise InvalidInputError(
                     f"y has the shape {values.shape}, X has {blocks.n_rows} rows"
                 )
             return cls(values=values)
         if blocks.labels is None or y not in blocks.labels:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"X has no column {y!r}: y is the name of the column of labels, or an "
                 f"array of {blocks.n_rows}"
             )
@@ -87,7 +87,9 @@ class LabelsOfRows:
         if self.values is not None:
             return self.values[first : first + len(rows)]
         if not isinstance(rows, Table):
-            raise InvalidType(f"the labels {self.column!r} need a table with columns")
+            raise InvalidTypeError(
+                f"the labels {self.column!r} need a table with columns"
+            )
         found = next(c for c in rows.columns if c.label == self.column)
         if found.kind != CATEGORIES:
             return found.values
@@ -120,7 +122,7 @@ class RowsAsSeen:
         found = {column.name: column for column in rows.columns}
         lacking = [name for name in self.kinds if name not in found]
         if lacking:
-            raise InvalidInput(f"column {lacking[0]!r} is not there")
+            raise InvalidInputError(f"column {lacking[0]!r} is not there")
         return Table(tuple(found[name] for name in self.kinds), named=True)
 
     @classmethod
@@ -138,7 +140,7 @@ class RowsAsSeen:
 
 @dataclass(frozen=True, eq=False)
 class EncodedRows:
-    """Rows of a block as a weighter sees them: finite numbers."""
+    """Rows of a block as a weight estimator sees them: finite numbers."""
 
     seen: RowsAsSeen
     encoder: TableEncoder | None
@@ -166,32 +168,38 @@ class RatioOfBlocks:
 
     Attributes
     ----------
-    weighter : fitted weighter or None
+    weight estimator : fitted weight estimator or None
         None: ones.
     encoded : EncodedRows
     labels : LabelsOfRows or None
-        For a weighter that goes by labels.
+        For a weight estimator that goes by labels.
     """
 
-    weighter: Any
+    weight_estimator: Any
     encoded: EncodedRows
     labels: LabelsOfRows | None
 
     def __call__(self, rows: Any, first: int) -> Array:
         """Return the ratio of a block's rows."""
-        if self.weighter is None:
+        if self.weight_estimator is None:
             return np.ones(len(rows))
-        if getattr(self.weighter, "needs_labels", False):
+        if getattr(self.weight_estimator, "needs_labels", False):
             assert self.labels is not None
-            found: Array = self.weighter.weigh(self.labels.at(rows, first))
+            found: Array = self.weight_estimator.predict_weights(
+                self.labels.at(rows, first)
+            )
             return found
-        if hasattr(self.weighter, "weights_of"):
+        if hasattr(self.weight_estimator, "weights_of"):
             assert self.labels is not None
-            by_class: Array = self.weighter.weights_of(self.labels.at(rows, first))
+            by_class: Array = self.weight_estimator.weights_of(
+                self.labels.at(rows, first)
+            )
             return by_class
-        if hasattr(self.weighter, "_weigh_rows"):
-            return self.weighter._weigh_rows(self.encoded(rows))
-        return np.asarray(self.weighter.weigh(self.encoded(rows)), dtype=float)
+        if hasattr(self.weight_estimator, "_weigh_rows"):
+            return self.weight_estimator._weigh_rows(self.encoded(rows))
+        return np.asarray(
+            self.weight_estimator.predict_weights(self.encoded(rows)), dtype=float
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -367,7 +375,7 @@ def _by_pieces(last: Any, steps: Any, task: FitTask) -> Any:
 def _of_drawn(fitted: Any, task: FitTask, budget: int) -> Any:
     announce("drawing rows by their weights")
     _plan(task, min(budget, task.source.n_rows), "budget")
-    found = sample(task.source, budget, task.seed, weigh=task.weights)
+    found = sample(task.source, budget, task.seed, predict_weights=task.weights)
     X, y = _rows_and_labels(task, found.rows, found.places)
     announce("fitting the estimator to the rows drawn")
     return fit_weighted(fitted, X, y, None)
@@ -400,7 +408,7 @@ def _plan(task: FitTask, n: int, asked: str) -> None:
     if needed <= most:
         return
     fits = int(most // (COPIES_OF_ROWS * 8 * width))
-    raise InvalidInput(
+    raise InvalidInputError(
         f"{n:,} rows of {width} columns take about {needed / 1e9:.1f} GB "
         f"({COPIES_OF_ROWS} copies of 8 bytes a cell; {asked}), and "
         f"{most / 1e9:.1f} GB are allowed: budget={fits} draws as many as fit, by "
@@ -424,7 +432,7 @@ class _PreparedRows:
             X = self.steps.transform(X)
         X = X.toarray() if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
         if not np.isfinite(X).all():
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"X contains NaN or infinity in row {_place_of_odd(X, first)}, which "
                 "is none of those drawn: the estimator takes neither"
             )
@@ -432,7 +440,9 @@ class _PreparedRows:
         check_none_missing(y)
         y = _as_classes(y, task.classes)
         if task.classes is None and not np.isfinite(y).all():
-            raise InvalidInput(f"y contains infinity in row {_place_of_odd(y, first)}")
+            raise InvalidInputError(
+                f"y contains infinity in row {_place_of_odd(y, first)}"
+            )
         if task.classes is not None and self.as_places:
             y = np.searchsorted(task.classes, y)
         return RowsToFit(X, y, task.weights(rows, first))
@@ -456,7 +466,7 @@ def classes_of(source: Blocks, labels: LabelsOfRows, known: Any) -> NDArray[Any]
     found = map_reduce(source, _ClassesOfBlock(labels, np.asarray(known)), _united)
     new = np.setdiff1d(found, known)
     if new.size:
-        raise InvalidInput(_has_too_few(new[0]))
+        raise InvalidInputError(_has_too_few(new[0]))
     return np.asarray(known)
 
 
@@ -484,7 +494,7 @@ def _as_classes(y: NDArray[Any], classes: NDArray[Any] | None) -> NDArray[Any]:
     made = y.astype(classes.dtype)
     other = made != y
     if other.any():
-        raise InvalidInput(_has_too_few(y[other][0]))
+        raise InvalidInputError(_has_too_few(y[other][0]))
     return made
 
 
@@ -606,7 +616,7 @@ def key_of_rows(rows: Any, first: int, name: str | None) -> dict[str, Any]:
         return {"row": np.arange(first + 1, first + len(rows) + 1)}
     found = next((c for c in rows.columns if c.label == name), None)
     if found is None:
-        raise InvalidInput(f"there is no column {name!r}")
+        raise InvalidInputError(f"there is no column {name!r}")
     if not found.categories:
         return {name: found.values if found.local is None else found.local}
     texts = np.array([*found.categories, None], dtype=object)
@@ -624,7 +634,7 @@ def seen_by(model: Any, blocks: Blocks) -> RowsAsSeen:
     if names is not None and found.kinds is not None:
         lacking = [name for name in names if name not in found.kinds]
         if lacking:
-            raise InvalidInput(f"the blocks have no column {lacking[0]!r}")
+            raise InvalidInputError(f"the blocks have no column {lacking[0]!r}")
         return RowsAsSeen({name: found.kinds[name] for name in names})
     if isinstance(first, Table) and first.is_plain:
         # The model was fitted to a matrix.
@@ -641,13 +651,15 @@ def answered(model: Any, blocks: Blocks, method: str) -> Any:
 
 def weighed_blocks(model: Any, blocks: Blocks) -> Any:
     """Return the density ratio of all rows of blocks, in their order."""
-    if getattr(model.weighter_, "needs_labels", False):
-        raise InvalidInput(
+    if getattr(model.weight_estimator_, "needs_labels", False):
+        raise InvalidInputError(
             "the model weighs by labels: blocks without them have no weights"
         )
     encoded = EncodedRows(seen_by(model, blocks), model.encoder_)
-    weighter = None if model.weighter_ is None else lean(model.weighter_)
-    work = RatioOfBlocks(weighter, encoded, None)
+    weight_estimator = (
+        None if model.weight_estimator_ is None else lean(model.weight_estimator_)
+    )
+    work = RatioOfBlocks(weight_estimator, encoded, None)
     return np.concatenate(list(each_block(blocks, work, with_places=True)))
 
 
@@ -676,8 +688,9 @@ class AllRows:
         All rows, which weights and estimator were fitted to.
     n_drawn, n_target_drawn : int
         Rows of the sample, on which everything was decided.
-    weighter_fit : str
-        "every row", or "the sample" for a weighter that is not fitted by passes.
+    weight_estimator_fit : str
+        "every row", or "the sample" for a weight estimator that is not fitted by
+        passes.
     estimator_fit : {"passes", "pieces", "drawn rows", "rows in memory"}
         How the estimator was fitted.
     budget : int or None
@@ -691,7 +704,7 @@ class AllRows:
     n_target: int
     n_drawn: int
     n_target_drawn: int
-    weighter_fit: str
+    weight_estimator_fit: str
     estimator_fit: str
     budget: int | None
     effective_size: float
@@ -744,7 +757,7 @@ def _samples(seen: RowsAsSeen, rows: Any, aims: Any) -> SamplesAsRead:
     if not isinstance(rows, Table):
         return SamplesAsRead.read(rows, (np.asarray(aims),))
     if not isinstance(aims, Table):
-        raise InvalidInput("X has named columns, X_target has none")
+        raise InvalidInputError("X has named columns, X_target has none")
     source, target = two_tables(seen.columns(rows), seen.columns(aims))
     return SamplesAsRead.of_tables(source, target, (seen(rows), (seen(aims),)))
 
@@ -787,10 +800,12 @@ def fit_all_rows(
     is in `all_rows_`. Returns what weighs the rows of a block.
     """
     seed = as_seed(model.random_state)
-    weighter = model.weighter_
+    weight_estimator = model.weight_estimator_
     encoded = EncodedRows(tables.seen, model.encoder_)
     fitted = "the sample"
-    by_rows = hasattr(weighter, "_fit_blocks") and not weighter.needs_labels
+    by_rows = (
+        hasattr(weight_estimator, "_fit_blocks") and not weight_estimator.needs_labels
+    )
     if by_rows:
         both = TwoBlocks(
             tables.source.mapped(encoded),
@@ -798,14 +813,14 @@ def fit_all_rows(
             tables.samples,
             tables.samples.matrix_names,
         )
-        before = weighter.solution_
-        fit_sums(weighter, both)
-        if weighter.solution_ is not before:
+        before = weight_estimator.solution_
+        fit_sums(weight_estimator, both)
+        if weight_estimator.solution_ is not before:
             fitted = "every row"
-        weighter.weights_ = weighter._weigh_rows(tables.samples.source)
-    sent = weighter
-    if hasattr(weighter, "without_rows"):
-        sent = lean(weighter) if by_rows else weighter.without_rows()
+        weight_estimator.weights_ = weight_estimator._weigh_rows(tables.samples.source)
+    sent = weight_estimator
+    if hasattr(weight_estimator, "without_rows"):
+        sent = lean(weight_estimator) if by_rows else weight_estimator.without_rows()
     ratio = RatioOfBlocks(sent, encoded, tables.labels)
     weights = WeightsOfBlocks(ratio, model.exponent_, model.mixing_)
     announce("adding up the weights of every row")
@@ -815,9 +830,13 @@ def fit_all_rows(
         # Of a mixture with ones what is asked for is the mean of the ratio itself.
         mean = 1.0 + (mean - 1.0) / model.mixing_
     weights = WeightsOfBlocks(ratio, model.exponent_, model.mixing_, mean)
-    drawn = np.ones(len(tables.y)) if weighter is None else weighter.weights_
-    if hasattr(weighter, "weights_of"):
-        drawn = weighter.weights_of(tables.y)
+    drawn = (
+        np.ones(len(tables.y))
+        if weight_estimator is None
+        else weight_estimator.weights_
+    )
+    if hasattr(weight_estimator, "weights_of"):
+        drawn = weight_estimator.weights_of(tables.y)
     model.weights_ = weights.of_ratio(drawn)
     model.effective_sample_size_ = effective_sample_size(model.weights_)
     classes = None
@@ -847,7 +866,7 @@ def refuse_beside_blocks(**given: Any) -> None:
     """Refuse what is an array of all rows, by its name."""
     for name, value in given.items():
         if value is not None:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"{name} is not taken beside blocks: every row counts once"
             )
 
@@ -855,15 +874,19 @@ def refuse_beside_blocks(**given: Any) -> None:
 def _check(model: Any, X_target: Any) -> None:
     """Refuse what tables in blocks cannot have."""
     if X_target is None:
-        raise InvalidInput("X comes in blocks and X_target is None: both are needed")
+        raise InvalidInputError(
+            "X comes in blocks and X_target is None: both are needed"
+        )
     if model._is_partial():
-        raise InvalidInput(
-            'weighter="partial" labels every target row: it takes no blocks'
+        raise InvalidInputError(
+            'weight_estimator="partial" labels every target row: it takes no blocks'
         )
     if model.calibration:
-        raise InvalidInput(
+        raise InvalidInputError(
             "calibration holds rows out of the fit, which takes every row of blocks: "
             "choose calibration=0"
         )
     if model.resample:
-        raise InvalidInput("resample draws all rows anew: beside blocks give a budget")
+        raise InvalidInputError(
+            "resample draws all rows anew: beside blocks give a budget"
+        )

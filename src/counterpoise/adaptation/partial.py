@@ -27,8 +27,8 @@ from counterpoise.data.parameters import (
 from counterpoise.data.samples import SamplesAsRead
 from counterpoise.data.two_samples import effective_sample_size
 from counterpoise.errors import (
-    InvalidInput,
-    InvalidType,
+    InvalidInputError,
+    InvalidTypeError,
     NoTargetWarning,
     WeakClassifierWarning,
     refusals_of_estimators,
@@ -231,18 +231,18 @@ def of_classifier(
     given = counts if differ and weight_keyword(classifier) is not None else None
     model = fit_weighted(classifier, X, y, given)
     if not hasattr(model, "predict_proba"):
-        raise InvalidInput(
+        raise InvalidInputError(
             f"classifier must have predict_proba, {type(classifier).__name__} has not"
         )
     pieces = X_target if isinstance(X_target, tuple) else (X_target,)
     try:
         with refusals_of_estimators():
             p = np.vstack([np.asarray(model.predict_proba(a), float) for a in pieces])
-    except InvalidInput as error:
-        raise InvalidInput(f"X_target{_first_hole(pieces)}: {error}") from error
+    except InvalidInputError as error:
+        raise InvalidInputError(f"X_target{_first_hole(pieces)}: {error}") from error
     if not np.isfinite(p).all():
         row = int(np.argmax(~np.isfinite(p).all(axis=1)))
-        raise InvalidInput(f"the probabilities of target row {row} are not finite")
+        raise InvalidInputError(f"the probabilities of target row {row} are not finite")
     classes = np.asarray(model.classes_)
     with refusals_of_estimators():
         own = model.predict(X)
@@ -254,7 +254,7 @@ def of_classifier(
 def check_two_classes(y: NDArray[Any]) -> None:
     """Refuse labels of one class."""
     if np.unique(y).size < 2:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"y has 1 class, {y[:1].tolist()[0]!r}: two classes or more are needed"
         )
 
@@ -449,7 +449,7 @@ class PartialWeights(BaseEstimator):
     >>> y = np.repeat(["a", "b", "c"], 60)
     >>> X = rng.normal(size=(180, 2)) + np.repeat([[0, 0], [6, 0], [0, 6]], 60, axis=0)
     >>> partial = PartialWeights().fit(X, y, X_target=X[:120] + 0.5)
-    >>> partial.absent_classes_.tolist(), partial.weigh(["a", "c"]).tolist()
+    >>> partial.absent_classes_.tolist(), partial.predict_weights(["a", "c"]).tolist()
     (['c'], [1.5, 0.0])
     """
 
@@ -652,7 +652,7 @@ class PartialWeights(BaseEstimator):
             self.class_prior_, Certificate("none", objective=0.0), self.tol
         )
 
-    def weigh(self, y: Any) -> Array:
+    def predict_weights(self, y: Any) -> Array:
         """Return the weights of labels, on the scale of `weights_`.
 
         Parameters
@@ -666,14 +666,14 @@ class PartialWeights(BaseEstimator):
         """
         check_is_fitted(self, "weights_")
         if np.ndim(y) != 1:
-            raise InvalidInput(
+            raise InvalidInputError(
                 "PartialWeights weighs by class: weigh needs labels, one a row, got an "
                 f"array of {np.ndim(y)} dimensions"
             )
         labels = as_classes(y, len(y))
         unknown = [one for one in labels.tolist() if one not in self._weight_of_]
         if unknown:
-            raise InvalidInput(f"y has a class that fit had not: {unknown[0]!r}")
+            raise InvalidInputError(f"y has a class that fit had not: {unknown[0]!r}")
         return np.array([self._weight_of_[one] for one in labels.tolist()])
 
     def score(
@@ -687,7 +687,7 @@ class PartialWeights(BaseEstimator):
         estimator_matrix(self, X, reset=False)
         if not self.has_target_:
             return 0.0
-        raise InvalidInput(
+        raise InvalidInputError(
             "PartialWeights has no score: its weights are a function of y, which "
             "target rows do not have; guard_ tells how sure its classifier is"
         )
@@ -702,11 +702,11 @@ class PartialWeights(BaseEstimator):
         check_choice("method", self.method, METHODS_OF_CLASSES)
         for name in ("with_target", "guard"):
             if not isinstance(getattr(self, name), bool | np.bool_):
-                raise InvalidType(
+                raise InvalidTypeError(
                     f"{name} must be True or False, got {getattr(self, name)!r}"
                 )
         if self.classifier is not None and not hasattr(self.classifier, "fit"):
-            raise InvalidType(
+            raise InvalidTypeError(
                 f"classifier must be a classifier, got {self.classifier!r}"
             )
 
@@ -721,44 +721,51 @@ class PartialWeights(BaseEstimator):
 # -----------------------------------------------------------------------------
 
 
-def partial_weighter(weighter: Any, guard: bool | str, seed: int) -> Any:
+def partial_weight_estimator(
+    weight_estimator: Any, guard: bool | str, seed: int
+) -> Any:
     """Return a fresh `PartialWeights` where one is asked for, else None."""
-    if isinstance(weighter, str) and weighter == "partial":
+    if isinstance(weight_estimator, str) and weight_estimator == "partial":
         return PartialWeights(guard=guard is not False, random_state=seed)
-    return clone(weighter) if isinstance(weighter, PartialWeights) else None
+    return (
+        clone(weight_estimator)
+        if isinstance(weight_estimator, PartialWeights)
+        else None
+    )
 
 
 def fit_partial_weights(
-    weighter: PartialWeights,
+    weight_estimator: PartialWeights,
     samples: SamplesAsRead,
     estimator: Any,
     y: Any,
     counts: Array | None,
     seed: int,
 ) -> PartialWeights:
-    """Return the weighter, fitted by its own classifier or by the user's estimator.
+    """Return the fitted weight estimator (with its own or the user's classifier).
 
     Parameters
     ----------
-    weighter : PartialWeights
+    weight estimator : PartialWeights
     samples : SamplesAsRead
     estimator : classifier
-        Asked where the weighter has no classifier and it has `predict_proba`.
+        Asked where the weight estimator has no classifier and it has `predict_proba`.
     y : array of shape (n,)
     counts : array of shape (n,) or None
         The user's weights.
     seed : int
     """
     if get_tags(estimator).estimator_type == "regressor":
-        raise InvalidType(
-            f"weighter='partial' is for classifiers, {type(estimator).__name__} is a "
+        raise InvalidTypeError(
+            f"weight_estimator='partial' is for classifiers, "
+            f"{type(estimator).__name__} is a "
             "regressor"
         )
-    weighter._check_parameters()
+    weight_estimator._check_parameters()
     labels = as_classes(y, samples.source_weight.size)
     weight = np.ones(labels.size) if counts is None else counts
     used = np.flatnonzero(weight > 0.0)
-    classifier = weighter.classifier
+    classifier = weight_estimator.classifier
     if classifier is None and hasattr(estimator, "predict_proba"):
         classifier = estimator
     source, target = samples.source, samples.target
@@ -772,8 +779,8 @@ def fit_partial_weights(
         found = of_classifier(
             classifier, rows, labels[used], X_target, weight[used], seed
         ).with_points(source[used], target, seed)
-    weighter.n_features_in_ = samples.source.shape[1]
-    return weighter._fit_probabilities(found, labels, weight)
+    weight_estimator.n_features_in_ = samples.source.shape[1]
+    return weight_estimator._fit_probabilities(found, labels, weight)
 
 
 def fit_to_present(
@@ -781,15 +788,15 @@ def fit_to_present(
     X: Any,
     y: Any,
     kept: Indices,
-    weighter: PartialWeights,
+    weight_estimator: PartialWeights,
     counts: Array | None,
     X_target: Any,
 ) -> Any:
     """Return the estimator, fitted to rows of the classes that are present.
 
     Rows of absent classes are left out, so that no `sample_weight` is needed where the
-    others weigh alike. Where the weighter says so, the target rows join them, labelled
-    by the selection, each of the mean weight of the source rows.
+    others weigh alike. Where the weight estimator says so, the target rows join them,
+    labelled by the selection, each of the mean weight of the source rows.
 
     Parameters
     ----------
@@ -797,24 +804,30 @@ def fit_to_present(
     X, y : the source rows and their labels
     kept : array of int
         Source rows that the estimator may see.
-    weighter : PartialWeights
+    weight estimator : PartialWeights
     counts : array of shape (n,) or None
         The user's weights.
     X_target : the target rows as they were given
     """
-    weights = weighter.weights_ if counts is None else weighter.weights_ * counts
+    weights = (
+        weight_estimator.weights_
+        if counts is None
+        else weight_estimator.weights_ * counts
+    )
     rows = kept[weights[kept] > 0.0]
     labels = np.asarray(y)[rows]
     if np.unique(labels).size < 2:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"one class is left, {labels[:1].tolist()[0]!r}: a classifier needs two; "
             "PartialWeights(guard=True) would leave the rows unweighted"
         )
     part, weight = rows_of(X, rows), weights[rows]
-    if weighter.with_target:
+    if weight_estimator.with_target:
         part = stacked(part, X_target)
-        labels = np.concatenate([labels, weighter.labels_.astype(labels.dtype)])
-        weight = np.append(weight, np.full(weighter.labels_.size, weight.mean()))
+        labels = np.concatenate([labels, weight_estimator.labels_.astype(labels.dtype)])
+        weight = np.append(
+            weight, np.full(weight_estimator.labels_.size, weight.mean())
+        )
     given = None if np.ptp(weight) <= 1e-12 * weight.max() else weight
     return fit_weighted(estimator, part, labels, given)
 

@@ -12,7 +12,11 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from counterpoise.adaptation.adapted import Adapted
-from counterpoise.adaptation.inputs import fit_weighter, row_marks, warn_if_fitted_to
+from counterpoise.adaptation.inputs import (
+    fit_weight_estimator,
+    row_marks,
+    warn_if_fitted_to,
+)
 from counterpoise.adaptation.out_of_core import refuse_beside_blocks, rows_to_judge_by
 from counterpoise.adaptation.routing import fit_weighted, known, rows_of
 from counterpoise.data.arrays import (
@@ -37,8 +41,8 @@ from counterpoise.data.samples import SamplesAsRead
 from counterpoise.data.table import NOTHING, Table, TableColumn, two_tables
 from counterpoise.data.two_samples import effective_sample_size
 from counterpoise.errors import (
-    InvalidInput,
-    InvalidType,
+    InvalidInputError,
+    InvalidTypeError,
     NoOverlapError,
     PartialOverlapWarning,
     held_back,
@@ -122,8 +126,9 @@ def target_scorer(scoring: Any = None) -> TargetScorer:
 
     Notes
     -----
-    The weights must be defined at new rows: a weighter without `weigh` is an error.
-    An `Adapted` that was fitted without a target has weights of one.
+    The weights must be defined at new rows: a weight estimator without
+    `predict_weights` is an error. An `Adapted` that was fitted without a target has
+    weights of one.
 
     References
     ----------
@@ -154,11 +159,11 @@ def _weights(estimator: Any, X: Any) -> Any:
         return _weights(estimator[-1], X)
     if hasattr(estimator, "best_estimator_"):
         return _weights(estimator.best_estimator_, X)
-    if not hasattr(estimator, "weigh"):
-        raise InvalidType(
+    if not hasattr(estimator, "predict_weights"):
+        raise InvalidTypeError(
             f"target_scorer needs a fitted Adapted, got {type(estimator).__name__}"
         )
-    return estimator.weigh(X)
+    return estimator.predict_weights(X)
 
 
 # -----------------------------------------------------------------------------
@@ -185,7 +190,7 @@ def several(metrics: Any) -> list[Any]:
         return [metrics]
     found = list(metrics)
     if not found:
-        raise InvalidInput("metrics is empty: name one, or None for the usual one")
+        raise InvalidInputError("metrics is empty: name one, or None for the usual one")
     return found
 
 
@@ -211,7 +216,7 @@ def group_numbers(groups: Any, n: int) -> Indices | None:
         return None
     groups = np.asarray(groups)
     if groups.shape != (n,):
-        raise InvalidInput(
+        raise InvalidInputError(
             f"groups must have an entry for each of the {n} rows of X, got shape "
             f"{groups.shape}"
         )
@@ -236,13 +241,17 @@ def labelled_rows(
     """Return what the model says of labelled target rows, and their labels, if any."""
     if (X_lab is None) != (y_lab is None):
         missing = "X_lab" if X_lab is None else "y_lab"
-        raise InvalidInput(f"X_lab and y_lab belong together, {missing} is missing")
+        raise InvalidInputError(
+            f"X_lab and y_lab belong together, {missing} is missing"
+        )
     if X_lab is None:
         return None
     check_same_columns(X, X_lab, name="X_lab")
     k = n_rows(X_lab)
     if k < _FEWEST_LABELLED:
-        raise InvalidInput(f"X_lab has {k} row, at least 2 are needed for an interval")
+        raise InvalidInputError(
+            f"X_lab has {k} row, at least 2 are needed for an interval"
+        )
     return Answers.of(model, [X_lab], classifier, asked), labels_of(
         y_lab, k, classifier, "y_lab"
     )
@@ -413,7 +422,7 @@ def out_of_fold_answers(
     """
     model, X = adapted_within(model, X)
     if isinstance(model, Adapted) and len(model.weights_) != counts.size:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"X has {counts.size} rows, the model was fitted to "
             f"{len(model.weights_)}: with cv they must be the same rows"
         )
@@ -425,7 +434,7 @@ def out_of_fold_answers(
         places.append(out)
         advance(len(places), len(folds))
     if not np.array_equal(np.sort(np.concatenate(places)), np.arange(counts.size)):
-        raise InvalidInput("cv must hold out every row exactly once")
+        raise InvalidInputError("cv must hold out every row exactly once")
     return joined_answers(parts, places)
 
 
@@ -438,7 +447,7 @@ def adapted_within(model: Any, X: Any) -> tuple[Any, Any]:
     if not ends_in_adapted(model):
         inside: dict[str, Any] = getattr(model, "get_params", dict)()
         if any(isinstance(one, Adapted) for one in inside.values()):
-            raise InvalidType(
+            raise InvalidTypeError(
                 f"{type(model).__name__} around an Adapted cannot be fitted again "
                 "without a fold, having no target: leave cv=None and give rows that "
                 "the model was not fitted to"
@@ -465,22 +474,26 @@ def ratio_of_model(model: Any, X: Any, *, refitted: bool) -> Array:
         Whether these are the very rows of its fit.
     """
     inner, X = adapted_within(model, X)
-    if getattr(inner, "weighter_", None) is None:
-        raise InvalidType(
-            'weighter="model" needs an Adapted that has weights, got '
+    if getattr(inner, "weight_estimator_", None) is None:
+        raise InvalidTypeError(
+            'weight_estimator="model" needs an Adapted that has weights, got '
             f"{type(inner).__name__}"
         )
-    check_is_ratio(inner.weighter_)
-    ratio: Array = inner.weighter_.weights_ if refitted else inner.weigh(X)
+    check_is_ratio(inner.weight_estimator_)
+    ratio: Array = (
+        inner.weight_estimator_.weights_ if refitted else inner.predict_weights(X)
+    )
     return ratio
 
 
-def check_is_ratio(weighter: Any) -> None:
-    """Refuse a weighter whose weights are no density ratio, as estimates need one."""
-    if not getattr(weighter, "weights_are_a_ratio", True):
-        raise InvalidType(
-            f"the weights of {type(weighter).__name__} are no density ratio, which "
-            'estimates of performance need: take weighter="auto"'
+def check_is_ratio(weight_estimator: Any) -> None:
+    """Refuse a weight estimator whose weights are no density ratio, as estimates need "
+    "one."""
+    if not getattr(weight_estimator, "weights_are_a_ratio", True):
+        raise InvalidTypeError(
+            f"the weights of {type(weight_estimator).__name__} are no density ratio, "
+            f"which "
+            'estimates of performance need: take weight_estimator="auto"'
         )
 
 
@@ -518,44 +531,47 @@ def ratio_at_rows(
     samples: SamplesAsRead,
     looked_at: SamplesAsRead,
     some: Indices,
-    weighter: Any,
+    weight_estimator: Any,
     seed: int,
 ) -> Array:
     """Return the density ratio at all source rows, learned from some.
 
     Whether the samples overlap was asked before, of the two tables.
     """
-    if isinstance(weighter, str) and weighter == "auto":
-        weighter = AutoWeights(force=True, random_state=seed)
-        known = _known_ratio(model, looked_at, weighter)
+    if isinstance(weight_estimator, str) and weight_estimator == "auto":
+        weight_estimator = AutoWeights(force=True, random_state=seed)
+        known = _known_ratio(model, looked_at, weight_estimator)
         if known is not None:
             return known
-    elif not hasattr(weighter, "weigh"):
-        raise InvalidType(
-            f'weighter must be "auto", "model" or a weighter, got {weighter!r}'
+    elif not hasattr(weight_estimator, "predict_weights"):
+        raise InvalidTypeError(
+            f'weight_estimator must be "auto", "model" or a weight estimator, got '
+            f"{weight_estimator!r}"
         )
-    check_is_ratio(weighter)
+    check_is_ratio(weight_estimator)
     # What is thinly covered is in the record.
     with held_back(PartialOverlapWarning):
-        fitted = fit_weighter(clone(weighter), looked_at)
+        fitted = fit_weight_estimator(clone(weight_estimator), looked_at)
     ratio = np.empty(samples.source.shape[0])
     ratio[some] = fitted.weights_
     others = np.setdiff1d(np.arange(ratio.size), some)
     if others.size:
-        ratio[others] = fitted.weigh(samples.source[others])
+        ratio[others] = fitted.predict_weights(samples.source[others])
     return ratio
 
 
-def _known_ratio(model: Any, samples: SamplesAsRead, weighter: Any) -> Array | None:
-    """Return the ratio of a model that was fitted to these very rows by this weighter.
+def _known_ratio(
+    model: Any, samples: SamplesAsRead, weight_estimator: Any
+) -> Array | None:
+    """Return the ratio of a model that this weight estimator was fitted with, if any.
 
     The same method, seed and rows give the same weights: they are not sought again.
     """
-    fitted = getattr(model, "weighter_", None)
+    fitted = getattr(model, "weight_estimator_", None)
     if type(fitted) is not AutoWeights or fitted.rows_of_fit is not samples.counted:
         return None
     # A copy: the model's own weights are not for others to write to.
-    same = fitted.get_params() == weighter.get_params()
+    same = fitted.get_params() == weight_estimator.get_params()
     return fitted.weights_.copy() if same else None
 
 
@@ -615,7 +631,7 @@ def estimate_performance(
     X_lab: Any = None,
     y_lab: Any = None,
     sample_weight: Any = None,
-    weighter: Any = "auto",
+    weight_estimator: Any = "auto",
     cv: Any = None,
     groups: Any = None,
     precision: float = 0.2,
@@ -660,7 +676,7 @@ def estimate_performance(
         whether p(y | x) has changed.
     sample_weight : array of shape (n,)
         What the source rows count in every mean, apart from the weights.
-    weighter : "auto", "model" or weighter
+    weight estimator : "auto", "model" or weight estimator
         "auto": `AutoWeights`, fitted to `X` and `X_target`. "model": the weights of a
         fitted `Adapted`, whose target must then have been `X_target`.
     cv : None, int, "blocks" or splitter
@@ -764,10 +780,12 @@ def estimate_performance(
     try:
         if seen.verdict == NO_OVERLAP:
             raise NoOverlapError(seen.thin, "thin", seen.auc)
-        if isinstance(weighter, str) and weighter == "model":
+        if isinstance(weight_estimator, str) and weight_estimator == "model":
             ratio = ratio_of_model(model, X, refitted=cv is not None)
         else:
-            ratio = ratio_at_rows(model, numbers, looked_at, some, weighter, seed)
+            ratio = ratio_at_rows(
+                model, numbers, looked_at, some, weight_estimator, seed
+            )
     except NoOverlapError as error:
         found = _without_overlap(rows, wanted, error, level, seed)
     else:

@@ -14,7 +14,7 @@ from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
-from counterpoise.errors import InvalidType, refusals_of_estimators
+from counterpoise.errors import InvalidTypeError, refusals_of_estimators
 from counterpoise.linalg.arrays import Array, Indices
 
 # -----------------------------------------------------------------------------
@@ -175,7 +175,7 @@ def fit_rows(
 def check_takes_weights(estimator: Any) -> None:
     """Refuse, by its name, an estimator whose `fit` takes no weights."""
     if weight_keyword(estimator) is None:
-        raise InvalidType(
+        raise InvalidTypeError(
             f"{_named_culprit(estimator)} takes no sample_weight: it cannot be fitted "
             "to weighted rows. resample=True draws rows in proportion to their weights "
             "instead; budget=k draws k different ones"

@@ -376,7 +376,7 @@ def estimate(
     model : fitted `Adapted`
     pair : Pair
         With labels of the source, and of target rows where they may be used.
-    options : metric, level, weighter and seed
+    options : metric, level, weight estimator and seed
     cv : None, int or "blocks"
         None: the source rows were not fitted to. Else they are those of the fit, and
         the model is fitted again without each fold.
@@ -390,7 +390,10 @@ def estimate(
         rows = pair.X_target.take(pair.labelled).reset_index(drop=True)
         labelled = {"X_lab": rows, "y_lab": pair.y_target}
     # Rows of the fit have been weighed already, unless by no density ratio.
-    weighed = cv is not None and options.weighter not in ("uniform", "discrepancy")
+    weighed = cv is not None and options.weight_estimator not in (
+        "uniform",
+        "discrepancy",
+    )
     return estimate_performance(
         model,
         pair.X,
@@ -399,7 +402,7 @@ def estimate(
         metrics=None if options.metric is None else [options.metric],
         level=getattr(options, "level", OPTIONS["level"].default),
         precision=getattr(options, "precision", OPTIONS["precision"].default),
-        weighter="model" if weighed else "auto",
+        weight_estimator="model" if weighed else "auto",
         cv=cv,
         groups=pair.groups,
         sample_weight=sample_weight,
@@ -409,17 +412,17 @@ def estimate(
 
 
 # -----------------------------------------------------------------------------
-# The weighters by their plain names.
+# The weight estimators by their plain names.
 # -----------------------------------------------------------------------------
 
 
-def build_weighter(name: str, *, force: bool, seed: int) -> Any:
-    """Return the weighter that `--weighter` names.
+def build_weight_estimator(name: str, *, force: bool, seed: int) -> Any:
+    """Return the weight estimator that `--weight-estimator` names.
 
     Parameters
     ----------
     name : str
-        One of those that `--weighter` lists.
+        One of those that `--weight-estimator` lists.
     force : bool
         Whether it goes on where the source does not cover the target.
     seed : int
@@ -508,19 +511,22 @@ def _fitted_model(options: Namespace) -> Any:
     """Return what the options ask for, but for the estimator, which the label tells."""
     from counterpoise.adaptation.adapted import Adapted
 
-    weighter: Any = SHIFTS[options.shift]
-    if options.weighter != "auto":
+    weight_estimator: Any = SHIFTS[options.shift]
+    if options.weight_estimator != "auto":
         if options.shift == "labels":
             raise WrongUse(
-                f"--shift labels has weights of its own, --weighter {options.weighter} "
+                f"--shift labels has weights of its own, --weight-estimator "
+                f"{options.weight_estimator} "
                 "has others: leave one of them out"
             )
-        weighter = build_weighter(
-            options.weighter, force=options.despite_no_overlap, seed=options.seed
+        weight_estimator = build_weight_estimator(
+            options.weight_estimator,
+            force=options.despite_no_overlap,
+            seed=options.seed,
         )
     return Adapted(
-        weighter=weighter,
-        guard=options.weighter != "uniform",
+        weight_estimator=weight_estimator,
+        guard=options.weight_estimator != "uniform",
         cv=folds_of_options(options),
         scoring=options.metric,
         calibration=options.calibration or 0.0,
@@ -567,7 +573,8 @@ def _done(
     """Return the samples, the fitted model, its performance on the target, and more.
 
     Where the source does not cover the target, the diagnosis stands for the model. More
-    are sections of the record: which estimators were tried, or why a weighter refused.
+    are sections of the record: which estimators were tried, or why a weight estimator
+    refused.
     """
     from sklearn.base import clone
 
@@ -653,8 +660,8 @@ def _diagnosis(model: Any, pair: Pair, seed: int) -> Any:
 
 def _model_files(options: Namespace, pair: Pair, model: Any) -> dict[str, Write]:
     ratio = np.ones(len(pair.X))
-    if model.weighter_ is not None:
-        ratio = model.weighter_.weights_
+    if model.weight_estimator_ is not None:
+        ratio = model.weight_estimator_.weights_
     columns = pair.by_row(options.id, {"weight": model.weights_, "ratio": ratio})
     return {WEIGHTS: write_columns(columns), MODEL: model.save}
 
@@ -781,7 +788,7 @@ RUN_OPTIONS = (
     "out",
     "estimator",
     "metric",
-    "weighter",
+    "weight-estimator",
     "shift",
     "task",
     "drop",
@@ -865,7 +872,7 @@ def fit_command(options: argparse.Namespace) -> int:
 
 
 # -----------------------------------------------------------------------------
-# `counterpoise weigh`: weights that make the source rows stand for the target.
+# `counterpoise weights`: weights that make the source rows stand for the target.
 # -----------------------------------------------------------------------------
 
 
@@ -874,7 +881,7 @@ _WEIGH_OPTIONS = (
     "target",
     "out",
     "label",
-    "weighter",
+    "weight-estimator",
     "drop",
     "categorical",
     "numeric",
@@ -901,14 +908,14 @@ _WEIGH_READING, _WEIGHING, _WRITING = _WEIGH_PLAN = (
 )
 
 
-def add_weigh(commands: Any) -> None:
+def add_weights(commands: Any) -> None:
     """Add the command to the parser."""
     add_command(
         commands,
-        "weigh",
+        "weights",
         "weigh the rows of one table so that they stand for another's",
         _WEIGH_OPTIONS,
-        weigh_command,
+        weights_command,
         needs=("source", "target", "out"),
         numbers=WEIGHT_NUMBERS,
         epilog="--out is a .parquet or .csv file: a row a source row, with its weight "
@@ -916,9 +923,9 @@ def add_weigh(commands: Any) -> None:
     )
 
 
-def weigh_command(options: argparse.Namespace) -> int:
+def weights_command(options: argparse.Namespace) -> int:
     """Weigh the source rows and write the weights."""
-    from counterpoise.adaptation.inputs import fit_weighter
+    from counterpoise.adaptation.inputs import fit_weight_estimator
     from counterpoise.cli.inputs import read_pair
     from counterpoise.cli.out_of_core import (
         WEIGHTS_FILE,
@@ -958,17 +965,21 @@ def weigh_command(options: argparse.Namespace) -> int:
             steps.notice(notice)
         steps.begin(_WEIGHING)
         # What is covered is decided by the diagnosis, once.
-        decided = options.despite_no_overlap or options.weighter == "auto"
-        weighter = build_weighter(options.weighter, force=decided, seed=options.seed)
+        decided = options.despite_no_overlap or options.weight_estimator == "auto"
+        weight_estimator = build_weight_estimator(
+            options.weight_estimator, force=decided, seed=options.seed
+        )
         samples = SamplesAsRead.of_tables(pair.table, pair.table_target)
         found = diagnose(samples, None, random_state=options.seed)
         if found.verdict == NO_OVERLAP and not options.despite_no_overlap:
             why = "" if found.separation is None else str(found.separation)
             raise NoOverlapError(found.thin, "thin", found.auc, why)
-        fit_weighter(weighter, samples)
-        every_row = weigh_every_row(weighter, samples, large, pair, options, steps)
+        fit_weight_estimator(weight_estimator, samples)
+        every_row = weigh_every_row(
+            weight_estimator, samples, large, pair, options, steps
+        )
         record = Record.of(
-            weighter,
+            weight_estimator,
             diagnosis=found,
             data=data_card(pair, large),
             reproduce=reproduced_by(options),
@@ -976,7 +987,7 @@ def weigh_command(options: argparse.Namespace) -> int:
             **every_row.sections,
         )
         steps.begin(_WRITING)
-        columns = pair.by_row(options.id, {"weight": weighter.weights_})
+        columns = pair.by_row(options.id, {"weight": weight_estimator.weights_})
         write = every_row.files.get(WEIGHTS_FILE, write_columns(columns))
         write_file(options.out, write, force=options.force)
     code, reasons = exit_code(record, conditions)

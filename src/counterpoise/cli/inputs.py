@@ -258,7 +258,8 @@ def _check_known(
 # -----------------------------------------------------------------------------
 
 
-# What a column of weights is called in a file, such as weights.parquet of `weigh`.
+# What a column of weights is called in a file, such as weights.parquet of
+# `predict_weights`.
 USUAL_NAME = "weight"
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from counterpoise import __version__
-from counterpoise.cli.fit import add_diagnose, add_fit, add_run, add_weigh
+from counterpoise.cli.fit import add_diagnose, add_fit, add_run, add_weights
 from counterpoise.cli.monitor import add_watch
 from counterpoise.cli.options import Parser
 from counterpoise.cli.predict import add_evaluate, add_label, add_predict
@@ -41,7 +41,7 @@ exit codes:
 COMMANDS = (
     add_run,
     add_diagnose,
-    add_weigh,
+    add_weights,
     add_fit,
     add_predict,
     add_evaluate,

@@ -39,7 +39,7 @@ from counterpoise.cli.terminal import (
     in_options,
     of_training_rows,
 )
-from counterpoise.monitor.chunks import Chunk, NoDate, cut
+from counterpoise.monitor.chunks import Chunk, NoDateError, cut
 from counterpoise.monitor.monitor import Watch
 from counterpoise.monitor.results import Look
 from counterpoise.report.page import render
@@ -271,7 +271,7 @@ def _cut(
     """Return the chunks of some rows; what is no date is told with its place."""
     try:
         return cut(times[rows], every)
-    except NoDate as error:
+    except NoDateError as error:
         where = f"{table.path}, {table.place(int(rows[error.row]))}, column {by!r}"
         raise BadData(
             f"{where}: {error.text!r} is no date: dates are read as 2024-01-31, with "
@@ -367,13 +367,13 @@ def _labels(watch: Watch, table: TableFile) -> Any:
 
 def _report(watch: Watch, part: Any, seed: int) -> Write | None:
     """Return what writes the chunk's own report; None where it is too small."""
-    from counterpoise.errors import InvalidInput
+    from counterpoise.errors import InvalidInputError
     from counterpoise.shift.diagnosis import diagnose
 
     try:
         found = diagnose(*watch.against(part), random_state=seed)
         return render(Record.of(found)).save
-    except (ImportError, InvalidInput):
+    except (ImportError, InvalidInputError):
         return None
 
 

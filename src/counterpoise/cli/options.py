@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 from counterpoise.cli.inputs import is_saved
 from counterpoise.cli.terminal import WRONG_USE, BadData, WrongUse, one_line
 from counterpoise.data.parameters import did_you_mean
-from counterpoise.weights.registry import WEIGHTERS_BY_COMMAND
+from counterpoise.weights.registry import WEIGHT_ESTIMATORS_BY_COMMAND
 
 # -----------------------------------------------------------------------------
 # `--config run.toml`: options by their long names.
@@ -328,13 +328,14 @@ OPTIONS: dict[str, Option] = {
         default="boosting",
         choices=ESTIMATORS,
     ),
-    "weighter": Option(
+    "weight-estimator": Option(
         "how rows are weighed: %(choices)s (default: auto)",
         default="auto",
-        choices=tuple(WEIGHTERS_BY_COMMAND),
+        choices=tuple(WEIGHT_ESTIMATORS_BY_COMMAND),
     ),
     "shift": Option(
-        "what has moved, with --weighter auto: %(choices)s (default: auto: the shares "
+        "what has moved, with --weight-estimator auto: %(choices)s (default: auto: the "
+        "shares "
         "of the classes where they alone are seen to explain it, else the inputs)",
         default="auto",
         choices=("auto", "inputs", "labels"),
@@ -544,8 +545,8 @@ def completed(
 
     Examples
     --------
-    >>> completed("weigh", ("seed", "max-memory"), {"max-memory": "1K"})
-    Namespace(command='weigh', seed=0, max_memory=1000)
+    >>> completed("weights", ("seed", "max-memory"), {"max-memory": "1K"})
+    Namespace(command='weights', seed=0, max_memory=1000)
     """
     return argparse.Namespace(
         command=command,

@@ -50,7 +50,7 @@ from counterpoise.data.table import (
     texts_of_arrow,
 )
 from counterpoise.data.two_samples import effective_sample_size
-from counterpoise.errors import InvalidInput
+from counterpoise.errors import InvalidInputError
 from counterpoise.linalg.arrays import Indices
 from counterpoise.shift.columns import column_sums
 from counterpoise.weights.out_of_core import TwoBlocks, fit_sums, lean
@@ -250,7 +250,7 @@ class LargeTable:
         """Return the table of a file, a folder or a pattern."""
         try:
             return cls(path, parquet_reader(path, None))
-        except InvalidInput as error:
+        except InvalidInputError as error:
             raise BadData(str(error)) from error
 
     @property
@@ -569,7 +569,7 @@ def fit_every_row(
     )
     steps.notice(
         f"the weights of all {rests.n_source:,} source rows are by a fit to "
-        f"{rests.weighter_fit}; the model is fitted to {fitted}"
+        f"{rests.weight_estimator_fit}; the model is fitted to {fitted}"
     )
     work = WeightColumns(weights, options.id, large.source.whole_type(options.id))
     return EveryRow(
@@ -579,30 +579,35 @@ def fit_every_row(
 
 
 def weigh_every_row(
-    weighter: Any,
+    weight_estimator: Any,
     samples: Any,
     large: LargePair | None,
     pair: Any,
     options: Namespace,
     steps: Any,
 ) -> EveryRow:
-    """Fit to every row a weighter that was fitted to the rows drawn, and say so."""
+    """Fit to every row a weight estimator that was fitted to the rows drawn, and say "
+    "so."""
     if large is None:
         return EveryRow()
     if options.out.suffix.lower() != ".parquet":
         raise WrongUse(f"--out {options.out} of folders must end in .parquet")
-    if weighter.needs_labels:
-        raise WrongUse(f"--weighter {options.weighter} is not taken with folders")
+    if weight_estimator.needs_labels:
+        raise WrongUse(
+            f"--weight-estimator {options.weight_estimator} is not taken with folders"
+        )
     source, target = large.blocks(pair, options)
     encoded = EncodedRows(RowsAsSeen(dict(pair.kinds)), samples.encoder)
     both = TwoBlocks(
         source.mapped(encoded), target.mapped(encoded), samples, samples.matrix_names
     )
-    before = weighter.solution_
-    sums = fit_sums(weighter, both)
-    weighter.weights_ = weighter._weigh_rows(samples.source)
-    weighter.effective_sample_size_ = effective_sample_size(weighter.weights_)
-    fitted = "the sample" if weighter.solution_ is before else "every row"
+    before = weight_estimator.solution_
+    sums = fit_sums(weight_estimator, both)
+    weight_estimator.weights_ = weight_estimator._weigh_rows(samples.source)
+    weight_estimator.effective_sample_size_ = effective_sample_size(
+        weight_estimator.weights_
+    )
+    fitted = "the sample" if weight_estimator.solution_ is before else "every row"
     for told in large.told(pair):
         steps.notice(told)
     steps.notice(f"the weights of all {sums.n:,} source rows are by a fit to {fitted}")
@@ -611,11 +616,11 @@ def weigh_every_row(
         "n_target": target.n_rows,
         "n_drawn": len(pair.table),
         "n_target_drawn": len(pair.table_target),
-        "weighter_fit": fitted,
+        "weight_estimator_fit": fitted,
         "effective_size": sums.effective_size,
         "largest_weight": sums.largest / (sums.total / sums.n),
     }
-    ratio = RatioOfBlocks(lean(weighter), encoded, None)
+    ratio = RatioOfBlocks(lean(weight_estimator), encoded, None)
     work = RatioColumns(ratio, options.id, large.source.whole_type(options.id))
     return EveryRow(
         {"all_rows": rests},

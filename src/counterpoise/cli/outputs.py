@@ -640,9 +640,11 @@ def coverage_columns(
     weight exceeds that of 99.5 % of the source rows of the fit: few are like it, which
     is said where more than `THIN_ABOVE` of the rows are.
     """
-    weighter = getattr(model, "weighter_", None)
-    by_rows = weighter is not None and not getattr(weighter, "needs_labels", False)
-    if not by_rows or not hasattr(weighter, "beyond"):
+    weight_estimator = getattr(model, "weight_estimator_", None)
+    by_rows = weight_estimator is not None and not getattr(
+        weight_estimator, "needs_labels", False
+    )
+    if not by_rows or not hasattr(weight_estimator, "beyond"):
         if asked:
             raise BadData(
                 f"{path} holds a model that weighs no rows by their columns: "
@@ -669,4 +671,4 @@ def coverage_columns(
         )
     if not asked:
         return {}
-    return {"covered": covered, "thin": thin, "weight": model.weigh(X)}
+    return {"covered": covered, "thin": thin, "weight": model.predict_weights(X)}

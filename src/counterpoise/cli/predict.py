@@ -119,10 +119,10 @@ def predict_command(options: argparse.Namespace) -> int:
 
 def read_model(path: Path) -> Any:
     """Return a saved model; refuse what is none."""
-    from counterpoise.adaptation.model_io import load
+    from counterpoise.adaptation.model_io import load_model
 
     try:
-        return load(path)
+        return load_model(path)
     except ImportError:
         raise
     except Exception as error:
@@ -416,14 +416,14 @@ def _by_chance(options: argparse.Namespace, m: int) -> Any:
 
 
 def _by_gain(options: argparse.Namespace) -> Any:
-    from counterpoise.adaptation.labeling import which_rows_to_label
+    from counterpoise.adaptation.labeling import select_rows_to_label
     from counterpoise.cli.terminal import WrongUse
 
     if options.model is None or options.source is None:
         raise WrongUse("label --by gain needs --model and --source")
     model = read_model(options.model)
     pair = pair_of_model(model, options)
-    return which_rows_to_label(
+    return select_rows_to_label(
         model, pair.X, pair.X_target, options.k, random_state=options.seed
     )
 

@@ -146,9 +146,9 @@ def command_line(options: Namespace) -> list[str]:
 
     Examples
     --------
-    >>> options = Namespace(command="weigh", source=Path("a/b.csv"), seed=0, id=None)
+    >>> options = Namespace(command="weights", source=Path("a/b.csv"), seed=0, id=None)
     >>> command_line(options)
-    ['counterpoise', 'weigh', '--source', 'b.csv', '--seed', '0']
+    ['counterpoise', 'weights', '--source', 'b.csv', '--seed', '0']
     """
     words = ["counterpoise", options.command]
     for name, option in OPTIONS.items():
@@ -319,7 +319,7 @@ def _chance(p: float | None) -> str | None:
 def _chosen(record: Record) -> Iterator[Block]:
     lines = []
     weights, model, guard = (record.at(key) for key in ("weights", "model", "guard"))
-    if weights is not None and weights["weighter"] is not None:
+    if weights is not None and weights["weight_estimator"] is not None:
         why = ""
         if len(weights["candidates"]) == 1:
             why = ", for there are too few rows to choose by cross-validation"

@@ -79,12 +79,14 @@ def code_of(error: BaseException) -> int:
     if isinstance(error, ImportError | OSError | MemoryError):
         return WRONG_USE
     from counterpoise.data.parallel import BlockFailedError
-    from counterpoise.errors import InvalidInput, NoOverlapError
+    from counterpoise.errors import InvalidInputError, NoOverlapError
 
     if isinstance(error, NoOverlapError):
         return NO_OVERLAP
     # A block fails where its file cannot be read.
-    return BAD_DATA if isinstance(error, InvalidInput | BlockFailedError) else FAULT
+    return (
+        BAD_DATA if isinstance(error, InvalidInputError | BlockFailedError) else FAULT
+    )
 
 
 def listed(names: Iterable[object], most: int = 5) -> str:
@@ -115,7 +117,7 @@ _IN_OPTIONS = (
     ),
     (
         r"; raise max_iter or max_time, or accept a larger tol",
-        "; another --weighter may do better",
+        "; another --weight-estimator may do better",
     ),
     (r"\brow (\d+) of X_target\b", r"row \1 of the target"),
     (r"\b(columns?|rows) of X_target\b", r"\1 of the target"),

@@ -414,15 +414,19 @@ def self_test() -> list[dict[str, Any]]:
 
     shift = make_gaussian_shift(2, n=200, m=200, random_state=0)
     found = []
-    for weighter in (KLIEP(random_state=0), ULSIF(random_state=0), KMM(random_state=0)):
+    for weight_estimator in (
+        KLIEP(random_state=0),
+        ULSIF(random_state=0),
+        KMM(random_state=0),
+    ):
         since = time.perf_counter()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            solution = weighter.fit(shift.X, X_target=shift.X_target).solution_
+            solution = weight_estimator.fit(shift.X, X_target=shift.X_target).solution_
         assert solution is not None
         found.append(
             {
-                "weighter": type(weighter).__name__,
+                "weight_estimator": type(weight_estimator).__name__,
                 "holds": bool(solution.converged),
                 "certificate": str(solution.certificate),
                 "seconds": round(time.perf_counter() - since, 3),
@@ -457,7 +461,7 @@ def _blocks(record: dict[str, Any], holds: bool) -> list[Block]:
         )
     )
     tests = tuple(
-        f"{part['weighter']}: {'proved' if part['holds'] else 'NOT PROVED'}, "
+        f"{part['weight_estimator']}: {'proved' if part['holds'] else 'NOT PROVED'}, "
         f"{part['certificate']}, {part['seconds']:.1f} s"
         for part in record["self_test"]
     )

@@ -21,8 +21,8 @@ from counterpoise.data.frames import (
     seen,
 )
 from counterpoise.errors import (
-    InvalidInput,
-    InvalidType,
+    InvalidInputError,
+    InvalidTypeError,
     refusals_of_estimators,
     warn_user,
 )
@@ -92,7 +92,7 @@ def _compare(raw: Any, X: Any, X_target: Any) -> None:
     if _apart(after, before) < NO_TRACE:
         return
     if _apart(target, before) < _apart(target, after):
-        raise InvalidInput(
+        raise InvalidInputError(
             "the pipeline transforms X, and X_target looks as X did before: put the "
             "steps inside, Adapted(make_pipeline(StandardScaler(), Ridge())).fit(X, y, "
             "X_target=X_target), or, with metadata routing on, make_pipeline(..., "
@@ -137,7 +137,7 @@ def readable(X: Any) -> Any:
     """Return what has rows as it came, and what only turns into an array as one."""
     first = X[0] if isinstance(X, list) and X else None
     if isinstance(first, str):
-        raise InvalidType(
+        raise InvalidTypeError(
             "X and X_target must be tables, got a list of texts: turn them into "
             "columns first, as in vectorizer.fit_transform(texts), and give Adapted "
             "what it returns"
@@ -163,7 +163,7 @@ def n_rows(X: Any) -> int:
     try:
         return len(X)
     except TypeError as error:
-        raise InvalidType(*error.args) from error
+        raise InvalidTypeError(*error.args) from error
 
 
 def check_same_length(*tables: Any) -> None:
@@ -173,7 +173,7 @@ def check_same_length(*tables: Any) -> None:
     --------
     >>> check_same_length([1.0, 2.0], None, ["a"])
     Traceback (most recent call last):
-    counterpoise.errors.InvalidInput: Found input variables with inconsistent \
+    counterpoise.errors.InvalidInputError: Found input variables with inconsistent \
 numbers of samples: [2, 1]
     """
     from sklearn.utils import check_consistent_length
@@ -250,7 +250,7 @@ def as_matrix(
            [2., 0.]])
     >>> as_matrix([[1.0, 2.0], [3.0, float("nan")]])
     Traceback (most recent call last):
-    counterpoise.errors.InvalidInput: X contains 1 NaN, the first in row 1, \
+    counterpoise.errors.InvalidInputError: X contains 1 NaN, the first in row 1, \
 column 1 (counted from 0): \
 every entry must be a finite number; counterpoise.data.TableEncoder reads two \
 samples with missing values
@@ -274,7 +274,7 @@ def as_column(x: Any, *, name: str) -> Array:
     else:
         values = plain_array(x, name)
         if values.ndim != 1:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"{name} should be a 1d array, got an array of shape {values.shape} "
                 "instead"
             )
@@ -294,7 +294,7 @@ def _from_array(X: Any, name: str) -> Array:
     values = plain_array(X, name)
     _check_two_dimensional(values, X, name)
     if values.dtype.kind == "c":
-        raise InvalidInput(f"{name} has dtype {values.dtype}: {COMPLEX}")
+        raise InvalidInputError(f"{name} has dtype {values.dtype}: {COMPLEX}")
     if values.dtype.kind in "fiub":
         return _float64(values)
     return _from_columns(_array_columns(values), len(values), name)
@@ -313,7 +313,9 @@ def plain_array(X: Any, name: str) -> NDArray[Any]:
             # A list with one string in it is all strings to numpy.
             values = np.asarray(X, dtype=object)
     except ValueError as error:
-        raise InvalidInput(f"{name} cannot be read as an array: {error}") from error
+        raise InvalidInputError(
+            f"{name} cannot be read as an array: {error}"
+        ) from error
     return values
 
 
@@ -376,14 +378,14 @@ def _from_sparse(
     accept_sparse: bool,
 ) -> SparseMatrix:
     if not accept_sparse:
-        raise InvalidType(
+        raise InvalidTypeError(
             f"Sparse data was passed for {name}, but dense data is required. Use "
             "'.toarray()' to convert to a dense numpy array."
         )
     _check_two_dimensional(X, X, name)
     if X.dtype.kind not in "fiub":
         words = COMPLEX if X.dtype.kind == "c" else "numbers are needed"
-        raise InvalidInput(f"{name} has dtype {X.dtype}: {words}")
+        raise InvalidInputError(f"{name} has dtype {X.dtype}: {words}")
     matrix: SparseMatrix = csr_array(X).astype(np.float64, copy=False)
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
@@ -399,11 +401,11 @@ def _check_two_dimensional(values: Any, X: Any, name: str) -> None:
         return
     came = f"shape {values.shape}" if values.ndim else type(X).__name__
     if values.ndim > 2:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"{name} must have two dimensions, got {came}: Found array with dim "
             f"{values.ndim}, while dim <= 2 is required."
         )
-    raise InvalidInput(
+    raise InvalidInputError(
         f"{name} must have two dimensions, got {came}. Reshape your data either using "
         "array.reshape(-1, 1) if it has a single column or array.reshape(1, -1) if it "
         "is a single row."
@@ -414,7 +416,7 @@ def _check_size(shape: tuple[int, ...], name: str, min_rows: int) -> None:
     # After the colon stand scikit-learn's words, which its estimator checks read.
     n_rows, n_columns = shape
     if n_columns < 1:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"{name} has no columns: found array with 0 feature(s) (shape={shape}) "
             "while a minimum of 1 is required."
         )
@@ -428,7 +430,7 @@ def check_enough_rows(
     if n_rows < min_rows:
         rows = "row" if n_rows == 1 else "rows"
         are = "is" if min_rows == 1 else "are"
-        raise InvalidInput(
+        raise InvalidInputError(
             f"{name} has {n_rows} {rows}, at least {min_rows} {are} needed: found "
             f"array with {n_rows} sample(s) (shape={shape}) while a minimum of "
             f"{min_rows} is required."
@@ -452,7 +454,7 @@ def _check_finite(matrix: Matrix, name: str, labels: Sequence[Hashable] | None) 
         if counts["NaN"] and not counts["inf"] and "column" in where
         else ""
     )
-    raise InvalidInput(
+    raise InvalidInputError(
         f"{name} contains {what}, the first in {where} (counted from 0): every entry "
         f"must be a finite number{missing}"
     )
@@ -466,7 +468,7 @@ def check_moderate(
     if not values.size or max(values.max(), -values.min()) <= LARGEST:
         return
     wrong = np.abs(values) > LARGEST
-    raise InvalidInput(
+    raise InvalidInputError(
         f"{name} contains numbers beyond {LARGEST:g}, whose squares are not finite, "
         f"the first in {_first(matrix, wrong, labels)} (counted from 0): divide the "
         "column"
@@ -622,7 +624,9 @@ def target_pieces(X_target: Any) -> dict[str, Any]:
     if not isinstance(X_target, tuple):
         return {"X_target": X_target}
     if not X_target:
-        raise InvalidInput("X_target is an empty tuple: at least one target is needed")
+        raise InvalidInputError(
+            "X_target is an empty tuple: at least one target is needed"
+        )
     return {f"X_target[{i}]": piece for i, piece in enumerate(X_target)}
 
 
@@ -643,11 +647,11 @@ def check_same_columns(X: Any, X_target: Any, *, name: str = "X_target") -> None
 
     Examples
     --------
-    >>> from counterpoise import InvalidInput
+    >>> from counterpoise import InvalidInputError
     >>> from counterpoise.data.arrays import check_same_columns
     >>> try:
     ...     check_same_columns([[1.0, 2.0]], [[1.0]])
-    ... except InvalidInput as error:
+    ... except InvalidInputError as error:
     ...     print(error)
     X_target has 1 columns, X has 2
     """
@@ -660,7 +664,7 @@ def check_same_columns(X: Any, X_target: Any, *, name: str = "X_target") -> None
         _check_same_names(source, target, name)
     _check_same_width(X, X_target, name)
     if _named(target) and not _named(source):
-        raise InvalidInput(
+        raise InvalidInputError(
             f"{name} has column names and X has none: was X transformed and {name} "
             "not? Give both in one form"
         )
@@ -690,10 +694,10 @@ def _check_same_names(
         lacks = f"lacks {listed(missing)}" if missing else ""
         adds = f"has {listed(extra)} that X has not" if extra else ""
         both = " and ".join(filter(None, (lacks, adds)))
-        raise InvalidInput(f"{name} must have the columns of X: it {both}")
+        raise InvalidInputError(f"{name} must have the columns of X: it {both}")
     for j, (expected, came) in enumerate(zip(source, target, strict=True)):
         if expected != came:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"{name} has the columns of X in another order: column {j} is "
                 f"{came!r}, in X it is {expected!r} (counted from 0); put them in "
                 f"order, {name}[list(X.columns)]"
@@ -703,7 +707,7 @@ def _check_same_names(
 def _check_same_width(X: Any, X_target: Any, name: str) -> None:
     source, target = _shape(X)[1], _shape(X_target)[1]
     if source != target:
-        raise InvalidInput(f"{name} has {target} columns, X has {source}")
+        raise InvalidInputError(f"{name} has {target} columns, X has {source}")
 
 
 def _shape(X: Any) -> tuple[int, ...]:

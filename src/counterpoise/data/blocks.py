@@ -19,7 +19,7 @@ from counterpoise.data.readers import (
     parquet_reader,
 )
 from counterpoise.data.table import Table, joined, two_tables
-from counterpoise.errors import InvalidInput, InvalidType
+from counterpoise.errors import InvalidInputError, InvalidTypeError
 from counterpoise.linalg.arrays import Array
 
 # -----------------------------------------------------------------------------
@@ -88,7 +88,7 @@ class Blocks:
             Rows of a block.
         """
         if rows < 1:
-            raise InvalidInput(f"rows must be at least 1, got {rows}")
+            raise InvalidInputError(f"rows must be at least 1, got {rows}")
         if isinstance(X, Table) or hasattr(X, "columns"):
             return cls(TableReader.of(X, rows))
         return cls(ArrayReader.of(X, rows))
@@ -151,7 +151,7 @@ class Blocks:
             Names of the columns where ``read`` gives arrays.
         """
         if n_blocks < 1:
-            raise InvalidInput(f"n_blocks must be at least 1, got {n_blocks}")
+            raise InvalidInputError(f"n_blocks must be at least 1, got {n_blocks}")
         return cls(
             BatchReader(read, n_blocks, None if columns is None else tuple(columns))
         )
@@ -254,7 +254,7 @@ def as_numbers_only(rows: Any) -> Any:
         for column in rows.columns:
             if column.kind != "numbers" or np.isnan(column.values).any():
                 held = "missing values" if column.kind == "numbers" else column.kind
-                raise InvalidType(
+                raise InvalidTypeError(
                     f"column {column.label!r} holds {held}: numbers are needed; "
                     "encode both samples first (counterpoise.data.TableEncoder)"
                 )
@@ -262,7 +262,7 @@ def as_numbers_only(rows: Any) -> Any:
     found = np.isfinite(rows)
     if not found.all():
         row, place = (int(k) for k in np.argwhere(~found)[0])
-        raise InvalidInput(
+        raise InvalidInputError(
             f"row {row} of the block, column {place}, is {rows[row, place]}: numbers "
             "must be finite"
         )
@@ -304,7 +304,7 @@ def sample(
     blocks: Blocks,
     k: int,
     seed: int = 0,
-    weigh: Callable[[Any, int], Array] | None = None,
+    predict_weights: Callable[[Any, int], Array] | None = None,
 ) -> Sample:
     r"""Return k rows drawn without replacement, all rows where there are no more.
 
@@ -335,8 +335,10 @@ def sample(
     (True, (5, 1))
     """
     if k < 1:
-        raise InvalidInput(f"k must be at least 1, got {k}")
-    drawn = map_reduce(blocks, _Draw(int(k), int(seed), weigh), _Fewest(int(k)))
+        raise InvalidInputError(f"k must be at least 1, got {k}")
+    drawn = map_reduce(
+        blocks, _Draw(int(k), int(seed), predict_weights), _Fewest(int(k))
+    )
     order = np.argsort(drawn.places)
     return Sample(_take(drawn.rows, order), drawn.places[order])
 
@@ -397,13 +399,13 @@ class _Draw:
 
     k: int
     seed: int
-    weigh: Callable[[Any, int], Array] | None = None
+    predict_weights: Callable[[Any, int], Array] | None = None
 
     def __call__(self, rows: Any, first: int) -> _Drawn:
         places = np.arange(first, first + len(rows), dtype=np.int64)
         keys: NDArray[Any] = keys_of_places(places, self.seed)
-        if self.weigh is not None:
-            weights = self.weigh(rows, first)
+        if self.predict_weights is not None:
+            weights = self.predict_weights(rows, first)
             some = np.flatnonzero(weights > 0.0)
             keys, places, rows = keys[some], places[some], _take(rows, some)
             keys = -np.log((keys + 0.5) * 2.0**-64) / weights[some]

@@ -30,7 +30,7 @@ from counterpoise.data.table import (
     read_table,
     two_tables,
 )
-from counterpoise.errors import InvalidInput, InvalidType
+from counterpoise.errors import InvalidInputError, InvalidTypeError
 from counterpoise.linalg.arrays import Array
 
 # -----------------------------------------------------------------------------
@@ -294,7 +294,7 @@ def _identifier(
     seen = source + target > 0
     lengths = np.array([len(category) for category in column.categories])[seen]
     if lengths.mean() >= LONG:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"column {column.label!r} looks like free text ({lengths.size} different "
             f"strings of {lengths.mean():.0f} characters on the average): drop it or "
             "turn it into numbers first"
@@ -503,7 +503,7 @@ class TableEncoder(BaseEstimator):
             if plan.label == label and not isinstance(plan, DroppedPlan):
                 return plan.decode(rows[:, first:last])
             first = last
-        raise InvalidInput(f"there is no column {label!r} among the encoded ones")
+        raise InvalidInputError(f"there is no column {label!r} among the encoded ones")
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return `names_` as an array of objects, as scikit-learn has them.
@@ -540,7 +540,7 @@ class TableEncoder(BaseEstimator):
         names = [(name, plan.label) for plan in plans for name in plan.names]
         if not names:
             reasons = "; ".join(f"{k!r}: {v}" for k, v in self.dropped_.items())
-            raise InvalidInput(f"X has no column that can be used: {reasons}")
+            raise InvalidInputError(f"X has no column that can be used: {reasons}")
         self._labels_ = source.labels
         self._plans_ = tuple(plans)
         self.names_ = tuple(name for name, _ in names)
@@ -553,7 +553,7 @@ class TableEncoder(BaseEstimator):
         first = 0
         for column, plan in zip(table.columns, self._plans_, strict=True):
             if column.kind not in (plan.kind, NOTHING) and plan.names:
-                raise InvalidType(
+                raise InvalidTypeError(
                     f"column {column.label!r} holds {column.kind}, in fit it held "
                     f"{plan.kind}"
                 )
@@ -613,7 +613,7 @@ def as_numbers(
     array([[0., 1.]])
     """
     if X_target is None:
-        raise InvalidInput("X_target is None: two samples are needed")
+        raise InvalidInputError("X_target is None: two samples are needed")
     parts = [X, *target_pieces(X_target).values()]
     if any(map(_is_sparse, parts)) or all(map(_is_finite_array, parts)):
         source, target = two_samples(X, X_target, accept_sparse=True)

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from counterpoise.errors import InvalidInput, InvalidType
+from counterpoise.errors import InvalidInputError, InvalidTypeError
 from counterpoise.linalg.arrays import Array
 
 ENCODE = "encode it as numbers first (two samples: counterpoise.data.TableEncoder)"
@@ -32,7 +32,7 @@ class NotNumbers:
 
     reason: str
     advice: str = ENCODE
-    error: type[Exception] = InvalidInput
+    error: type[Exception] = InvalidInputError
 
 
 Column: TypeAlias = tuple[Hashable, Array | NotNumbers]
@@ -124,7 +124,7 @@ def check_labels(X: Any, name: str) -> Labels:
     first: dict[Hashable, int] = {}
     for j, label in enumerate(labels):
         if label in first:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"{name} has two columns named {label!r} (columns {first[label]} and "
                 f"{j}): column names must be unique"
             )
@@ -132,7 +132,7 @@ def check_labels(X: Any, name: str) -> Labels:
     strings = [label for label in labels if isinstance(label, str)]
     others = [label for label in labels if not isinstance(label, str)]
     if strings and others:
-        raise InvalidType(
+        raise InvalidTypeError(
             f"{name} mixes column names that are strings and names that are not, "
             f"{strings[0]!r} and {others[0]!r} ({type(others[0]).__name__}): make "
             f"them all strings, {name}.columns = {name}.columns.astype(str)"
@@ -143,11 +143,13 @@ def check_labels(X: Any, name: str) -> Labels:
 def check_readable(X: Any, name: str) -> None:
     """Refuse tables whose column names would be lost without a word."""
     if _made_by("polars", "LazyFrame", X):
-        raise InvalidType(f"{name} is a polars LazyFrame: call {name}.collect() first")
+        raise InvalidTypeError(
+            f"{name} is a polars LazyFrame: call {name}.collect() first"
+        )
     foreign = hasattr(X, "__dataframe__") or hasattr(X, "__arrow_c_stream__")
     if foreign and not is_frame(X) and not is_series(X):
         kind = f"{type(X).__module__}.{type(X).__qualname__}"
-        raise InvalidType(
+        raise InvalidTypeError(
             f"{name} must be an array, a pandas frame or a polars frame, got {kind}"
         )
 
@@ -266,4 +268,4 @@ def _not_a_number(value: object, row: int) -> NotNumbers:
         return NotNumbers(reason)
     # scikit-learn's estimator checks look for Python's own words.
     words = f"float() argument must be a string or a real number, not '{kind.__name__}'"
-    return NotNumbers(reason, f"{ENCODE} ({words})", InvalidType)
+    return NotNumbers(reason, f"{ENCODE} ({words})", InvalidTypeError)

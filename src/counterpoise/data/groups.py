@@ -10,7 +10,7 @@ from scipy.stats import t as student
 
 from counterpoise.data.samples import RowUnits, SamplesAsRead
 from counterpoise.data.table import CATEGORIES, TableColumn
-from counterpoise.errors import InvalidInput
+from counterpoise.errors import InvalidInputError
 from counterpoise.linalg.arrays import Array, Indices
 
 # -----------------------------------------------------------------------------
@@ -127,13 +127,15 @@ def with_units(
     if not (by_group or by_time):
         return samples
     if by_group and by_time:
-        raise InvalidInput("rows have groups or a time, not both: give one of them")
+        raise InvalidInputError(
+            "rows have groups or a time, not both: give one of them"
+        )
     sizes = samples.source_weight.size, samples.target_weight.size
     if by_group:
         units = RowUnits.of_groups(groups, groups_target, *sizes)
     else:
         if time is None:
-            raise InvalidInput("time_target was given, and no time of the source")
+            raise InvalidInputError("time_target was given, and no time of the source")
         units = RowUnits.of_time(time, time_target, samples.source, samples.target)
     found = replace(samples, units=units)
     # What was worked out of the rows holds still.

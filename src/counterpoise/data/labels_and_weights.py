@@ -15,7 +15,7 @@ from counterpoise.data.frames import (
     is_series,
 )
 from counterpoise.data.parameters import check_number
-from counterpoise.errors import InvalidInput, refusals_of_estimators, warn_user
+from counterpoise.errors import InvalidInputError, refusals_of_estimators, warn_user
 from counterpoise.linalg.arrays import Array
 
 # -----------------------------------------------------------------------------
@@ -209,13 +209,13 @@ def as_weights(
     --------
     >>> as_weights([1.0, -1.0], 2)
     Traceback (most recent call last):
-    counterpoise.errors.InvalidInput: sample_weight must not be negative, got \
+    counterpoise.errors.InvalidInputError: sample_weight must not be negative, got \
 -1.0 in row 1 (counted from 0)
     """
     values = _weights_of_any_scale(weights, n_rows, name, of)
     if values.max(initial=0.0) > LARGEST_AS_GIVEN:
         row = int(np.argmax(values))
-        raise InvalidInput(
+        raise InvalidInputError(
             f"{name} has {float(values[row]):.3g} in row {row} (counted from 0), and "
             f"weights above {LARGEST_AS_GIVEN:.0e} leave no room for products: their "
             "scale counts here, so divide them by their mean"
@@ -234,12 +234,14 @@ def _weights_of_any_scale(weights: Any, n_rows: int, name: str, of: str) -> Arra
     negative = np.flatnonzero(values < 0)
     if negative.size:
         row = int(negative[0])
-        raise InvalidInput(
+        raise InvalidInputError(
             f"{name} must not be negative, got {float(values[row])} in row {row} "
             "(counted from 0)"
         )
     if not values.any():
-        raise InvalidInput(f"{name} is zero in every row: a positive weight is needed")
+        raise InvalidInputError(
+            f"{name} is zero in every row: a positive weight is needed"
+        )
     return without_negligible(values, name)
 
 
@@ -286,7 +288,7 @@ def _joined(weights: Any, name: str) -> Array:
 def _check_given(y: Any, name: str) -> None:
     # scikit-learn's estimator checks look for these words.
     if y is None:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"fit requires {name} to be passed, but the target {name} is None"
         )
 
@@ -298,14 +300,14 @@ def _check_none_missing(y: Any, name: str) -> None:
 
 
 def _refuse_label(what: str, row: int, name: str) -> None:
-    raise InvalidInput(
+    raise InvalidInputError(
         f"{name} contains {what}, the first in row {row} (counted from 0)"
     )
 
 
 def _check_length(came: int, expected: int, name: str, of: str) -> None:
     if came != expected:
-        raise InvalidInput(f"{name} has {came} rows, {of} has {expected}")
+        raise InvalidInputError(f"{name} has {came} rows, {of} has {expected}")
 
 
 def _check_labels_finite(labels: NDArray[Any], name: str) -> None:
@@ -326,7 +328,7 @@ def _of_one_type(labels: NDArray[Any], name: str) -> NDArray[Any]:
         return labels
     row = int(np.flatnonzero(texts != texts[0])[0]) if texts.any() else 0
     if texts.any():
-        raise InvalidInput(
+        raise InvalidInputError(
             f"{name} mixes strings and other labels: row 0 holds "
             f"{type(labels[0]).__name__}, row {row} {type(labels[row]).__name__}"
         )
@@ -337,7 +339,7 @@ def _of_one_type(labels: NDArray[Any], name: str) -> NDArray[Any]:
 
 def _single_column(y: Array, name: str) -> Array:
     if y.shape[1] != 1:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"{name} should be a 1d array, got an array of shape {y.shape} instead"
         )
     from sklearn.exceptions import DataConversionWarning

@@ -14,7 +14,7 @@ from scipy.special import log_softmax, logsumexp
 
 from counterpoise.data.blocks import Blocks
 from counterpoise.data.parallel import current_budget, map_reduce
-from counterpoise.errors import InvalidInput
+from counterpoise.errors import InvalidInputError
 from counterpoise.linalg.arrays import Array
 
 # The step is halved at most so often.
@@ -245,7 +245,7 @@ def _check_coefficients(k: int) -> None:
     """Refuse a matrix of second derivatives that the memory budget has no room for."""
     needed, most = MATRICES * 8 * k**2, current_budget()
     if needed > most:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"{k:,} coefficients by passes take {MATRICES} matrices of their squared "
             f"number, {needed / 1e9:.1f} GB, and {most / 1e9:.1f} GB are allowed: fit "
             "to a budget of rows drawn, or to fewer columns"

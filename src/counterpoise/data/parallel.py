@@ -23,7 +23,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from counterpoise.data.progress import advance, announce
-from counterpoise.errors import InvalidInput
+from counterpoise.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from counterpoise.data.blocks import Blocks
@@ -148,7 +148,7 @@ def memory_budget(n_bytes: int) -> Iterator[None]:
     10000000
     """
     if not n_bytes > 0:
-        raise InvalidInput(f"n_bytes must be positive, got {n_bytes}")
+        raise InvalidInputError(f"n_bytes must be positive, got {n_bytes}")
     token = _BUDGET.set(int(n_bytes))
     try:
         yield
@@ -257,7 +257,7 @@ def kept_passes(folder: Any, inputs: Any, *, resume: bool) -> Iterator[_Passes]:
     if (folder / _INPUTS).is_file():
         before = (folder / _INPUTS).read_text(encoding="utf-8")
         if before != told:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"{folder} has passes of another run: {_difference(before, told)}; "
                 "without resuming they are made anew"
             )
@@ -316,10 +316,10 @@ def _read(path: Path) -> Any:
     announce(f"read back: {path.stem}")
     try:
         return _Harmless(io.BytesIO(path.read_bytes())).load()
-    except InvalidInput:
+    except InvalidInputError:
         raise
     except Exception as error:
-        raise InvalidInput(f"{path} cannot be read back: {error}") from error
+        raise InvalidInputError(f"{path} cannot be read back: {error}") from error
 
 
 class _Harmless(pickle.Unpickler):
@@ -336,7 +336,7 @@ class _Harmless(pickle.Unpickler):
             is_record = isinstance(found, type) and is_dataclass(found)
             if is_record and not any("__call__" in vars(k) for k in found.__mro__):
                 return found
-        raise InvalidInput(
+        raise InvalidInputError(
             f"a kept pass holds {module}.{name}, which no pass of this library finds"
         )
 
@@ -730,7 +730,7 @@ class _Task:
             with memory_budget(self.budget):
                 rows = self.blocks.read(index)
                 return self.work(rows, None if first is None else int(first))
-        except InvalidInput as error:
+        except InvalidInputError as error:
             place = self.blocks.place(index)
             error.add_note(f"in block {index}: {place}")
             raise
@@ -886,7 +886,7 @@ def distribute(who: Any, *, wait: float = LIMIT) -> Iterator[Any]:
         ) from error
     del dask
     if not wait > 0:
-        raise InvalidInput(f"wait must be above 0 seconds, got {wait}")
+        raise InvalidInputError(f"wait must be above 0 seconds, got {wait}")
     if isinstance(who, str) and who in LOCAL_SCHEDULERS:
         with computing_on(Scheduler(who)):
             yield None
@@ -894,7 +894,7 @@ def distribute(who: Any, *, wait: float = LIMIT) -> Iterator[Any]:
     from distributed import Client
 
     if isinstance(who, bool) or not isinstance(who, Client | str | int):
-        raise InvalidInput(
+        raise InvalidInputError(
             "distribute takes a Client, an address, a number of processes, "
             f"'synchronous' or 'threads', got {who!r}"
         )
@@ -910,7 +910,7 @@ def distribute(who: Any, *, wait: float = LIMIT) -> Iterator[Any]:
             yield client
         return
     if who < 1:
-        raise InvalidInput(f"distribute needs at least one process, got {who}")
+        raise InvalidInputError(f"distribute needs at least one process, got {who}")
     with (
         _started(who, wait) as cluster,
         Client(cluster) as client,

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
 
-from counterpoise.errors import InvalidInput, InvalidType
+from counterpoise.errors import InvalidInputError, InvalidTypeError
 
 # -----------------------------------------------------------------------------
 # Parameters: numbers within bounds and words from a list.
@@ -72,17 +72,17 @@ def check_number(
     2.0
     >>> check_number("gamma", -1.0, low=0, closed="neither")
     Traceback (most recent call last):
-    counterpoise.errors.InvalidInput: gamma must be positive, got -1.0
+    counterpoise.errors.InvalidInputError: gamma must be positive, got -1.0
     """
     if _is_option(value, options):
         return value
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
-        raise InvalidType(_message(name, "a number", value, options))
+        raise InvalidTypeError(_message(name, "a number", value, options))
     number = float(value)
     if not _inside(number, low, high, closed):
         endless = high is None and not math.isfinite(number)
         wanted = "finite" if endless else _range(low, high, closed)
-        raise InvalidInput(_message(name, wanted, value, options))
+        raise InvalidInputError(_message(name, wanted, value, options))
     return number
 
 
@@ -128,16 +128,18 @@ def check_integer(
     --------
     >>> check_integer("n_centers", 0, low=1, options=["auto", None])
     Traceback (most recent call last):
-    counterpoise.errors.InvalidInput: n_centers must be at least 1, 'auto' or \
+    counterpoise.errors.InvalidInputError: n_centers must be at least 1, 'auto' or \
 None, got 0
     """
     if _is_option(value, options):
         return value
     if not isinstance(value, numbers.Integral) or isinstance(value, bool):
-        raise InvalidType(_message(name, "an integer", value, options))
+        raise InvalidTypeError(_message(name, "an integer", value, options))
     number = int(value)
     if (low is not None and number < low) or (high is not None and number > high):
-        raise InvalidInput(_message(name, _range(low, high, "both"), value, options))
+        raise InvalidInputError(
+            _message(name, _range(low, high, "both"), value, options)
+        )
     return number
 
 
@@ -161,13 +163,13 @@ def check_choice(name: str, value: Any, options: Sequence[str]) -> str:
     --------
     >>> check_choice("solver", "pairwize", ["away", "pairwise"])
     Traceback (most recent call last):
-    counterpoise.errors.InvalidInput: solver must be one of 'away', 'pairwise', \
+    counterpoise.errors.InvalidInputError: solver must be one of 'away', 'pairwise', \
 got 'pairwize' (did you mean \
 'pairwise'?)
     """
     if _is_option(value, options):
         return str(value)
-    error = InvalidInput if isinstance(value, str) else InvalidType
+    error = InvalidInputError if isinstance(value, str) else InvalidTypeError
     words = ", ".join(map(repr, options))
     raise error(
         f"{name} must be one of {words}, got {_came(value)}"
@@ -212,7 +214,7 @@ def check_parameters(estimator: Any, rules: Mapping[str, Rule]) -> None:
     >>> from types import SimpleNamespace
     >>> check_parameters(SimpleNamespace(tol=-1.0), {"tol": Number(0.0)})
     Traceback (most recent call last):
-    counterpoise.errors.InvalidInput: tol must be at least 0.0, got -1.0
+    counterpoise.errors.InvalidInputError: tol must be at least 0.0, got -1.0
     """
     for name, rule in rules.items():
         value = getattr(estimator, name)
@@ -325,7 +327,7 @@ def as_random(random_state: Any) -> np.random.RandomState:
     try:
         return check_random_state(random_state)
     except ValueError as error:
-        raise InvalidInput(*error.args) from error
+        raise InvalidInputError(*error.args) from error
 
 
 def as_seed(random_state: Any) -> int:
@@ -341,7 +343,7 @@ def as_seed(random_state: Any) -> int:
     True
     >>> as_seed("x")
     Traceback (most recent call last):
-    counterpoise.errors.InvalidInput: 'x' cannot be used to seed a \
+    counterpoise.errors.InvalidInputError: 'x' cannot be used to seed a \
 numpy.random.RandomState instance
     """
     return int(as_random(random_state).randint(_SEEDS_END))

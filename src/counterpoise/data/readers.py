@@ -20,7 +20,7 @@ from counterpoise.data.table import (
     table_of_arrow,
     without_dictionary,
 )
-from counterpoise.errors import InvalidInput, InvalidType
+from counterpoise.errors import InvalidInputError, InvalidTypeError
 
 # -----------------------------------------------------------------------------
 # One Parquet file, written row group by row group, there when it is complete.
@@ -95,7 +95,7 @@ class ArrayReader:
         if isinstance(X, str | Path):
             path = Path(X)
             if path.suffix != ".npy":
-                raise InvalidInput(
+                raise InvalidInputError(
                     f"{path} is no .npy file: from_parquet and from_csv read others"
                 )
             found = _mapped(path)
@@ -177,17 +177,19 @@ def _mapped(path: Path) -> Any:
     try:
         return np.load(path, mmap_mode="r", allow_pickle=False)
     except ValueError as error:
-        raise InvalidInput(f"{path} cannot be read as an array: {error}") from error
+        raise InvalidInputError(
+            f"{path} cannot be read as an array: {error}"
+        ) from error
 
 
 def check_matrix(found: Any, name: str) -> None:
     """Refuse what is no matrix of numbers."""
     if found.ndim != 2 or 0 in found.shape:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"{name} must have rows and columns, got shape {found.shape}"
         )
     if found.dtype.kind not in "fiub":
-        raise InvalidType(
+        raise InvalidTypeError(
             f"{name} holds {found.dtype}: an array of numbers is needed; mixed columns "
             "come as a frame"
         )
@@ -276,7 +278,7 @@ class CSVReader:
                 ),
             )
         except ArrowException as error:
-            raise InvalidInput(f"{self.place(index)}: {error}") from error
+            raise InvalidInputError(f"{self.place(index)}: {error}") from error
 
     def place(self, index: int) -> str:
         """Return the file and the rows of a piece."""
@@ -295,17 +297,19 @@ def csv_reader(
             "CSV files in pieces need pyarrow: pip install 'counterpoise[cli]'"
         ) from error
     if n_bytes < 1:
-        raise InvalidInput(f"n_bytes must be at least 1, got {n_bytes}")
+        raise InvalidInputError(f"n_bytes must be at least 1, got {n_bytes}")
     if not path.exists():
-        raise InvalidInput(f"{path} does not exist")
+        raise InvalidInputError(f"{path} does not exist")
     body, header = _header(path, delimiter)
     pieces, sizes = _pieces(path, body, n_bytes)
     if not pieces:
-        raise InvalidInput(f"{path} has no rows")
+        raise InvalidInputError(f"{path} has no rows")
     labels = header if columns is None else tuple(columns)
     for name in labels:
         if name not in header:
-            raise InvalidInput(f"{path} has no column {name!r}; it has {list(header)}")
+            raise InvalidInputError(
+                f"{path} has no column {name!r}; it has {list(header)}"
+            )
     reader = CSVReader(path, delimiter, header, labels, pieces, sizes)
     first = reader.arrow(0, None)
     types = tuple(
@@ -327,13 +331,13 @@ def _header(path: Path, delimiter: str) -> tuple[int, tuple[str, ...]]:
     try:
         text = line.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InvalidInput(f"{path} is no UTF-8: {error}") from error
+        raise InvalidInputError(f"{path} is no UTF-8: {error}") from error
     names = next(csv.reader([text], delimiter=delimiter), [])
     if not names:
-        raise InvalidInput(f"{path} has no line of column names")
+        raise InvalidInputError(f"{path} has no line of column names")
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise InvalidInput(f"{path} has the column {twice[0]!r} more than once")
+        raise InvalidInputError(f"{path} has the column {twice[0]!r} more than once")
     return body, tuple(names)
 
 
@@ -419,7 +423,7 @@ def dask_reader(collection: Any) -> DaskReader:
     """Return the reader of a Dask array or frame."""
     parts = type(collection).__module__.split(".")
     if not parts[0].startswith("dask"):
-        raise InvalidType(
+        raise InvalidTypeError(
             f"from_dask takes a Dask array or frame, got {type(collection)}"
         )
     if hasattr(collection, "columns"):
@@ -427,7 +431,9 @@ def dask_reader(collection: Any) -> DaskReader:
             tuple(collection.to_delayed()), None, tuple(collection.columns)
         )
     if collection.ndim != 2:
-        raise InvalidType(f"a Dask array must have two axes, got {collection.ndim}")
+        raise InvalidTypeError(
+            f"a Dask array must have two axes, got {collection.ndim}"
+        )
     if collection.numblocks[1] != 1:
         collection = collection.rechunk({1: -1})
     known = not np.isnan(collection.chunks[0]).any()
@@ -511,7 +517,9 @@ def parquet_reader(path: Any, columns: Sequence[str] | None) -> ParquetReader:
         try:
             footer = parquet.read_metadata(file)
         except (ArrowException, OSError) as error:
-            raise InvalidInput(f"{file} cannot be read as Parquet: {error}") from error
+            raise InvalidInputError(
+                f"{file} cannot be read as Parquet: {error}"
+            ) from error
         found = footer.schema.to_arrow_schema()
         if schema is None:
             schema = found
@@ -523,7 +531,7 @@ def parquet_reader(path: Any, columns: Sequence[str] | None) -> ParquetReader:
                 groups.append((file, group))
                 sizes.append(rows)
     if not groups:
-        raise InvalidInput(f"{path} has no rows")
+        raise InvalidInputError(f"{path} has no rows")
     return ParquetReader(tuple(groups), tuple(sizes), labels)
 
 
@@ -537,10 +545,10 @@ def parquet_files(path: Any) -> list[Path]:
         path = Path(path)
         files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
     if not files:
-        raise InvalidInput(f"{path}: no Parquet file is there")
+        raise InvalidInputError(f"{path}: no Parquet file is there")
     for file in files:
         if not file.exists():
-            raise InvalidInput(f"{file} does not exist")
+            raise InvalidInputError(f"{file} does not exist")
     return files
 
 
@@ -549,12 +557,12 @@ def _chosen(
 ) -> tuple[str, ...]:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise InvalidInput(f"{file} has the column {twice[0]!r} more than once")
+        raise InvalidInputError(f"{file} has the column {twice[0]!r} more than once")
     if columns is None:
         return tuple(n for n in names if not n.startswith("__index_level_"))
     for name in columns:
         if name not in names:
-            raise InvalidInput(f"{file} has no column {name!r}; it has {names}")
+            raise InvalidInputError(f"{file} has no column {name!r}; it has {names}")
     return tuple(columns)
 
 
@@ -566,9 +574,9 @@ def _check_same(
 
     for name in labels:
         if name not in found.names:
-            raise InvalidInput(f"{file} has no column {name!r}, which {first} has")
+            raise InvalidInputError(f"{file} has no column {name!r}, which {first} has")
         kinds = [kind_of_arrow(one.field(name).type) for one in (schema, found)]
         if kinds[0] != kinds[1]:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"column {name!r} holds {kinds[0]} in {first} and {kinds[1]} in {file}"
             )

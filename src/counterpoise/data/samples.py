@@ -29,7 +29,7 @@ from counterpoise.data.two_samples import (
     pooled_scale,
     seed_of_rows,
 )
-from counterpoise.errors import InvalidInput, InvalidType
+from counterpoise.errors import InvalidInputError, InvalidTypeError
 from counterpoise.linalg.arrays import Array, Indices
 
 # -----------------------------------------------------------------------------
@@ -104,7 +104,7 @@ class RowUnits:
         whole = _times(time, "time")
         if time_target is None:
             if whole.size != n + m:
-                raise InvalidInput(
+                raise InvalidInputError(
                     f"time has {whole.size} entries: give the {n} of the source and "
                     f"time_target with the {m} of the target, or all {n + m} as one"
                 )
@@ -237,31 +237,31 @@ def _numbered(
         return None
     names = np.asarray(groups)
     if names.ndim != 1:
-        raise InvalidInput(f"{name} must be a column, got shape {names.shape}")
+        raise InvalidInputError(f"{name} must be a column, got shape {names.shape}")
     _check_size(name, names.size, n)
     listed = names.tolist()
     for row, one in enumerate(listed):
         # Dates that are none differ from themselves.
         if is_missing(one) or one != one:
-            raise InvalidInput(f"{name} has no name in row {row}")
+            raise InvalidInputError(f"{name} has no name in row {row}")
     try:
         found = [numbers.setdefault(one, len(numbers)) for one in listed]
     except TypeError as error:
-        raise InvalidType(f"{name} must hold numbers or texts: {error}") from None
+        raise InvalidTypeError(f"{name} must hold numbers or texts: {error}") from None
     return np.array(found, dtype=np.intp)
 
 
 def _check_size(name: str, size: int, n: int) -> None:
     if size != n:
-        raise InvalidInput(f"{name} has {size} entries and its sample {n} rows")
+        raise InvalidInputError(f"{name} has {size} entries and its sample {n} rows")
 
 
 def _times(time: Any, name: str) -> Any:
     found = np.asarray(time)
     if found.ndim != 1:
-        raise InvalidInput(f"{name} must be a column, got shape {found.shape}")
+        raise InvalidInputError(f"{name} must be a column, got shape {found.shape}")
     if found.dtype.kind not in "iufMO":
-        raise InvalidType(f"{name} must hold numbers or dates, got {found.dtype}")
+        raise InvalidTypeError(f"{name} must hold numbers or dates, got {found.dtype}")
     absent = (
         [is_missing(one) or one != one for one in found.tolist()]
         if found.dtype.kind == "O"
@@ -270,7 +270,7 @@ def _times(time: Any, name: str) -> Any:
         else ~np.isfinite(found)
     )
     if np.any(absent):
-        raise InvalidInput(f"{name} has no time in row {int(np.argmax(absent))}")
+        raise InvalidInputError(f"{name} has no time in row {int(np.argmax(absent))}")
     return found
 
 
@@ -278,7 +278,7 @@ def _order(time: Any) -> Indices:
     try:
         return np.argsort(time, kind="stable")
     except TypeError as error:
-        raise InvalidType(f"time must hold numbers or dates: {error}") from None
+        raise InvalidTypeError(f"time must hold numbers or dates: {error}") from None
 
 
 def _blocks(time: Any, order: Indices, count: int) -> Indices:
@@ -357,7 +357,7 @@ class SamplesAsRead:
         if isinstance(X, SamplesAsRead):
             return X._alone(sample_weight, target_weight)
         if X_target is None:
-            raise InvalidInput("X_target is None: two samples are needed")
+            raise InvalidInputError("X_target is None: two samples are needed")
         if has_sparse(X, X_target):
             return cls.read_numbers(
                 X, X_target, sample_weight, target_weight, accept_sparse=True
@@ -609,13 +609,15 @@ class SamplesAsRead:
     def _alone(self, *weights: Any) -> "SamplesAsRead":
         """Return itself; refuse weights beside it, which were read with the rows."""
         if any(one is not None for one in weights):
-            raise InvalidInput("samples that were read have their weights: give none")
+            raise InvalidInputError(
+                "samples that were read have their weights: give none"
+            )
         return self
 
     def check_rows(self, n: int) -> None:
         """Refuse to stand beside a source of another number of rows."""
         if self.source_weight.size != n:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"X has {n} rows, and the source that was read has "
                 f"{self.source_weight.size}"
             )

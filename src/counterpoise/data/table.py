@@ -26,7 +26,7 @@ from counterpoise.data.frames import (
     is_frame,
     is_missing,
 )
-from counterpoise.errors import InvalidInput, InvalidType
+from counterpoise.errors import InvalidInputError, InvalidTypeError
 from counterpoise.linalg.arrays import Array, Indices, in_one_precision
 
 # -----------------------------------------------------------------------------
@@ -369,8 +369,8 @@ def _seconds(time: datetime.time | None) -> float:
     return (1_000_000 * (60 * minutes + time.second) + time.microsecond) / 1e6
 
 
-def _refused(label: Hashable, name: str, reason: str) -> InvalidType:
-    return InvalidType(
+def _refused(label: Hashable, name: str, reason: str) -> InvalidTypeError:
+    return InvalidTypeError(
         f"column {label!r} of {name} {reason}: a column must hold numbers, strings, "
         "categories, dates or durations, and nothing else beside missing values"
     )
@@ -414,7 +414,7 @@ class Table:
         if not isinstance(X, tuple):
             return read_table(X, name)
         if not X:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"{name} is an empty tuple: at least one table is needed"
             )
         return two_tables(X[0], X)[1]
@@ -530,11 +530,11 @@ def check_columns(
 ) -> None:
     """Refuse a table with other columns than `of` had; None matches by position."""
     if len(table.columns) != width:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"{name} has {len(table.columns)} columns, in {of} there were {width}"
         )
     if None not in (table.labels, labels) and table.labels != labels:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"{name} must have the columns of {of}, {list(labels or ())}, got "
             f"{list(table.labels or ())}"
         )
@@ -560,7 +560,7 @@ def read_table(X: Any, name: str = "X") -> Table:
     for column in columns:
         if column.kind == NUMBERS and np.isinf(column.values).any():
             row = int(np.argmax(np.isinf(column.values)))
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"column {column.label!r} of {name} is infinite in row {row} (counted "
                 "from 0): numbers must be finite or missing"
             )
@@ -572,7 +572,7 @@ def _check_same_kind(columns: Sequence[TableColumn], names: Sequence[str]) -> No
     for k in full[1:]:
         first, other = columns[full[0]], columns[k]
         if first.kind != other.kind:
-            raise InvalidType(
+            raise InvalidTypeError(
                 f"column {columns[0].label!r} holds {first.kind} in {names[full[0]]} "
                 f"and {other.kind} in {names[k]}"
             )
@@ -644,7 +644,7 @@ def column_of_arrow(label: str, column: Any, name: str) -> TableColumn:
     """Return one column of an Arrow table."""
     kind = kind_of_arrow(column.type)
     if not kind:
-        raise InvalidType(
+        raise InvalidTypeError(
             f"column {label!r} of {name} holds {column.type}, neither numbers, strings "
             "nor dates"
         )
@@ -653,7 +653,7 @@ def column_of_arrow(label: str, column: Any, name: str) -> TableColumn:
         infinite = np.isinf(values)
         if infinite.any():
             row = int(np.argmax(infinite))
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"column {label!r} of {name} is infinite in row {row} (counted from "
                 "0): numbers must be finite or missing"
             )

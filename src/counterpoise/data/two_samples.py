@@ -12,7 +12,7 @@ from counterpoise.data.arrays import Matrix
 from counterpoise.data.columns import column_limits
 from counterpoise.data.labels_and_weights import as_counts
 from counterpoise.data.parameters import check_number
-from counterpoise.errors import InvalidInput, warn_user
+from counterpoise.errors import InvalidInputError, warn_user
 from counterpoise.linalg.arrays import Array, Indices, row_keys
 
 # -----------------------------------------------------------------------------
@@ -73,7 +73,7 @@ def dealt_by_sample(
     has = [np.bincount(unit, labels == side, names.size) > 0 for side in (0, 1)]
     n_folds = min(n_folds, int(has[0].sum()), int(has[1].sum()))
     if n_folds < 2:
-        raise InvalidInput(
+        raise InvalidInputError(
             "at least 2 rows of each sample are needed to hold some out, got "
             f"{int(has[0].sum())} and {int(has[1].sum())}"
         )
@@ -191,21 +191,21 @@ def powers(weights: Array, exponents: Sequence[float]) -> list[Array]:
     return [_of_mean_one(base**exponent) for exponent in exponents]
 
 
-def flatten(weights: Any, exponent: float) -> Array:
+def flatten_weights(weights: Any, exponent: float) -> Array:
     """Return the weights to a power, scaled to mean one.
 
     Exponent 1 leaves them, 0 makes them uniform, 1/2 is a good compromise.
 
     Examples
     --------
-    >>> flatten([1.0, 4.0], 0.5).round(3)
+    >>> flatten_weights([1.0, 4.0], 0.5).round(3)
     array([0.667, 1.333])
     """
     check_number("exponent", exponent, low=0.0, high=1.0)
     return _of_mean_one(_of_mean_one(_checked(weights)) ** exponent)
 
 
-def clip(weights: Any, bound: float) -> Array:
+def clip_weights(weights: Any, bound: float) -> Array:
     """Return weights of mean one, none above `bound`, in the same order.
 
     The largest weights are cut at the level at which, after scaling to mean one, the
@@ -214,7 +214,7 @@ def clip(weights: Any, bound: float) -> Array:
 
     Examples
     --------
-    >>> clip([0.5, 0.5, 0.5, 2.5], 1.6)
+    >>> clip_weights([0.5, 0.5, 0.5, 2.5], 1.6)
     array([0.8, 0.8, 0.8, 1.6])
     """
     check_number("bound", bound, low=1.0)
@@ -248,7 +248,9 @@ def _level(w: Array, bound: float) -> float:
 def _of_mean_one(w: Array) -> Array:
     peak = float(w.max())
     if peak == 0:
-        raise InvalidInput(f"all {w.size} weights are zero: they have no mean of one")
+        raise InvalidInputError(
+            f"all {w.size} weights are zero: they have no mean of one"
+        )
     # The sum of weights near the largest float overflows.
     w = w / peak
     return w / w.mean()
@@ -257,10 +259,12 @@ def _of_mean_one(w: Array) -> Array:
 def _checked(weights: Any) -> Array:
     w = np.asarray(weights, dtype=float)
     if w.ndim != 1 or w.size == 0:
-        raise InvalidInput(f"weights must be a non-empty vector, got shape {w.shape}")
+        raise InvalidInputError(
+            f"weights must be a non-empty vector, got shape {w.shape}"
+        )
     if not (np.isfinite(w).all() and (w >= 0).all()):
         row = int(np.argmax(~(np.isfinite(w) & (w >= 0))))
-        raise InvalidInput(
+        raise InvalidInputError(
             f"weights must be finite and at least 0, got {w[row]} in row {row}"
         )
     return w

@@ -15,7 +15,7 @@ from counterpoise.datasets.loaders import (
     check_share,
     generator,
 )
-from counterpoise.errors import InvalidInput
+from counterpoise.errors import InvalidInputError
 from counterpoise.linalg.arrays import Array
 
 # -----------------------------------------------------------------------------
@@ -145,7 +145,7 @@ def make_class_subset(
     check_count("n_classes", n_classes)
     check_count("n_target_classes", n_target_classes)
     if n_target_classes > n_classes:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"n_target_classes must be at most n_classes, {n_classes}, "
             f"got {n_target_classes}"
         )

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from counterpoise.errors import InvalidInput
+from counterpoise.errors import InvalidInputError
 from counterpoise.linalg.arrays import Array
 
 # -----------------------------------------------------------------------------
@@ -29,7 +29,7 @@ def generator(random_state: Seed) -> np.random.Generator:
     seed = isinstance(random_state, int | np.integer) and random_state >= 0
     if seed or random_state is None or isinstance(random_state, np.random.Generator):
         return np.random.default_rng(random_state)
-    raise InvalidInput(
+    raise InvalidInputError(
         "random_state must be None, an integer of at least 0, a numpy Generator "
         f"or a RandomState, got {random_state!r}"
     )
@@ -38,7 +38,7 @@ def generator(random_state: Seed) -> np.random.Generator:
 def check_count(name: str, value: object, least: int = 1) -> None:
     """Refuse what is not an integer of at least `least`."""
     if not (_number(value) and isinstance(value, int | np.integer) and value >= least):
-        raise InvalidInput(
+        raise InvalidInputError(
             f"{name} must be an integer of at least {least}, got {value!r}"
         )
 
@@ -46,25 +46,25 @@ def check_count(name: str, value: object, least: int = 1) -> None:
 def check_finite(name: str, value: object) -> None:
     """Refuse what is not a finite number."""
     if not _number(value):
-        raise InvalidInput(f"{name} must be a finite number, got {value!r}")
+        raise InvalidInputError(f"{name} must be a finite number, got {value!r}")
 
 
 def check_positive(name: str, value: object) -> None:
     """Refuse what is not a finite number above zero."""
     if not (_number(value) and value > 0):
-        raise InvalidInput(f"{name} must be positive, got {value!r}")
+        raise InvalidInputError(f"{name} must be positive, got {value!r}")
 
 
 def check_nonnegative(name: str, value: object) -> None:
     """Refuse what is not a finite number of at least zero."""
     if not (_number(value) and value >= 0):
-        raise InvalidInput(f"{name} must be at least 0, got {value!r}")
+        raise InvalidInputError(f"{name} must be at least 0, got {value!r}")
 
 
 def check_share(name: str, value: object) -> None:
     """Refuse what is not a number between zero and one."""
     if not (_number(value) and 0 <= value <= 1):
-        raise InvalidInput(f"{name} must be between 0 and 1, got {value!r}")
+        raise InvalidInputError(f"{name} must be between 0 and 1, got {value!r}")
 
 
 def _number(value: object) -> TypeGuard[float]:

@@ -14,7 +14,7 @@ from counterpoise.datasets.loaders import (
     check_nonnegative,
     generator,
 )
-from counterpoise.errors import InvalidInput
+from counterpoise.errors import InvalidInputError
 from counterpoise.linalg.arrays import Array
 
 _LENGTHS = np.array([250.0, 250.0, 200.0, 180.0, 150.0, 100.0])  # millimetres
@@ -177,7 +177,7 @@ def _parse(scenario: str) -> tuple[str, int]:
     kinds = [*_MOTIONS, *_BODIES]
     kind = str(scenario).removesuffix("3")
     if kind not in kinds:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"scenario must be one of {', '.join(kinds)}, "
             f"or one of these with a trailing 3, got {scenario!r}"
         )

@@ -51,8 +51,8 @@ from counterpoise.deep.training import (
     write_checkpoint,
 )
 from counterpoise.errors import (
-    InvalidInput,
-    InvalidType,
+    InvalidInputError,
+    InvalidTypeError,
     NoTargetWarning,
     WeakClassifierWarning,
     warn_user,
@@ -96,7 +96,9 @@ def flat(X: Any, shape: tuple[int, ...] | None = None) -> tuple[Any, tuple[int, 
     if len(dimensions) <= 2:
         return X, dimensions[1:]
     if shape is not None and dimensions[1:] != shape:
-        raise InvalidInput(f"rows have the shape {dimensions[1:]}, fit had {shape}")
+        raise InvalidInputError(
+            f"rows have the shape {dimensions[1:]}, fit had {shape}"
+        )
     return np.asarray(X).reshape(len(X), -1), dimensions[1:]
 
 
@@ -115,7 +117,7 @@ def read_rows(
     used = weight > 0.0
     classes, places = np.unique(labels[used], return_inverse=True)
     if classes.size < 2:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"y has 1 class, {classes[0]!r}: a classifier needs two classes or more"
         )
     return RowsAsRead(
@@ -135,7 +137,7 @@ def read_class_weight(value: Any, classes: NDArray[Any]) -> Array | str:
     if isinstance(value, Mapping):
         unknown = set(value) - set(classes.tolist())
         if unknown:
-            raise InvalidInput(f"class_weight names {sorted(unknown)!r}, not in y")
+            raise InvalidInputError(f"class_weight names {sorted(unknown)!r}, not in y")
         value = [value.get(label, 1.0) for label in classes.tolist()]
     return as_weights(value, classes.size, name="class_weight", of="classes_")
 
@@ -252,7 +254,7 @@ class FittedNetwork(
                 self._settle(network, memory, bool(kept.get("stopped", memory.ended)))
                 self.network_.load_state_dict(state)
             except RuntimeError as error:
-                raise InvalidInput(
+                raise InvalidInputError(
                     f"{path} holds another network than the estimator: {error}"
                 ) from error
         self._take_prior()
@@ -592,21 +594,21 @@ class PartialDomainClassifier(FittedNetwork):
     def _check_parameters(self) -> None:
         check_parameters(self, self._rules)
         if self.monitor not in (None, "entropy"):
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"monitor must be None or 'entropy', got {self.monitor!r}"
             )
         if self.patience is not None and self.monitor is None:
-            raise InvalidInput("patience needs monitor='entropy'")
+            raise InvalidInputError("patience needs monitor='entropy'")
         if not isinstance(self.class_balanced, bool | np.bool_):
-            raise InvalidType(
+            raise InvalidTypeError(
                 f"class_balanced must be True or False, got {self.class_balanced!r}"
             )
         if self.callback is not None and not callable(self.callback):
-            raise InvalidType(
+            raise InvalidTypeError(
                 f"callback must be callable or None, got {self.callback!r}"
             )
         if not isinstance(self.extractor, torch.nn.Module | None):
-            raise InvalidType(
+            raise InvalidTypeError(
                 f"extractor must be a torch module or None, got {self.extractor!r}"
             )
 

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from counterpoise.errors import InvalidInput, InvalidType
+from counterpoise.errors import InvalidInputError, InvalidTypeError
 from counterpoise.linalg.arrays import Array
 
 # -----------------------------------------------------------------------------
@@ -210,10 +210,12 @@ def _features_of(extractor: Any, shape: tuple[int, ...]) -> int:
         with torch.no_grad():
             out = extractor(torch.zeros(2, *shape))
     except Exception as error:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"extractor does not take rows of shape {shape}: {error}"
         ) from error
     extractor.train(was_training)
     if not isinstance(out, torch.Tensor) or out.ndim < 2 or len(out) != 2:
-        raise InvalidType("extractor must return a tensor with a row of features a row")
+        raise InvalidTypeError(
+            "extractor must return a tensor with a row of features a row"
+        )
     return int(out.flatten(1).shape[1])

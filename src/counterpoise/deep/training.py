@@ -25,7 +25,7 @@ from counterpoise.deep.network import (
     source_losses,
     target_losses,
 )
-from counterpoise.errors import InvalidInput, InvalidType
+from counterpoise.errors import InvalidInputError, InvalidTypeError
 from counterpoise.linalg.arrays import Array, Indices
 
 # -----------------------------------------------------------------------------
@@ -167,9 +167,9 @@ def read_checkpoint(path: str | Path) -> dict[str, Any]:
         if found["kind"] != _KIND:
             raise ValueError(f"its kind is {found['kind']!r}")
     except Exception as error:
-        raise InvalidInput(f"{path} is no checkpoint: {error}") from error
+        raise InvalidInputError(f"{path} is no checkpoint: {error}") from error
     if found["version"] > VERSION:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"{path} was written by a newer version of the library (format "
             f"{found['version']}, this one reads up to {VERSION})"
         )
@@ -183,7 +183,7 @@ def check_same_data(
     """Refuse to go on with a training of something else."""
     others = [name for name, digest in now.items() if kept.get(name) != digest]
     if others:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"checkpoint {path} is of another training: {' and '.join(others)} differ; "
             "remove the file or name another"
         )
@@ -207,7 +207,7 @@ def plain_labels(classes: Any) -> dict[str, Any]:
     """Return labels as a list and the name of their type."""
     values = classes.tolist()
     if not all(isinstance(one, str | int | float | bool) for one in values):
-        raise InvalidType(
+        raise InvalidTypeError(
             "a checkpoint holds labels that are numbers or strings, got "
             f"{type(values[0]).__name__}"
         )
@@ -677,7 +677,7 @@ class Training:
 
     def _diverge(self) -> None:
         if self.memory.warm is None:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"the training diverged within {self.memory.done} iterations: choose a "
                 f"learning_rate below {self.recipe.learning_rate:g}"
             )

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import LinAlgError, cholesky, eigvalsh
 
-from counterpoise.errors import InvalidInput
+from counterpoise.errors import InvalidInputError
 from counterpoise.linalg.arrays import Array, Indices, finite_array
 
 # -----------------------------------------------------------------------------
@@ -69,7 +69,7 @@ class Kernel:
         if callable(self.kind):
             out = finite_array("kernel(X, Z)", self.kind(X, Z), 2)
             if out.shape != (X.shape[0], Z.shape[0]):
-                raise InvalidInput(
+                raise InvalidInputError(
                     f"kernel(X, Z) must have shape {(X.shape[0], Z.shape[0])}, got "
                     f"{out.shape}"
                 )
@@ -244,12 +244,12 @@ def refuse_indefinite(kind: object, coef0: float) -> None:
     --------
     >>> refuse_indefinite("poly", -1.0)
     Traceback (most recent call last):
-    counterpoise.errors.InvalidInput: kernel 'poly' with a negative coef0 is not \
+    counterpoise.errors.InvalidInputError: kernel 'poly' with a negative coef0 is not \
 positive semidefinite, got \
 coef0 = -1
     """
     if kind == "poly" and coef0 < 0.0:
-        raise InvalidInput(
+        raise InvalidInputError(
             "kernel 'poly' with a negative coef0 is not positive semidefinite, "
             f"got coef0 = {coef0:g}"
         )
@@ -263,7 +263,7 @@ def check_definite(gram: Array, slack: float) -> None:
     >>> import numpy as np
     >>> check_definite(-np.eye(2), 1e-9)
     Traceback (most recent call last):
-    counterpoise.errors.InvalidInput: a precomputed kernel must be positive \
+    counterpoise.errors.InvalidInputError: a precomputed kernel must be positive \
 semidefinite, its smallest \
 eigenvalue is -1
     """
@@ -273,7 +273,7 @@ eigenvalue is -1
         cholesky(raised, lower=True, overwrite_a=True, check_finite=False)
     except LinAlgError:
         least = float(eigvalsh(gram, subset_by_index=(0, 0), check_finite=False)[0])
-        raise InvalidInput(
+        raise InvalidInputError(
             "a precomputed kernel must be positive semidefinite, its smallest "
             f"eigenvalue is {least:g}"
         ) from None
@@ -401,7 +401,7 @@ class _Exponents:
 def _refuse_overflow(out: Array, kind: str) -> None:
     """Refuse a kernel whose values leave the range of floats."""
     if not np.isfinite(out).all():
-        raise InvalidInput(
+        raise InvalidInputError(
             f"the {kind} kernel of these rows is not finite: their products leave the "
             "range of floats; divide the columns"
         )

@@ -14,7 +14,7 @@ from counterpoise.data.arrays import Matrix, estimator_matrix
 from counterpoise.data.labels_and_weights import as_responses, row_counts
 from counterpoise.data.parallel import current_budget
 from counterpoise.data.parameters import check_integer, check_number
-from counterpoise.errors import InvalidInput, warn_user
+from counterpoise.errors import InvalidInputError, warn_user
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.linalg.cholesky import ROUNDED_AWAY, column_cholesky, pivoted_cholesky
 from counterpoise.linalg.kernels import Kernel, auto_gamma
@@ -30,7 +30,7 @@ RIDGE_GAP = 1e-9
 
 def _refuse_infinite(found: Array, other: Array, what: str) -> None:
     if not (np.isfinite(found).all() and np.isfinite(other).all()):
-        raise InvalidInput(
+        raise InvalidInputError(
             f"the {what} are not finite: numbers of these rows, their kernel or their "
             "responses leave the range of floats; divide the columns"
         )
@@ -134,7 +134,7 @@ class WeightedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         if self.kernel == "precomputed" and (
             sparse.issparse(X) or X.shape[0] != X.shape[1]
         ):
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"Precomputed matrix must be a square matrix, got shape {X.shape}"
             )
         y = as_responses(y, X.shape[0], multi_output=True)
@@ -203,7 +203,7 @@ class WeightedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """Refuse more rows than the exact equations have memory for."""
         needed = 8 * n * n
         if needed > current_budget():
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"the kernel matrix of {n} rows takes {needed / 2**30:.1f} GiB, above "
                 f"the memory budget of {current_budget() / 2**30:.1f} GiB: give a "
                 "rank, such as rank=500, or raise the budget "
@@ -278,7 +278,7 @@ class WeightedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         try:
             return cho_factor(system, lower=True, overwrite_a=True)
         except LinAlgError:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"alpha = {self.alpha:g} is too small for this kernel matrix, or the "
                 "kernel is not positive semidefinite: the system cannot be factored"
             ) from None
@@ -308,7 +308,7 @@ class WeightedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         if self.kernel == "precomputed":
             least = float(X[rows, rows].min())
             if least < 0.0:
-                raise InvalidInput(
+                raise InvalidInputError(
                     "the kernel is not positive semidefinite: its diagonal goes down "
                     f"to {least:g}"
                 )

@@ -21,7 +21,7 @@ from counterpoise.data.labels_and_weights import as_classes, as_responses
 from counterpoise.data.samples import SamplesAsRead
 from counterpoise.data.table import read_table
 from counterpoise.data.two_samples import effective_sample_size
-from counterpoise.errors import InvalidInput, InvalidType, held_back
+from counterpoise.errors import InvalidInputError, InvalidTypeError, held_back
 from counterpoise.linalg.arrays import Array
 from counterpoise.monitor.chunks import KnownColumns
 from counterpoise.monitor.estimates import LabelFree, shares_of, spent
@@ -61,10 +61,12 @@ def begin(
 ) -> tuple[WatchState, list[Metric]]:
     """Return what a watch knows before the stream, and its metrics."""
     if sparse.issparse(sparse_part(X)):
-        raise InvalidType("X is sparse: a watch looks at columns, give a dense table")
+        raise InvalidTypeError(
+            "X is sparse: a watch looks at columns, give a dense table"
+        )
     n = n_rows(X)
     if n < FEWEST_REFERENCE_ROWS:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"the reference has {n} rows, at least {FEWEST_REFERENCE_ROWS} are needed"
         )
     classifier = is_classifier(model, y)
@@ -73,7 +75,7 @@ def begin(
     wanted = [as_metric(one, model, labels) for one in _several(metrics)]
     names = tuple(metric.name for metric in wanted)
     if len(set(names)) < len(names):
-        raise InvalidInput("metrics names one twice")
+        raise InvalidInputError("metrics names one twice")
     table = read_table(X)
     encoder = TableEncoder().fit(table, table)
     answers = Answers.of(model, [X], classifier)
@@ -122,7 +124,7 @@ def _several(metrics: Any) -> list[Any]:
         return [metrics]
     found = list(metrics)
     if not found:
-        raise InvalidInput("metrics is empty: name one, or None for the usual one")
+        raise InvalidInputError("metrics is empty: name one, or None for the usual one")
     return found
 
 

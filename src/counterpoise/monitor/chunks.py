@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from counterpoise.data.columns import FEWEST_ROWS_TOLD
 from counterpoise.data.table import CATEGORIES, NOTHING, NUMBERS, Table, TableColumn
-from counterpoise.errors import InvalidInput, InvalidType
+from counterpoise.errors import InvalidInputError, InvalidTypeError
 from counterpoise.linalg.arrays import Array, Indices, is_single
 
 # -----------------------------------------------------------------------------
@@ -23,7 +23,7 @@ _CALENDAR = {"hour": "h", "day": "D", "week": "W", "month": "M", "year": "Y"}
 _MONDAY = np.timedelta64(3, "D")
 
 
-class NoDate(InvalidInput):
+class NoDateError(InvalidInputError):
     """A time that cannot be read: its row, counted from 0, and what stands there."""
 
     def __init__(self, row: int, text: str) -> None:
@@ -76,7 +76,7 @@ def cut(times: Any, every: str | int) -> tuple[list[Chunk], list[str]]:
         return _by_value(values), []
     if every not in _CALENDAR:
         known = ", ".join(_CALENDAR)
-        raise InvalidInput(
+        raise InvalidInputError(
             f"every must be one of {known}, a number of rows or 'value', got {every!r}"
         )
     when = _dates(values)
@@ -109,11 +109,11 @@ def _begins(when: Any, every: str) -> Any:
 
 def _by_count(values: NDArray[Any], size: int) -> list[Chunk]:
     if size < 1:
-        raise InvalidInput(f"a chunk has at least one row, got every={size}")
+        raise InvalidInputError(f"a chunk has at least one row, got every={size}")
     try:
         order = np.argsort(values, kind="stable")
     except TypeError as error:
-        raise InvalidInput(f"times that cannot be ordered: {error}") from error
+        raise InvalidInputError(f"times that cannot be ordered: {error}") from error
     return [
         Chunk(str(values[order[first]]), order[first : first + size])
         for first in range(0, order.size, size)
@@ -142,7 +142,7 @@ def _dates(values: NDArray[Any]) -> Any:
         try:
             found[row] = np.datetime64(_plain(str(text)), "s")
         except ValueError as error:
-            raise NoDate(row, str(text)) from error
+            raise NoDateError(row, str(text)) from error
     return found
 
 
@@ -179,7 +179,7 @@ def as_time(time: Any, number: int | None) -> Any:
         return time.item()
     if hasattr(time, "isoformat"):
         return time.isoformat()
-    raise InvalidType(
+    raise InvalidTypeError(
         f"time must be text, a number, a date or None, got {type(time).__name__}"
     )
 
@@ -248,7 +248,7 @@ class KnownColumns:
             return
         lacking = [repr(k) for k in self.kinds if k not in set(table.labels)]
         if lacking:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"columns that the reference had are gone: {', '.join(lacking)}"
             )
 

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import get_scorer_names
 
-from counterpoise.adaptation.model_io import load, save
+from counterpoise.adaptation.model_io import load_model, save
 from counterpoise.adaptation.routing import rows_of
 from counterpoise.data.arrays import n_rows as count_rows
 from counterpoise.data.parameters import as_seed, check_number
 from counterpoise.data.table import read_table
-from counterpoise.errors import InvalidInput, InvalidType
+from counterpoise.errors import InvalidInputError, InvalidTypeError
 from counterpoise.monitor.alerts import (
     Judged,
     begin,
@@ -350,7 +350,7 @@ class Watch(KnownRows):
         """
         chunk = self._state.chunk_at(as_time(time, None))
         if chunk is None:
-            raise InvalidInput(f"there was no chunk of the time {time!r}")
+            raise InvalidInputError(f"there was no chunk of the time {time!r}")
         return self._labels_of(chunk, rows, y)
 
     def _labels_of(self, chunk: SeenChunk, rows: Any, y: Any) -> tuple[Alarm, ...]:
@@ -374,7 +374,7 @@ class Watch(KnownRows):
         """Write the watch, its model included, to a file that `Watch.load` reads."""
         own = [m.name for m in self._metrics if m.name not in _known_metrics()]
         if own:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"a watch with a metric of your own cannot be saved: {', '.join(own)}"
             )
         save(self._state.packed(), path, overwrite=overwrite)
@@ -382,9 +382,9 @@ class Watch(KnownRows):
     @classmethod
     def load(cls, path: str | Path, *, trusted: tuple[str, ...] = ()) -> "Watch":
         """Return a watch from a file that `save` wrote; see `counterpoise.load`."""
-        state = load(path, trusted=trusted)
+        state = load_model(path, trusted=trusted)
         if not isinstance(state, WatchState):
-            raise InvalidType(f"{path} holds a {type(state).__name__}, no watch")
+            raise InvalidTypeError(f"{path} holds a {type(state).__name__}, no watch")
         made = cls.__new__(cls)
         made._state = state = state.unpacked()
         labels = np.asarray(state.classes if state.is_classifier else [0.5, 1.5])

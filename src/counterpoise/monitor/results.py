@@ -167,7 +167,7 @@ def advice(
     if covered < 1.0 - THIN_ABOVE:
         return (
             f"{_LABEL}: {thin:.0%} of the rows lie where the reference has hardly any; "
-            "which_rows_to_label says which to label before adapting again"
+            "select_rows_to_label says which to label before adapting again"
         )
     if kind == INPUTS:
         if estimate_rose:

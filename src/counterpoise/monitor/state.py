@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from counterpoise.data.encoder import TableEncoder
 from counterpoise.data.labels_and_weights import as_classes, as_responses
 from counterpoise.data.table import NUMBERS, Table, read_table
-from counterpoise.errors import InvalidInput
+from counterpoise.errors import InvalidInputError
 from counterpoise.linalg.arrays import Array, Indices, one_zero
 from counterpoise.monitor.chunks import KnownColumns, as_time, single_columns
 from counterpoise.monitor.estimates import (
@@ -245,7 +245,7 @@ def labelled_part(y: Any, n: int, state: WatchState) -> tuple[Indices, NDArray[A
     """
     values = np.asarray(y, dtype=object).reshape(-1)
     if values.size != n:
-        raise InvalidInput(f"y has {values.size} entries, and X has {n} rows")
+        raise InvalidInputError(f"y has {values.size} entries, and X has {n} rows")
     there = np.array([not is_missing(one) for one in values], dtype=bool)
     rows = np.flatnonzero(there)
     return rows, as_labels(values[rows], state)
@@ -263,7 +263,7 @@ def as_labels(values: NDArray[Any], state: WatchState) -> NDArray[Any]:
     try:
         numbers = values.astype(float)
     except (TypeError, ValueError) as error:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"y has labels that are no numbers, in the reference they were: {error}"
         ) from error
     return as_classes(numbers.astype(classes.dtype), values.size, name="y")
@@ -280,19 +280,21 @@ def place_labels(
         return answers.take(there), labels
     places = np.asarray(rows, dtype=np.intp)
     if values.size != places.size:
-        raise InvalidInput(f"y has {values.size} entries, and rows has {places.size}")
+        raise InvalidInputError(
+            f"y has {values.size} entries, and rows has {places.size}"
+        )
     if chunk.said is None or chunk.labelled is None:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"the model's answers of chunk {chunk.time!r} are no longer kept: give the "
             "rows themselves instead of their places"
         )
     if places.size and (places.min() < 0 or places.max() >= chunk.n_rows):
-        raise InvalidInput(
+        raise InvalidInputError(
             f"rows must be from 0 to {chunk.n_rows - 1}, the chunk has {chunk.n_rows}"
         )
     twice = np.unique(places).size < places.size or chunk.labelled[places].any()
     if twice:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"some rows of chunk {chunk.time!r} have a label already: a label counts "
             "once"
         )
@@ -350,7 +352,7 @@ def keys_of_ids(ids: Any, n: int) -> Keys:
     """
     values = np.asarray(ids)
     if values.shape != (n,):
-        raise InvalidInput(f"ids has the shape {values.shape}, and X has {n} rows")
+        raise InvalidInputError(f"ids has the shape {values.shape}, and X has {n} rows")
     if isinstance(ids, RowKeys):
         return values
     written = [_written(one, row) for row, one in enumerate(values.tolist())]
@@ -367,7 +369,9 @@ def _written(one: Any, row: int) -> str:
         one = int(one)
     told = str(one)
     if one is None or told in ("nan", "NaN", "NaT", "<NA>"):
-        raise InvalidInput(f"ids: row {row} has none, and cannot be told from others")
+        raise InvalidInputError(
+            f"ids: row {row} has none, and cannot be told from others"
+        )
     return told
 
 
@@ -480,7 +484,7 @@ class KnownRows:
         """Keep what ids are made from; refuse another, which would know no row."""
         state = self._state
         if state.rows_told_by and state.rows_told_by != what:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"this watch tells rows apart by {state.rows_told_by!r}, not by "
                 f"{what!r}: rows would be counted again"
             )

@@ -24,7 +24,7 @@ from counterpoise.data.parameters import (
     check_integer,
     check_parameters,
 )
-from counterpoise.errors import InvalidInput, InvalidType, warn_user
+from counterpoise.errors import InvalidInputError, InvalidTypeError, warn_user
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.networks.constraints import (
     NO_GROUP,
@@ -102,16 +102,16 @@ def check(net: Any) -> None:
     for name in ("standardize", "warm_start", "certify_rounds"):
         if not isinstance(getattr(net, name), bool | np.bool_):
             value = getattr(net, name)
-            raise InvalidType(f"{name} must be True or False, got {value!r}")
+            raise InvalidTypeError(f"{name} must be True or False, got {value!r}")
     if not isinstance(net.hidden, tuple | list):
-        raise InvalidType(
+        raise InvalidTypeError(
             "hidden must be a tuple of numbers of units, such as (6, 6), got "
             f"{net.hidden!r}"
         )
     for k, size in enumerate(net.hidden):
         check_integer(f"hidden[{k}]", size, low=1)
     if net.callback is not None and not callable(net.callback):
-        raise InvalidType(f"callback must be callable, got {net.callback!r}")
+        raise InvalidTypeError(f"callback must be callable, got {net.callback!r}")
 
 
 def read(
@@ -120,9 +120,9 @@ def read(
     """Return what a network's `fit` was given: checked, merged, by its names."""
     check(net)
     if net.target_mean is not None and X_target is None:
-        raise InvalidInput("target_mean is about X_target: pass it to fit")
+        raise InvalidInputError("target_mean is about X_target: pass it to fit")
     if net.group_means is not None and groups is None:
-        raise InvalidInput("group_means is about groups: pass them to fit")
+        raise InvalidInputError("group_means is about groups: pass them to fit")
     if X_target is not None and net.target_mean is None:
         warn_user("X_target is not used: target_mean is None")
     if groups is not None and net.group_means is None:
@@ -171,7 +171,7 @@ def _asked(
             ("monotonic_on_rows", rises),
         ):
             if some:
-                raise InvalidInput(f"{name} of a classifier is for two classes")
+                raise InvalidInputError(f"{name} of a classifier is for two classes")
     labels: Sequence[Any] = range(n_columns) if names is None else names
     told = {
         **{
@@ -223,14 +223,14 @@ def activation_named(activation: str, init: Any) -> Activation:
         check_choice("init", init, ["he"])
         return ACTIVATIONS[activation]
     if not isinstance(init, MLPClassifier | MLPRegressor):
-        raise InvalidType(
+        raise InvalidTypeError(
             "init must be 'he' or a fitted scikit-learn MLPClassifier or MLPRegressor, "
             f"got {type(init).__name__}"
         )
     check_is_fitted(init, "coefs_")
     if init.activation not in _OF_MLP:
         known = ", ".join(map(repr, _OF_MLP))
-        raise InvalidInput(
+        raise InvalidInputError(
             f"init has activation {init.activation!r}: {known} can be taken over"
         )
     return _OF_MLP[init.activation]
@@ -254,7 +254,7 @@ def warm_start_weights(mlp: Any, objective: NetworkObjective, units: Units) -> A
     network = objective.network
     own = tuple(w.shape[0] for w in mlp.coefs_)
     if own != network.sizes[:-1]:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"init has {own[0]} columns and hidden layers {own[1:]}; X has "
             f"{network.sizes[0]} columns and hidden is {network.sizes[1:-1]}"
         )
@@ -638,7 +638,7 @@ class ConvexNetwork(BaseEstimator):
         """Refuse to hold out all rows that a constraint is about."""
         for code in asked.group_means:
             if not (rows.groups == code).any():
-                raise InvalidInput(
+                raise InvalidInputError(
                     f"{asked.names['group_means', code]}: validation_fraction = "
                     f"{self.validation_fraction:g} holds out all rows of the group"
                 )

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from counterpoise.data.parameters import check_number
-from counterpoise.errors import InvalidInput, InvalidType
+from counterpoise.errors import InvalidInputError, InvalidTypeError
 from counterpoise.linalg.arrays import Array, Indices, one_zero
 from counterpoise.optim.dc_network.constrained_training import ConstrainedTraining
 from counterpoise.optim.dc_network.constraints import (
@@ -189,14 +189,16 @@ def read_class_bounds(given: Any, classes: Any) -> dict[int, float]:
         return {}
     known = [plain(one) for one in classes]
     if isinstance(given, Mapping) and not given:
-        raise InvalidInput("class_error_bound is empty: name a class, or give None")
+        raise InvalidInputError(
+            "class_error_bound is empty: name a class, or give None"
+        )
     if not isinstance(given, Mapping):
         bound = check_number("class_error_bound", given, low=0.0)
         return dict.fromkeys(range(len(known)), bound)
     out = {}
     for label, bound in given.items():
         if plain(label) not in known:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"class_error_bound names {plain(label)!r}, classes are {known}"
             )
         name = constraint_name("class_error_bound", label)
@@ -208,13 +210,13 @@ def read_interval(name: str, given: Any) -> AskedMean:
     """Return a mean or a pair of ends, checked."""
     if isinstance(given, tuple | list | np.ndarray):
         if len(given) != 2:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"{name} must be a mean or a pair (low, high), got {len(given)} numbers"
             )
         low = check_number(f"{name}[0]", given[0], low=-math.inf, high=math.inf)
         high = check_number(f"{name}[1]", given[1], low=-math.inf, high=math.inf)
         if not low <= high or not (math.isfinite(low) or math.isfinite(high)):
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"{name} must be a pair (low, high) with low <= high, not both "
                 f"infinite, got ({low:g}, {high:g})"
             )
@@ -226,9 +228,9 @@ def read_interval(name: str, given: Any) -> AskedMean:
 def read_group_intervals(given: Any, labels: Sequence[Any]) -> dict[int, AskedMean]:
     """Return the interval of every group that has one, by its code among `labels`."""
     if isinstance(given, Mapping) and not given:
-        raise InvalidInput("group_means is empty: name a group, or give None")
+        raise InvalidInputError("group_means is empty: name a group, or give None")
     if not isinstance(given, Mapping):
-        raise InvalidType(
+        raise InvalidTypeError(
             "group_means must be a dict of group to mean or (low, high), got "
             f"{type(given).__name__}"
         )
@@ -236,7 +238,7 @@ def read_group_intervals(given: Any, labels: Sequence[Any]) -> dict[int, AskedMe
     out = {}
     for group, mean in given.items():
         if plain(group) not in known:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"group_means names {plain(group)!r}, which no row of positive weight "
                 "has in `groups`"
             )
@@ -266,14 +268,14 @@ def read_column_signs(
         pairs = []
         for column, sign in given.items():
             if plain(column) not in known:
-                raise InvalidInput(
+                raise InvalidInputError(
                     f"{parameter} names {plain(column)!r}, columns are {known}"
                 )
             pairs.append((known.index(plain(column)), sign))
     else:
         signs = list(given) if np.ndim(given) == 1 else [given]
         if len(signs) != n_columns or np.ndim(given) != 1:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"{parameter} must be a dict, or have one entry a column: X has "
                 f"{n_columns} columns, got {len(signs)} entries"
             )
@@ -281,7 +283,7 @@ def read_column_signs(
     for column, sign in pairs:
         if plain(sign) not in (-1, 0, 1):
             label = column if names is None else names[column]
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"{constraint_name(parameter, label)} must be 1, 0 or -1, "
                 f"got {plain(sign)!r}"
             )
@@ -326,7 +328,7 @@ class Units:
         mean, spread = share @ X, column_spreads(X, share)
         small = np.flatnonzero(spread < _SMALLEST_SPREAD)
         if small.size:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"column {small[0]} (counted from 0) varies by {spread[small[0]]:.3g}: "
                 "coefficients of so small numbers are beyond floats; multiply the "
                 "column"
@@ -605,7 +607,7 @@ _PROVED = {
 EXCESS_IS_ROUNDING = 1e-7
 
 
-class InfeasibleConstraintError(InvalidInput):
+class InfeasibleConstraintError(InvalidInputError):
     """A hard constraint of a network cannot be met, or was not.
 
     Parameters

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from counterpoise.data.labels_and_weights import as_classes, as_responses
 from counterpoise.data.parameters import check_choice, check_number
-from counterpoise.errors import InvalidInput, held_back, warn_user
+from counterpoise.errors import InvalidInputError, held_back, warn_user
 from counterpoise.linalg.arrays import Array
 from counterpoise.networks.base import ConvexNetwork, read
 from counterpoise.networks.constraints import (
@@ -63,12 +63,12 @@ class TradeOff:
         """Return the estimator that was fitted with a bound of the list."""
         places = np.flatnonzero(np.isclose(self.bounds, bound, rtol=1e-9, atol=0.0))
         if not places.size:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"bound must be one of {self.bounds.tolist()}, got {bound}"
             )
         found = self.fitted[int(places[0])]
         if found is None:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"{self.constraint} = {bound:g} was not met: there is no fit"
             )
         return found
@@ -117,7 +117,7 @@ class WithTradeOff:
             [check_number(f"bounds[{k}]", one) for k, one in enumerate(bounds)]
         )[::-1]
         if not wanted.size:
-            raise InvalidInput("bounds is empty: at least one is needed")
+            raise InvalidInputError("bounds is empty: at least one is needed")
         name = parameter if key is None else constraint_name(parameter, key)
         fitted: list[Any] = []
         before: list[Layer] | None = None
@@ -168,7 +168,7 @@ class WithTradeOff:
         check_choice("constraint", parameter, self._constraint_names)
         if parts is None:
             if parameter == "group_means":
-                raise InvalidInput(
+                raise InvalidInputError(
                     "constraint must name the group: \"group_means['north']\""
                 )
             return parameter, None
@@ -413,7 +413,7 @@ class ConvexNetworkClassifier(ClassifierMixin, WithTradeOff, ConvexNetwork):
         counted = weights > 0.0
         self.classes_ = np.unique(labels[counted])
         if len(self.classes_) < 2:
-            raise InvalidInput(
+            raise InvalidInputError(
                 "The number of classes has to be greater than one; got "
                 f"{len(self.classes_)} class"
             )

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from counterpoise.data.labels_and_weights import as_weights
 from counterpoise.data.parameters import check_number
-from counterpoise.errors import InvalidInput
+from counterpoise.errors import InvalidInputError
 from counterpoise.linalg.arrays import Array, finite_array, quantiles_below_infinity
 
 
@@ -88,7 +88,7 @@ class Calibration:
         check_number("level", level, low=0.0, high=1.0, closed="neither")
         atoms = np.atleast_1d(np.asarray(test_weight, dtype=float))
         if not (np.isfinite(atoms) & (atoms >= 0)).all():
-            raise InvalidInput("test_weight must be finite and not negative")
+            raise InvalidInputError("test_weight must be finite and not negative")
         return quantiles_below_infinity(self.scores, self.weights, atoms, level)
 
 

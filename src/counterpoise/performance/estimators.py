@@ -9,7 +9,7 @@ from scipy import sparse
 
 from counterpoise.data.arrays import Matrix
 from counterpoise.data.columns import FEWEST_ROWS_TOLD, Parts, weighted_quantile
-from counterpoise.errors import InvalidType, held_back
+from counterpoise.errors import InvalidTypeError, held_back
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.performance.intervals import (
     Interval,
@@ -771,7 +771,7 @@ def scored_estimate(
         try:
             value = value_of(weights)
             sharp = value if ratio is None else value_of(counts * ratio**SHARPER)
-        except InvalidType:  # no rows make a wrong call right
+        except InvalidTypeError:  # no rows make a wrong call right
             raise
         except ValueError:
             return None

@@ -16,7 +16,11 @@ from sklearn.model_selection import (
 
 from counterpoise.data.parameters import check_integer
 from counterpoise.data.two_samples import effective_sample_size
-from counterpoise.errors import InvalidInput, InvalidType, refusals_of_estimators
+from counterpoise.errors import (
+    InvalidInputError,
+    InvalidTypeError,
+    refusals_of_estimators,
+)
 from counterpoise.linalg.arrays import Array, Indices
 
 # -----------------------------------------------------------------------------
@@ -67,14 +71,16 @@ def folds_of(
     """
     n = _length(X)
     if isinstance(cv, str) and cv != "blocks":
-        raise InvalidInput(
+        raise InvalidInputError(
             f'cv must be a number, "blocks", a splitter or pairs, got {cv!r}'
         )
     # Our own splitters look at no entry of X, and some would refuse a frame of strings.
     seen: Any = np.arange(n)[:, None]
     if isinstance(cv, str):
         if groups is not None:
-            raise InvalidInput('cv="blocks" cuts through groups: give one or the other')
+            raise InvalidInputError(
+                'cv="blocks" cuts through groups: give one or the other'
+            )
         splitter: Any = KFold(min(USUAL_FOLDS, n))
     elif cv is None or (isinstance(cv, int | np.integer) and not isinstance(cv, bool)):
         n_folds = USUAL_FOLDS if cv is None else int(cv)
@@ -83,7 +89,7 @@ def folds_of(
     elif hasattr(cv, "split") or isinstance(cv, Iterable):
         splitter, seen = check_cv(cv, y, classifier=is_classifier), X
     else:
-        raise InvalidType(
+        raise InvalidTypeError(
             f'cv must be a number, "blocks", a splitter or pairs, got {cv!r}'
         )
     with refusals_of_estimators():
@@ -119,7 +125,9 @@ def folds_within(
         if pair[0].size and pair[1].size:
             inside.append((pair[0], pair[1]))
     if not inside:
-        raise InvalidInput("cv leaves no fold with rows to fit to and rows to hold out")
+        raise InvalidInputError(
+            "cv leaves no fold with rows to fit to and rows to hold out"
+        )
     return inside
 
 
@@ -446,7 +454,7 @@ def resampled(
     for drawn in _draws(weights, n_resamples, seed, groups):
         try:
             value = float(value_of(drawn))
-        except InvalidType:  # no rows make a wrong call right
+        except InvalidTypeError:  # no rows make a wrong call right
             raise
         except (ValueError, ZeroDivisionError):  # a class was not drawn
             continue

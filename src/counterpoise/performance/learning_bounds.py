@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from counterpoise.data.parameters import check_choice, check_integer, check_number
-from counterpoise.errors import InvalidInput
+from counterpoise.errors import InvalidInputError
 from counterpoise.linalg.arrays import finite_array
 
 # -----------------------------------------------------------------------------
@@ -131,7 +131,7 @@ def discrepancy_deviation(
         # The square of a root may be smaller than the number, by rounding.
         most = squared * (1.0 + 1e-12)
         if diagonal.size != n or diagonal.min() < 0 or diagonal.max() > most:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"kernel_diagonal must have {n} entries between 0 and radius**2 = "
                 f"{squared:g}, got {diagonal.size} from {diagonal.min():g} to "
                 f"{diagonal.max():g}"
@@ -164,7 +164,7 @@ def rademacher_complexity(kernel_diagonal: Any, norm_bound: float) -> float:
     """
     diagonal = finite_array("kernel_diagonal", kernel_diagonal, 1)
     if diagonal.min() < 0:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"kernel_diagonal must not be negative, got {diagonal.min():g}"
         )
     bound = at_least_zero(norm_bound=norm_bound)

@@ -12,7 +12,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import RidgeCV
 from threadpoolctl import threadpool_limits
 
-from counterpoise.errors import InvalidType
+from counterpoise.errors import InvalidTypeError
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.optim.likelihoods import SoftmaxLine
 from counterpoise.optim.loop import solve
@@ -257,7 +257,7 @@ def promised_again(
             )
             drawn = np.bincount(rng.integers(0, m, m), minlength=m).astype(float)
             value = float(promise(near.of(p_target), drawn))
-        except InvalidType:  # no rows make a wrong call right
+        except InvalidTypeError:  # no rows make a wrong call right
             raise
         except (ValueError, ZeroDivisionError):  # a class was not drawn
             continue

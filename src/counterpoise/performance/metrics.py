@@ -21,8 +21,8 @@ from counterpoise.data.labels_and_weights import row_counts
 from counterpoise.data.parameters import check_choice
 from counterpoise.data.two_samples import effective_sample_size
 from counterpoise.errors import (
-    InvalidInput,
-    InvalidType,
+    InvalidInputError,
+    InvalidTypeError,
     held_back,
     refusals_of_estimators,
 )
@@ -197,7 +197,7 @@ class Metric:
         array of shape (k,)
         """
         if self.by_row is None:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"{self.name!r} is no mean over rows: it has no value a row"
             )
         return self.by_row(model, X, np.asarray(y))
@@ -271,7 +271,7 @@ def as_metric(scoring: Any, model: Any, y: Any) -> Metric:
     if isinstance(scoring, str):
         return _named(scoring)
     if not callable(scoring):
-        raise InvalidType(
+        raise InvalidTypeError(
             "scoring must be the name of a scorer, a callable or None, got "
             f"{type(scoring).__name__}"
         )
@@ -303,7 +303,7 @@ def class_probabilities(model: Any, X: Any) -> Array:
     """Return `predict_proba` as one array, or an error for several outputs."""
     found = model.predict_proba(X)
     if isinstance(found, list):
-        raise InvalidInput(
+        raise InvalidInputError(
             "a classifier with several outputs has no single table of probabilities: "
             "evaluate its outputs one by one"
         )
@@ -358,7 +358,7 @@ def _check_takes_weights(scorer: Callable[..., float], name: str) -> None:
         p.name == "sample_weight" or p.kind is p.VAR_KEYWORD
         for p in parameters.values()
     ):
-        raise InvalidType(refusal)
+        raise InvalidTypeError(refusal)
     if type(scorer).__module__.startswith("sklearn."):
         # Its signature has sample_weight even where the function behind has not.
         try:
@@ -366,7 +366,7 @@ def _check_takes_weights(scorer: Callable[..., float], name: str) -> None:
                 scorer(_Knowing(), np.arange(2), np.arange(2), sample_weight=np.ones(2))
         except TypeError as error:
             if "sample_weight" in str(error):
-                raise InvalidType(refusal) from None
+                raise InvalidTypeError(refusal) from None
         except Exception:  # what two rows are too few for is no matter here
             return
 
@@ -469,7 +469,7 @@ def _check_above(
     for name, right in (("y", y_fits), ("the prediction", fits)):
         if not right.all():
             row = int(np.argwhere(~right)[0][0])
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"the {what} needs numbers {bound}: {name} is not in row {row} "
                 "(counted from 0)"
             )

@@ -492,7 +492,7 @@ def _labelled(check: dict[str, Any]) -> str:
 
 # Columns that are named as making the samples disjoint, and commands with --drop.
 _ROWS_OF_EACH = "shift.n_source", "shift.n_target"
-_NAMED, _WITH_DROP = 3, ("run", "fit", "diagnose", "weigh")
+_NAMED, _WITH_DROP = 3, ("run", "fit", "diagnose", "weights")
 _LABEL_THE_THIN = sentence(
     "Label some of the thinly covered rows described below, or collect training rows "
     "like them; do not trust predictions there before."
@@ -559,9 +559,14 @@ def _steps(record: Record) -> tuple[Sentence, ...]:
     elif has_model:
         steps.append(sentence("Use the model as it is; weights do not help it."))
     elif "refused" in record:
-        # The weighter's own words, which name the way to go on.
-        why = sentence("The weighter refused: {}", for_a_person(record["refused"]))
-        steps += [why, sentence("Leave the choice of weights to --weighter auto.")]
+        # The weight estimator's own words, which name the way to go on.
+        why = sentence(
+            "The weight estimator refused: {}", for_a_person(record["refused"])
+        )
+        steps += [
+            why,
+            sentence("Leave the choice of weights to --weight-estimator auto."),
+        ]
     elif word is not None:
         by = "`counterpoise run`" if record.at("reproduce.command") else "Adapted"
         steps.append(
@@ -603,12 +608,15 @@ def _label_shift(record: Record) -> tuple[Sentence, ...]:
         share(before[k], f"label_shift.source_shares.{k}"),
         share(after[k], f"label_shift.shares.{k}"),
     )
-    if record.at("weights.weighter") in ("ClassShareWeights", "TargetShiftWeights"):
+    if record.at("weights.weight_estimator") in (
+        "ClassShareWeights",
+        "LabelShiftWeights",
+    ):
         used = sentence(" The rows were weighted by their classes for it.")
     elif record.at("reproduce.command") in ("run", "fit"):
         used = sentence(" --shift labels makes up for that.")
     else:
-        used = sentence(' Adapted(weighter="labels") makes up for that.')
+        used = sentence(' Adapted(weight_estimator="labels") makes up for that.')
     return ((*told, *used),)
 
 

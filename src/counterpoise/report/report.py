@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from counterpoise.errors import InvalidInput, InvalidType
+from counterpoise.errors import InvalidInputError, InvalidTypeError
 from counterpoise.performance.result import is_surprise
 from counterpoise.report.sections import sections_of
 
@@ -52,7 +52,7 @@ def _plain(value: Any, path: tuple[str, ...], reasons: dict[str, str]) -> Any:
             return value
         reasons[".".join(path)] = _NOT_A_NUMBER if math.isnan(value) else _INFINITE
         return None
-    raise InvalidType(
+    raise InvalidTypeError(
         f"a record holds numbers, strings, lists and dictionaries; "
         f"{'.'.join(path)} is a {type(value).__name__}"
     )
@@ -107,7 +107,7 @@ _VERSION = "schema_version"
 _UNDEFINED = "undefined"
 
 
-class NewerRecordError(InvalidInput):
+class NewerRecordError(InvalidInputError):
     """A record was written by a later version of the library."""
 
 
@@ -153,7 +153,7 @@ class Record:
 
         Parameters
         ----------
-        fitted : Adapted, weighter, Diagnosis, SVMPath or Watch
+        fitted : Adapted, weight estimator, Diagnosis, SVMPath or Watch
         performance : Performance or None
             Of `estimate_performance`.
         data : mapping or None
@@ -162,7 +162,7 @@ class Record:
         reproduce : mapping or None
             How to make it again (command, options), put over versions and parameters.
         diagnosis : Diagnosis or None
-            Of a weighter's two tables; an `Adapted` has its own.
+            Of a weight estimator's two tables; an `Adapted` has its own.
         **more
             Sections of the caller's own, such as notices.
         """
@@ -181,10 +181,14 @@ class Record:
     def from_dict(cls, document: Mapping[str, Any]) -> "Record":
         """Return the record of a document: of `to_dict`, of any version so far."""
         if not isinstance(document, Mapping):
-            raise InvalidType(f"a record is an object, got {type(document).__name__}")
+            raise InvalidTypeError(
+                f"a record is an object, got {type(document).__name__}"
+            )
         version = document.get(_VERSION, SCHEMA_VERSION)
         if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-            raise InvalidInput(f"{_VERSION} must be a whole number, got {version!r}")
+            raise InvalidInputError(
+                f"{_VERSION} must be a whole number, got {version!r}"
+            )
         if version > SCHEMA_VERSION:
             raise NewerRecordError(
                 f"the record has {_VERSION} {version}, and this version of "
@@ -202,11 +206,13 @@ class Record:
         try:
             document = json.loads(text)
         except json.JSONDecodeError as error:
-            raise InvalidInput(f"this is no record: {error}") from error
+            raise InvalidInputError(f"this is no record: {error}") from error
         except RecursionError as error:
-            raise InvalidInput("this is no record: it is nested too deep") from error
+            raise InvalidInputError(
+                "this is no record: it is nested too deep"
+            ) from error
         if not isinstance(document, dict) or _VERSION not in document:
-            raise InvalidInput(f"this is no record: it has no {_VERSION}")
+            raise InvalidInputError(f"this is no record: it has no {_VERSION}")
         return cls.from_dict(document)
 
     @classmethod
@@ -214,7 +220,9 @@ class Record:
         """Return the record of a JSON file."""
         if Path(path).exists() and not Path(path).is_file():
             # A pipe would be waited for, and a device has no end.
-            raise InvalidInput(f"{path} is a folder, a pipe or a device, not a file")
+            raise InvalidInputError(
+                f"{path} is a folder, a pipe or a device, not a file"
+            )
         return cls.from_json(Path(path).read_text(encoding="utf-8"))
 
     def save(self, path: str | Path) -> None:

@@ -18,8 +18,12 @@ from counterpoise.adaptation.partial import PartialWeights
 from counterpoise.data.columns import FEWEST_ROWS_TOLD, cut_column
 from counterpoise.data.encoder import TableEncoder
 from counterpoise.data.table import NUMBERS, TableColumn
-from counterpoise.data.two_samples import TwoSamples, clip, effective_sample_size
-from counterpoise.errors import InvalidType, held_back
+from counterpoise.data.two_samples import (
+    TwoSamples,
+    clip_weights,
+    effective_sample_size,
+)
+from counterpoise.errors import InvalidTypeError, held_back
 from counterpoise.linalg.arrays import Array
 from counterpoise.monitor.monitor import Watch
 from counterpoise.performance.result import leading_of
@@ -188,9 +192,9 @@ def _version(name: str) -> str | None:
 _STEPS_RECORDED = 150
 
 
-def solver_section(weighter: Any) -> dict[str, Any] | None:
+def solver_section(weight_estimator: Any) -> dict[str, Any] | None:
     """Return the history of the search and of the choice of a width."""
-    solution = getattr(weighter, "solution_", None)
+    solution = getattr(weight_estimator, "solution_", None)
     if solution is None:
         return None
     history = getattr(solution, "history", ())
@@ -208,16 +212,16 @@ def solver_section(weighter: Any) -> dict[str, Any] | None:
             "objective": [_finite(line.objective) for line in lines],
             "gap": [_finite(line.gap) for line in lines],
         }
-    found["widths"] = _widths(weighter)
+    found["widths"] = _widths(weight_estimator)
     return found
 
 
-def _widths(weighter: Any) -> list[dict[str, Any]]:
-    results = getattr(weighter, "cv_results_", None)
+def _widths(weight_estimator: Any) -> list[dict[str, Any]]:
+    results = getattr(weight_estimator, "cv_results_", None)
     if not isinstance(results, dict) or "width" not in results:
         return []
     offered = ("width", "score", "standard_error", "one_sided_score", "chosen")
-    # Least-squares weighters have no one-sided likelihood.
+    # Least-squares weight estimators have no one-sided likelihood.
     keys = tuple(key for key in offered if key in results)
     columns = [np.asarray(results[key]).tolist() for key in keys]
     return [dict(zip(keys, row, strict=True)) for row in zip(*columns, strict=True)]
@@ -239,7 +243,7 @@ def classes_section(fitted: Any) -> dict[str, Any] | None:
     ----------
     fitted : Adapted, PartialWeights or a network with `class_prior_`
     """
-    found = getattr(fitted, "weighter_", fitted)
+    found = getattr(fitted, "weight_estimator_", fitted)
     if not hasattr(found, "class_prior_"):
         return None
     classes = [str(one) for one in found.classes_.tolist()]
@@ -303,30 +307,30 @@ LOG_FROM = 50.0
 _WEIGHT_BINS, _WEIGHT_POINTS, _CLIPPING_BOUNDS = 30, 100, 12
 
 
-def weights_section(weighter: Any, ratio: Array) -> dict[str, Any]:
+def weights_section(weight_estimator: Any, ratio: Array) -> dict[str, Any]:
     """Return the density ratio at the source rows in aggregates.
 
     Parameters
     ----------
-    weighter : fitted weighter or None
+    weight estimator : fitted weight estimator or None
     ratio : array of shape (n,)
         Of mean one.
     """
-    inner = getattr(weighter, "weighter_", weighter)
+    inner = getattr(weight_estimator, "weight_estimator_", weight_estimator)
     size = float(effective_sample_size(ratio))
     return {
-        "weighter": _name(weighter),
+        "weight_estimator": _name(weight_estimator),
         "chosen": _name(inner),
         "parameters": _parameters(inner),
-        "candidates": candidates_of(weighter),
+        "candidates": candidates_of(weight_estimator),
         "rows": int(ratio.size),
         "effective_size": size,
         "effective_share": size / ratio.size,
         "largest": float(ratio.max()),
         "smallest": float(ratio.min()),
         "share_of_top_percent": top_share(ratio),
-        "uncovered": getattr(weighter, "uncovered_", None),
-        "certificate": certificate_of(getattr(weighter, "solution_", None)),
+        "uncovered": getattr(weight_estimator, "uncovered_", None),
+        "certificate": certificate_of(getattr(weight_estimator, "solution_", None)),
         "curve": _curve(ratio),
         "histogram": _histogram(ratio),
         "lorenz": _lorenz(ratio),
@@ -360,9 +364,9 @@ def certificate_of(solution: Any) -> dict[str, Any] | None:
     }
 
 
-def candidates_of(weighter: Any) -> list[dict[str, Any]]:
+def candidates_of(weight_estimator: Any) -> list[dict[str, Any]]:
     """Return the families that were ranked, with their held-out scores."""
-    results = getattr(weighter, "cv_results_", None)
+    results = getattr(weight_estimator, "cv_results_", None)
     if not isinstance(results, dict) or "candidate" not in results:
         return []
     keys = ("candidate", "score", "standard_error", "admissible", "chosen")
@@ -414,24 +418,24 @@ def _clipping(ratio: Array) -> list[dict[str, float]]:
     bounds = np.geomspace(1.0, largest, _CLIPPING_BOUNDS)
     found = []
     for bound in bounds.tolist():
-        cut = clip(ratio, max(bound, 1.0))
+        cut = clip_weights(ratio, max(bound, 1.0))
         moved = float(np.abs(cut - ratio).sum() / (2 * ratio.sum()))
         worth = effective_sample_size(cut) / ratio.size
         found.append({"bound": bound, "effective_share": worth, "moved": moved})
     return found
 
 
-def _name(weighter: Any) -> str | None:
-    return None if weighter is None else type(weighter).__name__
+def _name(weight_estimator: Any) -> str | None:
+    return None if weight_estimator is None else type(weight_estimator).__name__
 
 
-def _parameters(weighter: Any) -> dict[str, Any]:
-    """Return a weighter's own parameters, those of plain types."""
-    if weighter is None:
+def _parameters(weight_estimator: Any) -> dict[str, Any]:
+    """Return a weight estimator's own parameters, those of plain types."""
+    if weight_estimator is None:
         return {}
     return {
         key: value
-        for key, value in sorted(weighter.get_params(deep=False).items())
+        for key, value in sorted(weight_estimator.get_params(deep=False).items())
         if value is None or isinstance(value, bool | int | float | str)
     }
 
@@ -526,28 +530,30 @@ def headline_section(performance: Mapping[str, Any]) -> dict[str, Any] | None:
 # -----------------------------------------------------------------------------
 
 
-def spectrum_section(weighter: Any) -> dict[str, Any] | None:
+def spectrum_section(weight_estimator: Any) -> dict[str, Any] | None:
     """Return the spectra before and after the weights of a `DiscrepancyWeights`.
 
-    None for other weighters, and where the rows of the fit were not kept. Rows of a
-    kernel's worst function are no aggregate, so that they are not listed.
+    None for other weight estimators, and where the rows of the fit were not kept. Rows
+    of a kernel's worst function are no aggregate, so that they are not listed.
     """
-    if not hasattr(type(weighter), "spectrum_uniform_") or (
-        getattr(weighter, "_samples_", None) is None
+    if not hasattr(type(weight_estimator), "spectrum_uniform_") or (
+        getattr(weight_estimator, "_samples_", None) is None
     ):
         return None
-    before, after = weighter.spectrum_uniform_, weighter.spectrum_
+    before, after = weight_estimator.spectrum_uniform_, weight_estimator.spectrum_
     named = after.ranking[:COLUMNS_TOLD] if after.kernel == "linear" else ()
     return {
         "before": _by_size(before.eigenvalues),
         "after": _by_size(after.eigenvalues),
-        "discrepancy": weighter.discrepancy_uniform_,
-        "least": weighter.discrepancy_,
-        "bound": weighter.lower_bound_,
-        "removable": _removed(weighter.discrepancy_uniform_, weighter.discrepancy_),
+        "discrepancy": weight_estimator.discrepancy_uniform_,
+        "least": weight_estimator.discrepancy_,
+        "bound": weight_estimator.lower_bound_,
+        "removable": _removed(
+            weight_estimator.discrepancy_uniform_, weight_estimator.discrepancy_
+        ),
         "direction": [{"name": str(name), "share": share} for name, share in named],
         "target_varies_more": after.signed[0] >= -after.signed[1],
-        "weighter": type(weighter).__name__,
+        "weight_estimator": type(weight_estimator).__name__,
         "kernel": after.kernel,
     }
 
@@ -642,7 +648,7 @@ def _shares(scores: Array, weights: Array | None, edges: Array) -> list[float]:
 
 @dataclass(frozen=True, eq=False)
 class SeenRows:
-    """Both samples as the weighter sees them, with the weights of the source rows.
+    """Both samples as the weight estimator sees them, with the source weights.
 
     Attributes
     ----------
@@ -661,15 +667,15 @@ class SeenRows:
     encoder: TableEncoder | None = None
 
     @classmethod
-    def of(cls, weighter: Any, encoder: Any) -> "SeenRows | None":
-        """Return the rows of a fitted weighter; None where it has kept none."""
-        samples = getattr(weighter, "rows_of_fit", None)
+    def of(cls, weight_estimator: Any, encoder: Any) -> "SeenRows | None":
+        """Return the rows of a fitted weight estimator; None where it has kept none."""
+        samples = getattr(weight_estimator, "rows_of_fit", None)
         if samples is None:
             return None
         # The rows are kept as numbers, whatever names their columns had.
         with held_back(message="X does not have valid feature"):
-            weights = weighter.weigh(samples.source)
-        return cls(samples, weights, _columns(weighter, encoder), encoder)
+            weights = weight_estimator.predict_weights(samples.source)
+        return cls(samples, weights, _columns(weight_estimator, encoder), encoder)
 
     @property
     def n_target(self) -> int:
@@ -712,12 +718,12 @@ def _dense(column: Any) -> Array:
     return np.asarray(found, dtype=float).ravel()
 
 
-def _columns(weighter: Any, encoder: Any) -> tuple[str, ...]:
+def _columns(weight_estimator: Any, encoder: Any) -> tuple[str, ...]:
     if encoder is not None:
         return tuple(_row_name(label) for label in encoder.columns_)
-    names = getattr(weighter, "feature_names_in_", None)
+    names = getattr(weight_estimator, "feature_names_in_", None)
     if names is None:
-        names = range(weighter.n_features_in_)
+        names = range(weight_estimator.n_features_in_)
     return tuple(_row_name(label) for label in names)
 
 
@@ -907,7 +913,7 @@ def sections_of(
 ) -> dict[str, Any]:
     """Return the sections of a record, in the order of the report.
 
-    `diagnosis`: that of a weighter's two tables, which it does not know itself.
+    `diagnosis`: that of a weight estimator's two tables, which it does not know itself.
     """
     if isinstance(fitted, Watch):
         made = {**reproduce_section(fitted), **(reproduce or {})}
@@ -919,12 +925,13 @@ def sections_of(
         found = _of_model(fitted)
     elif isinstance(fitted, SVMPath):
         found = _path_sections(fitted)
-    elif hasattr(fitted, "weigh"):
+    elif hasattr(fitted, "predict_weights"):
         check_is_fitted(fitted, "weights_")
-        found = _of_weighter(fitted, diagnosis)
+        found = _weight_estimator_sections(fitted, diagnosis)
     else:
-        raise InvalidType(
-            "a record is of an Adapted, a weighter, a Diagnosis, an SVMPath or a "
+        raise InvalidTypeError(
+            "a record is of an Adapted, a weight estimator, a Diagnosis, an SVMPath or "
+            "a "
             f"Watch, got {type(fitted).__name__}"
         )
     if performance is not None:
@@ -958,23 +965,27 @@ def _scores(diagnosis: Diagnosis) -> dict[str, Any]:
     return {} if seen is None else {"overlap": overlap_section(seen, None)}
 
 
-def _of_weighter(weighter: Any, diagnosis: Diagnosis | None) -> dict[str, Any]:
-    rows = SeenRows.of(weighter, None)
+def _weight_estimator_sections(
+    weight_estimator: Any, diagnosis: Diagnosis | None
+) -> dict[str, Any]:
+    rows = SeenRows.of(weight_estimator, None)
     found: dict[str, Any] = {
         "data": {
-            "source": {"rows": int(weighter.weights_.size)},
+            "source": {"rows": int(weight_estimator.weights_.size)},
             **({} if rows is None else {"target": {"rows": rows.n_target}}),
         },
-        "weights": weights_section(weighter, weighter.weights_),
+        "weights": weights_section(weight_estimator, weight_estimator.weights_),
     }
-    if isinstance(weighter, PartialWeights):
-        found["classes"] = classes_section(weighter)
-    spectrum = spectrum_section(weighter)
+    if isinstance(weight_estimator, PartialWeights):
+        found["classes"] = classes_section(weight_estimator)
+    spectrum = spectrum_section(weight_estimator)
     if diagnosis is not None:
         found["shift"] = _shift(diagnosis)
     if spectrum is not None:
         found["shift"] = {**found.get("shift", {}), "spectrum": spectrum}
-    return _with_rows(found, weighter, rows, diagnosis, weighter.random_state)
+    return _with_rows(
+        found, weight_estimator, rows, diagnosis, weight_estimator.random_state
+    )
 
 
 def _path_sections(path: SVMPath) -> dict[str, Any]:
@@ -985,24 +996,28 @@ def _path_sections(path: SVMPath) -> dict[str, Any]:
 
 
 def _of_model(model: Adapted) -> dict[str, Any]:
-    diagnosis, weighter = model.diagnosis_, model.weighter_
+    diagnosis, weight_estimator = model.diagnosis_, model.weight_estimator_
     found: dict[str, Any] = {}
     if diagnosis is not None:
         found["data"] = data_section(diagnosis)
         found["shift"] = _shift(diagnosis)
     else:
         found["data"] = {"source": {"rows": int(model.weights_.size)}}
-    ratio = np.ones(model.weights_.size) if weighter is None else weighter.weights_
-    found["weights"] = weights_section(weighter, ratio)
-    if weighter is not None:
-        rows = SeenRows.of(weighter, model.encoder_)
-        found = _with_rows(found, weighter, rows, diagnosis, _seed(model))
+    ratio = (
+        np.ones(model.weights_.size)
+        if weight_estimator is None
+        else weight_estimator.weights_
+    )
+    found["weights"] = weights_section(weight_estimator, ratio)
+    if weight_estimator is not None:
+        rows = SeenRows.of(weight_estimator, model.encoder_)
+        found = _with_rows(found, weight_estimator, rows, diagnosis, _seed(model))
     elif diagnosis is not None:
         found |= _scores(diagnosis)
     found["guard"] = None if model.guard_ is None else model.guard_.to_dict()
-    if isinstance(weighter, PartialWeights):
+    if isinstance(weight_estimator, PartialWeights):
         # Its guard tries nothing by cross-validation, and stands with the classes.
-        found["classes"], found["guard"] = classes_section(weighter), None
+        found["classes"], found["guard"] = classes_section(weight_estimator), None
     explained = getattr(model, "label_shift_", None)
     if explained is not None:
         found["label_shift"] = explained.to_dict()
@@ -1019,27 +1034,28 @@ def _of_model(model: Adapted) -> dict[str, Any]:
 
 def _with_rows(
     found: dict[str, Any],
-    weighter: Any,
+    weight_estimator: Any,
     rows: SeenRows | None,
     diagnosis: Diagnosis | None,
     seed: Any,
 ) -> dict[str, Any]:
     if rows is not None:
         found["balance"] = balance_section(rows)
-        found["overlap"] = _overlap(weighter, rows, diagnosis, seed)
-    found["solver"] = solver_section(weighter)
+        found["overlap"] = _overlap(weight_estimator, rows, diagnosis, seed)
+    found["solver"] = solver_section(weight_estimator)
     return found
 
 
 def _overlap(
-    weighter: Any, rows: SeenRows, diagnosis: Diagnosis | None, seed: Any
+    weight_estimator: Any, rows: SeenRows, diagnosis: Diagnosis | None, seed: Any
 ) -> dict[str, Any]:
-    """Return the scores of the diagnosis, or those of the weighter's own rows."""
+    """Return the scores of the diagnosis, or those of the weight estimator's own "
+    "rows."""
     seen = getattr(diagnosis, "overlap", None)
     n = None if diagnosis is None else diagnosis.n_source
     # The diagnosis leaves out rows of weight zero, and counts places without them.
-    if seen is not None and n == weighter.weights_.size:
-        return overlap_section(seen, weighter.weights_)
+    if seen is not None and n == weight_estimator.weights_.size:
+        return overlap_section(seen, weight_estimator.weights_)
     return overlap_section(rows.overlap(seed), rows.weights)
 
 

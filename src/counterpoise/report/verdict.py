@@ -248,7 +248,7 @@ def _score(record: Record) -> KeyNumber | None:
 
 def _worth(record: Record) -> KeyNumber | None:
     weights = record.at("weights")
-    if weights is None or weights.get("weighter") is None:
+    if weights is None or weights.get("weight_estimator") is None:
         return None
     return KeyNumber(
         "Effective sample size",
@@ -476,7 +476,7 @@ def _title(record: Record) -> tuple[str, str]:
         )
         return CARE, f"The labelled new rows contradict the estimate: {why}"
     if word is None:
-        if record.at("weights.weighter") is not None:
+        if record.at("weights.weight_estimator") is not None:
             return PLAIN, "Training rows were weighted to resemble the new data."
         if "headline" in record:
             return PLAIN, "How good the model will be on the new data."
@@ -484,7 +484,10 @@ def _title(record: Record) -> tuple[str, str]:
     if word == NO_OVERLAP:
         return STOP, "Do not deploy yet: the new data lie where you have no training."
     if "refused" in record:
-        return STOP, "No model was fitted: the weighter found too little overlap."
+        return (
+            STOP,
+            "No model was fitted: the weight estimator found too little overlap.",
+        )
     if word == TOO_FEW:
         return CARE, "There are too few rows to tell whether the data have shifted."
     guessing = guessing_of(record.at("headline"))

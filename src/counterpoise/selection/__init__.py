@@ -1,7 +1,11 @@
 """Sparse subset selection, exemplars and image segmentation."""
 
 from counterpoise.selection.classes import ClassSelection, select_classes
-from counterpoise.selection.prototypes import Prototypes, select_prototypes, select_rows
+from counterpoise.selection.prototypes import (
+    Prototypes,
+    select_prototypes,
+    select_representatives,
+)
 from counterpoise.selection.segmentation import (
     Segmentation,
     SegmentationScores,
@@ -21,5 +25,5 @@ __all__ = [
     "segmentation_scores",
     "select_classes",
     "select_prototypes",
-    "select_rows",
+    "select_representatives",
 ]

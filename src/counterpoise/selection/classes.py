@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from counterpoise.data.arrays import as_matrix, n_rows, two_samples
 from counterpoise.data.labels_and_weights import as_classes
 from counterpoise.data.parameters import as_seed, check_integer, check_number
-from counterpoise.errors import InvalidInput, refusals_of_estimators, warn_user
+from counterpoise.errors import InvalidInputError, refusals_of_estimators, warn_user
 from counterpoise.linalg.arrays import Array
 from counterpoise.optim.loop import Solution
 from counterpoise.selection.subset_selector import PosedSelection, as_laplacian
@@ -85,18 +85,18 @@ def answers_of(estimator: Any, X: Any, y: NDArray[Any], X_target: Any) -> Source
     from sklearn.base import clone
 
     if not hasattr(estimator, "fit"):
-        raise InvalidInput(f"estimator must be a classifier, got {estimator!r}")
+        raise InvalidInputError(f"estimator must be a classifier, got {estimator!r}")
     with refusals_of_estimators():
         model = clone(estimator).fit(X, y)
         if not hasattr(model, "predict_proba"):
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"estimator must have predict_proba, {type(estimator).__name__} has not"
             )
         p = np.asarray(model.predict_proba(X_target), dtype=float)
         own = np.asarray(model.predict_proba(X), dtype=float)
     if not np.isfinite(p).all():
         row = int(np.argmax(~np.isfinite(p).all(axis=1)))
-        raise InvalidInput(f"the probabilities of target row {row} are not finite")
+        raise InvalidInputError(f"the probabilities of target row {row} are not finite")
     classes = np.asarray(model.classes_)
     right = classes[own.argmax(axis=1)] == y
     recalls = np.array([right[y == one].mean() for one in classes])
@@ -239,7 +239,7 @@ def select_classes(
     rows = n_rows(X_target)
     labels = as_classes(y, n_rows(X))
     if len(np.unique(labels)) < 2:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"y must have two classes or more, got {labels[:1].tolist()} alone"
         )
     check_integer("n_neighbors", n_neighbors, low=0)

@@ -11,7 +11,7 @@ from scipy import ndimage, sparse
 from scipy.sparse.csgraph import connected_components
 
 from counterpoise.data.parameters import check_choice
-from counterpoise.errors import InvalidInput, InvalidType, held_back
+from counterpoise.errors import InvalidInputError, InvalidTypeError, held_back
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.linalg.compiled import compiled
 
@@ -260,15 +260,15 @@ def _as_rgb(image: Any) -> Array:
     try:
         pixels = np.asarray(image)
     except ValueError as error:
-        raise InvalidInput("image must have rows of one length") from error
+        raise InvalidInputError("image must have rows of one length") from error
     channels = pixels.shape[2:]
     if pixels.ndim not in (2, 3) or channels not in ((), (3,), (4,)) or not pixels.size:
-        raise InvalidInput(
+        raise InvalidInputError(
             "image must have the shape (height, width) or (height, width, 3 or 4), "
             f"got {pixels.shape}"
         )
     if pixels.dtype.kind != "f" and pixels.dtype.name not in _LARGEST:
-        raise InvalidType(
+        raise InvalidTypeError(
             f"image must be uint8, uint16 or floats from 0 to 1, got {pixels.dtype}"
         )
     colors = pixels[..., :3] if channels else np.stack([pixels] * 3, axis=-1)
@@ -279,7 +279,7 @@ def _as_rgb(image: Any) -> Array:
     wrong = ~((colors >= 0) & (colors <= 1))
     if wrong.any():
         row, column, channel = (int(k) for k in np.argwhere(wrong)[0])
-        raise InvalidInput(
+        raise InvalidInputError(
             f"image must be from 0 to 1 where it holds floats, got "
             f"{colors[row, column, channel]} at row {row}, column {column}"
         )
@@ -303,11 +303,11 @@ def as_label_image(name: str, value: Any) -> Indices:
     try:
         labels = np.asarray(value)
     except ValueError as error:
-        raise InvalidInput(f"{name} must have rows of one length") from error
+        raise InvalidInputError(f"{name} must have rows of one length") from error
     if labels.dtype.kind not in "iub":
-        raise InvalidType(f"{name} must be whole numbers, got {labels.dtype}")
+        raise InvalidTypeError(f"{name} must be whole numbers, got {labels.dtype}")
     if labels.ndim != 2 or labels.size == 0:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"{name} must have the shape (height, width), got {labels.shape}"
         )
     return _numbered(labels)
@@ -509,7 +509,7 @@ def regions_of(picture: Picture, oversegmentation: Any) -> Indices:
     if not isinstance(oversegmentation, str) and oversegmentation is not None:
         regions = as_label_image("oversegmentation", oversegmentation)
         if regions.shape != shape:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"oversegmentation must have the shape of the image, {shape}, "
                 f"got {regions.shape}"
             )

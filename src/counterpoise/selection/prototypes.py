@@ -9,7 +9,7 @@ import numpy as np
 from counterpoise.data.arrays import LARGEST, as_matrix
 from counterpoise.data.labels_and_weights import row_counts
 from counterpoise.data.parameters import check_integer, check_number
-from counterpoise.errors import InvalidInput
+from counterpoise.errors import InvalidInputError
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.optim.assignment.local_search import greedy_order, improved_set
 from counterpoise.optim.assignment.problem import SparseAssignment, one_word_penalty
@@ -129,7 +129,7 @@ def select_prototypes(
     check_number("max_time", max_time, low=0.0, options=(None,))
     costs, numbers = candidate_costs(X, dissimilarity, candidates, sample_weight)
     if n_prototypes is not None and n_prototypes > len(numbers):
-        raise InvalidInput(
+        raise InvalidInputError(
             f"n_prototypes must be at most {len(numbers)}, the number of candidates, "
             f"got {n_prototypes}"
         )
@@ -178,10 +178,10 @@ def candidate_costs(
     if given is not None:
         chosen = as_word_numbers(given, R.shape[1], "candidates")
         if chosen.size == 0:
-            raise InvalidInput("candidates is empty: at least one is needed")
+            raise InvalidInputError("candidates is empty: at least one is needed")
         without = np.setdiff1d(chosen, numbers)
         if without.size:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"candidates has row {without[0]}, whose sample_weight is zero"
             )
         numbers = chosen
@@ -192,7 +192,7 @@ def candidate_costs(
 def _refuse_huge(R: Array) -> None:
     """Refuse dissimilarities whose squares are not finite."""
     if R.size and float(np.abs(R).max()) > LARGEST:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"dissimilarities reach {float(np.abs(R).max()):.3g}, and beyond "
             f"{LARGEST:g} their squares are not finite: divide the columns"
         )
@@ -277,7 +277,7 @@ def _of_size(
 # -----------------------------------------------------------------------------
 
 
-def select_rows(
+def select_representatives(
     X: Any,
     k: int,
     *,
@@ -290,7 +290,7 @@ def select_rows(
     .. math:: \min_{|S| = k} \sum_i p_i \min_{j \in S \cup S_0} R_{ij}
 
     with :math:`S_0` the labelled rows, by exchanges from a greedy choice until none
-    gains; no model is asked (`which_rows_to_label` asks one). The order is that in
+    gains; no model is asked (`select_rows_to_label` asks one). The order is that in
     which each row lowers the cost most, so that the first of them are worth most.
 
     Parameters
@@ -314,7 +314,7 @@ def select_rows(
     --------
     >>> import numpy as np
     >>> X = np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [9.0]])
-    >>> select_rows(X, 2, labelled=[1])
+    >>> select_representatives(X, 2, labelled=[1])
     array([4, 5])
     """
     k = check_integer("k", k, low=1)
@@ -322,16 +322,16 @@ def select_rows(
     given = as_word_numbers(labelled, len(costs), "labelled")
     given_costs = isinstance(dissimilarity, str) and dissimilarity == "precomputed"
     if given_costs and costs.shape[0] != costs.shape[1]:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"X must be square where dissimilarities are given, got {costs.shape}"
         )
     if np.setdiff1d(given, numbers).size:
         row = int(np.setdiff1d(given, numbers)[0])
-        raise InvalidInput(f"labelled has row {row}, whose sample_weight is zero")
+        raise InvalidInputError(f"labelled has row {row}, whose sample_weight is zero")
     there = np.searchsorted(numbers, given)
     most = len(numbers) - len(there)
     if k > most:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"k must be at most {most}, the number of rows without a label, got {k}"
         )
     first = greedy_order(costs, there, k)

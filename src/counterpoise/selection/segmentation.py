@@ -13,7 +13,7 @@ from counterpoise.data.parameters import (
     check_integer,
     check_number,
 )
-from counterpoise.errors import InvalidInput
+from counterpoise.errors import InvalidInputError
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.selection.image_features import (
     MAKERS,
@@ -103,7 +103,7 @@ def segmentation_scores(labels: Any, truths: Any) -> SegmentationScores:
 def _all(truths: Any, shape: tuple[int, ...]) -> list[Indices]:
     """Return the truths as a list of label images of the shape."""
     if isinstance(truths, Sequence | np.ndarray) and len(truths) == 0:
-        raise InvalidInput("truths must hold at least one segmentation, got none")
+        raise InvalidInputError("truths must hold at least one segmentation, got none")
     several = _are_several(truths)
     found = (
         [as_label_image(f"truths[{k}]", one) for k, one in enumerate(truths)]
@@ -113,7 +113,7 @@ def _all(truths: Any, shape: tuple[int, ...]) -> list[Indices]:
     for k, one in enumerate(found):
         if one.shape != shape:
             name = f"truths[{k}]" if several else "truths"
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"{name} must have the shape of labels, {shape}, got {one.shape}"
             )
     return found
@@ -315,7 +315,7 @@ def _sparsities(sparsity: Any) -> Array:
     """Return one or several sparsities as an array."""
     given = [sparsity] if np.ndim(sparsity) == 0 else list(sparsity)
     if not given:
-        raise InvalidInput("sparsity must have at least one value, got none")
+        raise InvalidInputError("sparsity must have at least one value, got none")
     one = np.ndim(sparsity) == 0
     names = ["sparsity" if one else f"sparsity[{k}]" for k in range(len(given))]
     return np.array(

@@ -31,8 +31,8 @@ from counterpoise.data.parameters import (
     check_parameters,
 )
 from counterpoise.errors import (
-    InvalidInput,
-    InvalidType,
+    InvalidInputError,
+    InvalidTypeError,
     refusals_of_estimators,
     warn_user,
 )
@@ -73,7 +73,7 @@ def dissimilarities(X: Array, words: Array, dissimilarity: Dissimilarity) -> Arr
         try:
             with refusals_of_estimators():
                 R = np.asarray(pairwise_distances(X, words, metric=dissimilarity))
-        except (InvalidInput, InvalidType) as error:
+        except (InvalidInputError, InvalidTypeError) as error:
             raise type(error)(f"dissimilarity={dissimilarity!r}: {error}") from error
     return checked_dissimilarities(R, "the dissimilarity")
 
@@ -84,7 +84,7 @@ def checked_dissimilarities(R: Array, name: str) -> Array:
     wrong = ~np.isfinite(R)
     if wrong.any():
         i, j = (int(k[0]) for k in np.nonzero(wrong))
-        raise InvalidInput(
+        raise InvalidInputError(
             f"{name} of item {i} and word {j} is {R[i, j]}: it must be a finite number"
         )
     negative = R < 0.0
@@ -101,7 +101,7 @@ def check_size(n: int, words: int) -> None:
     """Refuse more items by words than the memory budget holds."""
     needed = 8 * ARRAYS_HELD * n * words
     if needed > current_budget():
-        raise InvalidInput(
+        raise InvalidInputError(
             f"{n} items by {words} words take {needed / 2**30:.1f} GiB, above the "
             f"budget of {current_budget() / 2**30:.1f} GiB: give fewer candidates as "
             "`words`, or raise counterpoise.data.memory_budget"
@@ -122,7 +122,7 @@ def as_laplacian(graph: Any, n: int) -> Any:
         return None
     W = sparse.csr_array(as_matrix(graph, name="graph", accept_sparse=True))
     if W.shape != (n, n):
-        raise InvalidInput(f"graph must have shape ({n}, {n}), got {W.shape}")
+        raise InvalidInputError(f"graph must have shape ({n}, {n}), got {W.shape}")
     W.eliminate_zeros()
     entries = W.tocoo()
     beside = entries.row != entries.col
@@ -132,13 +132,13 @@ def as_laplacian(graph: Any, n: int) -> Any:
         i, j = int(entries.row[k]), int(entries.col[k])
         is_laplacian = abs(W.sum(axis=1)).max() <= 1e-8 * abs(entries.data).max()
         told = ": this looks like a Laplacian, give the weights" if is_laplacian else ""
-        raise InvalidInput(
+        raise InvalidInputError(
             "graph must be symmetric with non-negative weights, got "
             f"{entries.data[k]:g} in row {i}, column {j}{told}"
         )
     if not beside.all():
         k = int(np.flatnonzero(~beside)[0])
-        raise InvalidInput(
+        raise InvalidInputError(
             f"graph must have a zero diagonal, got {entries.data[k]:g} in row "
             f"{int(entries.row[k])}"
         )
@@ -147,7 +147,7 @@ def as_laplacian(graph: Any, n: int) -> Any:
     if apart.nnz and abs(apart.data).max() > SYMMETRIC * largest:
         k = int(abs(apart.data).argmax())
         i, j = int(apart.row[k]), int(apart.col[k])
-        raise InvalidInput(
+        raise InvalidInputError(
             "graph must be symmetric with non-negative weights, got "
             f"{W[i, j]:g} in row {i}, column {j} and {W[j, i]:g} in row {j}, column {i}"
         )
@@ -169,13 +169,13 @@ def as_word_numbers(given: Any, n_words: int, name: str) -> Indices:
     if values.size == 0:
         return np.zeros(0, dtype=np.intp)
     if values.ndim != 1 or values.dtype.kind not in "iu":
-        raise InvalidType(
+        raise InvalidTypeError(
             f"{name} must be indices of words, got an array of {values.dtype} and "
             f"shape {values.shape}"
         )
     outside = (values < 0) | (values >= n_words)
     if outside.any():
-        raise InvalidInput(
+        raise InvalidInputError(
             f"{name} must be indices from 0 to {n_words - 1}, got {values[outside][0]}"
         )
     return np.unique(values).astype(np.intp)
@@ -186,7 +186,7 @@ def as_word_costs(given: Any, n_words: int) -> Array:
     if given is None:
         return np.ones(n_words)
     if np.ndim(given) == 0:
-        raise InvalidType(f"word_costs must have one entry a word, got {given!r}")
+        raise InvalidTypeError(f"word_costs must have one entry a word, got {given!r}")
     values = as_column(given, name="word_costs")
     if values.shape == (n_words,) and not values.any():
         return values
@@ -198,7 +198,7 @@ def as_words(words: Any, X: Any, items: Array, name: str = "words") -> Array:
     read = as_matrix(words, name=name)
     check_same_columns(X, words, name=name)
     if read.shape[1] != items.shape[1]:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"{name} has {read.shape[1]} columns, X has {items.shape[1]}"
         )
     return read
@@ -458,7 +458,7 @@ def follow_sparsity(selector: Any, sparsities: Any) -> SelectionPath:
     if sparsities is not None:
         wanted = np.unique(as_column(sparsities, name="sparsities"))
         if wanted.size == 0:
-            raise InvalidInput("sparsities is empty: at least one is needed")
+            raise InvalidInputError("sparsities is empty: at least one is needed")
         check_number("sparsities", float(wanted[0]), low=0.0)
     posed: PosedSelection = selector.posed_
     lambdas = wanted * posed.one_word.low
@@ -757,14 +757,14 @@ class SubsetSelector(ClusterMixin, BaseEstimator):
     def _check(self) -> None:
         check_parameters(self, self._rules)
         if not (isinstance(self.dissimilarity, str) or callable(self.dissimilarity)):
-            raise InvalidType(
+            raise InvalidTypeError(
                 "dissimilarity must be the name of a metric or a function, got "
                 f"{self.dissimilarity!r}"
             )
         if self.callback is not None and not callable(self.callback):
-            raise InvalidType(f"callback must be callable, got {self.callback!r}")
+            raise InvalidTypeError(f"callback must be callable, got {self.callback!r}")
         if self.norm != "max" and self.solver in ("slack-admm", "original"):
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"solver={self.solver!r} is for norm='max', got norm={self.norm!r}: "
                 "take 'proximal-admm' or 'conic'"
             )
@@ -786,7 +786,9 @@ class SubsetSelector(ClusterMixin, BaseEstimator):
         points: Array | None = None
         if isinstance(self.dissimilarity, str) and self.dissimilarity == "precomputed":
             if words is not None:
-                raise InvalidInput("words must be None where dissimilarities are given")
+                raise InvalidInputError(
+                    "words must be None where dissimilarities are given"
+                )
             check_size(*items.shape)
             R = checked_dissimilarities(items, "the dissimilarity")
         else:
@@ -797,7 +799,7 @@ class SubsetSelector(ClusterMixin, BaseEstimator):
         excluded = as_word_numbers(must_exclude, count, "must_exclude")
         both = np.intersect1d(included, excluded)
         if both.size:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"word {both[0]} is both in must_include and in must_exclude"
             )
         candidates = np.setdiff1d(np.arange(count), excluded)
@@ -805,11 +807,11 @@ class SubsetSelector(ClusterMixin, BaseEstimator):
             candidates = candidates[(weights > 0.0)[candidates]]
             without = np.setdiff1d(included, candidates)
             if without.size:
-                raise InvalidInput(
+                raise InvalidInputError(
                     f"must_include has item {without[0]}, whose sample_weight is zero"
                 )
         if candidates.size == 0:
-            raise InvalidInput("must_exclude leaves no word")
+            raise InvalidInputError("must_exclude leaves no word")
         factors = as_word_costs(word_costs, count).copy()
         factors[included] = 0.0
         posed = PosedSelection(

@@ -31,7 +31,7 @@ from counterpoise.data.two_samples import (
     scale_columns,
     seed_of_rows,
 )
-from counterpoise.errors import InvalidInput
+from counterpoise.errors import InvalidInputError
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.linalg.kernels import (
     KERNELS,
@@ -121,7 +121,7 @@ def precomputed_gram(source: Array, target: Array, constant: bool) -> Array:
     """Return the Gram matrix of source then target rows, once it is found to be one."""
     q = source.shape[0] + target.shape[0]
     if sparse.issparse(source) or source.shape[1] != q:
-        raise InvalidInput(
+        raise InvalidInputError(
             "kernel 'precomputed' takes rows of the Gram matrix of all "
             f"{source.shape[0]} source and then all {target.shape[0]} target rows: X "
             f"and X_target must be dense and have {q} columns, got {source.shape[1]}"
@@ -131,7 +131,7 @@ def precomputed_gram(source: Array, target: Array, constant: bool) -> Array:
     apart = np.abs(gram - gram.T)
     if apart.max() > KERNEL_ASYMMETRY * size:
         i, j = np.unravel_index(int(np.argmax(apart)), gram.shape)
-        raise InvalidInput(
+        raise InvalidInputError(
             f"a precomputed kernel must be symmetric, got {gram[i, j]:g} in row {i}, "
             f"column {j} and {gram[j, i]:g} in row {j}, column {i}, the target's rows "
             "counted after the source's"
@@ -316,7 +316,7 @@ def _counts(samples: TwoSamples) -> Indices:
     if np.ptp(counts) <= 1e-9 * counts.max():
         return np.ones(counts.size, dtype=np.intp)
     if not may_be_spread(samples):
-        raise InvalidInput(
+        raise InvalidInputError(
             "cap and spread need source rows that count the same, or small whole "
             f"numbers of times: sample_weight goes from {counts.min():g} to "
             f"{counts.max():g}"
@@ -783,7 +783,7 @@ def named_numbers(
     called x0, x1 and so on.
     """
     if X_target is None:
-        raise InvalidInput("X_target is None: two samples are needed")
+        raise InvalidInputError("X_target is None: two samples are needed")
     parts = [X, *target_pieces(X_target).values()]
     if any(sparse.issparse(sparse_part(part)) for part in parts):
         source, target = two_samples(X, X_target, accept_sparse=True)

@@ -38,7 +38,7 @@ from counterpoise.data.two_samples import (
     sparse_moments,
     unit_exponents,
 )
-from counterpoise.errors import InvalidInput, held_back, refusals_of_estimators
+from counterpoise.errors import InvalidInputError, held_back, refusals_of_estimators
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.shift.rounding_and_spelling import off_grids
 
@@ -1014,7 +1014,7 @@ def _scored(samples: SamplesAsRead, seed: int) -> DomainScore:
     rows_target, weight_target = _some_rows(order_target, samples.target_weight, seed)
     for name, chosen in (("X", rows), ("X_target", rows_target)):
         if chosen.size < 2:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"{name} has {chosen.size} row that counts, at least 2 are needed to "
                 "score rows by a fit without them"
             )

@@ -18,7 +18,7 @@ from counterpoise.data.two_samples import (
     scale_columns,
     seed_of_rows,
 )
-from counterpoise.errors import InvalidType
+from counterpoise.errors import InvalidTypeError
 from counterpoise.linalg.arrays import Array
 from counterpoise.linalg.kernels import Kernel
 from counterpoise.shift.domain_classifier import domain_score
@@ -290,7 +290,9 @@ def _samples(
         X, X_target, sample_weight=sample_weight, target_weight=target_weight
     )
     if sparse.issparse(source):
-        raise InvalidType("mmd takes no sparse matrices: X and X_target must be dense")
+        raise InvalidTypeError(
+            "mmd takes no sparse matrices: X and X_target must be dense"
+        )
     check_moderate(source, "X", None)
     check_moderate(target, "X_target", None)
     return TwoSamples.of(

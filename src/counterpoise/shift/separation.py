@@ -24,7 +24,7 @@ from counterpoise.data.table import (
     places_in,
 )
 from counterpoise.data.two_samples import effective_sample_size
-from counterpoise.errors import InvalidInput, NoOverlapError
+from counterpoise.errors import InvalidInputError, NoOverlapError
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.shift.columns import FeatureShift, column_shifts
 from counterpoise.shift.rounding_and_spelling import spelled_in_column
@@ -362,7 +362,7 @@ def separating_columns(samples: SamplesAsRead, seed: int) -> Separation | None:
         part = SamplesAsRead(w[rows], v[aims], tables=pair)
         try:
             seen = overlap_between(part if left_out or not is_all else samples, seed)
-        except InvalidInput:
+        except InvalidInputError:
             # What is left has nothing to be told by.
             return NO_OVERLAP, 0.0
         return seen.verdict, 1.0 - seen.thin

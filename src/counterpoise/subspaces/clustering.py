@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.data.arrays import estimator_matrix
 from counterpoise.data.parameters import as_random, check_choice, check_integer
-from counterpoise.errors import InvalidInput, held_back, warn_user
+from counterpoise.errors import InvalidInputError, held_back, warn_user
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.linalg.stiefel import smallest_eigenpairs
 from counterpoise.optim.loop import Progress, Solution, certified, solve
@@ -224,7 +224,9 @@ class OrthogonalGraphClustering(ClusterMixin, BaseEstimator):
         given = self.affinity == "precomputed"
         X = estimator_matrix(self, X, reset=True, min_rows=2, accept_sparse=given)
         if k > X.shape[0]:
-            raise InvalidInput(f"n_clusters = {k} exceeds n_samples = {X.shape[0]}")
+            raise InvalidInputError(
+                f"n_clusters = {k} exceeds n_samples = {X.shape[0]}"
+            )
         if given:
             affinity = _read_affinity(X)
         else:
@@ -386,14 +388,14 @@ def _labels_of_indicator(indicator: Array, affinity: Any) -> Indices:
 def _read_affinity(X: Any) -> Any:
     """Return a symmetric matrix of affinities without its diagonal, or refuse it."""
     if X.shape[0] != X.shape[1]:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"X must be a square matrix of affinities, got shape {X.shape}"
         )
     affinity = sparse.csr_array(X)
     if affinity.nnz and affinity.data.min() < 0.0:
         at = affinity.tocoo()
         where = int(np.argmin(at.data))
-        raise InvalidInput(
+        raise InvalidInputError(
             "affinities must not be negative, got "
             f"{at.data[where]:g} at row {at.row[where]}, column {at.col[where]}"
         )
@@ -401,7 +403,7 @@ def _read_affinity(X: Any) -> Any:
     if apart.nnz and apart.max() > 1e-8 * max(abs(affinity).max(), 1e-300):
         at = apart.tocoo()
         where = int(np.argmax(at.data))
-        raise InvalidInput(
+        raise InvalidInputError(
             f"affinities must be symmetric: those of rows {at.row[where]} and "
             f"{at.col[where]} differ by {at.data[where]:g}"
         )

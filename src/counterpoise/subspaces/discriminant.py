@@ -23,7 +23,7 @@ from counterpoise.data.parameters import (
     check_integer,
     check_number,
 )
-from counterpoise.errors import InvalidInput, warn_user
+from counterpoise.errors import InvalidInputError, warn_user
 from counterpoise.linalg.arrays import Array
 from counterpoise.linalg.stiefel import polar
 from counterpoise.optim.loop import Progress, Solution, certified, solve
@@ -110,7 +110,7 @@ def class_means(
     """
     classes, at = np.unique(y, return_inverse=True)
     if len(classes) < 2:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"y has 1 class, {classes[0]!r}: two are needed to separate them"
         )
     n, d = X.shape
@@ -124,7 +124,7 @@ def class_means(
     values, vectors = np.linalg.eigh(within)
     kept = values > NO_SPREAD * max(float(values[-1]), 1e-300)
     if not values[-1] > 0.0 or kept.sum() < least:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"{who} needs {least} directions in which rows of one class differ, X has "
             f"{int(kept.sum()) if values[-1] > 0.0 else 0}: give more rows, or a "
             "shrinkage"
@@ -332,7 +332,9 @@ class MaxMinDistanceAnalysis(SubspaceOfClasses):
         labels = as_classes(y, len(X))
         m = int(self.n_components)
         if self.kernel is None and m > X.shape[1]:
-            raise InvalidInput(f"n_components = {m} exceeds n_features = {X.shape[1]}")
+            raise InvalidInputError(
+                f"n_components = {m} exceeds n_features = {X.shape[1]}"
+            )
         rows = self._coordinates(X, len(np.unique(labels)))
         found = class_means(rows, labels, float(self.shrinkage), type(self).__name__, m)
         same = coinciding(found, type(self).__name__)
@@ -360,7 +362,7 @@ class MaxMinDistanceAnalysis(SubspaceOfClasses):
         """Return rows of the original space of least norm from the mean."""
         check_is_fitted(self, "components_")
         if self.kernel is not None:
-            raise InvalidInput("inverse_transform is not defined with a kernel")
+            raise InvalidInputError("inverse_transform is not defined with a kernel")
         X = np.asarray(X, dtype=float)
         return X @ np.linalg.pinv(self.components_).T + self.mean_
 
@@ -393,7 +395,7 @@ class MaxMinDistanceAnalysis(SubspaceOfClasses):
         # With more coordinates than rows beyond the classes there is no spread left.
         kept = min(kept, max(len(X) - n_classes, 1))
         if self.n_components > kept:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"n_components = {self.n_components} exceeds the {kept} coordinates of "
                 "the kernel"
             )

@@ -12,7 +12,7 @@ from counterpoise.data.parameters import (
     check_integer,
     check_number,
 )
-from counterpoise.errors import InvalidInput, InvalidType, warn_user
+from counterpoise.errors import InvalidInputError, InvalidTypeError, warn_user
 from counterpoise.linalg.arrays import Array
 from counterpoise.linalg.stiefel import orthonormality, polar
 from counterpoise.optim.certificate import FEASIBLE
@@ -91,13 +91,13 @@ def solve_orthogonal(
     (1.0, True)
     """
     if not isinstance(problem, OrthogonalProblem):
-        raise InvalidType(
+        raise InvalidTypeError(
             f"problem must be an OrthogonalProblem, got {type(problem).__name__}"
         )
     mu = check_frame_search(relaxation, penalty, tol, max_iter, max_time)
     check_choice("solver", solver, ("auto", *FRAME_SOLVERS))
     if solver == "fista" and relaxation != "sdp":
-        raise InvalidInput('solver="fista" is of relaxation="sdp" alone')
+        raise InvalidInputError('solver="fista" is of relaxation="sdp" alone')
     n, m = problem.shape
     if problem.nonnegative and n == m:
         warn_user(
@@ -146,7 +146,7 @@ def read_start(problem: OrthogonalProblem, start: Any, random_state: Any) -> Arr
     first = problem.read_frame("start", start)
     slanted = orthonormality(first)
     if slanted > FEASIBLE:
-        raise InvalidInput(
+        raise InvalidInputError(
             "start must have orthonormal columns: an entry of |P'P - I| is "
             f"{slanted:.2g}"
         )

@@ -8,7 +8,7 @@ import numpy as np
 from counterpoise.data.arrays import estimator_samples
 from counterpoise.data.labels_and_weights import as_classes
 from counterpoise.data.parameters import check_choice, check_integer, check_number
-from counterpoise.errors import InvalidInput, NoTargetWarning, warn_user
+from counterpoise.errors import InvalidInputError, NoTargetWarning, warn_user
 from counterpoise.linalg.arrays import Array
 from counterpoise.linalg.stiefel import polar
 from counterpoise.optim.loop import Progress, Solution, certified, solve
@@ -147,7 +147,9 @@ class SharedSubspace(SubspaceOfClasses):
         X, target = estimator_samples(self, X, X_target, reset=True, min_rows=2)
         labels = as_classes(y, len(X))
         if m > X.shape[1]:
-            raise InvalidInput(f"n_components = {m} exceeds n_features = {X.shape[1]}")
+            raise InvalidInputError(
+                f"n_components = {m} exceeds n_features = {X.shape[1]}"
+            )
         means = class_means(X, labels, float(self.shrinkage), name, m)
         shift = None if target is None else _moment_shift(X, target)
         if shift is None:
@@ -269,7 +271,7 @@ def _refuse_far(whitener: Array, mean_shift: Array, spread_shift: Array) -> None
         spread = whitener.T @ spread_shift @ whitener
         far = max(float(np.abs(away).max()) ** 2, float(np.abs(spread).max()))
     if not far <= FARTHEST:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"X and X_target differ by {far:.3g} squared spreads of a class: beyond "
             f"{FARTHEST:g} no subspace can be found that they share"
         )

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from counterpoise.data.arrays import estimator_matrix
 from counterpoise.data.labels_and_weights import as_classes, as_responses, as_weights
 from counterpoise.data.parameters import check_choice, check_integer, check_number
-from counterpoise.errors import InvalidInput, held_back
+from counterpoise.errors import InvalidInputError, held_back
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.linalg.kernels import (
     Kernel,
@@ -64,12 +64,14 @@ def named_kernel(
     if callable(kind):
         return Kernel(kind)
     if kind == "sigmoid":
-        raise InvalidInput(
+        raise InvalidInputError(
             "kernel 'sigmoid' is not positive semidefinite: no exact path exists"
         )
     if not isinstance(kind, str) or kind not in NAMES:
         words = ", ".join(map(repr, NAMES))
-        raise InvalidInput(f"kernel must be one of {words} or a callable, got {kind}")
+        raise InvalidInputError(
+            f"kernel must be one of {words} or a callable, got {kind}"
+        )
     degree = check_integer("degree", degree, low=0)
     number = check_number("coef0", coef0)
     refuse_indefinite(kind, number)
@@ -278,7 +280,7 @@ def sensitivity(machine: Machine, cross: Array) -> Array:
     if not pushing.size:
         return out
     if not margin.size:
-        raise InvalidInput(
+        raise InvalidInputError(
             "no row is on the margin: the bias jumps when a weight moves, and the "
             "sensitivity is not defined"
         )
@@ -451,7 +453,7 @@ class PathSVM(BaseEstimator):
         self._check()
         X = estimator_matrix(self, X, reset=True)
         if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"Precomputed matrix must be a square matrix, got shape {X.shape}"
             )
         if self.kernel == "precomputed":
@@ -592,7 +594,7 @@ class PathSVM(BaseEstimator):
         """Return the regularisation path, a segment a decade: theta is linear in C."""
         low, high = two_numbers("C", ends)
         if low <= 0.0 or high <= 0.0:
-            raise InvalidInput(f"C must be positive, got ({low:g}, {high:g})")
+            raise InvalidInputError(f"C must be positive, got ({low:g}, {high:g})")
         n_decades = max(1, int(np.ceil(abs(np.log10(high / low)) - 1e-9)))
         grid = np.geomspace(low, high, n_decades + 1)
         grid[0], grid[-1] = low, high
@@ -655,14 +657,14 @@ class PathSVM(BaseEstimator):
         """Return the rows after adding, their weights, and which of them stay."""
         n = len(self.X_fit_)
         if X_add is None and not (y_add is None and sample_weight_add is None):
-            raise InvalidInput("y_add and sample_weight_add need X_add")
+            raise InvalidInputError("y_add and sample_weight_add need X_add")
         weights = self.sample_weight_.copy()
         if sample_weight is not None:
             weights = as_weights(sample_weight, n).copy()
         X = self.X_fit_
         if X_add is not None:
             if self.kernel == "precomputed":
-                raise InvalidInput("rows cannot be added to a precomputed kernel")
+                raise InvalidInputError("rows cannot be added to a precomputed kernel")
             more = estimator_matrix(self, X_add, reset=False)
             X = np.vstack([X, more])
             weights = np.concatenate(
@@ -715,7 +717,7 @@ def _check_symmetric(K: Array) -> None:
     off = np.abs(K - K.T)
     if off.max() > GRAM_ASYMMETRY * max(np.abs(K).max(), 1e-300):
         i, j = np.unravel_index(int(np.argmax(off)), K.shape)
-        raise InvalidInput(
+        raise InvalidInputError(
             f"a precomputed kernel must be symmetric, got {K[i, j]:g} in row {i}, "
             f"column {j} and {K[j, i]:g} in row {j}, column {i}"
         )
@@ -726,7 +728,9 @@ def rows_to_remove(remove: Any, n: int) -> Indices:
     gone = np.atleast_1d(np.asarray(remove))
     if gone.dtype == bool:
         if gone.shape != (n,):
-            raise InvalidInput(f"remove has shape {gone.shape}, there are {n} rows")
+            raise InvalidInputError(
+                f"remove has shape {gone.shape}, there are {n} rows"
+            )
         return np.flatnonzero(gone)
     for row in gone.ravel().tolist():
         check_integer("remove", row, low=0, high=n - 1)
@@ -738,7 +742,7 @@ def rows_for_curves(X_val: Any, y_val: Any, sample_weight_val: Any) -> bool:
     if X_val is None and y_val is None and sample_weight_val is None:
         return False
     if X_val is None or y_val is None:
-        raise InvalidInput("X_val and y_val must be given together")
+        raise InvalidInputError("X_val and y_val must be given together")
     return True
 
 
@@ -747,7 +751,7 @@ def two_numbers(name: str, ends: Any) -> tuple[float, float]:
     try:
         low, high = ends
     except (TypeError, ValueError):
-        raise InvalidInput(f"{name} must be two numbers, got {ends!r}") from None
+        raise InvalidInputError(f"{name} must be two numbers, got {ends!r}") from None
     return check_number(name, low), check_number(name, high)
 
 
@@ -756,7 +760,7 @@ def one_moves(**given: Any) -> str:
     named = [name for name, value in given.items() if value is not None]
     if len(named) != 1:
         words = ", ".join(given)
-        raise InvalidInput(
+        raise InvalidInputError(
             f"give exactly one of {words} to path, got {named or 'none'}"
         )
     return named[0]
@@ -791,7 +795,7 @@ class ClassifierSVM(ClassifierMixin, PathSVM):
         """Set `classes_`, and `codes_` of the rows that have these labels."""
         self.classes_, self.codes_ = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
-            raise InvalidInput(
+            raise InvalidInputError(
                 "The number of classes has to be greater than one; got "
                 f"{len(self.classes_)} class"
             )
@@ -810,7 +814,9 @@ class ClassifierSVM(ClassifierMixin, PathSVM):
         known = self.classes_.tolist()
         for label, weight in dict(self.class_weight).items():
             if label not in known:
-                raise InvalidInput(f"class_weight names {label!r}, classes are {known}")
+                raise InvalidInputError(
+                    f"class_weight names {label!r}, classes are {known}"
+                )
             out[known.index(label)] = check_number(
                 f"class_weight[{label!r}]", weight, low=0, closed="neither"
             )
@@ -828,7 +834,7 @@ class ClassifierSVM(ClassifierMixin, PathSVM):
         if wrong.size:
             row = int(wrong[0])
             label = labels[[row]].tolist()[0]
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"{name} has the unknown label {label!r} in row {row} (counted from 0)"
             )
         return codes
@@ -844,7 +850,7 @@ class ClassifierSVM(ClassifierMixin, PathSVM):
         n_classes = len(self.classes_)
         if self.break_ties and n_classes > 2:
             if self.decision_function_shape == "ovo":
-                raise InvalidInput(
+                raise InvalidInputError(
                     "break_ties must be False when decision_function_shape is 'ovo'"
                 )
             return self.classes_[np.argmax(confidences(functions, n_classes), axis=1)]

@@ -10,7 +10,7 @@ from sklearn.metrics import accuracy_score
 from counterpoise.data.arrays import estimator_matrix
 from counterpoise.data.labels_and_weights import as_classes, as_weights
 from counterpoise.data.parameters import check_choice, check_number
-from counterpoise.errors import InvalidInput
+from counterpoise.errors import InvalidInputError
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.optim.quadratic_path.follower import (
     Follower,
@@ -143,7 +143,7 @@ class WeightedSVC(ClassifierSVM):
         mass = np.asarray(np.bincount(self.codes_, weights), dtype=float)
         if not mass.all():
             lacking = self.classes_.tolist()[int(np.argmin(mass))]
-            raise InvalidInput(f"class {lacking!r} has no row of positive weight")
+            raise InvalidInputError(f"class {lacking!r} has no row of positive weight")
         self.class_weight_ = self._class_weights(mass)
         machines = []
         c = self._bounds(weights, self.C)
@@ -219,7 +219,7 @@ class WeightedSVC(ClassifierSVM):
         mass = np.bincount(codes, weights=weights, minlength=len(self.classes_))
         if not mass.all():
             lacking = self.classes_.tolist()[int(np.argmin(mass))]
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"class {lacking!r} would have no row of positive weight"
             )
         n_old = len(self.X_fit_)
@@ -327,7 +327,7 @@ class WeightedSVC(ClassifierSVM):
         if not rows_for_curves(X_val, y_val, sample_weight_val):
             return None
         if self.break_ties and len(self.classes_) > 2:
-            raise InvalidInput(
+            raise InvalidInputError(
                 "break_ties must be False for the exact curve of more than two classes"
             )
         cross = self._cross(X_val)

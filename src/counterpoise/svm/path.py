@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from counterpoise.data.parameters import check_choice
-from counterpoise.errors import InvalidInput
+from counterpoise.errors import InvalidInputError
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.linalg.compiled import add_multiple, reordered
 from counterpoise.optim.certificate import Certificate
@@ -310,7 +310,7 @@ class ValidationCurve:
         """Return the loss at theta; where it jumps, the limit from above."""
         low, high = sorted((float(self.thetas[0]), self.stop))
         if not low <= theta <= high:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"theta must be between {low:g} and {high:g}, got {theta:g}"
             )
         sign = 1.0 if self.stop >= self.thetas[0] else -1.0
@@ -411,7 +411,9 @@ def average_curve(
     start, stop = float(first.thetas[0]), first.stop
     for one in curves:
         if (one.loss, float(one.thetas[0]), one.stop) != (first.loss, start, stop):
-            raise InvalidInput("the curves are not of one loss over one range of theta")
+            raise InvalidInputError(
+                "the curves are not of one loss over one range of theta"
+            )
     shares = np.ones(len(curves)) if weights is None else np.asarray(weights, float)
     shares = shares / shares.sum()
     sign = 1.0 if stop >= start else -1.0
@@ -573,7 +575,7 @@ def ndcg_curve(trace: Trace, grades: Array, queries: Any) -> ValidationCurve:
         if grades[rows].max() > 0.0:
             curves.append(_of_query(trace, rows, grades[rows]))
     if not curves:
-        raise InvalidInput(
+        raise InvalidInputError(
             "no query has a row with a grade above zero: no NDCG is there"
         )
     return average_curve(curves)
@@ -791,7 +793,7 @@ class SVMPath:
     def validation_curve(self, loss: str | None = None) -> ValidationCurve:
         """Return the exact curve of another loss ("hinge", "epsilon", ...)."""
         if self.curves is None:
-            raise InvalidInput(
+            raise InvalidInputError(
                 "path was made without X_val and y_val: no curve is there"
             )
         return self.curves(self, loss)
@@ -847,7 +849,7 @@ class SVMPath:
         first, last = self.segments[0].start, self.segments[-1].stop
         low, high = sorted((first, last))
         if not low <= theta <= high:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"theta must be between {low:g} and {high:g}, got {theta:g}"
             )
         sign = 1.0 if last >= first else -1.0
@@ -920,7 +922,7 @@ class ClassifierCurves:
         if loss != "hinge":
             return error_curve(path, traces, self.codes, self.weights, self.n_classes)
         if self.n_classes > 2:
-            raise InvalidInput("the hinge loss is for two classes")
+            raise InvalidInputError("the hinge loss is for two classes")
         y = np.where(self.codes == 1, 1.0, -1.0)
         one = np.ones(y.size)
         return hinge_curve("hinge", traces[0], [(one, one, y)], self.weights)

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from counterpoise.data.arrays import estimator_matrix
 from counterpoise.data.labels_and_weights import as_responses
 from counterpoise.data.parameters import check_choice, check_number
-from counterpoise.errors import InvalidInput
+from counterpoise.errors import InvalidInputError
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.optim.quadratic_path.follower import Follower, from_zero
 from counterpoise.optim.quadratic_path.path import ParametricPath
@@ -104,10 +104,10 @@ class RankingSVM(BaseEstimator):
         if self.weighting is not None:
             check_choice("weighting", self.weighting, ["ndcg"])
         if self.kernel == "precomputed":
-            raise InvalidInput("kernel must not be precomputed for ranking")
+            raise InvalidInputError("kernel must not be precomputed for ranking")
         X = estimator_matrix(self, X, reset=True)
         if len(X) < 2:
-            raise InvalidInput(
+            raise InvalidInputError(
                 "n_samples = 1: two rows or more are needed for a ranking"
             )
         grades, queries = _grades_and_queries(
@@ -119,7 +119,7 @@ class RankingSVM(BaseEstimator):
         self.X_fit_ = X.copy()
         self.pairs_, weights = _pairs(grades, queries)
         if not len(self.pairs_):
-            raise InvalidInput("no query has two grades: there is nothing to rank")
+            raise InvalidInputError("no query has two grades: there is nothing to rank")
         self.pair_weights_ = weights if self.weighting else np.ones(len(weights))
         one = np.ones(len(weights))
         follower = self._follower()
@@ -215,13 +215,13 @@ def _grades_and_queries(
     grades = as_responses(y, n_rows)
     queries = np.zeros(n_rows) if query is None else np.asarray(query)
     if queries.shape != (n_rows,):
-        raise InvalidInput(f"query has shape {queries.shape}, X has {n_rows} rows")
+        raise InvalidInputError(f"query has shape {queries.shape}, X has {n_rows} rows")
     lacking = np.flatnonzero(queries != queries)
     if lacking.size:
-        raise InvalidInput(f"query is NaN in row {lacking[0]} (counted from 0)")
+        raise InvalidInputError(f"query is NaN in row {lacking[0]} (counted from 0)")
     if weighted and grades.min() < 0.0:
         row = int(np.argmin(grades))
-        raise InvalidInput(
+        raise InvalidInputError(
             f"y must not be negative, got {grades[row]:g} in row {row} (counted from 0)"
         )
     return grades, queries

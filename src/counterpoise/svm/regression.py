@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from counterpoise.data.arrays import estimator_matrix
 from counterpoise.data.labels_and_weights import as_responses, as_weights
 from counterpoise.data.parameters import check_integer, check_number
-from counterpoise.errors import InvalidInput, warn_user
+from counterpoise.errors import InvalidInputError, warn_user
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.optim.certificate import Certificate
 from counterpoise.optim.quadratic_path.follower import Follower, centre_bias, from_zero
@@ -203,7 +203,7 @@ class WeightedSVR(ResponseSVM):
         )
         y = self.y_fit_
         if not weights.any():
-            raise InvalidInput("no row of positive weight would be left")
+            raise InvalidInputError("no row of positive weight would be left")
         if X_add is not None:
             y = np.concatenate([y, as_responses(y_add, len(X) - len(y), name="y_add")])
         self._take_up_epsilon(machine)
@@ -274,7 +274,7 @@ class WeightedSVR(ResponseSVM):
     def _take_up_epsilon(self, machine: Machine) -> None:
         """Move to an epsilon that was set after the fit, as to such a C."""
         if machine.twice != (self.epsilon > 0.0):
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"epsilon was set to {self.epsilon:g} after the fit: to zero or from "
                 "it takes a new fit"
             )
@@ -285,7 +285,7 @@ class WeightedSVR(ResponseSVM):
     def _epsilon_path(self, ends: Any) -> tuple[Segment, ...]:
         first, last = two_numbers("epsilon", ends)
         if first <= 0.0 or last <= 0.0 or self.epsilon == 0.0:
-            raise InvalidInput(
+            raise InvalidInputError(
                 "epsilon must be positive in the model and on its path, got "
                 f"{self.epsilon:g} and ({first:g}, {last:g})"
             )
@@ -452,7 +452,7 @@ class KernelQuantileRegressor(ResponseSVM):
     def crossing(self, path: SVMPath, X: Any) -> Crossing:
         """Return whether the quantiles of a tau path cross at some rows, exactly."""
         if path.parameter != "tau":
-            raise InvalidInput("crossing is asked of a path in tau")
+            raise InvalidInputError("crossing is asked of a path in tau")
         (cross,) = self._cross(X)
         (trace,) = path.traces([cross])
         ends = trace.values + trace.lengths[:, None] * trace.slopes

@@ -12,7 +12,7 @@ from counterpoise.data.arrays import estimator_matrix, estimator_samples
 from counterpoise.data.labels_and_weights import as_classes, as_weights
 from counterpoise.data.parameters import check_integer, check_number
 from counterpoise.errors import (
-    InvalidInput,
+    InvalidInputError,
     NoTargetWarning,
     refusals_of_estimators,
     warn_user,
@@ -141,13 +141,13 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         check_number("target_share", self.target_share, low=0, high=1, options=[None])
         check_integer("n_steps", self.n_steps, low=1)
         if self.kernel == "precomputed":
-            raise InvalidInput("kernel must not be precomputed for transduction")
+            raise InvalidInputError("kernel must not be precomputed for transduction")
         X, target = estimator_samples(self, X, X_target, reset=True)
         labels = as_classes(y, len(X))
         with refusals_of_estimators():
             kind = type_of_target(labels)
         if np.unique(labels).size > 2:
-            raise InvalidInput(
+            raise InvalidInputError(
                 "Only binary classification is supported. The type of the target is "
                 f"{kind}."
             )

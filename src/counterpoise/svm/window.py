@@ -9,7 +9,7 @@ import numpy as np
 from counterpoise.data.arrays import estimator_matrix
 from counterpoise.data.labels_and_weights import as_classes
 from counterpoise.data.parameters import check_choice, check_integer, check_number
-from counterpoise.errors import InvalidInput
+from counterpoise.errors import InvalidInputError
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.optim.quadratic_path.follower import (
     Follower,
@@ -171,7 +171,7 @@ class SlidingWindowSVC(ClassifierSVM):
             return self._begin(X, y, classes)
         self._check()
         if classes is not None and set(classes) != set(self.classes_.tolist()):
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"classes must be those of the first call, {self.classes_.tolist()}, "
                 f"got {list(classes)}"
             )
@@ -212,7 +212,9 @@ class SlidingWindowSVC(ClassifierSVM):
             "decision_function_shape", self.decision_function_shape, ["ovr", "ovo"]
         )
         if self.kernel == "precomputed":
-            raise InvalidInput("kernel must not be precomputed for a window that moves")
+            raise InvalidInputError(
+                "kernel must not be precomputed for a window that moves"
+            )
 
     def _fill(self, X: Array, codes: Indices) -> None:
         """Solve a window of these rows from scratch."""
@@ -220,7 +222,7 @@ class SlidingWindowSVC(ClassifierSVM):
         self.X_fit_ = np.vstack([X, np.repeat(X[:1], SPARE, axis=0)])
         self.codes_ = np.concatenate([codes, np.repeat(codes[:1], SPARE)])
         self.window_ = np.arange(n)
-        c = self._weigh(np.append(self._by_age(n), np.zeros(SPARE)))
+        c = self._predict_weights(np.append(self._by_age(n), np.zeros(SPARE)))
         machines = []
         for machine, p in self._posed():
             self._solve(machine, p, c)
@@ -263,7 +265,7 @@ class SlidingWindowSVC(ClassifierSVM):
             weights[places] = self._by_age(k)
         else:
             weights[self.window_] = self._by_age(self.window_.size)
-        c = self._weigh(weights)
+        c = self._predict_weights(weights)
         for machine in machines:
             machine.reweigh(c)
             centre_bias(machine.follower)
@@ -333,7 +335,7 @@ class SlidingWindowSVC(ClassifierSVM):
         out: Array = np.exp(-self.steepness * age) / every.mean()
         return out
 
-    def _weigh(self, weights: Array) -> Array:
+    def _predict_weights(self, weights: Array) -> Array:
         """Set the weights of all places; return their bounds."""
         self.sample_weight_ = weights
         n_classes = len(self.classes_)

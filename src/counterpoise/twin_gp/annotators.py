@@ -20,7 +20,7 @@ from counterpoise.data.frames import (
     numbers_in,
 )
 from counterpoise.data.parameters import check_integer, check_number
-from counterpoise.errors import InvalidInput, warn_user
+from counterpoise.errors import InvalidInputError, warn_user
 from counterpoise.linalg.arrays import Array, Indices
 
 # -----------------------------------------------------------------------------
@@ -65,7 +65,9 @@ class Ratings:
         table, columns = _read(annotations)
         item, annotator = np.nonzero(~np.isnan(table))
         if not item.size:
-            raise InvalidInput("annotations hold no rating: every entry is missing")
+            raise InvalidInputError(
+                "annotations hold no rating: every entry is missing"
+            )
         value = table[item, annotator]
         centre = float(value.mean())
         spread = float(value.std())
@@ -179,7 +181,7 @@ def _read(annotations: Any) -> tuple[Array, tuple[Any, ...]]:
     """Return the table, NaN where nothing is, and what its columns are called."""
     check_readable(annotations, "annotations")
     if issparse(annotations):
-        raise InvalidInput(
+        raise InvalidInputError(
             "annotations is a sparse matrix, in which a zero could be a rating or "
             "none: pass an array with NaN where there is no rating"
         )
@@ -191,14 +193,14 @@ def _read(annotations: Any) -> tuple[Array, tuple[Any, ...]]:
         shape = values.shape
         columns = _columns(values) if values.ndim == 2 else []
     if len(shape) != 2 or 0 in shape:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"annotations must be a matrix of items and annotators, got shape {shape}"
         )
     labels = column_labels(annotations) or tuple(range(shape[1]))
     table = np.empty(shape)
     for j, (label, column) in enumerate(columns):
         if isinstance(column, NotNumbers):
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"column {label!r} of annotations {column.reason}: ratings are numbers,"
                 " and NaN, None or NA where there is none"
             )
@@ -221,7 +223,7 @@ def _check_moderate(table: Array, labels: tuple[Any, ...]) -> None:
     wrong = np.argwhere(np.abs(table) > LARGEST)
     if wrong.size:
         row, column = wrong[0]
-        raise InvalidInput(
+        raise InvalidInputError(
             f"annotations must be missing or of at most {LARGEST:g}, got "
             f"{table[row, column]} in row {row}, column {labels[column]!r}"
         )

@@ -17,7 +17,7 @@ from counterpoise.optim.loop import Solution, attested
 from counterpoise.twin_gp.problem import (
     Factor,
     InputPart,
-    NotPositiveDefinite,
+    NotPositiveDefiniteError,
     Outputs,
     SeenByInputs,
     Settings,
@@ -434,7 +434,7 @@ def _cholesky(S: Array) -> Array:
         # The transpose of a symmetric array is itself, in the order that LAPACK wants.
         info = lapack.dpotrf(one.T, lower=0, clean=1, overwrite_a=1)[1]
         if info != 0:
-            raise NotPositiveDefinite(
+            raise NotPositiveDefiniteError(
                 "a kernel of neighbours is not positive definite to machine precision: "
                 "raise the ridge, or divide the weights by their mean"
             )

@@ -15,7 +15,7 @@ from counterpoise.data.frames import is_missing
 from counterpoise.data.labels_and_weights import as_responses, as_weights
 from counterpoise.data.parameters import as_seed, check_choice, check_number
 from counterpoise.data.two_samples import effective_sample_size
-from counterpoise.errors import InvalidInput, InvalidType, warn_user
+from counterpoise.errors import InvalidInputError, InvalidTypeError, warn_user
 from counterpoise.linalg.arrays import Array, Indices, quantiles_below_infinity
 from counterpoise.twin_gp.problem import TwinRows, column_variances
 from counterpoise.twin_gp.search import (
@@ -57,7 +57,7 @@ class ConformalBalls(ABC):
         over the rows that `calibration` kept out of the fit and of the search, with
         :math:`r_i` their distances from their answers. With the density ratio as
         weights, the ball holds the output of a target row with a chance of at least
-        `level`. Where the ratio is one of outputs (`TargetShiftWeights`) that of a row
+        `level`. Where the ratio is one of outputs (`LabelShiftWeights`) that of a row
         without a label is unknown, and nothing is promised.
 
         Parameters
@@ -66,7 +66,7 @@ class ConformalBalls(ABC):
         level : float
             The share of outputs to be held.
         sample_weight : array of shape (m,), optional
-            The rows' own weights, on the scale of those of `fit` (a weighter's
+            The rows' own weights, on the scale of those of `fit` (a weight estimator's
             `weigh(X)`); needed where those were not all equal.
 
         Returns
@@ -79,12 +79,12 @@ class ConformalBalls(ABC):
         X = estimator_matrix(self, X, reset=False)
         check_number("level", level, low=0.0, high=1.0, closed="neither")
         if not len(self.calibration_scores_):
-            raise InvalidInput(
+            raise InvalidInputError(
                 "predict_set needs rows kept out of the fit: set calibration to their "
                 "share, such as 0.25"
             )
         if sample_weight is None and self.weighted_:
-            raise InvalidInput(
+            raise InvalidInputError(
                 "the model was fitted with weights: predict_set needs sample_weight, "
                 "the weights of the rows of X on the same scale"
             )
@@ -121,7 +121,7 @@ class ConformalBalls(ABC):
         n_held = round(self.calibration * names.size)
         if not 0 < n_held < names.size:
             what = "sample" if names.size == 1 else "different samples or groups"
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"calibration = {self.calibration:g} of {names.size} {what} leaves "
                 f"{n_held} to calibrate on and {names.size - n_held} to fit to"
             )
@@ -382,7 +382,7 @@ class StructuredRegressor(
         check_number("calibration", self.calibration, low=0.0, high=1.0, closed="left")
         for name in ("standardize_y", "search_weights"):
             if not isinstance(getattr(self, name), bool | np.bool_):
-                raise InvalidType(
+                raise InvalidTypeError(
                     f"{name} must be True or False, got {getattr(self, name)!r}"
                 )
 
@@ -390,17 +390,17 @@ class StructuredRegressor(
 def _places(groups: Any, n: int) -> Indices:
     labels = np.asarray(groups)
     if labels.shape != (n,):
-        raise InvalidInput(f"groups must have shape ({n},), got {labels.shape}")
+        raise InvalidInputError(f"groups must have shape ({n},), got {labels.shape}")
     for row, label in enumerate(labels.tolist()):
         if is_missing(label):
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"groups must name a group in every row, row {row} is {label!r}"
             )
     try:
         return np.unique(labels, return_inverse=True)[1]
     except TypeError:
         kinds = ", ".join(sorted({type(label).__name__ for label in labels}))
-        raise InvalidInput(f"groups must be of one type, got {kinds}") from None
+        raise InvalidInputError(f"groups must be of one type, got {kinds}") from None
 
 
 def _scales(rows: TwinRows, standardize: bool) -> Array:

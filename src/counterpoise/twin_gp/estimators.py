@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from counterpoise.data.arrays import estimator_matrix
 from counterpoise.data.labels_and_weights import as_responses
 from counterpoise.data.parameters import check_choice, check_integer, check_number
-from counterpoise.errors import InvalidInput, InvalidType, warn_user
+from counterpoise.errors import InvalidInputError, InvalidTypeError, warn_user
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.linalg.kernels import Kernel, nearest_distance
 from counterpoise.optim.certificate import Certificate
@@ -594,7 +594,7 @@ class TwinGP(StructuredRegressor):
     first asked. Long searches report every candidate to the logger "counterpoise".
 
     Weights help where the model is too smooth, where outputs shift
-    (`TargetShiftWeights`), and where a budget of rows is drawn by them; a tuned model
+    (`LabelShiftWeights`), and where a budget of rows is drawn by them; a tuned model
     under covariate shift hardly gains. For estimated weights use their root
     (`counterpoise.flatten`). Where outputs are mostly noise GPR is better.
 
@@ -746,14 +746,16 @@ class TwinGP(StructuredRegressor):
         X, Y = self._pairs(X, Y)
         check_number("order", order, low=0.0, closed="neither")
         if self.constant_:
-            raise InvalidInput("the outputs are constant: they have no kernel")
+            raise InvalidInputError("the outputs are constant: they have no kernel")
         return of_order(divergences(model, X, Y), float(order))
 
     def _pairs(self, X: Any, Y: Any) -> tuple[Array, Array]:
         X = estimator_matrix(self, X, reset=False)
         Y = as_responses(Y, len(X), multi_output=True, name="Y").reshape(len(X), -1)
         if Y.shape[1] != self.n_outputs_:
-            raise InvalidInput(f"Y has {Y.shape[1]} outputs, fit had {self.n_outputs_}")
+            raise InvalidInputError(
+                f"Y has {Y.shape[1]} outputs, fit had {self.n_outputs_}"
+            )
         return X, Y / self.y_scale_ - self.y_center_
 
     def _check_parameters(self) -> None:
@@ -866,9 +868,9 @@ class TwinGP(StructuredRegressor):
 def _check_theta(theta: Any) -> None:
     try:
         check_number("theta", theta, low=0.0, high=1.0, closed="neither")
-    except InvalidType:
+    except InvalidTypeError:
         raise
     except ValueError as error:
-        raise InvalidInput(
+        raise InvalidInputError(
             f'{error}; divergence="kl" is the limit at 0, "inverse-kl" that at 1'
         ) from None

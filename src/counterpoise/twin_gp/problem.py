@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
 
 from counterpoise.data.two_samples import canonical_order
-from counterpoise.errors import InvalidInput
+from counterpoise.errors import InvalidInputError
 from counterpoise.linalg.arrays import Array, Indices, one_zero
 from counterpoise.linalg.batched_lbfgs import Minima, minimize_together
 from counterpoise.linalg.kernels import Kernel
@@ -208,7 +208,7 @@ def weighted_kernel(rows: Array, gamma: float, root: Array, ridge: float) -> Arr
     return out
 
 
-class NotPositiveDefinite(InvalidInput, np.linalg.LinAlgError):
+class NotPositiveDefiniteError(InvalidInputError, np.linalg.LinAlgError):
     """A kernel of the given rows and weights cannot be factored."""
 
 
@@ -241,7 +241,7 @@ class Factor:
         # The transpose of a symmetric array is itself, in the order that LAPACK wants.
         lower, info = lapack.dpotrf(S.T, lower=1, clean=1, overwrite_a=1)
         if info != 0:
-            raise NotPositiveDefinite(
+            raise NotPositiveDefiniteError(
                 "a kernel is not positive definite to machine precision: raise the "
                 "ridge, or divide the weights by their mean"
             )

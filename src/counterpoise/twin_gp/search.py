@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from counterpoise.data.parameters import check_choice, check_number
-from counterpoise.errors import InvalidInput, warn_user
+from counterpoise.errors import InvalidInputError, warn_user
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.twin_gp.problem import TwinRows, width_rule
 
@@ -74,11 +74,11 @@ def splits(
     """
     check_choice("search", kind, SPLIT_KINDS)
     if kind == "groups" and not grouped:
-        raise InvalidInput('search="groups" needs groups, one a row')
+        raise InvalidInputError('search="groups" needs groups, one a row')
     names, group = np.unique(rows.group, return_inverse=True)
     n_parts = min(HOLDOUT if kind == "holdout" else SEARCH_FOLDS, names.size)
     if n_parts < 2:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"search needs at least 2 different rows or groups, got {names.size}"
         )
     part = (np.random.default_rng(seed).permutation(names.size) % n_parts)[group]

@@ -51,7 +51,7 @@ from counterpoise.weights.discriminator import (
     HeldOutOdds,
 )
 from counterpoise.weights.kliep import KLIEP, held_out_kliep
-from counterpoise.weights.log_linear import MixtureKLIEP
+from counterpoise.weights.log_linear import LogLinearKLIEP
 from counterpoise.weights.out_of_core import SumsOfRows, TwoBlocks, largest_weight, lean
 from counterpoise.weights.registry import with_parameters
 from counterpoise.weights.search import (
@@ -211,17 +211,17 @@ EQUALS = {
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A weighter, and a way to see how it fares on rows that it has not seen.
+    """A weight estimator, and a way to see how it fares on rows that it has not seen.
 
-    `try_out` is None where there is no need: the weighter is never taken. `by_heart`
-    says that a classifier learns its rows by heart: more than a tenth as many
-    parameters as rows, or trees. The weights of these are then out of fold; one of few
-    parameters is the surer the more rows it has, and weighs them by its fit to all.
+    `try_out` is None where there is no need: the weight estimator is never taken.
+    `by_heart` says that a classifier learns its rows by heart: more than a tenth as
+    many parameters as rows, or trees. The weights of these are then out of fold; one of
+    few parameters is the surer the more rows it has, and weighs them by its fit to all.
     `as_simple_as` names a candidate before it that has the same place in the order.
     """
 
     name: str
-    weighter: WeightEstimator
+    weight_estimator: WeightEstimator
     try_out: Callable[[], HeldOut] | None
     by_heart: bool = False
     as_simple_as: str | None = None
@@ -259,12 +259,13 @@ class Trials:
         return self._classifiers.held_out(best)
 
     def fitted(
-        self, weighter: DiscriminatorWeights, classifiers: dict[str, Any]
+        self, weight_estimator: DiscriminatorWeights, classifiers: dict[str, Any]
     ) -> DiscriminatorWeights:
-        """Return a weighter by such classifiers fitted to the rows, none twice."""
+        """Return a weight estimator by such classifiers fitted to the rows, none "
+        "twice."""
         tried = self._asked(classifiers)
         with held_back():
-            return weighter._fit_trials(self._read, self._classifiers, tried)
+            return weight_estimator._fit_trials(self._read, self._classifiers, tried)
 
     def are_of(self, samples: TwoSamples) -> bool:
         """Return whether samples of these rows have the same rows, counted alike."""
@@ -366,11 +367,13 @@ def _family(
     name: str, trials: Trials, parameters: dict[str, Any], told: str = ""
 ) -> Candidate:
     """Return a ratio whose logarithm is linear in statistics of this name."""
-    weighter = MixtureKLIEP(statistics=name, **parameters)
+    weight_estimator = LogLinearKLIEP(statistics=name, **parameters)
     return Candidate(
         f"log-ratio {name}{told}",
-        weighter,
-        lambda: weighter._held_out(trials.samples, trials.parts, trials.deadline),
+        weight_estimator,
+        lambda: weight_estimator._held_out(
+            trials.samples, trials.parts, trials.deadline
+        ),
     )
 
 
@@ -382,10 +385,12 @@ def _by_odds(
     """Yield weights by the odds of classifiers, each with its number of parameters."""
     n_rows = trials.samples.source.shape[0] + trials.samples.target.shape[0]
     for name, (classifier, n_parameters) in classifiers.items():
-        weighter = with_parameters(DiscriminatorWeights, estimator=classifier, **common)
+        weight_estimator = with_parameters(
+            DiscriminatorWeights, estimator=classifier, **common
+        )
         try_out = _classifier({name: classifier}, trials)
         by_heart = n_parameters > FEW_PARAMETERS * n_rows
-        yield Candidate(name, weighter, try_out, by_heart, EQUALS.get(name))
+        yield Candidate(name, weight_estimator, try_out, by_heart, EQUALS.get(name))
 
 
 def _classifier(classifier: dict[str, Any], trials: Trials) -> Callable[[], HeldOut]:
@@ -403,17 +408,17 @@ def _kernels(trials: Trials, common: dict[str, Any]) -> Iterator[Candidate]:
         gamma = middle / factor**2
         lonely = uncovered_share(scaled, gamma)
         relative = TARGET_SHARE if lonely > RELATIVE_FROM else 0.0
-        weighter = KLIEP(gamma=gamma, relative=relative, **common)
+        weight_estimator = KLIEP(gamma=gamma, relative=relative, **common)
         able = lonely <= LARGEST_UNCOVERED_RELATIVE
         yield Candidate(
             f"kernel {factor:g} median",
-            weighter,
-            _kernel_trial(weighter, scaled, parts, tried) if able else None,
+            weight_estimator,
+            _kernel_trial(weight_estimator, scaled, parts, tried) if able else None,
         )
 
 
 def _kernel_trial(
-    weighter: KLIEP,
+    weight_estimator: KLIEP,
     scaled: TwoSamples,
     parts: tuple[Indices, Indices],
     tried: list[HeldOut],
@@ -421,7 +426,11 @@ def _kernel_trial(
     def try_out() -> HeldOut:
         rival = tried[choose(tried, scaled).best] if tried else None
         held_out = held_out_kliep(
-            scaled, float(weighter.gamma), weighter.relative, parts, rival
+            scaled,
+            float(weight_estimator.gamma),
+            weight_estimator.relative,
+            parts,
+            rival,
         )
         if held_out.admissible:
             tried.append(held_out)
@@ -449,9 +458,9 @@ class AutoWeights(WeightEstimator):
     r"""The simplest weights that are as good as the best by their held-out score.
 
     Candidates, in order of simplicity: uniform weights; `DiscriminatorWeights` by
-    logistic regression; `MixtureKLIEP` with linear and squared statistics; two
+    logistic regression; `LogLinearKLIEP` with linear and squared statistics; two
     Gaussians with shrunk covariances, of columns as they are and made normal by their
-    ranks; `MixtureKLIEP` with all products, of two ridges; `KLIEP` at eight widths;
+    ranks; `LogLinearKLIEP` with all products, of two ridges; `KLIEP` at eight widths;
     `DiscriminatorWeights` by logistic regression on squares, on all products of columns
     made normal (of two ridges), and by boosting. Each is scored by how much likelier
     than weights of one it makes it which sample a row is of,
@@ -506,13 +515,13 @@ class AutoWeights(WeightEstimator):
     ----------
     weights_ : array of shape (n,)
         Estimated density ratio target/source at the source rows, of mean one.
-    weighter_ : WeightEstimator
+    weight_estimator_ : WeightEstimator
         The one that was chosen, fitted to all rows.
     cv_results_ : dict of arrays
         Names, scores, allowed deficits and admissibility of all candidates; the score
         is NaN where one was not tried.
     solution_ : Solution
-        That of `weighter_`.
+        That of `weight_estimator_`.
     uncovered_ : float or None
         Share of the target rows that live where only the outermost 0.5 % of the source
         rows are, by the scores of the better classifier, or in holes among them.
@@ -531,8 +540,8 @@ class AutoWeights(WeightEstimator):
     >>> from counterpoise.datasets import make_gaussian_shift
     >>> shift = make_gaussian_shift(2, n=300, m=300, random_state=0)
     >>> auto = AutoWeights(random_state=0).fit(shift.X, X_target=shift.X_target)
-    >>> type(auto.weighter_).__name__
-    'MixtureKLIEP'
+    >>> type(auto.weight_estimator_).__name__
+    'LogLinearKLIEP'
     """
 
     _accepts_sparse = True
@@ -577,9 +586,9 @@ class AutoWeights(WeightEstimator):
         samples = samples.take(np.arange(samples.source.shape[0]), reached)
         chosen, supported = self._choose(candidates(trials, self._common(seed)), trials)
         weights = self._take(chosen, supported, samples, trials)
-        assert self.weighter_.solution_ is not None
+        assert self.weight_estimator_.solution_ is not None
         return Fitted(
-            replace(self.weighter_.solution_, tol=self.tol),
+            replace(self.weight_estimator_.solution_, tol=self.tol),
             weights,
             uncovered,
             "thin",
@@ -593,9 +602,10 @@ class AutoWeights(WeightEstimator):
         samples: TwoSamples,
         trials: Trials,
     ) -> Array:
-        """Set `weighter_` and the cap, and return the weights of the source rows."""
+        """Set `weight_estimator_` and the cap, and return the weights of the source "
+        "rows."""
         weights = self._fit_chosen(chosen, samples, trials)
-        at_target = self.weighter_._weigh_rows(samples.target)
+        at_target = self.weight_estimator_._weigh_rows(samples.target)
         if not sparse.issparse(samples.target):
             near = ~far_rows(samples)
             at_target = at_target[near] if near.any() else at_target
@@ -616,7 +626,7 @@ class AutoWeights(WeightEstimator):
         """
         if self._left_out_:
             return None
-        inner = self.weighter_
+        inner = self.weight_estimator_
         solution = inner._fit_blocks(both)
         if solution is None:
             return None
@@ -666,12 +676,12 @@ class AutoWeights(WeightEstimator):
                 reached = ~beyond
         return uncovered, low, reached
 
-    def _weigh(self, X: Matrix) -> Array:
-        return self._bounded(self.weighter_._weigh_rows(X))
+    def _predict_weights(self, X: Matrix) -> Array:
+        return self._bounded(self.weight_estimator_._weigh_rows(X))
 
     def _beyond(self, X: Matrix) -> NDArray[np.bool_]:
-        found: NDArray[np.bool_] = self.weighter_._beyond_rows(X) | (
-            self.weighter_._weigh_rows(X)
+        found: NDArray[np.bool_] = self.weight_estimator_._beyond_rows(X) | (
+            self.weight_estimator_._weigh_rows(X)
             > getattr(self, "_reached_", self.largest_weight_)
         )
         # Models of before holes were looked for, and of few rows, have none.
@@ -684,14 +694,14 @@ class AutoWeights(WeightEstimator):
     def _fit_chosen(
         self, chosen: Candidate, samples: TwoSamples, trials: Trials
     ) -> Array:
-        """Set `weighter_`, and return its weights at the source rows."""
-        again = clone(chosen.weighter)
+        """Set `weight_estimator_`, and return its weights at the source rows."""
+        again = clone(chosen.weight_estimator)
         if "max_time" in again.get_params(deep=False):
             again.set_params(max_time=trials.deadline.left())
         if not isinstance(again, DiscriminatorWeights):
             with held_back():
-                self.weighter_ = again._fit_counted(samples)
-            return self.weighter_.weights_
+                self.weight_estimator_ = again._fit_counted(samples)
+            return self.weight_estimator_.weights_
         rows, aims = thinned(samples, trials.seed, ROWS_TAUGHT)
         part = samples.take(rows, aims)
         if trials.are_of(part):
@@ -699,7 +709,7 @@ class AutoWeights(WeightEstimator):
         else:
             with held_back():
                 fitted = again._fit_counted(part)
-        self.weighter_ = fitted
+        self.weight_estimator_ = fitted
         if not chosen.by_heart:
             return fitted._weigh_rows(samples.source)
         return _with_others(fitted, fitted.held_out_.source, rows, samples.source)

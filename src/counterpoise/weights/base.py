@@ -39,8 +39,8 @@ from counterpoise.data.two_samples import (
     scaled_like,
 )
 from counterpoise.errors import (
-    InvalidInput,
-    InvalidType,
+    InvalidInputError,
+    InvalidTypeError,
     NoOverlapError,
     NoTargetWarning,
     PartialOverlapWarning,
@@ -77,11 +77,11 @@ from counterpoise.weights.search import (
 )
 
 # -----------------------------------------------------------------------------
-# What a fitted weighter does: weigh rows, score itself, say what drives it.
+# What a fitted weight estimator does: weigh rows, score itself, say what drives it.
 # -----------------------------------------------------------------------------
 
 
-class FittedWeighter(BaseEstimator):
+class FittedWeightEstimator(BaseEstimator):
     """A density ratio at rows, from what `fit` has found.
 
     Subclasses set `weights_`, `has_target_`, `mean_ratio_`, `column_scale_`,
@@ -96,7 +96,7 @@ class FittedWeighter(BaseEstimator):
     # What a target row of no weight counts in the score.
     _least_scored = SMALLEST_LOGGED
 
-    def weigh(self, X: Any) -> Array:
+    def predict_weights(self, X: Any) -> Array:
         """Return the weights of rows, on the scale of `weights_`.
 
         Parameters
@@ -143,7 +143,7 @@ class FittedWeighter(BaseEstimator):
         names = getattr(self, "feature_names_in_", None)
         labels = blocks.labels
         if names is not None and labels is not None and list(names) != list(labels):
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"the blocks have the columns {list(labels)}, in fit they were "
                 f"{list(names)}"
             )
@@ -266,8 +266,9 @@ class FittedWeighter(BaseEstimator):
         some = np.linspace(0, rows.shape[0] - 1, min(rows.shape[0], max_rows))
         rows = rows[some.astype(int)]
         if sparse.issparse(rows):
-            raise InvalidType(
-                "driving_columns needs dense rows; MixtureKLIEP's coef_ says it of text"
+            raise InvalidTypeError(
+                "driving_columns needs dense rows; LogLinearKLIEP's coef_ says it of "
+                "text"
             )
         out = np.zeros(d)
         for j, step in enumerate(0.5 * rows.std(axis=0)):
@@ -275,7 +276,8 @@ class FittedWeighter(BaseEstimator):
                 moved = np.zeros(d)
                 moved[j] = step
                 high, low = (
-                    self._weigh(self._scaled(rows + sign * moved)) for sign in (1, -1)
+                    self._predict_weights(self._scaled(rows + sign * moved))
+                    for sign in (1, -1)
                 )
                 floor = 1e-4 * self.mean_ratio_
                 logs = np.log(np.maximum(high, floor)) - np.log(np.maximum(low, floor))
@@ -299,13 +301,13 @@ class FittedWeighter(BaseEstimator):
         check_is_fitted(self, "weights_")
         out = copy(self)
         out._samples_ = None
-        inner = getattr(self, "weighter_", None)
+        inner = getattr(self, "weight_estimator_", None)
         if inner is not None:
-            out.weighter_ = inner.without_rows()
+            out.weight_estimator_ = inner.without_rows()
         return out
 
     @abstractmethod
-    def _weigh(self, X: Matrix) -> Array:
+    def _predict_weights(self, X: Matrix) -> Array:
         """Return the density ratio at rows on scaled columns, up to `_fit`'s factor."""
 
     @abstractmethod
@@ -316,7 +318,7 @@ class FittedWeighter(BaseEstimator):
     def _fit_ratio(
         self, samples: TwoSamples, deadline: Deadline
     ) -> tuple[Array, float]:
-        """Fit to two samples on scaled columns, no further than `_weigh` needs.
+        """Fit to scaled samples, as far as `_predict_weights` needs.
 
         It is asked for where rows are held out. Returns the ratio at the source rows,
         and the mean that its weights are to have.
@@ -335,7 +337,9 @@ class FittedWeighter(BaseEstimator):
 
     def _kept_rows(self, what: str) -> TwoSamples:
         if self._samples_ is None:
-            raise InvalidInput(f"{what} needs the rows of fit, which were not kept")
+            raise InvalidInputError(
+                f"{what} needs the rows of fit, which were not kept"
+            )
         return self._samples_
 
     def _refit(self, samples: TwoSamples) -> Callable[[Matrix], Array]:
@@ -362,9 +366,11 @@ class FittedWeighter(BaseEstimator):
             for k in range(N_FOLDS):
                 out, out_target = (part == k for part in parts)
                 all_rows = again._fit_fold(samples, ~out, ~out_target, deadline)
-                source[out] = again._normalized(again._weigh(all_rows.source[out]))
+                source[out] = again._normalized(
+                    again._predict_weights(all_rows.source[out])
+                )
                 target[out_target] = again._normalized(
-                    again._weigh(all_rows.target[out_target])
+                    again._predict_weights(all_rows.target[out_target])
                 )
         return HeldOut(target, source)
 
@@ -401,7 +407,7 @@ class FittedWeighter(BaseEstimator):
 
     def _weigh_rows(self, X: Matrix) -> Array:
         """Return the weights of rows that have passed a door."""
-        return self._normalized(self._weigh(self._scaled(X)))
+        return self._normalized(self._predict_weights(self._scaled(X)))
 
     def _set_mean_ratio(self, ratio: Array, mean: float, share: Array) -> None:
         """Set what a ratio is divided by, from its values at the source rows."""
@@ -424,7 +430,7 @@ class FittedWeighter(BaseEstimator):
 
 
 # -----------------------------------------------------------------------------
-# What every weighter does: the door, the fit, the proof, the mean of one.
+# What every weight estimator does: the door, the fit, the proof, the mean of one.
 # -----------------------------------------------------------------------------
 
 
@@ -472,12 +478,13 @@ class Fitted:
     uncovered_low: float | None = None
 
 
-class WeightEstimator(FittedWeighter):
+class WeightEstimator(FittedWeightEstimator):
     """Two samples in, one weight a source row out.
 
-    A method says how it fits (`_fit`) and what it gives a row (`_weigh`); all else is
-    here and in `FittedWeighter`. `weights_` estimate the density ratio target/source at
-    the source rows and have mean one, weighted by `sample_weight` if given.
+    A method says how it fits (`_fit`) and what it gives a row (`_predict_weights`); all
+    else is here and in `FittedWeightEstimator`. `weights_` estimate the density ratio
+    target/source at the source rows and have mean one, weighted by `sample_weight` if
+    given.
 
     Subclasses have those of the parameters `tol`, `max_iter`, `max_time`, `callback`,
     `exponent`, `force` and `random_state` that they use; kernel methods also
@@ -489,7 +496,7 @@ class WeightEstimator(FittedWeighter):
     _rules: ClassVar[Mapping[str, Rule]] = {}
     # Whether `weights_` estimate the density ratio of inputs, at any row.
     weights_are_a_ratio = True
-    # Whether `fit` and `weigh` go by labels.
+    # Whether `fit` and `predict_weights` go by labels.
     needs_labels = False
     # Whether all weights are one, whatever the samples.
     gives_ones = False
@@ -520,8 +527,8 @@ class WeightEstimator(FittedWeighter):
         """Refuse samples that a method cannot take, before rows are left out."""
 
     def _weigh_absent(self, X: Matrix) -> Array:
-        """Return the ratio at source rows that do not count, as `_weigh`."""
-        return self._weigh(X)
+        """Return the ratio at source rows that do not count, as `_predict_weights`."""
+        return self._predict_weights(X)
 
     def fit(
         self,
@@ -577,11 +584,11 @@ class WeightEstimator(FittedWeighter):
     def _fit_in_blocks(self, X: Any, X_target: Any, given: tuple[Any, Any]) -> Self:
         """Fit to tables that are read block by block."""
         if X_target is None:
-            raise InvalidInput(
+            raise InvalidInputError(
                 "X comes in blocks and X_target is None: both are needed"
             )
         if any(weights is not None for weights in given):
-            raise InvalidInput(
+            raise InvalidInputError(
                 "sample_weight and target_weight are not taken beside blocks: every "
                 "row counts once"
             )
@@ -589,7 +596,7 @@ class WeightEstimator(FittedWeighter):
         return self
 
     def _fit_blocks(self, both: TwoBlocks) -> Solution | None:
-        """Fit to all rows, given what a sample has decided; set what `_weigh` needs.
+        """Fit to all rows with what a sample has decided, for `_predict_weights`.
 
         None: the fit to the sample weighs them.
         """
@@ -766,7 +773,7 @@ class WeightEstimator(FittedWeighter):
     def _check_common(self) -> None:
         check_parameters(self, {**COMMON_RULES, **self._rules})
         if self.callback is not None and not callable(self.callback):
-            raise InvalidType(
+            raise InvalidTypeError(
                 f"callback must be callable or None, got {self.callback!r}"
             )
 
@@ -774,7 +781,7 @@ class WeightEstimator(FittedWeighter):
         pieces = X_target if isinstance(X_target, tuple) else (X_target,)
         if not self._accepts_sparse and any(map(sparse.issparse, (X, *pieces))):
             # The middle is what scikit-learn's estimator checks look for.
-            raise InvalidType(
+            raise InvalidTypeError(
                 f"{type(self).__name__} takes no sparse rows: dense data is required. "
                 f"{take_sparse()} take sparse rows"
             )
@@ -786,7 +793,7 @@ class WeightEstimator(FittedWeighter):
 
 
 # -----------------------------------------------------------------------------
-# No weights at all, as a weighter.
+# No weights at all, as a weight estimator.
 # -----------------------------------------------------------------------------
 
 
@@ -810,5 +817,5 @@ class UniformWeights(WeightEstimator):
         proof = Certificate("none", objective=0.0)
         return Fitted(attested(ones[:1], proof, self.tol), ones, None)
 
-    def _weigh(self, X: Matrix) -> Array:
+    def _predict_weights(self, X: Matrix) -> Array:
         return np.ones(X.shape[0])

@@ -17,7 +17,7 @@ from counterpoise.data.parameters import Choice, Number, Rule
 from counterpoise.data.progress import announce
 from counterpoise.data.samples import SamplesAsRead
 from counterpoise.data.two_samples import TwoSamples
-from counterpoise.errors import InvalidInput, warn_user
+from counterpoise.errors import InvalidInputError, warn_user
 from counterpoise.linalg.arrays import Array, Indices, row_keys
 from counterpoise.linalg.kernels import Kernel, refuse_indefinite
 from counterpoise.optim.certificate import Certificate
@@ -250,13 +250,13 @@ class LeastDiscrepancy:
     n_iter: int
 
 
-def refuse_beside_blocks(weighter: Any) -> None:
+def refuse_beside_blocks(weight_estimator: Any) -> None:
     """Refuse parameters that weights by passes cannot have."""
     wanted = {"kernel": "linear", "cap": None, "solver": "auto", "exponent": 1.0}
     for name, value in wanted.items():
-        given = getattr(weighter, name)
+        given = getattr(weight_estimator, name)
         if given != value:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"DiscrepancyWeights takes blocks with {name}={value!r} only, got "
                 f"{given!r}"
             )
@@ -305,7 +305,7 @@ def least_discrepancy(
     uniform = _norm(target - source)
     bend = spread(uniform) * uniform * n
     if bend <= 0.0:
-        raise InvalidInput(
+        raise InvalidInputError(
             "weights of least discrepancy need a spread above zero where rows come in "
             "blocks: without it they are no function of a row"
         )
@@ -399,10 +399,10 @@ def _norm(form: Array) -> float:
 def _check_products(N: int) -> None:
     size = 8 * (N * (N + 1) // 2) ** 2
     if N > COLUMNS_BY_PASSES or 4 * size > current_budget():
-        raise InvalidInput(
+        raise InvalidInputError(
             f"{N - 1} columns have {N * (N + 1) // 2} products, and the matrix of all "
             f"pairs of those takes {size / 1e6:.0f} MB, several times: at most "
-            f"{COLUMNS_BY_PASSES - 1} columns are taken in blocks. MixtureKLIEP with "
+            f"{COLUMNS_BY_PASSES - 1} columns are taken in blocks. LogLinearKLIEP with "
             'statistics="diag" takes more'
         )
 
@@ -593,14 +593,14 @@ class DiscrepancyWeights(WeightEstimator):
     :math:`\nu^2` the largest eigenvalue of the variance of
     :math:`\phi(x) \phi(x)'` over the source.
 
-    `weigh` knows the source rows of `fit` alone and refuses others: the method defines
-    no weights there. So `score` and what holds rows out (`target_scorer`, prediction
-    sets of new rows) need another weighter.
+    `predict_weights` knows the source rows of `fit` alone and refuses others: the
+    method defines no weights there. So `score` and what holds rows out
+    (`target_scorer`, prediction sets of new rows) need another weight estimator.
 
     Tables in blocks (linear kernel, no cap, a `spread` above zero): the weights are
     :math:`n (\phi(x)'Y\phi(x) / 2b - \tau)_+` with the dual matrix Y, which
-    `solution_` holds, and so `weigh` knows those of any row; :math:`\nu` of the default
-    spread is that of all rows, not of 400.
+    `solution_` holds, and so `predict_weights` knows those of any row; :math:`\nu` of
+    the default spread is that of all rows, not of 400.
 
     A learner profits if it uses the same kernel on the same columns, the constant
     included: `WeightedKernelRidge`, whose `alpha` is the :math:`\lambda` of the bounds.
@@ -745,12 +745,12 @@ class DiscrepancyWeights(WeightEstimator):
             # One row has all weight; without a discrepancy there is nothing to do.
             return certified(problem, posed.start, self.tol)
         if self.tol * problem.uniform_value < floor:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"tol = {self.tol:g} is below what double precision can prove here: "
                 f"at least {floor / problem.uniform_value:.1e} is needed"
             )
         if self.solver in OF_A_SPREAD and not problem.spread > 0.0:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"solver={self.solver!r} needs a spread above zero, got a spread of "
                 f'{problem.spread:g}; solver="auto" takes any'
             )
@@ -760,7 +760,7 @@ class DiscrepancyWeights(WeightEstimator):
         if isinstance(solver, DualNewton):
             width = problem.rows.shape[1]
             if width > solver.largest:
-                raise InvalidInput(
+                raise InvalidInputError(
                     f"solver={self.solver!r} takes {solver.largest} columns at most, "
                     f'or a kernel of that rank, got {width}; solver="auto" takes any'
                 )
@@ -790,14 +790,14 @@ class DiscrepancyWeights(WeightEstimator):
             max_iter=self.max_iter,
         )
         self._of_row_ = found.weights
-        self._found_ = self._weigh(self._scaled(both.drawn.counted.source))
+        self._found_ = self._predict_weights(self._scaled(both.drawn.counted.source))
         self.discrepancy_, self.discrepancy_uniform_ = found.norm, found.uniform
         self.lower_bound_, self.spread_ = found.certificate.bound, found.spread
         self._spectra_ = {}
         form = found.weights.form.ravel()
         return attested(form, found.certificate, self.tol, n_iter=found.n_iter)
 
-    def _weigh(self, X: Matrix) -> Array:
+    def _predict_weights(self, X: Matrix) -> Array:
         of_row = getattr(self, "_of_row_", None)
         if of_row is not None:
             return of_row.at(X)
@@ -805,11 +805,11 @@ class DiscrepancyWeights(WeightEstimator):
         found = np.empty(X.shape[0])
         for i, key in enumerate(row_keys(X)):
             if key not in known:
-                raise InvalidInput(
+                raise InvalidInputError(
                     "DiscrepancyWeights knows the weights of the source rows of fit "
                     f"alone, and row {i} of X is none of them: what needs weights of "
                     "other rows (score, target_scorer, prediction sets) needs another "
-                    "weighter, such as KLIEP or KMM"
+                    "weight_estimator, such as KLIEP or KMM"
                 )
             found[i] = known[key]
         return found
@@ -819,7 +819,7 @@ class DiscrepancyWeights(WeightEstimator):
         return np.array([known.get(key, 0.0) for key in row_keys(X)])
 
     def _known(self) -> dict[bytes, float]:
-        rows = self._scaled(self._kept_rows("weigh").source)
+        rows = self._scaled(self._kept_rows("predict_weights").source)
         return dict(zip(row_keys(rows), self._found_.tolist(), strict=True))
 
     @property

@@ -22,7 +22,7 @@ from counterpoise.data.parallel import map_reduce
 from counterpoise.data.progress import announce
 from counterpoise.data.samples import SamplesAsRead
 from counterpoise.data.two_samples import TwoSamples, far_rows
-from counterpoise.errors import InvalidType
+from counterpoise.errors import InvalidTypeError
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.optim.certificate import Certificate
 from counterpoise.optim.likelihoods import LogisticLoss
@@ -221,7 +221,7 @@ class DiscriminatorWeights(WeightEstimator):
     weights_ : array of shape (n,)
         The density ratio at the source rows, out of fold, mean one.
     estimator_ : classifier
-        Fitted to all rows; `weigh` uses it.
+        Fitted to all rows; `predict_weights` uses it.
     auc_ : float
         How well held-out rows are told apart: the area under the ROC curve.
     log_loss_ : float
@@ -298,22 +298,24 @@ class DiscriminatorWeights(WeightEstimator):
 
     def _check_parameters(self) -> None:
         if not isinstance(self.calibrate, bool | np.bool_):
-            raise InvalidType(
+            raise InvalidTypeError(
                 f"calibrate must be True or False, got {self.calibrate!r}"
             )
         if self.estimator is None:
             return
         if not hasattr(self.estimator, "fit"):
-            raise InvalidType(f"estimator must be a classifier, got {self.estimator!r}")
+            raise InvalidTypeError(
+                f"estimator must be a classifier, got {self.estimator!r}"
+            )
         if not weight_names(self.estimator):
-            raise InvalidType(
+            raise InvalidTypeError(
                 f"estimator must take sample_weight in fit, and "
                 f"{type(self.estimator).__name__} does not"
             )
         # A margin becomes log odds by the line alone.
         wanted = ["predict_proba", "decision_function"][: 1 + bool(self.calibrate)]
         if not any(hasattr(self.estimator, name) for name in wanted):
-            raise InvalidType(
+            raise InvalidTypeError(
                 f"estimator must have {' or '.join(wanted)} with "
                 f"calibrate={self.calibrate}, and {type(self.estimator).__name__} "
                 "has not"
@@ -384,7 +386,7 @@ class DiscriminatorWeights(WeightEstimator):
         proof = Certificate("none", objective=self.log_loss_)
         return attested(self.line_, proof, self.tol)
 
-    def _weigh(self, X: Matrix) -> Array:
+    def _predict_weights(self, X: Matrix) -> Array:
         return OddsAsRatio(self._longest_odds_, self._prior_).ratio(self._log_odds(X))
 
     def _beyond(self, X: Matrix) -> NDArray[np.bool_]:
@@ -409,7 +411,7 @@ class DiscriminatorWeights(WeightEstimator):
 class _LongestOdds:
     """The longest log odds of a block's rows that are not far outside the bulk."""
 
-    weighter: DiscriminatorWeights
+    weight_estimator: DiscriminatorWeights
     low: Array
     high: Array
 
@@ -417,7 +419,7 @@ class _LongestOdds:
         near = ((rows >= self.low) & (rows <= self.high)).all(axis=1)
         if not near.any():
             return -np.inf
-        return float(self.weighter._log_odds(rows[near]).max())
+        return float(self.weight_estimator._log_odds(rows[near]).max())
 
 
 @dataclass(frozen=True, eq=False)

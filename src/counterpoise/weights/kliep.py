@@ -12,7 +12,7 @@ from counterpoise.data.parallel import current_budget
 from counterpoise.data.parameters import Choice, Integer, Number, Rule
 from counterpoise.data.progress import announce
 from counterpoise.data.two_samples import N_FOLDS, TwoSamples
-from counterpoise.errors import InvalidInput, warn_user
+from counterpoise.errors import InvalidInputError, warn_user
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.linalg.kernels import Kernel, nearest_row
 from counterpoise.optim.loop import Requirements, Solution, Solver, State, solve
@@ -444,7 +444,7 @@ class KLIEP(WeightEstimator):
         design = self._design(samples, seed)
         problem = MixtureLikelihood(design, samples.target_share)
         if not np.isfinite(problem.objective.value(problem.start())):
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"gamma={self.gamma_:.6g} is so narrow that mixtures of its kernels "
                 "are zero at target rows, and no likelihood is a number: give a "
                 'smaller one, or gamma="cv"'
@@ -457,16 +457,16 @@ class KLIEP(WeightEstimator):
             uncovered = as_share(samples.target_share[lonely])
         else:
             uncovered = uncovered_share(samples, self.gamma_)
-        return Fitted(solution, self._weigh(samples.source), uncovered)
+        return Fitted(solution, self._predict_weights(samples.source), uncovered)
 
     def _fit_blocks(self, both: TwoBlocks) -> Solution:
         if self.n_centers is None:
-            raise InvalidInput(
+            raise InvalidInputError(
                 "n_centers=None makes a centre of every target row, which blocks are "
                 "too many for: give a number"
             )
         if self.solver not in ("auto", "corrective"):
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"solver={self.solver!r} needs all rows in memory: blocks are fitted "
                 'by "corrective"'
             )
@@ -496,7 +496,7 @@ class KLIEP(WeightEstimator):
         part = MixtureLikelihood(design)
         return solve(part, Corrective(n_join=30), tol=START_TOL).x
 
-    def _weigh(self, X: Matrix) -> Array:
+    def _predict_weights(self, X: Matrix) -> Array:
         used = np.flatnonzero(self.coef_)
         return Kernel("rbf", self.gamma_).push(X, self.centers_[used], self.coef_[used])
 

@@ -371,9 +371,9 @@ class KMM(WeightEstimator):
     does not hold says by how much. With a stored kernel, target rows beyond 20,000 are
     represented by 20,000 at equal intervals.
 
-    The published method defines no weights of other rows; `weigh` reads the conditions
-    of the optimum as a function of the row. With :math:`\lambda` the multiplier of the
-    sum,
+    The published method defines no weights of other rows; `predict_weights` reads the
+    conditions of the optimum as a function of the row. With :math:`\lambda` the
+    multiplier of the sum,
 
     .. math::
         w(x) = \frac{N}{\rho} \Big( \sum_j q_j k(t_j, x) - \sum_i v_i k(x_i, x)
@@ -457,7 +457,7 @@ class KMM(WeightEstimator):
         mean = float(solution.x.sum()) if self.slack else 1.0
         return Fitted(solution, ratio, means.uncovered, mean=mean)
 
-    def _weigh(self, X: Matrix) -> Array:
+    def _predict_weights(self, X: Matrix) -> Array:
         return self._extension_.at(X)
 
     def _match(

@@ -21,7 +21,7 @@ from counterpoise.data.two_samples import (
     pooled_scale,
     rows_scaled,
 )
-from counterpoise.errors import InvalidInput
+from counterpoise.errors import InvalidInputError
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.linalg.kernels import Kernel
 from counterpoise.optim.loop import Solution, solve
@@ -121,7 +121,7 @@ WIDTHS_Y = (0.1, 0.2, 0.35, 0.6, 1.0)
 FEWEST_HELD_OUT = 10
 
 
-class TargetShiftWeights(WeightEstimator):
+class LabelShiftWeights(WeightEstimator):
     r"""Density ratio of labels, where p(y) has moved and p(x given y) has not.
 
     Target inputs are a mixture of the inputs that go with bumps over the labels,
@@ -139,9 +139,10 @@ class TargetShiftWeights(WeightEstimator):
     their shares have moved, the ratio of inputs is the wrong one.
 
     The weights are a function of y, so those of target rows, whose labels nobody
-    knows, are unknown: `weigh` takes labels, and `score` refuses. A weighted conformal
-    set needs the weight of the row it is made for, hence **no conformal guarantee**
-    holds at target rows; the weight of a predicted label in its place gives none.
+    knows, are unknown: `predict_weights` takes labels, and `score` refuses. A weighted
+    conformal set needs the weight of the row it is made for, hence **no conformal
+    guarantee** holds at target rows; the weight of a predicted label in its place gives
+    none.
 
     Parameters
     ----------
@@ -195,7 +196,7 @@ class TargetShiftWeights(WeightEstimator):
     >>> y, y_target = rng.normal(size=300), rng.normal(0.8, 0.6, size=200)
     >>> X, X_target = (v[:, None] + 0.1 * rng.normal(size=(len(v), 1))
     ...                for v in (y, y_target))
-    >>> model = TargetShiftWeights(random_state=0).fit(X, y, X_target=X_target)
+    >>> model = LabelShiftWeights(random_state=0).fit(X, y, X_target=X_target)
     >>> round(float(np.average(y, weights=model.weights_)), 1)
     0.8
     """
@@ -273,13 +274,13 @@ class TargetShiftWeights(WeightEstimator):
         weight = samples.source_weight
         self._remember_columns(samples)
         self.has_target_ = True
-        # Rows of inputs say nothing here: `weigh` takes labels.
+        # Rows of inputs say nothing here: `predict_weights` takes labels.
         self._samples_ = self._range_ = None
         with one_thread():
             rows = self._ordered(samples, labels)
             self._pose(rows, self._seed())
             self._set_solution(self._solution(rows))
-            ratio = self._weigh(labels)
+            ratio = self._predict_weights(labels)
         used = weight > 0
         share = weight[used] / weight[used].sum()
         self._set_mean_ratio(ratio[used], 1.0, share)
@@ -292,7 +293,7 @@ class TargetShiftWeights(WeightEstimator):
         self.n_outputs_ = labels.shape[1]
         return labels
 
-    def weigh(self, y: Any) -> Array:
+    def predict_weights(self, y: Any) -> Array:
         """Return the weights of labels, on the scale of `weights_`.
 
         Parameters
@@ -306,12 +307,12 @@ class TargetShiftWeights(WeightEstimator):
         check_is_fitted(self, "weights_")
         labels = as_responses(y, len(y), multi_output=True).reshape(len(y), -1)
         if labels.shape[1] != self.n_outputs_:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"y has {labels.shape[1]} columns, fit had {self.n_outputs_}"
             )
         if not self.has_target_:
             return np.ones(len(labels))
-        return self._normalized(self._weigh(labels))
+        return self._normalized(self._predict_weights(labels))
 
     def beyond(self, X: Any) -> NDArray[np.bool_]:
         """Refuse: the ratio is a function of y, and inputs tell nothing of it.
@@ -322,8 +323,8 @@ class TargetShiftWeights(WeightEstimator):
         rows = estimator_matrix(self, X, reset=False)
         if not self.has_target_:
             return np.zeros(rows.shape[0], dtype=bool)
-        raise InvalidInput(
-            "TargetShiftWeights cannot tell at which rows its ratio is not known: its "
+        raise InvalidInputError(
+            "LabelShiftWeights cannot tell at which rows its ratio is not known: its "
             "weights are a function of y, not of the inputs"
         )
 
@@ -338,8 +339,8 @@ class TargetShiftWeights(WeightEstimator):
         estimator_matrix(self, X, reset=False)
         if not self.has_target_:
             return 0.0
-        raise InvalidInput(
-            "TargetShiftWeights has no score: its weights are a function of y, which "
+        raise InvalidInputError(
+            "LabelShiftWeights has no score: its weights are a function of y, which "
             "target rows do not have; cv_results_ holds the likelihoods of held-out "
             "target rows"
         )
@@ -415,7 +416,7 @@ class TargetShiftWeights(WeightEstimator):
         self.coef_ = solution.x / total * rows.weight.sum()
         return solution
 
-    def _weigh(self, X: Any) -> Array:
+    def _predict_weights(self, X: Any) -> Array:
         """Return the ratio at labels, up to a factor."""
         used = np.flatnonzero(self.coef_)
         kernel = Kernel("rbf", self.gamma_y_).matrix(X, self.centers_[used])

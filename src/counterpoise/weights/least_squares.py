@@ -12,7 +12,7 @@ from counterpoise.data.arrays import Matrix
 from counterpoise.data.parallel import current_budget
 from counterpoise.data.parameters import Integer, Number, Rule
 from counterpoise.data.two_samples import TwoSamples
-from counterpoise.errors import InvalidInput, warn_user
+from counterpoise.errors import InvalidInputError, warn_user
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.linalg.kernels import Kernel
 from counterpoise.optim.loop import Solution, certified
@@ -88,11 +88,11 @@ class LeastSquaresWeights(WeightEstimator):
         solution, self.coef_ = self._solve_at(distinct, deadline)
         return Fitted(
             solution,
-            self._weigh(samples.source),
+            self._predict_weights(samples.source),
             uncovered_share(distinct, self.gamma_),
         )
 
-    def _weigh(self, X: Matrix) -> Array:
+    def _predict_weights(self, X: Matrix) -> Array:
         used = np.flatnonzero(self.coef_)
         ratio = Kernel("rbf", self.gamma_).push(
             X, self.centers_[used], self.coef_[used]
@@ -160,7 +160,7 @@ def _plan(n_centers: int) -> None:
     """Refuse more centres than their moments have memory for."""
     needed = 8 * n_centers**2
     if needed > current_budget():
-        raise InvalidInput(
+        raise InvalidInputError(
             f"the moments of {n_centers} centres take {needed / 2**30:.1f} GiB, above "
             f"the memory budget of {current_budget() / 2**30:.1f} GiB: give fewer, "
             "such as n_centers=100, or raise the budget "
@@ -302,8 +302,8 @@ class LSIF(LeastSquaresWeights):
     --------
     >>> from counterpoise.datasets import make_gaussian_shift
     >>> shift = make_gaussian_shift(n=500, m=300, shift=1.0, random_state=0)
-    >>> weighter = LSIF(random_state=0).fit(shift.X, X_target=shift.X_target)
-    >>> weighter.path_.certify(0.01).holds(1e-9)
+    >>> weight_estimator = LSIF(random_state=0).fit(shift.X, X_target=shift.X_target)
+    >>> weight_estimator.path_.certify(0.01).holds(1e-9)
     True
     """
 
@@ -341,7 +341,7 @@ class LSIF(LeastSquaresWeights):
         programme = PenaltyPath(moments.source, moments.mean)
         penalty = self.regularization_
         if penalty >= programme.start:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"regularization must be below {programme.start:.6g}, from which on "
                 f"every coefficient is zero, got {penalty}"
             )
@@ -439,7 +439,7 @@ class _Ridge(LeastSquaresWeights):
 
     def _fit_blocks(self, both: TwoBlocks) -> Solution:
         if self.n_centers is None:
-            raise InvalidInput(
+            raise InvalidInputError(
                 "n_centers=None makes a centre of every target row, which blocks are "
                 "too many for: give a number"
             )
@@ -564,8 +564,8 @@ class ULSIF(_Ridge):
     --------
     >>> from counterpoise.datasets import make_gaussian_shift
     >>> shift = make_gaussian_shift(n=500, m=300, shift=1.0, random_state=0)
-    >>> weighter = ULSIF(random_state=0).fit(shift.X, X_target=shift.X_target)
-    >>> bool((weighter.weights_ * shift.X[:, 0]).mean() > 0.7)
+    >>> weight_estimator = ULSIF(random_state=0).fit(shift.X, X_target=shift.X_target)
+    >>> bool((weight_estimator.weights_ * shift.X[:, 0]).mean() > 0.7)
     True
     """
 
@@ -683,8 +683,8 @@ class RULSIF(_Ridge):
     --------
     >>> from counterpoise.datasets import make_gaussian_shift
     >>> shift = make_gaussian_shift(n=500, m=300, shift=1.0, random_state=0)
-    >>> weighter = RULSIF(random_state=0).fit(shift.X, X_target=shift.X_target)
-    >>> bool((weighter.weights_ * weighter.mean_ratio_).max() < 1 / 0.1)
+    >>> weight_estimator = RULSIF(random_state=0).fit(shift.X, X_target=shift.X_target)
+    >>> bool((weight_estimator.weights_ * weight_estimator.mean_ratio_).max() < 1 / 0.1)
     True
     """
 

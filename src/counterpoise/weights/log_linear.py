@@ -16,7 +16,7 @@ from counterpoise.data.parameters import Choice, Integer, Number, Rule
 from counterpoise.data.progress import announce
 from counterpoise.data.samples import SamplesAsRead
 from counterpoise.data.two_samples import N_FOLDS, TwoSamples, folds
-from counterpoise.errors import InvalidInput
+from counterpoise.errors import InvalidInputError
 from counterpoise.linalg.arrays import Array
 from counterpoise.optim.likelihoods import log_mean
 from counterpoise.optim.loop import Solution
@@ -268,7 +268,7 @@ FEW_STATISTICS = 0.1
 STATISTICS = ("full", "diag", "linear")
 
 
-class MixtureKLIEP(WeightEstimator):
+class LogLinearKLIEP(WeightEstimator):
     r"""Weights from a log-linear or log-quadratic ratio, or a mixture of such.
 
     .. math::
@@ -364,7 +364,7 @@ class MixtureKLIEP(WeightEstimator):
     --------
     >>> from counterpoise.datasets import make_gaussian_shift
     >>> data = make_gaussian_shift(n=2000, m=2000, scale=0.8, random_state=0)
-    >>> fitted = MixtureKLIEP().fit(data.X, X_target=data.X_target)
+    >>> fitted = LogLinearKLIEP().fit(data.X, X_target=data.X_target)
     >>> round(float((fitted.weights_ * data.X[:, 0]).mean()), 1)
     0.5
     """
@@ -410,7 +410,7 @@ class MixtureKLIEP(WeightEstimator):
         self, samples: TwoSamples, deadline: Deadline
     ) -> tuple[Array, float]:
         self._find(samples, deadline)
-        return self._weigh(samples.source), 1.0
+        return self._predict_weights(samples.source), 1.0
 
     def _find(self, samples: TwoSamples, deadline: Deadline) -> Solution:
         """Set what the ratio is made of, and return how it was found."""
@@ -423,8 +423,8 @@ class MixtureKLIEP(WeightEstimator):
         """Refuse one row, of which nothing can be held out."""
         n = samples.counted.source.shape[0]
         if n < self._least_rows:
-            raise InvalidInput(
-                f"X has {n} row that counts, MixtureKLIEP needs {self._least_rows}"
+            raise InvalidInputError(
+                f"X has {n} row that counts, LogLinearKLIEP needs {self._least_rows}"
             )
 
     def _fit(self, samples: TwoSamples, deadline: Deadline) -> Fitted:
@@ -463,7 +463,7 @@ class MixtureKLIEP(WeightEstimator):
         self.statistic_names_ = self._names(d)
         return solution
 
-    def _weigh(self, X: Matrix) -> Array:
+    def _predict_weights(self, X: Matrix) -> Array:
         logs = self._ratio_.logarithm(self._standardization_.statistics(X))
         return np.exp(np.minimum(logs, LARGEST_LOG))
 
@@ -471,7 +471,7 @@ class MixtureKLIEP(WeightEstimator):
         n, d = samples.source.shape
         if sparse.issparse(samples.source):
             if self.statistics not in ("auto", "linear"):
-                raise InvalidInput(
+                raise InvalidInputError(
                     "sparse rows need statistics='auto' or 'linear', "
                     f"got {self.statistics!r}"
                 )

@@ -22,7 +22,7 @@ from counterpoise.data.two_samples import (
     scale_columns,
     scale_of_moments,
 )
-from counterpoise.errors import InvalidInput, InvalidType
+from counterpoise.errors import InvalidInputError, InvalidTypeError
 from counterpoise.linalg.arrays import Array
 
 
@@ -50,13 +50,13 @@ class TwoBlocks:
         source, target = Blocks.of(X).numbers(), Blocks.of(X_target).numbers()
         labels = source.labels, target.labels
         if None not in labels and labels[0] != labels[1]:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"X_target must have the columns of X, {list(labels[0] or ())}, got "
                 f"{list(labels[1] or ())}"
             )
         rows, aims = (rows_decided_on(blocks, seed) for blocks in (source, target))
         if rows.shape[1] != aims.shape[1]:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"X has {rows.shape[1]} columns, X_target has {aims.shape[1]}"
             )
         names = None if labels[0] is None else tuple(map(str, labels[0]))
@@ -148,59 +148,65 @@ class _Scaled:
 
 @dataclass(frozen=True, eq=False)
 class RatioOfRows:
-    """The ratio that a fitted weighter gives the rows of a block, as weights or not."""
+    """The ratio that a fitted weight estimator gives the rows of a block, as weights "
+    "or not."""
 
-    weighter: Any
+    weight_estimator: Any
     normalized: bool
 
     def __call__(self, rows: Array, first: Any) -> Array:
         """Return the ratio at a block's rows."""
         if self.normalized:
-            return self.weighter._weigh_rows(rows)
-        return self.weighter._weigh(self.weighter._scaled(rows))
+            return self.weight_estimator._weigh_rows(rows)
+        return self.weight_estimator._predict_weights(
+            self.weight_estimator._scaled(rows)
+        )
 
 
-def fit_to_blocks(weighter: Any, X: Any, X_target: Any) -> None:
-    """Fit a weighter to two tables, of which one at least comes in blocks."""
-    if weighter.needs_labels:
-        raise InvalidType(
-            f"{type(weighter).__name__} takes no blocks: its weights are no function "
-            "of a row's columns. AutoWeights, KLIEP, ULSIF, RULSIF and MixtureKLIEP "
+def fit_to_blocks(weight_estimator: Any, X: Any, X_target: Any) -> None:
+    """Fit a weight estimator to two tables, of which one at least comes in blocks."""
+    if weight_estimator.needs_labels:
+        raise InvalidTypeError(
+            f"{type(weight_estimator).__name__} takes no blocks: its weights are no "
+            f"function "
+            "of a row's columns. AutoWeights, KLIEP, ULSIF, RULSIF and LogLinearKLIEP "
             "take them"
         )
-    both = TwoBlocks.read(X, X_target, weighter._seed())
-    weighter._fit_samples(both.drawn)
-    solution = weighter._fit_blocks(both)
+    both = TwoBlocks.read(X, X_target, weight_estimator._seed())
+    weight_estimator._fit_samples(both.drawn)
+    solution = weight_estimator._fit_blocks(both)
     if solution is not None:
-        weighter._set_solution(solution)
-    weigh_all(weighter, both.source)
+        weight_estimator._set_solution(solution)
+    weigh_all(weight_estimator, both.source)
 
 
-def weigh_all(weighter: Any, source: Blocks) -> None:
+def weigh_all(weight_estimator: Any, source: Blocks) -> None:
     """Set the weights of all source rows, of mean one over them."""
-    ratio = ratio_at(weighter, source)
+    ratio = ratio_at(weight_estimator, source)
     share = np.full(ratio.size, 1.0 / ratio.size)
-    weighter.weights_ = weighter._as_weights(ratio, 1.0, share)
-    weighter.effective_sample_size_ = effective_sample_size(weighter.weights_)
+    weight_estimator.weights_ = weight_estimator._as_weights(ratio, 1.0, share)
+    weight_estimator.effective_sample_size_ = effective_sample_size(
+        weight_estimator.weights_
+    )
 
 
-def fit_sums(weighter: Any, both: TwoBlocks) -> "WeightSums":
-    """Fit to all rows a weighter that has been fitted to the sample of both.
+def fit_sums(weight_estimator: Any, both: TwoBlocks) -> "WeightSums":
+    """Fit to all rows a weight estimator that has been fitted to the sample of both.
 
     Only what rows add up to is kept: `weights_` stay those of the sample's rows.
     """
-    solution = weighter._fit_blocks(both)
+    solution = weight_estimator._fit_blocks(both)
     if solution is not None:
-        weighter._set_solution(solution)
+        weight_estimator._set_solution(solution)
     announce("weighing every row")
-    sums = map_reduce(both.source, SumsOfRows(lean(weighter)))
-    weighter._set_mean(sums.total / sums.n)
+    sums = map_reduce(both.source, SumsOfRows(lean(weight_estimator)))
+    weight_estimator._set_mean(sums.total / sums.n)
     return sums
 
 
 @dataclass(frozen=True)
 class WeightSums:
-    """What the ratios of all rows, to the weighter's exponent, add up to."""
+    """What the ratios of all rows, to the weight estimator's exponent, add up to."""
 
     n: int
     total: float
@@ -225,44 +231,51 @@ class WeightSums:
 class SumsOfRows:
     """A block's part of the sums."""
 
-    weighter: Any
+    weight_estimator: Any
 
     def __call__(self, rows: Array, first: int) -> WeightSums:
         """Return a block's part."""
-        ratio = RatioOfRows(self.weighter, normalized=False)(rows, first)
-        ratio = ratio**self.weighter.exponent
+        ratio = RatioOfRows(self.weight_estimator, normalized=False)(rows, first)
+        ratio = ratio**self.weight_estimator.exponent
         return WeightSums(
             len(ratio), float(ratio.sum()), float(ratio @ ratio), float(ratio.max())
         )
 
 
-def largest_weight(weighter: Any, both: TwoBlocks) -> float:
+def largest_weight(weight_estimator: Any, both: TwoBlocks) -> float:
     """Return the largest weight of a target row that is not far outside the bulk."""
-    return map_reduce(both.target, _LargestOfTarget(lean(weighter), *both.limits), max)
+    return map_reduce(
+        both.target, _LargestOfTarget(lean(weight_estimator), *both.limits), max
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class _LargestOfTarget:
-    weighter: Any
+    weight_estimator: Any
     low: Array
     high: Array
 
     def __call__(self, rows: Array, first: int) -> float:
         near = ((rows >= self.low) & (rows <= self.high)).all(axis=1)
         rows = rows[near]
-        return float(self.weighter._weigh_rows(rows).max()) if len(rows) else 0.0
+        return (
+            float(self.weight_estimator._weigh_rows(rows).max()) if len(rows) else 0.0
+        )
 
 
-def ratio_at(weighter: Any, blocks: Blocks, *, normalized: bool = False) -> Array:
-    """Return a fitted weighter's ratio at all rows of blocks, in their order."""
+def ratio_at(
+    weight_estimator: Any, blocks: Blocks, *, normalized: bool = False
+) -> Array:
+    """Return a fitted weight estimator's ratio at all rows of blocks, in their "
+    "order."""
     announce("weighing every row")
-    work = RatioOfRows(lean(weighter), normalized)
+    work = RatioOfRows(lean(weight_estimator), normalized)
     return np.asarray(whole_vector(blocks, work))
 
 
-def lean(weighter: Any) -> Any:
+def lean(weight_estimator: Any) -> Any:
     """Return a copy that weighs and carries no rows, to be sent to workers."""
-    out = weighter.without_rows()
+    out = weight_estimator.without_rows()
     out.__dict__.pop("weights_", None)
     return out
 
@@ -271,11 +284,11 @@ def lean(weighter: Any) -> Any:
 class WeightsOfRows:
     """The weights of a block's rows as a column to be written."""
 
-    weighter: Any
+    weight_estimator: Any
     column: str
 
     def __call__(self, rows: Array, first: int) -> dict[str, Array]:
         """Return the column of a block's rows."""
-        if not self.weighter.has_target_:
+        if not self.weight_estimator.has_target_:
             return {self.column: np.ones(len(rows))}
-        return {self.column: self.weighter._weigh_rows(rows)}
+        return {self.column: self.weight_estimator._weigh_rows(rows)}

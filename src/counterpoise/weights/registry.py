@@ -16,7 +16,7 @@ Parameters = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Registered:
-    """A weighter of the library.
+    """A weight estimator of the library.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Registered:
 # Among weights as good, those that leave the most effective rows.
 _SPREAD = {"spread": 0.01}
 
-WEIGHTERS = (
+WEIGHT_ESTIMATORS = (
     Registered(
         "AutoWeights",
         "auto",
@@ -82,7 +82,7 @@ WEIGHTERS = (
         {"kmm": {}},
     ),
     Registered(
-        "MixtureKLIEP",
+        "LogLinearKLIEP",
         "log_linear",
         "log-linear and log-quadratic ratios and mixtures of them; text",
         {"log-linear": {"statistics": "linear"}, "log-quadratic": {}},
@@ -103,34 +103,34 @@ WEIGHTERS = (
         ({}, {"kernel": "rbf"}),
     ),
     Registered(
-        "TargetShiftWeights",
+        "LabelShiftWeights",
         "label_shift",
         "weights by label, where p(y) has moved and p(x given y) has not",
     ),
 )
-WEIGHTERS_BY_COMMAND: dict[str, Registered] = {
-    command: entry for entry in WEIGHTERS for command in entry.commands
+WEIGHT_ESTIMATORS_BY_COMMAND: dict[str, Registered] = {
+    command: entry for entry in WEIGHT_ESTIMATORS for command in entry.commands
 }
 
 
 def of_command(command: str, **common: Any) -> Any:
-    """Return the weighter that a name on the command line means.
+    """Return the weight estimator that a name on the command line means.
 
     Parameters
     ----------
     command : str
-        A key of `WEIGHTERS_BY_COMMAND`.
+        A key of `WEIGHT_ESTIMATORS_BY_COMMAND`.
     **common
-        Parameters of most weighters; one that has not gets none of them.
+        Parameters of most weight estimators; one that has not gets none of them.
     """
-    entry = WEIGHTERS_BY_COMMAND[command]
+    entry = WEIGHT_ESTIMATORS_BY_COMMAND[command]
     return with_parameters(entry.load(), **{**common, **entry.commands[command]})
 
 
-def with_parameters(weighter: Any, **parameters: Any) -> Any:
-    """Return a weighter of a class with those of the parameters that it has."""
-    known = signature(weighter).parameters
-    return weighter(**{k: v for k, v in parameters.items() if k in known})
+def with_parameters(weight_estimator: Any, **parameters: Any) -> Any:
+    """Return a weight estimator of a class with those of the parameters that it has."""
+    known = signature(weight_estimator).parameters
+    return weight_estimator(**{k: v for k, v in parameters.items() if k in known})
 
 
 def take_sparse() -> str:
@@ -138,7 +138,7 @@ def take_sparse() -> str:
 
     What always gives ones comes last: nobody looks for it.
     """
-    classes = [entry.load() for entry in WEIGHTERS]
+    classes = [entry.load() for entry in WEIGHT_ESTIMATORS]
     names = [
         one.__name__
         for one in sorted(classes, key=lambda one: one.gives_ones)
@@ -148,6 +148,6 @@ def take_sparse() -> str:
 
 
 def readme_table() -> str:
-    """Return the README's table of weighters."""
-    rows = [f"| `{entry.name}` | {entry.about} |" for entry in WEIGHTERS]
-    return "\n".join(["| weighter | what it is |", "|---|---|", *rows])
+    """Return the README's table of weight estimators."""
+    rows = [f"| `{entry.name}` | {entry.about} |" for entry in WEIGHT_ESTIMATORS]
+    return "\n".join(["| weight estimator | what it is |", "|---|---|", *rows])

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from counterpoise.data.two_samples import N_FOLDS, TwoSamples, folds
-from counterpoise.errors import InvalidInput, warn_user
+from counterpoise.errors import InvalidInputError, warn_user
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.linalg.kernels import Kernel, nearest_distance
 
@@ -259,16 +259,18 @@ def out_of_fold(
     m = samples.target.shape[0]
     n_folds = min(N_FOLDS, m)
     if n_folds < 2:
-        raise InvalidInput("one target row cannot be scored out of fold: give X_target")
+        raise InvalidInputError(
+            "one target row cannot be scored out of fold: give X_target"
+        )
     fold = folds(samples.target, n_folds, seed)
     everything = np.arange(samples.source.shape[0])
     total = 0.0
     for k in range(n_folds):
-        weigh = refit(samples.take(everything, fold != k))
+        predict_weights = refit(samples.take(everything, fold != k))
         share = samples.target_share[fold == k]
         part = two_sided_score(
-            weigh(samples.target[fold == k]),
-            weigh(source),
+            predict_weights(samples.target[fold == k]),
+            predict_weights(source),
             share / share.sum(),
             source_share,
             least,

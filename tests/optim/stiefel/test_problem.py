@@ -7,7 +7,7 @@ from optim.stiefel.random_frames import everything, frame, symmetric
 from scipy import sparse
 from scipy.optimize import approx_fprime
 
-from counterpoise.errors import InvalidInput, InvalidType
+from counterpoise.errors import InvalidInputError, InvalidTypeError
 from counterpoise.linalg.stiefel import (
     extreme_eigenvalues,
     ky_fan,
@@ -150,7 +150,7 @@ def test_forms_of_vectors_are_those_of_their_matrices():
     ],
 )
 def test_what_makes_no_sense_is_refused_with_words(give, words):
-    with pytest.raises(InvalidInput, match=words):
+    with pytest.raises(InvalidInputError, match=words):
         give()
 
 
@@ -167,7 +167,7 @@ def test_what_makes_no_sense_is_refused_with_words(give, words):
     ],
 )
 def test_what_is_of_the_wrong_kind_is_refused_as_such(give):
-    with pytest.raises(InvalidType):
+    with pytest.raises(InvalidTypeError):
         give()
 
 

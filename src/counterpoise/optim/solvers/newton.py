@@ -105,9 +105,10 @@ class ExpectationMaximization:
     Examples
     --------
     >>> import numpy as np
-    >>> from counterpoise import MixtureKLIEP
+    >>> from counterpoise import LogLinearKLIEP
     >>> X, X_target = np.arange(60.0)[:, None], np.arange(20.0, 50.0)[:, None]
-    >>> fitted = MixtureKLIEP(n_components=2, random_state=0).fit(X, X_target=X_target)
+    >>> estimator = LogLinearKLIEP(n_components=2, random_state=0)
+    >>> fitted = estimator.fit(X, X_target=X_target)
     >>> fitted.solution_.certificate.kind
     'stationarity'
     """

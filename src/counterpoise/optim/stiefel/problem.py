@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from scipy import sparse
 
-from counterpoise.errors import InvalidInput, InvalidType
+from counterpoise.errors import InvalidInputError, InvalidTypeError
 from counterpoise.linalg.arrays import Array
 from counterpoise.linalg.stiefel import extreme_eigenvalues, orthonormality, polar
 from counterpoise.optim.certificate import Certificate
@@ -218,29 +218,29 @@ def read_shape(
     for name, part, axis in _parts(quadratic, linear, maximum, l1, constraints):
         shape = part.shape
         if len(shape) != axis + 2 and not (axis == 1 and name == "maximum"):
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"{name} must have {axis + 2} dimensions, got shape {shape}"
             )
         n = int(shape[axis]) if n is None else n
         if name.endswith("linear") or name == "l1":
             m = int(shape[-1]) if m is None else m
     if n is None:
-        raise InvalidInput(
+        raise InvalidInputError(
             "quadratic, linear, maximum, l1 or a constraint must be given: nothing "
             "says how long the columns are"
         )
     if n_columns is not None:
         if isinstance(n_columns, bool) or not isinstance(n_columns, int | np.integer):
-            raise InvalidType(f"n_columns must be an integer, got {n_columns!r}")
+            raise InvalidTypeError(f"n_columns must be an integer, got {n_columns!r}")
         if m is not None and n_columns != m:
-            raise InvalidInput(f"n_columns is {n_columns}, linear has {m} columns")
+            raise InvalidInputError(f"n_columns is {n_columns}, linear has {m} columns")
         m = int(n_columns)
     if m is None:
-        raise InvalidInput("n_columns must be given where linear is None")
+        raise InvalidInputError("n_columns must be given where linear is None")
     if m < 1:
-        raise InvalidInput(f"n_columns must be at least 1, got {m}")
+        raise InvalidInputError(f"n_columns must be at least 1, got {m}")
     if m > n:
-        raise InvalidInput(f"{m} columns of length {n} cannot be orthonormal")
+        raise InvalidInputError(f"{m} columns of length {n} cannot be orthonormal")
     return n, m
 
 
@@ -276,7 +276,7 @@ def read_quadratic(name: str, value: Any, n: int) -> Any:
         return None
     out = _array(name, value)
     if out.shape != (n, n):
-        raise InvalidInput(f"{name} must have shape ({n}, {n}), got {out.shape}")
+        raise InvalidInputError(f"{name} must have shape ({n}, {n}), got {out.shape}")
     out = (out + out.T) / 2.0
     if sparse.issparse(out):
         return sparse.csr_array(out)
@@ -290,7 +290,7 @@ def read_linear(name: str, value: Any, n: int, m: int) -> Array | None:
     out = _array(name, value)
     out = out.toarray() if sparse.issparse(out) else out
     if out.shape != (n, m):
-        raise InvalidInput(f"{name} must have shape ({n}, {m}), got {out.shape}")
+        raise InvalidInputError(f"{name} must have shape ({n}, {m}), got {out.shape}")
     return out
 
 
@@ -303,12 +303,12 @@ def read_maximum(value: Any, n: int) -> Forms | None:
     else:
         stack = _array("maximum", value)
         if stack.ndim != 3 or stack.shape[1] != stack.shape[2]:
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"maximum must have shape (K, {n}, {n}), got {stack.shape}"
             )
         forms = DenseForms((stack + np.swapaxes(stack, 1, 2)) / 2.0)
     if forms.count == 0 or forms.order != n:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"maximum must hold matrices of order {n}, got {forms.count} of order "
             f"{forms.order}"
         )
@@ -321,7 +321,7 @@ def read_l1(value: Any, n: int, m: int) -> tuple[Array, Array] | None:
         return None
     B, b = _pair(value)
     if B.shape[1:] != (n, m) or b.shape != B.shape[:1]:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"l1 must be a pair of shapes (q, {n}, {m}) and (q,), got {B.shape} and "
             f"{b.shape}"
         )
@@ -333,13 +333,13 @@ def read_constraint(k: int, value: Any, n: int, m: int) -> Constraint:
     M, N, c = _triple(k, value)
     name = f"constraints[{k}]"
     if M is None and N is None:
-        raise InvalidInput(f"{name} says nothing of P: both its matrices are None")
+        raise InvalidInputError(f"{name} says nothing of P: both its matrices are None")
     try:
         constant = float(c)
     except (TypeError, ValueError):
-        raise InvalidType(f"{name} must end with a number, got {c!r}") from None
+        raise InvalidTypeError(f"{name} must end with a number, got {c!r}") from None
     if not np.isfinite(constant):
-        raise InvalidInput(f"{name} must end with a finite number, got {constant}")
+        raise InvalidInputError(f"{name} must end with a finite number, got {constant}")
     return Constraint(
         read_quadratic(name, M, n), read_linear(f"{name} linear", N, n, m), constant
     )
@@ -349,7 +349,7 @@ def _triple(k: int, value: Any) -> tuple[Any, Any, Any]:
     try:
         M, N, c = value
     except (TypeError, ValueError):
-        raise InvalidType(
+        raise InvalidTypeError(
             f"constraints[{k}] must be a triple (M, N, c), got {value!r}"
         ) from None
     return M, N, c
@@ -359,7 +359,7 @@ def _pair(value: Any) -> tuple[Array, Array]:
     try:
         B, b = value
     except (TypeError, ValueError):
-        raise InvalidType("l1 must be a pair (B, b)") from None
+        raise InvalidTypeError("l1 must be a pair (B, b)") from None
     return _array("l1", B), _array("l1", b)
 
 
@@ -372,11 +372,13 @@ def _array(name: str, value: Any) -> Any:
         try:
             out = np.asarray(value, dtype=float)
         except (TypeError, ValueError):
-            raise InvalidType(f"{name} must hold numbers") from None
+            raise InvalidTypeError(f"{name} must hold numbers") from None
         numbers = out
     if not np.isfinite(numbers).all():
         where = tuple(int(k) for k in np.argwhere(~np.isfinite(numbers))[0])
-        raise InvalidInput(f"{name} must be finite, got {numbers[where]} at {where}")
+        raise InvalidInputError(
+            f"{name} must be finite, got {numbers[where]} at {where}"
+        )
     return out
 
 
@@ -563,10 +565,12 @@ class OrthogonalProblem:
         """Return P as an array of the problem's shape, or refuse it by name."""
         out = np.asarray(P, dtype=float)
         if out.shape != self.shape:
-            raise InvalidInput(f"{name} must have shape {self.shape}, got {out.shape}")
+            raise InvalidInputError(
+                f"{name} must have shape {self.shape}, got {out.shape}"
+            )
         if not np.isfinite(out).all():
             row, column = (int(k) for k in np.argwhere(~np.isfinite(out))[0])
-            raise InvalidInput(
+            raise InvalidInputError(
                 f"{name} must be finite, got {out[row, column]} at row {row}, "
                 f"column {column}"
             )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from io import StringIO
 from typing import Any
 
-from counterpoise.errors import InvalidInput
+from counterpoise.errors import InvalidInputError
 from counterpoise.report.formatting import LONGEST_LABEL, Cell, Sentence, readable
 from counterpoise.report.report import Record
 
@@ -255,7 +255,7 @@ def section_of(fitted: Any, name: str) -> Any:
     """
     record = record_of(fitted)
     if name not in record:
-        raise InvalidInput(f"there is no section {name!r} to draw from")
+        raise InvalidInputError(f"there is no section {name!r} to draw from")
     return record[name]
 
 

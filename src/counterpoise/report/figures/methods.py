@@ -7,7 +7,7 @@ import numpy as np
 from scipy import ndimage
 from sklearn.utils.validation import check_is_fitted
 
-from counterpoise.errors import InvalidInput, InvalidType
+from counterpoise.errors import InvalidInputError, InvalidTypeError
 from counterpoise.networks.estimators import TradeOff
 from counterpoise.report.figures.canvas import (
     BLUE,
@@ -79,12 +79,12 @@ def plot_trade_off(curve: TradeOff, *, ax: Any = None) -> Any:
     'class_error_bound'
     """
     if not isinstance(curve, TradeOff):
-        raise InvalidType(
+        raise InvalidTypeError(
             f"plot_trade_off takes a TradeOff, got {type(curve).__name__}: it comes "
             "from the method trade_off of a network"
         )
     if not curve.feasible.any():
-        raise InvalidInput(
+        raise InvalidInputError(
             f"no bound of {curve.constraint} was met: there is nothing to draw"
         )
     ax = axes(ax)
@@ -151,7 +151,7 @@ def plot_segments(image: Any, segments: Any, *, ax: Any = None) -> Any:
         labels = labels[-1]
     pixels = np.asarray(image)
     if labels.ndim != 2 or labels.shape != pixels.shape[:2]:
-        raise InvalidInput(
+        raise InvalidInputError(
             "segments must have the height and width of the image, "
             f"{pixels.shape[:2]}, got {labels.shape}"
         )
@@ -246,10 +246,10 @@ def plot_path(fitted: Any, *, ax: Any = None) -> Any:
     curve = record.at("path.curve") or record.at("guard.curve")
     if curve is None:
         if "path" in record:
-            raise InvalidInput(
+            raise InvalidInputError(
                 "path was made without X_val and y_val: there is no curve to draw"
             )
-        raise InvalidInput(
+        raise InvalidInputError(
             "there is no section 'path' to draw from: plot_path takes a path made with "
             "X_val and y_val, or an Adapted whose guard followed one"
         )
@@ -355,7 +355,7 @@ def plot_selection(fitted: Any, *, ax: Any = None) -> Any:
 
     Parameters
     ----------
-    fitted : weighter, Adapted or Record
+    fitted : weight estimator, Adapted or Record
     ax : matplotlib Axes, optional
         Where to draw; a new one by default.
 
@@ -373,13 +373,13 @@ def plot_selection(fitted: Any, *, ax: Any = None) -> Any:
     if not isinstance(fitted, Record):
         check_is_fitted(fitted)
         if getattr(fitted, "cv_results_", None) is None and not hasattr(
-            fitted, "weighter_"
+            fitted, "weight_estimator_"
         ):
-            raise InvalidInput(f"{type(fitted).__name__} has selected nothing")
+            raise InvalidInputError(f"{type(fitted).__name__} has selected nothing")
         record = Record.of(fitted)
     candidates, widths = _choices(record)
     if not candidates and not widths:
-        raise InvalidInput(f"{type(fitted).__name__} has selected nothing")
+        raise InvalidInputError(f"{type(fitted).__name__} has selected nothing")
     ax = axes(ax)
     return draw_candidates(ax, candidates) if candidates else draw_widths(ax, widths)
 
@@ -689,7 +689,7 @@ def plot_spectrum(fitted: Any, *, ax: Any = None) -> Any:
     """
     spectrum = record_of(fitted).at("shift.spectrum")
     if not spectrum or not spectrum.get("before"):
-        raise InvalidInput("there is no section 'shift.spectrum' to draw from")
+        raise InvalidInputError("there is no section 'shift.spectrum' to draw from")
     return draw_spectrum(axes(ax), spectrum)
 
 
@@ -769,7 +769,7 @@ def _spectrum_told(spectrum: dict[str, Any]) -> list[Sentence]:
     removable = spectrum.get("removable")
     if removable is None:
         return told
-    whose = "Weighting" if spectrum.get("weighter") else "The best weighting"
+    whose = "Weighting" if spectrum.get("weight_estimator") else "The best weighting"
     told.append(
         sentence(
             "{} removes {} of it.",
@@ -815,7 +815,7 @@ def plot_convergence(*fitted: Any, by: str = "seconds", ax: Any = None) -> Any:
 
     Parameters
     ----------
-    *fitted : weighter, Adapted, Solution or Record
+    *fitted : weight estimator, Adapted, Solution or Record
         One line each. Records know steps only.
     by : {"seconds", "steps"}
         What goes to the right.
@@ -833,7 +833,7 @@ def plot_convergence(*fitted: Any, by: str = "seconds", ax: Any = None) -> Any:
     'seconds'
     """
     if by not in ("seconds", "steps"):
-        raise InvalidInput(f"by must be 'seconds' or 'steps', got {by!r}")
+        raise InvalidInputError(f"by must be 'seconds' or 'steps', got {by!r}")
     if any(isinstance(one, Record) for one in fitted):
         by = "steps"
     ax = axes(ax)
@@ -855,15 +855,17 @@ def _line(one: Any, by: str) -> tuple[list[float], list[float], float, str]:
         section = section_of(one, "solver")
         history = section.get("history")
         if not history:
-            raise InvalidInput("the record has no history to draw")
+            raise InvalidInputError("the record has no history to draw")
         steps = [step + 1 for step in history["step"]]
         told = str(one.at("weights.chosen", "record"))
         return steps, _positive(history["gap"]), section["goal"], told
-    fitted = getattr(one, "weighter_", one) if hasattr(one, "estimator_") else one
+    fitted = (
+        getattr(one, "weight_estimator_", one) if hasattr(one, "estimator_") else one
+    )
     solution = getattr(fitted, "solution_", fitted)
     lines = getattr(solution, "history", ())
     if not lines:
-        raise InvalidInput(f"{type(one).__name__} has no history to draw")
+        raise InvalidInputError(f"{type(one).__name__} has no history to draw")
     x = [line.seconds if by == "seconds" else line.n_iter + 1 for line in lines]
     told = str(getattr(one, "solver", None) or type(one).__name__)
     goal = solution.tol * solution.certificate.scale
@@ -976,7 +978,8 @@ def plot_classes(fitted: Any, *, kind: str = "shares", ax: Any = None) -> Any:
 
     Parameters
     ----------
-    fitted : Adapted with `weighter="partial"`, PartialWeights, network or Record
+    fitted : Adapted with `weight_estimator="partial"`, PartialWeights, network or
+    Record
     kind : {"shares", "training"}
         The estimated share of every class, those judged absent marked; or the weights
         of the classes over the training of a network.
@@ -995,19 +998,21 @@ def plot_classes(fitted: Any, *, kind: str = "shares", ax: Any = None) -> Any:
     'estimated share of the new data (x: judged absent)'
     """
     if kind not in CLASS_PICTURES:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"kind must be one of {', '.join(CLASS_PICTURES)}, got {kind!r}"
         )
     record = isinstance(fitted, Record)
     section = fitted.at("classes") if record else classes_section(fitted)
     if section is None:
-        raise InvalidInput(
+        raise InvalidInputError(
             "there are no classes to draw: fit PartialWeights, or "
-            "Adapted(weighter='partial'), with a target"
+            "Adapted(weight_estimator='partial'), with a target"
         )
     if kind == "training":
         if section["training"] is None:
-            raise InvalidInput("there is no training to draw: weights came at once")
+            raise InvalidInputError(
+                "there is no training to draw: weights came at once"
+            )
         return draw_training(axes(ax), section)
     drawn = min(len(section["names"]), CLASSES_DRAWN)
     return draw_shares(axes(ax, height=1.2 + 0.2 * drawn), section)

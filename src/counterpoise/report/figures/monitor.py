@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from counterpoise.errors import InvalidInput
+from counterpoise.errors import InvalidInputError
 from counterpoise.report.figures.canvas import (
     BLUE,
     FIGURE_HEIGHT,
@@ -51,7 +51,9 @@ def plot_watch(fitted: Any, *, metric: str | None = None, ax: Any = None) -> Any
     names = list(section["metrics"])
     name = names[0] if metric is None else metric
     if name not in names:
-        raise InvalidInput(f"metric must be one of {', '.join(names)}, got {metric!r}")
+        raise InvalidInputError(
+            f"metric must be one of {', '.join(names)}, got {metric!r}"
+        )
     return draw_metric(axes(ax), section, name)
 
 

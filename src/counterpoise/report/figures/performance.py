@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any
 
-from counterpoise.errors import InvalidInput
+from counterpoise.errors import InvalidInputError
 from counterpoise.performance.result import leading_of
 from counterpoise.report.figures.canvas import (
     BLUE,
@@ -86,7 +86,9 @@ def plot_performance(fitted: Any, *, metric: str | None = None, ax: Any = None) 
     names = list(section["metrics"])
     name = names[0] if metric is None else metric
     if name not in names:
-        raise InvalidInput(f"metric must be one of {', '.join(names)}, got {metric!r}")
+        raise InvalidInputError(
+            f"metric must be one of {', '.join(names)}, got {metric!r}"
+        )
     return draw_estimates(axes(ax), section["metrics"][name])
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from counterpoise.errors import InvalidInput
+from counterpoise.errors import InvalidInputError
 from counterpoise.report.figures.canvas import (
     BLUE,
     FIGURE_HEIGHT,
@@ -58,7 +58,7 @@ def plot_balance(fitted: Any, *, most: int = BALANCE_DRAWN, ax: Any = None) -> A
 
     Parameters
     ----------
-    fitted : weighter, Adapted or Record
+    fitted : weight estimator, Adapted or Record
     most : int
         Columns to draw, those that differed most.
     ax : matplotlib Axes, optional
@@ -283,7 +283,7 @@ def plot_overlap(fitted: Any, *, ax: Any = None) -> Any:
 
     Parameters
     ----------
-    fitted : weighter, Adapted or Record
+    fitted : weight estimator, Adapted or Record
     ax : matplotlib Axes, optional
         Where to draw; a new one by default.
 
@@ -371,7 +371,7 @@ def plot_weights(fitted: Any, *, kind: str = "sorted", ax: Any = None) -> Any:
 
     Parameters
     ----------
-    fitted : weighter, Adapted or Record
+    fitted : weight estimator, Adapted or Record
     kind : {"sorted", "histogram", "lorenz", "clipping"}
         The weights in descending order; how many rows have which weight; the share of
         all weight that the lightest rows have; the effective size if no weight
@@ -390,7 +390,7 @@ def plot_weights(fitted: Any, *, kind: str = "sorted", ax: Any = None) -> Any:
     'weight'
     """
     if kind not in WEIGHT_PICTURES:
-        raise InvalidInput(
+        raise InvalidInputError(
             f"kind must be one of {', '.join(WEIGHT_PICTURES)}, got {kind!r}"
         )
     if not isinstance(fitted, Record):
@@ -472,7 +472,7 @@ def draw_clipping(ax: Any, section: dict[str, Any]) -> Any:
     """Draw the effective size against a bound of the weights."""
     found = section["clipping"]
     if not found:
-        raise InvalidInput("all weights are equal: there is nothing to clip")
+        raise InvalidInputError("all weights are equal: there is nothing to clip")
     bounds = [one["bound"] for one in found]
     ax.plot(
         bounds,
@@ -506,7 +506,7 @@ def weights_drawing(record: Record) -> Drawing | None:
     section = record.at("weights")
     if section is None or not section.get("histogram") or not section.get("lorenz"):
         return None
-    if section.get("weighter") is None:
+    if section.get("weight_estimator") is None:
         return None
     found = section["histogram"]
     rows = lines(
