@@ -55,9 +55,9 @@ def run(quick: bool) -> dict:
     for name, draw in NULLS.items():
         found = [_null(draw, seed) for seed in range(draws)]
         quiet = float(np.mean([one.verdict == "no shift found" for one in found]))
-        alarms = [min(f.adjusted_p_value for f in one.features) < 0.05 for one in found]
+        alerts = [min(f.adjusted_p_value for f in one.features) < 0.05 for one in found]
         chance = [one.mmd_p_value < 0.05 for one in found]
-        rows.append([name, quiet, float(np.mean(alarms)), float(np.mean(chance))])
+        rows.append([name, quiet, float(np.mean(alerts)), float(np.mean(chance))])
         bars.append(bar(f"{name}: no shift found", quiet, least=QUIET))
     nothing = table(
         f"Two samples of one distribution, {draws} draws each",

@@ -132,12 +132,12 @@ def _watched():
     problem = PROBLEMS["quadratic, simplex"]
     seen = []
 
-    def watch(progress):
+    def monitor(progress):
         seen.append((progress.n_iter, progress.objective, progress.gap))
         return progress.n_iter == 3
 
     x = np.full(15, 1 / 15)
-    solution = convex.solve(problem, FrankWolfe("away"), x, tol=1e-12, callback=watch)
+    solution = convex.solve(problem, FrankWolfe("away"), x, tol=1e-12, callback=monitor)
     return {"seen": seen, "x": solution.x, "ended": solution.ended}
 
 

@@ -68,9 +68,9 @@ def run(quick: bool) -> dict:
         rows += _told(name, said)
     rows += _told("all", unchanged)
     for learner in LEARNERS:
-        alarms = _share(unchanged, learner, 0)
+        alerts = _share(unchanged, learner, 0)
         most = share_at_most(0.05, LABELS_DRAWN * len(unchanged))
-        bars.append(bar(f"false alarms, {learner}", alarms, most))
+        bars.append(bar(f"false alarms, {learner}", alerts, most))
     for name, draw, least in _changed():
         said = [_said(draw, first + k) for k in range(draws)]
         rows += _told(name, said)

@@ -15,7 +15,7 @@ from counterpoise import diagnose
 def run(quick: bool) -> dict:
     """Count verdicts, and which test raised a false alarm."""
     first, draws = first_and_draws(quick, 2, 20)
-    rows, quiet, alarms = [], [], {}
+    rows, quiet, alerts = [], [], {}
     for name, (n, m, draw) in KINDS.items():
         own = []
         for k in range(draws):
@@ -23,7 +23,7 @@ def run(quick: bool) -> dict:
             found = diagnose(draw(n, rng), draw(m, rng), random_state=first + k)
             own.append(found.verdict == "no shift found")
             for test in found.tests:
-                alarms[test.name] = alarms.get(test.name, 0) + test.tells
+                alerts[test.name] = alerts.get(test.name, 0) + test.tells
         quiet += own
         rows.append([name, n, m, float(np.mean(own))])
         print("  " + " | ".join(str(cell) for cell in rows[-1]), flush=True)
@@ -33,7 +33,7 @@ def run(quick: bool) -> dict:
         table(
             f"False alarms of {total} draws",
             "test | share",
-            [[name, count / total] for name, count in alarms.items()],
+            [[name, count / total] for name, count in alerts.items()],
         )
     )
     share = float(np.mean(quiet))

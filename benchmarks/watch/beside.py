@@ -1,6 +1,6 @@
 """The same changes beside NannyML and alibi-detect, at the same rate of false alarms.
 
-Their thresholds are set on streams without a change, so that one in twenty has an alarm
+Their thresholds are set on streams without a change, so that one in twenty has an alert
 in all its chunks: NannyML's largest Jensen-Shannon distance of a column, and the
 statistic of alibi-detect's online MMD. It takes half a millisecond a row, so that its
 calm streams are a tenth as long as ours (a twentieth with --quick): its limit is the

@@ -1,4 +1,4 @@
-"""Something changes at chunk 50: how long until the alarm?"""
+"""Something changes at chunk 50: how long until the alert?"""
 
 import numpy as np
 from reporting import bar, table
@@ -66,6 +66,6 @@ def run(quick: bool) -> dict:
             if most is not None:
                 bars.append(bar(f"chunks until {name}, median", np.median(found), most))
                 bars.append(bar(f"found in {MOST} chunks, {name}", share, None, 0.97))
-                bars.append(bar(f"alarms before, {name}", false, 0.02))
+                bars.append(bar(f"alerts before, {name}", false, 0.02))
     header = "change | median | nine tenths or most | found"
-    return {"bars": bars, "table": table("rows or chunks until an alarm", header, told)}
+    return {"bars": bars, "table": table("rows or chunks until an alert", header, told)}

@@ -1,6 +1,6 @@
-"""Nothing changes: how often is any alarm raised in 200 chunks?
+"""Nothing changes: how often is any alert raised in 200 chunks?
 
-A watch's own parts are asked, without the drift of single chunks, which raises none.
+A monitor's own parts are asked, without the drift of single chunks, which raises none.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ ALARM, CHUNKS, ROWS, REFERENCE, LABELLED = 0.05, 200, 200, 2_000, 20
 
 
 def stream(seed: int) -> dict[str, bool]:
-    """Return which alarms one stream without a change raises."""
+    """Return which alerts one stream without a change raises."""
     rng = np.random.default_rng(seed)
     model = Sign()
     X, y = rows(rng, REFERENCE)
@@ -66,7 +66,7 @@ def theirs(n: int) -> dict[str, float]:
 
 
 def run(quick: bool) -> dict:
-    """Return the share of streams with any alarm, by kind."""
+    """Return the share of streams with any alert, by kind."""
     n = 5 if quick else 500
     found = [stream(seed) for seed in range(n)]
     kinds = ("inputs", "risk", "estimate")
@@ -74,7 +74,7 @@ def run(quick: bool) -> dict:
     shares["any"] = float(np.mean([any(one.values()) for one in found]))
     bars = [
         bar(
-            f"streams with an alarm about {kind}",
+            f"streams with an alert about {kind}",
             share,
             ALARM * SHARE_OF_ALARM.get(kind, 1),
         )
@@ -83,7 +83,7 @@ def run(quick: bool) -> dict:
     nannyml = theirs(1 if quick else 20)
     told = table(
         f"{n} streams of {CHUNKS} chunks of {ROWS} rows without a change",
-        "alarm | share of streams",
+        "alert | share of streams",
         [*shares.items(), *((f"NannyML, {k}", v) for k, v in nannyml.items())],
     )
     return {"bars": bars, "table": told, "shares": shares, "nannyml": nannyml}

@@ -1,8 +1,8 @@
-"""Four real streams by month (noaa_weather by year): estimated against realised.
+"""Four real streams by month (noaa_weather by year): estimated against realized.
 
 The first 30 % of the rows teach the model, the next 20 % are the reference, the rest is
 the stream. Errors are in units of the reference's own value. "inside" is the share of
-chunks whose realised value the interval holds: where labels of the chunks before have
+chunks whose realized value the interval holds: where labels of the chunks before have
 come, and where none ever does.
 """
 
@@ -18,7 +18,7 @@ from sklearn.ensemble import (
     HistGradientBoostingRegressor,
 )
 
-from counterpoise import Watch
+from counterpoise import ModelMonitor
 
 NAMES = ("electricity", "air_quality", "bike_sharing", "noaa_weather")
 
@@ -56,19 +56,19 @@ def one(name: str) -> dict:
     model = kind(random_state=0).fit(X[:first], y[:first])
     metric = "accuracy" if classes else "neg_mean_absolute_error"
     reference = {"X": X[first:second], "y": y[first:second], "metrics": metric}
-    watch = Watch(model, **reference, random_state=0)
-    blind = Watch(model, **reference, random_state=0)
+    monitor = ModelMonitor(model, **reference, random_state=0)
+    blind = ModelMonitor(model, **reference, random_state=0)
     stream = np.arange(second, len(X))
     sizes = pd.Series(chunk[stream]).value_counts(sort=False)
     whole = [c for c in sizes.index if sizes[c] >= 0.5 * sizes.median()]
     for c in whole:
         rows = stream[chunk[stream] == c]
         part = X.iloc[rows].reset_index(drop=True)
-        watch.update(part, y=y[rows], time=str(c))
+        monitor.update(part, y=y[rows], time=str(c))
         blind.update(part, time=str(c))
-    history = pd.DataFrame(watch.history_)
-    truth, ours = history["realised"].to_numpy(), history["estimated"].to_numpy()
-    scale = abs(watch.to_dict()["reference"][metric])
+    history = pd.DataFrame(monitor.history_)
+    truth, ours = history["realized"].to_numpy(), history["estimated"].to_numpy()
+    scale = abs(monitor.to_dict()["reference"][metric])
     rows = np.concatenate([stream[chunk[stream] == c] for c in whole])
     number = np.concatenate(
         [np.full((chunk[stream] == c).sum(), k) for k, c in enumerate(whole)]
@@ -101,7 +101,7 @@ def one(name: str) -> dict:
         "reference": float(np.abs(truth - history["reference"]).mean() / scale),
         "inside": _inside(history, truth),
         "inside_blind": _inside(pd.DataFrame(blind.history_), truth),
-        "alarms": [f"{a.kind} at {a.time}" for a in watch.alarms_],
+        "alerts": [f"{a.kind} at {a.time}" for a in monitor.alerts_],
     }
 
 
@@ -115,13 +115,13 @@ def run(quick: bool) -> dict:
     """Return mean absolute errors by stream."""
     found = {name: one(name) for name in (NAMES[1:2] if quick else NAMES)}
     header = "stream | chunks | ours | NannyML | reference's value"
-    header += " | inside | inside, no labels | alarms"
+    header += " | inside | inside, no labels | alerts"
     keys = ("chunks", "ours", "nannyml", "reference", "inside", "inside_blind")
     told = table(
         "mean absolute error of the estimate, in units of the reference's value",
         header,
         [
-            (name, *(one[key] for key in keys), "; ".join(one["alarms"]))
+            (name, *(one[key] for key in keys), "; ".join(one["alerts"]))
             for name, one in found.items()
         ],
     )

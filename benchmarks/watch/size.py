@@ -10,7 +10,7 @@ from reporting import bar, table
 from sklearn.linear_model import LogisticRegression
 from streams import rows
 
-from counterpoise import Watch
+from counterpoise import ModelMonitor
 
 LAST = 3
 
@@ -18,43 +18,43 @@ LAST = 3
 def run(quick: bool) -> dict:
     """Return what a long stream costs.
 
-    Memory is that of the process (where /proc tells) and of all that the watch holds.
+    Memory is that of the process (where /proc tells) and of all that the monitor holds.
     """
     n_chunks, size = (12, 1_000) if quick else (200, 5_000)
     rng = np.random.default_rng(0)
     model = LogisticRegression().fit(*rows(rng, 2_000))
     X, y = rows(rng, 5_000)
-    watch = Watch(model, X=X, y=y, metrics="error_rate", random_state=0)
+    monitor = ModelMonitor(model, X=X, y=y, metrics="error_rate", random_state=0)
     seconds, memory, held, late = [], [], [], []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "watch.skops"
         # What reading and writing files loads is there before the first chunk.
-        watch.save(path)
-        Watch.load(path)
+        monitor.save(path)
+        ModelMonitor.load(path)
         for k in range(n_chunks):
             X, y = rows(rng, size)
             began = time.process_time()
-            watch.update(X, y=y, time=k)
+            monitor.update(X, y=y, time=k)
             seconds.append(time.process_time() - began)
             memory.append(_resident())
-            held.append(len(pickle.dumps(watch)))
+            held.append(len(pickle.dumps(monitor)))
             if k >= n_chunks - LAST:
                 late.append((X, y, k))
             if k == n_chunks - LAST - 1:
-                watch.save(path, overwrite=True)
-        again = Watch.load(path)
+                monitor.save(path, overwrite=True)
+        again = ModelMonitor.load(path)
         for X, y, k in late:
             again.update(X, y=y, time=k)
-        watch.save(path, overwrite=True)
+        monitor.save(path, overwrite=True)
         megabytes = path.stat().st_size / 1e6
     third = n_chunks // 3
     grown = np.mean(seconds[-third:]) / np.mean(seconds[:third])
     # After the answers that are kept have reached their limit.
     ratios = {
         name: np.mean(values[-third:]) / np.mean(values[third:-third])
-        for name, values in (("the process", memory), ("the watch", held))
+        for name, values in (("the process", memory), ("the monitor", held))
     }
-    same = again.history_ == watch.history_
+    same = again.history_ == monitor.history_
     bars = [
         *(
             bar(f"memory of {name}, last third against the middle", one, 1.05, 0.95)

@@ -102,8 +102,8 @@ def holes(seeds, n):
                     )
                     found.append((left, lonely, follows))
                 left, lonely, follows = np.array(found, dtype=float).T
-                alarms = int((left > 0).sum()), int(lonely.sum())
-                rows.append([make.__name__, d, q, *alarms, left.mean(), follows.min()])
+                alerts = int((left > 0).sum()), int(lonely.sum())
+                rows.append([make.__name__, d, q, *alerts, left.mean(), follows.min()])
     table(
         f"Holes, n = m = {n}, {seeds} seeds: runs that leave out, runs that say lonely",
         "generator | d | q | left out | lonely | mean share | worst correlation",

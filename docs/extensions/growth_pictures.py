@@ -20,7 +20,7 @@ NO_POINT = " (no point)"
 STYLES = (("o", "-"), ("s", "--"), ("^", "-."), ("D", ":"))
 
 
-class Look(NamedTuple):
+class ChunkResult(NamedTuple):
     """How the line of a method is drawn."""
 
     color: str
@@ -28,12 +28,12 @@ class Look(NamedTuple):
     linestyle: str
 
 
-def looks(methods: Iterable[str]) -> dict[str, Look]:
+def looks(methods: Iterable[str]) -> dict[str, ChunkResult]:
     """Return the look of every method: colors first, then other lines and markers."""
     found = {}
     for k, method in enumerate(dict.fromkeys(methods)):
         marker, linestyle = STYLES[k // N_COLORS % len(STYLES)]
-        found[method] = Look(f"C{k % N_COLORS}", marker, linestyle)
+        found[method] = ChunkResult(f"C{k % N_COLORS}", marker, linestyle)
     return found
 
 
@@ -42,7 +42,7 @@ def rows_of(answer: dict) -> list[Sequence]:
     return [row for told in answer["tables"] for row in told["rows"]]
 
 
-def growth_figure(rows: Sequence[Sequence], look_of: dict[str, Look]) -> Figure:
+def growth_figure(rows: Sequence[Sequence], look_of: dict[str, ChunkResult]) -> Figure:
     """Return the picture of one answer.
 
     Parameters
@@ -72,7 +72,11 @@ def growth_figure(rows: Sequence[Sequence], look_of: dict[str, Look]) -> Figure:
 
 
 def _draw_lines(
-    ax, rows: Sequence[Sequence], moves: int, column: int, look_of: dict[str, Look]
+    ax,
+    rows: Sequence[Sequence],
+    moves: int,
+    column: int,
+    look_of: dict[str, ChunkResult],
 ) -> None:
     """Draw one number of every method against rows or columns."""
     for method in dict.fromkeys(row[METHOD] for row in rows):

@@ -44,6 +44,6 @@ class LinkedNames(SphinxTransform):
 
 
 def setup(app):
-    """Look at every page."""
+    """ChunkResult at every page."""
     app.add_transform(LinkedNames)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

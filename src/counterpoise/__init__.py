@@ -45,10 +45,10 @@ _PUBLIC: dict[str, tuple[str, ...]] = {
         "WeakClassifierWarning",
     ),
     "models.kernel_ridge": ("WeightedKernelRidge",),
-    "monitor.monitor": ("Watch",),
+    "monitor.monitor": ("ModelMonitor",),
     "monitor.results": (
-        "Alarm",
-        "Look",
+        "Alert",
+        "ChunkResult",
     ),
     "networks.constraints": ("InfeasibleConstraintError",),
     "networks.estimators": (
@@ -67,7 +67,7 @@ _PUBLIC: dict[str, tuple[str, ...]] = {
         "plot_spectrum",
         "plot_trade_off",
     ),
-    "report.figures.monitor": ("plot_watch",),
+    "report.figures.monitor": ("plot_monitor",),
     "report.figures.performance": ("plot_performance",),
     "report.figures.weights": (
         "plot_balance",

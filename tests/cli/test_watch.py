@@ -1,4 +1,4 @@
-"""`counterpoise watch`: begun once, gone on with, alarms as exit codes."""
+"""`counterpoise monitor`: begun once, gone on with, alerts as exit codes."""
 
 import json
 
@@ -30,7 +30,7 @@ def _live(path, seed, start, n=160, days=14, shift=0.0, labels=True):
 
 @pytest.fixture(scope="module")
 def begun(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("watch")
+    folder = tmp_path_factory.mktemp("monitor")
     X, y = _rows(0, 300)
     adapt(LogisticRegression(), X, y, _rows(1, 200)[0]).save(folder / "model.skops")
     X, y = _rows(2, 600)
@@ -40,7 +40,7 @@ def begun(tmp_path_factory):
 
 def _first(begun, live, out):
     return (
-        "watch", "--model", begun / "model.skops",
+        "monitor", "--model", begun / "model.skops",
         "--reference", begun / "labelled.csv", "--label", "y", "--table", live,
         "--time", "sent_at", "--every", "week",
         "--metric", "accuracy", "--out", out,
@@ -63,7 +63,7 @@ def test_a_watch_is_begun_gone_on_with_and_raises_alarms(begun, run, tmp_path):
         ],
     ), said
     assert "new chunks: 2, 2 in all" in said
-    record = json.loads((out / "watch.json").read_text())["watch"]
+    record = json.loads((out / "watch.json").read_text())["monitor"]
     assert [row["time"] for row in record["history"]] == ["2024-01-01", "2024-01-08"]
     assert record["history"][0]["n_labelled"] == 40
     assert record["history"][0]["report"] == "chunk-0001.html"
@@ -74,16 +74,16 @@ def test_a_watch_is_begun_gone_on_with_and_raises_alarms(begun, run, tmp_path):
     assert "new chunks: 0, 2 in all" in said
     # Later runs need the rows alone.
     later = _live(tmp_path / "two.csv", 4, "2024-01-15", shift=1.5)
-    again = ("watch", "--table", later, "--time", "sent_at", "--out", out)
+    again = ("monitor", "--table", later, "--time", "sent_at", "--out", out)
     code, _, said = run(*again, "--fail-if", "inputs>0")
     assert code == 3
     assert "--fail-if inputs>0 holds" in said
-    record = json.loads((out / "watch.json").read_text())["watch"]
+    record = json.loads((out / "watch.json").read_text())["monitor"]
     assert record["n_looks"] == 4
-    [alarm] = [one for one in record["alarms"] if one["kind"] == "inputs"]
-    assert alarm["columns"][0] == "b"
+    [alert] = [one for one in record["alerts"] if one["kind"] == "inputs"]
+    assert alert["columns"][0] == "b"
     page = (out / "watch.html").read_text()
-    assert "Alarm: the inputs have changed" in page
+    assert "Alert: the inputs have changed" in page
     assert 'href="./chunk-0004.html"' in page
     assert len(pd.read_csv(out / "history.csv")) == 4
 
@@ -149,7 +149,9 @@ def test_the_label_is_remembered_and_late_labels_are_shown(begun, run, tmp_path)
     assert code == 0, said
     assert list(pd.read_csv(out / "history.csv")["n_labelled"]) == [0]
     whole.to_csv(live, index=False)
-    code, shown, said = run("watch", "--table", live, "--time", "sent_at", "--out", out)
+    code, shown, said = run(
+        "monitor", "--table", live, "--time", "sent_at", "--out", out
+    )
     assert code == 0, said
     assert "80 labels of them are new and were counted" in said
     told = shown + said
@@ -159,7 +161,9 @@ def test_the_label_is_remembered_and_late_labels_are_shown(begun, run, tmp_path)
     assert len(row.split()) >= 6
     assert list(pd.read_csv(out / "history.csv")["n_labelled"]) == [80]
     # And once more: nothing is new, so no table.
-    code, shown, said = run("watch", "--table", live, "--time", "sent_at", "--out", out)
+    code, shown, said = run(
+        "monitor", "--table", live, "--time", "sent_at", "--out", out
+    )
     assert "chunks with new labels" not in shown + said
     assert "2024-01-01" not in shown + said
 
@@ -174,17 +178,19 @@ def test_a_mistyped_label_is_refused_and_the_remembered_one_still_read(
     assert run(*_first(begun, first, out))[0] == 0
     kept = {path.name: path.read_bytes() for path in out.iterdir()}
     second = _live(tmp_path / "two.csv", 4, "2024-01-08", days=7)
-    again = ("watch", "--table", second, "--time", "sent_at", "--out", out)
+    again = ("monitor", "--table", second, "--time", "sent_at", "--out", out)
     code, _, said = run(*again, "--label", "yy")
     assert code == 2
-    assert "has no column 'yy' (--label), and this watch reads labels from 'y'" in said
+    assert (
+        "has no column 'yy' (--label), and this monitor reads labels from 'y'" in said
+    )
     assert {path.name: path.read_bytes() for path in out.iterdir()} == kept
     assert run(*again)[0] == 0
     assert list(pd.read_csv(out / "history.csv")["n_labelled"]) == [0, 80]
     # Another column that is there may take its place, and it is said.
     third = _live(tmp_path / "three.csv", 5, "2024-01-15", days=7)
     pd.read_csv(third).rename(columns={"y": "answer"}).to_csv(third, index=False)
-    later = ("watch", "--table", third, "--time", "sent_at", "--out", out)
+    later = ("monitor", "--table", third, "--time", "sent_at", "--out", out)
     code, _, said = run(*later, "--label", "answer")
     assert code == 0
     assert "labels are read from 'answer' from now on, not from 'y'" in said
@@ -264,12 +270,12 @@ def test_chunks_by_count_and_by_column(begun, run, tmp_path):
 def test_wrong_use_is_said(begun, run, tmp_path):
     live = _live(tmp_path / "live.csv", 7, "2024-01-01", n=60)
     out = tmp_path / "out"
-    code, _, said = run("watch", "--table", live, "--time", "sent_at", "--out", out)
+    code, _, said = run("monitor", "--table", live, "--time", "sent_at", "--out", out)
     assert code == 1
-    assert "the first run of watch needs --model and --reference and --label" in said
+    assert "the first run of monitor needs --model and --reference and --label" in said
     first = _first(begun, live, out)
     assert run(*first, "--every", "fortnight")[0] == 1
     assert run(*first, "--tolerance", "-1")[0] == 1
-    assert run(*first, "--alarm", "2")[0] == 1
+    assert run(*first, "--false-alarm-rate", "2")[0] == 1
     assert run(*first, "--time", "when")[0] == 2
     assert not out.exists()

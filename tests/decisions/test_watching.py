@@ -1,4 +1,4 @@
-"""When an alarm is raised, how its level is spent, and what it advises."""
+"""When an alert is raised, how its level is spent, and what it advises."""
 
 import numpy as np
 import pytest
@@ -102,14 +102,14 @@ def test_wide_tables_keep_fewer_rows():
 def test_fewer_than_fifty_reference_rows_are_refused():
     from sklearn.linear_model import LinearRegression
 
-    from counterpoise import Watch
+    from counterpoise import ModelMonitor
 
     X = np.arange(50.0)[:, None]
     model = LinearRegression().fit(X, X[:, 0])
     assert FEWEST_REFERENCE_ROWS == 50
-    Watch(model, X=X, y=X[:, 0])
+    ModelMonitor(model, X=X, y=X[:, 0])
     with pytest.raises(InvalidInputError, match="at least 50"):
-        Watch(model, X=X[1:], y=X[1:, 0])
+        ModelMonitor(model, X=X[1:], y=X[1:, 0])
 
 
 def test_misses_count_from_the_quantile_of_chance_on():
@@ -134,15 +134,15 @@ def test_a_chunk_of_thirty_labels_tells_how_far_its_estimate_missed():
 
 
 def test_a_row_that_has_been_is_not_counted_again():
-    from counterpoise.monitor.state import are_new, keys_of_rows
+    from counterpoise.monitor.state import is_new, keys_of_rows
 
     keys = np.array([7, 8, 8, 9, 10], dtype=np.uint64)
     seen = SeenChunk(1, "w1", 2, "", keys=np.array([9, 7], dtype=np.uint64))
     given_up = SeenChunk(2, "w2", 1, "")
-    assert are_new([seen, given_up], keys).tolist() == [False, True, False, False, True]
-    assert are_new([given_up], keys).tolist() == [True, True, False, True, True]
+    assert is_new([seen, given_up], keys).tolist() == [False, True, False, False, True]
+    assert is_new([given_up], keys).tolist() == [True, True, False, True, True]
     equal = keys_of_rows(np.ones((3, 2)), ["a"] * 3)
-    assert are_new([], equal).all()
+    assert is_new([], equal).all()
 
 
 def test_of_two_labels_of_one_id_the_first_counts():
@@ -157,13 +157,13 @@ def test_of_two_labels_of_one_id_the_first_counts():
 def test_keys_of_a_megabyte_are_kept():
     from types import SimpleNamespace
 
-    from counterpoise.monitor.state import WatchState
+    from counterpoise.monitor.state import MonitorState
 
     chunks = [SeenChunk(k, k, 62_500, "") for k in (1, 2, 3)]
     state = SimpleNamespace(chunks=[])
     for chunk in chunks:
         state.chunks.append(chunk)
-        WatchState.keep_keys(state, chunk, np.zeros(62_500, dtype=np.uint64))
+        MonitorState.keep_keys(state, chunk, np.zeros(62_500, dtype=np.uint64))
     assert [chunk.keys is None for chunk in chunks] == [True, False, False]
 
 
@@ -172,13 +172,13 @@ def test_a_column_is_named_where_its_own_bets_would_be_an_alarm():
 
     from counterpoise.monitor.alerts import telling_columns
 
-    # Two columns, an alarm of the inputs at .05 * .4.
+    # Two columns, an alert of the inputs at .05 * .4.
     needed = np.log(2 / (0.05 * 0.4))
 
     def named(*wealth):
         inputs = SimpleNamespace(by_column=np.array(wealth))
         encoder = SimpleNamespace(columns_=["a", "b"])
-        state = SimpleNamespace(inputs=inputs, alarm=0.05, encoder=encoder)
+        state = SimpleNamespace(inputs=inputs, false_alarm_rate=0.05, encoder=encoder)
         return telling_columns(state)
 
     assert named(needed, 0.0) == ["a"]

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import chi2
 from scipy.stats import t as student
 
-from counterpoise import Watch
+from counterpoise import ModelMonitor
 from counterpoise.monitor.estimates import Missed, Rise, missed, misses_of_blocks
 
 
@@ -61,11 +61,13 @@ def watched(rise, *, labels):
     """Return the history of a stream whose labels have grown since the reference."""
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((600, 1)), rng.exponential(1.0, 600)
-    watch = Watch(Zero(), X=X, y=y, metrics="neg_mean_absolute_error", random_state=0)
+    monitor = ModelMonitor(
+        Zero(), X=X, y=y, metrics="neg_mean_absolute_error", random_state=0
+    )
     for k in range(6):
         chunk = rng.standard_normal((200, 1))
         truth = rng.exponential(1.0 + rise, 200)
-        look = watch.update(chunk, y=truth if labels else None, time=k)
+        look = monitor.update(chunk, y=truth if labels else None, time=k)
         yield look, truth.mean()
 
 

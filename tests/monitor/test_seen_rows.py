@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from counterpoise import InvalidInputError, Watch
+from counterpoise import InvalidInputError, ModelMonitor
 from counterpoise.monitor import state as state_module
 from counterpoise.monitor.state import keys_of_ids, keys_of_rows
 
@@ -18,100 +18,106 @@ def _draw(n, seed):
 
 
 @pytest.fixture
-def watch():
+def monitor():
     model = LogisticRegression().fit(*_draw(500, 1))
     X, y = _draw(600, 2)
-    return Watch(model, X=X, y=y, metrics="error_rate", random_state=0)
+    return ModelMonitor(model, X=X, y=y, metrics="error_rate", random_state=0)
 
 
-def test_rows_with_ids_that_have_been_are_not_counted_again(watch):
+def test_rows_with_ids_that_have_been_are_not_counted_again(monitor):
     X, y = _draw(120, 3)
     ids = np.array([f"row {k}" for k in range(120)])
     early = np.arange(120) % 3 != 0
-    watch.update(X[early], time="w1", ids=ids[early])
-    look = watch.update(X, y=y, time="w1", ids=ids)
+    monitor.update(X[early], time="w1", ids=ids[early])
+    look = monitor.update(X, y=y, time="w1", ids=ids)
     assert look.n_rows == 40
     assert "80 rows have been before and are not counted again" in look.notes
     assert "80 labels of them are new and were counted" in look.notes
-    assert [row["n_rows"] for row in watch.history_] == [80, 40]
-    assert [row["n_labelled"] for row in watch.history_] == [80, 40]
-    again = watch.update(X, y=y, time="w1", ids=ids)
+    assert [row["n_rows"] for row in monitor.history_] == [80, 40]
+    assert [row["n_labelled"] for row in monitor.history_] == [80, 40]
+    again = monitor.update(X, y=y, time="w1", ids=ids)
     assert (again.number, again.notes) == (
         0,
         ("120 rows have been before and are not counted again",),
     )
 
 
-def test_labels_of_rows_that_come_again_are_those_of_their_places(watch):
+def test_labels_of_rows_that_come_again_are_those_of_their_places(monitor):
     X, y = _draw(90, 3)
     ids = np.arange(90)
-    watch.update(X, time=1, ids=ids)
+    monitor.update(X, time=1, ids=ids)
     order = np.random.default_rng(0).permutation(90)[:50]
-    watch.update(X.iloc[order], y=y[order], time=2, ids=ids[order])
-    truth = (watch.model.predict(X.iloc[order]) != y[order]).mean()
-    assert watch.history_[0]["realised"] == pytest.approx(truth)
-    assert watch.looks_ == 1
+    monitor.update(X.iloc[order], y=y[order], time=2, ids=ids[order])
+    truth = (monitor.model.predict(X.iloc[order]) != y[order]).mean()
+    assert monitor.history_[0]["realized"] == pytest.approx(truth)
+    assert monitor.n_chunks_ == 1
 
 
-def test_an_id_that_comes_twice_in_a_chunk_is_counted_once(watch):
+def test_an_id_that_comes_twice_in_a_chunk_is_counted_once(monitor):
     X, y = _draw(60, 3)
-    look = watch.update(X, y=y, time=1, ids=np.arange(60) // 2)
+    look = monitor.update(X, y=y, time=1, ids=np.arange(60) // 2)
     assert look.n_rows == 30
 
 
-def test_a_label_at_the_second_row_of_an_id_is_the_first_ones(watch):
+def test_a_label_at_the_second_row_of_an_id_is_the_first_ones(monitor):
     X, y = _draw(100, 3)
     ids = np.arange(100) % 60
     labels = np.array(y, dtype=object)
     # The rows that are counted have no label; of three the copies have one.
     labels[:60] = None
     labels[63:] = None
-    look = watch.update(X, y=labels, time=1, ids=ids)
+    look = monitor.update(X, y=labels, time=1, ids=ids)
     assert look.n_rows == 60
-    assert {one["n"] for one in look.realised.values()} == {3}
+    assert {one["n"] for one in look.realized.values()} == {3}
     assert look.notes[0] == (
         "40 rows have the id of another row: the first of each is counted"
     )
 
 
-def test_equal_rows_with_other_ids_are_others(watch):
+def test_equal_rows_with_other_ids_are_others(monitor):
     X, _ = _draw(40, 3)
-    watch.update(X, time=1, ids=np.arange(40))
-    assert watch.update(X, time=2, ids=np.arange(40, 80)).number == 2
+    monitor.update(X, time=1, ids=np.arange(40))
+    assert monitor.update(X, time=2, ids=np.arange(40, 80)).number == 2
 
 
-def test_ids_are_forgotten_beyond_a_limit_and_chunks_are_not(watch, monkeypatch):
+def test_ids_are_forgotten_beyond_a_limit_and_chunks_are_not(monitor, monkeypatch):
     monkeypatch.setattr(state_module, "_BYTES_OF_KEYS", 100 * 8)
     for k in range(3):
         X, _ = _draw(60, 10 + k)
-        watch.update(X, time=k, ids=np.arange(60 * k, 60 * k + 60))
-    assert [chunk.keys is None for chunk in watch._state.chunks] == [True, True, False]
+        monitor.update(X, time=k, ids=np.arange(60 * k, 60 * k + 60))
+    assert [chunk.keys is None for chunk in monitor._state.chunks] == [
+        True,
+        True,
+        False,
+    ]
     X, _ = _draw(60, 10)
-    assert "duplicate" in watch.update(X, time=0, ids=np.arange(60)).notes[0]
+    assert "duplicate" in monitor.update(X, time=0, ids=np.arange(60)).notes[0]
 
 
-def test_labels_that_come_too_late_are_said(watch, monkeypatch):
+def test_labels_that_come_too_late_are_said(monitor, monkeypatch):
     monkeypatch.setattr(state_module, "_BYTES_WAITING", 0)
     X, y = _draw(60, 3)
-    watch.update(X[:40], y=y[:40], time=1, ids=np.arange(40))
-    watch.update(X[40:], time=2, ids=np.arange(40, 60))
+    monitor.update(X[:40], y=y[:40], time=1, ids=np.arange(40))
+    monitor.update(X[40:], time=2, ids=np.arange(40, 60))
     # What was counted in time is not told to be late.
-    assert len(watch.update(X[:40], y=y[:40], ids=np.arange(40)).notes) == 1
-    notes = watch.update(X[40:], y=y[40:], ids=np.arange(40, 60)).notes
+    assert len(monitor.update(X[:40], y=y[:40], ids=np.arange(40)).notes) == 1
+    notes = monitor.update(X[40:], y=y[40:], ids=np.arange(40, 60)).notes
     assert notes[1].startswith("20 labels came too late to be counted")
-    assert watch.update(X[40:], y=y[40:]).notes[1].startswith("20 labels came too late")
+    assert (
+        monitor.update(X[40:], y=y[40:]).notes[1].startswith("20 labels came too late")
+    )
 
 
-def test_saved_and_loaded_it_knows_its_rows(watch, tmp_path):
+def test_saved_and_loaded_it_knows_its_rows(monitor, tmp_path):
     X, _ = _draw(60, 3)
-    watch.tell_rows_apart_by("order")
-    watch.update(X, time=1, ids=np.arange(60))
-    watch.save(tmp_path / "w.skops")
-    other = Watch.load(tmp_path / "w.skops")
-    assert not other.are_new(np.arange(60)).any()
-    assert other.are_new(np.arange(60, 70)).all()
+    monitor.id_column("order")
+    monitor.update(X, time=1, ids=np.arange(60))
+    monitor.save(tmp_path / "w.skops")
+    other = ModelMonitor.load(tmp_path / "w.skops")
+    assert not other.is_new(np.arange(60)).any()
+    assert other.is_new(np.arange(60, 70)).all()
     with pytest.raises(InvalidInputError, match="by 'order', not by 'their time'"):
-        other.tell_rows_apart_by("their time")
+        other.id_column("their time")
 
 
 def test_a_rows_key_is_its_time_its_values_and_which_of_equal_ones_it_is():

@@ -1,4 +1,4 @@
-"""The watch as a user meets it."""
+"""The monitor as a user meets it."""
 
 import numpy as np
 import pandas as pd
@@ -8,7 +8,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from counterpoise import InvalidInputError, InvalidTypeError, Watch, adapt
+from counterpoise import InvalidInputError, InvalidTypeError, ModelMonitor, adapt
 from counterpoise.monitor.results import advice
 from counterpoise.monitor.state import _BYTES_WAITING
 
@@ -27,51 +27,51 @@ def model():
 
 
 @pytest.fixture
-def watch(model):
+def monitor(model):
     X, y = _draw(1_500, 2)
-    return Watch(model, X=X, y=y, metrics="error_rate", random_state=0)
+    return ModelMonitor(model, X=X, y=y, metrics="error_rate", random_state=0)
 
 
-def test_a_look_tells_drift_coverage_estimate_and_what_labels_say(watch):
+def test_a_look_tells_drift_coverage_estimate_and_what_labels_say(monitor):
     X, y = _draw(300, 3)
-    look = watch.update(X, y=y, time="2024-01-01")
+    look = monitor.update(X, y=y, time="2024-01-01")
     assert (look.number, look.time, look.n_rows) == (1, "2024-01-01", 300)
     assert look.drift["auc_low"] <= 0.5
     assert look.drift["mmd"] >= 0
     assert look.covered > 0.95
     one = look.performance["error_rate"]
     assert one["low_all"] <= one["low"] < one["value"] < one["high"] <= one["high_all"]
-    truth = (watch.model.predict(X) != y).mean()
-    assert look.realised["error_rate"]["value"] == pytest.approx(truth)
-    assert look.realised["error_rate"]["n"] == 300
-    assert look.alarms == ()
+    truth = (monitor.model.predict(X) != y).mean()
+    assert look.realized["error_rate"]["value"] == pytest.approx(truth)
+    assert look.realized["error_rate"]["n"] == 300
+    assert look.alerts == ()
     assert "estimated" in str(look)
 
 
-def test_inputs_that_move_raise_an_alarm_that_names_the_column(watch):
+def test_inputs_that_move_raise_an_alarm_that_names_the_column(monitor):
     for k in range(3):
-        assert not watch.update(_draw(300, 10 + k)[0], time=k).alarms
-    look = watch.update(_draw(300, 20, shift=1.0)[0], time=3)
-    [alarm] = look.alarms
-    assert alarm.kind == "inputs"
-    assert alarm.columns[0] == "b"
-    assert abs(alarm.since - 3) <= 1
-    assert alarm.evidence["e_value"] >= alarm.evidence["needed"]
-    assert alarm.evidence["needed"] == pytest.approx(1 / 0.02)
+        assert not monitor.update(_draw(300, 10 + k)[0], time=k).alerts
+    look = monitor.update(_draw(300, 20, shift=1.0)[0], time=3)
+    [alert] = look.alerts
+    assert alert.kind == "inputs"
+    assert alert.columns[0] == "b"
+    assert abs(alert.since - 3) <= 1
+    assert alert.evidence["e_value"] >= alert.evidence["needed"]
+    assert alert.evidence["needed"] == pytest.approx(1 / 0.02)
     assert [one["column"] for one in look.drift["columns"]] == ["b"]
     # Once is enough.
-    assert not watch.update(_draw(300, 21, shift=1.0)[0], time=4).alarms
-    assert watch.alarms_ == [alarm]
+    assert not monitor.update(_draw(300, 21, shift=1.0)[0], time=4).alerts
+    assert monitor.alerts_ == [alert]
 
 
-def test_a_risk_that_rises_without_the_inputs_is_told_as_such(watch):
+def test_a_risk_that_rises_without_the_inputs_is_told_as_such(monitor):
     for k in range(7):
         X, y = _draw(300, 100 + k, flip=0.15 if k < 3 else 0.4)
-        watch.update(X, y=y, time=k)
-    [alarm] = watch.alarms_
-    assert alarm.kind == "risk"
-    assert abs(alarm.since - 3) <= 1
-    assert alarm.advice.startswith("label rows")
+        monitor.update(X, y=y, time=k)
+    [alert] = monitor.alerts_
+    assert alert.kind == "risk"
+    assert abs(alert.since - 3) <= 1
+    assert alert.advice.startswith("label rows")
 
 
 def test_an_estimate_that_rises_raises_an_alarm_without_labels():
@@ -84,92 +84,95 @@ def test_an_estimate_that_rises_raises_an_alarm_without_labels():
 
     model = LinearRegression().fit(*draw(500, 0))
     X, y = draw(3_000, 0)
-    watch = Watch(model, X=X, y=y, metrics="mean_absolute_error", random_state=0)
+    monitor = ModelMonitor(
+        model, X=X, y=y, metrics="mean_absolute_error", random_state=0
+    )
     for k in range(3):
-        watch.update(draw(500, 0)[0], time=k)
-    assert not watch.alarms_
-    watch.update(draw(500, 1.0)[0], time=3)
-    assert {alarm.kind for alarm in watch.alarms_} == {"inputs", "estimate"}
-    told = {alarm.kind: alarm for alarm in watch.alarms_}
+        monitor.update(draw(500, 0)[0], time=k)
+    assert not monitor.alerts_
+    monitor.update(draw(500, 1.0)[0], time=3)
+    assert {alert.kind for alert in monitor.alerts_} == {"inputs", "estimate"}
+    told = {alert.kind: alert for alert in monitor.alerts_}
     assert told["estimate"].evidence["low"] > 0
     assert told["inputs"].advice.startswith(("adapt again", "label rows"))
 
 
-def test_labels_may_be_some_and_may_come_later(watch):
+def test_labels_may_be_some_and_may_come_later(monitor):
     X, y = _draw(300, 3)
     some = y.astype(object)
     some[30:] = None
-    look = watch.update(X, y=some, time="w1")
-    assert look.realised["error_rate"]["n"] == 30
-    watch.add_labels("w1", np.arange(30, 60), y[30:60])
-    watch.add_labels("w1", X.iloc[60:90], y[60:90])
-    row = watch.history_[0]
+    look = monitor.update(X, y=some, time="w1")
+    assert look.realized["error_rate"]["n"] == 30
+    monitor.add_labels("w1", np.arange(30, 60), y[30:60])
+    monitor.add_labels("w1", X.iloc[60:90], y[60:90])
+    row = monitor.history_[0]
     assert row["n_labelled"] == 90
-    truth = (watch.model.predict(X[:90]) != y[:90]).mean()
-    assert row["realised"] == pytest.approx(truth)
+    truth = (monitor.model.predict(X[:90]) != y[:90]).mean()
+    assert row["realized"] == pytest.approx(truth)
 
 
 def test_late_labels_raise_the_alarm_that_labels_at_once_raise(model):
     X, y = _draw(1_500, 2)
     one, other = (
-        Watch(model, X=X, y=y, metrics="error_rate", random_state=0) for _ in range(2)
+        ModelMonitor(model, X=X, y=y, metrics="error_rate", random_state=0)
+        for _ in range(2)
     )
     for k in range(3):
         X, y = _draw(200, 50 + k, flip=0.45)
         one.update(X, y=y, time=k)
         other.update(X, time=k)
         other.add_labels(k, np.arange(200), y)
-    assert one.alarms_ == other.alarms_
-    assert one.alarms_[0].kind == "risk"
+    assert one.alerts_ == other.alerts_
+    assert one.alerts_[0].kind == "risk"
 
 
-def test_labels_may_come_with_the_same_rows_again(watch):
+def test_labels_may_come_with_the_same_rows_again(monitor):
     X, y = _draw(100, 3)
-    watch.update(X, time=1)
-    look = watch.update(X, y=y, time=1)
+    monitor.update(X, time=1)
+    look = monitor.update(X, y=y, time=1)
     assert look.number == 0
     assert look.notes[1] == "100 labels of them are new and were counted"
-    assert watch.history_[0]["n_labelled"] == 100
-    assert len(watch.update(X, y=y, time=1).notes) == 1
+    assert monitor.history_[0]["n_labelled"] == 100
+    assert len(monitor.update(X, y=y, time=1).notes) == 1
 
 
-def test_a_table_that_grows_tells_which_of_its_rows_were_seen(watch):
+def test_a_table_that_grows_tells_which_of_its_rows_were_seen(monitor):
     X, _ = _draw(100, 3)
-    watch.update(X[:40], time=1)
-    assert watch.n_seen(X, 1) == 40
-    watch.update(X[40:70], time=1)
-    assert watch.n_seen(X, 1) == 70
-    assert watch.n_seen(X, 2) == 0
+    monitor.update(X[:40], time=1)
+    assert monitor.n_seen(X, 1) == 40
+    monitor.update(X[40:70], time=1)
+    assert monitor.n_seen(X, 1) == 70
+    assert monitor.n_seen(X, 2) == 0
 
 
-def test_a_label_counts_once(watch):
+def test_a_label_counts_once(monitor):
     X, y = _draw(100, 3)
-    watch.update(X, y=y, time=1)
+    monitor.update(X, y=y, time=1)
     with pytest.raises(InvalidInputError, match="have a label already"):
-        watch.add_labels(1, np.arange(3), y[:3])
+        monitor.add_labels(1, np.arange(3), y[:3])
     with pytest.raises(InvalidInputError, match="no chunk of the time 7"):
-        watch.add_labels(7, np.arange(3), y[:3])
+        monitor.add_labels(7, np.arange(3), y[:3])
     with pytest.raises(InvalidInputError, match="from 0 to 99"):
-        watch.add_labels(1, [100], [1])
+        monitor.add_labels(1, [100], [1])
     with pytest.raises(InvalidInputError, match="y has 2 entries"):
-        watch.add_labels(1, [1], [1, 0])
+        monitor.add_labels(1, [1], [1, 0])
 
 
-def test_empty_duplicate_late_small_and_out_of_order_chunks_are_said(watch):
+def test_empty_duplicate_late_small_and_out_of_order_chunks_are_said(monitor):
     X, _ = _draw(100, 3)
-    assert "empty" in watch.update(X[:0], time=1).notes[0]
-    assert watch.looks_ == 0
-    watch.update(X, time=2)
-    again = watch.update(X, time=3)
+    assert "empty" in monitor.update(X[:0], time=1).notes[0]
+    assert monitor.n_chunks_ == 0
+    monitor.update(X, time=2)
+    again = monitor.update(X, time=3)
     assert "duplicate: the rows of chunk 1 (2)" in again.notes[0]
-    assert watch.looks_ == 1
-    assert "late" in watch.update(_draw(100, 4)[0], time=2).notes[0]
-    assert "out of order" in watch.update(_draw(100, 5)[0], time=0).notes[0]
-    small = watch.update(_draw(29, 6)[0], time=9)
+    assert monitor.n_chunks_ == 1
+    assert "late" in monitor.update(_draw(100, 4)[0], time=2).notes[0]
+    assert "out of order" in monitor.update(_draw(100, 5)[0], time=0).notes[0]
+    small = monitor.update(_draw(29, 6)[0], time=9)
     assert small.drift is None
     assert "too small: 29 rows" in small.notes[0]
-    assert watch.update(_draw(30, 7)[0], time=10).drift is not None
-    assert len(watch.history_) == watch.looks_ == 5
+    assert monitor.update(_draw(30, 7)[0], time=10).drift is not None
+    assert len(monitor.history_) == monitor.n_chunks_ == 5
 
 
 def test_new_categories_columns_without_values_and_units_are_named():
@@ -185,17 +188,17 @@ def test_new_categories_columns_without_values_and_units_are_named():
     pipe = make_pipeline(
         OneHotEncoder(handle_unknown="ignore", min_frequency=10), LinearRegression()
     )
-    watch = Watch(pipe.fit(X, y), X=X, y=y, random_state=0)
-    notes = " ".join(watch.update(draw(60, ("red", "green")), time=1).notes)
+    monitor = ModelMonitor(pipe.fit(X, y), X=X, y=y, random_state=0)
+    notes = " ".join(monitor.update(draw(60, ("red", "green")), time=1).notes)
     assert "'color' has categories that are new" in notes
     assert "'green'" in notes
     changed = draw(60)
     changed["size"] /= 100
-    assert "its unit may have changed" in watch.update(changed, time=2).notes[0]
+    assert "its unit may have changed" in monitor.update(changed, time=2).notes[0]
     gone = draw(60).assign(color=None)
-    assert "'color' has no value at all" in " ".join(watch.update(gone, time=3).notes)
+    assert "'color' has no value at all" in " ".join(monitor.update(gone, time=3).notes)
     with pytest.raises(InvalidInputError, match="gone: 'color'"):
-        watch.update(draw(60).drop(columns="color"), time=4)
+        monitor.update(draw(60).drop(columns="color"), time=4)
 
 
 def test_an_alarm_names_no_column_that_has_not_moved():
@@ -210,36 +213,36 @@ def test_an_alarm_names_no_column_that_has_not_moved():
     pipe = make_pipeline(
         OneHotEncoder(handle_unknown="ignore", min_frequency=10), LinearRegression()
     )
-    watch = Watch(pipe.fit(X, y), X=X, y=y, random_state=0)
+    monitor = ModelMonitor(pipe.fit(X, y), X=X, y=y, random_state=0)
     for k in range(3):
-        watch.update(draw(300), time=k)
-    watch.update(draw(300, ("red", "blue", "grey", "green")), time=3)
-    watch.update(draw(300, ("red", "blue", "grey", "green")), time=4)
-    alarms = [one for one in watch.alarms_ if one.kind == "inputs"]
-    assert [one.columns for one in alarms] == [("color",)]
+        monitor.update(draw(300), time=k)
+    monitor.update(draw(300, ("red", "blue", "grey", "green")), time=3)
+    monitor.update(draw(300, ("red", "blue", "grey", "green")), time=4)
+    alerts = [one for one in monitor.alerts_ if one.kind == "inputs"]
+    assert [one.columns for one in alerts] == [("color",)]
 
 
-def test_an_estimate_where_the_reference_has_no_rows_is_called_a_guess(watch):
-    look = watch.update(_draw(100, 3, shift=30.0)[0], time=1)
+def test_an_estimate_where_the_reference_has_no_rows_is_called_a_guess(monitor):
+    look = monitor.update(_draw(100, 3, shift=30.0)[0], time=1)
     assert look.covered < 0.5
     assert "no more than a guess" in " ".join(look.notes)
-    assert "guess" not in " ".join(watch.update(_draw(100, 4)[0], time=2).notes)
+    assert "guess" not in " ".join(monitor.update(_draw(100, 4)[0], time=2).notes)
 
 
-def test_saved_and_loaded_it_goes_on_to_the_bit(watch, tmp_path):
+def test_saved_and_loaded_it_goes_on_to_the_bit(monitor, tmp_path):
     X, y = _draw(200, 3)
-    watch.update(X, y=y, time="a")
+    monitor.update(X, y=y, time="a")
     path = tmp_path / "watch.skops"
-    watch.save(path)
+    monitor.save(path)
     assert path.stat().st_size < 5_000_000
     with pytest.raises(FileExistsError):
-        watch.save(path)
-    other = Watch.load(path)
-    assert other.history_ == watch.history_
+        monitor.save(path)
+    other = ModelMonitor.load(path)
+    assert other.history_ == monitor.history_
     X, y = _draw(200, 4, shift=1.0)
-    assert watch.update(X, y=y, time="b") == other.update(X, y=y, time="b")
-    assert watch.history_ == other.history_
-    assert watch.alarms_ == other.alarms_
+    assert monitor.update(X, y=y, time="b") == other.update(X, y=y, time="b")
+    assert monitor.history_ == other.history_
+    assert monitor.alerts_ == other.alerts_
 
 
 def test_a_file_that_is_no_watch_is_refused(tmp_path):
@@ -247,58 +250,60 @@ def test_a_file_that_is_no_watch_is_refused(tmp_path):
     path = tmp_path / "model.skops"
     adapt(LogisticRegression(), X, y, _draw(150, 4)[0]).save(path)
     with pytest.raises(InvalidTypeError, match="no watch"):
-        Watch.load(path)
+        ModelMonitor.load(path)
 
 
 def test_answers_are_given_up_beyond_two_megabytes(model):
     X, y = _draw(1_000, 2)
-    watch = Watch(model, X=X, y=y, random_state=0)
+    monitor = ModelMonitor(model, X=X, y=y, random_state=0)
     for k in range(3):
         rows, _ = _draw(30_000, 70 + k)
-        watch.update(rows, time=k)
-    kept = [chunk.said is not None for chunk in watch._state.chunks]
+        monitor.update(rows, time=k)
+    kept = [chunk.said is not None for chunk in monitor._state.chunks]
     assert kept == [False, True, True] or kept == [False, False, True]
     size = sum(
         one.nbytes
-        for chunk in watch._state.chunks
+        for chunk in monitor._state.chunks
         for one in (chunk.said or {}).values()
     )
     assert size <= _BYTES_WAITING
     with pytest.raises(InvalidInputError, match="no longer kept"):
-        watch.add_labels(0, [0], [1])
+        monitor.add_labels(0, [0], [1])
 
 
 def test_metrics_that_are_no_means_are_estimated_by_weighted_rows(model):
     X, y = _draw(1_500, 2)
-    watch = Watch(model, X=X, y=y, metrics=["roc_auc", "error_rate"], random_state=0)
+    monitor = ModelMonitor(
+        model, X=X, y=y, metrics=["roc_auc", "error_rate"], random_state=0
+    )
     rows, labels = _draw(300, 3)
-    look = watch.update(rows, y=labels, time=1)
+    look = monitor.update(rows, y=labels, time=1)
     one = look.performance["roc_auc"]
     assert one["low"] < one["reference"] < one["high"]
-    assert look.realised["roc_auc"]["low"] < look.realised["roc_auc"]["value"]
-    assert watch.to_dict()["risk_metric"] == "error_rate"
+    assert look.realized["roc_auc"]["low"] < look.realized["roc_auc"]["value"]
+    assert monitor.to_dict()["risk_metric"] == "error_rate"
 
 
 def test_what_cannot_be_watched_is_refused_by_name(model):
     X, y = _draw(100, 2)
     for wrong, told in (
         ({"level": 1.0}, "level"),
-        ({"alarm": 0.0}, "alarm"),
+        ({"false_alarm_rate": 0.0}, "false_alarm_rate"),
         ({"tolerance": -1.0}, "tolerance"),
         ({"metrics": []}, "metrics is empty"),
         ({"metrics": ["error_rate", "error_rate"]}, "twice"),
     ):
         with pytest.raises(ValueError, match=told):
-            Watch(model, X=X, y=y, **wrong)
+            ModelMonitor(model, X=X, y=y, **wrong)
     with pytest.raises(InvalidInputError, match="at least 50"):
-        Watch(model, X=X[:49], y=y[:49])
-    watch = Watch(model, X=X, y=y, random_state=0)
+        ModelMonitor(model, X=X[:49], y=y[:49])
+    monitor = ModelMonitor(model, X=X, y=y, random_state=0)
     with pytest.raises(InvalidInputError, match="y has 3 entries"):
-        watch.update(X, y=[0, 1, 0])
+        monitor.update(X, y=[0, 1, 0])
     # Nothing was counted.
-    assert watch.looks_ == 0
-    assert watch.history_ == []
-    assert watch._state.inputs.n_chunks == 0
+    assert monitor.n_chunks_ == 0
+    assert monitor.history_ == []
+    assert monitor._state.inputs.n_chunks == 0
 
 
 @pytest.mark.parametrize(
@@ -332,15 +337,15 @@ def test_columns_of_few_values_have_not_moved_where_nothing_has(
     model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=200))
     model.fit(X[fit], y[fit])
     reference = X[before].astype(before_type)
-    watch = Watch(model, X=reference, y=y[before], random_state=0)
+    monitor = ModelMonitor(model, X=reference, y=y[before], random_state=0)
     if saved:
-        watch.save(tmp_path / "digits.skops")
-        watch = Watch.load(tmp_path / "digits.skops")
-    look = watch.update(X[after].astype(after_type))
+        monitor.save(tmp_path / "digits.skops")
+        monitor = ModelMonitor.load(tmp_path / "digits.skops")
+    look = monitor.update(X[after].astype(after_type))
     assert look.drift["auc"] == pytest.approx(0.5, abs=0.05)
     assert look.covered > 0.95
     assert look.drift["columns"] == []
-    assert watch.alarms_ == []
+    assert monitor.alerts_ == []
 
 
 def test_labels_that_come_by_place_meet_predictions_in_full_precision():
@@ -349,9 +354,9 @@ def test_labels_that_come_by_place_meet_predictions_in_full_precision():
     X = rng.normal(size=(600, 3))
     y = 1e9 + 1e3 * X[:, 0] + rng.normal(size=600)
     model = LinearRegression().fit(X[:200], y[:200])
-    watch = Watch(model, X=X[200:400], y=y[200:400])
-    watch.update(X[400:], time="t")
-    watch.add_labels("t", np.arange(200), y[400:])
-    realised = watch.history_[-1]["realised"]
+    monitor = ModelMonitor(model, X=X[200:400], y=y[200:400])
+    monitor.update(X[400:], time="t")
+    monitor.add_labels("t", np.arange(200), y[400:])
+    realized = monitor.history_[-1]["realized"]
     error = np.mean((y[400:] - model.predict(X[400:])) ** 2)
-    assert realised == pytest.approx(error, rel=1e-6)
+    assert realized == pytest.approx(error, rel=1e-6)

@@ -49,7 +49,7 @@ def test_a_label_shift_is_seen_from_eighty_labels():
 
 @pytest.mark.parametrize("squeezed", [0.2, 4.0])
 def test_a_badly_calibrated_model_is_not_called_a_change(squeezed):
-    alarms = 0
+    alerts = 0
     for seed in range(6):
         rng = np.random.default_rng(seed)
         model = LogisticRegression().fit(*two_classes(rng, 400, 0.5))
@@ -59,12 +59,12 @@ def test_a_badly_calibrated_model_is_not_called_a_change(squeezed):
         target = labelled(model, *two_classes(rng, 80, 0.5))
         residuals = target.labels - target.answers.said["predict_proba"][:, 1]
         assert abs(residuals.sum()) > 5
-        alarms += p_value(source, target) < 0.05
-    assert alarms <= 1
+        alerts += p_value(source, target) < 0.05
+    assert alerts <= 1
 
 
 def test_a_model_that_is_wrong_where_the_target_is_is_not_called_a_change():
-    alarms = 0
+    alerts = 0
     for seed in range(6):
         rng = np.random.default_rng(seed)
 
@@ -79,8 +79,8 @@ def test_a_model_that_is_wrong_where_the_target_is_is_not_called_a_change():
             labelled(model, *one, classifier=False) for one in ((X, y), rows(60, 0.8))
         )
         ratio = np.exp(0.8 * X[:, 0] - 0.32)
-        alarms += p_value(source, target, ratio) < 0.05
-    assert alarms <= 1
+        alerts += p_value(source, target, ratio) < 0.05
+    assert alerts <= 1
 
 
 @pytest.mark.parametrize("model", [LinearSVC(), LogisticRegression()])

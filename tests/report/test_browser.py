@@ -35,7 +35,7 @@ def pages(tmp_path_factory):
         "hostile complete": hostile_complete_page(),
         "wide": render(wide(120)),
         "shift alone": render({"shift": full()["shift"]}),
-        "watch": render(watched()),
+        "monitor": render(watched()),
         "comparison": compare(first, nasty, names=(HOSTILE[0], HOSTILE[12])),
     }
     paths = {}
@@ -52,7 +52,7 @@ PAGES = (
     "hostile complete",
     "wide",
     "shift alone",
-    "watch",
+    "monitor",
     "comparison",
 )
 
@@ -66,7 +66,7 @@ PAGES = (
         ("complete", "light", True),
         ("complete", "dark", True),
         ("comparison", "dark", True),
-        ("watch", "light", True),
+        ("monitor", "light", True),
     ],
 )
 def test_an_audit_of_accessibility_finds_nothing(window, pages, name, scheme, unfolded):

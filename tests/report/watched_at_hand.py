@@ -1,4 +1,4 @@
-"""The record of a watch, with names that nobody should trust."""
+"""The record of a monitor, with names that nobody should trust."""
 
 HOSTILE = "<script>alert(1)</script> & $x^2$"
 
@@ -12,7 +12,7 @@ def _row(chunk, metric, **more):
         "estimated": 0.2 + 0.001 * chunk,
         "estimated_low": 0.18,
         "estimated_high": 0.24,
-        "realised": 0.21 if chunk % 2 else None,
+        "realized": 0.21 if chunk % 2 else None,
         "realised_low": 0.15 if chunk % 2 else None,
         "realised_high": 0.25 if chunk % 2 else None,
         "n_labelled": 50 if chunk % 2 else 0,
@@ -30,7 +30,7 @@ def _row(chunk, metric, **more):
 def watched(n_chunks=12):
     metrics = ["error_rate", "roc_auc"]
     history = [_row(k + 1, name) for k in range(n_chunks) for name in metrics]
-    alarms = [
+    alerts = [
         {
             "kind": kind,
             "time": history[8]["time"],
@@ -45,15 +45,15 @@ def watched(n_chunks=12):
         for kind in ("inputs", "risk", "estimate")
     ]
     return {
-        "watch": {
+        "monitor": {
             "level": 0.95,
-            "alarm": 0.05,
+            "false_alarm_rate": 0.05,
             "tolerance": 0.0,
             "metrics": metrics,
             "risk_metric": "error_rate",
             "reference": {"error_rate": 0.19, "roc_auc": 0.8},
             "n_looks": n_chunks,
             "history": history,
-            "alarms": alarms,
+            "alerts": alerts,
         }
     }

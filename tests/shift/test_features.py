@@ -192,9 +192,9 @@ def test_sparse_columns_are_compared_by_their_means():
 
 def test_false_alarms_are_as_rare_as_they_say():
     rng = np.random.default_rng(5)
-    alarms = 0
+    alerts = 0
     for _ in range(200):
         X, X_target = rng.normal(size=(60, 5)), rng.normal(size=(80, 5))
-        alarms += min(f.adjusted_p_value for f in shifts(X, X_target)) < 0.05
+        alerts += min(f.adjusted_p_value for f in shifts(X, X_target)) < 0.05
     # Four standard errors above the level.
-    assert alarms / 200 < 0.05 + 4 * np.sqrt(0.05 * 0.95 / 200)
+    assert alerts / 200 < 0.05 + 4 * np.sqrt(0.05 * 0.95 / 200)

@@ -739,7 +739,7 @@ def number_like(
     name : str
         A column of strings.
     most : int or None
-        Look at so many rows only.
+        ChunkResult at so many rows only.
     """
     column = file.columns[name]
     texts = (column if most is None else column.slice(0, most)).to_pylist()

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from counterpoise import __version__
 from counterpoise.cli.fit import add_diagnose, add_fit, add_run, add_weights
-from counterpoise.cli.monitor import add_watch
+from counterpoise.cli.monitor import add_monitor
 from counterpoise.cli.options import Parser
 from counterpoise.cli.predict import add_evaluate, add_label, add_predict
 from counterpoise.cli.terminal import (
@@ -46,7 +46,7 @@ COMMANDS = (
     add_predict,
     add_evaluate,
     add_label,
-    add_watch,
+    add_monitor,
     add_report,
     add_compare,
     add_rerun,

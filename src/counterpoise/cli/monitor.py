@@ -1,4 +1,4 @@
-"""The command watch."""
+"""The command monitor."""
 
 import argparse
 from argparse import Namespace
@@ -40,13 +40,13 @@ from counterpoise.cli.terminal import (
     of_training_rows,
 )
 from counterpoise.monitor.chunks import Chunk, NoDateError, cut
-from counterpoise.monitor.monitor import Watch
-from counterpoise.monitor.results import Look
+from counterpoise.monitor.monitor import ModelMonitor
+from counterpoise.monitor.results import ChunkResult
 from counterpoise.report.page import render
 from counterpoise.report.report import Record, metric_in_words
 
 # -----------------------------------------------------------------------------
-# `counterpoise watch`: a deployed model followed chunk after chunk.
+# `counterpoise monitor`: a deployed model followed chunk after chunk.
 # -----------------------------------------------------------------------------
 
 
@@ -60,7 +60,7 @@ _OPTIONS = (
     "id",
     "metric",
     "level",
-    "alarm",
+    "false-alarm-rate",
     "tolerance",
     "out",
     "seed",
@@ -73,9 +73,9 @@ _OPTIONS = (
     "quiet",
 )
 # Of all looks, of this run, and of the last chunk.
-WATCH_NUMBERS = (
-    "alarms",
-    "new_alarms",
+MONITOR_NUMBERS = (
+    "alerts",
+    "new_alerts",
     "inputs",
     "risk",
     "estimate",
@@ -83,22 +83,23 @@ WATCH_NUMBERS = (
     "auc",
     "covered",
     "estimated",
-    "realised",
+    "realized",
 )
 
 
-def add_watch(commands: Any) -> None:
+def add_monitor(commands: Any) -> None:
     """Add the command to the parser."""
     add_command(
         commands,
-        "watch",
-        "watch a saved model: alarms that hold over all looks",
+        "monitor",
+        "watch a saved model: alerts that hold over all looks",
         _OPTIONS,
-        watch_command,
+        monitor_command,
         needs=("table", "time", "out"),
-        numbers=WATCH_NUMBERS,
+        numbers=MONITOR_NUMBERS,
         epilog=(
-            "The first run needs --model, --reference and --label and begins the watch "
+            "The first run needs --model, --reference and --label and begins the "
+            "monitor "
             "in --out; every\nlater one goes on there with the rows of --table that it "
             "has not seen: rows are told\napart by --id, or by their time and all "
             "columns. --label is remembered: labels of\nrows that have been are "
@@ -107,14 +108,14 @@ def add_watch(commands: Any) -> None:
     )
 
 
-def watch_command(options: argparse.Namespace) -> int:
-    """Go on with the watch in `--out`, or begin it there."""
+def monitor_command(options: argparse.Namespace) -> int:
+    """Go on with the monitor in `--out`, or begin it there."""
 
-    return do(options, WATCH_NUMBERS)
+    return do(options, MONITOR_NUMBERS)
 
 
 # -----------------------------------------------------------------------------
-# A watch in a folder: begun by the first run, and gone on with by every later one.
+# A monitor in a folder: begun by the first run, and gone on with by every later one.
 # -----------------------------------------------------------------------------
 
 
@@ -134,7 +135,7 @@ _READING, _WATCHING, _WRITING = _PLAN = (
 
 
 def do(options: Namespace, names: Sequence[str]) -> int:
-    """Watch the rows of a table, and return the exit code."""
+    """ModelMonitor the rows of a table, and return the exit code."""
     own = [options.out / name for name in (_STATE, _PAGE, _RECORD, _HISTORY)]
     conditions = prepare_outputs(options, names, own)
     check_metric(options.metric)
@@ -149,27 +150,27 @@ def do(options: Namespace, names: Sequence[str]) -> int:
             if getattr(options, name) is None
         ]
         if lacking:
-            raise WrongUse(f"the first run of watch needs {' and '.join(lacking)}")
+            raise WrongUse(f"the first run of monitor needs {' and '.join(lacking)}")
     with followed(_PLAN, quiet=options.quiet) as steps, memory_limit(options):
         steps.begin(_READING)
-        watch = Watch.load(state) if goes_on else _begun(options, steps)
-        before = _labelled(watch)
-        table = read_for_model(watch.model, options.table, options.id)
-        _remember_label(watch, table, options.label, steps)
+        monitor = ModelMonitor.load(state) if goes_on else _begun(options, steps)
+        before = _labelled(monitor)
+        table = read_for_model(monitor.model, options.table, options.id)
+        _remember_label(monitor, table, options.label, steps)
         table.check_has([options.time], "--time")
         steps.begin(_WATCHING)
-        looks, pages = _looked(watch, table, options, steps)
+        chunk_results, pages = _looked(monitor, table, options, steps)
         record = Record.of(
-            watch,
+            monitor,
             reproduce=reproduced_by(options),
             notices=list(steps.notices),
         )
         record = _with_reports(record, options.out, pages)
         steps.begin(_WRITING)
         files: dict[str, Write] = {
-            _STATE: lambda path: watch.save(path, overwrite=True),
+            _STATE: lambda path: monitor.save(path, overwrite=True),
             _RECORD: write_text(record.to_json()),
-            _HISTORY: _history(watch),
+            _HISTORY: _history(monitor),
             **pages,
         }
         try:
@@ -177,16 +178,18 @@ def do(options: Namespace, names: Sequence[str]) -> int:
         except ImportError as error:
             steps.notice(f"there is no {_PAGE}: {error}")
         write_folder(options.out, files, force=goes_on or options.force)
-    held = holding(conditions, _numbers(watch, looks))
+    held = holding(conditions, _numbers(monitor, chunk_results))
     reasons = [f"--fail-if {text}" for text in held]
     written = [options.out / name for name in (_PAGE, _RECORD, _HISTORY, _STATE)]
     print_findings(
-        options, record, [*_told(watch, looks, before), *of_end(reasons, written)]
+        options,
+        record,
+        [*_told(monitor, chunk_results, before), *of_end(reasons, written)],
     )
     return CONDITION_HOLDS if held else FINE
 
 
-def _begun(options: Namespace, steps: Steps) -> Watch:
+def _begun(options: Namespace, steps: Steps) -> ModelMonitor:
     model = read_model(options.model)
     table = read_for_model(model, options.reference)
     table.check_has([options.label], "--label")
@@ -197,48 +200,48 @@ def _begun(options: Namespace, steps: Steps) -> Watch:
         steps.notice(f"{lost} rows of {table.path} have no label and are left out")
     for notice in of_training_rows(model, options.model, table, labels.rows.size):
         steps.notice(notice)
-    return Watch(
+    return ModelMonitor(
         model,
         X=X.iloc[labels.rows].reset_index(drop=True),
         y=labels.values,
         metrics=options.metric,
         level=options.level,
-        alarm=options.alarm,
+        false_alarm_rate=options.false_alarm_rate,
         tolerance=options.tolerance,
         random_state=options.seed,
     )
 
 
 def _looked(
-    watch: Watch, table: TableFile, options: Namespace, steps: Steps
-) -> tuple[list[Look], dict[str, Write]]:
-    """Give the watch every chunk with rows that it has not seen."""
-    X = frame_for_model(watch.model, table)
-    y = _labels(watch, table)
+    monitor: ModelMonitor, table: TableFile, options: Namespace, steps: Steps
+) -> tuple[list[ChunkResult], dict[str, Write]]:
+    """Give the monitor every chunk with rows that it has not seen."""
+    X = frame_for_model(monitor.model, table)
+    y = _labels(monitor, table)
     every, by = _every(table, options)
     times = _times(table, options.time)
-    ids = _ids(watch, X, times, table, options)
+    ids = _ids(monitor, X, times, table, options)
     if y is not None:
-        y, otherwise = watch.labels_by_id(ids, y)
+        y, otherwise = monitor.labels_by_id(ids, y)
         if otherwise:
             steps.notice(
                 f"{otherwise:,} rows have another label than a row before them with "
                 "the same id: the first is counted"
             )
-    looks: list[Look] = []
+    chunk_results: list[ChunkResult] = []
     pages: dict[str, Write] = {}
 
-    def looked_at(rows: Any, time: Any) -> tuple[Look, Any]:
+    def looked_at(rows: Any, time: Any) -> tuple[ChunkResult, Any]:
         part = X.iloc[rows].reset_index(drop=True)
         own = None if y is None else y[rows]
-        look = watch.update(part, y=own, time=time, ids=ids[rows])
+        chunk_result = monitor.update(part, y=own, time=time, ids=ids[rows])
         about = "" if time is None else f"chunk {time}: "
-        for note in look.notes:
+        for note in chunk_result.notes:
             steps.notice(f"{about}{note}")
-        looks.append(look)
-        return look, part
+        chunk_results.append(chunk_result)
+        return chunk_result, part
 
-    new, been = watch.are_new(ids), watch.have_been(ids)
+    new, been = monitor.is_new(ids), monitor.seen(ids)
     if been.any():
         # A table that has grown, or a window that has moved on.
         looked_at(np.flatnonzero(been), None)
@@ -254,15 +257,17 @@ def _looked(
         steps.notice(one)
     for chunk in chunks:
         rows = fresh[chunk.rows]
-        seen = watch.n_seen(X.iloc[rows].reset_index(drop=True), chunk.time)
+        seen = monitor.n_seen(X.iloc[rows].reset_index(drop=True), chunk.time)
         if 0 < seen < len(rows):
             # Rows so many that they are known by their chunk alone.
             rows = rows[seen:]
-        look, part = looked_at(rows, chunk.time)
-        page = None if look.number == 0 else _report(watch, part, options.seed)
+        chunk_result, part = looked_at(rows, chunk.time)
+        page = (
+            None if chunk_result.number == 0 else _report(monitor, part, options.seed)
+        )
         if page is not None:
-            pages[_page_name(look.number)] = page
-    return looks, pages
+            pages[_page_name(chunk_result.number)] = page
+    return chunk_results, pages
 
 
 def _cut(
@@ -279,11 +284,13 @@ def _cut(
         ) from error
 
 
-def _ids(watch: Watch, X: Any, times: Any, table: TableFile, options: Namespace) -> Any:
+def _ids(
+    monitor: ModelMonitor, X: Any, times: Any, table: TableFile, options: Namespace
+) -> Any:
     """Return what tells rows apart: `--id`, or their time and all their columns."""
-    watch.tell_rows_apart_by(options.id or _TIME_AND_COLUMNS)
+    monitor.id_column(options.id or _TIME_AND_COLUMNS)
     if options.id is None:
-        return watch.row_ids(X, times)
+        return monitor.row_ids(X, times)
     table.check_has([options.id], "--id")
     values = table.columns[options.id].to_pylist()
     lacking = [row for row, one in enumerate(values) if one is None]
@@ -328,36 +335,36 @@ def _iso(value: Any) -> str:
 
 
 def _remember_label(
-    watch: Watch, table: TableFile, name: str | None, steps: Steps
+    monitor: ModelMonitor, table: TableFile, name: str | None, steps: Steps
 ) -> None:
     """Keep the column of labels for every later run; refuse another, not there.
 
     Rows without labels may come under the name that is remembered; under another that
     is not there it is a mistyped one, and would lose the labels to come.
     """
-    known = watch.label_column
+    known = monitor.label_column
     if name is None or name == known:
         return
     if known and name not in table.names:
         raise BadData(
-            f"{table.path} has no column {name!r} (--label), and this watch reads "
+            f"{table.path} has no column {name!r} (--label), and this monitor reads "
             f"labels from {known!r}: leave --label out to go on with that"
         )
-    watch.label_column = name
+    monitor.label_column = name
     if known:
         steps.notice(f"labels are read from {name!r} from now on, not from {known!r}")
 
 
-def _labels(watch: Watch, table: TableFile) -> Any:
+def _labels(monitor: ModelMonitor, table: TableFile) -> Any:
     """Return the labels that the rows have, None where they have none."""
-    name = watch.label_column
+    name = monitor.label_column
     if not name or name not in table.names or kind_of(table, name) == EMPTY:
         return None
-    known = getattr(watch.model, "classes_", None)
+    known = getattr(monitor.model, "classes_", None)
     found = read_labels(
         table,
         name,
-        _task(watch.model),
+        _task(monitor.model),
         known=None if known is None else np.asarray(known),
     )
     y = np.full(table.n_rows, None, dtype=object)
@@ -365,13 +372,13 @@ def _labels(watch: Watch, table: TableFile) -> Any:
     return y
 
 
-def _report(watch: Watch, part: Any, seed: int) -> Write | None:
+def _report(monitor: ModelMonitor, part: Any, seed: int) -> Write | None:
     """Return what writes the chunk's own report; None where it is too small."""
     from counterpoise.errors import InvalidInputError
     from counterpoise.shift.diagnosis import diagnose
 
     try:
-        found = diagnose(*watch.against(part), random_state=seed)
+        found = diagnose(*monitor.against(part), random_state=seed)
         return render(Record.of(found)).save
     except (ImportError, InvalidInputError):
         return None
@@ -384,15 +391,15 @@ def _page_name(number: int) -> str:
 def _with_reports(record: Record, folder: Path, pages: dict[str, Write]) -> Record:
     """Return the record, its chunks with the names of their own reports."""
     document = record.to_dict()
-    for row in document["watch"]["history"]:
+    for row in document["monitor"]["history"]:
         name = _page_name(row["chunk"])
         if name in pages or (folder / name).exists():
             row["report"] = name
     return Record.from_dict(document)
 
 
-def _history(watch: Watch) -> Write:
-    rows = watch.history_
+def _history(monitor: ModelMonitor) -> Write:
+    rows = monitor.history_
     names = list(rows[0]) if rows else ["chunk"]
     columns = {}
     for name in names:
@@ -404,54 +411,62 @@ def _history(watch: Watch) -> Write:
     return write_columns(columns)
 
 
-def _numbers(watch: Watch, looks: Sequence[Look]) -> dict[str, float | None]:
+def _numbers(
+    monitor: ModelMonitor, chunk_results: Sequence[ChunkResult]
+) -> dict[str, float | None]:
     """Return what `--fail-if` may ask about."""
-    kinds = [alarm.kind for alarm in watch.alarms_]
-    last = watch.history_[-1] if watch.history_ else {}
+    kinds = [alert.kind for alert in monitor.alerts_]
+    last = monitor.history_[-1] if monitor.history_ else {}
     return {
-        "alarms": float(len(kinds)),
-        "new_alarms": float(sum(len(look.alarms) for look in looks)),
+        "alerts": float(len(kinds)),
+        "new_alerts": float(
+            sum(len(chunk_result.alerts) for chunk_result in chunk_results)
+        ),
         **{kind: float(kind in kinds) for kind in ("inputs", "risk", "estimate")},
-        "looks": float(watch.looks_),
+        "looks": float(monitor.n_chunks_),
         **{
-            name: last.get(name) for name in ("auc", "covered", "estimated", "realised")
+            name: last.get(name) for name in ("auc", "covered", "estimated", "realized")
         },
     }
 
 
-def _labelled(watch: Watch) -> dict[tuple[int, str], int]:
+def _labelled(monitor: ModelMonitor) -> dict[tuple[int, str], int]:
     """Return how many labels each chunk has, by its number and the metric."""
-    return {(row["chunk"], row["metric"]): row["n_labelled"] for row in watch.history_}
+    return {
+        (row["chunk"], row["metric"]): row["n_labelled"] for row in monitor.history_
+    }
 
 
 def _told(
-    watch: Watch, looks: Sequence[Look], before: dict[tuple[int, str], int]
+    monitor: ModelMonitor,
+    chunk_results: Sequence[ChunkResult],
+    before: dict[tuple[int, str], int],
 ) -> list[Block]:
     """Return what this run has found: of new chunks, and of those with new labels."""
-    counted = [look for look in looks if look.number]
-    lines = [f"new chunks: {len(counted)}, {watch.looks_} in all"]
-    now = _labelled(watch)
+    counted = [chunk_result for chunk_result in chunk_results if chunk_result.number]
+    lines = [f"new chunks: {len(counted)}, {monitor.n_chunks_} in all"]
+    now = _labelled(monitor)
     late = {key[0] for key, n in before.items() if now[key] > n}
     lines += [f"chunks with new labels: {len(late)}"] if late else []
-    told = [in_options(str(alarm)) for alarm in watch.alarms_]
-    lines += told or ["no alarm so far"]
-    new = {look.number for look in counted} | late
+    told = [in_options(str(alert)) for alert in monitor.alerts_]
+    lines += told or ["no alert so far"]
+    new = {chunk_result.number for chunk_result in counted} | late
     rows = tuple(
         cells(
             row["time"],
             row["n_rows"],
             metric_in_words(row["metric"]).name,
             row["estimated"],
-            row["realised"],
+            row["realized"],
             row["auc"],
             row["covered"],
-            row["alarms"],
+            row["alerts"],
         )
-        for row in watch.history_
+        for row in monitor.history_
         if row["chunk"] in new
     )
     first = ("chunk", "rows", "metric", "estimated", "from labels")
-    header = (*first, "AUC", "covered", "alarms")
+    header = (*first, "AUC", "covered", "alerts")
     return [Block("Watched", tuple(lines), header if rows else (), rows[-20:])]
 
 

@@ -202,8 +202,8 @@ def example(names: Collection[str]) -> str:
     >>> example(["auc", "ess"]), example(["auc"])
     ('ess<0.2', 'auc>0.8')
     """
-    if "alarms" in names:
-        return "alarms>0"
+    if "alerts" in names:
+        return "alerts>0"
     return "ess<0.2" if "ess" in names else "auc>0.8"
 
 
@@ -302,7 +302,7 @@ OPTIONS: dict[str, Option] = {
         default="week",
         shown="UNIT",
     ),
-    "alarm": Option(
+    "false-alarm-rate": Option(
         "largest probability of any false alarm over all looks (default: 0.05)",
         "share",
         0.05,

@@ -59,7 +59,7 @@ class TableSeen:
 
 
 def seen(X: Any, name: str) -> TableSeen:
-    """Look at a table once; refuse what no reader takes."""
+    """ChunkResult at a table once; refuse what no reader takes."""
     check_readable(X, name)
     labels = check_labels(X, name)
     table = sparse_part(X)

@@ -616,7 +616,7 @@ class Training:
         return self.memory.class_weight
 
     def _update(self, loss: float) -> None:
-        """Look at the whole target, move the class weights, and judge."""
+        """ChunkResult at the whole target, move the class weights, and judge."""
         memory, recipe = self.memory, self.recipe
         finite = math.isfinite(loss) and all(
             bool(torch.isfinite(part).all()) for part in self.network.parameters()

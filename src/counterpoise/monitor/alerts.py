@@ -31,17 +31,17 @@ from counterpoise.monitor.results import (
     INPUTS,
     RISK,
     SHARE_OF_ALARM,
-    Alarm,
-    Look,
+    Alert,
+    ChunkResult,
     advice,
 )
-from counterpoise.monitor.state import SeenChunk, WatchState, rows_to_keep
+from counterpoise.monitor.state import MonitorState, SeenChunk, rows_to_keep
 from counterpoise.performance.metrics import Answers, Metric, as_metric, is_classifier
 from counterpoise.shift.kernel_two_sample import mmd
 from counterpoise.shift.support import NO_OVERLAP_ABOVE, overlap_between
 
 # -----------------------------------------------------------------------------
-# What a watch is made from: the model, and labelled rows that it has not seen.
+# What a monitor is made from: the model, and labelled rows that it has not seen.
 # -----------------------------------------------------------------------------
 
 
@@ -55,14 +55,14 @@ def begin(
     y: Any,
     metrics: Any,
     level: float,
-    alarm: float,
+    false_alarm_rate: float,
     tolerance: float,
     seed: int,
-) -> tuple[WatchState, list[Metric]]:
-    """Return what a watch knows before the stream, and its metrics."""
+) -> tuple[MonitorState, list[Metric]]:
+    """Return what a monitor knows before the stream, and its metrics."""
     if sparse.issparse(sparse_part(X)):
         raise InvalidTypeError(
-            "X is sparse: a watch looks at columns, give a dense table"
+            "X is sparse: a monitor looks at columns, give a dense table"
         )
     n = n_rows(X)
     if n < FEWEST_REFERENCE_ROWS:
@@ -88,11 +88,11 @@ def begin(
     some = np.sort(rng.choice(n, kept, replace=False)) if kept < n else np.arange(n)
     inputs = InputsEvidence.against(numbers[some], seed)
     features = features_of(numbers[some], answers.take(some))
-    state = WatchState(
+    state = MonitorState(
         model=model,
         metric_names=names,
         level=level,
-        alarm=alarm,
+        false_alarm_rate=false_alarm_rate,
         tolerance=tolerance,
         seed=seed,
         is_classifier=classifier,
@@ -169,7 +169,7 @@ class Judged:
 
 
 def judge(
-    state: WatchState,
+    state: MonitorState,
     metrics: Sequence[Metric],
     chunk: SeenChunk,
     numbers: Array,
@@ -181,7 +181,7 @@ def judge(
         return Judged(
             notes=[
                 f"too small: {m} rows, at least {FEWEST_ROWS_TO_JUDGE} are needed to "
-                "judge a chunk by itself; they count in the alarms"
+                "judge a chunk by itself; they count in the alerts"
             ]
         )
     rng = np.random.default_rng([state.seed, chunk.number])
@@ -225,7 +225,7 @@ def judge(
 
 
 def _estimate(
-    state: WatchState,
+    state: MonitorState,
     metrics: Sequence[Metric],
     chunk: SeenChunk,
     numbers: Array,
@@ -234,7 +234,7 @@ def _estimate(
     found: Judged,
 ) -> None:
     features = features_of(numbers, answers)
-    alpha = spent(state.alarm * SHARE_OF_ALARM[ESTIMATE], state.n_judged)
+    alpha = spent(state.false_alarm_rate * SHARE_OF_ALARM[ESTIMATE], state.n_judged)
     together = spent(1.0 - state.level, state.n_judged)
     for metric, one in zip(metrics, state.estimates, strict=True):
         if metric.by_row is None:
@@ -276,7 +276,7 @@ def _within(metric: Metric, mean: float) -> float:
     return float(np.clip(value, metric.lowest, metric.highest))
 
 
-def moved_columns(state: WatchState, scores: Array) -> list[dict[str, Any]]:
+def moved_columns(state: MonitorState, scores: Array) -> list[dict[str, Any]]:
     """Return columns whose mean normal score differs from the reference's.
 
     The difference is in standard deviations of the reference; a column is named where
@@ -297,14 +297,14 @@ def moved_columns(state: WatchState, scores: Array) -> list[dict[str, Any]]:
     return [{"column": name, "effect": value} for name, value in ordered]
 
 
-def telling_columns(state: WatchState, most: int = 5) -> list[str]:
+def telling_columns(state: MonitorState, most: int = 5) -> list[str]:
     """Return the columns whose own bets have won, the most telling first.
 
-    A column is named where its own wealth would be an alarm if all columns were bet on
+    A column is named where its own wealth would be an alert if all columns were bet on
     alike. None may be: a change of how columns go together is of no one column.
     """
     by_column = state.inputs.by_column
-    needed = np.log(by_column.size / (state.alarm * SHARE_OF_ALARM[INPUTS]))
+    needed = np.log(by_column.size / (state.false_alarm_rate * SHARE_OF_ALARM[INPUTS]))
     names: list[str] = []
     for place in np.argsort(-by_column, kind="stable"):
         if by_column[place] < needed:
@@ -316,8 +316,8 @@ def telling_columns(state: WatchState, most: int = 5) -> list[str]:
     return names[:most]
 
 
-def realised_of(
-    state: WatchState, metrics: Sequence[Metric], chunk: SeenChunk
+def realized_of(
+    state: MonitorState, metrics: Sequence[Metric], chunk: SeenChunk
 ) -> dict[str, dict[str, Any]]:
     """Return every metric of the labelled rows of a chunk, with its interval."""
     found: dict[str, dict[str, Any]] = {}
@@ -342,15 +342,17 @@ def realised_of(
     return found
 
 
-def row_of_history(look: Look, metric: Metric, state: WatchState) -> dict[str, Any]:
+def row_of_history(
+    chunk_result: ChunkResult, metric: Metric, state: MonitorState
+) -> dict[str, Any]:
     """Return the row of one chunk and metric, numbers and words alone."""
-    estimated = look.performance.get(metric.name, {})
-    realised = look.realised.get(metric.name, {})
-    drift = look.drift or {}
+    estimated = chunk_result.performance.get(metric.name, {})
+    realized = chunk_result.realized.get(metric.name, {})
+    drift = chunk_result.drift or {}
     return {
-        "chunk": look.number,
-        "time": look.time,
-        "n_rows": look.n_rows,
+        "chunk": chunk_result.number,
+        "time": chunk_result.time,
+        "n_rows": chunk_result.n_rows,
         "metric": metric.name,
         "reference": state.reference[metric.name],
         "estimated": estimated.get("value"),
@@ -358,38 +360,40 @@ def row_of_history(look: Look, metric: Metric, state: WatchState) -> dict[str, A
         "estimated_high": estimated.get("high"),
         "estimated_low_all": estimated.get("low_all"),
         "estimated_high_all": estimated.get("high_all"),
-        "realised": realised.get("value"),
-        "realised_low": realised.get("low"),
-        "realised_high": realised.get("high"),
-        "n_labelled": realised.get("n", 0),
+        "realized": realized.get("value"),
+        "realised_low": realized.get("low"),
+        "realised_high": realized.get("high"),
+        "n_labelled": realized.get("n", 0),
         "auc": drift.get("auc"),
         "auc_low": drift.get("auc_low"),
         "auc_high": drift.get("auc_high"),
         "mmd": drift.get("mmd"),
         "moved": ", ".join(one["column"] for one in drift.get("columns", [])),
-        "covered": look.covered,
-        "effective_rows": look.effective_rows,
-        "log_e_inputs": look.log_e["inputs"],
-        "log_e_risk": look.log_e["risk"],
-        "alarms": ", ".join(alarm.kind for alarm in look.alarms),
-        "notes": "; ".join(look.notes),
+        "covered": chunk_result.covered,
+        "effective_rows": chunk_result.effective_rows,
+        "log_e_inputs": chunk_result.log_e["inputs"],
+        "log_e_risk": chunk_result.log_e["risk"],
+        "alerts": ", ".join(alert.kind for alert in chunk_result.alerts),
+        "notes": "; ".join(chunk_result.notes),
     }
 
 
 # -----------------------------------------------------------------------------
-# Which alarms a look raises: evidence against the level of each kind.
+# Which alerts a look raises: evidence against the level of each kind.
 # -----------------------------------------------------------------------------
 
 
-def log_evidence(state: WatchState) -> dict[str, float]:
-    """Return the logarithm of the evidence so far, by kind of alarm."""
+def log_evidence(state: MonitorState) -> dict[str, float]:
+    """Return the logarithm of the evidence so far, by kind of alert."""
     return {INPUTS: state.inputs.log_e, RISK: state.risk.evidence.log_e}
 
 
-def new_alarms(state: WatchState, chunk: SeenChunk, found: Judged) -> tuple[Alarm, ...]:
-    """Return the alarms that this look raises, and keep them.
+def new_alerts(
+    state: MonitorState, chunk: SeenChunk, found: Judged
+) -> tuple[Alert, ...]:
+    """Return the alerts that this look raises, and keep them.
 
-    An alarm of the inputs names the columns whose own bets have won, the others those
+    An alert of the inputs names the columns whose own bets have won, the others those
     that moved in the chunk; where there are none, either names the other's, and then
     those of which something odd was said. None may be left.
     """
@@ -401,9 +405,9 @@ def new_alarms(state: WatchState, chunk: SeenChunk, found: Judged) -> tuple[Alar
     }
     moved, won = found.columns, tuple(telling_columns(state))
     for kind in (INPUTS, RISK, ESTIMATE):
-        if state.has_alarm(kind):
+        if state.has_alert(kind):
             continue
-        level = state.alarm * SHARE_OF_ALARM[kind]
+        level = state.false_alarm_rate * SHARE_OF_ALARM[kind]
         if kind == ESTIMATE:
             if not found.rose:
                 continue
@@ -417,14 +421,14 @@ def new_alarms(state: WatchState, chunk: SeenChunk, found: Judged) -> tuple[Alar
             }
         told = advice(
             kind,
-            inputs_changed=state.has_alarm(INPUTS),
+            inputs_changed=state.has_alert(INPUTS),
             estimate_rose=found.rose or state.rose,
             covered=found.covered,
         )
         names = ((won or moved) if kind == INPUTS else (moved or won)) or found.odd
-        alarm = Alarm(kind, chunk.time, since[kind], evidence, names, told, level)
-        state.alarms.append(alarm)
-        raised.append(alarm)
+        alert = Alert(kind, chunk.time, since[kind], evidence, names, told, level)
+        state.alerts.append(alert)
+        raised.append(alert)
     return tuple(raised)
 
 

@@ -170,7 +170,7 @@ class RiskEvidence:
 
     @property
     def log_e(self) -> float:
-        """Logarithm of the evidence: an alarm at level a from log(1 / a) on."""
+        """Logarithm of the evidence: an alert at level a from log(1 / a) on."""
         return float(self._by_cell().min())
 
     @property
@@ -402,7 +402,7 @@ class InputsEvidence:
 
     @property
     def log_e(self) -> float:
-        """Logarithm of the evidence: an alarm at level a from log(1 / a) on."""
+        """Logarithm of the evidence: an alert at level a from log(1 / a) on."""
         return self.loudest
 
     def _begin(self, at_least: float) -> None:

@@ -20,37 +20,37 @@ from counterpoise.monitor.alerts import (
     begin,
     judge,
     log_evidence,
-    new_alarms,
-    realised_of,
+    new_alerts,
+    realized_of,
     row_of_history,
 )
 from counterpoise.monitor.chunks import as_time, is_before
-from counterpoise.monitor.results import Alarm, Look
+from counterpoise.monitor.results import Alert, ChunkResult
 from counterpoise.monitor.state import (
     Keys,
     KnownRows,
+    MonitorState,
     SeenChunk,
     Tally,
-    WatchState,
-    are_new,
     digest_of,
-    have_been,
     is_missing,
+    is_new,
     keys_of_ids,
     labelled_part,
     place_labels,
     places_of,
+    seen,
     tally,
     with_first_labels,
 )
 from counterpoise.performance.metrics import ERROR_RATE, Answers, as_metric
 
 
-class Watch(KnownRows):
-    r"""Watch a deployed model, chunk after chunk.
+class ModelMonitor(KnownRows):
+    r"""ModelMonitor a deployed model, chunk after chunk.
 
-    Three alarms, of which each may be raised falsely, over *all* looks together, with a
-    probability of at most its share of `alarm`:
+    Three alerts, of which each may be raised falsely, over *all* looks together, with a
+    probability of at most its share of `false_alarm_rate`:
 
     ========  =====  =================================================================
     inputs    2/5    rows come from elsewhere than the reference's (`InputsEvidence`)
@@ -72,7 +72,7 @@ class Watch(KnownRows):
         See `estimate_performance`. The first that is a mean over rows is the risk.
     level : float
         Of the intervals of estimates.
-    alarm : float
+    false_alarm_rate : float
         The largest probability of any false alarm over all looks.
     tolerance : float
         By how much the first metric may become worse, in its own units.
@@ -82,17 +82,17 @@ class Watch(KnownRows):
     ----------
     history_ : list of dict
         A row a chunk and metric, plain numbers and words.
-    alarms_ : list of Alarm
+    alerts_ : list of Alert
         The first of each kind.
-    looks_ : int
+    n_chunks_ : int
         How many chunks have been counted.
 
     Notes
     -----
     Rows are taken for independent draws, and labelled ones for drawn by chance from
     their chunk; seasons that the reference has not seen are a change of the inputs.
-    After an alarm the watch goes on, and each kind is raised once: adapt, and watch the
-    new model anew.
+    After an alert the monitor goes on, and each kind is raised once: adapt, and watch
+    the new model anew.
 
     No row of the stream is kept; of the reference at most 5,000 are. The model's
     answers are kept for the last two megabytes of rows, so that labels may come by
@@ -105,9 +105,9 @@ class Watch(KnownRows):
     >>> X = rng.standard_normal((900, 2))
     >>> y = X[:, 0] + 0.1 * rng.standard_normal(900)
     >>> model = LinearRegression().fit(X[:300], y[:300])
-    >>> watch = Watch(model, X=X[300:], y=y[300:], random_state=0)
-    >>> look = watch.update(rng.standard_normal((200, 2)) + 1.0, time="2024-01-01")
-    >>> [alarm.kind for alarm in look.alarms]
+    >>> monitor = ModelMonitor(model, X=X[300:], y=y[300:], random_state=0)
+    >>> result = monitor.update(rng.standard_normal((200, 2)) + 1.0, time="2024-01-01")
+    >>> [alert.kind for alert in result.alerts]
     ['inputs']
     """
 
@@ -119,15 +119,24 @@ class Watch(KnownRows):
         y: Any,
         metrics: Any = None,
         level: float = 0.95,
-        alarm: float = 0.05,
+        false_alarm_rate: float = 0.05,
         tolerance: float = 0.0,
         random_state: Any = None,
     ) -> None:
         check_number("level", level, low=0.0, high=1.0, closed="neither")
-        check_number("alarm", alarm, low=0.0, high=1.0, closed="neither")
+        check_number(
+            "false_alarm_rate", false_alarm_rate, low=0.0, high=1.0, closed="neither"
+        )
         check_number("tolerance", tolerance, low=0.0)
         self._state, self._metrics = begin(
-            model, X, y, metrics, level, alarm, tolerance, as_seed(random_state)
+            model,
+            X,
+            y,
+            metrics,
+            level,
+            false_alarm_rate,
+            tolerance,
+            as_seed(random_state),
         )
 
     @property
@@ -136,12 +145,12 @@ class Watch(KnownRows):
         return [dict(row) for row in self._state.history]
 
     @property
-    def alarms_(self) -> list[Alarm]:
-        """The first alarm of each kind, in the order in which they were raised."""
-        return list(self._state.alarms)
+    def alerts_(self) -> list[Alert]:
+        """The first alert of each kind, in the order in which they were raised."""
+        return list(self._state.alerts)
 
     @property
-    def looks_(self) -> int:
+    def n_chunks_(self) -> int:
         """How many chunks have been counted."""
         return len(self._state.chunks)
 
@@ -151,23 +160,23 @@ class Watch(KnownRows):
         return self._state.model
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what a record keeps: settings, history and alarms, plain."""
+        """Return what a record keeps: settings, history and alerts, plain."""
         state = self._state
         return {
             "level": state.level,
-            "alarm": state.alarm,
+            "false_alarm_rate": state.false_alarm_rate,
             "tolerance": state.tolerance,
             "metrics": list(state.metric_names),
             "risk_metric": state.risk.name,
             "reference": dict(state.reference),
             "n_looks": len(state.chunks),
             "history": self.history_,
-            "alarms": [one.to_dict() for one in state.alarms],
+            "alerts": [one.to_dict() for one in state.alerts],
         }
 
     def update(
         self, X: Any, *, y: Any = None, time: Any = None, ids: Any = None
-    ) -> Look:
+    ) -> ChunkResult:
         """Take the next chunk and return what is known about it.
 
         Parameters
@@ -188,24 +197,24 @@ class Watch(KnownRows):
 
         Returns
         -------
-        Look
+        ChunkResult
         """
         time = as_time(time, len(self._state.chunks) + 1)
         n = count_rows(X)
         if n == 0:
-            return Look(0, time, 0, notes=("empty: no rows, not counted",))
+            return ChunkResult(0, time, 0, notes=("empty: no rows, not counted",))
         if ids is None:
             return self._counted(X, y, time)
         keys = keys_of_ids(ids, n)
-        new = are_new(self._state.chunks, keys)
+        new = is_new(self._state.chunks, keys)
         if new.all():
             return self._counted(X, y, time, keys)
         y = None if y is None else np.asarray(y, dtype=object).reshape(-1)
         if y is not None:
             labelled_part(y, n, self._state)
             y, _ = with_first_labels(keys, y)
-        been = have_been(self._state.chunks, keys)
-        notes, alarms = self._came_again(keys[been], None if y is None else y[been])
+        been = seen(self._state.chunks, keys)
+        notes, alerts = self._came_again(keys[been], None if y is None else y[been])
         doubles = int(np.count_nonzero(~new & ~been))
         if doubles:
             notes.append(
@@ -214,13 +223,15 @@ class Watch(KnownRows):
             )
         if not new.any():
             evidence = log_evidence(self._state)
-            return Look(0, time, n, log_e=evidence, alarms=alarms, notes=tuple(notes))
+            return ChunkResult(
+                0, time, n, log_e=evidence, alerts=alerts, notes=tuple(notes)
+            )
         rows, rest = np.flatnonzero(new), None if y is None else y[new]
-        look = self._counted(rows_of(X, rows), rest, time, keys[new], notes)
-        return replace(look, alarms=(*alarms, *look.alarms))
+        chunk_result = self._counted(rows_of(X, rows), rest, time, keys[new], notes)
+        return replace(chunk_result, alerts=(*alerts, *chunk_result.alerts))
 
-    def _came_again(self, keys: Keys, y: Any) -> tuple[list[str], tuple[Alarm, ...]]:
-        """Count labels of rows that have been; return what is to be said, alarms."""
+    def _came_again(self, keys: Keys, y: Any) -> tuple[list[str], tuple[Alert, ...]]:
+        """Count labels of rows that have been; return what is to be said, alerts."""
         if keys.size == 0:
             return [], ()
         notes = [f"{keys.size} rows have been before and are not counted again"]
@@ -229,7 +240,7 @@ class Watch(KnownRows):
         chunks = self._state.chunks
         there = np.array([not is_missing(one) for one in y], dtype=bool)
         number, place = places_of(chunks, keys)
-        counted, too_late, alarms = 0, 0, list[Alarm]()
+        counted, too_late, alerts = 0, 0, list[Alert]()
         for k in np.unique(number[there & (number >= 0)]):
             rows = np.flatnonzero(there & (number == k))
             _, first = np.unique(place[rows], return_index=True)
@@ -240,13 +251,13 @@ class Watch(KnownRows):
                 continue
             rows = rows[~known[place[rows]]]
             if rows.size:
-                alarms += self._labels_of(chunks[k], place[rows], y[rows])
+                alerts += self._labels_of(chunks[k], place[rows], y[rows])
                 counted += rows.size
         if counted:
             notes.append(f"{counted} labels of them are new and were counted")
         if too_late:
             notes.append(f"{too_late} {_TOO_LATE}")
-        return notes, tuple(alarms)
+        return notes, tuple(alerts)
 
     def _counted(
         self,
@@ -255,7 +266,7 @@ class Watch(KnownRows):
         time: Any,
         keys: Keys | None = None,
         notes: Sequence[str] = (),
-    ) -> Look:
+    ) -> ChunkResult:
         """Return what is known of rows that have not been, unless all have together."""
         state = self._state
         table = read_table(X)
@@ -290,8 +301,8 @@ class Watch(KnownRows):
         self._count_labels(chunk, answers.take(rows), labels)
         if chunk.labelled is not None:
             chunk.labelled[rows] = True
-        alarms = new_alarms(state, chunk, found)
-        look = Look(
+        alerts = new_alerts(state, chunk, found)
+        chunk_result = ChunkResult(
             number=chunk.number,
             time=time,
             n_rows=chunk.n_rows,
@@ -299,22 +310,22 @@ class Watch(KnownRows):
             covered=found.covered,
             effective_rows=found.effective_rows,
             performance=found.performance,
-            realised=realised_of(state, self._metrics, chunk),
+            realized=realized_of(state, self._metrics, chunk),
             log_e=log_evidence(self._state),
-            alarms=alarms,
+            alerts=alerts,
             notes=tuple(notes),
         )
         for metric in self._metrics:
-            state.history.append(row_of_history(look, metric, state))
-        return look
+            state.history.append(row_of_history(chunk_result, metric, state))
+        return chunk_result
 
-    def _again(self, chunk: SeenChunk, y: Any) -> Look:
+    def _again(self, chunk: SeenChunk, y: Any) -> ChunkResult:
         """Return what a chunk that came before tells: its new labels, if any."""
         notes = [
             f"duplicate: the rows of chunk {chunk.number} ({chunk.time}) again, not "
             "counted"
         ]
-        alarms: tuple[Alarm, ...] = ()
+        alerts: tuple[Alert, ...] = ()
         rows, _ = labelled_part(
             np.full(chunk.n_rows, None) if y is None else y, chunk.n_rows, self._state
         )
@@ -324,20 +335,20 @@ class Watch(KnownRows):
             new = rows[~chunk.labelled[rows]]
             if new.size:
                 values = np.asarray(y, dtype=object).reshape(-1)[new]
-                alarms = self._labels_of(chunk, new, values)
+                alerts = self._labels_of(chunk, new, values)
                 notes.append(f"{new.size} labels of them are new and were counted")
-        return Look(
+        return ChunkResult(
             0,
             chunk.time,
             chunk.n_rows,
-            realised=realised_of(self._state, self._metrics, chunk),
+            realized=realized_of(self._state, self._metrics, chunk),
             log_e=log_evidence(self._state),
-            alarms=alarms,
+            alerts=alerts,
             notes=tuple(notes),
         )
 
-    def add_labels(self, time: Any, rows: Any, y: Any) -> tuple[Alarm, ...]:
-        """Take labels of rows that have been in a chunk, and return new alarms.
+    def add_labels(self, time: Any, rows: Any, y: Any) -> tuple[Alert, ...]:
+        """Take labels of rows that have been in a chunk, and return new alerts.
 
         Parameters
         ----------
@@ -353,37 +364,38 @@ class Watch(KnownRows):
             raise InvalidInputError(f"there was no chunk of the time {time!r}")
         return self._labels_of(chunk, rows, y)
 
-    def _labels_of(self, chunk: SeenChunk, rows: Any, y: Any) -> tuple[Alarm, ...]:
-        """Take labels of rows of a chunk, and return new alarms."""
+    def _labels_of(self, chunk: SeenChunk, rows: Any, y: Any) -> tuple[Alert, ...]:
+        """Take labels of rows of a chunk, and return new alerts."""
         state = self._state
         answers, labels = place_labels(state, chunk, rows, y)
         self._count_labels(chunk, answers, labels)
-        realised = realised_of(state, self._metrics, chunk)
+        realized = realized_of(state, self._metrics, chunk)
         for row in state.history:
-            if row["chunk"] == chunk.number and row["metric"] in realised:
-                one = realised[row["metric"]]
+            if row["chunk"] == chunk.number and row["metric"] in realized:
+                one = realized[row["metric"]]
                 row |= {
-                    "realised": one["value"],
+                    "realized": one["value"],
                     "realised_low": one["low"],
                     "realised_high": one["high"],
                     "n_labelled": one["n"],
                 }
-        return new_alarms(state, chunk, Judged(covered=chunk.covered))
+        return new_alerts(state, chunk, Judged(covered=chunk.covered))
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
-        """Write the watch, its model included, to a file that `Watch.load` reads."""
+        """Write the monitor, its model included, to a file that `ModelMonitor.load` "
+        "reads."""
         own = [m.name for m in self._metrics if m.name not in _known_metrics()]
         if own:
             raise InvalidInputError(
-                f"a watch with a metric of your own cannot be saved: {', '.join(own)}"
+                f"a monitor with a metric of your own cannot be saved: {', '.join(own)}"
             )
         save(self._state.packed(), path, overwrite=overwrite)
 
     @classmethod
-    def load(cls, path: str | Path, *, trusted: tuple[str, ...] = ()) -> "Watch":
-        """Return a watch from a file that `save` wrote; see `counterpoise.load`."""
+    def load(cls, path: str | Path, *, trusted: tuple[str, ...] = ()) -> "ModelMonitor":
+        """Return a monitor from a file that `save` wrote; see `counterpoise.load`."""
         state = load_model(path, trusted=trusted)
-        if not isinstance(state, WatchState):
+        if not isinstance(state, MonitorState):
             raise InvalidTypeError(f"{path} holds a {type(state).__name__}, no watch")
         made = cls.__new__(cls)
         made._state = state = state.unpacked()

@@ -7,17 +7,17 @@ from typing import Any
 from counterpoise.shift.support import NO_OVERLAP_ABOVE, THIN_ABOVE
 
 # -----------------------------------------------------------------------------
-# What one look at a deployed model finds, and what an alarm says.
+# What one look at a deployed model finds, and what an alert says.
 # -----------------------------------------------------------------------------
 
 
 INPUTS, RISK, ESTIMATE = "inputs", "risk", "estimate"
-# How the level of all alarms together is split over their kinds.
+# How the level of all alerts together is split over their kinds.
 SHARE_OF_ALARM = {INPUTS: 0.4, RISK: 0.4, ESTIMATE: 0.2}
 
 
 @dataclass(frozen=True)
-class Alarm:
+class Alert:
     """Something has changed, by evidence that holds over all looks.
 
     Attributes
@@ -30,7 +30,7 @@ class Alarm:
     since : str, number or None
         Of the chunk at which the change most likely began.
     evidence : dict
-        "e_value" and "needed" (the alarm's kinds "inputs" and "risk"), or "low", the
+        "e_value" and "needed" (the alert's kinds "inputs" and "risk"), or "low", the
         end of the corrected interval of the rise, and "tolerance".
     columns : tuple of str
         Which columns moved, the most telling first.
@@ -62,7 +62,7 @@ class Alarm:
 
 
 @dataclass(frozen=True)
-class Look:
+class ChunkResult:
     """What is known of one chunk when it has come.
 
     Attributes
@@ -82,11 +82,11 @@ class Look:
     performance : dict
         Of each metric the estimate without labels: "value", "low", "high" (for this
         chunk), "low_all", "high_all" (for all chunks together), "reference".
-    realised : dict
+    realized : dict
         Of each metric "value", "low", "high" and "n", from labels.
     log_e : dict
-        Logarithm of the evidence so far, by kind of alarm.
-    alarms : tuple of Alarm
+        Logarithm of the evidence so far, by kind of alert.
+    alerts : tuple of Alert
         Those raised now.
     notes : tuple of str
         What was odd: empty, late, small, new categories, columns without values, units.
@@ -99,9 +99,9 @@ class Look:
     covered: float | None = None
     effective_rows: float | None = None
     performance: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    realised: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    realized: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     log_e: Mapping[str, float] = field(default_factory=dict)
-    alarms: tuple[Alarm, ...] = ()
+    alerts: tuple[Alert, ...] = ()
     notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
@@ -111,22 +111,22 @@ class Look:
                 f"  {metric}: estimated {one['value']:.4g} ({one['low']:.4g} to "
                 f"{one['high']:.4g})"
             )
-        for metric, one in self.realised.items():
+        for metric, one in self.realized.items():
             parts.append(f"  {metric}: {one['value']:.4g} of {one['n']} labelled rows")
-        parts += [f"  alarm: {one}" for one in self.alarms]
+        parts += [f"  alert: {one}" for one in self.alerts]
         parts += [f"  note: {one}" for one in self.notes]
         return "\n".join(parts)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and words."""
         found = asdict(self)
-        found["alarms"] = [one.to_dict() for one in self.alarms]
+        found["alerts"] = [one.to_dict() for one in self.alerts]
         found["notes"] = list(self.notes)
         return found
 
 
 # -----------------------------------------------------------------------------
-# What to do about an alarm.
+# What to do about an alert.
 # -----------------------------------------------------------------------------
 
 
@@ -151,7 +151,7 @@ def advice(
     ----------
     kind : {"inputs", "risk", "estimate"}
     inputs_changed : bool
-        Whether an alarm about the inputs stands.
+        Whether an alert about the inputs stands.
     estimate_rose : bool
         Whether the corrected interval of the estimate lies above the tolerance.
     covered : float or None

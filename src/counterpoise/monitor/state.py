@@ -23,7 +23,7 @@ from counterpoise.monitor.estimates import (
     value_and_error,
 )
 from counterpoise.monitor.evidence import InputsEvidence, LabelledRisk
-from counterpoise.monitor.results import Alarm
+from counterpoise.monitor.results import Alert
 from counterpoise.performance.metrics import (
     Answers,
     ClassifierAnswers,
@@ -32,7 +32,7 @@ from counterpoise.performance.metrics import (
 )
 
 # -----------------------------------------------------------------------------
-# All that a watch knows, small and without the stream's rows.
+# All that a monitor knows, small and without the stream's rows.
 # -----------------------------------------------------------------------------
 
 
@@ -98,13 +98,13 @@ class SeenChunk:
 
 
 @dataclass
-class WatchState:
-    """What a watch was made from, and what it has seen."""
+class MonitorState:
+    """What a monitor was made from, and what it has seen."""
 
     model: Any
     metric_names: tuple[str, ...]
     level: float
-    alarm: float
+    false_alarm_rate: float
     tolerance: float
     seed: int
     is_classifier: bool
@@ -119,7 +119,7 @@ class WatchState:
     estimates: list[LabelFree]
     chunks: list[SeenChunk] = field(default_factory=list)
     history: list[dict[str, Any]] = field(default_factory=list)
-    alarms: list[Alarm] = field(default_factory=list)
+    alerts: list[Alert] = field(default_factory=list)
     n_judged: int = 0
     # Times of the batches of labels, in the order in which they came.
     batch_times: list[Any] = field(default_factory=list)
@@ -131,11 +131,11 @@ class WatchState:
     # The history as one text, in files alone: thousands of small parts are slow there.
     history_text: str = ""
 
-    def packed(self) -> "WatchState":
+    def packed(self) -> "MonitorState":
         """Return the state as files hold it."""
         return replace(self, history=[], history_text=json.dumps(self.history))
 
-    def unpacked(self) -> "WatchState":
+    def unpacked(self) -> "MonitorState":
         """Return the state as it was before `packed`."""
         return replace(self, history=json.loads(self.history_text), history_text="")
 
@@ -179,9 +179,9 @@ class WatchState:
         columns = tuple(self.encoder.column_of(label, numbers) for label in labels)
         return Table(columns, all(isinstance(label, str) for label in labels))
 
-    def has_alarm(self, kind: str) -> bool:
-        """Return whether an alarm of a kind has been raised."""
-        return any(alarm.kind == kind for alarm in self.alarms)
+    def has_alert(self, kind: str) -> bool:
+        """Return whether an alert of a kind has been raised."""
+        return any(alert.kind == kind for alert in self.alerts)
 
     def keep_keys(self, chunk: SeenChunk, keys: NDArray[np.uint64] | None) -> None:
         """Keep what tells a chunk's rows apart; give up the oldest beyond the limit."""
@@ -238,7 +238,7 @@ def tally(metric: Metric, known: Tally, answers: Answers, labels: NDArray[Any]) 
 # -----------------------------------------------------------------------------
 
 
-def labelled_part(y: Any, n: int, state: WatchState) -> tuple[Indices, NDArray[Any]]:
+def labelled_part(y: Any, n: int, state: MonitorState) -> tuple[Indices, NDArray[Any]]:
     """Return which rows have a label, and these labels.
 
     Missing are None, NaN and pandas' own NA.
@@ -251,7 +251,7 @@ def labelled_part(y: Any, n: int, state: WatchState) -> tuple[Indices, NDArray[A
     return rows, as_labels(values[rows], state)
 
 
-def as_labels(values: NDArray[Any], state: WatchState) -> NDArray[Any]:
+def as_labels(values: NDArray[Any], state: MonitorState) -> NDArray[Any]:
     """Return labels or responses of the kind that the reference had."""
     if values.size == 0:
         return np.zeros(0)
@@ -270,7 +270,7 @@ def as_labels(values: NDArray[Any], state: WatchState) -> NDArray[Any]:
 
 
 def place_labels(
-    state: WatchState, chunk: SeenChunk, rows: Any, y: Any
+    state: MonitorState, chunk: SeenChunk, rows: Any, y: Any
 ) -> tuple[Answers, NDArray[Any]]:
     """Return the model's answers at rows of a chunk, and their labels."""
     values = np.asarray(y, dtype=object).reshape(-1)
@@ -416,18 +416,18 @@ def places_of(chunks: Sequence[SeenChunk], keys: Keys) -> tuple[Indices, Indices
     return chunk, place
 
 
-def have_been(chunks: Sequence[SeenChunk], keys: Keys) -> NDArray[np.bool_]:
+def seen(chunks: Sequence[SeenChunk], keys: Keys) -> NDArray[np.bool_]:
     """Return which rows have been in a chunk."""
     found: NDArray[np.bool_] = places_of(chunks, keys)[0] >= 0
     return found
 
 
-def are_new(chunks: Sequence[SeenChunk], keys: Keys) -> NDArray[np.bool_]:
+def is_new(chunks: Sequence[SeenChunk], keys: Keys) -> NDArray[np.bool_]:
     """Return which rows have been in no chunk, of several with one key the first."""
     _, first = np.unique(keys, return_index=True)
     new = np.zeros(keys.size, dtype=bool)
     new[first] = True
-    return new & ~have_been(chunks, keys)
+    return new & ~seen(chunks, keys)
 
 
 def with_first_labels(keys: Keys, y: NDArray[Any]) -> tuple[NDArray[Any], int]:
@@ -457,14 +457,14 @@ def _mixed(keys: Keys) -> Keys:
 
 
 # -----------------------------------------------------------------------------
-# What a watch knows of rows: what tells them apart, and which have been.
+# What a monitor knows of rows: what tells them apart, and which have been.
 # -----------------------------------------------------------------------------
 
 
 class KnownRows:
-    """The part of a `Watch` that those ask who cut a table into chunks."""
+    """The part of a `ModelMonitor` that those ask who cut a table into chunks."""
 
-    _state: WatchState
+    _state: MonitorState
 
     def row_ids(self, X: Any, when: Any) -> RowKeys:
         """Return ids for `update`: of each row its own time and what it holds.
@@ -480,12 +480,12 @@ class KnownRows:
         numbers = self._state.encoder.transform(read_table(X))
         return keys_of_rows(numbers, when)
 
-    def tell_rows_apart_by(self, what: str) -> None:
+    def id_column(self, what: str) -> None:
         """Keep what ids are made from; refuse another, which would know no row."""
         state = self._state
         if state.rows_told_by and state.rows_told_by != what:
             raise InvalidInputError(
-                f"this watch tells rows apart by {state.rows_told_by!r}, not by "
+                f"this monitor tells rows apart by {state.rows_told_by!r}, not by "
                 f"{what!r}: rows would be counted again"
             )
         state.rows_told_by = what
@@ -504,13 +504,13 @@ class KnownRows:
     def label_column(self, name: str) -> None:
         self._state.label_column = name
 
-    def are_new(self, ids: Any) -> NDArray[np.bool_]:
+    def is_new(self, ids: Any) -> NDArray[np.bool_]:
         """Return which ids `update` would count: those of no row that has been."""
-        return are_new(self._state.chunks, keys_of_ids(ids, len(ids)))
+        return is_new(self._state.chunks, keys_of_ids(ids, len(ids)))
 
-    def have_been(self, ids: Any) -> NDArray[np.bool_]:
+    def seen(self, ids: Any) -> NDArray[np.bool_]:
         """Return which ids are those of rows that have been in a chunk."""
-        return have_been(self._state.chunks, keys_of_ids(ids, len(ids)))
+        return seen(self._state.chunks, keys_of_ids(ids, len(ids)))
 
     def n_seen(self, X: Any, time: Any) -> int:
         """Return how many of the first rows were in the chunks of a time already.
@@ -528,7 +528,7 @@ class KnownRows:
     def against(self, X: Any) -> tuple[Table, Table]:
         """Return the reference rows that were kept and rows of a chunk, as tables.
 
-        Numbers of the reference are as precise as files of a watch keep them, and
+        Numbers of the reference are as precise as files of a monitor keep them, and
         categories that were pooled have the name of their pool in both.
         """
         state = self._state

@@ -552,7 +552,7 @@ def _steps(record: Record) -> tuple[Sentence, ...]:
     elif word == NO_SHIFT:
         nothing = "Nothing else" if to_be_made_alike(record) else "Nothing"
         steps.append(
-            sentence(f"{nothing} needs to be done. Look again when data change.")
+            sentence(f"{nothing} needs to be done. ChunkResult again when data change.")
         )
     elif has_model and adapted:
         steps.append(sentence("Use the adapted model for the new data."))
@@ -766,7 +766,8 @@ def _separating(record: Record) -> tuple[Sentence, ...]:
         )
     return (
         sentence(
-            f"Look at what makes the two disjoint: {{}}. Without {these} {{}} of "
+            f"ChunkResult at what makes the two disjoint: {{}}. Without {these} {{}} "
+            f"of "
             f"the new rows are covered: leave {them} out{{}} if the model can do "
             f"without, or see that both tables have {them} alike, and run again.",
             listed,

@@ -123,7 +123,7 @@ class Record:
     ----------
     sections : dict
         data, shift, weights, balance, overlap, solver, guard, model, path, performance,
-        headline, guarantees, reproduce; watch: those that are known.
+        headline, guarantees, reproduce; monitor: those that are known.
 
     Examples
     --------
@@ -153,7 +153,7 @@ class Record:
 
         Parameters
         ----------
-        fitted : Adapted, weight estimator, Diagnosis, SVMPath or Watch
+        fitted : Adapted, weight estimator, Diagnosis, SVMPath or ModelMonitor
         performance : Performance or None
             Of `estimate_performance`.
         data : mapping or None
@@ -263,9 +263,10 @@ class Record:
         return default if found is None else found
 
     @property
-    def watch(self) -> Any:
-        """The section of a `Watch`: settings, history, alarms; None without one."""
-        return self.sections.get("watch")
+    def monitor(self) -> Any:
+        """The section of a `ModelMonitor`: settings, history, alerts; None without "
+        "one."""
+        return self.sections.get("monitor")
 
     def __getitem__(self, section: str) -> Any:
         return self.sections[section]

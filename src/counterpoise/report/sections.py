@@ -25,7 +25,7 @@ from counterpoise.data.two_samples import (
 )
 from counterpoise.errors import InvalidTypeError, held_back
 from counterpoise.linalg.arrays import Array
-from counterpoise.monitor.monitor import Watch
+from counterpoise.monitor.monitor import ModelMonitor
 from counterpoise.performance.result import leading_of
 from counterpoise.shift.diagnosis import COLUMNS_TOLD, EIGENVALUES_KEPT, Diagnosis
 from counterpoise.shift.support import Overlap, overlap
@@ -915,9 +915,9 @@ def sections_of(
 
     `diagnosis`: that of a weight estimator's two tables, which it does not know itself.
     """
-    if isinstance(fitted, Watch):
+    if isinstance(fitted, ModelMonitor):
         made = {**reproduce_section(fitted), **(reproduce or {})}
-        return {"watch": fitted.to_dict(), "reproduce": made, **(more or {})}
+        return {"monitor": fitted.to_dict(), "reproduce": made, **(more or {})}
     if isinstance(fitted, Diagnosis):
         found = _of_diagnosis(fitted)
     elif isinstance(fitted, Adapted):
@@ -932,7 +932,7 @@ def sections_of(
         raise InvalidTypeError(
             "a record is of an Adapted, a weight estimator, a Diagnosis, an SVMPath or "
             "a "
-            f"Watch, got {type(fitted).__name__}"
+            f"ModelMonitor, got {type(fitted).__name__}"
         )
     if performance is not None:
         found["performance"] = performance.to_dict() | _of_both(found)

@@ -16,7 +16,7 @@ from counterpoise.report.figures.methods import (
     spectrum_drawing,
     validation_drawing,
 )
-from counterpoise.report.figures.monitor import watch_drawings
+from counterpoise.report.figures.monitor import monitor_drawings
 from counterpoise.report.figures.performance import (
     ESTIMATE_NAMES,
     calibration_drawing,
@@ -49,7 +49,7 @@ from counterpoise.report.key_questions import is_contradicted
 from counterpoise.report.report import Record, metric_in_words
 from counterpoise.report.verdict import (
     LINES_OF_A_CARD,
-    alarms_table,
+    alerts_table,
     chunks_table,
     classes_table,
     columns_table,
@@ -506,11 +506,11 @@ class Chapter:
 
 CHAPTERS = (
     Chapter(
-        "watch",
+        "monitor",
         "Over time",
-        "A deployed model, chunk after chunk: the alarms hold over all looks together.",
-        watch_drawings(),
-        (alarms_table, chunks_table),
+        "A deployed model, chunk after chunk: the alerts hold over all looks together.",
+        monitor_drawings(),
+        (alerts_table, chunks_table),
     ),
     Chapter(
         "shift",

@@ -283,7 +283,7 @@ def _covered(record: Record) -> KeyNumber | None:
 
 
 # -----------------------------------------------------------------------------
-# The page of a watch in words: what stands, what to do, every chunk.
+# The page of a monitor in words: what stands, what to do, every chunk.
 # -----------------------------------------------------------------------------
 
 
@@ -295,28 +295,28 @@ _KINDS = {
 _CHUNKS_SHOWN = 60
 
 
-def watch_title(section: dict[str, Any]) -> tuple[str, str]:
+def monitor_title(section: dict[str, Any]) -> tuple[str, str]:
     """Return the tone and the title of the first screen."""
-    alarms = section["alarms"]
+    alerts = section["alerts"]
     if not section["history"]:
         return PLAIN, "Nothing has been watched yet."
-    if not alarms:
-        return GOOD, "No alarm: nothing shows that the model's world has changed."
-    told = " and ".join(_KINDS[alarm["kind"]] for alarm in alarms)
-    return CARE, f"Alarm: {told}."
+    if not alerts:
+        return GOOD, "No alert: nothing shows that the model's world has changed."
+    told = " and ".join(_KINDS[alert["kind"]] for alert in alerts)
+    return CARE, f"Alert: {told}."
 
 
-def watch_lead(section: dict[str, Any]) -> Sentence:
-    """Return what the alarms promise."""
+def monitor_lead(section: dict[str, Any]) -> Sentence:
+    """Return what the alerts promise."""
     return sentence(
         "After {} looks. A false alarm, of any kind and over all looks however many, "
         "has a probability of at most {}.",
         whole(float(section["n_looks"])),
-        share(section["alarm"]),
+        share(section["false_alarm_rate"]),
     )
 
 
-def watch_numbers(section: dict[str, Any]) -> tuple[KeyNumber, ...]:
+def monitor_numbers(section: dict[str, Any]) -> tuple[KeyNumber, ...]:
     """Return the last estimate and the last score from labels."""
     metric = section["metrics"][0]
     words = metric_in_words(metric).name
@@ -324,7 +324,7 @@ def watch_numbers(section: dict[str, Any]) -> tuple[KeyNumber, ...]:
     found = []
     for key, label in (
         ("estimated", "estimated without labels"),
-        ("realised", "from labels"),
+        ("realized", "from labels"),
     ):
         known = [row for row in rows if row.get(key) is not None]
         if known:
@@ -342,22 +342,22 @@ def watch_numbers(section: dict[str, Any]) -> tuple[KeyNumber, ...]:
     return tuple(found)
 
 
-def watch_steps(section: dict[str, Any]) -> tuple[Sentence, ...]:
-    """Return what each alarm advises."""
+def monitor_steps(section: dict[str, Any]) -> tuple[Sentence, ...]:
+    """Return what each alert advises."""
     return tuple(
-        sentence("{}", Name(alarm["advice"].capitalize(), LONGEST_PROSE))
-        for alarm in section["alarms"]
+        sentence("{}", Name(alert["advice"].capitalize(), LONGEST_PROSE))
+        for alert in section["alerts"]
     )
 
 
-def alarms_table(record: Record) -> TitledTable | None:
-    """Return every alarm: what, when, since when, how sure, which columns."""
-    section = record.at("watch")
-    if section is None or not section["alarms"]:
+def alerts_table(record: Record) -> TitledTable | None:
+    """Return every alert: what, when, since when, how sure, which columns."""
+    section = record.at("monitor")
+    if section is None or not section["alerts"]:
         return None
     rows: list[tuple[Cell, ...]] = []
-    for alarm in section["alarms"]:
-        evidence = alarm["evidence"]
+    for alert in section["alerts"]:
+        evidence = alert["evidence"]
         sure: Cell = Name("")
         if "e_value" in evidence:
             odds, needed = evidence["e_value"], evidence["needed"]
@@ -366,22 +366,22 @@ def alarms_table(record: Record) -> TitledTable | None:
             sure = Name(f"risen by at least {evidence['low']:.3g}")
         rows.append(
             (
-                _KINDS[alarm["kind"]],
-                Name(str(alarm["time"])),
-                Name(str(alarm["since"])),
+                _KINDS[alert["kind"]],
+                Name(str(alert["time"])),
+                Name(str(alert["since"])),
                 sure,
-                Name(", ".join(alarm["columns"]) or "none"),
+                Name(", ".join(alert["columns"]) or "none"),
             )
         )
-    header = ("alarm", "raised at", "since about", "how sure", "columns")
-    about = sentence("Each kind is raised once: after it, adapt and watch anew.")
+    header = ("false_alarm_rate", "raised at", "since about", "how sure", "columns")
+    about = sentence("Each kind is raised once: after it, adapt and monitor the new model.")
     data = DataTable(header, tuple(rows), prose=True)
-    return TitledTable("watch-alarms", "Alarms", about, data, wide=True, in_text=True)
+    return TitledTable("watch-alarms", "Alerts", about, data, wide=True, in_text=True)
 
 
 def chunks_table(record: Record) -> TitledTable | None:
     """Return every chunk, the last first, with its own report where there is one."""
-    section = record.at("watch")
+    section = record.at("monitor")
     if section is None or not section["history"]:
         return None
     metric = section["metrics"][0]
@@ -394,7 +394,7 @@ def chunks_table(record: Record) -> TitledTable | None:
                 Name(str(row["time"])),
                 whole(float(row["n_rows"])),
                 None if row.get("estimated") is None else figures(row["estimated"]),
-                None if row.get("realised") is None else figures(row["realised"]),
+                None if row.get("realized") is None else figures(row["realized"]),
                 None if row.get("covered") is None else share(row["covered"]),
                 Name(row["notes"], LONGEST_PROSE) if row.get("notes") else None,
             )
@@ -443,14 +443,14 @@ class Verdict:
 
 def verdict_of(record: Record) -> Verdict:
     """Return the first screen of a record."""
-    watch = record.at("watch")
-    if watch is not None:
+    monitor = record.at("monitor")
+    if monitor is not None:
         return Verdict(
-            *watch_title(watch),
-            watch_lead(watch),
+            *monitor_title(monitor),
+            monitor_lead(monitor),
             (),
-            watch_numbers(watch),
-            watch_steps(watch),
+            monitor_numbers(monitor),
+            monitor_steps(monitor),
         )
     tone, title = _title(record)
     return Verdict(

@@ -345,7 +345,7 @@ class LSIF(LeastSquaresWeights):
                 f"regularization must be below {programme.start:.6g}, from which on "
                 f"every coefficient is zero, got {penalty}"
             )
-        watch = _Watch(self.callback, deadline)
+        watch = _Monitor(self.callback, deadline)
         began = time.perf_counter()
         self.path_: SolutionPath | None = None
         ended = "proved"
@@ -385,7 +385,7 @@ class LSIF(LeastSquaresWeights):
         return USUAL_FRACTION * float(mean.max())
 
 
-class _Watch:
+class _Monitor:
     """Sees every breakpoint: the user's callback, the clock, and the last ones."""
 
     def __init__(

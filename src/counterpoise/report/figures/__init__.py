@@ -10,7 +10,7 @@ from counterpoise.report.figures.methods import (
     plot_spectrum,
     plot_trade_off,
 )
-from counterpoise.report.figures.monitor import plot_watch
+from counterpoise.report.figures.monitor import plot_monitor
 from counterpoise.report.figures.performance import plot_performance
 from counterpoise.report.figures.weights import plot_balance, plot_overlap, plot_weights
 
@@ -20,6 +20,7 @@ __all__ = [
     "plot_balance",
     "plot_classes",
     "plot_convergence",
+    "plot_monitor",
     "plot_overlap",
     "plot_path",
     "plot_performance",
@@ -27,6 +28,5 @@ __all__ = [
     "plot_selection",
     "plot_spectrum",
     "plot_trade_off",
-    "plot_watch",
     "plot_weights",
 ]

@@ -23,17 +23,17 @@ from counterpoise.report.figures.canvas import (
 from counterpoise.report.formatting import Name, figures, sentence, share, whole
 from counterpoise.report.report import Record, metric_in_words
 
-_ALARM_COLORS = {"inputs": PURPLE, "risk": ORANGE, "estimate": GREEN}
+_ALERT_COLORS = {"inputs": PURPLE, "risk": ORANGE, "estimate": GREEN}
 _MOST_TICKS, _MOST_PICTURES = 6, 3
 
 
-def plot_watch(fitted: Any, *, metric: str | None = None, ax: Any = None) -> Any:
-    """Return an Axes with a metric over time: estimates, labels, alarms.
+def plot_monitor(fitted: Any, *, metric: str | None = None, ax: Any = None) -> Any:
+    """Return an Axes with a metric over time: estimates, labels, alerts.
 
     Parameters
     ----------
-    fitted : Watch or Record
-        A record that has the section `watch`.
+    fitted : ModelMonitor or Record
+        A record that has the section `monitor`.
     metric : str or None
         One of its metrics; None: the first.
     ax : matplotlib Axes, optional
@@ -42,12 +42,12 @@ def plot_watch(fitted: Any, *, metric: str | None = None, ax: Any = None) -> Any
     Examples
     --------
     >>> row = {"chunk": 1, "time": "a", "metric": "mae", "estimated": 1.0}
-    >>> section = {"metrics": ["mae"], "history": [row], "alarms": [],
+    >>> section = {"metrics": ["mae"], "history": [row], "alerts": [],
     ...            "reference": {"mae": 1.1}}
-    >>> plot_watch(Record.from_dict({"watch": section})).get_ylabel()
+    >>> plot_monitor(Record.from_dict({"monitor": section})).get_ylabel()
     'mae'
     """
-    section = section_of(fitted, "watch")
+    section = section_of(fitted, "monitor")
     names = list(section["metrics"])
     name = names[0] if metric is None else metric
     if name not in names:
@@ -58,7 +58,7 @@ def plot_watch(fitted: Any, *, metric: str | None = None, ax: Any = None) -> Any
 
 
 def draw_metric(ax: Any, section: dict[str, Any], name: str) -> Any:
-    """Draw a metric over the chunks, with bands and alarms."""
+    """Draw a metric over the chunks, with bands and alerts."""
     rows = _rows(section, name)
     places = [row["chunk"] for row in rows]
     reference = section["reference"].get(name)
@@ -67,8 +67,8 @@ def draw_metric(ax: Any, section: dict[str, Any], name: str) -> Any:
     _band(ax, places, rows, "estimated", BLUE)
     _line(ax, places, rows, "estimated", BLUE, "o", "estimated")
     _whiskers(ax, places, rows)
-    _line(ax, places, rows, "realised", ORANGE, "D", "from labels")
-    _alarms(ax, section, rows)
+    _line(ax, places, rows, "realized", ORANGE, "D", "from labels")
+    _alerts(ax, section, rows)
     _along_time(ax, rows)
     ax.set_ylabel(metric_in_words(name).name)
     ax.yaxis.label.set_parse_math(False)
@@ -84,7 +84,7 @@ def draw_drift(ax: Any, section: dict[str, Any]) -> Any:
     ax.axhline(0.5, color=MUTED, linewidth=1.2, label="not told apart")
     _band(ax, places, rows, "auc", PURPLE)
     _line(ax, places, rows, "auc", PURPLE, "o", "told apart (AUC)")
-    _alarms(ax, section, rows)
+    _alerts(ax, section, rows)
     _along_time(ax, rows)
     ax.set_ylabel("told apart (AUC)")
     return ax
@@ -100,13 +100,13 @@ def draw_coverage(ax: Any, section: dict[str, Any]) -> Any:
     return ax
 
 
-def watch_drawings() -> tuple[Callable[[Record], Drawing | None], ...]:
+def monitor_drawings() -> tuple[Callable[[Record], Drawing | None], ...]:
     """Return what makes the pictures of the page over time."""
     return _performance_drawing, _drift_drawing, _coverage_drawing
 
 
 def _performance_drawing(record: Record) -> Drawing | None:
-    section = record.at("watch")
+    section = record.at("monitor")
     if section is None or not section["history"]:
         return None
     names = section["metrics"][:_MOST_PICTURES]
@@ -125,7 +125,7 @@ def _performance_drawing(record: Record) -> Drawing | None:
             _shown(row, "estimated"),
             _shown(row, "estimated_low"),
             _shown(row, "estimated_high"),
-            _shown(row, "realised"),
+            _shown(row, "realized"),
             whole(float(row.get("n_labelled") or 0)),
         )
         for row in rows
@@ -147,7 +147,7 @@ def _performance_drawing(record: Record) -> Drawing | None:
         "How good is the model, chunk by chunk?",
         sentence(
             "A dot is the estimate without labels, the band its interval; a diamond is "
-            "what labels said. Upright lines are alarms."
+            "what labels said. Upright lines are alerts."
         ),
         caption,
         pictures,
@@ -159,7 +159,7 @@ def _performance_drawing(record: Record) -> Drawing | None:
 
 
 def _drift_drawing(record: Record) -> Drawing | None:
-    section = record.at("watch")
+    section = record.at("monitor")
     if section is None or not section["history"]:
         return None
     rows = _rows(section, section["metrics"][0])
@@ -177,7 +177,7 @@ def _drift_drawing(record: Record) -> Drawing | None:
         "Do the rows come from elsewhere than the reference's?",
         sentence(
             "One half: a classifier cannot tell a chunk from the reference. One: it "
-            "always can. One chunk above one half is no alarm; an upright line is."
+            "always can. One chunk above one half is no alert; an upright line is."
         ),
         sentence("{} chunks were looked at.", whole(float(len(rows)))),
         (
@@ -192,7 +192,7 @@ def _drift_drawing(record: Record) -> Drawing | None:
 
 
 def _coverage_drawing(record: Record) -> Drawing | None:
-    section = record.at("watch")
+    section = record.at("monitor")
     if section is None:
         return None
     rows = [
@@ -285,14 +285,14 @@ def _whiskers(ax: Any, places: Sequence[int], rows: Sequence[dict[str, Any]]) ->
             ax.vlines(place, low, high, color=ORANGE, alpha=0.35, linewidth=1.2)
 
 
-def _alarms(ax: Any, section: dict[str, Any], rows: Sequence[dict[str, Any]]) -> None:
+def _alerts(ax: Any, section: dict[str, Any], rows: Sequence[dict[str, Any]]) -> None:
     place = {row["time"]: row["chunk"] for row in rows}
-    for alarm in section["alarms"]:
-        if alarm["time"] in place:
-            color = _ALARM_COLORS.get(alarm["kind"], MUTED)
-            label = f"alarm: {alarm['kind']}"
+    for alert in section["alerts"]:
+        if alert["time"] in place:
+            color = _ALERT_COLORS.get(alert["kind"], MUTED)
+            label = f"alert: {alert['kind']}"
             ax.axvline(
-                place[alarm["time"]],
+                place[alert["time"]],
                 color=color,
                 linestyle="--",
                 linewidth=1.4,
