@@ -59,8 +59,8 @@ def run(quick: bool) -> dict:
         for learner in ("linear", "boosting"):
             own = [d[learner] for d in draws]
             cells = [_mean([d["loss"].get(e) for d in own]) for e in ESTIMATES]
-            thin = float(np.mean([d["thin"] for d in own]))
-            rows.append([name, learner, thin, *cells])
+            uncovered_fraction = float(np.mean([d["uncovered_fraction"] for d in own]))
+            rows.append([name, learner, uncovered_fraction, *cells])
             beside = [
                 _mean([d["peer"].get(key) for d in own])
                 for key in ("ours", "NannyML", "our auc", "NannyML's auc")
@@ -165,7 +165,11 @@ def one(shift: Shift, seed: int) -> dict[str, Any]:
         for estimate in ESTIMATES:
             value = getattr(first, estimate)
             loss[estimate] = None if value is None else 100 * (value.value / truth - 1)
-        out[name] = {"loss": loss, "thin": got.thin, "peer": {}}
+        out[name] = {
+            "loss": loss,
+            "uncovered_fraction": got.uncovered_fraction,
+            "peer": {},
+        }
         if got[_peers_metric(shift)].doubly_robust is not None:
             asked[name] = (_question(model, X, y, X_target), got, truths)
     return _beside_nannyml(shift, out, asked)

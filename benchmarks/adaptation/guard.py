@@ -145,10 +145,17 @@ def one(shift: Shift, seed: int, most: int = ROWS) -> dict[str, Any]:
                     cv=None, weight_estimator=weight_estimator
                 )
                 losses["auto, by chance"] = loss(other.fit(X, y, X_target=(T,)))
-            out["auc"], out["thin"] = auto.diagnosis_.auc, auto.diagnosis_.thin
+            out["auc"], out["uncovered_fraction"] = (
+                auto.diagnosis_.auc,
+                auto.diagnosis_.uncovered_fraction,
+            )
             losses["exponent"] = auto.exponent_
         except NoOverlapError as error:
-            out["refused"], out["thin"], out["auc"] = True, error.share, error.auc
+            out["refused"], out["uncovered_fraction"], out["auc"] = (
+                True,
+                error.share,
+                error.auc,
+            )
             losses.update(dict.fromkeys(METHODS[:3], plain))
         for other, weight in weights.items():
             losses[other] = loss(fit_weighted(learner, X, y, weight))
@@ -195,7 +202,7 @@ def run(quick: bool) -> dict:
                     name,
                     learner,
                     f"{np.mean([d['auc'] for d in draws]):.2f}",
-                    f"{np.mean([d['thin'] for d in draws]):.2f}",
+                    f"{np.mean([d['uncovered_fraction'] for d in draws]):.2f}",
                     f"{refused}/{len(draws)}",
                     f"{np.mean([d['plain'] for d in losses]):.4f}",
                     *[f"{change[method].mean():+.1f}" for method in METHODS],
@@ -205,7 +212,16 @@ def run(quick: bool) -> dict:
             if refused < len(draws):
                 pairs.append((name, learner, change["auto"], p_value))
     header = " | ".join(
-        ["shift", "learner", "AUC", "thin", "refused", "loss", *METHODS, "p worse"]
+        [
+            "shift",
+            "learner",
+            "AUC",
+            "uncovered_fraction",
+            "refused",
+            "loss",
+            *METHODS,
+            "p worse",
+        ]
     )
     data = table("Change of the target loss against unweighted, %", header, rows)
     return {"tables": [data], "bars": _bars(pairs, quick), "draws": found}

@@ -1,9 +1,9 @@
 """Is the uncovered share of a target seen, and is nothing seen where nothing shifts?
 
 Overlap: a target of which a share q of the rows lies in a disjoint cluster and the rest
-is drawn as the source, 1000 rows of each, five columns; `thin` should be q. Null: both
-samples of one distribution; the verdict should be that no shift was found.
-DRAWS says how many draws.
+is drawn as the source, 1000 rows of each, five columns; `uncovered_fraction` should be
+q. Null: both samples of one distribution; the verdict should be that no shift was
+found. DRAWS says how many draws.
 """
 
 import os
@@ -17,15 +17,15 @@ from counterpoise.datasets import make_uncovered_cluster
 ROWS, COLUMNS = 1000, 5
 # The share in the cluster, and the verdict that goes with it.
 SHARES = {
-    0.0: "no shift found",
-    0.1: "shift, thin in part",
-    0.3: "shift, thin in part",
+    0.0: "no shift detected",
+    0.1: "shift, partial overlap",
+    0.3: "shift, partial overlap",
     0.6: "no overlap",
     1.0: "no overlap",
 }
-UNCOVERED = ("shift, thin in part", "no overlap")
-# `thin` is to be so near q in this share of the draws; at q = 0 and q = 1 the verdict
-# is to be right in all, and in this share where nothing shifts.
+UNCOVERED = ("shift, partial overlap", "no overlap")
+# `uncovered_fraction` is to be so near q in this share of the draws; at q = 0 and q =
+# 1 the verdict is to be right in all, and in this share where nothing shifts.
 NEAR, OFTEN, QUIET = 0.05, 0.95, 0.9
 
 
@@ -34,12 +34,21 @@ def run(quick: bool) -> dict:
     draws = int(os.environ.get("DRAWS", "4" if quick else "100"))
     rows, bars = [], []
     for q in SHARES:
-        # `thin` alone: no permutations, which only make it longer.
+        # `uncovered_fraction` alone: no permutations, which only make it longer.
         found = [_cluster(q, seed) for seed in range(draws)]
-        thin = np.array([one.thin for one in found])
+        uncovered_fraction = np.array([one.uncovered_fraction for one in found])
         right = float(np.mean([one.verdict == SHARES[q] for one in found]))
-        near = float(np.mean(np.abs(thin - q) <= NEAR))
-        rows.append([q, thin.min(), np.median(thin), thin.max(), near, right])
+        near = float(np.mean(np.abs(uncovered_fraction - q) <= NEAR))
+        rows.append(
+            [
+                q,
+                uncovered_fraction.min(),
+                np.median(uncovered_fraction),
+                uncovered_fraction.max(),
+                near,
+                right,
+            ]
+        )
         bars.append(bar(f"thin within {NEAR} of q = {q}", near, least=OFTEN))
         if q in (0.0, 1.0):
             bars.append(bar(f"verdict {SHARES[q]!r} at q = {q}", right, least=1.0))
@@ -54,14 +63,14 @@ def run(quick: bool) -> dict:
     rows = []
     for name, draw in NULLS.items():
         found = [_null(draw, seed) for seed in range(draws)]
-        quiet = float(np.mean([one.verdict == "no shift found" for one in found]))
+        quiet = float(np.mean([one.verdict == "no shift detected" for one in found]))
         alerts = [min(f.adjusted_p_value for f in one.features) < 0.05 for one in found]
         chance = [one.mmd_p_value < 0.05 for one in found]
         rows.append([name, quiet, float(np.mean(alerts)), float(np.mean(chance))])
-        bars.append(bar(f"{name}: no shift found", quiet, least=QUIET))
+        bars.append(bar(f"{name}: no shift detected", quiet, least=QUIET))
     nothing = table(
         f"Two samples of one distribution, {draws} draws each",
-        "rows | no shift found | a feature below 0.05 (Holm) | MMD below 0.05",
+        "rows | no shift detected | a feature below 0.05 (Holm) | MMD below 0.05",
         rows,
     )
     return {"tables": [shares, nothing], "bars": bars}

@@ -77,7 +77,7 @@ def _overlap(pair):
     return {
         **picked(
             cp.overlap(X, X_target, random_state=0),
-            *("thin", "auc", "scores", "scores_target"),
+            *("uncovered_fraction", "auc", "scores", "scores_target"),
         ),
         "domain_auc": cp.domain_auc(X, X_target, random_state=0),
     }

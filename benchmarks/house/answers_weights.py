@@ -30,7 +30,7 @@ def told(weight_estimator, rows, **scored):
             weight_estimator,
             "weights_",
             "effective_sample_size_",
-            "uncovered_",
+            "unsupported_fraction_",
             "n_features_in_",
             "coef_",
             "centers_",
@@ -55,7 +55,7 @@ def told(weight_estimator, rows, **scored):
             "history": [(h.n_iter, h.objective, h.gap) for h in solution.history],
         },
         "weights": _or_error(lambda: weight_estimator.predict_weights(rows)),
-        "beyond": _or_error(lambda: weight_estimator.beyond(rows)),
+        "is_extrapolation": _or_error(lambda: weight_estimator.is_extrapolation(rows)),
         "score": _or_error(lambda: weight_estimator.score(rows, **scored)),
     }
 

@@ -21,7 +21,7 @@ from counterpoise.data.groups import asked_of
 from counterpoise.data.samples import SamplesAsRead
 
 SEED = 120_000
-NO_SHIFT = "no shift found"
+NO_SHIFT = "no shift detected"
 
 
 def run(quick: bool) -> dict:
@@ -36,7 +36,7 @@ def run(quick: bool) -> dict:
         rows.append([name, float(np.mean(quiet)), _middle(found), _units(found)])
     told = table(
         f"The same law ({draws} draws)",
-        "rows | 'no shift found' | median AUC | units",
+        "rows | 'no shift detected' | median AUC | units",
         rows,
     )
     main = [row[1] for row in rows[:3]]

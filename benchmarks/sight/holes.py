@@ -2,8 +2,8 @@
 
 (a) The square |x0|, |x1| < 0.4 has no source rows and holds a tenth of the target, in
 2, 5, 10 and 30 columns; a linear model errs there by 3. (b) Two categories of 8 levels,
-4 of 64 joint cells empty in the source. Before: "no shift found" in 9 of 10 and 10 of
-10, interval covering 0 of 10. A hole is to be seen in 0.95 of the draws, and the
+4 of 64 joint cells empty in the source. Before: "no shift detected" in 9 of 10 and 10
+of 10, interval covering 0 of 10. A hole is to be seen in 0.95 of the draws, and the
 interval to hold in as many, as far as the number of draws tells (`chance`).
 """
 
@@ -46,7 +46,8 @@ def run(quick: bool) -> dict:
     bars.append(bar("all squares: covered part", all_covers, least=least))
     told = table(
         "Holes",
-        "hole | verdict is not 'no shift found' | thin / true share | rows of the hole "
+        "hole | verdict is not 'no shift detected' | thin / true share | rows of the "
+        "hole "
         "in thin | interval holds the truth of the covered part",
         rows,
     )
@@ -72,14 +73,14 @@ def _square(n, d, seed):
     told = estimate_performance(model, X, y, T, random_state=seed)
     # The same rows and seed: what the estimate calls covered.
     seen, inside = found.overlap, _inside(T)
-    is_thin = np.isin(np.arange(n), seen.thin_rows)
-    left = ~(seen.is_thin | seen.near_hole)
+    is_outside_support = np.isin(np.arange(n), seen.uncovered_rows)
+    left = ~(seen.is_outside_support | seen.near_hole)
     truth = ((model.predict(T) - answers) ** 2)[seen.rows_target[left]].mean()
     estimate = next(iter(told.covered.metrics.values())).doubly_robust
     return (
-        found.verdict != "no shift found",
-        found.thin / inside.mean(),
-        is_thin[inside].mean(),
+        found.verdict != "no shift detected",
+        found.uncovered_fraction / inside.mean(),
+        is_outside_support[inside].mean(),
         estimate.low <= truth <= estimate.high,
     )
 
@@ -95,11 +96,11 @@ def _cells(n, more, seed):
         frames.append(frame)
     found = diagnose(*frames, random_state=seed)
     inside = _empty(T)
-    is_thin = np.isin(np.arange(n), found.overlap.thin_rows)
+    is_outside_support = np.isin(np.arange(n), found.overlap.uncovered_rows)
     return (
-        found.verdict != "no shift found",
-        found.thin / inside.mean(),
-        is_thin[inside].mean(),
+        found.verdict != "no shift detected",
+        found.uncovered_fraction / inside.mean(),
+        is_outside_support[inside].mean(),
     )
 
 

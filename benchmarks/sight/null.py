@@ -21,13 +21,13 @@ def run(quick: bool) -> dict:
         for k in range(draws):
             rng = np.random.default_rng(70_000 + first + k)
             found = diagnose(draw(n, rng), draw(m, rng), random_state=first + k)
-            own.append(found.verdict == "no shift found")
+            own.append(found.verdict == "no shift detected")
             for test in found.tests:
                 alerts[test.name] = alerts.get(test.name, 0) + test.tells
         quiet += own
         rows.append([name, n, m, float(np.mean(own))])
         print("  " + " | ".join(str(cell) for cell in rows[-1]), flush=True)
-    tables = [table("No shift", "kind | n | m | 'no shift found'", rows)]
+    tables = [table("No shift", "kind | n | m | 'no shift detected'", rows)]
     total = len(quiet)
     tables.append(
         table(
@@ -41,7 +41,7 @@ def run(quick: bool) -> dict:
         "tables": tables,
         "bars": [
             bar(
-                f"'no shift found' in {total} draws",
+                f"'no shift detected' in {total} draws",
                 share,
                 least=share_at_least(0.95, total),
             )

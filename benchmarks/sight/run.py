@@ -20,7 +20,7 @@ QUESTIONS = (
     "holes",
     "null",
     "intervals",
-    "thin_interval",
+    "uncovered_interval",
     "power",
     "choice",
     "correlation",

@@ -1,14 +1,14 @@
 """Do refusals hold from one draw of a pair to the next, near a thin share of one half?
 
 Two normals 2.55 apart in one of three columns, and a disjoint cluster of half of the
-target: `thin` is about one half. How often its interval holds the mean over the draws,
-how often "no overlap" is said, and how often two draws disagree about it. Before: by
-`thin` > 0.5, in half of the draws, and every other pair of draws disagreed. Then the
-same for rows of one pair drawn again. Any threshold has a place where draws
-disagree: the last row, normals 2.8 apart, is near that of the present rule, where
-most of the target is thinly covered (without a bar). The interval of level 0.95 has
-promised 0.95, and a refusal by its lower end 0.025: the bars are what such shares reach
-in all but one of a hundred runs of as many draws (`chance`).
+target: `uncovered_fraction` is about one half. How often its interval holds the mean
+over the draws, how often "no overlap" is said, and how often two draws disagree about
+it. Before: by `uncovered_fraction` > 0.5, in half of the draws, and every other pair of
+draws disagreed. Then the same for rows of one pair drawn again. Any threshold has a
+place where draws disagree: the last row, normals 2.8 apart, is near that of the present
+rule, where most of the target is thinly covered (without a bar). The interval of level
+0.95 has promised 0.95, and a refusal by its lower end 0.025: the bars are what such
+shares reach in all but one of a hundred runs of as many draws (`chance`).
 """
 
 import numpy as np
@@ -37,13 +37,20 @@ def run(quick: bool) -> dict:
         found = [
             overlap(*pair(n, SEED + first + k), random_state=k) for k in range(draws)
         ]
-        thin = np.array([one.thin for one in found])
-        holds = np.mean([o.thin_low <= thin.mean() <= o.thin_high for o in found])
-        before = thin > 0.5
+        uncovered_fraction = np.array([one.uncovered_fraction for one in found])
+        holds = np.mean(
+            [
+                o.uncovered_fraction_low
+                <= uncovered_fraction.mean()
+                <= o.uncovered_fraction_high
+                for o in found
+            ]
+        )
+        before = uncovered_fraction > 0.5
         refused = np.array([one.verdict == "no overlap" for one in found])
         rows.append(
             [
-                *(name, n, thin.mean(), thin.std()),
+                *(name, n, uncovered_fraction.mean(), uncovered_fraction.std()),
                 *(before.mean(), refused.mean(), _flips(before), _flips(refused)),
                 holds,
             ]

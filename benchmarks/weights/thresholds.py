@@ -112,7 +112,7 @@ def holes(seeds, n):
 
 
 def verdicts(seeds):
-    """Count false alarms and misses of the verdict "no shift found"."""
+    """Count false alarms and misses of the verdict "no shift detected"."""
     rows = []
     for make in GENERATORS:
         for n in (60, 300, 1000):
@@ -122,10 +122,10 @@ def verdicts(seeds):
                     rng = np.random.default_rng(FIRST_SEED + k)
                     X, X_target, _ = without_hole(rng, make, n, 5, move)
                     said.append(overlap(X, X_target, random_state=k).verdict)
-                rows.append([make.__name__, n, move, said.count("no shift found")])
+                rows.append([make.__name__, n, move, said.count("no shift detected")])
     table(
-        f"Verdicts, d = 5, {seeds} seeds: no shift found",
-        "generator | n | tilt | no shift found",
+        f"Verdicts, d = 5, {seeds} seeds: no shift detected",
+        "generator | n | tilt | no shift detected",
         rows,
     )
 

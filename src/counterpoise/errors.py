@@ -281,11 +281,11 @@ def _package(module: dict[str, object]) -> str:
 # -----------------------------------------------------------------------------
 
 
-OverlapMeasure: TypeAlias = Literal["thin", "uncovered"]
+OverlapMeasure: TypeAlias = Literal["uncovered_fraction", "unsupported_fraction"]
 
 _FOUND = {
-    "thin": "lie where only the outermost source rows are",
-    "uncovered": "have no source row within reach of the kernel",
+    "uncovered_fraction": "lie where only the outermost source rows are",
+    "unsupported_fraction": "have no source row within reach of the kernel",
 }
 
 
@@ -334,10 +334,10 @@ class NoOverlapError(InvalidInputError):
     ----------
     share : float
         Share of the target rows, between 0 and 1, that the source does not reach.
-    measure : {"thin", "uncovered"}
-        How they were counted. "thin": their domain score exceeds nearly all
-        scores of source rows. "uncovered": less than one source row is expected
-        within the width of the kernel.
+    measure : {"uncovered_fraction", "unsupported_fraction"}
+        How they were counted. "uncovered_fraction": their domain score exceeds nearly
+        all scores of source rows. "unsupported_fraction": less than one source row is
+        expected within the width of the kernel.
     auc : float or None
         How well a classifier tells the two samples apart; None if none was asked.
     columns : str
@@ -345,7 +345,7 @@ class NoOverlapError(InvalidInputError):
 
     Examples
     --------
-    >>> print(NoOverlapError(0.91, "thin", auc=0.998))
+    >>> print(NoOverlapError(0.91, "uncovered_fraction", auc=0.998))
     91.0% of the target rows lie where only the outermost source rows are (AUC of \
 source against target 0.998): no weights make the source stand for them. \
 force=True goes on all the same.

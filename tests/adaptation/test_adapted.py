@@ -137,7 +137,7 @@ def test_two_samples_that_do_not_overlap_are_refused(sinc: Any) -> None:
         pytest.raises(NoOverlapError) as told,
     ):
         Adapted(LinearRegression(), random_state=0).fit(sinc.X, sinc.y, X_target=far)
-    assert told.value.measure == "thin"
+    assert told.value.measure == "uncovered_fraction"
     assert told.value.auc is not None
 
 
@@ -159,7 +159,7 @@ def test_nothing_shifted_nothing_weighted() -> None:
     plain = Ridge().fit(X, y)
     assert np.allclose(model.predict(X_target), plain.predict(X_target))
     assert model.diagnosis_ is not None
-    assert model.diagnosis_.verdict == "no shift found"
+    assert model.diagnosis_.verdict == "no shift detected"
 
 
 def test_a_bare_target_with_as_many_rows_is_warned_about(sinc: Any) -> None:
@@ -368,7 +368,7 @@ def test_the_model_keeps_its_own_copy_of_the_target(sinc: Any) -> None:
     target = sinc.X_target.copy()
     model = adapt(LinearRegression(), sinc.X, sinc.y, target, random_state=0)
     target += 100.0
-    assert model.diagnose(sinc.X_target, random_state=0).verdict == "no shift found"
+    assert model.diagnose(sinc.X_target, random_state=0).verdict == "no shift detected"
 
 
 def test_a_refusal_by_name_also_without_a_target(sinc: Any) -> None:
@@ -439,7 +439,7 @@ def test_the_estimator_of_a_mixed_table_sees_what_it_would_see_today() -> None:
     assert model.encoder_ is not None
     assert model.predict_weights(T).mean() > 1.0
     again = model.diagnose(_mixed(250, 0.8, 2), random_state=0)
-    assert again.verdict == "no shift found"
+    assert again.verdict == "no shift detected"
     assert model.diagnose(_mixed(250, 0.0, 2), random_state=0).verdict != again.verdict
 
 
@@ -484,7 +484,7 @@ def test_next_weeks_target_is_diagnosed_without_refitting(
     sinc: Any, line: Adapted
 ) -> None:
     same = make_sinc_shift(n=10, m=300, random_state=9).X_target
-    assert line.diagnose(same, random_state=0).verdict == "no shift found"
+    assert line.diagnose(same, random_state=0).verdict == "no shift detected"
     moved = line.diagnose(same + 2.0, random_state=0)
     assert moved.auc > 0.8
 
@@ -739,7 +739,7 @@ def test_what_is_covered_is_decided_by_the_diagnosis_alone(monkeypatch):
     # A second look, by other folds, must not refuse what the first let pass.
     shift = make_gaussian_shift(2, n=150, m=140, random_state=0)
     monkeypatch.setattr(
-        "counterpoise.weights.auto.thin_interval", lambda *_, **__: (0.9, 1.0)
+        "counterpoise.weights.auto.uncovered_interval", lambda *_, **__: (0.9, 1.0)
     )
     with pytest.raises(NoOverlapError):
         AutoWeights(random_state=0).fit(shift.X, X_target=shift.X_target)

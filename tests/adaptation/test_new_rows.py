@@ -31,9 +31,9 @@ def model():
 
 def test_rows_with_a_category_that_neither_sample_had_are_not_covered(model):
     rows = drawn(40, 2)
-    assert not model.uncovered_rows(rows).any()
+    assert not model.is_extrapolation(rows).any()
     rows.loc[:9, "member"] = "yes"
-    assert model.uncovered_rows(rows).tolist() == [True] * 10 + [False] * 30
+    assert model.is_extrapolation(rows).tolist() == [True] * 10 + [False] * 30
 
 
 def test_where_categories_are_rare_new_ones_come_by_chance():

@@ -102,7 +102,7 @@ def test_without_overlap_nothing_is_invented():
     found = estimate_performance(model, X, y, X + 50, random_state=0)
     one = found["neg_mean_squared_error"]
     assert found.verdict == "no overlap"
-    assert found.thin > 0.9
+    assert found.uncovered_fraction > 0.9
     assert found.covered is None
     assert found.effective_rows is None
     assert found.best is None

@@ -46,7 +46,7 @@ def adapted(estimator: Any) -> Callable[..., Any]:
 
 DOORS: dict[str, Callable[..., Any]] = {
     "diagnose": lambda **more: diagnose(X, T, random_state=0, **more).auc,
-    "overlap": lambda **more: overlap(X, T, random_state=0, **more).thin,
+    "overlap": lambda **more: overlap(X, T, random_state=0, **more).uncovered_fraction,
     "domain_auc": lambda **more: domain_auc(X, T, random_state=0, **more),
     "Adapted, a pipeline": adapted(LOGISTIC),
     "Adapted, boosting": adapted(None),

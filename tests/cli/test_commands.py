@@ -47,7 +47,7 @@ def test_diagnose_says_what_the_library_says(run, tables):
     assert f"Verdict: {theirs.verdict}" in err
     numbers = flat_numbers(Record.from_dict(record), SHIFT_NUMBERS)
     assert None not in numbers.values()
-    assert numbers["covered"] == pytest.approx(1 - theirs.thin)
+    assert numbers["covered"] == pytest.approx(1 - theirs.uncovered_fraction)
 
 
 def test_the_record_has_no_cell_and_is_the_same_wherever_the_tables_lie(
@@ -90,11 +90,11 @@ def test_text_goes_to_stdout_and_quiet_says_nothing(run, tables):
 
 
 def test_a_condition_that_holds_has_code_three_and_is_told(run, tables):
-    limits = ("--fail-if", "auc>0.6", "--fail-if", "thin>0.9")
+    limits = ("--fail-if", "auc>0.6", "--fail-if", "uncovered_fraction>0.9")
     code, _, err = run("diagnose", *pair_of(tables), *limits)
     assert code == 3
     assert "--fail-if auc>0.6 holds: it is 0." in err
-    assert "thin" not in err
+    assert "uncovered_fraction" not in err
 
 
 def test_no_overlap_has_code_four(run, disjoint):
@@ -172,7 +172,7 @@ def test_groups_are_said_and_held_out_together(run, tmp_path):
     code, out, err = run("diagnose", *both, "--groups", "site", "--json", "-")
     record = json.loads(out)
     assert code == 0
-    assert record["shift"]["verdict"] == "no shift found"
+    assert record["shift"]["verdict"] == "no shift detected"
     assert record["shift"]["dependence"]["n_source"] == 20
     assert "20 source and 20 target groups" in err
     code, out, err = run("diagnose", *both, "--drop", "site", "--json", "-")

@@ -91,7 +91,7 @@ BY_CODE = {
         ),
         "of a parameter that scikit-learn refuses": of_an_estimator(Ridge(alpha=-1.0)),
     },
-    4: {"of two samples": lambda: raised(NoOverlapError(0.9, "thin"))},
+    4: {"of two samples": lambda: raised(NoOverlapError(0.9, "uncovered_fraction"))},
     70: {
         "of an operation": of_an_operation,
         "of an operation in our own code": of_our_own_code,

@@ -56,9 +56,10 @@ def test_an_unknown_name_lists_those_that_are_known():
 
 def test_several_conditions_can_be_given_in_one_or_by_repeating():
     conditions = read_conditions(
-        ["ess<0.2, auc>0.9", "thin>=0.5"], ["ess", "auc", "thin"]
+        ["ess<0.2, auc>0.9", "uncovered_fraction>=0.5"],
+        ["ess", "auc", "uncovered_fraction"],
     )
-    assert [c.name for c in conditions] == ["ess", "auc", "thin"]
+    assert [c.name for c in conditions] == ["ess", "auc", "uncovered_fraction"]
 
 
 def test_a_number_that_is_not_defined_counts_as_holding():

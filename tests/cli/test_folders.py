@@ -106,7 +106,7 @@ def test_predictions_of_a_folder_are_those_of_one_file(run, folders, tmp_path):
         "--estimator", "logistic", "--weight-estimator", "log-linear",
     )  # fmt: skip
     assert code == 0, err
-    more = "--probabilities", "--coverage", "--id", "name"
+    more = "--probabilities", "--overlap", "--id", "name"
     for table, name in ((folders[1], "many"), (tmp_path / "live.parquet", "one")):
         code, _, err = run(
             "predict", "--model", out / "model.skops", "--table", table,

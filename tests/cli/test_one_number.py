@@ -38,26 +38,34 @@ def record(folder, name):
     return json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
 
 
-KEYS = ("thin", "thin_low", "thin_high", "covered", "auc", "auc_low", "auc_high")
+KEYS = (
+    "uncovered_fraction",
+    "uncovered_fraction_low",
+    "uncovered_fraction_high",
+    "covered",
+    "auc",
+    "auc_low",
+    "auc_high",
+)
 
 
 @pytest.mark.parametrize("name", ["run", "weights", "evaluate"])
 def test_every_command_says_the_diagnosis_s_numbers(folder, name):
     truth = record(folder, "diagnose")
     found = record(folder, name)
-    assert truth["shift"]["thin"] > 0.02
+    assert truth["shift"]["uncovered_fraction"] > 0.02
     for key in (*KEYS, "verdict", "mmd", "discrepancy", "n_source", "n_target"):
         assert found["shift"][key] == truth["shift"][key], key
-    for key in ("thin", "auc", "auc_low", "auc_high", "threshold"):
+    for key in ("uncovered_fraction", "auc", "auc_low", "auc_high", "threshold"):
         assert found["overlap"][key] == truth["overlap"][key], key
-    for key in ("thin", "verdict"):
+    for key in ("uncovered_fraction", "verdict"):
         if "performance" in found:
             assert found["performance"][key] == truth["shift"][key]
 
 
 def test_every_share_that_is_said_of_coverage_is_the_record_s(folder):
     truth = record(folder, "diagnose")["shift"]
-    said = {f"{100 * truth[key]:.1f}" for key in ("thin", "covered")}
+    said = {f"{100 * truth[key]:.1f}" for key in ("uncovered_fraction", "covered")}
     for name in ("run", "diagnose", "weights", "evaluate"):
         text = record_text(Record.from_dict(record(folder, name)))
         (line,) = re.findall(r"Are the new data covered\?.*?How sure", text, re.DOTALL)
@@ -66,11 +74,11 @@ def test_every_share_that_is_said_of_coverage_is_the_record_s(folder):
 
 
 def test_notes_say_the_same_share(folder):
-    thin = record(folder, "diagnose")["shift"]["thin"]
+    uncovered_fraction = record(folder, "diagnose")["shift"]["uncovered_fraction"]
     for name in ("run", "weights"):
         for note in record(folder, name).get("notices", []):
             found = re.match(r"([\d.]+)% of the target rows have hardly", note)
-            assert found is None or found[1] == f"{100 * thin:.1f}"
+            assert found is None or found[1] == f"{100 * uncovered_fraction:.1f}"
 
 
 def test_a_comparison_has_the_numbers_of_both_records(folder, capsys):

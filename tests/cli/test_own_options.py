@@ -137,16 +137,16 @@ def test_predictions_have_intervals_weights_and_coverage_on_request(folder, caps
     assert "10 of 90 rows (11.1 %) lie where the training data have no rows at all" in (
         capsys.readouterr().err
     )
-    found = _predicted(folder, "--intervals", "0.8", "--coverage")
-    known = ["covered", "thin", "weight"]
+    found = _predicted(folder, "--intervals", "0.8", "--overlap")
+    known = ["weight", "uncovered", "extrapolation"]
     assert list(found) == ["row", "prediction", "lower", "upper", *known]
     model = load_model(folder / "out" / "model.skops")
     table = pd.read_csv(folder / "table.csv")
     ends = model.predict_interval(table, 0.8)
     assert np.allclose(found[["lower", "upper"]], ends)
     assert np.allclose(found["weight"], model.predict_weights(table))
-    assert not found["covered"].tail(10).any()
-    assert found["covered"].head(80).mean() > 0.9
+    assert found["extrapolation"].tail(10).all()
+    assert found["extrapolation"].head(80).mean() < 0.1
     assert np.isinf(found["upper"].tail(10)).all()
 
 

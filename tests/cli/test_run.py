@@ -227,7 +227,9 @@ def test_an_interruption_leaves_nothing_and_has_its_code(folder):
 def test_a_weighter_that_refuses_says_why(run, tables, tmp_path, monkeypatch):
     # The diagnosis lets the tables pass, and the kernel method does not.
     monkeypatch.setattr("counterpoise.weights.base.NO_OVERLAP_ABOVE", -1.0)
-    monkeypatch.setattr("counterpoise.weights.base.SHARE_SAID", {"uncovered": -1.0})
+    monkeypatch.setattr(
+        "counterpoise.weights.base.SHARE_SAID", {"unsupported_fraction": -1.0}
+    )
     source, target = tables
     out = tmp_path / "out"
     code, _, said = run(

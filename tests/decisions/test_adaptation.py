@@ -442,13 +442,18 @@ def test_the_target_is_sliced_by_the_three_columns_that_moved_most():
 
 
 def test_a_target_that_is_hardly_covered_is_warned_of_and_not_refused():
-    def found(thin, verdict):
-        return SimpleNamespace(thin=thin, thin_low=0.4, thin_high=0.6, verdict=verdict)
+    def found(uncovered_fraction, verdict):
+        return SimpleNamespace(
+            uncovered_fraction=uncovered_fraction,
+            uncovered_fraction_low=0.4,
+            uncovered_fraction_high=0.6,
+            verdict=verdict,
+        )
 
     with pytest.warns(PartialOverlapWarning, match="40.0% to 60.0%"):
-        warn_if_hardly_covered(found(0.501, "shift, thin in part"))
+        warn_if_hardly_covered(found(0.501, "shift, partial overlap"))
     # Warnings are errors.
-    warn_if_hardly_covered(found(0.5, "shift, thin in part"))
+    warn_if_hardly_covered(found(0.5, "shift, partial overlap"))
     warn_if_hardly_covered(found(0.9, "no overlap"))
 
 

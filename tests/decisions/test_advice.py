@@ -32,7 +32,7 @@ from counterpoise.report.verdict import verdict_of as screen_of
 HAIR = 1e-9
 BETTER, WORSE = "better than guessing", "worse than guessing"
 NOT_SHOWN = "not shown to be better than guessing"
-COVERED, TOO_FEW, NO_OVERLAP = "shift, covered", "too few rows to tell", "no overlap"
+COVERED, TOO_FEW, NO_OVERLAP = "shift, full overlap", "too few rows", "no overlap"
 
 
 # -- guessing --------------------------------------------------------------------------
@@ -156,7 +156,7 @@ def test_a_constant_is_taken_where_the_better_one_saves_nothing():
 
 
 def screen(word, guessing, **more):
-    shift = {"auc": 0.7, "auc_low": 0.65, "auc_high": 0.75, "thin": 0.1}
+    shift = {"auc": 0.7, "auc_low": 0.65, "auc_high": 0.75, "uncovered_fraction": 0.1}
     shift |= {"verdict": word, "covered": 0.9, "n_source": 9, "n_target": 9}
     baseline = {"prediction": "class shares", "value": 1.51, "skill": -0.26}
     baseline |= {"verdict": guessing, "root": None}

@@ -94,7 +94,7 @@ def faulty(options):
         (raising(ImportError("so")), 1),
         (raising(OSError("so")), 1),
         (raising(MemoryError("so")), 1),
-        (raising(NoOverlapError(0.9, "thin")), 4),
+        (raising(NoOverlapError(0.9, "uncovered_fraction")), 4),
         (raising(RuntimeError("so")), 70),
         (refusing, 2),
         (faulty, 70),

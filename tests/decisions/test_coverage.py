@@ -46,7 +46,7 @@ def test_rounding_is_no_hole_and_tells_no_classifier(how):
     X, T = drawn(how)
     found = diagnose(X, T, random_state=0)
     assert found.digits == ("x0",)
-    assert found.thin < 0.05
+    assert found.uncovered_fraction < 0.05
     assert found.auc_low <= 0.5
     assert found.tests[1].p_value > 0.01
 
@@ -293,9 +293,9 @@ def test_a_target_row_of_the_fit_is_not_beyond_it():
         X, T = rng.normal(size=(120, 2)), rng.normal(0.8, 1.0, (80, 2))
         by_line = DiscriminatorWeights(estimator=LogisticRegression(), random_state=0)
         found = by_line.fit(X, X_target=T)
-        assert not found.beyond(T).any()
+        assert not found.is_extrapolation(T).any()
         # Within the range of every column, and farther out than any row.
         corner = np.vstack([X, T]).max(axis=0, keepdims=True)
-        corners.append(bool(found.beyond(corner)[0]))
+        corners.append(bool(found.is_extrapolation(corner)[0]))
     # Held out, a target row may have longer odds than by the fit.
     assert sum(corners) >= 3

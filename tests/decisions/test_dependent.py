@@ -25,7 +25,11 @@ from counterpoise.errors import InvalidInputError
 from counterpoise.shift.diagnosis import diagnose
 from counterpoise.shift.domain_classifier import Pool
 from counterpoise.shift.permutation_tests import columns_by_units, moments_by_units
-from counterpoise.shift.support import cells_by_units, overlap_between, thin_by_chance
+from counterpoise.shift.support import (
+    cells_by_units,
+    overlap_between,
+    uncovered_by_chance,
+)
 
 
 def grouped(seed, g=12, k=6, d=2, shift=0.0):
@@ -274,7 +278,7 @@ def test_with_four_units_of_a_sample_nothing_is_told_and_with_five_it_may_be():
             found = diagnose(X, T, groups=names, groups_target=others, random_state=0)
             verdicts[g, kind] = found.verdict
             assert found.dependence.n_source == g
-    few, none = "too few rows to tell", "no shift found"
+    few, none = "too few rows", "no shift detected"
     assert verdicts == {
         (4, "apart"): few,
         (4, "rows"): few,
@@ -291,10 +295,10 @@ def test_what_is_thin_by_chance_goes_by_units():
     found = overlap_between(samples, 0)
     assert found.units == pytest.approx((12.0, 12.0))
     # As many units as rows would leave a fifth of that to chance.
-    assert thin_by_chance(*found.units) > 2 * thin_by_chance(72, 72)
+    assert uncovered_by_chance(*found.units) > 2 * uncovered_by_chance(72, 72)
     plain = overlap_between(SamplesAsRead.read(grouped(0)[0], grouped(1)[0]), 0)
     assert plain.units is None
-    assert found.thin_high - found.thin_low >= 0.0
+    assert found.uncovered_fraction_high - found.uncovered_fraction_low >= 0.0
 
 
 def test_groups_and_time_are_refused_together():

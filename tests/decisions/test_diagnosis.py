@@ -25,7 +25,7 @@ from counterpoise.shift.detectability import detectable, smallest_hole
 from counterpoise.shift.diagnosis import Reweighting, diagnose, reweighting_of
 from counterpoise.shift.diagnosis_text import diagnosis_explanation, said_of_pairs
 from counterpoise.shift.permutation_tests import ShiftTest, shift_tests, verdict_by
-from counterpoise.shift.separation import ThinRows, describe_thin_rows
+from counterpoise.shift.separation import UncoveredRows, describe_uncovered_rows
 from counterpoise.shift.support import Holes, overlap
 from counterpoise.shift.two_sample_tests import RankScores, chance_of_cells, moment_test
 
@@ -150,9 +150,14 @@ def test_the_effect_is_the_largest_of_mean_distance_and_missing_values():
 
 def thin_of(target, source=None, by_chance=False):
     source = [[0.0]] * 20 if source is None else source
-    table, thin = Table.of(source), Table.of(target)
-    return describe_thin_rows(
-        table, thin, even(len(table)), even(len(thin)), 50, by_chance
+    table, uncovered_fraction = Table.of(source), Table.of(target)
+    return describe_uncovered_rows(
+        table,
+        uncovered_fraction,
+        even(len(table)),
+        even(len(uncovered_fraction)),
+        50,
+        by_chance,
     )
 
 
@@ -214,11 +219,11 @@ def test_a_test_tells_from_a_corrected_p_value_of_one_in_a_hundred():
 @pytest.mark.parametrize(
     ("changed", "word"),
     [
-        ({}, "no shift found"),
+        ({}, "no shift detected"),
         ({"features": [feature(0.5), feature(0.01)]}, "small shift"),
         ({"mmd_p_value": 0.005}, "small shift"),
         ({"covered": seen(0.004)}, "small shift"),
-        ({"covered": seen(auc_low=0.5)}, "no shift found"),
+        ({"covered": seen(auc_low=0.5)}, "no shift detected"),
         ({"covered": seen(auc_low=0.51)}, "small shift"),
     ],
 )
@@ -228,7 +233,7 @@ def test_the_verdict_contradicts_none_of_its_tests(changed, word):
     tests = shift_tests(names=("a", "b"), **given)
     even = np.full(80, 1 / 80)
     assert verdict_by(tests, given["covered"], even, even) == word
-    assert any(test.tells for test in tests) == (word != "no shift found")
+    assert any(test.tells for test in tests) == (word != "no shift detected")
 
 
 def test_the_most_telling_column_is_named():
@@ -322,10 +327,10 @@ def test_columns_recorded_to_different_digits_are_told():
 
 
 def told(
-    verdict="shift, covered",
+    verdict="shift, full overlap",
     features=(),
     reweighting=None,
-    thin=0.0,
+    uncovered_fraction=0.0,
     tests=(),
     missed=None,
     correlations=(),
@@ -333,7 +338,7 @@ def told(
     return diagnosis_explanation(
         SimpleNamespace(
             verdict=verdict,
-            thin=thin,
+            uncovered_fraction=uncovered_fraction,
             auc=0.7,
             features=features,
             reweighting=reweighting,
@@ -342,7 +347,7 @@ def told(
             digits=(),
             correlations=correlations,
             spellings=(),
-            thin_rows=ThinRows(0, 0),
+            uncovered_rows=UncoveredRows(0, 0),
             dependence=None,
             asks="",
             watched=False,
@@ -470,9 +475,9 @@ def test_pairs_are_looked_for_only_where_there_is_a_shift_to_explain():
 
 def test_what_could_have_been_missed_is_told_where_little_is_seen():
     missed = detectable(500, 500, d=3)
-    for word in ("no shift found", "small shift"):
+    for word in ("no shift detected", "small shift"):
         assert str(missed) in told(word, missed=missed)
-    assert "could have been missed" not in told("shift, covered", missed=missed)
+    assert "could have been missed" not in told("shift, full overlap", missed=missed)
 
 
 def test_what_could_have_been_missed_follows_its_formulas():
@@ -536,7 +541,7 @@ def test_the_direction_that_cannot_be_matched_is_named_below_95_per_cent():
     assert "direction" not in told(reweighting=removing(0.05))
     assert "mostly 'a', 'b'" in told(reweighting=removing(0.051))
     assert "mostly 'a', along" in told(reweighting=removing(0.051, share=0.19))
-    assert "Reweighting" not in told("no shift found", reweighting=removing(0.5))
+    assert "Reweighting" not in told("no shift detected", reweighting=removing(0.5))
 
 
 def test_the_best_weights_are_looked_for_up_to_a_hundred_columns():

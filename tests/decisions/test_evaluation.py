@@ -29,7 +29,7 @@ from counterpoise.performance.estimators import (
     leading_estimate,
     loss_by_slice,
     mean_intervals,
-    rows_beyond,
+    rows_outside_support,
 )
 from counterpoise.performance.functionals import Chances, as_functional, linearised
 from counterpoise.performance.intervals import (
@@ -281,28 +281,30 @@ def test_rows_beyond_are_those_of_any_column_less_chance():
     source = np.array([[0.0, 0.0], [1.0, 5.0], [2.0, 9.0], [99.0, 3.0]])
     target = np.array([[2.0, 9.0], [0.5, 10.0], [-0.1, 3.0], [50.0, 3.0]])
     # From the median to the end, or half of the range; ten times as far at most.
-    assert rows_beyond(source[:3], target) == pytest.approx(
+    assert rows_outside_support(source[:3], target) == pytest.approx(
         np.array([0.0, (5 / 4.5) ** 2, 1.1**2, 100.0]) - 1.0
     )
     many = np.repeat(source, 5, axis=0)
     # The median of the first is near its low end; that of the second is 4.
-    assert rows_beyond(many, target) == pytest.approx(
+    assert rows_outside_support(many, target) == pytest.approx(
         np.array([0.0, (6 / 5) ** 2, 1.0, 0.0]) - 4 / 21
     )
     # A row beyond two columns is as far as the farther of them; a constant has no way.
     two = np.array([[-0.2, 27.5, 7.0], [1.0, 5.0, 9.0]])
     known = np.column_stack([source[:3], np.full(3, 7.0)])
-    assert rows_beyond(known, two) == pytest.approx(np.array([25.0, 1.0]) - 1.0)
+    assert rows_outside_support(known, two) == pytest.approx(
+        np.array([25.0, 1.0]) - 1.0
+    )
     ends = np.array([[-1e308], [1e308]])
-    assert rows_beyond(ends, 1.5 * ends) == pytest.approx(1.5**2 - 2 / 3)
-    assert rows_beyond(sparse.csr_array(source), target) is None
+    assert rows_outside_support(ends, 1.5 * ends) == pytest.approx(1.5**2 - 2 / 3)
+    assert rows_outside_support(sparse.csr_array(source), target) is None
     answers = RegressorAnswers({"predict": np.zeros(4)})
     rows = Rows(
         answers, np.zeros(4), np.r_[np.ones(3), 0.0], answers, None, source, target,
         None,
     )  # fmt: skip
     # A row that counts nothing reaches nowhere.
-    assert rows.beyond == pytest.approx(rows_beyond(source[:3], target))
+    assert rows.beyond == pytest.approx(rows_outside_support(source[:3], target))
 
 
 def test_no_interval_is_narrower_than_the_doubly_robust_one_s():

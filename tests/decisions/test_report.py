@@ -17,9 +17,9 @@ from counterpoise.report.key_questions import has_labels, is_contradicted
 from counterpoise.report.sections import balance_section, headline_section
 from counterpoise.report.verdict import classes_table, verdict_of
 
-NO_SHIFT, SMALL, COVERED = "no shift found", "small shift", "shift, covered"
-THIN, NO_OVERLAP = "shift, thin in part", "no overlap"
-TOO_FEW = "too few rows to tell"
+NO_SHIFT, SMALL, COVERED = "no shift detected", "small shift", "shift, full overlap"
+THIN, NO_OVERLAP = "shift, partial overlap", "no overlap"
+TOO_FEW = "too few rows"
 
 
 def shift(verdict, **more):
@@ -28,7 +28,7 @@ def shift(verdict, **more):
         "auc": 0.7,
         "auc_low": 0.65,
         "auc_high": 0.75,
-        "thin": 0.1,
+        "uncovered_fraction": 0.1,
     }
     return {
         "shift": {"verdict": verdict, "covered": 0.9, "n_target": 99, **numbers, **more}
@@ -72,7 +72,7 @@ def screen(*sections):
 @pytest.mark.parametrize(
     ("verdict", "adapted", "tone", "begins"),
     [
-        (NO_SHIFT, None, "good", "No shift found"),
+        (NO_SHIFT, None, "good", "No shift detected"),
         (NO_SHIFT, False, "good", "Use your model as it is: the new data look like"),
         (SMALL, None, "good", "The new data differ only a little"),
         (SMALL, False, "good", "Use your model as it is: the new data differ only"),
@@ -84,7 +84,7 @@ def screen(*sections):
         (THIN, True, "care", "Use the adapted model with care"),
         (THIN, False, "care", "Use the model with care"),
         (NO_OVERLAP, True, "stop", "Do not deploy yet"),
-        (TOO_FEW, True, "care", "There are too few rows to tell"),
+        (TOO_FEW, True, "care", "There are too few rows"),
     ],
 )
 def test_every_verdict_has_its_title_and_its_tone(verdict, adapted, tone, begins):
@@ -463,18 +463,27 @@ def test_a_refusal_of_the_weighter_leads_and_names_the_way_on():
 
 def test_where_part_is_hardly_covered_the_interval_says_of_what_it_speaks():
     def sure(verdict, **more):
-        sections = shift(verdict, thin=0.4, auc_low=0.7, auc_high=0.7) | headline()
+        sections = (
+            shift(verdict, uncovered_fraction=0.4, auc_low=0.7, auc_high=0.7)
+            | headline()
+        )
         answers = verdict_of(Record.from_dict(sections | more)).answers
         return [told(one.sure).replace("\u00a0", " ") for one in answers]
 
-    thin = sure(THIN)
-    assert "That is if the 40 % of the new rows that are hardly covered" in thin[-1]
+    uncovered_fraction = sure(THIN)
+    assert (
+        "That is if the 40 % of the new rows that are hardly covered"
+        in uncovered_fraction[-1]
+    )
     assert "hardly covered" not in sure(COVERED)[-1]
     labelled = {"neg_log_loss": {"labelled": {"value": 0.6}}}
     with_labels = sure(THIN, performance={"metrics": labelled})
     assert "hardly covered" not in with_labels[-1]
     # Two ends that read alike are no interval.
-    assert thin[0] == "How sure: so it was for all pairs that were looked at."
+    assert (
+        uncovered_fraction[0]
+        == "How sure: so it was for all pairs that were looked at."
+    )
 
 
 def test_what_weighting_leaves_of_a_difference_may_be_next_to_nothing():

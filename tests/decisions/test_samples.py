@@ -59,9 +59,9 @@ from counterpoise.shift.support import (
     overlap,
     overlap_of,
     rows_that_tell,
-    thin_by_chance,
-    thin_interval,
-    thin_share,
+    uncovered_by_chance,
+    uncovered_interval,
+    uncovered_share_of,
     verdict,
 )
 from counterpoise.shift.support import _reached_from as reached_from
@@ -78,34 +78,39 @@ def even(n):
 
 
 @pytest.mark.parametrize(
-    ("auc", "auc_low", "thin", "said"),
+    ("auc", "auc_low", "uncovered_fraction", "said"),
     [
-        (0.55, 0.5, 0.05, "no shift found"),
+        (0.55, 0.5, 0.05, "no shift detected"),
         (0.55, 0.5 + HAIR, 0.05, "small shift"),
-        (0.55, 0.5, 0.05 + HAIR, "shift, thin in part"),
+        (0.55, 0.5, 0.05 + HAIR, "shift, partial overlap"),
         (0.6 - HAIR, 0.55, 0.05, "small shift"),
-        (0.6, 0.55, 0.05, "shift, covered"),
-        (0.9, 0.8, 0.05 + HAIR, "shift, thin in part"),
-        (0.9, 0.8, 0.5, "shift, thin in part"),
+        (0.6, 0.55, 0.05, "shift, full overlap"),
+        (0.9, 0.8, 0.05 + HAIR, "shift, partial overlap"),
+        (0.9, 0.8, 0.5, "shift, partial overlap"),
         (0.9, 0.8, 0.5 + HAIR, "no overlap"),
         (0.9, 0.5, 0.5 + HAIR, "no overlap"),
     ],
 )
-def test_the_verdict_follows_its_table_at_every_threshold(auc, auc_low, thin, said):
-    assert verdict(auc, auc_low, thin, chance=0.02) == said
+def test_the_verdict_follows_its_table_at_every_threshold(
+    auc, auc_low, uncovered_fraction, said
+):
+    assert verdict(auc, auc_low, uncovered_fraction, chance=0.02) == said
 
 
 def test_a_shift_that_one_test_tells_is_no_absence_of_shift():
-    for thin, said in ((0.0, "small shift"), (0.06, "shift, thin in part")):
-        assert verdict(0.5, 0.45, thin, chance=0.1, told=True) == said
-    assert verdict(0.5, 0.45, 0.06, chance=0.1, told=False) == "no shift found"
+    for uncovered_fraction, said in (
+        (0.0, "small shift"),
+        (0.06, "shift, partial overlap"),
+    ):
+        assert verdict(0.5, 0.45, uncovered_fraction, chance=0.1, told=True) == said
+    assert verdict(0.5, 0.45, 0.06, chance=0.1, told=False) == "no shift detected"
 
 
 def test_each_test_tells_at_a_level_of_one_in_a_hundred():
     for p, told in ((0.01, True), (0.01 + HAIR, False)):
         assert Holes(p).tells is told
         score = scored(p_of_holes=p)
-        assert score.verdict == ("small shift" if told else "no shift found")
+        assert score.verdict == ("small shift" if told else "no shift detected")
 
 
 def scored(p_of_holes):
@@ -121,8 +126,8 @@ def test_thin_rows_and_rows_in_holes_are_counted_once():
     top = score.scores_target >= np.sort(score.scores_target)[-6]
     beyond = score.scores_target > np.sort(score.scores)[-1]
     found = overlap_of(score, Holes(0.001), top, top)
-    assert found.thin == pytest.approx((top | beyond).mean())
-    np.testing.assert_array_equal(found.is_thin, top | beyond)
+    assert found.uncovered_fraction == pytest.approx((top | beyond).mean())
+    np.testing.assert_array_equal(found.is_outside_support, top | beyond)
 
 
 def test_estimates_leave_out_rows_up_to_so_far_from_the_middle_of_a_hole():
@@ -224,33 +229,37 @@ def _joined(codes):
 
 
 def test_thin_rows_that_chance_explains_are_no_shift():
-    assert verdict(0.55, 0.5, 0.2, chance=0.2) == "no shift found"
-    assert verdict(0.55, 0.5, 0.2 + HAIR, chance=0.2) == "shift, thin in part"
+    assert verdict(0.55, 0.5, 0.2, chance=0.2) == "no shift detected"
+    assert verdict(0.55, 0.5, 0.2 + HAIR, chance=0.2) == "shift, partial overlap"
 
 
 def test_with_fewer_than_thirty_rows_of_worth_only_samples_apart_are_told():
-    assert verdict(0.7, 0.6, 0.1, 0.2, n_rows=30.0) == "shift, thin in part"
-    assert verdict(0.7, 0.6, 0.1, 0.2, n_rows=29.9) == "too few rows to tell"
-    for low, said in ((0.5, "too few rows to tell"), (0.5 + HAIR, "no overlap")):
-        assert verdict(0.9, 0.6, 0.8, 0.2, n_rows=20.0, thin_low=low) == said
-    assert verdict(0.5, 0.5, 0.8, 0.8, 5.0, thin_low=0.6) == "too few rows to tell"
+    assert verdict(0.7, 0.6, 0.1, 0.2, n_rows=30.0) == "shift, partial overlap"
+    assert verdict(0.7, 0.6, 0.1, 0.2, n_rows=29.9) == "too few rows"
+    for low, said in ((0.5, "too few rows"), (0.5 + HAIR, "no overlap")):
+        assert (
+            verdict(0.9, 0.6, 0.8, 0.2, n_rows=20.0, uncovered_fraction_low=low) == said
+        )
+    assert (
+        verdict(0.5, 0.5, 0.8, 0.8, 5.0, uncovered_fraction_low=0.6) == "too few rows"
+    )
 
 
 def test_so_many_rows_tell_as_leave_chance_five_in_a_hundred():
     n = rows_that_tell()
-    assert thin_by_chance(n, n) <= 0.05 < thin_by_chance(n - 1, n - 1)
+    assert uncovered_by_chance(n, n) <= 0.05 < uncovered_by_chance(n - 1, n - 1)
 
 
 def test_a_share_of_rows_is_never_above_one():
     shares = np.full(49, 1 / 49 + 1e-17)
     target = np.ones(49)
-    assert thin_share(np.zeros(3), target, even(3), shares + 1e-12) == 1.0
-    assert thin_interval(np.zeros(3), target, even(3), shares + 1e-12)[1] == 1.0
+    assert uncovered_share_of(np.zeros(3), target, even(3), shares + 1e-12) == 1.0
+    assert uncovered_interval(np.zeros(3), target, even(3), shares + 1e-12)[1] == 1.0
 
 
 def test_a_refusal_needs_the_lower_end_of_the_thin_share_above_one_half():
-    for low, said in ((0.5, "shift, thin in part"), (0.5 + HAIR, "no overlap")):
-        assert verdict(0.9, 0.8, 0.6, 0.02, thin_low=low) == said
+    for low, said in ((0.5, "shift, partial overlap"), (0.5 + HAIR, "no overlap")):
+        assert verdict(0.9, 0.8, 0.6, 0.02, uncovered_fraction_low=low) == said
 
 
 def test_the_interval_of_the_thin_share_counts_both_samples():
@@ -258,35 +267,38 @@ def test_the_interval_of_the_thin_share_counts_both_samples():
     target = np.r_[np.full(400, 2000.0), np.full(100, 988.5), np.zeros(500)]
     # Of 1,000 rows five lie above the threshold, by chance up to ten.
     assert binom.ppf(0.975, 1000, 0.005) == 10
-    low, high = thin_interval(scores, target, even(1000), even(1000))
+    low, high = uncovered_interval(scores, target, even(1000), even(1000))
     assert (low, high) == pytest.approx((0.4 - 0.03036, 0.4 + 0.03036), abs=1e-4)
     target[400:500] = 989.5
-    low, high = thin_interval(scores, target, even(1000), even(1000))
+    low, high = uncovered_interval(scores, target, even(1000), even(1000))
     reach = np.hypot(0.03036, 1.5 * 0.1)
     assert (low, high) == pytest.approx((0.4 - reach, 0.4 + reach), abs=1e-4)
     # Or no more than one: the lower end goes by what lies between it and the threshold.
     assert binom.ppf(0.025, 1000, 0.005) == 1
     for at, off in ((998.5, 0.0), (996.0, 0.1)):
         high_up = np.r_[np.full(400, 2000.0), np.full(100, at), np.zeros(500)]
-        ends = thin_interval(scores, high_up, even(1000), even(1000))
+        ends = uncovered_interval(scores, high_up, even(1000), even(1000))
         reach = np.hypot(0.03099, 1.5 * off)
         assert ends == pytest.approx((0.5 - reach, 0.5 + 0.03099), abs=1e-4)
     hole = np.arange(1000) >= 900
-    with_hole = thin_interval(scores, target, even(1000), even(1000), hole)
+    with_hole = uncovered_interval(scores, target, even(1000), even(1000), hole)
     assert with_hole[0] > low + 0.05
-    assert thin_interval(scores, scores - 1e9, even(1000), even(1000)) == (0.0, 0.0)
+    assert uncovered_interval(scores, scores - 1e9, even(1000), even(1000)) == (
+        0.0,
+        0.0,
+    )
 
 
 def test_a_target_row_at_the_threshold_is_covered():
     scores = np.arange(200.0)
     # 199 of 200 rows are 99.5 %: the threshold is the last but one.
     target = np.array([198.0, 198.0 + HAIR, 199.0, 0.0])
-    assert thin_share(scores, target, even(200), even(4)) == 0.5
+    assert uncovered_share_of(scores, target, even(200), even(4)) == 0.5
 
 
 def test_thin_shares_count_target_rows_by_their_weight():
     scores, target = np.arange(3.0), np.array([0.0, 5.0])
-    found = thin_share(scores, target, even(3), np.array([0.9, 0.1]))
+    found = uncovered_share_of(scores, target, even(3), np.array([0.9, 0.1]))
     assert found == pytest.approx(0.1)
 
 
@@ -296,17 +308,17 @@ def test_chance_leaves_three_standard_errors_above_the_rows_that_lie_outermost()
     for n, k in outermost.items():
         expected = k / (n + 1)
         error = np.sqrt(k / (n + 1) ** 2 + expected * (1 - expected) / 300)
-        assert thin_by_chance(n, 300) == pytest.approx(expected + 3 * error)
+        assert uncovered_by_chance(n, 300) == pytest.approx(expected + 3 * error)
 
 
 def test_the_worth_of_the_smaller_sample_decides_whether_there_are_too_few_rows():
     rng = np.random.default_rng(0)
     X, T = rng.normal(size=(60, 1)), rng.normal(size=(60, 1)) + 0.1
     heavy = np.r_[np.full(10, 1e6), np.ones(50)]
-    assert overlap(X, T, random_state=0).verdict != "too few rows to tell"
+    assert overlap(X, T, random_state=0).verdict != "too few rows"
     for weights in ({"sample_weight": heavy}, {"target_weight": heavy}):
         found = overlap(X, T, random_state=0, **weights)
-        assert found.verdict == "too few rows to tell"
+        assert found.verdict == "too few rows"
 
 
 # -- the domain score ------------------------------------------------------------------
@@ -830,8 +842,8 @@ def test_a_column_is_put_back_where_the_others_suffice(monkeypatch):
     def seen(samples, seed):
         names = [column.name for column in samples.tables[0].columns]
         if "b" in names:
-            return SimpleNamespace(verdict="no overlap", thin=1.0)
-        return SimpleNamespace(verdict="", thin=loss * ("a" in names))
+            return SimpleNamespace(verdict="no overlap", uncovered_fraction=1.0)
+        return SimpleNamespace(verdict="", uncovered_fraction=loss * ("a" in names))
 
     monkeypatch.setattr(f"{SEPARATING}.overlap_between", seen)
     X = pd.DataFrame({"a": np.arange(20.0), "b": np.arange(20.0), "c": np.zeros(20)})
@@ -846,7 +858,7 @@ def test_a_column_is_put_back_where_the_others_suffice(monkeypatch):
     assert names() == ["a", "b"]
     loss = 0.03125
     assert names() == ["b"]
-    monkeypatch.setattr(f"{SEPARATING}.THIN_ABOVE", loss)
+    monkeypatch.setattr(f"{SEPARATING}.UNCOVERED_ABOVE", loss)
     assert names() == ["b"]
 
 
@@ -861,7 +873,9 @@ def looked_at(monkeypatch, needed, n_columns=40):
         kept = {column.label for column in samples.tables[0].columns}
         looks.append(kept)
         apart = bool(kept & needed)
-        return SimpleNamespace(verdict="no overlap" * apart, thin=float(apart))
+        return SimpleNamespace(
+            verdict="no overlap" * apart, uncovered_fraction=float(apart)
+        )
 
     monkeypatch.setattr(f"{SEPARATING}.overlap_between", seen)
     X = np.tile(np.arange(100.0)[:, None], n_columns)
@@ -890,7 +904,7 @@ def test_where_nothing_is_covered_the_first_column_is_named_without_a_look(monke
 
     def seen(samples, seed):
         looks.append(samples)
-        return SimpleNamespace(verdict="no overlap", thin=1 - covered)
+        return SimpleNamespace(verdict="no overlap", uncovered_fraction=1 - covered)
 
     monkeypatch.setattr(f"{SEPARATING}.overlap_between", seen)
     X = pd.DataFrame({"a": np.arange(20.0), "b": np.arange(20.0), "c": np.zeros(20)})
@@ -925,7 +939,7 @@ def test_a_column_that_uncovers_too_much_stays_out_without_a_look(monkeypatch, h
     def seen(samples, seed):
         looks.append(len(samples.tables[0].columns))
         verdict = "no overlap" if looks[-1] == 3 else ""
-        return SimpleNamespace(verdict=verdict, thin=0.25)
+        return SimpleNamespace(verdict=verdict, uncovered_fraction=0.25)
 
     monkeypatch.setattr(f"{SEPARATING}.overlap_between", seen)
     even = np.arange(1000.0)
@@ -949,7 +963,7 @@ def test_a_column_that_uncovers_too_much_stays_out_without_a_look(monkeypatch, h
 
 def test_a_column_that_sets_half_of_the_target_apart_is_no_candidate(monkeypatch):
     def seen(samples, seed):
-        return SimpleNamespace(verdict="no overlap", thin=0.9)
+        return SimpleNamespace(verdict="no overlap", uncovered_fraction=0.9)
 
     monkeypatch.setattr(f"{SEPARATING}.overlap_between", seen)
     X = pd.DataFrame({"a": np.zeros(20), "b": np.zeros(20)})
@@ -1025,8 +1039,10 @@ def test_the_seed_of_rows_is_by_what_they_hold():
     assert seed_of_rows([same, X]) == seed
     assert seed_of_rows([X[:2], X]) != seed
     assert seed_of_rows([X, X], ["yes"]) != seed
-    thin = sparse.csr_array(X[1:])
-    assert seed_of_rows([thin, thin]) == seed_of_rows([thin[::-1], thin])
+    uncovered_fraction = sparse.csr_array(X[1:])
+    assert seed_of_rows([uncovered_fraction, uncovered_fraction]) == seed_of_rows(
+        [uncovered_fraction[::-1], uncovered_fraction]
+    )
 
 
 def test_rows_that_do_not_count_have_no_part_in_the_seed():

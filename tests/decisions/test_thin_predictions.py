@@ -24,15 +24,15 @@ def shifted(tmp_path_factory):
 
 def test_a_saved_model_tells_rows_that_few_source_rows_are_like(shifted):
     X, far, model = shifted
-    assert model.thin_rows(X).mean() == pytest.approx(0.005, abs=0.003)
-    assert model.thin_rows(far[far[:, 0] > 3.0]).mean() > 0.9
+    assert model.is_uncovered(X).mean() == pytest.approx(0.005, abs=0.003)
+    assert model.is_uncovered(far[far[:, 0] > 3.0]).mean() > 0.9
     # Of a thousand source rows 995 weigh no more.
     limit = np.sort(model.weight_estimator_.weights_)[994]
-    assert (model.thin_rows(far) == (model.predict_weights(far) > limit)).all()
+    assert (model.is_uncovered(far) == (model.predict_weights(far) > limit)).all()
     # Their ratios are known all the same.
-    assert model.uncovered_rows(far).mean() < 0.05
+    assert model.is_extrapolation(far).mean() < 0.05
     no_target = Adapted(Ridge(), missing_target="ignore").fit(X, X[:, 0])
-    assert not no_target.thin_rows(far).any()
+    assert not no_target.is_uncovered(far).any()
 
 
 def test_thin_rows_are_said_where_they_are_more_than_one_in_twenty(shifted, tmp_path):
@@ -41,9 +41,9 @@ def test_thin_rows_are_said_where_they_are_more_than_one_in_twenty(shifted, tmp_
     for rows, told in ((X, False), (far, True)):
         said.clear()
         found = coverage_columns(model, rows, tmp_path, asked=True, notice=said.append)
-        assert list(found) == ["covered", "thin", "weight"]
+        assert list(found) == ["weight", "uncovered", "extrapolation"]
         assert any("thinly covered" in one for one in said) is told
-    share = 100 * found["thin"].mean()
+    share = 100 * found["uncovered"].mean()
     assert any(
-        f"{int(found['thin'].sum())} of 800 rows ({share:.1f}" in s for s in said
+        f"{int(found['uncovered'].sum())} of 800 rows ({share:.1f}" in s for s in said
     )

@@ -232,9 +232,13 @@ def test_a_matrix_of_responses_is_refused_unless_several_are_allowed():
 
 
 def test_a_missing_overlap_says_how_it_was_counted():
-    assert "only the outermost source rows" in str(NoOverlapError(0.9, "thin", 0.99))
-    assert "AUC" not in str(NoOverlapError(0.9, "thin"))
-    assert "within reach of the kernel" in str(NoOverlapError(0.9, "uncovered"))
+    assert "only the outermost source rows" in str(
+        NoOverlapError(0.9, "uncovered_fraction", 0.99)
+    )
+    assert "AUC" not in str(NoOverlapError(0.9, "uncovered_fraction"))
+    assert "within reach of the kernel" in str(
+        NoOverlapError(0.9, "unsupported_fraction")
+    )
 
 
 def test_weights_too_small_beside_the_largest_count_for_nothing():

@@ -146,4 +146,4 @@ def test_weights_are_cut_to_what_held_out_rows_support():
     plain._supported_ = 1.5
     plain._set_limit(1e9)
     assert plain.predict_weights(X).max() == pytest.approx(1.5)
-    assert not plain.beyond(X_target).any()
+    assert not plain.is_extrapolation(X_target).any()

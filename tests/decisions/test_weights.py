@@ -40,7 +40,7 @@ from counterpoise.weights.search import (
     lonely_share,
     thinned,
     two_sided_score,
-    uncovered_share,
+    unsupported_share,
 )
 
 HAIR = 1e-9
@@ -317,10 +317,16 @@ class Given(WeightEstimator):
         return np.full(X.shape[0], 7.0)
 
 
-def found(uncovered=None, measure="thin", gap=0.0, ratio=(1.0, 3.0), **more):
+def found(
+    unsupported_fraction=None,
+    measure="uncovered_fraction",
+    gap=0.0,
+    ratio=(1.0, 3.0),
+    **more,
+):
     proof = Certificate("gap", 0.0, -gap, gap)
     solution = Solution(np.zeros(1), proof, 1e-6)
-    return Fitted(solution, np.array(ratio), uncovered, measure, **more)
+    return Fitted(solution, np.array(ratio), unsupported_fraction, measure, **more)
 
 
 def fit_given(**how):
@@ -349,29 +355,29 @@ def test_a_ratio_that_vanishes_everywhere_makes_weights_of_one():
 
 
 def test_missing_overlap_is_told_above_five_in_a_hundred_and_refused_above_half():
-    fit_given(uncovered=0.05)
+    fit_given(unsupported_fraction=0.05)
     with pytest.warns(PartialOverlapWarning, match=r"5.1% of the target rows"):
-        fit_given(uncovered=0.051)
+        fit_given(unsupported_fraction=0.051)
     with pytest.warns(PartialOverlapWarning):
-        fit_given(uncovered=0.5)
+        fit_given(unsupported_fraction=0.5)
     # The lower end of the share's interval decides.
     with pytest.raises(NoOverlapError):
-        fit_given(uncovered=0.6, uncovered_low=0.5 + HAIR)
+        fit_given(unsupported_fraction=0.6, unsupported_fraction_low=0.5 + HAIR)
     with pytest.warns(PartialOverlapWarning):
-        fit_given(uncovered=0.6, uncovered_low=0.5)
+        fit_given(unsupported_fraction=0.6, unsupported_fraction_low=0.5)
     # By two target rows alone nothing is sure but all of them.
     with pytest.warns(PartialOverlapWarning):
-        fit_given(uncovered=0.9)
+        fit_given(unsupported_fraction=0.9)
     with pytest.raises(NoOverlapError):
-        fit_given(uncovered=1.0)
+        fit_given(unsupported_fraction=1.0)
     with pytest.warns(PartialOverlapWarning):
-        fit_given(uncovered=0.9, force=True)
+        fit_given(unsupported_fraction=0.9, force=True)
 
 
 def test_target_rows_beyond_a_kernel_are_told_above_two_in_a_hundred():
-    fit_given(uncovered=0.02, measure="uncovered")
+    fit_given(unsupported_fraction=0.02, measure="unsupported_fraction")
     with pytest.warns(PartialOverlapWarning):
-        fit_given(uncovered=0.021, measure="uncovered")
+        fit_given(unsupported_fraction=0.021, measure="unsupported_fraction")
 
 
 def test_a_proof_that_does_not_hold_is_told_with_its_numbers():
@@ -391,7 +397,7 @@ def test_a_row_is_beyond_a_tenth_of_the_range_outside_both_samples():
     X, T = np.array([[0.0], [5.0]]), np.array([[2.0], [10.0]])
     fitted = UniformWeights().fit(X, X_target=T)
     rows = np.array([[-1.0], [-1.01], [11.0], [11.01]])
-    assert fitted.beyond(rows).tolist() == [False, True, False, True]
+    assert fitted.is_extrapolation(rows).tolist() == [False, True, False, True]
 
 
 # -- kernels ---------------------------------------------------------------------------
@@ -403,7 +409,7 @@ def test_a_target_row_is_uncovered_with_less_than_one_expected_source_neighbour(
     source = np.array([[0.0], [0.0]])
     for away, share in ((far * (1 - 1e-9), 0.0), (far * (1 + 1e-9), 1.0)):
         samples = TwoSamples.of(source, np.array([[away]]))
-        assert uncovered_share(samples, 1.0) == share
+        assert unsupported_share(samples, 1.0) == share
 
 
 def test_a_target_row_is_lonely_beyond_the_last_but_one_spacing_of_the_source():
@@ -695,10 +701,10 @@ def test_target_rows_in_holes_are_uncovered_left_out_and_beyond():
     X, T = with_a_gap(600, seed=0)
     found = fitted_to(X, T)
     share = (np.abs(T[:, 0]) < 0.1).mean()
-    assert found.uncovered_ == pytest.approx(share, abs=0.03)
+    assert found.unsupported_fraction_ == pytest.approx(share, abs=0.03)
     left = found.weight_estimator_.rows_of_fit.target.shape[0]
     assert left == pytest.approx(600 * (1 - share), abs=18)
-    assert found.beyond([[0.0], [0.5]]).tolist() == [True, False]
+    assert found.is_extrapolation([[0.0], [0.5]]).tolist() == [True, False]
 
 
 def test_a_source_row_that_was_not_looked_at_fills_a_hole():

@@ -209,7 +209,7 @@ SUBJECTS: dict[str, Callable[[Case], list[Any]]] = {
     "discrepancy": _measure(cp.discrepancy),
     "discrepancy_spectrum": _measure(cp.discrepancy_spectrum, "eigenvalues", "value"),
     "domain_auc": _measure(cp.domain_auc, random_state=0),
-    "overlap": _measure(cp.overlap, "auc", "thin", random_state=0),
+    "overlap": _measure(cp.overlap, "auc", "uncovered_fraction", random_state=0),
     "diagnose": _measure(cp.diagnose, "auc", "mmd", n_permutations=9, random_state=0),
     "effective_sample_size, flatten, clip": _worth,
     "select_prototypes, select_representatives": _prototypes,

@@ -153,7 +153,7 @@ FUNCTIONS = {
     "discrepancy": _of_both(discrepancy),
     "discrepancy_spectrum": _of_both(discrepancy_spectrum, "eigenvalues"),
     "domain_auc": _of_both(domain_auc, random_state=0),
-    "overlap": _of_both(overlap, "auc", "thin", random_state=0),
+    "overlap": _of_both(overlap, "auc", "uncovered_fraction", random_state=0),
 }
 CASES = {
     **{named(one): (lambda w, v, one=one: weighed(one, w, v)) for one in WEIGHTED},

@@ -73,7 +73,7 @@ def hostile(found: dict[str, Any] | None = None) -> dict[str, Any]:
     renamed(found["balance"]["features"], "name")
     renamed(found["weights"]["candidates"], "candidate", first=14)
     shift["dropped"] = {name: name for name in HOSTILE}
-    shift["thin_rows"] = {
+    shift["uncovered_rows"] = {
         "n_rows": 99,
         "n_scored": 200,
         "note": HOSTILE[0],

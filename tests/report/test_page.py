@@ -239,13 +239,13 @@ def test_labels_that_contradict_the_estimate_are_told_first(p_value, word):
 @pytest.mark.parametrize(
     ("verdict", "adapted", "begins"),
     [
-        ("no shift found", False, "Use your model as it is"),
+        ("no shift detected", False, "Use your model as it is"),
         ("small shift", False, "Use your model as it is"),
-        ("shift, covered", True, "Use the adapted model: it does better"),
-        ("shift, covered", False, "Use your model as it is, but expect"),
-        ("shift, thin in part", True, "Use the adapted model with care"),
+        ("shift, full overlap", True, "Use the adapted model: it does better"),
+        ("shift, full overlap", False, "Use your model as it is, but expect"),
+        ("shift, partial overlap", True, "Use the adapted model with care"),
         ("no overlap", False, "Do not deploy yet"),
-        ("too few rows to tell", False, "There are too few rows"),
+        ("too few rows", False, "There are too few rows"),
     ],
 )
 def test_every_verdict_has_its_words(verdict, adapted, begins):

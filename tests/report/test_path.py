@@ -79,10 +79,10 @@ def test_long_curves_are_thinned_in_a_record_and_keep_their_minimum():
     assert curve.thetas.size > 400
     told = Record.of(path)["path"]["curve"]
     assert len(told["thetas"]) <= 400
-    thin = curve.thinned(400)
-    assert thin.minimum == pytest.approx(curve.minimum, rel=1e-6)
+    uncovered_fraction = curve.thinned(400)
+    assert uncovered_fraction.minimum == pytest.approx(curve.minimum, rel=1e-6)
     for theta in np.linspace(0.01, 1.0, 50):
-        assert thin.at(theta) == pytest.approx(curve.at(theta), rel=0.02)
+        assert uncovered_fraction.at(theta) == pytest.approx(curve.at(theta), rel=0.02)
 
 
 def test_a_path_without_validation_rows_has_no_picture(path):

@@ -29,7 +29,7 @@ def steps_of(found):
 
 def test_a_space_that_does_not_break_is_not_spelt_out():
     found = full()
-    found["shift"]["thin_rows"] = {
+    found["shift"]["uncovered_rows"] = {
         "n_rows": 99,
         "n_scored": 200,
         "columns": [
@@ -117,7 +117,7 @@ def test_columns_that_tell_all_apart_are_named_with_the_option(command):
     columns = [{"name": name, "words": "other values"} for name in ("day", "row id")]
     found["shift"]["separation"] = {
         "columns": columns,
-        "verdict": "shift, covered",
+        "verdict": "shift, full overlap",
         "covered": 0.97,
         "drop": "'day,row id'",
     }

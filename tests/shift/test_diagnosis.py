@@ -17,13 +17,13 @@ from counterpoise.datasets import make_uncovered_cluster
 from counterpoise.shift.columns import FeatureShift
 from counterpoise.shift.diagnosis import Diagnosis, diagnose
 from counterpoise.shift.kernel_two_sample import mmd
-from counterpoise.shift.separation import ThinRows
+from counterpoise.shift.separation import UncoveredRows
 from counterpoise.shift.support import overlap
 
 VERDICTS = {
-    0.0: "no shift found",
-    0.1: "shift, thin in part",
-    0.3: "shift, thin in part",
+    0.0: "no shift detected",
+    0.1: "shift, partial overlap",
+    0.3: "shift, partial overlap",
     0.6: "no overlap",
     1.0: "no overlap",
 }
@@ -64,11 +64,17 @@ def found(frames):
 
 def test_the_parts_are_those_of_the_rooms_below(frames, found):
     covered = overlap(*frames, random_state=0)
-    assert (found.auc, found.auc_low, found.auc_high, found.thin, found.verdict) == (
+    assert (
+        found.auc,
+        found.auc_low,
+        found.auc_high,
+        found.uncovered_fraction,
+        found.verdict,
+    ) == (
         covered.auc,
         covered.auc_low,
         covered.auc_high,
-        covered.thin,
+        covered.uncovered_fraction,
         covered.verdict,
     )
     # The source has no violet.
@@ -85,17 +91,19 @@ def test_the_parts_are_those_of_the_rooms_below(frames, found):
 
 
 def test_thinly_covered_rows_are_described_by_ranges(frames, found):
-    thin = found.thin_rows
-    assert thin.n_rows == pytest.approx(80, abs=20)
-    assert thin.n_scored == 400
-    assert {column.name for column in thin.columns} >= {"age", "colour"}
-    effects = [column.effect for column in thin.columns]
+    uncovered_fraction = found.uncovered_rows
+    assert uncovered_fraction.n_rows == pytest.approx(80, abs=20)
+    assert uncovered_fraction.n_scored == 400
+    assert {column.name for column in uncovered_fraction.columns} >= {"age", "colour"}
+    effects = [column.effect for column in uncovered_fraction.columns]
     assert effects == sorted(effects, reverse=True)
-    age = next(column for column in thin.columns if column.name == "age")
+    age = next(column for column in uncovered_fraction.columns if column.name == "age")
     assert 80 < age.low < age.high < 100
     low, high = np.quantile(frames[0]["age"], [0.05, 0.95])
     assert (age.source_low, age.source_high) == pytest.approx((low, high))
-    colour = next(column for column in thin.columns if column.name == "colour")
+    colour = next(
+        column for column in uncovered_fraction.columns if column.name == "colour"
+    )
     name, share, source_share = colour.shares[0]
     assert (name, source_share) == ("violet", 0.0)
     assert share > 0.9
@@ -120,20 +128,20 @@ def test_of_fewer_than_five_rows_nothing_is_told():
     rng = np.random.default_rng(0)
     X, X_target = rng.normal(size=(100, 2)), rng.normal(size=(30, 2))
     X_target[:4] += 50
-    thin = diagnose(X, X_target, random_state=0).thin_rows
-    assert 0 < thin.n_rows < 5
-    assert thin.columns == ()
-    assert "nothing" in thin.note
+    uncovered_fraction = diagnose(X, X_target, random_state=0).uncovered_rows
+    assert 0 < uncovered_fraction.n_rows < 5
+    assert uncovered_fraction.columns == ()
+    assert "nothing" in uncovered_fraction.note
 
 
 @pytest.mark.parametrize("q", VERDICTS)
 def test_the_share_of_a_disjoint_cluster_is_found(q):
     shift = make_uncovered_cluster(q, n=1000, m=1000, shift=0, random_state=1)
     found = diagnose(shift.X, shift.X_target, n_permutations=0, random_state=1)
-    assert found.thin == pytest.approx(q, abs=0.05)
+    assert found.uncovered_fraction == pytest.approx(q, abs=0.05)
     assert found.verdict == VERDICTS[q]
     if q:
-        assert found.thin_rows.columns[0].name == "x0"
+        assert found.uncovered_rows.columns[0].name == "x0"
 
 
 def test_nothing_is_found_where_nothing_shifts():
@@ -146,7 +154,7 @@ def test_nothing_is_found_where_nothing_shifts():
         ).verdict
         for seed in range(4)
     ]
-    assert verdicts.count("no shift found") >= 3
+    assert verdicts.count("no shift detected") >= 3
 
 
 def test_pandas_polars_arrays_and_tables_are_diagnosed_alike(frames, found):
@@ -173,8 +181,10 @@ def test_the_order_of_the_rows_does_not_matter(frames, found):
         n_permutations=50,
         random_state=0,
     )
-    numbers = other.auc, other.thin, other.mmd
-    assert numbers == pytest.approx((found.auc, found.thin, found.mmd), rel=1e-12)
+    numbers = other.auc, other.uncovered_fraction, other.mmd
+    assert numbers == pytest.approx(
+        (found.auc, found.uncovered_fraction, found.mmd), rel=1e-12
+    )
     assert other.mmd_p_value == found.mmd_p_value
     for a, b in zip(other.features, found.features, strict=True):
         for name, value in a.to_dict().items():
@@ -207,9 +217,9 @@ def test_weights_undo_a_shift_by_selection():
     )
     assert abs(plain.features[0].smd) > 0.5
     assert abs(undone.features[0].smd) < 0.1
-    assert (plain.verdict == "no shift found", undone.verdict) == (
+    assert (plain.verdict == "no shift detected", undone.verdict) == (
         False,
-        "no shift found",
+        "no shift detected",
     )
 
 
@@ -229,7 +239,7 @@ def test_many_rows_are_thinned_out_and_features_see_them_all():
     rng = np.random.default_rng(0)
     X, X_target = rng.normal(size=(6000, 2)), 0.1 + rng.normal(size=(5500, 2))
     found = diagnose(X, X_target, n_permutations=20, random_state=0)
-    assert found.thin_rows.n_scored == 5000
+    assert found.uncovered_rows.n_scored == 5000
     assert (found.n_source, found.n_target) == (6000, 5500)
     expected = (X_target.mean(axis=0) - X.mean(axis=0)) / np.sqrt(
         (X.var(axis=0) + X_target.var(axis=0)) / 2
@@ -248,7 +258,7 @@ def test_sparse_matrices_are_diagnosed_by_their_means():
     assert (found.mmd, found.mmd_p_value) == (None, None)
     assert all(feature.ks is None for feature in found.features)
     assert "Kolmogorov-Smirnov" in found.note
-    assert found.verdict != "no shift found"
+    assert found.verdict != "no shift detected"
     json.dumps(found.to_dict(), allow_nan=False)
     assert "and 2980 more" in str(found)
 
@@ -272,7 +282,7 @@ def test_the_record_can_be_saved(found):
 
 def test_the_text_shows_features_by_effect(found):
     text = str(found)
-    assert text.startswith("Diagnosis: shift, thin in part\n")
+    assert text.startswith("Diagnosis: shift, partial overlap\n")
     by_effect = sorted(found.features, key=lambda f: -f.effect)
     places = [text.index(f"\n{feature.name} ") for feature in by_effect]
     assert places == sorted(places)
@@ -368,7 +378,7 @@ def test_bad_input_is_refused_by_name(arguments, message):
 
 def test_records_are_frozen(found):
     assert isinstance(found, Diagnosis)
-    assert isinstance(found.thin_rows, ThinRows)
+    assert isinstance(found.uncovered_rows, UncoveredRows)
     assert isinstance(found.features[0], FeatureShift)
     with pytest.raises(AttributeError):
         found.auc = 1.0
@@ -385,4 +395,4 @@ def test_float32_beside_float64_is_not_a_shift(types, as_table):
     )
     found = diagnose(source, target, random_state=0)
     assert found.auc_low < 0.5 < found.auc_high
-    assert found.thin < 0.05
+    assert found.uncovered_fraction < 0.05

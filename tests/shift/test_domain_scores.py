@@ -203,9 +203,11 @@ def test_at_most_five_thousand_rows_of_a_sample_are_scored():
 def test_sparse_rows_are_scored_by_the_linear_model():
     X, X_target = normals(400, 400, 1.5, d=3)
     dense = domain_score(X, X_target, random_state=0)
-    thin = domain_score(sparse.csr_array(X), sparse.csr_array(X_target), random_state=0)
-    assert thin.model == "logistic"
-    assert thin.auc == pytest.approx(dense.auc, abs=0.02)
+    uncovered_fraction = domain_score(
+        sparse.csr_array(X), sparse.csr_array(X_target), random_state=0
+    )
+    assert uncovered_fraction.model == "logistic"
+    assert uncovered_fraction.auc == pytest.approx(dense.auc, abs=0.02)
 
 
 def test_samples_that_never_meet_have_the_auc_one_and_finite_scores():

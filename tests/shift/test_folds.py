@@ -36,7 +36,7 @@ def test_a_copy_of_a_row_does_not_help_to_score_it():
     X, X_target = rng.normal(size=(2, 100, 4))
     thrice = [np.repeat(rows, 5, axis=0) for rows in (X, X_target)]
     assert domain_auc(*thrice, random_state=0) < 0.6
-    assert overlap(*thrice, random_state=0).thin < 0.1
+    assert overlap(*thrice, random_state=0).uncovered_fraction < 0.1
 
 
 def test_the_row_twice_is_scored_as_the_row_of_weight_two():

@@ -58,10 +58,10 @@ def test_a_square_hole_is_found_with_its_rows_and_named_by_its_columns(d):
 def test_empty_joint_cells_of_two_categories_are_found_and_told():
     S, T, truth = cells(1000, 0)
     found = diagnose(S, T, random_state=0)
-    assert found.verdict == "shift, thin in part"
-    assert found.thin == pytest.approx(truth.mean(), abs=0.02)
-    assert "in 'a' with 'b'" in found.thin_rows.note
-    assert {column.name for column in found.thin_rows.columns} >= {"a", "b"}
+    assert found.verdict == "shift, partial overlap"
+    assert found.uncovered_fraction == pytest.approx(truth.mean(), abs=0.02)
+    assert "in 'a' with 'b'" in found.uncovered_rows.note
+    assert {column.name for column in found.uncovered_rows.columns} >= {"a", "b"}
     tests = {test.name: test for test in found.tests}
     assert tests["cells and neighbours"].about == ("a", "b")
     assert "cells and neighbours ('a' with 'b')" in found.explanation
@@ -89,14 +89,17 @@ def test_a_hole_counts_in_thin_in_the_weights_and_in_what_estimates_speak_for():
     X, T = square(1000, 2, 5)
     y = X[:, 0] + 0.1 * np.random.default_rng(0).normal(size=1000)
     seen = overlap(X, T, random_state=0)
-    assert seen.verdict == "shift, thin in part"
-    assert seen.thin == pytest.approx(inside(T).mean(), abs=0.03)
+    assert seen.verdict == "shift, partial overlap"
+    assert seen.uncovered_fraction == pytest.approx(inside(T).mean(), abs=0.03)
     assert seen.near_hole[seen.in_hole].all()
     assert "in holes" in str(seen)
     with pytest.warns(PartialOverlapWarning):
         auto = AutoWeights(random_state=0).fit(X, X_target=T)
-    assert auto.uncovered_ == pytest.approx(inside(T).mean(), abs=0.03)
-    assert auto.beyond(np.array([[0.0, 0.0], [1.0, 1.0]])).tolist() == [True, False]
+    assert auto.unsupported_fraction_ == pytest.approx(inside(T).mean(), abs=0.03)
+    assert auto.is_extrapolation(np.array([[0.0, 0.0], [1.0, 1.0]])).tolist() == [
+        True,
+        False,
+    ]
 
     class Line:
         _estimator_type = "regressor"
@@ -105,10 +108,10 @@ def test_a_hole_counts_in_thin_in_the_weights_and_in_what_estimates_speak_for():
             return np.asarray(X)[:, 0]
 
     told = estimate_performance(Line(), X, y, T, random_state=0)
-    left = ~(seen.is_thin | seen.near_hole)
+    left = ~(seen.is_outside_support | seen.near_hole)
     assert told.covered.share == pytest.approx(left.mean(), abs=0.02)
-    assert told.covered.share < 1 - told.thin
-    assert told.verdict == "shift, thin in part"
+    assert told.covered.share < 1 - told.uncovered_fraction
+    assert told.verdict == "shift, partial overlap"
     truth = inside(T)[seen.rows_target[left]].mean()
     assert truth < 0.005
 

@@ -121,7 +121,7 @@ def test_without_a_shift_nothing_is_said(two):
     rng = np.random.default_rng(5)
     X, T = rng.normal(size=(2, 400, 3))
     found = diagnose(X, T, n_permutations=0, random_state=0)
-    assert found.verdict == "no shift found"
+    assert found.verdict == "no shift detected"
     assert "Reweighting" not in found.explanation
     assert found.discrepancy is not None
 

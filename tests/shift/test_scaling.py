@@ -27,8 +27,10 @@ def test_sparse_and_dense_columns_have_the_same_scale(two):
     X, X_target = two
     weight = np.random.default_rng(1).uniform(0.5, 2, size=len(X))
     dense = pooled_scale(TwoSamples.of(X, X_target, weight))
-    thin = TwoSamples.of(sparse.csr_array(X), sparse.csr_array(X_target), weight)
-    np.testing.assert_allclose(pooled_scale(thin), dense, rtol=1e-12)
+    uncovered_fraction = TwoSamples.of(
+        sparse.csr_array(X), sparse.csr_array(X_target), weight
+    )
+    np.testing.assert_allclose(pooled_scale(uncovered_fraction), dense, rtol=1e-12)
 
 
 def test_a_row_of_weight_two_is_the_row_twice(two):
@@ -77,9 +79,9 @@ def test_scaling_divides_columns_and_zeroes_constants(two):
     scale = np.array([2.0, 0.0, 0.5, 1.0])
     expected = X / np.where(scale > 0, scale, np.inf)
     np.testing.assert_allclose(scale_columns(X, scale), expected)
-    thin = scale_columns(sparse.csr_array(X), scale)
-    assert sparse.issparse(thin)
-    np.testing.assert_allclose(thin.toarray(), expected)
+    uncovered_fraction = scale_columns(sparse.csr_array(X), scale)
+    assert sparse.issparse(uncovered_fraction)
+    np.testing.assert_allclose(uncovered_fraction.toarray(), expected)
 
 
 def test_a_few_rows_far_out_do_not_set_the_scale():

@@ -22,8 +22,8 @@ from counterpoise.shift.support import (
     COVERED,
     NO_OVERLAP,
     NO_SHIFT,
+    PARTIAL_OVERLAP,
     SMALL_SHIFT,
-    THIN_IN_PART,
     TOO_FEW,
 )
 
@@ -50,7 +50,7 @@ def test_the_numbers_are_those_of_a_plain_diagnosis():
 
 
 def test_every_verdict_has_its_words():
-    verdicts = {NO_SHIFT, SMALL_SHIFT, COVERED, THIN_IN_PART, NO_OVERLAP, TOO_FEW}
+    verdicts = {NO_SHIFT, SMALL_SHIFT, COVERED, PARTIAL_OVERLAP, NO_OVERLAP, TOO_FEW}
     assert set(MEANING) == set(NEXT) == verdicts
 
 

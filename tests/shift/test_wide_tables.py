@@ -94,8 +94,8 @@ def test_a_wide_shift_is_found_and_a_wide_nothing_is_not():
     rng = np.random.default_rng(0)
     X, T = rng.normal(size=(150, 520)), rng.normal(size=(150, 520))
     assert diagnose(X, T, n_permutations=0, random_state=0).verdict in (
-        "no shift found",
-        "too few rows to tell",
+        "no shift detected",
+        "too few rows",
     )
     T[:, 3] += 3.0
     found = diagnose(X, T, n_permutations=0, random_state=0)

@@ -241,7 +241,7 @@ def test_a_hole_is_seen_whatever_the_width(weight_estimator):
         shift = make_uncovered_cluster(0.15, random_state=seed)
         with pytest.warns(counterpoise.PartialOverlapWarning):
             fitted = clone(weight_estimator).fit(shift.X, X_target=shift.X_target)
-        assert 0.1 < fitted.uncovered_ < 0.25
+        assert 0.1 < fitted.unsupported_fraction_ < 0.25
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,7 @@ def test_one_target_row_among_the_source_is_no_lack_of_overlap(statistics):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         fitted = weight_estimator.fit(X, X_target=np.array([[0.5, 0.5]]))
-    assert fitted.uncovered_ == 0.0
+    assert fitted.unsupported_fraction_ == 0.0
     near = np.linalg.norm(X - 0.5, axis=1) < 0.5
     assert fitted.weights_[near].mean() > fitted.weights_[~near].mean()
     with pytest.raises(NoOverlapError):

@@ -84,7 +84,7 @@ def test_nothing_shifted_leaves_the_weights_near_one():
     weight_estimator.fit(null.X, X_target=null.X_target)
     assert weight_estimator.effective_sample_size_ >= 0.9 * 2000
     assert weight_estimator.weights_.max() <= 5
-    assert weight_estimator.uncovered_ <= 0.02
+    assert weight_estimator.unsupported_fraction_ <= 0.02
     assert weight_estimator.auc_ == pytest.approx(0.5, abs=0.05)
     assert weight_estimator.log_loss_ == pytest.approx(np.log(2), abs=0.01)
 
@@ -287,7 +287,7 @@ def test_disjoint_samples_are_refused_and_forced_ones_have_finite_weights():
     X, X_target = rng.standard_normal((200, 2)), rng.standard_normal((200, 2)) + 30
     with pytest.raises(NoOverlapError) as caught:
         DiscriminatorWeights(random_state=0).fit(X, X_target=X_target)
-    assert caught.value.measure == "thin"
+    assert caught.value.measure == "uncovered_fraction"
     assert caught.value.share == pytest.approx(1.0)
     weight_estimator = DiscriminatorWeights(force=True, random_state=0)
     weight_estimator.fit(X, X_target=X_target)
@@ -345,7 +345,9 @@ def test_a_row_twice_is_a_row_of_weight_two(estimator, data):
     np.testing.assert_allclose(repeated.weights_[:300], weighted.weights_, rtol=1e-9)
     np.testing.assert_allclose(repeated.weights_[300:], weighted.weights_[:40])
     assert repeated.auc_ == pytest.approx(weighted.auc_)
-    assert repeated.uncovered_ == pytest.approx(weighted.uncovered_)
+    assert repeated.unsupported_fraction_ == pytest.approx(
+        weighted.unsupported_fraction_
+    )
     plain = clone(weight_estimator).fit(data.X, X_target=data.X_target)
     assert np.abs(plain.weights_ - weighted.weights_).max() > 1e-3
 
@@ -369,14 +371,17 @@ def test_sparse_rows_give_the_weights_of_dense_ones():
         LogisticRegression(solver="newton-cholesky", tol=1e-9),
     )
     weight_estimator = DiscriminatorWeights(estimator=uncentred, random_state=0)
-    thin = clone(weight_estimator).fit(
+    uncovered_fraction = clone(weight_estimator).fit(
         sparse.csr_array(X), X_target=sparse.csr_array(X_target)
     )
     dense = clone(weight_estimator).fit(X, X_target=X_target)
     # The folds are others, for the rows are sorted by other bytes.
-    assert np.corrcoef(np.log(thin.weights_), np.log(dense.weights_))[0, 1] > 0.85
+    assert (
+        np.corrcoef(np.log(uncovered_fraction.weights_), np.log(dense.weights_))[0, 1]
+        > 0.85
+    )
     np.testing.assert_allclose(
-        thin.estimator_[-1].coef_, dense.estimator_[-1].coef_, rtol=1e-6
+        uncovered_fraction.estimator_[-1].coef_, dense.estimator_[-1].coef_, rtol=1e-6
     )
 
 

@@ -259,10 +259,10 @@ def test_sparse_rows_give_the_weights_of_dense_ones():
     X = rng.random((200, 30)) * (rng.random((200, 30)) < 0.2)
     X_target = rng.random((150, 30)) * (rng.random((150, 30)) < 0.3)
     dense = KLIEP(gamma="median", tol=1e-9).fit(X, X_target=X_target)
-    thin = KLIEP(gamma="median", tol=1e-9).fit(
+    uncovered_fraction = KLIEP(gamma="median", tol=1e-9).fit(
         sparse.csr_array(X), X_target=sparse.csr_array(X_target)
     )
-    np.testing.assert_allclose(thin.weights_, dense.weights_, atol=1e-6)
+    np.testing.assert_allclose(uncovered_fraction.weights_, dense.weights_, atol=1e-6)
 
 
 def test_weights_follow_the_same_centres_when_rows_are_repeated(sinc):

@@ -287,7 +287,7 @@ def test_widths_that_leave_a_tenth_of_the_target_uncovered_are_not_taken():
         assert (curve["admissible"][curve["gamma"] == gamma] == admissible).all()
     assert curve["admissible"][curve["chosen"]].all()
     reach = rbf_kernel(T / scale, X / scale, gamma=fitted.gamma_).sum(axis=1)
-    assert fitted.uncovered_ == pytest.approx((reach < 1).mean(), abs=1e-12)
+    assert fitted.unsupported_fraction_ == pytest.approx((reach < 1).mean(), abs=1e-12)
 
 
 @pytest.mark.parametrize(("n_admissible", "gamma"), [(2, 2.0), (1, 1.0), (0, 1.0)])
@@ -430,7 +430,7 @@ def test_disjoint_samples_are_refused_and_forced_ones_have_finite_weights(method
         forced.fit(X, X_target=T)
     assert np.isfinite(forced.weights_).all()
     assert forced.weights_.mean() == pytest.approx(1.0)
-    assert forced.uncovered_ == 1.0
+    assert forced.unsupported_fraction_ == 1.0
 
 
 @pytest.mark.parametrize("stop", [{"max_iter": 2}, {"max_time": 0.0}])

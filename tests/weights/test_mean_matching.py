@@ -347,7 +347,7 @@ def test_disjoint_samples_are_refused_although_the_effective_size_looks_fine():
     forced = KMM(gamma=1.0, force=True)
     with pytest.warns(PartialOverlapWarning, match=r"100\.0%"):
         forced.fit(X, X_target=T + 50.0)
-    assert forced.uncovered_ == 1.0
+    assert forced.unsupported_fraction_ == 1.0
     assert np.isfinite(forced.weights_).all()
 
 
@@ -360,8 +360,10 @@ def test_uncovered_target_rows_are_counted(rank, monkeypatch):
         warnings.simplefilter("ignore", PartialOverlapWarning)
         kmm.fit(shift.X, X_target=shift.X_target)
     expected = rbf_kernel(shift.X_target, shift.X, gamma=0.5).sum(axis=1)
-    assert kmm.uncovered_ == pytest.approx(np.mean(expected < 1.0), abs=1e-12)
-    assert kmm.uncovered_ > 0.05
+    assert kmm.unsupported_fraction_ == pytest.approx(
+        np.mean(expected < 1.0), abs=1e-12
+    )
+    assert kmm.unsupported_fraction_ > 0.05
 
 
 def test_copies_constants_and_identical_samples_are_no_trouble():

@@ -129,7 +129,7 @@ def test_nothing_shifted_leaves_the_weights_near_one():
         fitted = LogLinearKLIEP().fit(null.X, X_target=null.X_target)
         assert fitted.effective_sample_size_ >= 0.98 * 2000
         assert fitted.weights_.max() <= 5
-        assert fitted.uncovered_ <= 0.015
+        assert fitted.unsupported_fraction_ <= 0.015
 
 
 @pytest.mark.parametrize(
@@ -206,10 +206,12 @@ def text(n, p, tilt, seed):
 def test_sparse_rows_give_the_weights_of_dense_ones():
     X, X_target = text(200, 30, 0.0, 0), text(200, 30, 0.5, 1)
     options = {"statistics": "linear", "tol": 1e-12}
-    thin = LogLinearKLIEP(**options).fit(X, X_target=X_target)
+    uncovered_fraction = LogLinearKLIEP(**options).fit(X, X_target=X_target)
     dense = LogLinearKLIEP(**options).fit(X.toarray(), X_target=X_target.toarray())
-    np.testing.assert_allclose(thin.weights_, dense.weights_, rtol=1e-8)
-    np.testing.assert_allclose(thin.predict_weights(X), thin.weights_, rtol=1e-9)
+    np.testing.assert_allclose(uncovered_fraction.weights_, dense.weights_, rtol=1e-8)
+    np.testing.assert_allclose(
+        uncovered_fraction.predict_weights(X), uncovered_fraction.weights_, rtol=1e-9
+    )
     assert LogLinearKLIEP().fit(X, X_target=X_target).statistics_ == "linear"
 
 
@@ -224,7 +226,7 @@ def test_sparse_rows_of_many_columns_are_weighed_without_densifying(monkeypatch)
     assert fitted.solution_.converged
     driving = np.sin(np.arange(50))
     assert np.corrcoef(fitted.coef_[0, :50], driving)[0, 1] > 0.5
-    assert fitted.uncovered_ < 0.3
+    assert fitted.unsupported_fraction_ < 0.3
 
 
 def test_text_that_has_not_shifted_is_not_refused():
@@ -232,7 +234,7 @@ def test_text_that_has_not_shifted_is_not_refused():
     fitted = LogLinearKLIEP(random_state=0).fit(X, X_target=X_target)
     # The fit itself tells the samples apart: the objective is that of its own rows.
     assert fitted.solution_.certificate.objective < -10
-    assert fitted.uncovered_ < 0.03
+    assert fitted.unsupported_fraction_ < 0.03
 
 
 def test_products_of_sparse_columns_are_refused():
@@ -249,7 +251,7 @@ def test_disjoint_samples_are_refused_and_forced_ones_have_finite_weights():
     X, X_target = rng.standard_normal((200, 2)), rng.standard_normal((200, 2)) + 30
     with pytest.raises(NoOverlapError) as caught:
         LogLinearKLIEP().fit(X, X_target=X_target)
-    assert caught.value.measure == "thin"
+    assert caught.value.measure == "uncovered_fraction"
     assert caught.value.share > 0.9
     fitted = LogLinearKLIEP(force=True).fit(X, X_target=X_target)
     assert np.isfinite(fitted.weights_).all()
@@ -272,7 +274,7 @@ def test_thin_coverage_in_part_is_said():
     with pytest.warns(PartialOverlapWarning, match="of the target rows"):
         fitted = LogLinearKLIEP().fit(shift.X, X_target=shift.X_target)
     # N(1.5, 1) above the 99.5 % quantile 2.58 of N(0, 1).
-    assert fitted.uncovered_ == pytest.approx(0.14, abs=0.02)
+    assert fitted.unsupported_fraction_ == pytest.approx(0.14, abs=0.02)
 
 
 # What every weight estimator keeps.
@@ -316,7 +318,9 @@ def test_a_row_twice_is_a_row_of_weight_two(family, k, data):
         X_target=(data.X_target, data.X_target[:30]),
     )
     np.testing.assert_allclose(repeated.weights_[:300], weighted.weights_, rtol=1e-9)
-    assert weighted.uncovered_ == pytest.approx(repeated.uncovered_)
+    assert weighted.unsupported_fraction_ == pytest.approx(
+        repeated.unsupported_fraction_
+    )
     plain = clone(weight_estimator).fit(data.X, X_target=data.X_target)
     assert np.abs(plain.weights_ - weighted.weights_).max() > 1e-3
 

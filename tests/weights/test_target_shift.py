@@ -239,7 +239,7 @@ def test_it_cannot_tell_by_inputs_where_its_ratio_is_not_known():
     model = LabelShiftWeights(gamma=1.0, gamma_y=1.0, force=True)
     model.fit(X, y, X_target=X_target)
     with pytest.raises(ValueError, match="a function of y, not of the inputs"):
-        model.beyond(X_target)
+        model.is_extrapolation(X_target)
 
 
 @pytest.mark.filterwarnings("ignore::counterpoise.PartialOverlapWarning")

@@ -418,7 +418,9 @@ def see_target(
         # Who catches the refusal can ask why.
         model.diagnosis_ = found
         columns = "" if found.separation is None else str(found.separation)
-        raise NoOverlapError(found.thin, "thin", found.auc, columns)
+        raise NoOverlapError(
+            found.uncovered_fraction, "uncovered_fraction", found.auc, columns
+        )
     warn_if_hardly_covered(found)
     seen = TargetSeen(
         np.ones(samples.source_weight.size),

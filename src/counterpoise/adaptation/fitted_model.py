@@ -35,7 +35,7 @@ from counterpoise.performance.conformal import (
 )
 from counterpoise.performance.metrics import is_classifier
 from counterpoise.shift.diagnosis import Diagnosis, diagnose
-from counterpoise.shift.support import THIN_QUANTILE
+from counterpoise.shift.support import UNCOVERED_QUANTILE
 from counterpoise.weights.label_shift import LabelShiftWeights
 
 # -----------------------------------------------------------------------------
@@ -70,7 +70,8 @@ def summary_of(model: Any) -> str:
         return f"{name}, fitted without a target: nothing is adapted."
     diagnosis = model.diagnosis_
     lines = [
-        f"Shift: {diagnosis.verdict}. {diagnosis.thin:.1%} of the target is thinly "
+        f"Shift: {diagnosis.verdict}. {diagnosis.uncovered_fraction:.1%} of the target "
+        f"is thinly "
         f"covered; AUC of source against target {diagnosis.auc:.3f} "
         f"({diagnosis.auc_low:.3f} to {diagnosis.auc_high:.3f}).",
         f"Weights: {_weights(model)}",
@@ -493,7 +494,7 @@ class FittedModel(BaseEstimator):
             return probabilities
         return over_all_classes(probabilities, classes, every)
 
-    def uncovered_rows(self, X: Any) -> NDArray[np.bool_]:
+    def is_extrapolation(self, X: Any) -> NDArray[np.bool_]:
         """Return which rows the fit knows no density ratio of.
 
         In holes among the source rows, outside the range of both samples, of a larger
@@ -506,21 +507,21 @@ class FittedModel(BaseEstimator):
         """
         check_is_fitted(self)
         of_labels = getattr(self.weight_estimator_, "needs_labels", False)
-        if of_labels or not hasattr(self.weight_estimator_, "beyond"):
+        if of_labels or not hasattr(self.weight_estimator_, "is_extrapolation"):
             return np.zeros(n_rows(X), dtype=bool)
-        beyond: NDArray[np.bool_] = self.weight_estimator_.beyond(
+        beyond: NDArray[np.bool_] = self.weight_estimator_.is_extrapolation(
             encoded(self.encoder_, X)
         )
         if self.encoder_ is not None:
             beyond = beyond | self.encoder_.has_new_category(X)
         return beyond
 
-    def thin_rows(self, X: Any) -> NDArray[np.bool_]:
+    def is_uncovered(self, X: Any) -> NDArray[np.bool_]:
         """Return which rows have few source rows like them.
 
         Those whose weight exceeds that of 99.5 % of the source rows of the fit, as in
-        `Diagnosis.thin`; every source row counts alike. None is where nothing was
-        weighed, or where the weights go by labels.
+        `Diagnosis.uncovered_fraction`; every source row counts alike. None is where
+        nothing was weighed, or where the weights go by labels.
 
         Parameters
         ----------
@@ -532,17 +533,19 @@ class FittedModel(BaseEstimator):
         if found is None or of_labels:
             return np.zeros(n_rows(X), dtype=bool)
         known = np.asarray(found, dtype=np.float64)
-        limit = weighted_quantile(known, np.ones(known.size), THIN_QUANTILE)
-        thin: NDArray[np.bool_] = self.predict_weights(X) > limit
-        return thin
+        limit = weighted_quantile(known, np.ones(known.size), UNCOVERED_QUANTILE)
+        uncovered_fraction: NDArray[np.bool_] = self.predict_weights(X) > limit
+        return uncovered_fraction
 
     def _atoms(self, X: Any) -> Array:
         """Return the rows' own weights, beyond all where the ratio is not known."""
         weights = self.predict_weights(X)
         of_labels = getattr(self.weight_estimator_, "needs_labels", False)
-        if hasattr(self.weight_estimator_, "beyond") and not of_labels:
+        if hasattr(self.weight_estimator_, "is_extrapolation") and not of_labels:
             weights = weights.copy()
-            weights[self.weight_estimator_.beyond(encoded(self.encoder_, X))] = _UNKNOWN
+            weights[
+                self.weight_estimator_.is_extrapolation(encoded(self.encoder_, X))
+            ] = _UNKNOWN
         return weights
 
     def _calibration(self, *, of_classes: bool) -> Calibration:

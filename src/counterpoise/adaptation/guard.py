@@ -557,17 +557,19 @@ def _curve(
         # The last share is the end of the last piece.
         starts, slopes = shares[:-1], np.diff(means) / np.diff(shares)
     full = ValidationCurve(metric.name, starts, means[: starts.size], slopes, 1.0)
-    thin = full.thinned(MOST_PIECES)
-    values = np.array([metric.of_mean(float(sign * mean)) for mean in thin.values])
+    uncovered_fraction = full.thinned(MOST_PIECES)
+    values = np.array(
+        [metric.of_mean(float(sign * mean)) for mean in uncovered_fraction.values]
+    )
     slopes = np.zeros(values.size)
     if not classes:
         end = metric.of_mean(float(sign * means[-1]))
-        lengths = np.diff(np.append(thin.thetas, 1.0))
+        lengths = np.diff(np.append(uncovered_fraction.thetas, 1.0))
         slopes = np.diff(np.append(values, end)) / lengths
     return {
         "parameter": "mixing",
         "loss": metric.name,
-        "thetas": thin.thetas.tolist(),
+        "thetas": uncovered_fraction.thetas.tolist(),
         "values": values.tolist(),
         "slopes": slopes.tolist(),
         "stop": 1.0,

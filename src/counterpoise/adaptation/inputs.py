@@ -212,10 +212,12 @@ def warn_if_hardly_covered(found: Diagnosis) -> None:
 
     Where the lower end of the share's interval is above one half a fit is refused.
     """
-    if found.thin > NO_OVERLAP_ABOVE and found.verdict != NO_OVERLAP:
+    if found.uncovered_fraction > NO_OVERLAP_ABOVE and found.verdict != NO_OVERLAP:
         warn_user(
-            f"{found.thin:.1%} of the target rows, {found.thin_low:.1%} to "
-            f"{found.thin_high:.1%} by chance, lie where the source has next to no "
+            f"{found.uncovered_fraction:.1%} of the target rows, "
+            f"{found.uncovered_fraction_low:.1%} to "
+            f"{found.uncovered_fraction_high:.1%} by chance, lie where the source has "
+            f"next to no "
             "rows: with a little more a fit would be refused",
             PartialOverlapWarning,
         )

@@ -247,14 +247,14 @@ class ClassShareWeights(BaseEstimator):
     solution_ : Solution
         Of EM, with its certificate.
     effective_sample_size_ : float
-    uncovered_ : None
+    unsupported_fraction_ : None
         It cannot tell which target rows lie far from the source's.
     """
 
     # Of row and label together: weighted means over labelled rows are the target's.
     weights_are_a_ratio = True
     needs_labels = False
-    uncovered_ = None
+    unsupported_fraction_ = None
 
     def __init__(self, *, random_state: int = 0) -> None:
         self.random_state = random_state
@@ -608,7 +608,7 @@ def _words(
     if rest is not None:
         left = f"AUC {rest[0]:.3f} ({rest[1]:.3f} to {rest[2]:.3f}), {left}"
     elif p_value >= FLAT_P_VALUE:
-        return f"too few rows to tell a label shift ({told}) from one of inputs"
+        return f"too few rows a label shift ({told}) from one of inputs"
     if is_label_shift:
         return (
             f"the target rows look like the source's classes in other shares ({told}); "

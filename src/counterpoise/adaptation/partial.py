@@ -456,7 +456,7 @@ class PartialWeights(BaseEstimator):
     needs_labels = True
     weights_are_a_ratio = False
     gives_ones = False
-    uncovered_ = None
+    unsupported_fraction_ = None
     _rules: ClassVar[Mapping[str, Rule]] = {
         "sparsity": Number(0.0, options=("auto",)),
         "smoothness": Number(0.0),

@@ -71,7 +71,12 @@ from counterpoise.performance.result import (
     label_changes,
 )
 from counterpoise.shift.columns import table_shifts
-from counterpoise.shift.support import NO_OVERLAP, THIN_ABOVE, Overlap, overlap_between
+from counterpoise.shift.support import (
+    NO_OVERLAP,
+    UNCOVERED_ABOVE,
+    Overlap,
+    overlap_between,
+)
 from counterpoise.weights.auto import AutoWeights
 
 # -----------------------------------------------------------------------------
@@ -779,7 +784,9 @@ def estimate_performance(
     seen = overlap_between(samples, seed)
     try:
         if seen.verdict == NO_OVERLAP:
-            raise NoOverlapError(seen.thin, "thin", seen.auc)
+            raise NoOverlapError(
+                seen.uncovered_fraction, "uncovered_fraction", seen.auc
+            )
         if isinstance(weight_estimator, str) and weight_estimator == "model":
             ratio = ratio_of_model(model, X, refitted=cv is not None)
         else:
@@ -820,7 +827,7 @@ def _with_overlap(
     n, m = ratio.size, len(rows.answers_target.rows)
     inside = seen.rows[seen.scores <= seen.threshold]
     # A hole's rim belongs to neither part: what is missed of it would be judged.
-    left = ~(seen.is_thin | seen.near_hole)
+    left = ~(seen.is_outside_support | seen.near_hole)
     aims_inside = seen.rows_target[left]
     whole, covered, slices, labels = {}, {}, None, None
     changes = label_changes(rows, ratio, some, seed)
@@ -847,19 +854,21 @@ def _with_overlap(
         covered=None
         if not covered
         else CoveredPart(
-            share=1.0 - seen.thin if not seen.holes.balls else float(left.mean()),
+            share=1.0 - seen.uncovered_fraction
+            if not seen.holes.balls
+            else float(left.mean()),
             # Of the rows that were drawn to be scored; they stand for all.
             effective_rows=effective_sample_size((rows.counts * ratio)[inside])
             * (n / seen.rows.size),
             metrics=covered,
         ),
         level=level,
-        thin=seen.thin,
+        uncovered_fraction=seen.uncovered_fraction,
         verdict=seen.verdict,
         n_source=n,
         n_target=m,
         effective_rows=effective,
-        statement=_statement(n, m, effective, seen.thin),
+        statement=_statement(n, m, effective, seen.uncovered_fraction),
         calibration=reliability_of(rows.answers, rows.labels, rows.counts * ratio),
         slices=slices,
         labels=labels,
@@ -906,7 +915,7 @@ def _without_overlap(
         metrics=found,
         covered=None,
         level=level,
-        thin=error.share,
+        uncovered_fraction=error.share,
         verdict=NO_OVERLAP,
         n_source=n,
         n_target=m,
@@ -919,13 +928,13 @@ def _without_overlap(
     )
 
 
-def _statement(n: int, m: int, effective: float, thin: float) -> str:
+def _statement(n: int, m: int, effective: float, uncovered_fraction: float) -> str:
     told = (
         f"{n} labelled source rows, worth {effective:.0f} where the {m} target rows are"
     )
     if effective < _FEW_EFFECTIVE:
         told += ": few, so that the intervals are wide"
-    told += f"; {thin:.1%} of the target is thinly covered by the source"
-    if thin > THIN_ABOVE:
+    told += f"; {uncovered_fraction:.1%} of the target is thinly covered by the source"
+    if uncovered_fraction > UNCOVERED_ABOVE:
         told += ": the estimates for the whole target extrapolate there"
     return told

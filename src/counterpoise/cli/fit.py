@@ -973,7 +973,9 @@ def weights_command(options: argparse.Namespace) -> int:
         found = diagnose(samples, None, random_state=options.seed)
         if found.verdict == NO_OVERLAP and not options.despite_no_overlap:
             why = "" if found.separation is None else str(found.separation)
-            raise NoOverlapError(found.thin, "thin", found.auc, why)
+            raise NoOverlapError(
+                found.uncovered_fraction, "uncovered_fraction", found.auc, why
+            )
         fit_weight_estimator(weight_estimator, samples)
         every_row = weigh_every_row(
             weight_estimator, samples, large, pair, options, steps

@@ -114,7 +114,7 @@ SHORT_NAMES = {
     "auc_high": "shift.auc_high",
     "mmd": "shift.mmd",
     "mmd_p_value": "shift.mmd_p_value",
-    "thin": "shift.thin",
+    "uncovered_fraction": "shift.uncovered_fraction",
     "covered": "shift.covered",
     "n_source": "data.source.rows",
     "n_target": "data.target.rows",
@@ -406,9 +406,9 @@ OPTIONS: dict[str, Option] = {
         "share",
         shown="SHARE",
     ),
-    "coverage": Option(
-        "add for every row its weight, whether its density ratio is known (covered) "
-        "and whether few source rows are like it (thin)",
+    "overlap": Option(
+        "add for every row its weight, whether few source rows are like it (uncovered) "
+        "and whether its density ratio is not known (extrapolation)",
         "flag",
         False,
     ),

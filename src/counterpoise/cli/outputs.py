@@ -20,7 +20,7 @@ from sklearn.base import is_classifier
 from counterpoise.cli.terminal import BadData, WrongUse, listed
 from counterpoise.errors import refusals_of_estimators
 from counterpoise.shift.diagnosis_text import percentage
-from counterpoise.shift.support import THIN_ABOVE
+from counterpoise.shift.support import UNCOVERED_ABOVE
 
 # -----------------------------------------------------------------------------
 # Folders and files that take their place in one step, and what a kill left behind.
@@ -638,37 +638,42 @@ def coverage_columns(
     the source rows, outside the range of both samples, of a larger ratio than any
     target row of the fit, or with a category that neither sample had. Thin is one whose
     weight exceeds that of 99.5 % of the source rows of the fit: few are like it, which
-    is said where more than `THIN_ABOVE` of the rows are.
+    is said where more than `UNCOVERED_ABOVE` of the rows are.
     """
     weight_estimator = getattr(model, "weight_estimator_", None)
     by_rows = weight_estimator is not None and not getattr(
         weight_estimator, "needs_labels", False
     )
-    if not by_rows or not hasattr(weight_estimator, "beyond"):
+    if not by_rows or not hasattr(weight_estimator, "is_extrapolation"):
         if asked:
             raise BadData(
                 f"{path} holds a model that weighs no rows by their columns: "
-                "--coverage is not known"
+                "--overlap is not known"
             )
         return {}
     with refusals_of_estimators():
-        covered = ~model.uncovered_rows(X)
+        covered = ~model.is_extrapolation(X)
     lost = int(np.count_nonzero(~covered))
     if lost:
         notice(
             f"{lost:,} of {covered.size:,} rows ({percentage(lost / covered.size)}) "
             "lie where the source has no rows at all: do not rely on their predictions"
-            + ("" if asked else " (--coverage says which)")
+            + ("" if asked else " (--overlap says which)")
         )
     with refusals_of_estimators():
-        thin = model.thin_rows(X)
-    few = int(np.count_nonzero(thin))
-    if few > THIN_ABOVE * thin.size:
+        uncovered = model.is_uncovered(X)
+    few = int(np.count_nonzero(uncovered))
+    if few > UNCOVERED_ABOVE * uncovered.size:
         notice(
-            f"{few:,} of {thin.size:,} rows ({percentage(few / thin.size)}) are thinly "
+            f"{few:,} of {uncovered.size:,} rows "
+            f"({percentage(few / uncovered.size)}) are thinly "
             "covered, for the source has few rows like them: do not trust their "
-            "predictions without labels" + ("" if asked else " (--coverage says which)")
+            "predictions without labels" + ("" if asked else " (--overlap says which)")
         )
     if not asked:
         return {}
-    return {"covered": covered, "thin": thin, "weight": model.predict_weights(X)}
+    return {
+        "weight": model.predict_weights(X),
+        "uncovered": uncovered,
+        "extrapolation": ~covered,
+    }

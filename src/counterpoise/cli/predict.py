@@ -35,7 +35,7 @@ _PREDICT_OPTIONS = (
     "id",
     "probabilities",
     "intervals",
-    "coverage",
+    "overlap",
     "max-memory",
     "workers",
     "scheduler",
@@ -108,7 +108,7 @@ def predict_command(options: argparse.Namespace) -> int:
         if options.intervals is not None:
             columns |= interval_columns(model, X, options.intervals, options.model)
         columns |= coverage_columns(
-            model, X, options.model, asked=options.coverage, notice=steps.notice
+            model, X, options.model, asked=options.overlap, notice=steps.notice
         )
         steps.begin(_PREDICT_WRITING)
         write_file(options.out, write_columns(columns), force=options.force)
@@ -461,7 +461,7 @@ def predict_in_blocks(options: Namespace, plan: Sequence[str]) -> int:
             large.whole_type(options.id),
             options.probabilities,
             options.intervals,
-            options.coverage,
+            options.overlap,
         )
         lost = map_reduce(blocks, _Uncovered(work))
         if lost:
@@ -469,7 +469,7 @@ def predict_in_blocks(options: Namespace, plan: Sequence[str]) -> int:
             steps.notice(
                 f"{lost:,} of {n:,} rows ({100 * lost / n:.2g} %) are not covered by "
                 "the source: do not rely on their predictions"
-                + ("" if options.coverage else " (--coverage says which)")
+                + ("" if options.overlap else " (--overlap says which)")
             )
         steps.begin(plan[2])
         write_file(
@@ -527,7 +527,7 @@ class _Uncovered:
 
     def __call__(self, rows: Any, first: int) -> int:
         lost: list[int] = []
-        coverage = getattr(self.columns.model, "uncovered_rows", None)
+        coverage = getattr(self.columns.model, "is_extrapolation", None)
         if coverage is not None:
             lost.append(int(np.count_nonzero(coverage(self.columns.frame(rows)))))
         return sum(lost)

@@ -40,7 +40,7 @@ from counterpoise.report.key_questions import is_contradicted
 from counterpoise.report.page import record_text
 from counterpoise.report.report import Record, metric_in_words
 from counterpoise.report.verdict import verdict_of
-from counterpoise.shift.support import THIN_IN_PART
+from counterpoise.shift.support import PARTIAL_OVERLAP
 
 # -----------------------------------------------------------------------------
 # What the command line knows beside the library, and numbers by short names.
@@ -248,8 +248,10 @@ def _performance(record: Record) -> Iterator[Block]:
     contradicted = is_contradicted(record)
     yield from _estimates(performance["metrics"], "the new data", contradicted)
     covered = performance["covered"]
-    thin = record.at("shift.verdict") == THIN_IN_PART and not contradicted
-    if covered is not None and thin:
+    uncovered_fraction = (
+        record.at("shift.verdict") == PARTIAL_OVERLAP and not contradicted
+    )
+    if covered is not None and uncovered_fraction:
         part = f"the covered {share(covered['share'])} of the new data"
         if abs(covered["share"] - record.at("shift.covered", 0.0)) > _ROUNDING:
             # The rims of holes are left out as well.

@@ -69,7 +69,7 @@ def code_of(error: BaseException) -> int:
     Examples
     --------
     >>> from counterpoise import NoOverlapError
-    >>> code_of(NoOverlapError(0.9, "thin")), code_of(ValueError("x"))
+    >>> code_of(NoOverlapError(0.9, "uncovered_fraction")), code_of(ValueError("x"))
     (4, 70)
     """
     if isinstance(error, Stop):

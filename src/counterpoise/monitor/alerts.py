@@ -208,15 +208,16 @@ def judge(
             "mmd": float(distance),
             "columns": moved,
         },
-        covered=1.0 - seen.thin,
+        covered=1.0 - seen.uncovered_fraction,
         effective_rows=float(effective_sample_size(shares)),
         columns=tuple(one["column"] for one in moved),
     )
     state.n_judged += 1
     chunk.covered = found.covered
-    if seen.thin > NO_OVERLAP_ABOVE:
+    if seen.uncovered_fraction > NO_OVERLAP_ABOVE:
         found.notes.append(
-            f"{seen.thin:.0%} of the rows lie where the reference has none: the "
+            f"{seen.uncovered_fraction:.0%} of the rows lie where the reference has "
+            f"none: the "
             "estimate and its interval are no more than a guess about them"
         )
     _estimate(state, metrics, chunk, numbers, answers, shares, found)

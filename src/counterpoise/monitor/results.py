@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from counterpoise.shift.support import NO_OVERLAP_ABOVE, THIN_ABOVE
+from counterpoise.shift.support import NO_OVERLAP_ABOVE, UNCOVERED_ABOVE
 
 # -----------------------------------------------------------------------------
 # What one look at a deployed model finds, and what an alert says.
@@ -158,15 +158,17 @@ def advice(
         Share of the chunk that lies where the reference has rows.
     """
     covered = 1.0 if covered is None else covered
-    thin = 1.0 - covered
+    uncovered_fraction = 1.0 - covered
     if covered < 1.0 - NO_OVERLAP_ABOVE:
         return (
-            f"{_STOP}: {thin:.0%} of the rows lie where the reference has none; the "
+            f"{_STOP}: {uncovered_fraction:.0%} of the rows lie where the reference "
+            f"has none; the "
             "model has not learned what they are"
         )
-    if covered < 1.0 - THIN_ABOVE:
+    if covered < 1.0 - UNCOVERED_ABOVE:
         return (
-            f"{_LABEL}: {thin:.0%} of the rows lie where the reference has hardly any; "
+            f"{_LABEL}: {uncovered_fraction:.0%} of the rows lie where the reference "
+            f"has hardly any; "
             "select_rows_to_label says which to label before adapting again"
         )
     if kind == INPUTS:

@@ -107,10 +107,10 @@ class Evidence:
 
         .. math:: \beta\, |L_\pm - \hat R_w|
 
-        with :math:`\beta` the mean of `beyond`, zero where it is less, :math:`L_+` the
-        mean of the losses of source rows at or above the 99 % quantile and :math:`L_-`
-        of those at or below the 1 % quantile, as `side` is 1 or -1: rows beyond may
-        lose as the worst hundredth seen, and more the farther they are.
+        with :math:`\beta` the mean of `is_extrapolation`, zero where it is less,
+        :math:`L_+` the mean of the losses of source rows at or above the 99 % quantile
+        and :math:`L_-` of those at or below the 1 % quantile, as `side` is 1 or -1:
+        rows beyond may lose as the worst hundredth seen, and more the farther they are.
         """
         share = 0.0 if self.beyond is None else max(float(self.beyond.mean()), 0.0)
         if share == 0.0:
@@ -148,7 +148,7 @@ class Evidence:
         )
 
 
-def rows_beyond(source: Matrix, target: Matrix) -> Array | None:
+def rows_outside_support(source: Matrix, target: Matrix) -> Array | None:
     r"""Return how far target rows lie beyond all source rows in a column, less chance.
 
     Zero for a row :math:`t` that lies within all columns, else the largest over the

@@ -24,7 +24,7 @@ from counterpoise.performance.estimators import (
     leading_estimate,
     mean_estimate,
     mean_intervals,
-    rows_beyond,
+    rows_outside_support,
     scored_estimate,
 )
 from counterpoise.performance.functionals import (
@@ -345,7 +345,7 @@ class Performance(_SeveralMetrics):
     metrics: Mapping[str, MetricPerformance]
     covered: CoveredPart | None
     level: float
-    thin: float
+    uncovered_fraction: float
     verdict: str
     n_source: int
     n_target: int
@@ -381,7 +381,7 @@ class Performance(_SeveralMetrics):
             "metrics": {name: one.to_dict() for name, one in self.metrics.items()},
             "covered": None if self.covered is None else self.covered.to_dict(),
             "level": self.level,
-            "thin": self.thin,
+            "uncovered_fraction": self.uncovered_fraction,
             "verdict": self.verdict,
             "n_source": self.n_source,
             "n_target": self.n_target,
@@ -560,7 +560,7 @@ class Rows:
     @cached_property
     def beyond(self) -> Array | None:
         """Which target rows lie beyond the source rows that count: `rows_beyond`."""
-        return rows_beyond(self.source[self.counts > 0], self.target)
+        return rows_outside_support(self.source[self.counts > 0], self.target)
 
     def features(self) -> tuple[Array, Array, Array | None]:
         """Return what the model of the loss sees, of source, target, labelled rows."""

@@ -45,8 +45,8 @@ from counterpoise.shift.support import (
     COVERED,
     NO_OVERLAP,
     NO_SHIFT,
+    PARTIAL_OVERLAP,
     SMALL_SHIFT,
-    THIN_IN_PART,
     TOO_FEW,
     rows_that_tell,
 )
@@ -204,12 +204,12 @@ def is_contradicted(record: Record) -> bool:
 def may_lie_elsewhere(record: Record) -> bool:
     """Return whether labels may contradict for want of training rows.
 
-    Where more than `THIN_ABOVE` of the new rows are thinly covered (the record's
+    Where more than `UNCOVERED_ABOVE` of the new rows are thinly covered (the record's
     verdict is thin in part, or no overlap), a contradiction has two readings: rows
     alike have other labels now, or the new data are not where the training data are.
     Both are told, and rows there are labelled or collected before a model is refitted.
     """
-    return record.at("shift.verdict") in (THIN_IN_PART, NO_OVERLAP)
+    return record.at("shift.verdict") in (PARTIAL_OVERLAP, NO_OVERLAP)
 
 
 def beside_the_score(record: Record) -> Sentence:
@@ -219,14 +219,14 @@ def beside_the_score(record: Record) -> Sentence:
     for rows about which nothing is known: beside it stands the estimate for the covered
     part, with its share, or, where there is none, what the score takes for granted.
     """
-    if record.at("shift.verdict") != THIN_IN_PART or has_labels(record):
+    if record.at("shift.verdict") != PARTIAL_OVERLAP or has_labels(record):
         return ()
     path = covered_path(record)
     if record.at(path) is None:
         return sentence(
             " (if the {} of the new rows that are hardly covered are like the others, "
             "which nothing here can tell)",
-            share(record.at("shift.thin"), "shift.thin"),
+            share(record.at("shift.uncovered_fraction"), "shift.uncovered_fraction"),
         )
     return sentence(
         " ({} for the {} of the new rows that the training data cover; for the others "
@@ -280,21 +280,21 @@ def _cover_answer(record: Record) -> Answer | None:
         return None
     short, tone = {
         NO_OVERLAP: ("No", STOP),
-        THIN_IN_PART: ("In part", CARE),
+        PARTIAL_OVERLAP: ("In part", CARE),
         TOO_FEW: ("Cannot tell", CARE),
     }.get(word, ("Yes", GOOD))
     told = sentence(
         "{} of the new rows lie where there are enough training rows to learn from; {} "
         "do not.",
         share(record.at("shift.covered"), "shift.covered"),
-        share(record.at("shift.thin"), "shift.thin"),
+        share(record.at("shift.uncovered_fraction"), "shift.uncovered_fraction"),
     )
-    n = record.at("shift.thin_rows.n_scored")
+    n = record.at("shift.uncovered_rows.n_scored")
     sure: Sentence = ()
     if n:
         sure = sentence(
             "How sure: counted over {} new rows.",
-            count(n, "shift.thin_rows.n_scored"),
+            count(n, "shift.uncovered_rows.n_scored"),
         )
     return Answer("Are the new data covered?", short, tone, told, sure)
 
@@ -419,7 +419,7 @@ def _score_answer(record: Record) -> Answer | None:
         short, tone = "Worse than guessing", STOP
     elif guessing == NOT_SHOWN_TO_BEAT:
         short, tone = "Not shown to be better than guessing", CARE
-    if record.at("shift.verdict") == THIN_IN_PART:
+    if record.at("shift.verdict") == PARTIAL_OVERLAP:
         tone = STOP if tone == STOP else CARE
         path = covered_path(record)
         told_with_it = bool(beside_the_score(record)) or is_contradicted(record)
@@ -438,11 +438,13 @@ def _score_answer(record: Record) -> Answer | None:
         )
         if short.lower().startswith(change):
             sure += sentence(f" ({change}: {RULE[change]}.)")
-        if record.at("shift.verdict") == THIN_IN_PART and not has_labels(record):
+        if record.at("shift.verdict") == PARTIAL_OVERLAP and not has_labels(record):
             sure += sentence(
                 " That is if the {} of the new rows that are hardly covered are like "
                 "the others, which nothing here can tell.",
-                share(record.at("shift.thin"), "shift.thin"),
+                share(
+                    record.at("shift.uncovered_fraction"), "shift.uncovered_fraction"
+                ),
             )
     metrics = record.at("performance.metrics", {})
     check = (metrics.get(headline["metric"]) or {}).get("check")
@@ -493,7 +495,7 @@ def _labelled(check: dict[str, Any]) -> str:
 # Columns that are named as making the samples disjoint, and commands with --drop.
 _ROWS_OF_EACH = "shift.n_source", "shift.n_target"
 _NAMED, _WITH_DROP = 3, ("run", "fit", "diagnose", "weights")
-_LABEL_THE_THIN = sentence(
+_LABEL_UNCOVERED = sentence(
     "Label some of the thinly covered rows described below, or collect training rows "
     "like them; do not trust predictions there before."
 )
@@ -517,10 +519,10 @@ def _steps(record: Record) -> tuple[Sentence, ...]:
         ]
         return tuple(steps)
     contradicted = is_contradicted(record)
-    thin_first = contradicted and may_lie_elsewhere(record)
-    if thin_first:
+    uncovered_first = contradicted and may_lie_elsewhere(record)
+    if uncovered_first:
         steps += [
-            _LABEL_THE_THIN,
+            _LABEL_UNCOVERED,
             sentence(
                 "Only if the labels of covered rows do not fit either, do not go by "
                 "the old relation: fit a model to new rows drawn by chance and "
@@ -576,12 +578,12 @@ def _steps(record: Record) -> tuple[Sentence, ...]:
         steps += _label_shift(record)
     if word != NO_SHIFT or contradicted:
         steps += _plan(record)
-    if word == THIN_IN_PART and not thin_first:
-        steps.append(_LABEL_THE_THIN)
+    if word == PARTIAL_OVERLAP and not uncovered_first:
+        steps.append(_LABEL_UNCOVERED)
     wanted = _labels_wanted(record)
     if wanted:
         steps.append(wanted)
-    elif word in (COVERED, SMALL_SHIFT, THIN_IN_PART) and not has_labels(record):
+    elif word in (COVERED, SMALL_SHIFT, PARTIAL_OVERLAP) and not has_labels(record):
         steps.append(
             sentence(
                 "If you can, label a few new rows drawn by chance: only labels can "

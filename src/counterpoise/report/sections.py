@@ -329,7 +329,9 @@ def weights_section(weight_estimator: Any, ratio: Array) -> dict[str, Any]:
         "largest": float(ratio.max()),
         "smallest": float(ratio.min()),
         "share_of_top_percent": top_share(ratio),
-        "uncovered": getattr(weight_estimator, "uncovered_", None),
+        "unsupported_fraction": getattr(
+            weight_estimator, "unsupported_fraction_", None
+        ),
         "certificate": certificate_of(getattr(weight_estimator, "solution_", None)),
         "curve": _curve(ratio),
         "histogram": _histogram(ratio),
@@ -482,14 +484,14 @@ def path_section(path: SVMPath) -> dict[str, Any]:
 
 def curve_section(curve: ValidationCurve, parameter: str) -> dict[str, Any]:
     """Return a curve in few pieces, with all intervals on which it is least."""
-    thin = curve.thinned(PIECES_OF_A_PATH)
+    uncovered_fraction = curve.thinned(PIECES_OF_A_PATH)
     return {
         "parameter": parameter,
         "loss": curve.loss,
-        "thetas": thin.thetas.tolist(),
-        "values": thin.values.tolist(),
-        "slopes": thin.slopes.tolist(),
-        "stop": float(thin.stop),
+        "thetas": uncovered_fraction.thetas.tolist(),
+        "values": uncovered_fraction.values.tolist(),
+        "slopes": uncovered_fraction.slopes.tolist(),
+        "stop": float(uncovered_fraction.stop),
         "best": curve.minimum,
         "optimal_intervals": [list(one) for one in curve.optimal_intervals],
     }
@@ -593,7 +595,7 @@ def overlap_section(seen: Overlap, weights: Array | None) -> dict[str, Any]:
         "auc": seen.auc,
         "auc_low": seen.auc_low,
         "auc_high": seen.auc_high,
-        "thin": seen.thin,
+        "uncovered_fraction": seen.uncovered_fraction,
         "threshold": seen.threshold,
         "scored_source": int(seen.scores.size),
         "scored_target": int(seen.scores_target.size),
@@ -948,7 +950,9 @@ def sections_of(
 def _of_both(found: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is known of the two tables already: one quantity, one number."""
     shift = found.get("shift") or {}
-    return {key: shift[key] for key in ("thin", "verdict") if key in shift}
+    return {
+        key: shift[key] for key in ("uncovered_fraction", "verdict") if key in shift
+    }
 
 
 def _of_diagnosis(diagnosis: Diagnosis) -> dict[str, Any]:
@@ -1065,7 +1069,7 @@ def _seed(model: Adapted) -> int | None:
 
 
 def _shift(diagnosis: Diagnosis) -> dict[str, Any]:
-    return {**diagnosis.to_dict(), "covered": 1.0 - float(diagnosis.thin)}
+    return {**diagnosis.to_dict(), "covered": 1.0 - float(diagnosis.uncovered_fraction)}
 
 
 def _last(estimator: Any) -> Any:

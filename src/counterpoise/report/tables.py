@@ -257,23 +257,25 @@ def dropped_table(record: Record) -> TitledTable | None:
     )
 
 
-def thin_rows_table(record: Record) -> TitledTable | None:
+def uncovered_rows_table(record: Record) -> TitledTable | None:
     """Return the table of what sets thinly covered rows apart."""
-    thin = record.at("shift.thin_rows")
-    if not thin or not thin.get("n_rows"):
+    uncovered_fraction = record.at("shift.uncovered_rows")
+    if not uncovered_fraction or not uncovered_fraction.get("n_rows"):
         return None
     about = sentence(
         "{} of {} new rows that were scored lie where there are next to no training "
         "rows. What sets them apart, between their 5 % and 95 % marks: ",
-        count(thin["n_rows"], "shift.thin_rows.n_rows"),
-        count(thin["n_scored"], "shift.thin_rows.n_scored"),
+        count(uncovered_fraction["n_rows"], "shift.uncovered_rows.n_rows"),
+        count(uncovered_fraction["n_scored"], "shift.uncovered_rows.n_scored"),
     )
-    rows = tuple(_thin_column(one) for one in thin.get("columns", []))
-    note = thin.get("note", "")
+    rows = tuple(
+        _uncovered_column(one) for one in uncovered_fraction.get("columns", [])
+    )
+    note = uncovered_fraction.get("note", "")
     if not rows:
         about = (*about[:-1], " new rows that were scored are thinly covered.")
     return TitledTable(
-        "thin",
+        "uncovered_fraction",
         "Who is thinly covered",
         about,
         DataTable(("column", "these rows", "training rows"), rows, note, prose=True),
@@ -281,7 +283,7 @@ def thin_rows_table(record: Record) -> TitledTable | None:
     )
 
 
-def _thin_column(one: dict[str, Any]) -> tuple[Cell, ...]:
+def _uncovered_column(one: dict[str, Any]) -> tuple[Cell, ...]:
     if one.get("shares"):
         these = ", ".join(
             f"{Name(part['category'])} {share(part['share'])}" for part in one["shares"]
@@ -526,7 +528,7 @@ CHAPTERS = (
         "A model can only be trusted where it has seen rows like those it is asked "
         "about.",
         (overlap_drawing,),
-        (thin_rows_table,),
+        (uncovered_rows_table,),
     ),
     Chapter(
         "classes",

@@ -43,9 +43,9 @@ from counterpoise.shift.support import (
     COVERED,
     NO_OVERLAP,
     NO_SHIFT,
+    PARTIAL_OVERLAP,
     ROWS_OF_WORTH_TO_TELL,
     SMALL_SHIFT,
-    THIN_IN_PART,
     TOO_FEW,
 )
 
@@ -374,7 +374,9 @@ def alerts_table(record: Record) -> TitledTable | None:
             )
         )
     header = ("false_alarm_rate", "raised at", "since about", "how sure", "columns")
-    about = sentence("Each kind is raised once: after it, adapt and monitor the new model.")
+    about = sentence(
+        "Each kind is raised once: after it, adapt and monitor the new model."
+    )
     data = DataTable(header, tuple(rows), prose=True)
     return TitledTable("watch-alarms", "Alerts", about, data, wide=True, in_text=True)
 
@@ -489,20 +491,20 @@ def _title(record: Record) -> tuple[str, str]:
             "No model was fitted: the weight estimator found too little overlap.",
         )
     if word == TOO_FEW:
-        return CARE, "There are too few rows to tell whether the data have shifted."
+        return CARE, "There are too few rows whether the data have shifted."
     guessing = guessing_of(record.at("headline"))
     if guessing == WORSE_THAN_GUESSING:
         return STOP, "Do not use this model there: guessing would do better."
     if guessing == NOT_SHOWN_TO_BEAT:
         return CARE, "This model is not shown to be better than guessing there."
-    if word == THIN_IN_PART:
+    if word == PARTIAL_OVERLAP:
         if model is None:
             return CARE, "The new data differ, and part of them is hardly covered."
         which = "the adapted model" if adapted else "the model"
         return CARE, f"Use {which} with care: part of the new data is hardly covered."
     if word == NO_SHIFT:
         if model is None:
-            return GOOD, "No shift found: the new data look like the training data."
+            return GOOD, "No shift detected: the new data look like the training data."
         return (
             GOOD,
             "Use your model as it is: the new data look like the training data.",
@@ -530,7 +532,8 @@ def _lead(record: Record) -> Sentence:
         "where there are training rows.",
         COVERED: "The new rows differ from the training rows, but lie where there are "
         "training rows to learn from.",
-        THIN_IN_PART: "The new rows differ from the training rows, and some lie where "
+        PARTIAL_OVERLAP: "The new rows differ from the training rows, and some lie "
+        "where "
         "there are next to no training rows: about those, nobody can promise much.",
         NO_OVERLAP: "Most of the new rows are unlike any training row. No way of "
         "weighting the training rows can make up for data that are not there.",
@@ -547,7 +550,7 @@ def _lead(record: Record) -> Sentence:
             else " But rows alike in all columns have other labels than before, and "
             "neither weights nor an estimate without labels can make up for that."
         )
-    elif has_model and word in (COVERED, SMALL_SHIFT, THIN_IN_PART):
+    elif has_model and word in (COVERED, SMALL_SHIFT, PARTIAL_OVERLAP):
         found += (
             _makes_better(record)
             if adapted

@@ -65,9 +65,9 @@ from counterpoise.shift.rounding_and_spelling import (
 )
 from counterpoise.shift.separation import (
     Separation,
-    ThinRows,
+    UncoveredRows,
     separating_columns,
-    thin_rows_of,
+    uncovered_rows_of,
 )
 from counterpoise.shift.support import (
     NO_OVERLAP,
@@ -295,9 +295,9 @@ class Diagnosis:
     Attributes
     ----------
     verdict : str
-        "no shift found", "small shift", "shift, covered", "shift, thin in part",
-        "no overlap" or "too few rows to tell", by the table of `overlap`, in which all
-        of `tests` take part.
+        "no shift detected", "small shift", "shift, full overlap", "shift, partial
+        overlap", "no overlap" or "too few rows", by the table of `overlap`, in which
+        all of `tests` take part.
     tests : tuple of ShiftTest
         What the verdict rests on: five tests, each of level 0.01.
     correlations : tuple of CorrelationShift
@@ -310,7 +310,7 @@ class Diagnosis:
     thin : float
         Share of the target that lies where only the outermost 0.5 % of the source
         rows are, or in holes among them.
-    thin_low, thin_high : float or None
+    uncovered_fraction_low, uncovered_fraction_high : float or None
         Its interval of level 0.95; the verdict is "no overlap" where its lower end is
         above one half.
     detectable : Detectable or None
@@ -330,7 +330,7 @@ class Diagnosis:
     separation : Separation or None
         Where there is no overlap: the columns that make the samples disjoint, how, and
         what is covered without them. None where it is not columns.
-    thin_rows : ThinRows
+    uncovered_rows : UncoveredRows
         A description of that part: columns and ranges, never a row.
     mmd, mmd_p_value : float or None
         The maximum mean discrepancy of standardised columns, and the chance of one as
@@ -354,7 +354,8 @@ class Diagnosis:
         How much of the discrepancy weights of the source rows can remove, and the
         direction that cannot be matched; the same is None for the same.
     overlap : Overlap or None
-        The scores of the rows behind `auc` and `thin`; not part of `to_dict`.
+        The scores of the rows behind `auc` and `uncovered_fraction`; not part of
+        `to_dict`.
     watched : bool
         Whether the words are about a model that is watched (`Adapted.diagnose`), its
         source being the target of the fit; not part of `to_dict`.
@@ -368,8 +369,8 @@ class Diagnosis:
     auc: float
     auc_low: float
     auc_high: float
-    thin: float
-    thin_rows: ThinRows
+    uncovered_fraction: float
+    uncovered_rows: UncoveredRows
     mmd: float | None
     mmd_p_value: float | None
     discrepancy: float | None
@@ -384,8 +385,8 @@ class Diagnosis:
     source_duplicates: int | None = None
     target_duplicates: int | None = None
     tests: tuple[ShiftTest, ...] = ()
-    thin_low: float | None = None
-    thin_high: float | None = None
+    uncovered_fraction_low: float | None = None
+    uncovered_fraction_high: float | None = None
     detectable: Detectable | None = None
     dependence: Dependence | None = None
     asks: str = ""
@@ -414,9 +415,9 @@ class Diagnosis:
             "auc": self.auc,
             "auc_low": self.auc_low,
             "auc_high": self.auc_high,
-            "thin": self.thin,
-            "thin_low": self.thin_low,
-            "thin_high": self.thin_high,
+            "uncovered_fraction": self.uncovered_fraction,
+            "uncovered_fraction_low": self.uncovered_fraction_low,
+            "uncovered_fraction_high": self.uncovered_fraction_high,
             "detectable": None
             if self.detectable is None
             else self.detectable.to_dict(),
@@ -430,7 +431,7 @@ class Diagnosis:
             "separation": None
             if self.separation is None
             else self.separation.to_dict(),
-            "thin_rows": self.thin_rows.to_dict(),
+            "uncovered_rows": self.uncovered_rows.to_dict(),
             "mmd": self.mmd,
             "mmd_p_value": self.mmd_p_value,
             "discrepancy": self.discrepancy,
@@ -530,7 +531,7 @@ def diagnose(
 
     Of a group of fewer than 5 rows nothing is told: no mean, no range, no category.
 
-    The verdict is "no shift found" only where no test tells the samples apart: the
+    The verdict is "no shift detected" only where no test tells the samples apart: the
     classifier, the columns, means, spreads and correlations of their ranks (Wilcoxon,
     Mood, Spearman), the cells of columns and pairs of columns and the neighbourhoods of
     rows (`overlap`), and the maximum mean discrepancy, each with a corrected p-value of
@@ -546,7 +547,7 @@ def diagnose(
     mean discrepancy `n_permutations`): columns, moments of ranks, cells of columns and
     of pairs, kernel means. Neighbourhoods and holes are not looked for.
     With fewer than five units of a sample, or so few that no p-value can be 0.01
-    (`dependence.smallest_p`), the verdict is "too few rows to tell" unless the shift is
+    (`dependence.smallest_p`), the verdict is "too few rows" unless the shift is
     glaring. Of sparse matrices the classifier alone is asked.
 
     It never raises `NoOverlapError`: the verdict says it.
@@ -556,8 +557,8 @@ def diagnose(
     >>> from counterpoise.datasets import make_uncovered_cluster
     >>> shift = make_uncovered_cluster(q=0.3, n=500, m=500, shift=0, random_state=0)
     >>> found = diagnose(shift.X, shift.X_target, random_state=0)
-    >>> found.verdict, found.thin_rows.columns[0].name
-    ('shift, thin in part', 'x0')
+    >>> found.verdict, found.uncovered_rows.columns[0].name
+    ('shift, partial overlap', 'x0')
     """
     check_integer("n_permutations", n_permutations, low=0)
     if isinstance(X, Blocks) or isinstance(X_target, Blocks):
@@ -648,7 +649,7 @@ def diagnose_samples(
         asks=asked_of(samples, names) if numbers.units is None else "",
         digits=_digits(numbers, covered, names),
         spellings=spelled_otherwise(source, target, v / v.sum()),
-        thin_rows=thin_rows_of(source, target, w, v, covered, names),
+        uncovered_rows=uncovered_rows_of(source, target, w, v, covered, names),
         mmd=distance.value,
         mmd_p_value=distance.p_value,
         discrepancy=None if weighed is None else weighed.before,
@@ -721,7 +722,9 @@ def _of_matrices(samples: SamplesAsRead, random: Any) -> Diagnosis:
     labels = samples.labels or range(source.shape[1])
     names = [k if isinstance(k, str) else f"x{k}" for k in labels]
     note = "Sparse matrices are not described."
-    thin = ThinRows(covered.thin_rows.size, covered.rows_target.size, note=note)
+    uncovered_fraction = UncoveredRows(
+        covered.uncovered_rows.size, covered.rows_target.size, note=note
+    )
     features = sparse_shifts(source, target, names, w / w.sum(), v / v.sum())
     if samples.units is not None:
         # Of so many columns no division of units could tell: the classifier does.
@@ -733,7 +736,7 @@ def _of_matrices(samples: SamplesAsRead, random: Any) -> Diagnosis:
         _of_overlap(covered, source.shape[0], target.shape[0]),
         verdict=verdict_by(tests, covered, w, v),
         tests=tests,
-        thin_rows=thin,
+        uncovered_rows=uncovered_fraction,
         dependence=dependence_of(samples),
         features=features,
         note="Of sparse matrices means alone are compared: there is no "
@@ -753,10 +756,10 @@ def _of_overlap(covered: Overlap, n: int, m: int) -> Diagnosis:
         auc=covered.auc,
         auc_low=covered.auc_low,
         auc_high=covered.auc_high,
-        thin=covered.thin,
-        thin_low=covered.thin_low,
-        thin_high=covered.thin_high,
-        thin_rows=ThinRows(0, 0),
+        uncovered_fraction=covered.uncovered_fraction,
+        uncovered_fraction_low=covered.uncovered_fraction_low,
+        uncovered_fraction_high=covered.uncovered_fraction_high,
+        uncovered_rows=UncoveredRows(0, 0),
         mmd=None,
         mmd_p_value=None,
         discrepancy=None,

@@ -13,14 +13,14 @@ from counterpoise.shift.detectability import Detectable
 from counterpoise.shift.domain_classifier import TEST_LEVEL
 from counterpoise.shift.permutation_tests import ShiftTest
 from counterpoise.shift.rounding_and_spelling import Spelling
-from counterpoise.shift.separation import ThinColumn, ThinRows
+from counterpoise.shift.separation import UncoveredColumn, UncoveredRows
 from counterpoise.shift.support import (
     COVERED,
     NO_OVERLAP,
     NO_SHIFT,
+    PARTIAL_OVERLAP,
     ROWS_OF_WORTH_TO_TELL,
     SMALL_SHIFT,
-    THIN_IN_PART,
     TOO_FEW,
     rows_that_tell,
 )
@@ -162,11 +162,12 @@ MEANING = {
     SMALL_SHIFT: "there is a small change, and today's rows lie where the fit had "
     "some.",
     COVERED: "today's rows have changed, but they lie where the fit had some.",
-    THIN_IN_PART: "today's rows have changed, and a part of them, {thin}, lies where "
+    PARTIAL_OVERLAP: "today's rows have changed, and a part of them, {thin}, lies "
+    "where "
     "the fit had next to none.",
     NO_OVERLAP: "these are other rows: {thin} of them lie where the fit had next to "
     "none.",
-    TOO_FEW: "there are too few rows to tell.",
+    TOO_FEW: "there are too few rows.",
 }
 NEXT = {
     NO_SHIFT: "Next: nothing needs to be done. What was estimated at the fit is still "
@@ -175,7 +176,8 @@ NEXT = {
     "be a little off.",
     COVERED: "Next: estimate the score on today's rows; what was estimated at the fit "
     "is not about them. Fit again with them as the target if it has become worse.",
-    THIN_IN_PART: "Next: do not trust predictions in the part that is new before some "
+    PARTIAL_OVERLAP: "Next: do not trust predictions in the part that is new before "
+    "some "
     "of its rows have labels; fit again with today's rows as the target, and see what "
     "the training data cover.",
     NO_OVERLAP: "Next: do not rely on this model there. Fit again with today's rows as "
@@ -328,11 +330,12 @@ _MEANING = {
     "source rows, and they lie where the source has rows.",
     COVERED: "There is a shift: the target rows differ from the source rows, but they "
     "lie where the source has rows, so that the source can speak for them.",
-    THIN_IN_PART: "There is a shift, and a part of the target, {thin}, lies where the "
+    PARTIAL_OVERLAP: "There is a shift, and a part of the target, {thin}, lies where "
+    "the "
     "source has next to no rows: about that part the source cannot say much.",
     NO_OVERLAP: "The two samples hardly overlap: {thin} of the target lies where the "
     "source has next to no rows.",
-    TOO_FEW: "There are too few rows to tell: with fewer than "
+    TOO_FEW: "There are too few rows: with fewer than "
     f"{ROWS_OF_WORTH_TO_TELL} rows of worth in a sample chance alone could make these "
     "numbers with or without a shift.",
 }
@@ -346,7 +349,8 @@ _NEXT = {
     COVERED: "Next: let rows that look like the target count more in the fit, if that "
     "helps your model (`Adapted` tries it and says so; simple models gain most), and "
     "estimate its score on the target: that of held-out source rows may mislead.",
-    THIN_IN_PART: "Next: adapt and estimate for the covered part only. Of the thinly "
+    PARTIAL_OVERLAP: "Next: adapt and estimate for the covered part only. Of the "
+    "thinly "
     "covered rows label some, or collect source rows like them, and do not trust "
     "predictions there before.",
     NO_OVERLAP: "Next: do not rely on a model of this source there. No weights make "
@@ -363,7 +367,9 @@ _UNSEEN = (
 
 def diagnosis_explanation(found: "Diagnosis") -> str:
     """Return what was found, what it means and what to do, in sentences."""
-    meaning = _MEANING[found.verdict].format(thin=percentage(found.thin))
+    meaning = _MEANING[found.verdict].format(
+        uncovered_fraction=percentage(found.uncovered_fraction)
+    )
     told = (
         f"Asked which of two rows is the target's, a model is right {_times(found.auc)}"
         " times in 100; guessing is right 50 times."
@@ -378,7 +384,9 @@ def diagnosis_explanation(found: "Diagnosis") -> str:
     sentences += [] if found.watched else _matched(found)
     sentences += said_of_missed(found.verdict, found.detectable)
     if found.watched:
-        meaning = MEANING[found.verdict].format(thin=percentage(found.thin))
+        meaning = MEANING[found.verdict].format(
+            uncovered_fraction=percentage(found.uncovered_fraction)
+        )
         told_of = [as_watched(one) for one in sentences[1:]]
         return " ".join([COMPARED + meaning, *told_of, NEXT[found.verdict]])
     return " ".join([*sentences, _NEXT[found.verdict], _UNSEEN])
@@ -393,15 +401,20 @@ def diagnosis_text(found: "Diagnosis") -> str:
     lines += aligned(rows, numbers=True)
     lines += [f"  {others}"] if others else []
     lines += [fill(f"{_LEGEND} {found.note}".strip(), _WIDTH)]
-    thin = found.thin_rows
-    if thin.n_rows:
-        lines += ["", _thin_title(found)]
+    uncovered_fraction = found.uncovered_rows
+    if uncovered_fraction.n_rows:
+        lines += ["", _uncovered_title(found)]
         there = "at the fit" if found.watched else "source"
         described = [
-            [f"  {a}", b, f"{there} {c}"] for a, b, c in map(_thin_cells, thin.columns)
+            [f"  {a}", b, f"{there} {c}"]
+            for a, b, c in map(_uncovered_cells, uncovered_fraction.columns)
         ]
         lines += aligned(described, numbers=False)
-        lines += [fill(f"  {thin.note}", _WIDTH)] if thin.note else []
+        lines += (
+            [fill(f"  {uncovered_fraction.note}", _WIDTH)]
+            if uncovered_fraction.note
+            else []
+        )
     lines += [
         f"Left out: {printable(name)} ({printable(reason, 60)})"
         for name, reason in found.dropped.items()
@@ -413,7 +426,7 @@ def diagnosis_html(found: "Diagnosis") -> str:
     """Return the diagnosis as a fragment of HTML, every text escaped."""
     shown, others = _shown(found.features)
     facts = [[name, value] for name, value in _facts(found)]
-    thin = found.thin_rows
+    uncovered_fraction = found.uncovered_rows
     parts = [
         f"<p><strong>{safe(found.verdict)}</strong></p>",
         f"<p>{safe(found.explanation)}</p>",
@@ -421,14 +434,14 @@ def diagnosis_html(found: "Diagnosis") -> str:
         html_table(_HEADER, [_cells(feature) for feature in shown]),
         f"<p>{safe(' '.join([others, _LEGEND, found.note]).strip())}</p>",
     ]
-    if thin.n_rows:
-        parts.append(f"<p>{safe(_thin_title(found))}</p>")
-        rows = [_thin_cells(column) for column in thin.columns]
+    if uncovered_fraction.n_rows:
+        parts.append(f"<p>{safe(_uncovered_title(found))}</p>")
+        rows = [_uncovered_cells(column) for column in uncovered_fraction.columns]
         if rows:
             there = "at the fit" if found.watched else "source"
             parts.append(html_table(("feature", "these rows", there), rows))
-        if thin.note:
-            parts.append(f"<p>{safe(thin.note)}</p>")
+        if uncovered_fraction.note:
+            parts.append(f"<p>{safe(uncovered_fraction.note)}</p>")
     if found.dropped:
         out = [(printable(k), printable(v, 60)) for k, v in found.dropped.items()]
         parts.append(html_table(("left out", "why"), out))
@@ -461,7 +474,7 @@ def _columns(found: "Diagnosis") -> list[str]:
             f"(effect {small.effect:.2g})."
         )
     elif found.verdict not in (NO_SHIFT, TOO_FEW):
-        said.append(_nothing_alone(found.thin_rows))
+        said.append(_nothing_alone(found.uncovered_rows))
     new = [f for f in by_size if f.new_share >= _MANY]
     if new:
         names = ", ".join(f"{_quoted(f)} ({percentage(f.new_share)})" for f in new[:3])
@@ -471,11 +484,13 @@ def _columns(found: "Diagnosis") -> list[str]:
     return said
 
 
-def _nothing_alone(thin: ThinRows) -> str:
+def _nothing_alone(uncovered_fraction: UncoveredRows) -> str:
     """Return what there is to say where no feature differs much by itself."""
-    if not thin.columns:
+    if not uncovered_fraction.columns:
         return "No feature differs much by itself: it is how they go together."
-    names = ", ".join(in_quotes(column.name) for column in thin.columns[:3])
+    names = ", ".join(
+        in_quotes(column.name) for column in uncovered_fraction.columns[:3]
+    )
     return f"No feature differs much but in the thinly covered rows: {names}."
 
 
@@ -538,7 +553,7 @@ def _facts(found: "Diagnosis") -> list[tuple[str, str]]:
     facts = [
         ("rows", said(f"{found.n_source:,} source, {found.n_target:,} target")),
         (said("AUC of source against target"), interval),
-        (said("thinly covered share of the target"), _thin_share(found)),
+        (said("thinly covered share of the target"), _uncovered_share(found)),
     ]
     if found.mmd is not None:
         chance = found.mmd_p_value
@@ -552,11 +567,13 @@ def _facts(found: "Diagnosis") -> list[tuple[str, str]]:
     return facts
 
 
-def _thin_share(found: "Diagnosis") -> str:
+def _uncovered_share(found: "Diagnosis") -> str:
     ends = [
-        percentage(end) for end in (found.thin_low, found.thin_high) if end is not None
+        percentage(end)
+        for end in (found.uncovered_fraction_low, found.uncovered_fraction_high)
+        if end is not None
     ]
-    return f"{percentage(found.thin)} ({' to '.join(ends)})"
+    return f"{percentage(found.uncovered_fraction)} ({' to '.join(ends)})"
 
 
 def _shown(features: Sequence[FeatureShift]) -> tuple[list[FeatureShift], str]:
@@ -582,14 +599,14 @@ def _cells(feature: FeatureShift) -> list[str]:
     ]
 
 
-def _thin_title(found: "Diagnosis") -> str:
-    thin = found.thin_rows
-    title = f"Thinly covered: {thin.n_rows:,} of {thin.n_scored:,} target rows scored"
+def _uncovered_title(found: "Diagnosis") -> str:
+    rows = found.uncovered_rows
+    title = f"Thinly covered: {rows.n_rows:,} of {rows.n_scored:,} target rows scored"
     title = as_watched(title) if found.watched else title
-    return f"{title}. Between 5 % and 95 % of them:" if thin.columns else f"{title}."
+    return f"{title}. Between 5 % and 95 % of them:" if rows.columns else f"{title}."
 
 
-def _thin_cells(column: ThinColumn) -> tuple[str, str, str]:
+def _uncovered_cells(column: UncoveredColumn) -> tuple[str, str, str]:
     name = printable(column.name)
     if column.kind == CATEGORIES:
         listed = [(printable(c), share, source) for c, share, source in column.shares]

@@ -19,7 +19,7 @@ from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.linalg.kernels import Kernel
 from counterpoise.shift.columns import FeatureShift
 from counterpoise.shift.domain_classifier import TEST_LEVEL
-from counterpoise.shift.support import Overlap, thin_by_chance, verdict
+from counterpoise.shift.support import Overlap, uncovered_by_chance, verdict
 from counterpoise.shift.two_sample_tests import MomentTest, RankScores, moment_test
 
 # -----------------------------------------------------------------------------
@@ -298,11 +298,11 @@ def verdict_by(
     return verdict(
         covered.auc,
         covered.auc_low,
-        covered.thin,
-        thin_by_chance(*(covered.units or sizes)),
+        covered.uncovered_fraction,
+        uncovered_by_chance(*(covered.units or sizes)),
         min(sizes) if covered.enough else 0.0,
         told=told,
-        thin_low=covered.thin_low,
+        uncovered_fraction_low=covered.uncovered_fraction_low,
     )
 
 

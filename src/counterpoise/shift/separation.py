@@ -31,11 +31,11 @@ from counterpoise.shift.rounding_and_spelling import spelled_in_column
 from counterpoise.shift.support import (
     NO_OVERLAP,
     NO_OVERLAP_ABOVE,
-    THIN_ABOVE,
-    THIN_QUANTILE,
+    UNCOVERED_ABOVE,
+    UNCOVERED_QUANTILE,
     Overlap,
     overlap_between,
-    thin_by_chance,
+    uncovered_by_chance,
 )
 
 # -----------------------------------------------------------------------------
@@ -101,7 +101,7 @@ def column_apart(
     there, there_target = source.values[~gone], target.values[~gone_target]
     w_there, v_there = w[~gone], v[~gone_target]
     present = 1.0 - after
-    uncovers = after if before <= 1 - THIN_QUANTILE else 0.0
+    uncovers = after if before <= 1 - UNCOVERED_QUANTILE else 0.0
     found = [
         (
             abs(after - before),
@@ -154,7 +154,7 @@ def _up_to(at: Array, values: Array, weights: Array) -> Array:
 
 def _beyond(source: _Weighted, target: _Weighted) -> float:
     """Return the target share above 99.5 % of the source, or below if that is more."""
-    low, high = _quantiles(source, 1 - THIN_QUANTILE, THIN_QUANTILE)
+    low, high = _quantiles(source, 1 - UNCOVERED_QUANTILE, UNCOVERED_QUANTILE)
     values, weights = target
     return max(_share(values < low, weights), _share(values > high, weights))
 
@@ -365,7 +365,7 @@ def separating_columns(samples: SamplesAsRead, seed: int) -> Separation | None:
         except InvalidInputError:
             # What is left has nothing to be told by.
             return NO_OVERLAP, 0.0
-        return seen.verdict, 1.0 - seen.thin
+        return seen.verdict, 1.0 - seen.uncovered_fraction
 
     if not order or without(frozenset())[0] != NO_OVERLAP:
         return None
@@ -373,7 +373,7 @@ def separating_columns(samples: SamplesAsRead, seed: int) -> Separation | None:
         # Something must stay.
         order.pop()
     verdict, covered = without(frozenset(order))
-    least = covered - THIN_ABOVE
+    least = covered - UNCOVERED_ABOVE
     if least <= 0:
         return Separation((found[order[0]],), verdict, covered)
     smallest_first = [j for j in order[::-1] if 1.0 - uncovers[j] >= least]
@@ -477,7 +477,7 @@ _APART = 0.5
 
 
 @dataclass(frozen=True)
-class ThinColumn:
+class UncoveredColumn:
     """What thinly covered rows have in one column, beside the source.
 
     Attributes
@@ -512,7 +512,7 @@ class ThinColumn:
 
 
 @dataclass(frozen=True)
-class ThinRows:
+class UncoveredRows:
     """A description of the target rows that the source hardly covers.
 
     Attributes
@@ -521,7 +521,7 @@ class ThinRows:
         How many there are among the rows scored.
     n_scored : int
         Target rows that were scored.
-    columns : tuple of ThinColumn
+    columns : tuple of UncoveredColumn
         Those that set the rows apart the most, by effect, and those of holes; at most
         five.
     note : str
@@ -530,7 +530,7 @@ class ThinRows:
 
     n_rows: int
     n_scored: int
-    columns: tuple[ThinColumn, ...] = ()
+    columns: tuple[UncoveredColumn, ...] = ()
     note: str = ""
 
     def to_dict(self) -> dict[str, Any]:
@@ -545,14 +545,14 @@ class ThinRows:
         return {**asdict(self), "columns": columns}
 
 
-def thin_rows_of(
+def uncovered_rows_of(
     source: Table,
     target: Table,
     w: Array,
     v: Array,
     covered: Overlap,
     names: Sequence[str],
-) -> ThinRows:
+) -> UncoveredRows:
     """Return a description of the target rows that are thinly covered or in holes.
 
     Parameters
@@ -567,28 +567,28 @@ def thin_rows_of(
     """
     p, q = w[covered.rows], v[covered.rows_target]
     sizes = effective_sample_size(p), effective_sample_size(q)
-    chance = thin_by_chance(*(covered.units or sizes))
-    thin = covered.thin_rows
-    described = describe_thin_rows(
+    chance = uncovered_by_chance(*(covered.units or sizes))
+    uncovered_fraction = covered.uncovered_rows
+    described = describe_uncovered_rows(
         source.take(covered.rows),
-        target.take(thin),
+        target.take(uncovered_fraction),
         p / p.sum(),
-        v[thin] / max(v[thin].sum(), np.finfo(float).tiny),
+        v[uncovered_fraction] / max(v[uncovered_fraction].sum(), np.finfo(float).tiny),
         n_scored=covered.rows_target.size,
-        by_chance=covered.thin <= chance,
+        by_chance=covered.uncovered_fraction <= chance,
     )
     return _with_holes(described, source, target, p, v, covered, names)
 
 
 def _with_holes(
-    found: ThinRows,
+    found: UncoveredRows,
     source: Table,
     target: Table,
     p: Array,
     v: Array,
     covered: Overlap,
     names: Sequence[str],
-) -> ThinRows:
+) -> UncoveredRows:
     """Add who the rows in holes are, by the columns in which the holes were found."""
     inside = covered.rows_target[covered.in_hole]
     if inside.size < FEWEST_ROWS_TOLD:
@@ -625,14 +625,14 @@ def _with_holes(
     return replace(found, columns=tuple(kept), note=note)
 
 
-def describe_thin_rows(
+def describe_uncovered_rows(
     source: Table,
-    thin: Table,
+    uncovered_fraction: Table,
     share: Array,
-    thin_share: Array,
+    uncovered_share_of: Array,
     n_scored: int,
     by_chance: bool,
-) -> ThinRows:
+) -> UncoveredRows:
     """Return what sets thinly covered rows apart from the source.
 
     Parameters
@@ -641,41 +641,56 @@ def describe_thin_rows(
         Source rows that were scored.
     thin : Table
         The thinly covered target rows among those scored, none or some.
-    share, thin_share : array of shape (n,), (k,)
+    share, uncovered_share_of : array of shape (n,), (k,)
         What a row counts in a mean over its sample; they sum to one.
     n_scored : int
         Target rows that were scored.
     by_chance : bool
         Whether samples drawn alike may have as many.
     """
-    k = len(thin)
+    k = len(uncovered_fraction)
     if k == 0:
-        return ThinRows(0, n_scored)
+        return UncoveredRows(0, n_scored)
     if by_chance:
         note = "No more rows than chance explains: there is nothing to describe."
-        return ThinRows(k, n_scored, note=note)
+        return UncoveredRows(k, n_scored, note=note)
     if k < FEWEST_ROWS_TOLD:
         note = (
             f"Of fewer than {FEWEST_ROWS_TOLD} rows nothing is told: nobody is "
             "recognised."
         )
-        return ThinRows(k, n_scored, note=note)
-    shifts = column_shifts(source, thin, share, thin_share, tested=False)
+        return UncoveredRows(k, n_scored, note=note)
+    shifts = column_shifts(
+        source, uncovered_fraction, share, uncovered_share_of, tested=False
+    )
     order = np.argsort([-shift.effect for shift in shifts], kind="stable")
     apart = [j for j in order[:_COLUMNS] if shifts[j].effect >= _APART]
     columns = tuple(
-        _described(source.columns[j], thin.columns[j], share, thin_share, shifts[j])
+        _described(
+            source.columns[j],
+            uncovered_fraction.columns[j],
+            share,
+            uncovered_share_of,
+            shifts[j],
+        )
         for j in apart
     )
     note = "" if columns else "No column sets them apart alone: it is a combination."
-    return ThinRows(k, n_scored, columns, note)
+    return UncoveredRows(k, n_scored, columns, note)
 
 
 def _described(
-    source: TableColumn, thin: TableColumn, p: Array, q: Array, shift: FeatureShift
-) -> ThinColumn:
-    (low, high), (source_low, source_high) = _range(thin, q), _range(source, p)
-    return ThinColumn(
+    source: TableColumn,
+    uncovered_fraction: TableColumn,
+    p: Array,
+    q: Array,
+    shift: FeatureShift,
+) -> UncoveredColumn:
+    (low, high), (source_low, source_high) = (
+        _range(uncovered_fraction, q),
+        _range(source, p),
+    )
+    return UncoveredColumn(
         name=shift.name,
         kind=shift.kind,
         effect=shift.effect,
@@ -683,20 +698,20 @@ def _described(
         high=high,
         source_low=source_low,
         source_high=source_high,
-        shares=_shares(source, thin, p, q),
+        shares=_shares(source, uncovered_fraction, p, q),
         missing=shift.target_missing,
         source_missing=shift.source_missing,
     )
 
 
 def _shares(
-    source: TableColumn, thin: TableColumn, p: Array, q: Array
+    source: TableColumn, uncovered_fraction: TableColumn, p: Array, q: Array
 ) -> tuple[tuple[str, float, float], ...]:
-    if thin.kind != CATEGORIES:
+    if uncovered_fraction.kind != CATEGORIES:
         return ()
-    k, there = len(thin.categories), thin.values >= 0
-    counts = np.bincount(thin.values[there], minlength=k)
-    shares = np.bincount(thin.values[there], q[there], minlength=k)
+    k, there = len(uncovered_fraction.categories), uncovered_fraction.values >= 0
+    counts = np.bincount(uncovered_fraction.values[there], minlength=k)
+    shares = np.bincount(uncovered_fraction.values[there], q[there], minlength=k)
     in_source = dict.fromkeys(source.categories, 0.0)
     if source.kind == CATEGORIES:
         rows = source.values >= 0
@@ -708,7 +723,7 @@ def _shares(
     return tuple(
         (name, float(shares[j]), in_source.get(name, 0.0))
         for j in common[:_CATEGORIES]
-        for name in [thin.categories[j]]
+        for name in [uncovered_fraction.categories[j]]
     )
 
 

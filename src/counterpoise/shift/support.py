@@ -33,9 +33,9 @@ from counterpoise.shift.two_sample_tests import (
 
 
 # A target row is thinly covered where only the outermost 0.5 % of the source rows are.
-THIN_QUANTILE = 0.995
+UNCOVERED_QUANTILE = 0.995
 # Above this share of the target the samples overlap in part.
-THIN_ABOVE = 0.05
+UNCOVERED_ABOVE = 0.05
 
 
 def as_share(parts: Array) -> float:
@@ -49,8 +49,8 @@ def as_share(parts: Array) -> float:
     return float(np.clip(parts.sum(), 0.0, 1.0))
 
 
-def thin_by_chance(n: float, m: float) -> float:
-    """Return a share that `thin` hardly exceeds if n and m rows are drawn alike.
+def uncovered_by_chance(n: float, m: float) -> float:
+    """Return a bound of `uncovered_fraction` if n and m rows have one distribution.
 
     Above the threshold lie k of n source rows, k at most 0.5 %, so about (k + 1) / n of
     either distribution; the limit is three standard errors above that, one from each
@@ -58,10 +58,10 @@ def thin_by_chance(n: float, m: float) -> float:
 
     Examples
     --------
-    >>> round(thin_by_chance(1000, 1000), 3), round(thin_by_chance(20, 20), 3)
+    >>> round(uncovered_by_chance(1000, 1000), 3), round(uncovered_by_chance(20, 20), 3)
     (0.016, 0.25)
     """
-    outermost = np.floor((1 - THIN_QUANTILE) * n + 1e-9) + 1
+    outermost = np.floor((1 - UNCOVERED_QUANTILE) * n + 1e-9) + 1
     expected = outermost / (n + 1)
     error = np.sqrt(outermost / (n + 1) ** 2 + expected * (1 - expected) / m)
     return float(expected + 3 * error)
@@ -70,15 +70,15 @@ def thin_by_chance(n: float, m: float) -> float:
 def rows_that_tell() -> int:
     """Return how many rows of each sample tell a thin share from chance.
 
-    The smallest n for which chance (`thin_by_chance`) explains no more than the 5 % of
-    thinly covered rows from which on the samples overlap in part.
+    The smallest n for which chance (`uncovered_by_chance`) explains no more than the 5
+    % of thinly covered rows from which on the samples overlap in part.
 
     Examples
     --------
     >>> rows_that_tell()
     104
     """
-    return next(n for n in count(2) if thin_by_chance(n, n) <= THIN_ABOVE)
+    return next(n for n in count(2) if uncovered_by_chance(n, n) <= UNCOVERED_ABOVE)
 
 
 # -----------------------------------------------------------------------------
@@ -521,25 +521,26 @@ def _unlike(divisions: Divisions, cells: Indices) -> Array:
 # Shares of the target: above the first the samples do not overlap; a ratio is made
 # relative, and the user told, from the second.
 NO_OVERLAP_ABOVE, RELATIVE_FROM = 0.5, 0.02
-# The level of `thin`'s interval, and how much more it varies than its threshold does.
-THIN_LEVEL, _SCORES_VARY = 0.95, 1.5
+# The level of `uncovered_fraction`'s interval, and how much more it varies than its
+# threshold does.
+UNCOVERED_LEVEL, _SCORES_VARY = 0.95, 1.5
 # A shift that a classifier sees less well than this is small.
 SMALL_AUC = 0.6
 # With fewer rows of worth in a sample nothing is told but that the samples are apart.
 ROWS_OF_WORTH_TO_TELL = 30
 
-NO_SHIFT = "no shift found"
+NO_SHIFT = "no shift detected"
 SMALL_SHIFT = "small shift"
-COVERED = "shift, covered"
-THIN_IN_PART = "shift, thin in part"
+COVERED = "shift, full overlap"
+PARTIAL_OVERLAP = "shift, partial overlap"
 NO_OVERLAP = "no overlap"
-TOO_FEW = "too few rows to tell"
+TOO_FEW = "too few rows"
 
 _VERDICT_MEANING = {
     NO_SHIFT: "target rows cannot be told from source rows",
     SMALL_SHIFT: "the two samples differ little",
     COVERED: "the target lies where the source has rows",
-    THIN_IN_PART: "weights and estimates speak for the covered part of the target",
+    PARTIAL_OVERLAP: "weights and estimates speak for the covered part of the target",
     NO_OVERLAP: "no weights make the source stand for the target",
     TOO_FEW: "chance alone could make these numbers with or without a shift",
 }
@@ -555,11 +556,11 @@ class Overlap:
         Share of the target whose domain score exceeds `threshold`, so that it lives
         where only the outermost 0.5 % of the source rows are, or that lies in a hole
         (`holes`), among source rows but with none near. Under no shift 0.005.
-    thin_low, thin_high : float
-        Its interval of level 0.95 (`thin_interval`).
+    uncovered_fraction_low, uncovered_fraction_high : float
+        Its interval of level 0.95 (`uncovered_interval`).
     verdict : str
-        "no shift found", "small shift", "shift, covered", "shift, thin in part",
-        "no overlap" or "too few rows to tell".
+        "no shift detected", "small shift", "shift, full overlap", "shift, partial
+        overlap", "no overlap" or "too few rows".
     auc, auc_low, auc_high : float
         How well a classifier tells the samples apart, with its interval of level 0.95.
     threshold : float
@@ -582,9 +583,9 @@ class Overlap:
         Whether there are so many units that a test of divisions can tell.
     """
 
-    thin: float
-    thin_low: float
-    thin_high: float
+    uncovered_fraction: float
+    uncovered_fraction_low: float
+    uncovered_fraction_high: float
     verdict: str
     auc: float
     auc_low: float
@@ -602,21 +603,23 @@ class Overlap:
     enough: bool = True
 
     @property
-    def is_thin(self) -> NDArray[np.bool_]:
+    def is_outside_support(self) -> NDArray[np.bool_]:
         """Which of the target rows scored are thinly covered."""
         return (self.scores_target > self.threshold) | self.in_hole
 
     @property
-    def thin_rows(self) -> NDArray[np.intp]:
+    def uncovered_rows(self) -> NDArray[np.intp]:
         """Target rows that are thinly covered, among those scored."""
-        return self.rows_target[self.is_thin]
+        return self.rows_target[self.is_outside_support]
 
     def __str__(self) -> str:
         inside = f", {self.in_hole.mean():.1%} in holes" if self.holes.balls else ""
         return (
             f"{self.verdict}: {_VERDICT_MEANING[self.verdict]}.\n"
-            f"{self.thin:.1%} of the target rows ({self.thin_low:.1%} to "
-            f"{self.thin_high:.1%}) lie where only the outermost 0.5 % of the source "
+            f"{self.uncovered_fraction:.1%} of the target rows "
+            f"({self.uncovered_fraction_low:.1%} to "
+            f"{self.uncovered_fraction_high:.1%}) lie where only the outermost 0.5 % "
+            f"of the source "
             f"rows are{inside}; AUC of source against target {self.auc:.3f} "
             f"({self.auc_low:.3f} to {self.auc_high:.3f})."
         )
@@ -646,16 +649,17 @@ def overlap(
     ==================== =========================================================
     verdict              when
     ==================== =========================================================
-    no shift found       no test tells the samples apart at a level of 0.01, and
-                         `thin` is not beyond what chance does
-    small shift          `thin` <= 0.05 and AUC < 0.6
-    shift, covered       `thin` <= 0.05
-    shift, thin in part  the lower end of `thin`'s interval <= 0.5
+    no shift detected       no test tells the samples apart at a level of 0.01, and
+                         `uncovered_fraction` is not beyond what chance does
+    small shift          `uncovered_fraction` <= 0.05 and AUC < 0.6
+    shift, full overlap       `uncovered_fraction` <= 0.05
+    shift, partial overlap  the lower end of `uncovered_fraction`'s interval <= 0.5
     no overlap           that end > 0.5: the shares of two draws of one pair differ,
                          and a refusal should not depend on the draw
-    too few rows to tell a sample has less than 30 rows of worth (its effective size),
-                         and not both the lower end of `thin`'s interval is above
-                         0.5 and `thin` beyond chance; `rows_that_tell` would do
+    too few rows a sample has less than 30 rows of worth (its effective size),
+                         and not both the lower end of `uncovered_fraction`'s interval
+                         is above 0.5 and `uncovered_fraction` beyond chance;
+                         `rows_that_tell` would do
     ==================== =========================================================
 
     The tests here: the AUC (its interval is beyond one half) and the holes. `diagnose`
@@ -689,8 +693,8 @@ def overlap(
     >>> from counterpoise.datasets import make_uncovered_cluster
     >>> shift = make_uncovered_cluster(q=0.3, n=500, m=500, shift=0, random_state=0)
     >>> found = overlap(shift.X, shift.X_target, random_state=0)
-    >>> found.verdict, bool(0.25 < found.thin < 0.35)
-    ('shift, thin in part', True)
+    >>> found.verdict, bool(0.25 < found.uncovered_fraction < 0.35)
+    ('shift, partial overlap', True)
     """
     samples = SamplesAsRead.read_encoded(X, X_target, sample_weight, target_weight)
     return overlap_between(samples, as_seed(samples.seed(random_state)))
@@ -713,14 +717,14 @@ def overlap_between(samples: SamplesAsRead, seed: int) -> Overlap:
     return found
 
 
-def thin_where_known(samples: SamplesAsRead) -> float | None:
+def uncovered_where_known(samples: SamplesAsRead) -> float | None:
     """Return the thin share that was worked out of these samples, None if none was.
 
     Who speaks of them says the same number.
     """
     known = (v for k, v in samples.found.items() if k[0] is overlap_between)
     seen: Overlap | None = next(known, None)
-    return None if seen is None else seen.thin
+    return None if seen is None else seen.uncovered_fraction
 
 
 def overlap_of(
@@ -735,16 +739,18 @@ def overlap_of(
     `in_hole`, `near_hole`: which of the target rows scored lie in a hole, and at one.
     `units`: what all rows belong to; chance is then that of units.
     """
-    threshold = weighted_quantile(score.scores, score.share, THIN_QUANTILE)
-    thin = as_share(score.share_target[(score.scores_target > threshold) | in_hole])
+    threshold = weighted_quantile(score.scores, score.share, UNCOVERED_QUANTILE)
+    uncovered_fraction = as_share(
+        score.share_target[(score.scores_target > threshold) | in_hole]
+    )
     sizes = [effective_sample_size(s) for s in (score.share, score.share_target)]
     n_rows, worth, enough = min(sizes), (sizes[0], sizes[1]), True
     if units is not None:
         units = units.kept(score.rows, score.rows_target)
         worth = units.worth(score.share, score.share_target)
         enough = units.are_enough(TEST_LEVEL)
-    chance = thin_by_chance(*worth)
-    low, high = thin_interval(
+    chance = uncovered_by_chance(*worth)
+    low, high = uncovered_interval(
         score.scores,
         score.scores_target,
         score.share,
@@ -753,17 +759,17 @@ def overlap_of(
         worth,
     )
     return Overlap(
-        thin=thin,
-        thin_low=low,
-        thin_high=high,
+        uncovered_fraction=uncovered_fraction,
+        uncovered_fraction_low=low,
+        uncovered_fraction_high=high,
         verdict=verdict(
             score.auc,
             score.auc_low,
-            thin,
+            uncovered_fraction,
             chance,
             n_rows if enough else 0.0,
             told=holes.tells,
-            thin_low=low,
+            uncovered_fraction_low=low,
         ),
         auc=score.auc,
         auc_low=score.auc_low,
@@ -782,7 +788,7 @@ def overlap_of(
     )
 
 
-def thin_share(
+def uncovered_share_of(
     scores: Array, scores_target: Array, source_share: Array, target_share: Array
 ) -> float:
     """Return the share of the target that scores above 99.5 % of the source.
@@ -798,23 +804,25 @@ def thin_share(
     Examples
     --------
     >>> half = np.full(2, 0.5)
-    >>> thin_share(np.array([0.1, 0.4]), np.array([0.3, 0.9]), half, half)
+    >>> uncovered_share_of(np.array([0.1, 0.4]), np.array([0.3, 0.9]), half, half)
     0.5
     """
-    return as_share(target_share[is_thin(scores, scores_target, source_share)])
+    return as_share(
+        target_share[is_outside_support(scores, scores_target, source_share)]
+    )
 
 
-def is_thin(
+def is_outside_support(
     scores: Array, scores_target: Array, source_share: Array
 ) -> NDArray[np.bool_]:
     """Return which target rows score above 99.5 % of the source."""
     found: NDArray[np.bool_] = scores_target > weighted_quantile(
-        scores, source_share, THIN_QUANTILE
+        scores, source_share, UNCOVERED_QUANTILE
     )
     return found
 
 
-def thin_interval(
+def uncovered_interval(
     scores: Array,
     scores_target: Array,
     source_share: Array,
@@ -845,7 +853,7 @@ def thin_interval(
     Parameters
     ----------
     scores, scores_target, source_share, target_share : array
-        As `thin_share` has them.
+        As `uncovered_share_of` has them.
     in_hole : array of bool of shape (m,) or None
         Target rows that count as thinly covered in any case.
     worth : tuple of float or None
@@ -854,7 +862,8 @@ def thin_interval(
     Examples
     --------
     >>> even = np.full(1000, 1e-3)
-    >>> low, high = thin_interval(np.zeros(1000), np.repeat([0.0, 1], 500), even, even)
+    >>> scores = np.repeat([0.0, 1], 500)
+    >>> low, high = uncovered_interval(np.zeros(1000), scores, even, even)
     >>> round(low, 3), round(high, 3)
     (0.469, 0.531)
     """
@@ -865,17 +874,24 @@ def thin_interval(
         above = scores_target > threshold
         return as_share(target_share[above if in_hole is None else above | in_hole])
 
-    thin = share_above(THIN_QUANTILE)
-    both = 0.5 - THIN_LEVEL / 2, 0.5 + THIN_LEVEL / 2
-    few, many = (float(binom.ppf(p, round(n), 1 - THIN_QUANTILE)) for p in both)
-    more = share_above(min(THIN_QUANTILE, max(1 - (many + 0.5) / n, 0.0))) - thin
-    less = thin - share_above(max(THIN_QUANTILE, 1 - (few + 0.5) / n))
-    of_target = float(norm.ppf(both[1])) * np.sqrt(thin * (1 - thin) / m)
+    uncovered_fraction = share_above(UNCOVERED_QUANTILE)
+    both = 0.5 - UNCOVERED_LEVEL / 2, 0.5 + UNCOVERED_LEVEL / 2
+    few, many = (float(binom.ppf(p, round(n), 1 - UNCOVERED_QUANTILE)) for p in both)
+    more = (
+        share_above(min(UNCOVERED_QUANTILE, max(1 - (many + 0.5) / n, 0.0)))
+        - uncovered_fraction
+    )
+    less = uncovered_fraction - share_above(
+        max(UNCOVERED_QUANTILE, 1 - (few + 0.5) / n)
+    )
+    of_target = float(norm.ppf(both[1])) * np.sqrt(
+        uncovered_fraction * (1 - uncovered_fraction) / m
+    )
     below, above = (
         float(np.hypot(of_target, _SCORES_VARY * off))
         for off in (max(more, less), more)
     )
-    return max(thin - below, 0.0), min(thin + above, 1.0)
+    return max(uncovered_fraction - below, 0.0), min(uncovered_fraction + above, 1.0)
 
 
 def lowest_share(share: float, target_share: Array) -> float:
@@ -888,18 +904,18 @@ def lowest_share(share: float, target_share: Array) -> float:
     """
     part = min(share, 1.0)
     error = np.sqrt(part * (1 - part) / effective_sample_size(target_share))
-    return float(share - norm.ppf(0.5 + THIN_LEVEL / 2) * error)
+    return float(share - norm.ppf(0.5 + UNCOVERED_LEVEL / 2) * error)
 
 
 def verdict(
     auc: float,
     auc_low: float,
-    thin: float,
+    uncovered_fraction: float,
     chance: float,
     n_rows: float = np.inf,
     *,
     told: bool = False,
-    thin_low: float | None = None,
+    uncovered_fraction_low: float | None = None,
 ) -> str:
     """Return what the numbers mean, in the words of `overlap`'s table.
 
@@ -910,28 +926,35 @@ def verdict(
     thin : float
         Share of the target that is thinly covered.
     chance : float
-        What `thin` can be by chance.
+        What `uncovered_fraction` can be by chance.
     n_rows : float
         Effective size of the smaller sample.
     told : bool
         Whether a test beside the AUC tells the samples apart.
-    thin_low : float or None
-        The lower end of `thin`'s interval; None: `thin` itself.
+    uncovered_fraction_low : float or None
+        The lower end of `uncovered_fraction`'s interval; None: `uncovered_fraction`
+        itself.
 
     Examples
     --------
     >>> verdict(0.66, 0.63, 0.31, 0.02)
-    'shift, thin in part'
+    'shift, partial overlap'
     """
-    low = thin if thin_low is None else thin_low
-    is_apart = low > NO_OVERLAP_ABOVE and thin > chance
+    low = (
+        uncovered_fraction if uncovered_fraction_low is None else uncovered_fraction_low
+    )
+    is_apart = low > NO_OVERLAP_ABOVE and uncovered_fraction > chance
     if n_rows < ROWS_OF_WORTH_TO_TELL - 1e-9 and not is_apart:
         return TOO_FEW
     # An AUC below one half tells nothing apart either: rows were left out of the fit.
-    if not told and auc_low <= 0.5 and thin <= max(THIN_ABOVE, chance):
+    if (
+        not told
+        and auc_low <= 0.5
+        and uncovered_fraction <= max(UNCOVERED_ABOVE, chance)
+    ):
         return NO_SHIFT
     if low > NO_OVERLAP_ABOVE:
         return NO_OVERLAP
-    if thin > THIN_ABOVE:
-        return THIN_IN_PART
+    if uncovered_fraction > UNCOVERED_ABOVE:
+        return PARTIAL_OVERLAP
     return SMALL_SHIFT if auc < SMALL_AUC else COVERED

@@ -41,8 +41,8 @@ from counterpoise.shift.support import (
     RELATIVE_FROM,
     as_share,
     find_holes,
-    is_thin,
-    thin_interval,
+    is_outside_support,
+    uncovered_interval,
 )
 from counterpoise.weights.base import Fitted, UniformWeights, WeightEstimator
 from counterpoise.weights.discriminator import (
@@ -62,7 +62,7 @@ from counterpoise.weights.search import (
     HeldOut,
     choose,
     thinned,
-    uncovered_share,
+    unsupported_share,
     untried,
 )
 
@@ -406,7 +406,7 @@ def _kernels(trials: Trials, common: dict[str, Any]) -> Iterator[Candidate]:
     middle = median_gamma(scaled.target, scaled.target_share)
     for factor in WIDTH_FACTORS:
         gamma = middle / factor**2
-        lonely = uncovered_share(scaled, gamma)
+        lonely = unsupported_share(scaled, gamma)
         relative = TARGET_SHARE if lonely > RELATIVE_FROM else 0.0
         weight_estimator = KLIEP(gamma=gamma, relative=relative, **common)
         able = lonely <= LARGEST_UNCOVERED_RELATIVE
@@ -487,11 +487,12 @@ class AutoWeights(WeightEstimator):
     cut to that. Target rows that a classifier places beyond every source row, or that
     lie in holes among the source rows (`overlap`), are left out where they are more
     than 5 %, and with them those that have only target rows near, half of them left
-    out: the weights then speak for the others, and a warning says so; `beyond` knows
-    the holes. Where a sample has more than 2000 rows, the choice is made on 2000, and a
-    classifier is fitted to no more than 10,000 and asked about the others. Tables in
-    blocks: all of this on 10,000 rows of each; a log-linear ratio, a kernel one and
-    logistic regression are then fitted to all rows, where no target rows were left out.
+    out: the weights then speak for the others, and a warning says so;
+    `is_extrapolation` knows the holes. Where a sample has more than 2000 rows, the
+    choice is made on 2000, and a classifier is fitted to no more than 10,000 and asked
+    about the others. Tables in blocks: all of this on 10,000 rows of each; a log-linear
+    ratio, a kernel one and logistic regression are then fitted to all rows, where no
+    target rows were left out.
 
     Parameters
     ----------
@@ -522,7 +523,7 @@ class AutoWeights(WeightEstimator):
         is NaN where one was not tried.
     solution_ : Solution
         That of `weight_estimator_`.
-    uncovered_ : float or None
+    unsupported_fraction_ : float or None
         Share of the target rows that live where only the outermost 0.5 % of the source
         rows are, by the scores of the better classifier, or in holes among them.
     largest_weight_ : float
@@ -575,10 +576,10 @@ class AutoWeights(WeightEstimator):
         seed = self._seed()
         rows, aims = thinned(samples, seed)
         trials = Trials(samples.take(rows, aims), seed, deadline)
-        uncovered, low = None, None
+        unsupported_fraction, low = None, None
         reached = np.ones(samples.target.shape[0], dtype=bool)
         if trials.are_enough:
-            uncovered, low, reached = self._look(samples, rows, aims, trials)
+            unsupported_fraction, low, reached = self._look(samples, rows, aims, trials)
         if not reached.all():
             some = samples.take(rows, aims[reached[aims]])
             trials = Trials(some, seed, deadline)
@@ -590,9 +591,9 @@ class AutoWeights(WeightEstimator):
         return Fitted(
             replace(self.weight_estimator_.solution_, tol=self.tol),
             weights,
-            uncovered,
-            "thin",
-            uncovered_low=low,
+            unsupported_fraction,
+            "uncovered_fraction",
+            unsupported_fraction_low=low,
         )
 
     def _take(
@@ -651,16 +652,18 @@ class AutoWeights(WeightEstimator):
         some = trials.samples
         classifiers = guard._candidates(some)
         told = trials.told(classifiers)
-        thin = is_thin(np.log(told.source), np.log(told.target), some.source_share)
+        uncovered_fraction = is_outside_support(
+            np.log(told.source), np.log(told.target), some.source_share
+        )
         # Some of the source rows that were not looked at may lie in a hole.
         holes = find_holes(some, trials.seed).without(samples.source)
         in_hole = holes.hold(some.target)
-        uncovered = as_share(some.target_share[thin | in_hole])
-        low, _ = thin_interval(
+        unsupported_fraction = as_share(some.target_share[uncovered_fraction | in_hole])
+        low, _ = uncovered_interval(
             told.source, told.target, some.source_share, some.target_share, in_hole
         )
         if low > NO_OVERLAP_ABOVE and not self.force:
-            raise NoOverlapError(uncovered, "thin")
+            raise NoOverlapError(unsupported_fraction, "uncovered_fraction")
         self._holes_ = holes
         beyond = (told.target > told.source.max()) | in_hole
         if float(some.target_share[beyond].sum()) > HOLE:
@@ -674,13 +677,13 @@ class AutoWeights(WeightEstimator):
                 beyond = with_neighbours(beyond, samples, rows, aims)
             if hole and np.count_nonzero(~beyond[aims]) >= FEWEST_TO_CHOOSE:
                 reached = ~beyond
-        return uncovered, low, reached
+        return unsupported_fraction, low, reached
 
     def _predict_weights(self, X: Matrix) -> Array:
         return self._bounded(self.weight_estimator_._weigh_rows(X))
 
-    def _beyond(self, X: Matrix) -> NDArray[np.bool_]:
-        found: NDArray[np.bool_] = self.weight_estimator_._beyond_rows(X) | (
+    def _is_extrapolation(self, X: Matrix) -> NDArray[np.bool_]:
+        found: NDArray[np.bool_] = self.weight_estimator_._extrapolation_rows(X) | (
             self.weight_estimator_._weigh_rows(X)
             > getattr(self, "_reached_", self.largest_weight_)
         )

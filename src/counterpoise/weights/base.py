@@ -55,9 +55,9 @@ from counterpoise.shift.separation import with_columns
 from counterpoise.shift.support import (
     NO_OVERLAP_ABOVE,
     RELATIVE_FROM,
-    THIN_ABOVE,
+    UNCOVERED_ABOVE,
     lowest_share,
-    thin_where_known,
+    uncovered_where_known,
 )
 from counterpoise.weights.out_of_core import (
     TwoBlocks,
@@ -149,7 +149,7 @@ class FittedWeightEstimator(BaseEstimator):
             )
         return blocks.numbers()
 
-    def beyond(self, X: Any) -> NDArray[np.bool_]:
+    def is_extrapolation(self, X: Any) -> NDArray[np.bool_]:
         """Return at which rows the ratio is not known.
 
         Those where it would exceed that of every target row of the fit, at which a
@@ -168,17 +168,17 @@ class FittedWeightEstimator(BaseEstimator):
         X = estimator_matrix(self, X, reset=False, accept_sparse=self._accepts_sparse)
         if not self.has_target_:
             return np.zeros(X.shape[0], dtype=bool)
-        return self._beyond_rows(X)
+        return self._extrapolation_rows(X)
 
-    def _beyond_rows(self, X: Matrix) -> NDArray[np.bool_]:
+    def _extrapolation_rows(self, X: Matrix) -> NDArray[np.bool_]:
         """Return at which rows that have passed a door the ratio is not known."""
-        found = self._beyond(self._scaled(X))
+        found = self._is_extrapolation(self._scaled(X))
         if self._range_ is not None:
             low, high = self._range_
             found |= ((low > X) | (high < X)).any(axis=1)
         return found
 
-    def _beyond(self, X: Matrix) -> NDArray[np.bool_]:
+    def _is_extrapolation(self, X: Matrix) -> NDArray[np.bool_]:
         return np.zeros(X.shape[0], dtype=bool)
 
     def score(
@@ -435,7 +435,10 @@ class FittedWeightEstimator(BaseEstimator):
 
 
 # Shares of the target that the source does not reach are said from these on.
-SHARE_SAID = {"uncovered": RELATIVE_FROM, "thin": THIN_ABOVE}
+SHARE_SAID = {
+    "unsupported_fraction": RELATIVE_FROM,
+    "uncovered_fraction": UNCOVERED_ABOVE,
+}
 # In small samples this share of the target may be far from all source rows by chance.
 LONELY_BY_CHANCE = 0.1
 
@@ -463,19 +466,20 @@ class Fitted:
         Share of the target rows that the source does not reach; None where the method
         cannot tell.
     measure : str
-        How they were counted: "uncovered" or "thin".
+        How they were counted: "unsupported_fraction" or "uncovered_fraction".
     mean : float
         The mean of the weights, where it is a result and not one.
     uncovered_low : float or None
-        The lower end of `uncovered`'s interval; None: by the number of target rows.
+        The lower end of `unsupported_fraction`'s interval; None: by the number of
+        target rows.
     """
 
     solution: Solution
     ratio: Array
-    uncovered: float | None
-    measure: str = "uncovered"
+    unsupported_fraction: float | None
+    measure: str = "unsupported_fraction"
     mean: float = 1.0
-    uncovered_low: float | None = None
+    unsupported_fraction_low: float | None = None
 
 
 class WeightEstimator(FittedWeightEstimator):
@@ -655,13 +659,19 @@ class WeightEstimator(FittedWeightEstimator):
             scaled = rows_scaled(scaled, self.column_scale_)
         with one_thread():
             found = (fit or self._fit)(scaled, deadline)
-        if found.uncovered is not None and found.measure == "uncovered":
+        if (
+            found.unsupported_fraction is not None
+            and found.measure == "unsupported_fraction"
+        ):
             # A wide kernel reaches across a hole that the source's spacing shows.
             lonely = lonely_share(scaled)
             if lonely > NO_OVERLAP_ABOVE or (
-                lonely > LONELY_BY_CHANCE and found.uncovered <= LONELY_BY_CHANCE
+                lonely > LONELY_BY_CHANCE
+                and found.unsupported_fraction <= LONELY_BY_CHANCE
             ):
-                found = replace(found, uncovered=max(found.uncovered, lonely))
+                found = replace(
+                    found, unsupported_fraction=max(found.unsupported_fraction, lonely)
+                )
         with one_thread():
             self._set(found, samples)
         return self
@@ -685,7 +695,7 @@ class WeightEstimator(FittedWeightEstimator):
         )
         self.weights_ = np.ones(X.shape[0])
         self.solution_: Solution | None = None
-        self.uncovered_: float | None = None
+        self.unsupported_fraction_: float | None = None
         self.effective_sample_size_ = float(X.shape[0])
         return self
 
@@ -719,11 +729,13 @@ class WeightEstimator(FittedWeightEstimator):
         )
 
     def _set(self, found: Fitted, samples: SamplesAsRead) -> None:
-        low = found.uncovered_low
-        if low is None and found.uncovered is not None:
-            low = lowest_share(found.uncovered, samples.counted.target_share)
-        thin = thin_where_known(samples)
-        self._judge_overlap(found.uncovered, found.measure, low, thin)
+        low = found.unsupported_fraction_low
+        if low is None and found.unsupported_fraction is not None:
+            low = lowest_share(found.unsupported_fraction, samples.counted.target_share)
+        uncovered_fraction = uncovered_where_known(samples)
+        self._judge_overlap(
+            found.unsupported_fraction, found.measure, low, uncovered_fraction
+        )
         self._set_solution(found.solution)
         share = samples.counted.source_share
         weights = np.empty(samples.source_weight.size)
@@ -749,21 +761,21 @@ class WeightEstimator(FittedWeightEstimator):
     def _judge_overlap(
         self,
         share: float | None,
-        measure: str = "uncovered",
+        measure: str = "unsupported_fraction",
         low: float | None = None,
-        thin: float | None = None,
+        uncovered_fraction: float | None = None,
     ) -> None:
         """Set which share of the target is uncovered; refuse or warn if it is large.
 
         It refuses where the lower end of the share's interval is above one half. Where
         the thin share of the two tables is known, the warning says that.
         """
-        self.uncovered_ = share
+        self.unsupported_fraction_ = share
         if share is None or share <= SHARE_SAID[measure]:
             return
         if (share if low is None else low) > NO_OVERLAP_ABOVE and not self.force:
             raise NoOverlapError(share, measure)  # type: ignore[arg-type]
-        said = share if thin is None else thin
+        said = share if uncovered_fraction is None else uncovered_fraction
         warn_user(
             f"{said:.1%} of the target rows have hardly any source rows near them: "
             "the weights speak for the others",

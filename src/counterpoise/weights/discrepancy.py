@@ -579,7 +579,7 @@ class DiscrepancyWeights(WeightEstimator):
     effective_sample_size_ : float
         Of the weights; often small. A `spread` or an `exponent` below one raises it, at
         the price of a larger discrepancy.
-    uncovered_ : None
+    unsupported_fraction_ : None
         The method cannot tell.
 
     Notes

@@ -39,7 +39,7 @@ from counterpoise.shift.domain_classifier import (
     log_odds,
     weight_names,
 )
-from counterpoise.shift.support import thin_share
+from counterpoise.shift.support import uncovered_share_of
 from counterpoise.weights.base import Fitted, WeightEstimator
 from counterpoise.weights.out_of_core import CutMoments, TwoBlocks, lean
 from counterpoise.weights.search import Deadline, HeldOut
@@ -235,7 +235,7 @@ class DiscriminatorWeights(WeightEstimator):
         Slope and intercept of the recalibrated log odds of new rows.
     solution_ : Solution
         The line, with a certificate of kind "none".
-    uncovered_ : float
+    unsupported_fraction_ : float
         Share of the target rows whose log ratio exceeds the 99.5 % quantile of those of
         the source rows, both out of fold; 0.005 where nothing has shifted.
     effective_sample_size_ : float
@@ -366,8 +366,10 @@ class DiscriminatorWeights(WeightEstimator):
         return Fitted(
             attested(self.line_, proof, self.tol),
             ratio,
-            thin_share(logs, logs_target, samples.source_share, samples.target_share),
-            "thin",
+            uncovered_share_of(
+                logs, logs_target, samples.source_share, samples.target_share
+            ),
+            "uncovered_fraction",
         )
 
     def _fit_blocks(self, both: TwoBlocks) -> Solution | None:
@@ -389,7 +391,7 @@ class DiscriminatorWeights(WeightEstimator):
     def _predict_weights(self, X: Matrix) -> Array:
         return OddsAsRatio(self._longest_odds_, self._prior_).ratio(self._log_odds(X))
 
-    def _beyond(self, X: Matrix) -> NDArray[np.bool_]:
+    def _is_extrapolation(self, X: Matrix) -> NDArray[np.bool_]:
         # Files of older versions know the held-out odds alone.
         farthest = getattr(self, "_farthest_odds_", self._longest_odds_)
         return self._log_odds(X) > farthest

@@ -48,7 +48,7 @@ from counterpoise.weights.search import (
     falls_short,
     folds_of_both,
     thinned,
-    uncovered_share,
+    unsupported_share,
     untried,
 )
 
@@ -176,7 +176,7 @@ def select_gamma(
     samples = samples.take(*thinned(samples, seed))
     gammas = middle / np.array(WIDTH_FACTORS) ** 2
     bound = LARGEST_UNCOVERED_RELATIVE if relative > 0.0 else LARGEST_UNCOVERED
-    able = np.array([uncovered_share(samples, g) <= bound for g in gammas])
+    able = np.array([unsupported_share(samples, g) <= bound for g in gammas])
     asked = able if able.any() and not one_sided else np.ones_like(able)
     tried = np.zeros_like(asked)
     candidates = [untried(samples)] * len(gammas)
@@ -368,7 +368,7 @@ class KLIEP(WeightEstimator):
         Width in use.
     cv_results_ : dict of arrays
         Scores of all widths, both kinds, where a width was selected.
-    uncovered_ : float
+    unsupported_fraction_ : float
         Share of target rows with less than one expected source neighbour at this
         width, or further from all source rows than those are from one another.
     effective_sample_size_ : float
@@ -454,10 +454,12 @@ class KLIEP(WeightEstimator):
         self.coef_ = solution.x / design.scale
         if self.centers_ is samples.target and self.relative == 0.0:
             lonely = samples.source_mass * design.scale < 1.0
-            uncovered = as_share(samples.target_share[lonely])
+            unsupported_fraction = as_share(samples.target_share[lonely])
         else:
-            uncovered = uncovered_share(samples, self.gamma_)
-        return Fitted(solution, self._predict_weights(samples.source), uncovered)
+            unsupported_fraction = unsupported_share(samples, self.gamma_)
+        return Fitted(
+            solution, self._predict_weights(samples.source), unsupported_fraction
+        )
 
     def _fit_blocks(self, both: TwoBlocks) -> Solution:
         if self.n_centers is None:

@@ -48,17 +48,17 @@ class KernelMeans:
     """The two kernel means, as far as fitting needs them.
 
     `distance` makes the objective from the ridges of the rows; `spread` is one less the
-    mean kernel of two target rows, `scale` the unit of gaps, `uncovered` the share of
-    target rows that the source does not reach. Where `distance` sees the span of the
-    landmarks only, `point` is the target's mean there (None: it sees all), `residual`
-    what it misses of the source rows, and `outside` of the target's mean.
+    mean kernel of two target rows, `scale` the unit of gaps, `unsupported_fraction` the
+    share of target rows that the source does not reach. Where `distance` sees the span
+    of the landmarks only, `point` is the target's mean there (None: it sees all),
+    `residual` what it misses of the source rows, and `outside` of the target's mean.
     """
 
     distance: Callable[[Array], Any]
     spread: float
     scale: float
     target_mass: float
-    uncovered: float
+    unsupported_fraction: float
     landmarks: "SourceLandmarks"
     target: Array
     target_share: Array
@@ -93,17 +93,17 @@ def kernel_means(samples: TwoSamples, gamma: float, tol: float) -> KernelMeans:
     )
     scale = _scale(float((mean - point) @ (mean - point)), spread, samples)
     if hidden <= HIDDEN_SHARE * tol * scale:
-        uncovered = _uncovered(samples, mean @ target, samples.target_share)
+        unsupported_fraction = _uncovered(samples, mean @ target, samples.target_share)
     elif n * n <= LARGEST_ARRAY:
         return _dense_means(samples, gamma, landmarks)
     else:
-        uncovered = _uncovered_of_some(samples, gamma)
+        unsupported_fraction = _uncovered_of_some(samples, gamma)
     return KernelMeans(
         lambda ridge: FactoredDistance(source, point, ridge),
         spread,
         scale,
         samples.target_mass,
-        uncovered,
+        unsupported_fraction,
         landmarks,
         samples.target,
         samples.target_share,
@@ -353,7 +353,7 @@ class KMM(WeightEstimator):
         target's size show by chance:
         :math:`\sqrt{(1 - \bar k)(1/ESS + 1/m)}`, :math:`\bar k` the mean kernel of two
         target rows.
-    effective_sample_size_, uncovered_ : float
+    effective_sample_size_, unsupported_fraction_ : float
         Of the weights; share of the target rows with less than one expected source
         neighbour at the width.
 
@@ -455,7 +455,7 @@ class KMM(WeightEstimator):
         )
         # With slack the mean is a result; scaled to one it could break the bound.
         mean = float(solution.x.sum()) if self.slack else 1.0
-        return Fitted(solution, ratio, means.uncovered, mean=mean)
+        return Fitted(solution, ratio, means.unsupported_fraction, mean=mean)
 
     def _predict_weights(self, X: Matrix) -> Array:
         return self._extension_.at(X)

@@ -184,7 +184,7 @@ class LabelShiftWeights(WeightEstimator):
         Widths in use.
     cv_results_ : dict of arrays
         Held-out likelihoods of all widths.
-    uncovered_ : float
+    unsupported_fraction_ : float
         Share of target rows further from all source rows than those are from one
         another.
     effective_sample_size_ : float
@@ -314,7 +314,7 @@ class LabelShiftWeights(WeightEstimator):
             return np.ones(len(labels))
         return self._normalized(self._predict_weights(labels))
 
-    def beyond(self, X: Any) -> NDArray[np.bool_]:
+    def is_extrapolation(self, X: Any) -> NDArray[np.bool_]:
         """Refuse: the ratio is a function of y, and inputs tell nothing of it.
 
         Without a target all weights are one, and known at every row.

@@ -37,7 +37,7 @@ from counterpoise.weights.search import (
     FEWEST_TO_CHOOSE,
     WIDTH_FACTORS,
     Deadline,
-    uncovered_share,
+    unsupported_share,
 )
 
 # -----------------------------------------------------------------------------
@@ -89,7 +89,7 @@ class LeastSquaresWeights(WeightEstimator):
         return Fitted(
             solution,
             self._predict_weights(samples.source),
-            uncovered_share(distinct, self.gamma_),
+            unsupported_share(distinct, self.gamma_),
         )
 
     def _predict_weights(self, X: Matrix) -> Array:
@@ -266,7 +266,7 @@ class LSIF(LeastSquaresWeights):
     mean_ratio_ : float
         Mean over the source of the ratio as fitted (to the power `exponent`), which
         `weights_` are divided by.
-    uncovered_ : float
+    unsupported_fraction_ : float
         Share of the target rows with less than one source row within the kernel.
     effective_sample_size_ : float
         Of the weights, times the user's.
@@ -528,7 +528,7 @@ class ULSIF(_Ridge):
     mean_ratio_ : float
         Mean over the source of the ratio as fitted (to the power `exponent`), which
         `weights_` are divided by.
-    uncovered_ : float
+    unsupported_fraction_ : float
         Share of the target rows with less than one source row within the kernel.
     effective_sample_size_ : float
         Of the weights, times the user's.
@@ -652,7 +652,7 @@ class RULSIF(_Ridge):
     mean_ratio_ : float
         Mean over the source of the ratio as fitted (to the power `exponent`), which
         `weights_` are divided by.
-    uncovered_ : float
+    unsupported_fraction_ : float
         Share of the target rows with less than one source row within the kernel.
     effective_sample_size_ : float
         Of the weights, times the user's.

@@ -22,7 +22,7 @@ from counterpoise.weights.search import (
     Deadline,
     HeldOut,
     choose,
-    uncovered_share,
+    unsupported_share,
 )
 
 # -----------------------------------------------------------------------------
@@ -299,7 +299,7 @@ def count_admissible(
     low, high = 0, len(gammas)
     while low < high:
         middle = (low + high) // 2
-        if uncovered_share(samples, float(gammas[middle])) <= most:
+        if unsupported_share(samples, float(gammas[middle])) <= most:
             low = middle + 1
         else:
             high = middle

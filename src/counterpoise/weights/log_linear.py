@@ -22,7 +22,7 @@ from counterpoise.optim.likelihoods import log_mean
 from counterpoise.optim.loop import Solution
 from counterpoise.optim.problems import LogLinearMixture, LogLinearRatio
 from counterpoise.optim.solvers.newton import ExpectationMaximization, Newton
-from counterpoise.shift.support import thin_share
+from counterpoise.shift.support import uncovered_share_of
 from counterpoise.weights.base import Fitted, WeightEstimator
 from counterpoise.weights.out_of_core import TwoBlocks
 from counterpoise.weights.search import Deadline
@@ -312,7 +312,8 @@ class LogLinearKLIEP(WeightEstimator):
     force : bool
         Whether to go on where most of the target has no source rows near.
     random_state : int, RandomState or None
-        Seed of the folds of `score` and of `uncovered_`; the weights need no chance.
+        Seed of the folds of `score` and of `unsupported_fraction_`; the weights need no
+        chance.
 
     Attributes
     ----------
@@ -331,7 +332,7 @@ class LogLinearKLIEP(WeightEstimator):
     solution_ : Solution
         The slopes (several components: the proportions, then the slopes) and their
         proof.
-    uncovered_ : float
+    unsupported_fraction_ : float
         Share of the target rows whose log ratio exceeds the 99.5 % quantile of those
         of the source rows; 0.005 where nothing has shifted. Out of fold where there
         are more statistics than a tenth of the rows. Of one target row: whether it is
@@ -440,8 +441,10 @@ class LogLinearKLIEP(WeightEstimator):
         told = (logs, logs_target)
         if self.coef_.shape[1] > few:
             told = self._logs_out_of_fold(samples, deadline)
-        thin = thin_share(*told, samples.source_share, samples.target_share)
-        return Fitted(solution, ratio, thin, "thin")
+        uncovered_fraction = uncovered_share_of(
+            *told, samples.source_share, samples.target_share
+        )
+        return Fitted(solution, ratio, uncovered_fraction, "uncovered_fraction")
 
     def _fit_blocks(self, both: TwoBlocks) -> Solution | None:
         if self.n_components > 1:

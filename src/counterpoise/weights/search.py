@@ -68,7 +68,7 @@ ROWS_SEARCHED, FEWEST_TO_CHOOSE = 2000, 20
 LARGEST_UNCOVERED, LARGEST_UNCOVERED_RELATIVE = 0.1, 0.3
 
 
-def uncovered_share(samples: TwoSamples, gamma: float) -> float:
+def unsupported_share(samples: TwoSamples, gamma: float) -> float:
     """Return the share of target rows with less than one expected source neighbour.
 
     The expectation is n times the mean of the kernel over the source; it is computed

@@ -347,7 +347,7 @@ def overlap_drawing(record: Record) -> Drawing | None:
         sentence(
             "{} of the new rows lie right of the dotted line, at a score of {}: thinly "
             "covered.",
-            share(section["thin"], "overlap.thin"),
+            share(section["uncovered_fraction"], "overlap.uncovered_fraction"),
             figures(section["threshold"], "overlap.threshold"),
         ),
         (svg(lambda ax: draw_overlap(ax, section), "overlap", height=FIGURE_HEIGHT),),
