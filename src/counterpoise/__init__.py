@@ -79,7 +79,6 @@ _PUBLIC: dict[str, tuple[str, ...]] = {
         "render",
     ),
     "report.report": (
-        "NewerRecordError",
         "Record",
         "log_to_mlflow",
     ),

@@ -3,14 +3,12 @@
 import subprocess
 import sys
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
 
 from counterpoise import Adapted, DiscriminatorWeights, UniformWeights, load_model
-from counterpoise.linalg.kernels import Kernel
 from counterpoise.shift.domain_classifier import (
     boosted,
     logistic,
@@ -19,30 +17,6 @@ from counterpoise.shift.domain_classifier import (
     two_gaussians,
 )
 from counterpoise.weights.registry import WEIGHT_ESTIMATORS, with_parameters
-
-MODELS = Path(__file__).parent / "models"
-
-
-def test_a_model_that_was_saved_before_its_types_moved_is_read():
-    pandas = pytest.importorskip("pandas")
-    pytest.importorskip("skops")
-    model = load_model(MODELS / "mixed_table_of_0_1_0.skops")
-    few = pandas.DataFrame(
-        {
-            "size": [np.nan, -0.5, 1.0],
-            "colour": ["red", "blue", "green"],
-            "when": pandas.to_datetime(["2024-02-01", "2024-07-05", "2024-12-24"]),
-        }
-    )
-    # What version 0.1.0 said of these rows.
-    np.testing.assert_allclose(
-        model.predict_weights(few),
-        [0.786357595534049, 0.9647623962054082, 1.4267358899446698],
-    )
-    np.testing.assert_allclose(
-        model.predict_interval(few, 0.8)[0], [-1.7738382234168468, 1.9796554641263162]
-    )
-    assert model.diagnose(few.loc[[0, 1, 2] * 10]).n_target == 30
 
 
 def test_every_weighter_that_may_be_in_a_file_is_known_to_a_fresh_process(tmp_path):
@@ -102,24 +76,4 @@ def test_whatever_classifier_the_weights_come_from_the_model_can_be_kept(
     again = load_model(tmp_path / "model.skops")
     np.testing.assert_array_equal(
         again.predict_weights(X_target), model.predict_weights(X_target)
-    )
-
-
-def test_a_discrepancy_whose_kernel_had_another_name_is_read():
-    pytest.importorskip("skops")
-    weight_estimator = load_model(
-        MODELS / "discrepancy_of_0_1_0.skops"
-    ).weight_estimator_
-    assert weight_estimator.hypotheses_ == Kernel("linear", coef0=1.0, constant=1.0)
-
-
-def test_a_discriminator_of_an_earlier_version_weighs_as_it_did():
-    pytest.importorskip("skops")
-    weight_estimator = load_model(
-        MODELS / "discriminator_of_0_1_0.skops"
-    ).weight_estimator_
-    # What version 0.1.0 said of these rows.
-    np.testing.assert_allclose(
-        weight_estimator.predict_weights([[0.0], [1.0]]),
-        [0.7752786595785962, 1.236302105239693],
     )

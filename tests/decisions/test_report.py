@@ -3,7 +3,7 @@
 import pytest
 
 from counterpoise.performance.metrics import is_about_the_same, is_within
-from counterpoise.report import NewerRecordError, Record
+from counterpoise.report import Record
 from counterpoise.report.figures.methods import _drawn, _spectrum_told, _tried
 from counterpoise.report.formatting import (
     chance,
@@ -354,13 +354,11 @@ def test_a_difference_above_a_tenth_is_worth_a_look():
         assert found["above_before"] == above
 
 
-def test_a_record_of_a_later_version_is_refused_and_an_older_one_read():
-    assert Record.from_dict({"schema_version": 1, "a": 1}).sections == {"a": 1}
-    with pytest.raises(NewerRecordError, match="schema_version 2"):
-        Record.from_dict({"schema_version": 2})
-    for wrong in (0, True, "1"):
-        with pytest.raises(ValueError, match="must be a whole number"):
-            Record.from_dict({"schema_version": wrong})
+def test_a_record_of_another_version_is_refused():
+    assert Record.from_dict({"schema_version": 2, "a": 1}).sections == {"a": 1}
+    for other in (0, 1, 3, True, "2"):
+        with pytest.raises(ValueError, match="reads 2: run the command again"):
+            Record.from_dict({"schema_version": other})
     with pytest.raises(ValueError, match="it has no schema_version"):
         Record.from_json("{}")
 

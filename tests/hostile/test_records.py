@@ -78,7 +78,7 @@ def test_a_spoiled_record_is_shown_or_refused_in_a_sentence(seed, tmp_path, caps
 
 def test_a_record_that_is_nested_without_end_is_refused(tmp_path, capsys):
     path = tmp_path / "report.json"
-    path.write_text('{"schema_version": 1, "a": ' + "[" * 100_000, encoding="utf-8")
+    path.write_text('{"schema_version": 2, "a": ' + "[" * 100_000, encoding="utf-8")
     assert main(["report", str(path), "--text"]) == 2
     assert str(path) in capsys.readouterr().err
 

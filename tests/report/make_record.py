@@ -1,6 +1,6 @@
 """A record with every section of a run, made of small tables with mixed columns.
 
-    python tests/report/make_record.py records/version_1_complete.json
+    python tests/report/make_record.py records/complete.json
 
 writes the record of the version at hand; those of earlier versions stay as they are.
 """

@@ -45,14 +45,14 @@ HOSTILE = (
 
 def full() -> dict[str, Any]:
     """Return a record that has every section."""
-    text = (RECORDS / "version_1.json").read_text(encoding="utf-8")
+    text = (RECORDS / "adapted.json").read_text(encoding="utf-8")
     found: dict[str, Any] = json.loads(text)
     return found
 
 
 def complete() -> dict[str, Any]:
     """Return the record of a run that has the newer parts of sections as well."""
-    text = (RECORDS / "version_1_complete.json").read_text(encoding="utf-8")
+    text = (RECORDS / "complete.json").read_text(encoding="utf-8")
     found: dict[str, Any] = json.loads(text)
     return found
 

@@ -10,7 +10,7 @@ from counterpoise.cli.terminal import BadData, WrongUse
 from counterpoise.cli.tools import add_compare, add_report
 from counterpoise.report import render
 
-RECORD = RECORDS / "version_1.json"
+RECORD = RECORDS / "adapted.json"
 
 
 def command(*arguments):
@@ -52,7 +52,7 @@ def test_text_goes_to_stdout_and_no_page_is_written(tmp_path, capsys):
 
 def test_two_records_are_compared_in_text_or_on_a_page(tmp_path, capsys):
     assert command("compare", RECORD, RECORD) == 0
-    assert "version_1.json: Use the adapted model" in capsys.readouterr().out.replace(
+    assert "adapted.json: Use the adapted model" in capsys.readouterr().out.replace(
         "\n  ", " "
     )
     page = tmp_path / "both.html"

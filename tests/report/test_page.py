@@ -172,7 +172,7 @@ def test_an_empty_record_has_a_page():
 
 def test_sections_of_null_count_as_missing():
     found = dict.fromkeys(full())
-    found["schema_version"] = 1
+    found["schema_version"] = 2
     assert "<figure" not in render(found).html
 
 

@@ -18,7 +18,7 @@ from sklearn.metrics import roc_auc_score
 from counterpoise import KLIEP, Adapted, AutoWeights, diagnose
 from counterpoise.data.two_samples import effective_sample_size
 from counterpoise.datasets import make_gaussian_shift, make_sinc_shift
-from counterpoise.report import NewerRecordError, Record, log_to_mlflow, render
+from counterpoise.report import Record, log_to_mlflow, render
 from counterpoise.report.report import SCHEMA_VERSION
 from counterpoise.report.sections import SeenRows, balance_section
 from counterpoise.shift.support import overlap
@@ -85,25 +85,16 @@ def test_one_seed_gives_one_record(adapted, record):
 
 
 # Of every committed record: how many figures it has, and a number that is in it.
-COMMITTED = {"version_1": (10, 0.752), "version_1_complete": (12, 0.851)}
+COMMITTED = {"adapted": (10, 0.752), "complete": (12, 0.851)}
 
 
 @pytest.mark.parametrize("path", sorted(RECORDS.glob("*.json")), ids=lambda p: p.stem)
-def test_a_record_of_every_version_loads_and_renders(path):
+def test_a_committed_record_loads_and_renders(path):
     record = Record.load(path)
     page = render(record)
     figures, auc = COMMITTED[path.stem]
     assert page.html.count("<figure") == figures
     assert record.metrics()["shift.auc"] == pytest.approx(auc, abs=1e-3)
-
-
-def test_every_version_so_far_has_a_committed_record():
-    found = {
-        json.loads(path.read_text(encoding="utf-8"))["schema_version"]
-        for path in RECORDS.glob("*.json")
-    }
-    assert found == set(range(1, SCHEMA_VERSION + 1))
-    assert {path.stem for path in RECORDS.glob("*.json")} == set(COMMITTED)
 
 
 def test_the_keys_of_a_record_are_documented():
@@ -117,17 +108,9 @@ def test_the_keys_of_a_record_are_documented():
 
 
 def test_no_key_disappears_within_a_version():
-    committed = json.loads(
-        (RECORDS / "version_1_complete.json").read_text(encoding="utf-8")
-    )
+    committed = json.loads((RECORDS / "complete.json").read_text(encoding="utf-8"))
     assert committed["schema_version"] == SCHEMA_VERSION
     assert _keys(committed) <= _keys(json.loads(made_record().to_json()))
-
-
-def test_a_newer_record_is_refused_by_its_version():
-    later = json.dumps({"schema_version": 99, "shift": {}})
-    with pytest.raises(NewerRecordError, match=r"99.*reads up to 1.*later"):
-        Record.from_json(later)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", "no json", '{"shift": {}}'])
@@ -136,9 +119,9 @@ def test_what_is_no_record_is_refused(text):
         Record.from_json(text)
 
 
-@pytest.mark.parametrize("version", [0, -1, "1", None, True, 1.5])
-def test_an_odd_version_is_refused(version):
-    with pytest.raises(ValueError, match="schema_version must be a whole number"):
+@pytest.mark.parametrize("version", [0, 1, 99, "2", None, True, 1.5])
+def test_another_version_is_refused(version):
+    with pytest.raises(ValueError, match="reads 2: run the command again"):
         Record.from_dict({"schema_version": version})
 
 

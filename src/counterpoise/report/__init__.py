@@ -14,11 +14,10 @@ from counterpoise.report.figures.monitor import plot_monitor
 from counterpoise.report.figures.performance import plot_performance
 from counterpoise.report.figures.weights import plot_balance, plot_overlap, plot_weights
 from counterpoise.report.page import Page, fragment, render
-from counterpoise.report.report import NewerRecordError, Record, log_to_mlflow
+from counterpoise.report.report import Record, log_to_mlflow
 
 __all__ = [
     "Comparison",
-    "NewerRecordError",
     "Page",
     "Record",
     "compare",

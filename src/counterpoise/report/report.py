@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from counterpoise.errors import InvalidInputError, InvalidTypeError
-from counterpoise.performance.result import is_surprise
 from counterpoise.report.sections import sections_of
 
 # -----------------------------------------------------------------------------
@@ -59,56 +58,13 @@ def _plain(value: Any, path: tuple[str, ...], reasons: dict[str, str]) -> Any:
 
 
 # -----------------------------------------------------------------------------
-# Records of earlier versions as records of this one.
-# -----------------------------------------------------------------------------
-
-
-# What makes a record of the next version of one of this version.
-_STEPS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
-
-
-def upgraded(sections: Mapping[str, Any], version: int) -> dict[str, Any]:
-    """Return the sections of a record as the newest version has them."""
-    found = dict(sections)
-    while version in _STEPS:
-        found = _STEPS[version](found)
-        version += 1
-    return _with_contradictions(found)
-
-
-def _with_contradictions(sections: dict[str, Any]) -> dict[str, Any]:
-    """Return the sections with what labelled rows say, where only a p-value is told."""
-    performance = sections.get("performance")
-    if not isinstance(performance, Mapping):
-        return sections
-    metrics = performance.get("metrics")
-    if not isinstance(metrics, Mapping):
-        return sections
-    told = {name: _with_contradiction(one) for name, one in metrics.items()}
-    return {**sections, "performance": {**performance, "metrics": told}}
-
-
-def _with_contradiction(metric: Any) -> Any:
-    check = metric.get("check") if isinstance(metric, Mapping) else None
-    if not isinstance(check, Mapping) or "contradicts" in check:
-        return metric
-    p_value = check.get("p_value")
-    contradicts = p_value is not None and is_surprise(p_value)
-    return {**metric, "check": {**check, "contradicts": contradicts}}
-
-
-# -----------------------------------------------------------------------------
 # What was found, chosen and proved, as one JSON document.
 # -----------------------------------------------------------------------------
 
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 _VERSION = "schema_version"
 _UNDEFINED = "undefined"
-
-
-class NewerRecordError(InvalidInputError):
-    """A record was written by a later version of the library."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,24 +135,20 @@ class Record:
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> "Record":
-        """Return the record of a document: of `to_dict`, of any version so far."""
+        """Return the record of a document: the inverse of `to_dict`."""
         if not isinstance(document, Mapping):
             raise InvalidTypeError(
                 f"a record is an object, got {type(document).__name__}"
             )
         version = document.get(_VERSION, SCHEMA_VERSION)
-        if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        if version != SCHEMA_VERSION or isinstance(version, bool):
             raise InvalidInputError(
-                f"{_VERSION} must be a whole number, got {version!r}"
-            )
-        if version > SCHEMA_VERSION:
-            raise NewerRecordError(
-                f"the record has {_VERSION} {version}, and this version of "
-                f"counterpoise reads up to {SCHEMA_VERSION}: install a later one"
+                f"the record has {_VERSION} {version!r}, and this version of "
+                f"counterpoise reads {SCHEMA_VERSION}: run the command again"
             )
         before = dict(document.get(_UNDEFINED) or {})
         rest = {k: v for k, v in document.items() if k not in (_VERSION, _UNDEFINED)}
-        sections, reasons = plain(upgraded(rest, version))
+        sections, reasons = plain(rest)
         undefined = {**before, **reasons}
         return cls({**sections, **({_UNDEFINED: undefined} if undefined else {})})
 
