@@ -54,7 +54,8 @@ def headline(**more):
 
 
 def check(p_value):
-    one = {"check": {"p_value": p_value, "n_labelled": 20, "words": ""}}
+    told = {"p_value": p_value, "contradicts": p_value < 0.05}
+    one = {"check": {**told, "n_labelled": 20, "words": ""}}
     return {"performance": {"metrics": {"neg_log_loss": one}}}
 
 

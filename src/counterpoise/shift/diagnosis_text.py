@@ -162,10 +162,12 @@ MEANING = {
     SMALL_SHIFT: "there is a small change, and today's rows lie where the fit had "
     "some.",
     COVERED: "today's rows have changed, but they lie where the fit had some.",
-    PARTIAL_OVERLAP: "today's rows have changed, and a part of them, {thin}, lies "
+    PARTIAL_OVERLAP: "today's rows have changed, and a part of them, "
+    "{uncovered_fraction}, lies "
     "where "
     "the fit had next to none.",
-    NO_OVERLAP: "these are other rows: {thin} of them lie where the fit had next to "
+    NO_OVERLAP: "these are other rows: {uncovered_fraction} of them lie where the fit "
+    "had next to "
     "none.",
     TOO_FEW: "there are too few rows.",
 }
@@ -330,10 +332,12 @@ _MEANING = {
     "source rows, and they lie where the source has rows.",
     COVERED: "There is a shift: the target rows differ from the source rows, but they "
     "lie where the source has rows, so that the source can speak for them.",
-    PARTIAL_OVERLAP: "There is a shift, and a part of the target, {thin}, lies where "
+    PARTIAL_OVERLAP: "There is a shift, and a part of the target, "
+    "{uncovered_fraction}, lies where "
     "the "
     "source has next to no rows: about that part the source cannot say much.",
-    NO_OVERLAP: "The two samples hardly overlap: {thin} of the target lies where the "
+    NO_OVERLAP: "The two samples hardly overlap: {uncovered_fraction} of the target "
+    "lies where the "
     "source has next to no rows.",
     TOO_FEW: "There are too few rows: with fewer than "
     f"{ROWS_OF_WORTH_TO_TELL} rows of worth in a sample chance alone could make these "
