@@ -229,6 +229,7 @@ def test_labels_that_contradict_the_estimate_are_told_first(p_value, word):
         "error": 0.05,
         "statistic": 4.0,
         "p_value": p_value,
+        "contradicts": p_value < 0.05,
         "n_labelled": 40,
         "words": "",
     }

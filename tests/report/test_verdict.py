@@ -12,6 +12,7 @@ CHECK = {
     "error": 0.05,
     "statistic": 4.0,
     "p_value": 0.001,
+    "contradicts": True,
     "n_labelled": 40,
     "words": "",
 }
@@ -105,6 +106,7 @@ def test_nobody_who_gave_labels_is_asked_for_a_few():
     found["performance"]["metrics"]["neg_log_loss"]["check"] = {
         **CHECK,
         "p_value": 0.5,
+        "contradicts": False,
     }
     assert not any("label a few new rows" in step for step in steps_of(found))
 
