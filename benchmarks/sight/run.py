@@ -20,7 +20,7 @@ QUESTIONS = (
     "holes",
     "null",
     "intervals",
-    "uncovered_interval",
+    "thin_interval",
     "power",
     "choice",
     "correlation",

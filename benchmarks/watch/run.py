@@ -13,4 +13,4 @@ from asking import ask  # noqa: E402
 QUESTIONS = ("no_change", "delay", "beside", "real_streams", "size")
 
 if __name__ == "__main__":
-    ask("monitor", QUESTIONS, __doc__)
+    ask("watch", QUESTIONS, __doc__)

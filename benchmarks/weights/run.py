@@ -19,7 +19,7 @@ QUESTIONS = (
     "sinc_counts",
     "direction_and_null",
     "known_ratios",
-    "unsupported_fraction",
+    "uncovered",
     "kmm_speed",
     "peers_speed",
     "large",
