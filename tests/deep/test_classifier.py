@@ -87,6 +87,8 @@ def test_without_a_target_the_source_is_learned_alone():
     assert np.array_equal(found.predict_proba(X), alone.predict_proba(X))
 
 
+# Before version 2.6 torch warns of its own call when a tensor is unpickled.
+@pytest.mark.filterwarnings("ignore:You are using `torch.load`:FutureWarning")
 def test_it_can_be_cloned_and_pickled():
     X, y, X_target, _ = make_partial()
     found = model().fit(X, y, X_target=X_target)

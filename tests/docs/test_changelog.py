@@ -1,23 +1,17 @@
 """The changelog has every fragment, by kind; the version stands in one place."""
 
 import importlib.util
-import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def project():
-    spec = importlib.util.spec_from_file_location("dev_of_the_project", ROOT / "dev.py")
-    dev = importlib.util.module_from_spec(spec)
-    # A record looks its own module up there.
-    sys.modules[spec.name] = dev
-    spec.loader.exec_module(dev)
-    return dev
-
-
-def told():
-    return project().changes_told()
+def changelog():
+    path = ROOT / "changes" / "make_changelog.py"
+    spec = importlib.util.spec_from_file_location("make_changelog", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def plain(text):
@@ -25,7 +19,7 @@ def plain(text):
 
 
 def test_every_fragment_is_in_the_changelog():
-    whole = plain(told())
+    whole = plain(changelog().format_changes())
     fragments = list((ROOT / "changes").glob("*.*.md"))
     assert fragments
     for path in fragments:
@@ -36,7 +30,7 @@ def test_every_fragment_is_in_the_changelog():
 def test_the_changelog_names_the_version_of_the_package():
     import counterpoise
 
-    assert f"## {counterpoise.__version__}\n" in told()
+    assert f"## {counterpoise.__version__}\n" in changelog().format_changes()
     assert f"## {counterpoise.__version__}\n" in (ROOT / "CHANGELOG.md").read_text()
 
 
@@ -48,9 +42,9 @@ def test_the_citation_names_the_version_of_the_package():
 
 
 def test_what_was_said_of_earlier_versions_stays():
-    dev = project()
-    now = f"## {dev.version_told()}\n\n### Added\n\n- New.\n"
+    module = changelog()
+    now = f"## {module.read_version()}\n\n### Added\n\n- New.\n"
     then = "## 0.0.9\n\n### Fixed\n\n- Old.\n"
-    assert dev.earlier_told(f"# Changes\n\n{now}\n{then}") == f"\n{then}"
-    assert dev.earlier_told(f"# Changes\n\n{now}") == ""
-    assert dev.earlier_told("") == ""
+    assert module.earlier_versions(f"# Changes\n\n{now}\n{then}") == f"\n{then}"
+    assert module.earlier_versions(f"# Changes\n\n{now}") == ""
+    assert module.earlier_versions("") == ""
