@@ -755,3 +755,24 @@ def test_what_is_covered_is_decided_by_the_diagnosis_alone(monkeypatch):
 def test_pandas_own_gap_in_labels_is_named_by_its_row():
     with pytest.raises(InvalidInputError, match="row 1 has no label"):
         check_none_missing(pd.array(["a", pd.NA, "b"], dtype="string"))
+
+
+def test_a_model_is_adapted_where_its_weights_differ_from_ones() -> None:
+    from counterpoise.report import Record, render
+
+    rng = np.random.default_rng(0)
+    X, T = rng.standard_normal((200, 2)), rng.standard_normal((180, 2))
+    y = X[:, 0]
+    weighted = Adapted(Ridge(), KLIEP(gamma=0.5), guard=False, random_state=0)
+    weighted.fit(X, y, X_target=T)
+    assert weighted.adapted_
+    text = " ".join(render(Record.of(weighted)).text().split())
+    assert "No shift detected, but the model was fitted with weights." in text
+    assert "Use your model as it is" not in text
+    equal = Adapted(Ridge(), UniformWeights(), guard=False, random_state=0)
+    equal.fit(X, y, X_target=T + 0.7)
+    np.testing.assert_allclose(equal.weights_, 1.0)
+    assert not equal.adapted_
+    text = " ".join(render(Record.of(equal)).text().split())
+    assert "dapted model" not in text
+    assert "All training rows count alike in its fit." in text

@@ -146,6 +146,19 @@ def test_every_weighter_has_a_plain_name(run, tables, tmp_path, weight_estimator
         assert np.average(age, weights=weights) > age.mean() + 0.05
 
 
+def test_uniform_weights_are_not_called_an_adapted_model(run, tables, tmp_path):
+    out = tmp_path / "out"
+    code, text, _ = run(
+        *("run", *pair_of(tables), "--out", out),
+        *("--weight-estimator", "uniform", "--estimator", "logistic", "--seed", "0"),
+    )
+    assert code == 0
+    said = text + (out / "report.html").read_text(encoding="utf-8")
+    assert "dapted model" not in said
+    assert "resemble the new ones count more" not in said
+    assert "All training rows count alike in its fit." in said
+
+
 def test_rows_are_called_by_their_names(run, tables, tmp_path):
     train = pd.read_csv(tables[0])
     names = [f"c{k:04}" for k in range(len(train))][::-1]

@@ -75,6 +75,7 @@ def screen(*sections):
     [
         (NO_SHIFT, None, "good", "No shift detected"),
         (NO_SHIFT, False, "good", "Use your model as it is: the new data look like"),
+        (NO_SHIFT, True, "care", "No shift detected, but the model was fitted with"),
         (SMALL, None, "good", "The new data differ only a little"),
         (SMALL, False, "good", "Use your model as it is: the new data differ only"),
         (SMALL, True, "good", "Use the adapted model."),
@@ -303,6 +304,36 @@ def test_a_model_is_said_to_be_better_where_the_gain_is_clear():
     found = screen(shift(COVERED), model(True), {"guard": None})
     assert found.title == "Use the adapted model."
     assert "better" not in told(found.lead)
+
+
+def test_what_is_said_of_weights_follows_from_whether_they_differ_from_ones():
+    def said(*sections):
+        found = screen(*sections)
+        return found.title, told(found.lead), told(found.steps[0])
+
+    # Weights without weight selection, where no shift was found.
+    title, lead, step = said(shift(NO_SHIFT), model(True), {"guard": None})
+    assert title == "No shift detected, but the model was fitted with weights."
+    assert lead.endswith("resemble the new ones count more in its fit.")
+    assert step.startswith("Fit the model without weights, or let weight selection")
+    title, _, step = said(shift(NO_SHIFT), model(True), guard(1.0, 0.2, 0.1))
+    assert title == "Use the adapted model: it does better on the new data."
+    assert step == "Use the adapted model for the new data."
+    # Ones that nothing was compared with, and ones that were chosen.
+    _, lead, step = said(shift(COVERED), model(False), {"guard": None})
+    assert lead.endswith("All training rows count alike in its fit.")
+    assert step == "Use the model as it is; it was fitted without weights."
+    _, lead, step = said(shift(COVERED), model(False), guard(0.0, 0.0, 0.0))
+    assert lead.endswith("does not help this model, so it was left alone.")
+    assert step == "Use the model as it is; weights do not help it."
+    # Weights alone, without a model.
+    ends = {"weight_estimator": "KLIEP", "smallest": 0.2, "largest": 3.0}
+    numbers = {"effective_size": 9.0, "rows": 9, "effective_share": 1.0}
+    title = screen({"weights": ends | numbers}).title
+    assert title == "Training rows were weighted to resemble the new data."
+    ones = {"weight_estimator": "UniformWeights", "smallest": 1.0, "largest": 1.0}
+    title = screen({"weights": ones | numbers}).title
+    assert title == "All training rows have the same weight."
 
 
 def test_weights_that_nobody_checked_are_said_to_be_so():

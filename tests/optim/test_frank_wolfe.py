@@ -102,3 +102,48 @@ def test_a_variant_or_line_search_that_does_not_exist_is_named():
         FrankWolfe("plain", "guess")
     with pytest.raises(ValueError, match="'open' goes with variant='plain'"):
         FrankWolfe("away", "open")
+
+
+def lonely_row(tiny):
+    """Return a mixture whose first row two atoms cover that all other rows shun."""
+    A = np.ones((300, 3))
+    A[:, 0], A[:, 2] = 0.01, 0.02
+    A[0] = 0.7, tiny, 0.9
+    return MixtureLikelihood(A)
+
+
+@pytest.mark.parametrize("variant", ["away", "pairwise"])
+@pytest.mark.parametrize("line_search", ["exact", "armijo"])
+@pytest.mark.parametrize("tiny", [1e-60, 1e-305])
+def test_a_drop_is_judged_by_an_image_that_has_not_cancelled(
+    variant, line_search, tiny
+):
+    # Once both atoms are dropped, the running image of the first row is the rounding
+    # of what cancelled, some 1e-17, and the row's true value tiny.
+    problem = lonely_row(tiny)
+    for share in np.linspace(0.2, 0.5, 31):
+        values = []
+        solution = solve(
+            problem,
+            FrankWolfe(variant, line_search),
+            np.array([share, 1.0 - 1.8 * share, 0.8 * share]),
+            tol=1e-6,
+            max_iter=500,
+            callback=lambda progress, values=values: values.append(progress.objective),
+        )
+        assert solution.converged
+        assert (np.diff(values) <= 1e-12).all()
+
+
+@pytest.mark.parametrize("variant", ["away", "pairwise"])
+def test_armijo_leaves_a_point_where_the_gradient_predicts_too_much(variant):
+    problem = lonely_row(1e-120)
+    start = np.array([0.0, 1.0, 0.0])
+    solution = solve(problem, FrankWolfe(variant, "armijo"), start, max_iter=500)
+    assert solution.converged
+    assert solution.history[0].gap > 200.0
+
+
+def test_a_component_whose_inverse_overflows_counts_as_zero():
+    problem = lonely_row(1e-305)
+    assert problem.objective.value(np.array([0.0, 1.0, 0.0])) == np.inf

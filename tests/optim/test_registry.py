@@ -26,7 +26,7 @@ def test_every_solver_is_registered():
 
 
 def test_registered_solvers_are_public():
-    for family in ("general", "assignment", "spectral", "orthogonal"):
+    for family in ("general", "assignment", "spectral", "orthogonal", "network"):
         for name in solver_names(family):
             assert name in optim.__all__
             assert inspect.isclass(getattr(optim, name))

@@ -16,7 +16,7 @@ from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import column_or_1d, get_tags
 
 from counterpoise.adaptation.fitted_model import FittedModel, calibrated_on, divided
-from counterpoise.adaptation.guard import choose_how_much, mixed
+from counterpoise.adaptation.guard import EQUAL_WEIGHTS, choose_how_much, mixed
 from counterpoise.adaptation.inputs import (
     check_none_missing,
     default_estimator,
@@ -561,7 +561,7 @@ class Adapted(AskedOfFit, MetaEstimatorMixin, FittedModel):
     mixing_ : float
         Share of it beside equal weights; one unless an exact path was asked.
     adapted_ : bool
-        Whether the rows were weighted at all.
+        Whether `weights_` differ from ones.
     guard_ : Guard or None
         What was tried, gain and standard error.
     diagnosis_ : Diagnosis or None
@@ -792,13 +792,14 @@ class Adapted(AskedOfFit, MetaEstimatorMixin, FittedModel):
     def _set_weights(self, ratio: Array, counts: Array | None) -> None:
         chosen = 1.0 if self.guard_ is None else self.guard_.chosen
         self.exponent_ = 0.0 if self.weight_estimator_ is None else chosen
-        self.adapted_ = self.exponent_ > 0.0
         self.mixing_ = 1.0
         if self.guard_ is not None and self.guard_.kind == "mixing":
-            self.mixing_, self.exponent_ = chosen, float(self.adapted_)
+            self.mixing_, self.exponent_ = chosen, float(self.exponent_ > 0.0)
             self.weights_ = mixed(ratio, chosen, counts)
         else:
             self.weights_ = ratio if chosen == 1.0 else flatten_weights(ratio, chosen)
+        # A weight estimator that gives ones, and a power of ones, adapt nothing.
+        self.adapted_ = bool(np.abs(self.weights_ - 1.0).max() > EQUAL_WEIGHTS)
         self.effective_sample_size_ = effective_sample_size(self.weights_)
 
     def _leaves_out(self) -> bool:

@@ -38,6 +38,8 @@ from counterpoise.svm.regression import WeightedSVR
 # -----------------------------------------------------------------------------
 
 
+# Weights that differ from one by no more than this are ones.
+EQUAL_WEIGHTS = 1e-9
 EXPONENTS = (0.0, 0.25, 0.5, 0.75, 1.0)
 # Differences of this size, relative to the loss, are rounding.
 LOSS_ROUNDING = 1e-12

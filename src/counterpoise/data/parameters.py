@@ -3,7 +3,7 @@
 import difflib
 import math
 import numbers
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, overload
 
@@ -203,7 +203,103 @@ class Choice:
     options: Sequence[str]
 
 
-Rule: TypeAlias = Number | Integer | Choice
+@dataclass(frozen=True)
+class SolverChoice:
+    """What a parameter may be: the name of a solver, or a solver object.
+
+    Parameters
+    ----------
+    names : sequence of str
+    kinds : sequence of type
+        Classes whose objects serve, as messages list them. An object of any other
+        class with `accepts`, `begin` and `step` is taken if it accepts the problem.
+    """
+
+    names: Sequence[str]
+    kinds: Sequence[type]
+
+    def __str__(self) -> str:
+        names = ", ".join(map(repr, self.names))
+        kinds = ", ".join(kind.__name__ for kind in self.kinds)
+        return f"one of {names} or a solver object ({kinds})"
+
+
+def check_solver(name: str, value: Any, options: SolverChoice) -> None:
+    """Refuse what is neither the name of a solver nor a solver object.
+
+    Parameters
+    ----------
+    name : str
+        What errors call the parameter.
+    value : object
+        What came.
+    options : SolverChoice
+
+    Examples
+    --------
+    >>> from counterpoise.optim import FrankWolfe
+    >>> options = SolverChoice(["auto", "away"], [FrankWolfe])
+    >>> check_solver("solver", FrankWolfe("away", "armijo"), options)
+    >>> check_solver("solver", "awy", options)
+    Traceback (most recent call last):
+    counterpoise.errors.InvalidInputError: solver must be one of 'auto', 'away' or a \
+solver object (FrankWolfe), got 'awy' (did you mean 'away'?)
+    """
+    if _is_option(value, options.names) or _is_solver(value):
+        return
+    error = InvalidInputError if isinstance(value, str) else InvalidTypeError
+    came = _came(value)
+    if isinstance(value, type):
+        came = f"the class {value.__name__}: pass an object such as {value.__name__}()"
+    raise error(
+        f"{name} must be {options}, got {came}{did_you_mean(value, options.names)}"
+    )
+
+
+def resolve_solver(
+    name: str,
+    value: Any,
+    options: SolverChoice,
+    make: Callable[[str], Any],
+    problem: object,
+) -> Any:
+    """Return the solver for a problem: made from its name, or the object itself.
+
+    Parameters
+    ----------
+    name : str
+        What errors call the parameter.
+    value : str or Solver
+        What came.
+    options : SolverChoice
+    make : callable
+        Returns the solver of a name.
+    problem : Problem
+
+    Returns
+    -------
+    Solver
+        An object accepts the problem; `InvalidTypeError` names what is missing if not.
+    """
+    check_solver(name, value, options)
+    if isinstance(value, str):
+        return make(value)
+    lacking = value.accepts.lacking(problem)
+    if lacking:
+        raise InvalidTypeError(
+            f"{name}={_shortened(repr(value))} does not accept this "
+            f"{type(problem).__name__}: {'; '.join(lacking)}. {name} must be {options}"
+        )
+    return value
+
+
+def _is_solver(value: Any) -> bool:
+    # A class has these attributes too, but no settings.
+    parts = ("accepts", "begin", "step")
+    return not isinstance(value, type) and all(hasattr(value, one) for one in parts)
+
+
+Rule: TypeAlias = Number | Integer | Choice | SolverChoice
 
 
 def check_parameters(estimator: Any, rules: Mapping[str, Rule]) -> None:
@@ -220,6 +316,8 @@ def check_parameters(estimator: Any, rules: Mapping[str, Rule]) -> None:
         value = getattr(estimator, name)
         if isinstance(rule, Choice):
             check_choice(name, value, rule.options)
+        elif isinstance(rule, SolverChoice):
+            check_solver(name, value, rule)
         elif isinstance(rule, Integer):
             check_integer(
                 name, value, low=rule.low, high=rule.high, options=rule.options

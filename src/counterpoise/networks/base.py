@@ -3,6 +3,7 @@
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -19,10 +20,12 @@ from counterpoise.data.parameters import (
     Integer,
     Number,
     Rule,
+    SolverChoice,
     as_random,
     check_choice,
     check_integer,
     check_parameters,
+    resolve_solver,
 )
 from counterpoise.errors import InvalidInputError, InvalidTypeError, warn_user
 from counterpoise.linalg.arrays import Array, Indices
@@ -63,19 +66,25 @@ from counterpoise.optim.dc_network.network import (
     NetworkObjective,
     Softplus,
 )
+from counterpoise.optim.dc_network.published import ConeRounds
 from counterpoise.optim.dc_network.training import (
     PROVED_ROUND,
     DirectRounds,
     NetworkTraining,
     Round,
 )
-from counterpoise.optim.loop import Solution, attested, solve
+from counterpoise.optim.loop import Solution, Solver, attested, solve
 
 # -----------------------------------------------------------------------------
 # The door of networks: what came is checked, merged and named, once.
 # -----------------------------------------------------------------------------
 
 
+NETWORK_SOLVERS = ("auto", "direct", "cone-program", "prox-linear")
+UNCONSTRAINED_SOLVERS = ("direct", "cone-program")
+NETWORK_SOLVER_CHOICE = SolverChoice(
+    NETWORK_SOLVERS, (ConeRounds, DirectRounds, ProxLinear)
+)
 # What parameters may be.
 RULES: Mapping[str, Rule] = {
     "alpha": Number(0.0),
@@ -83,6 +92,7 @@ RULES: Mapping[str, Rule] = {
     "tol": Number(0.0, closed="neither"),
     "validation_fraction": Number(0.0, 1.0, "left"),
     "infeasible": Choice(("raise", "warn")),
+    "solver": NETWORK_SOLVER_CHOICE,
     "max_time": Number(0.0, options=(None,)),
 }
 
@@ -298,6 +308,7 @@ def trained(
     training: ConstrainedTraining,
     rounds: list[Round],
     *,
+    solver: str | Solver,
     constrained: bool,
     proved: bool,
     max_rounds: int,
@@ -305,13 +316,14 @@ def trained(
 ) -> Solution:
     """Return what the one loop finds, and put a line a round into `rounds`.
 
-    Without hidden layers one exact programme; with constraints prox-linear rounds;
-    else direct ones, proved or not.
+    Without hidden layers one exact programme. By "auto", with constraints prox-linear
+    rounds; else direct ones, proved or not.
 
     Parameters
     ----------
     training : ConstrainedTraining
     rounds : list
+    solver : str or Solver
     constrained, proved : bool
     max_rounds : int
     numbers : dict
@@ -320,15 +332,34 @@ def trained(
     objective = training.objective
     if objective.network.depth == 1:
         return _one_layer(training, rounds, numbers)
-    if constrained:
-        solver = ProxLinear(rounds.append)
-        return solve(training, solver, max_iter=max_rounds, **numbers)
-    return solve(
-        NetworkTraining(objective, training.first, proved),
-        DirectRounds(proved, rounds.append),
-        max_iter=max_rounds,
-        **numbers,
-    )
+
+    def make(name: str) -> Solver:
+        if name == "prox-linear" or (name == "auto" and constrained):
+            return ProxLinear()
+        return ConeRounds() if name == "cone-program" else DirectRounds(proved)
+
+    if constrained and isinstance(solver, str) and solver in UNCONSTRAINED_SOLVERS:
+        raise InvalidInputError(
+            f"solver={solver!r} takes no constraints: take 'auto' or 'prox-linear'"
+        )
+    if not isinstance(solver, str):
+        proved = bool(getattr(solver, "proved", proved))
+    problem: Any = training
+    if not constrained:
+        problem = NetworkTraining(objective, training.first, proved)
+        candidate = make(solver) if isinstance(solver, str) else solver
+        if candidate.accepts.lacking(problem):
+            problem = training
+    method = resolve_solver("solver", solver, NETWORK_SOLVER_CHOICE, make, problem)
+    if isinstance(method, ConeRounds | DirectRounds | ProxLinear):
+        heard = method.tell
+
+        def tell(one: Round) -> None:
+            rounds.append(one)
+            heard(one)
+
+        method = replace(method, tell=tell)
+    return solve(problem, method, max_iter=max_rounds, **numbers)
 
 
 def _one_layer(
@@ -390,6 +421,7 @@ class ConvexNetwork(BaseEstimator):
     init: Any
     warm_start: bool
     certify_rounds: bool
+    solver: str | Solver
     group_means: Any
     target_mean: Any
     monotonic_cst: Any
@@ -525,6 +557,7 @@ class ConvexNetwork(BaseEstimator):
         solution = trained(
             training,
             rounds,
+            solver=self.solver,
             constrained=bool(given.asked),
             proved=bool(self.certify_rounds),
             max_rounds=int(self.max_rounds),

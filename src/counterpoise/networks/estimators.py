@@ -24,6 +24,7 @@ from counterpoise.networks.constraints import (
     read_class_bounds,
 )
 from counterpoise.optim.dc_network.network import Layer
+from counterpoise.optim.loop import Solver
 
 # -----------------------------------------------------------------------------
 # What a tighter bound costs: fits down a list of bounds, each from the last.
@@ -240,6 +241,12 @@ class ConvexNetworkClassifier(ClassifierMixin, WithTradeOff, ConvexNetwork):
     certify_rounds : bool
         Without constraints: whether every round is proved to reach its global minimum.
         False: rounds of eta 0.01, faster, monotone all the same.
+    solver : str or Solver, default="auto"
+        Rounds of networks with hidden layers. "auto": "prox-linear" under constraints,
+        else "direct". "cone-program": the published rounds, for few rows. Or a solver
+        object of `counterpoise.optim` with settings of its own, such as
+        ``ConeRounds(eta=10.0)`` or ``DirectRounds(proved=False, eta=0.1)``, whose
+        `proved` stands for `certify_rounds`.
     class_error_bound : float, dict of class to float, or None
         kappa: the weighted mean of abs(z - y) over the rows of each class, outputs
         summed, is at most that.
@@ -345,6 +352,7 @@ class ConvexNetworkClassifier(ClassifierMixin, WithTradeOff, ConvexNetwork):
         init: Any = "he",
         warm_start: bool = False,
         certify_rounds: bool = True,
+        solver: str | Solver = "auto",
         class_error_bound: Any = None,
         group_means: Any = None,
         target_mean: Any = None,
@@ -365,6 +373,7 @@ class ConvexNetworkClassifier(ClassifierMixin, WithTradeOff, ConvexNetwork):
         self.init = init
         self.warm_start = warm_start
         self.certify_rounds = certify_rounds
+        self.solver = solver
         self.class_error_bound = class_error_bound
         self.group_means = group_means
         self.target_mean = target_mean
@@ -480,6 +489,12 @@ class ConvexNetworkRegressor(RegressorMixin, WithTradeOff, ConvexNetwork):
     certify_rounds : bool
         Without constraints: whether every round is proved to reach its global minimum.
         False: rounds of eta 0.01, faster, monotone all the same.
+    solver : str or Solver, default="auto"
+        Rounds of networks with hidden layers. "auto": "prox-linear" under constraints,
+        else "direct". "cone-program": the published rounds, for few rows. Or a solver
+        object of `counterpoise.optim` with settings of its own, such as
+        ``ConeRounds(eta=10.0)`` or ``DirectRounds(proved=False, eta=0.1)``, whose
+        `proved` stands for `certify_rounds`.
     group_means : dict of group to mean or (low, high), or None
         Of the weighted mean prediction of the rows of a group. One number is met to
         1e-6 of the spread of y.
@@ -550,6 +565,7 @@ class ConvexNetworkRegressor(RegressorMixin, WithTradeOff, ConvexNetwork):
         init: Any = "he",
         warm_start: bool = False,
         certify_rounds: bool = True,
+        solver: str | Solver = "auto",
         group_means: Any = None,
         target_mean: Any = None,
         monotonic_cst: Any = None,
@@ -569,6 +585,7 @@ class ConvexNetworkRegressor(RegressorMixin, WithTradeOff, ConvexNetwork):
         self.init = init
         self.warm_start = warm_start
         self.certify_rounds = certify_rounds
+        self.solver = solver
         self.group_means = group_means
         self.target_mean = target_mean
         self.monotonic_cst = monotonic_cst

@@ -13,6 +13,9 @@ far any point, whoever found it, is from the optimum:
 from counterpoise.optim.assignment.published import SlackADMM
 from counterpoise.optim.assignment.solvers import AssignmentConic, ProximalADMM
 from counterpoise.optim.certificate import Certificate, Objective, Problem
+from counterpoise.optim.dc_network.constrained_training import ExactLayer, ProxLinear
+from counterpoise.optim.dc_network.published import ConeRounds
+from counterpoise.optim.dc_network.training import DirectRounds
 from counterpoise.optim.likelihoods import NegativeMeanLog
 from counterpoise.optim.loop import (
     Progress,
@@ -109,16 +112,19 @@ __all__ = [
     "CappedSimplex",
     "Certificate",
     "ColumnGeneration",
+    "ConeRounds",
     "Conic",
     "ConicForm",
     "Constrained",
     "Corrective",
+    "DirectRounds",
     "Discrepancy",
     "DiscrepancySDP",
     "Domain",
     "DualMatrix",
     "DualNewton",
     "Eigenvectors",
+    "ExactLayer",
     "ExpectationMaximization",
     "Fallback",
     "FeatureSubspace",
@@ -150,6 +156,7 @@ __all__ = [
     "Programme",
     "Progress",
     "ProjectedGradient",
+    "ProxLinear",
     "ProximalADMM",
     "ProximalGradient",
     "Quadratic",

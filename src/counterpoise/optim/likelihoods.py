@@ -201,13 +201,16 @@ class _LastPoint:
 
 # Rows whose largest entry lies beyond this, or below its inverse, are scaled.
 EXTREME_ENTRY = 1e50
+# A component of Ax below this counts as zero: its inverse overflows in gradients.
+SMALLEST_COMPONENT = 1e-200
 
 
 @dataclass(frozen=True, eq=False)
 class NegativeMeanLog:
     r"""The negative mean logarithm :math:`-\sum_j w_j \log (Ax)_j`.
 
-    Infinite where a component of Ax with positive weight is not positive.
+    Infinite where a component of Ax with positive weight is not positive, or below
+    1e-200, where the gradient overflows.
 
     Parameters
     ----------
@@ -274,7 +277,7 @@ class NegativeMeanLog:
     def value_at(self, x: Array, image: Array) -> float:
         """Return the function at x, given Ax."""
         counted = self._share > 0.0
-        if not (image[counted] > 0.0).all():
+        if not (image[counted] >= SMALLEST_COMPONENT).all():
             return math.inf
         return self._offset - float(self._share[counted] @ np.log(image[counted]))
 

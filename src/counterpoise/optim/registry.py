@@ -14,6 +14,7 @@ from counterpoise.linalg.cholesky import small_rank_factor
 from counterpoise.optim.assignment.published import SlackADMM
 from counterpoise.optim.assignment.solvers import AssignmentConic, ProximalADMM
 from counterpoise.optim.dc_network.constrained_training import ExactLayer, ProxLinear
+from counterpoise.optim.dc_network.published import ConeRounds
 from counterpoise.optim.dc_network.training import DirectRounds
 from counterpoise.optim.loop import Solver, SolverMismatchError
 from counterpoise.optim.solvers.conic import Conic
@@ -219,10 +220,12 @@ SOLVERS = (
     ),
     _orthogonal(SoftminPolar, ("softmin", SoftminPolar(), 100, True)),
     _orthogonal(SpectralRounds, ("spectral rounds", SpectralRounds(), 100, True)),
+    _network(ConeRounds, ("cone rounds", ConeRounds(), 3, False)),
     _network(
         DirectRounds,
         ("proved rounds", DirectRounds(), 40, False),
         ("rounds", DirectRounds(proved=False), 40, False),
+        ("rounds of one eta", DirectRounds(eta=1.0), 40, False),
     ),
     _network(ExactLayer, ("exact layer", ExactLayer(), 1, True)),
     _network(ProxLinear, ("prox-linear rounds", ProxLinear(), 40, False)),
@@ -238,6 +241,18 @@ def solver_names(family: str) -> list[str]:
     ['ADMM', 'Conic']
     """
     return sorted(one.name for one in SOLVERS if one.family == family)
+
+
+def solver_classes(*families: str) -> tuple[type, ...]:
+    """Return the classes of some families, by name.
+
+    Examples
+    --------
+    >>> [kind.__name__ for kind in solver_classes("assignment")]
+    ['AssignmentConic', 'ProximalADMM', 'SlackADMM']
+    """
+    classes = [one.kind for one in SOLVERS if one.family in families]
+    return tuple(sorted(classes, key=lambda kind: kind.__name__))
 
 
 def solver_settings(family: str) -> dict[str, SolverSetting]:

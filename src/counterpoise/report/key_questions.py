@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from counterpoise.adaptation.guard import FEW_EFFECTIVE_ROWS
+from counterpoise.adaptation.guard import EQUAL_WEIGHTS, FEW_EFFECTIVE_ROWS
 from counterpoise.performance.advice import NOT_SHOWN_TO_BEAT, WORSE_THAN_GUESSING
 from counterpoise.performance.metrics import (
     CANNOT_TELL,
@@ -187,6 +187,27 @@ def gain_in(record: Record) -> str | None:
     return sureness_of_gain(guard["gain"], guard["gain_error"])
 
 
+def uses_weights(record: Record) -> bool:
+    """Return whether the weights that were used differ from ones.
+
+    Whatever is said of the model's weights follows from this: those of the model where
+    there is one, else those that a weight estimator gave, whose mean is one.
+    """
+    if "model" in record:
+        return bool(record.at("model.adapted", False))
+    weights = record.at("weights")
+    if weights is None or weights.get("weight_estimator") is None:
+        return False
+    ends = weights.get("smallest"), weights.get("largest")
+    return None in ends or bool(ends[1] - ends[0] > EQUAL_WEIGHTS)
+
+
+def compares_weights(record: Record) -> bool:
+    """Return whether other weights than ones were estimated and compared with them."""
+    sections = ("guard", "classes", "weights.candidates")
+    return any(bool(record.at(section)) for section in sections)
+
+
 def has_labels(record: Record) -> bool:
     """Return whether labels of new rows were used."""
     metrics = record.at("performance.metrics", {})
@@ -305,7 +326,7 @@ def _weights_answer(record: Record) -> Answer | None:
         return None
     question = "Does weighting help?"
     if guard is None:
-        if not model["adapted"]:
+        if not uses_weights(record):
             told = sentence("No weights were used.")
             return Answer(question, "Not asked", PLAIN, told, ())
         told = sentence("The weights were used as they are, without being asked.")
@@ -509,7 +530,7 @@ def steps_of(record: Record) -> tuple[Sentence, ...]:
 def _steps(record: Record) -> tuple[Sentence, ...]:
     word = record.at("shift.verdict")
     has_model = "model" in record
-    adapted = bool(record.at("model.adapted", False))
+    adapted = uses_weights(record)
     steps: list[Sentence] = []
     if word == NO_OVERLAP:
         steps = [
@@ -551,7 +572,9 @@ def _steps(record: Record) -> tuple[Sentence, ...]:
         steps.append(_other_models(record, guessing))
     if contradicted or guessing in (NOT_SHOWN_TO_BEAT, WORSE_THAN_GUESSING):
         pass
-    elif word == NO_SHIFT:
+    elif word == NO_SHIFT and has_model and adapted and gain_in(record) is None:
+        steps.append(_without_weights(record))
+    elif word == NO_SHIFT and not (has_model and adapted):
         nothing = "Nothing else" if to_be_made_alike(record) else "Nothing"
         steps.append(
             sentence(f"{nothing} needs to be done. ChunkResult again when data change.")
@@ -559,7 +582,12 @@ def _steps(record: Record) -> tuple[Sentence, ...]:
     elif has_model and adapted:
         steps.append(sentence("Use the adapted model for the new data."))
     elif has_model:
-        steps.append(sentence("Use the model as it is; weights do not help it."))
+        reason = (
+            "weights do not help it"
+            if compares_weights(record)
+            else "it was fitted without weights"
+        )
+        steps.append(sentence(f"Use the model as it is; {reason}."))
     elif "refused" in record:
         # The weight estimator's own words, which name the way to go on.
         why = sentence(
@@ -591,6 +619,18 @@ def _steps(record: Record) -> tuple[Sentence, ...]:
             )
         )
     return tuple(steps)
+
+
+def _without_weights(record: Record) -> Sentence:
+    """Return what to do where weights were used without a shift and without a test."""
+    by = "guard=True"
+    if record.at("reproduce.command") in ("run", "fit"):
+        by = "--weight-estimator auto"
+    return sentence(
+        "Fit the model without weights, or let weight selection decide ({}): there is "
+        "no shift that weights could make up for, and they cost effective rows.",
+        Command(by),
+    )
 
 
 def _label_shift(record: Record) -> tuple[Sentence, ...]:

@@ -31,12 +31,14 @@ from counterpoise.report.key_questions import (
     Answer,
     answers_of,
     beside_the_score,
+    compares_weights,
     gain_in,
     guessing_of,
     is_contradicted,
     is_withdrawn,
     may_lie_elsewhere,
     steps_of,
+    uses_weights,
 )
 from counterpoise.report.report import Record, metric_in_words, source_rows
 from counterpoise.shift.support import (
@@ -443,6 +445,10 @@ class Verdict:
     about: Sentence = ()
 
 
+# Verdicts of a shift that the training data cover at least in part.
+_SHIFTED = (COVERED, SMALL_SHIFT, PARTIAL_OVERLAP)
+
+
 def verdict_of(record: Record) -> Verdict:
     """Return the first screen of a record."""
     monitor = record.at("monitor")
@@ -468,7 +474,7 @@ def verdict_of(record: Record) -> Verdict:
 
 def _title(record: Record) -> tuple[str, str]:
     word, model = record.at("shift.verdict"), record.at("model")
-    adapted = bool(record.at("model.adapted", False))
+    adapted = uses_weights(record)
     if is_contradicted(record) and word != NO_OVERLAP:
         why = (
             "rows alike have other labels now, or the new data are not where the "
@@ -478,8 +484,10 @@ def _title(record: Record) -> tuple[str, str]:
         )
         return CARE, f"The labelled new rows contradict the estimate: {why}"
     if word is None:
-        if record.at("weights.weight_estimator") is not None:
+        if adapted:
             return PLAIN, "Training rows were weighted to resemble the new data."
+        if record.at("weights.weighter") is not None:
+            return PLAIN, "All training rows have the same weight."
         if "headline" in record:
             return PLAIN, "How good the model will be on the new data."
         return PLAIN, "Nothing was compared: there is no new data in this record."
@@ -505,6 +513,10 @@ def _title(record: Record) -> tuple[str, str]:
     if word == NO_SHIFT:
         if model is None:
             return GOOD, "No shift detected: the new data look like the training data."
+        if adapted and gain_in(record) is None:
+            return CARE, "No shift detected, but the model was fitted with weights."
+        if adapted:
+            return GOOD, f"Use the adapted model{_does_better(record)}."
         return (
             GOOD,
             "Use your model as it is: the new data look like the training data.",
@@ -522,7 +534,7 @@ def _title(record: Record) -> tuple[str, str]:
 
 def _lead(record: Record) -> Sentence:
     word = record.at("shift.verdict")
-    adapted = bool(record.at("model.adapted", False))
+    adapted = uses_weights(record)
     has_model = "model" in record
     contradicted = is_contradicted(record)
     found = {
@@ -550,12 +562,14 @@ def _lead(record: Record) -> Sentence:
             else " But rows alike in all columns have other labels than before, and "
             "neither weights nor an estimate without labels can make up for that."
         )
-    elif has_model and word in (COVERED, SMALL_SHIFT, PARTIAL_OVERLAP):
+    elif has_model and adapted and word in (*_SHIFTED, NO_SHIFT):
+        found += _makes_better(record)
+    elif has_model and word in _SHIFTED:
         found += (
-            _makes_better(record)
-            if adapted
-            else " Letting training rows that resemble the new ones count more was "
-            "tried, and does not help this model, so it was left alone."
+            " Letting training rows that resemble the new ones count more was tried, "
+            "and does not help this model, so it was left alone."
+            if compares_weights(record)
+            else " All training rows count alike in its fit."
         )
     return sentence(found) if found else ()
 

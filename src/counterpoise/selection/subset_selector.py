@@ -3,7 +3,7 @@
 import copy
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
@@ -27,8 +27,10 @@ from counterpoise.data.parameters import (
     Integer,
     Number,
     Rule,
+    SolverChoice,
     check_number,
     check_parameters,
+    resolve_solver,
 )
 from counterpoise.errors import (
     InvalidInputError,
@@ -46,6 +48,7 @@ from counterpoise.optim.assignment.problem import (
 from counterpoise.optim.assignment.published import SlackADMM
 from counterpoise.optim.assignment.solvers import AssignmentConic, ProximalADMM, Trail
 from counterpoise.optim.loop import Solution, Solver, certified, placed, solve
+from counterpoise.optim.registry import solver_classes
 
 # -----------------------------------------------------------------------------
 # What a selector is given, as arrays: dissimilarities, a graph, words by number.
@@ -322,7 +325,7 @@ class PosedSelection:
     def solved(
         self,
         penalty: float,
-        solver: str,
+        solver: str | Solver,
         tol: float,
         *,
         max_iter: int = 20_000,
@@ -338,7 +341,16 @@ class PosedSelection:
         problem = self.problem(penalty)
         found = self._closed_form(problem, penalty, tol)
         if found is None:
-            method = assignment_solver(solver, trail, max_time)
+            method = resolve_solver(
+                "solver",
+                solver,
+                ASSIGNMENT_SOLVER_CHOICE,
+                lambda name: assignment_solver(name, max_time),
+                problem,
+            )
+            if isinstance(method, ProximalADMM):
+                # A search leaves its end in the trail: not in that of a parameter.
+                method = replace(method, trail=trail)
             steps = math.ceil(max_iter / getattr(method, "every", 1))
             found = solve(
                 problem,
@@ -386,12 +398,14 @@ class PosedSelection:
         return certified(problem, U.ravel(), tol, ended=ended, hint=dual)
 
 
-def assignment_solver(
-    name: str, trail: Trail | None = None, max_time: float | None = None
-) -> Solver:
-    """Return the solver of a name, beginning where a trail ends."""
+SOLVER_NAMES = ("auto", "proximal-admm", "slack-admm", "original", "conic")
+ASSIGNMENT_SOLVER_CHOICE = SolverChoice(SOLVER_NAMES, solver_classes("assignment"))
+
+
+def assignment_solver(name: str, max_time: float | None = None) -> Solver:
+    """Return the solver of a name."""
     if name in ("auto", "proximal-admm"):
-        return ProximalADMM(trail=trail)
+        return ProximalADMM()
     if name == "conic":
         return AssignmentConic(max_seconds=math.inf if max_time is None else max_time)
     return SlackADMM("closed" if name == "slack-admm" else "kkt")
@@ -517,7 +531,6 @@ def _fitted_at(selector: Any, sparsity: float, solution: Solution) -> Any:
 # -----------------------------------------------------------------------------
 
 
-SOLVER_NAMES = ("auto", "proximal-admm", "slack-admm", "original", "conic")
 # A graph that leaves one label below this sparsity is said to merge all.
 MERGED_BELOW = 0.5
 
@@ -555,10 +568,12 @@ class SubsetSelector(ClusterMixin, BaseEstimator):
     outlier_cost : float or None
         Dissimilarity to all items of one more word, the last, whose :math:`\lambda` is
         zero: items that no word is near to are outliers.
-    solver : {"auto", "proximal-admm", "slack-admm", "original", "conic"}
+    solver : str or Solver, default="auto"
         "auto" is "proximal-admm"; "original" is the published ADMM with its KKT system,
         "slack-admm" the same with its step in closed form (both for the max norm),
-        "conic" Clarabel.
+        "conic" Clarabel. A solver object of `counterpoise.optim` has settings of its
+        own, such as ``SlackADMM("kkt", mu=0.01)`` with the published method's
+        :math:`\mu`, in units of :math:`p_i R_{ij}`.
     tol : float
         The gap to prove, in units of the objective above the items' least costs.
     max_iter : int
@@ -625,7 +640,7 @@ class SubsetSelector(ClusterMixin, BaseEstimator):
         "penalty": Number(0.0, options=(None,)),
         "norm": Choice(("max", "euclidean")),
         "outlier_cost": Number(options=(None,)),
-        "solver": Choice(SOLVER_NAMES),
+        "solver": ASSIGNMENT_SOLVER_CHOICE,
         "tol": Number(0.0, closed="neither"),
         "max_iter": Integer(1),
         "max_time": Number(0.0, options=(None,)),
@@ -640,7 +655,7 @@ class SubsetSelector(ClusterMixin, BaseEstimator):
         penalty: float | None = None,
         norm: str = "max",
         outlier_cost: float | None = None,
-        solver: str = "auto",
+        solver: str | Solver = "auto",
         tol: float = 1e-4,
         max_iter: int = 20_000,
         max_time: float | None = None,
@@ -763,7 +778,8 @@ class SubsetSelector(ClusterMixin, BaseEstimator):
             )
         if self.callback is not None and not callable(self.callback):
             raise InvalidTypeError(f"callback must be callable, got {self.callback!r}")
-        if self.norm != "max" and self.solver in ("slack-admm", "original"):
+        is_slack = self.solver in ("slack-admm", "original")
+        if self.norm != "max" and (is_slack or isinstance(self.solver, SlackADMM)):
             raise InvalidInputError(
                 f"solver={self.solver!r} is for norm='max', got norm={self.norm!r}: "
                 "take 'proximal-admm' or 'conic'"

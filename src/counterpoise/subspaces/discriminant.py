@@ -18,19 +18,27 @@ from sklearn.utils.validation import check_is_fitted
 from counterpoise.data.arrays import estimator_matrix
 from counterpoise.data.labels_and_weights import as_classes
 from counterpoise.data.parameters import (
+    SolverChoice,
     as_random,
     check_choice,
     check_integer,
     check_number,
+    check_solver,
+    resolve_solver,
 )
 from counterpoise.errors import InvalidInputError, warn_user
 from counterpoise.linalg.arrays import Array
 from counterpoise.linalg.stiefel import polar
-from counterpoise.optim.loop import Progress, Solution, certified, solve
+from counterpoise.optim.loop import Progress, Solution, Solver, certified, solve
 from counterpoise.optim.stiefel.certificates import fantope_frame
 from counterpoise.optim.stiefel.problem import OrthogonalProblem, RankOneForms
 from counterpoise.optim.stiefel.relaxations import Relaxation
-from counterpoise.optim.stiefel.solvers import frame_solver
+from counterpoise.optim.stiefel.solvers import (
+    MajorizeMinimize,
+    SequentialRelaxation,
+    SoftminPolar,
+    frame_solver,
+)
 from counterpoise.subspaces.orthogonal import check_frame_search, warn_of_frame
 
 # -----------------------------------------------------------------------------
@@ -195,6 +203,9 @@ class SubspaceOfClasses(
 
 
 SOLVERS_OF_DISTANCES = ("auto", "softmin", "mm", "relaxation", "fantope")
+DISTANCE_SOLVER_CHOICE = SolverChoice(
+    SOLVERS_OF_DISTANCES, (MajorizeMinimize, SequentialRelaxation, SoftminPolar)
+)
 KERNELS_OF_COORDINATES = ("linear", "poly", "rbf", "sigmoid", "cosine")
 # Coordinates of a kernel whose eigenvalue is below this share of the largest are noise.
 NO_COORDINATE = 1e-9
@@ -215,10 +226,12 @@ class MaxMinDistanceAnalysis(SubspaceOfClasses):
     ----------
     n_components : int
         m, at most the number of columns.
-    solver : {"auto", "softmin", "mm", "relaxation", "fantope"}
+    solver : str or Solver, default="auto"
         "auto" is "softmin": sharper and sharper softmins along the frames. "mm":
         rounds of tangents without a penalty. "relaxation": penalised relaxations
-        (SPR). "fantope": the top eigenvectors of the global relaxation, then "mm".
+        (SPR). "fantope": the top eigenvectors of the global relaxation, then "mm". Or a
+        solver object of `counterpoise.optim`, such as
+        ``SequentialRelaxation("parabolic")``.
     relaxation : {"sdp", "parabolic"}
         Of "relaxation".
     penalty : "auto" or float
@@ -287,7 +300,7 @@ class MaxMinDistanceAnalysis(SubspaceOfClasses):
         self,
         n_components: int = 2,
         *,
-        solver: str = "auto",
+        solver: str | Solver = "auto",
         relaxation: str = "sdp",
         penalty: float | str = "auto",
         shrinkage: float = 0.0,
@@ -368,7 +381,7 @@ class MaxMinDistanceAnalysis(SubspaceOfClasses):
 
     def _check(self) -> float | None:
         check_integer("n_components", self.n_components, low=1)
-        check_choice("solver", self.solver, SOLVERS_OF_DISTANCES)
+        check_solver("solver", self.solver, DISTANCE_SOLVER_CHOICE)
         check_number("shrinkage", self.shrinkage, low=0.0)
         check_integer("n_starts", self.n_starts, low=1)
         if self.kernel is not None:
@@ -407,18 +420,28 @@ class MaxMinDistanceAnalysis(SubspaceOfClasses):
         n, m = problem.shape
         if n == m:
             return certified(problem, np.eye(n), self.tol)
-        name = "softmin" if self.solver == "auto" else self.solver
+        method = resolve_solver(
+            "solver",
+            self.solver,
+            DISTANCE_SOLVER_CHOICE,
+            lambda name: frame_solver(
+                problem,
+                {"auto": "softmin", "fantope": "mm"}.get(name, name),
+                cast(Relaxation, self.relaxation),
+                mu,
+            ),
+            problem,
+        )
         draw = as_random(self.random_state)
-        starts: list[Array | None] = [None]
-        if name == "fantope":
-            starts, name = [fantope_frame(problem)], "mm"
-        elif name == "relaxation":
-            # The discriminants, as the other methods take them by themselves.
-            starts = [np.eye(n, m)]
+        starts: list[Array | None] = [np.eye(n, m)]
+        if self.solver == "fantope":
+            starts = [fantope_frame(problem)]
+        elif isinstance(method, SoftminPolar | MajorizeMinimize):
+            # They begin at the discriminants by themselves.
+            starts = [None]
         starts += [
             polar(draw.standard_normal((n, m))) for _ in range(int(self.n_starts) - 1)
         ]
-        method = frame_solver(problem, name, cast(Relaxation, self.relaxation), mu)
         found = [
             solve(
                 problem,

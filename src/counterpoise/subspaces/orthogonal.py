@@ -7,21 +7,28 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from counterpoise.data.parameters import (
+    SolverChoice,
     as_random,
     check_choice,
     check_integer,
     check_number,
+    check_solver,
+    resolve_solver,
 )
 from counterpoise.errors import InvalidInputError, InvalidTypeError, warn_user
 from counterpoise.linalg.arrays import Array
 from counterpoise.linalg.stiefel import orthonormality, polar
 from counterpoise.optim.certificate import FEASIBLE
-from counterpoise.optim.loop import Progress, Solution, solve
+from counterpoise.optim.loop import Progress, Solution, Solver, solve
+from counterpoise.optim.registry import solver_classes
 from counterpoise.optim.stiefel.problem import OrthogonalProblem
 from counterpoise.optim.stiefel.relaxations import Relaxation
 from counterpoise.optim.stiefel.solvers import FRAME_SOLVERS, frame_solver
 
 RELAXATIONS = ("sdp", "parabolic")
+FRAME_SOLVER_CHOICE = SolverChoice(
+    ("auto", *FRAME_SOLVERS), solver_classes("orthogonal")
+)
 # A penalty this many times the slope that leaves the start where it is: too large.
 FAR_TOO_LARGE, AT_THE_START = 100.0, 1e-6
 
@@ -32,7 +39,7 @@ def solve_orthogonal(
     relaxation: str = "sdp",
     penalty: float | str = "auto",
     start: Any = None,
-    solver: str = "auto",
+    solver: str | Solver = "auto",
     polish: bool = True,
     tol: float = 1e-6,
     max_iter: int = 100,
@@ -53,8 +60,11 @@ def solve_orthogonal(
         alone: rising from a small one). A number is kept.
     start : array of shape (n, m), optional
         Where to begin, with orthonormal columns, feasible or not.
-    solver : {"auto", "relaxation", "fista", "softmin", "mm", "eigen"}
-        See `counterpoise.optim.stiefel.solvers.frame_solver`.
+    solver : str or Solver, default="auto"
+        "auto", "relaxation", "fista", "softmin", "mm" or "eigen", see
+        `counterpoise.optim.stiefel.solvers.frame_solver`; `relaxation`, `penalty` and
+        `polish` are theirs. Or a solver object of `counterpoise.optim` with settings of
+        its own, such as ``SequentialRelaxation("parabolic", penalty=10.0)``.
     polish : bool
         Whether Newton steps on what is active follow the rounds.
     tol : float
@@ -95,7 +105,7 @@ def solve_orthogonal(
             f"problem must be an OrthogonalProblem, got {type(problem).__name__}"
         )
     mu = check_frame_search(relaxation, penalty, tol, max_iter, max_time)
-    check_choice("solver", solver, ("auto", *FRAME_SOLVERS))
+    check_solver("solver", solver, FRAME_SOLVER_CHOICE)
     if solver == "fista" and relaxation != "sdp":
         raise InvalidInputError('solver="fista" is of relaxation="sdp" alone')
     n, m = problem.shape
@@ -105,7 +115,15 @@ def solve_orthogonal(
             "which an assignment method finds better"
         )
     first = read_start(problem, start, random_state)
-    method = frame_solver(problem, solver, cast(Relaxation, relaxation), mu, polish)
+    method = resolve_solver(
+        "solver",
+        solver,
+        FRAME_SOLVER_CHOICE,
+        lambda name: frame_solver(
+            problem, name, cast(Relaxation, relaxation), mu, polish
+        ),
+        problem,
+    )
     solution = solve(
         problem,
         method,

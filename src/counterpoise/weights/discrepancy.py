@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from counterpoise.data.arrays import Matrix
 from counterpoise.data.blocks import Blocks
 from counterpoise.data.parallel import current_budget, map_reduce, whole_vector
-from counterpoise.data.parameters import Choice, Number, Rule
+from counterpoise.data.parameters import Number, Rule, SolverChoice, resolve_solver
 from counterpoise.data.progress import announce
 from counterpoise.data.samples import SamplesAsRead
 from counterpoise.data.two_samples import TwoSamples
@@ -22,6 +22,7 @@ from counterpoise.linalg.arrays import Array, Indices, row_keys
 from counterpoise.linalg.kernels import Kernel, refuse_indefinite
 from counterpoise.optim.certificate import Certificate
 from counterpoise.optim.loop import Solution, Solver, attested, certified
+from counterpoise.optim.registry import solver_classes
 from counterpoise.optim.sets import project_simplex
 from counterpoise.optim.spectral.choice import best_solver
 from counterpoise.optim.spectral.dual_newton import (
@@ -40,7 +41,11 @@ from counterpoise.optim.spectral.published import (
     Smoothing,
     SpectralSubgradient,
 )
-from counterpoise.optim.spectral.subspace import FeatureSubspace, KernelSubspace
+from counterpoise.optim.spectral.subspace import (
+    FeatureSubspace,
+    KernelFactor,
+    KernelSubspace,
+)
 from counterpoise.optim.spectral.working_set import (
     ColumnGeneration,
     RankOneInteriorPoint,
@@ -483,12 +488,14 @@ DISCREPANCY_SOLVERS: dict[str, Callable[[Any, float], Solver]] = {
     "subgradient": lambda problem, tol: SpectralSubgradient(),
     "frobenius": lambda problem, tol: Frobenius(),
 }
-# Solvers that take a kernel as it is; the others get its factor.
-OF_KERNELS = ("auto", "subspace", "smoothing", "frobenius")
-# Solvers that need a spread.
-OF_A_SPREAD = ("dual-newton",)
-# Solvers that take no spread.
-OF_THE_NORM_ALONE = ("smoothing", "multiplicative-weights", "frobenius")
+# A `KernelFactor` holds the factor of one kernel, and is made by "auto" alone.
+DISCREPANCY_SOLVER_CHOICE = SolverChoice(
+    tuple(DISCREPANCY_SOLVERS),
+    tuple(kind for kind in solver_classes("spectral") if kind is not KernelFactor),
+)
+# Solvers that minimize the norm without a spread, by name and by class.
+NORM_ALONE_NAMES = ("smoothing", "multiplicative-weights", "frobenius")
+NORM_ALONE_CLASSES = (Smoothing, MultiplicativeWeights, Frobenius)
 
 
 class DiscrepancyWeights(WeightEstimator):
@@ -537,12 +544,15 @@ class DiscrepancyWeights(WeightEstimator):
         most 10, and 0 where `sample_weight` has other than small whole numbers or the
         solver minimises the norm alone ("smoothing", "multiplicative-weights",
         "frobenius"); 0 is the published objective.
-    solver : str
+    solver : str or Solver, default="auto"
         "auto": the fastest that has a proof. Or "interior-point", "column-generation",
         "subspace", "dual-newton" (many rows, few columns, a spread above zero), "sdp"
         (Clarabel, up to 120 columns), "smoothing" (Cortes and Mohri),
         "multiplicative-weights" (Alvarez Melis), "subgradient", or "frobenius", which
-        minimises the Frobenius norm in place of the spectral one.
+        minimises the Frobenius norm in place of the spectral one. A solver object of
+        `counterpoise.optim` has settings of its own: ``Smoothing(power=16)`` and
+        ``MultiplicativeWeights("list", "powering")`` are the published ones,
+        ``SpectralSubgradient("polyak")`` takes Polyak steps.
     tol : float
         Gap to reach, relative to the larger of the lower bound and a hundredth of the
         norm at weights of one: the least discrepancy may be zero.
@@ -625,7 +635,7 @@ class DiscrepancyWeights(WeightEstimator):
     _rules: ClassVar[Mapping[str, Rule]] = {
         "cap": Number(1.0, options=(None,)),
         "spread": Number(0.0, options=("auto",)),
-        "solver": Choice(tuple(DISCREPANCY_SOLVERS)),
+        "solver": DISCREPANCY_SOLVER_CHOICE,
         **HYPOTHESES_RULES,
     }
 
@@ -640,7 +650,7 @@ class DiscrepancyWeights(WeightEstimator):
         standardize: bool = True,
         cap: float | None = None,
         spread: float | str = "auto",
-        solver: str = "auto",
+        solver: str | Solver = "auto",
         tol: float = 1e-3,
         max_iter: int = 10_000,
         max_time: float | None = None,
@@ -721,7 +731,11 @@ class DiscrepancyWeights(WeightEstimator):
 
         if not isinstance(self.spread, str):
             return posed(self.spread)
-        if self.solver in OF_THE_NORM_ALONE or not may_be_spread(samples):
+        if isinstance(self.solver, str):
+            is_norm_alone = self.solver in NORM_ALONE_NAMES
+        else:
+            is_norm_alone = isinstance(self.solver, NORM_ALONE_CLASSES)
+        if is_norm_alone or not may_be_spread(samples):
             return posed(0.0)
         found = posed(1.0)
         uniform = float(found.problem.uniform_value)
@@ -749,15 +763,13 @@ class DiscrepancyWeights(WeightEstimator):
                 f"tol = {self.tol:g} is below what double precision can prove here: "
                 f"at least {floor / problem.uniform_value:.1e} is needed"
             )
-        if self.solver in OF_A_SPREAD and not problem.spread > 0.0:
-            raise InvalidInputError(
-                f"solver={self.solver!r} needs a spread above zero, got a spread of "
-                f'{problem.spread:g}; solver="auto" takes any'
-            )
-        if self.solver not in OF_KERNELS and not isinstance(problem, Discrepancy):
-            problem = problem.features()
-        solver = DISCREPANCY_SOLVERS[self.solver](problem, self.tol)
+        problem, solver = self._resolve_solver(problem)
         if isinstance(solver, DualNewton):
+            if not problem.spread > 0.0:
+                raise InvalidInputError(
+                    f"solver={self.solver!r} needs a spread above zero, got a spread "
+                    f'of {problem.spread:g}; solver="auto" takes any'
+                )
             width = problem.rows.shape[1]
             if width > solver.largest:
                 raise InvalidInputError(
@@ -765,6 +777,25 @@ class DiscrepancyWeights(WeightEstimator):
                     f'or a kernel of that rank, got {width}; solver="auto" takes any'
                 )
         return self._solve(problem, solver, deadline=deadline)
+
+    def _resolve_solver(self, problem: Any) -> tuple[Any, Solver]:
+        """Return the solver, and the problem in the form that it accepts.
+
+        A solver that does not accept a kernel gets its factor.
+        """
+        if isinstance(self.solver, str):
+            solver = DISCREPANCY_SOLVERS[self.solver](problem, self.tol)
+        else:
+            solver = self.solver
+        if not isinstance(problem, Discrepancy) and solver.accepts.lacking(problem):
+            problem = problem.features()
+        return problem, resolve_solver(
+            "solver",
+            self.solver,
+            DISCREPANCY_SOLVER_CHOICE,
+            lambda name: solver,
+            problem,
+        )
 
     def _gram(self, samples: TwoSamples) -> Array | None:
         """Return a precomputed kernel of the rows that count, in their order."""

@@ -9,7 +9,14 @@ from scipy import sparse
 
 from counterpoise.data.arrays import Matrix
 from counterpoise.data.parallel import current_budget
-from counterpoise.data.parameters import Choice, Integer, Number, Rule
+from counterpoise.data.parameters import (
+    Choice,
+    Integer,
+    Number,
+    Rule,
+    SolverChoice,
+    resolve_solver,
+)
 from counterpoise.data.progress import announce
 from counterpoise.data.two_samples import N_FOLDS, TwoSamples
 from counterpoise.errors import InvalidInputError, warn_user
@@ -18,7 +25,7 @@ from counterpoise.linalg.kernels import Kernel, nearest_row
 from counterpoise.optim.loop import Requirements, Solution, Solver, State, solve
 from counterpoise.optim.problems import MixtureLikelihood
 from counterpoise.optim.solvers.corrective import Corrective, PartialPricing
-from counterpoise.optim.solvers.first_order import ProjectedGradient
+from counterpoise.optim.solvers.first_order import ProjectedGradient, ProximalGradient
 from counterpoise.optim.solvers.frank_wolfe import FrankWolfe
 from counterpoise.shift.kernel_two_sample import median_gamma
 from counterpoise.shift.support import as_share
@@ -293,6 +300,16 @@ KLIEP_SOLVERS = (
     "pairwise",
     "corrective",
 )
+KLIEP_SOLVER_CHOICE = SolverChoice(
+    KLIEP_SOLVERS,
+    (
+        Corrective,
+        FrankWolfe,
+        PartialPricing,
+        ProjectedGradient,
+        ProximalGradient,
+    ),
+)
 FRANK_WOLFE_SEARCHES = ("exact", "armijo", "open")
 WIDTH_RULES = ("cv", "median", "cv-one-sided")
 # From so many centres on, few of them are solved for before all are looked at.
@@ -330,12 +347,14 @@ class KLIEP(WeightEstimator):
         (1 - relative) source + relative target is bounded by about 1 / relative before
         it is scaled to mean one, which guards against target rows without source rows
         near.
-    solver : str
+    solver : str or Solver, default="auto"
         "corrective" (what "auto" takes): active-set Newton on the few Gaussians that
         are used. "frank-wolfe", "away", "pairwise": Frank-Wolfe steps.
-        "projected-gradient": the spectral one. "original": the published loop.
+        "projected-gradient": the spectral one. "original": the published loop. Or a
+        solver object of `counterpoise.optim` with settings of its own, such as
+        ``FrankWolfe("away", "armijo")`` or ``Corrective(n_join=30)``.
     line_search : {"exact", "armijo", "open"}
-        Line search of the Frank-Wolfe steps.
+        Line search of the Frank-Wolfe steps that are chosen by name.
     standardize : bool
         Whether columns are divided by their pooled scale, the root of the mean of the
         two variances.
@@ -400,7 +419,7 @@ class KLIEP(WeightEstimator):
         "gamma": Number(0.0, closed="neither", options=WIDTH_RULES),
         "n_centers": Integer(1, options=("auto", None)),
         "relative": Number(0.0, 1.0, closed="left"),
-        "solver": Choice(KLIEP_SOLVERS),
+        "solver": KLIEP_SOLVER_CHOICE,
         "line_search": Choice(FRANK_WOLFE_SEARCHES),
     }
 
@@ -410,7 +429,7 @@ class KLIEP(WeightEstimator):
         gamma: float | str = "cv",
         n_centers: int | str | None = "auto",
         relative: float = 0.0,
-        solver: str = "auto",
+        solver: str | Solver = "auto",
         line_search: str = "exact",
         standardize: bool = True,
         tol: float = 1e-6,
@@ -450,7 +469,14 @@ class KLIEP(WeightEstimator):
                 'smaller one, or gamma="cv"'
             )
         start = self._start(samples, design, seed, deadline)
-        solution = self._solve(problem, self._method(design), start, deadline=deadline)
+        method = resolve_solver(
+            "solver",
+            self.solver,
+            KLIEP_SOLVER_CHOICE,
+            lambda name: self._method(name, design),
+            problem,
+        )
+        solution = self._solve(problem, method, start, deadline=deadline)
         self.coef_ = solution.x / design.scale
         if self.centers_ is samples.target and self.relative == 0.0:
             lonely = samples.source_mass * design.scale < 1.0
@@ -467,7 +493,7 @@ class KLIEP(WeightEstimator):
                 "n_centers=None makes a centre of every target row, which blocks are "
                 "too many for: give a number"
             )
-        if self.solver not in ("auto", "corrective"):
+        if not self._is_corrective:
             raise InvalidInputError(
                 f"solver={self.solver!r} needs all rows in memory: blocks are fitted "
                 'by "corrective"'
@@ -516,8 +542,7 @@ class KLIEP(WeightEstimator):
     def _design(self, samples: TwoSamples, seed: int) -> Any:
         """Return the matrix of the problem in the cheapest form that there is."""
         kernel = Kernel("rbf", self.gamma_)
-        newton = self.solver in ("auto", "corrective")
-        if newton and self.n_centers in ("auto", None):
+        if self._is_corrective and self.n_centers in ("auto", None):
             design = LowRankDesign.of(samples, kernel, self.relative)
             if design is not None:
                 self.centers_ = samples.target
@@ -542,7 +567,7 @@ class KLIEP(WeightEstimator):
             type(design) is not ComputedDesign
             or self.centers_ is not samples.target
             or m < MANY_CENTERS
-            or self.solver not in ("auto", "corrective")
+            or not self._is_corrective
             or sparse.issparse(samples.target)
         ):
             return None
@@ -559,19 +584,29 @@ class KLIEP(WeightEstimator):
         x[few] = found.x
         return x
 
-    def _method(self, design: Any) -> Solver:
-        if self.solver in ("auto", "corrective"):
+    @property
+    def _is_corrective(self) -> bool:
+        """Whether the active-set Newton method is used, by name or as an object."""
+        if isinstance(self.solver, str):
+            return self.solver in ("auto", "corrective")
+        return isinstance(self.solver, Corrective)
+
+    def _method(self, name: str, design: Any) -> Solver:
+        """Return the solver of a name."""
+        if name in ("auto", "corrective"):
             if type(design) is ComputedDesign:
                 return _within_budget(design)
             return self._corrective()
-        if self.solver == "original":
+        if name == "original":
             return OriginalKLIEP(design.scale)
-        if self.solver == "projected-gradient":
+        if name == "projected-gradient":
             return ProjectedGradient()
-        variant = "plain" if self.solver == "frank-wolfe" else self.solver
+        variant = "plain" if name == "frank-wolfe" else name
         return FrankWolfe(variant, self.line_search)
 
     def _corrective(self) -> Corrective:
+        if isinstance(self.solver, Corrective):
+            return self.solver
         # In many dimensions promising centres lie apart: let more of them join.
         return Corrective(n_join=30 if self.n_features_in_ >= 10 else 10)
 

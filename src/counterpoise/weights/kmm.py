@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
 from counterpoise.data.arrays import Matrix
-from counterpoise.data.parameters import Choice, Number, Rule
+from counterpoise.data.parameters import Number, Rule, SolverChoice, resolve_solver
 from counterpoise.data.two_samples import TwoSamples
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.linalg.cholesky import pivoted_cholesky
@@ -17,7 +17,7 @@ from counterpoise.optim.loop import Solution, Solver
 from counterpoise.optim.objectives import FactoredDistance, KernelDistance
 from counterpoise.optim.problems import MeanMatching
 from counterpoise.optim.sets import CappedSimplex, Simplex
-from counterpoise.optim.solvers.first_order import ProximalGradient
+from counterpoise.optim.solvers.first_order import ProjectedGradient, ProximalGradient
 from counterpoise.optim.solvers.frank_wolfe import FrankWolfe
 from counterpoise.optim.solvers.interior_point import InteriorPoint
 from counterpoise.shift.kernel_two_sample import median_gamma
@@ -275,6 +275,10 @@ def _at_landmarks(landmarks: SourceLandmarks, inside: Array) -> Array:
 
 
 MATCHING_SOLVERS = ("auto", "frank-wolfe", "pairwise", "quadratic")
+MATCHING_SOLVER_CHOICE = SolverChoice(
+    MATCHING_SOLVERS,
+    (FrankWolfe, InteriorPoint, ProjectedGradient, ProximalGradient),
+)
 # Ridges that "auto" tries, the largest first.
 MATCHING_RIDGES = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003, LEAST_RIDGE)
 # Up to here a dense Newton step is cheaper than the gradient steps it saves.
@@ -314,10 +318,12 @@ class KMM(WeightEstimator):
         :math:`\rho`. "auto": the largest of 10, 3, 1, ..., 0.001 at which the MMD is
         no larger than two samples of these effective sizes show by chance (the
         smallest if none is).
-    solver : {"auto", "frank-wolfe", "pairwise", "quadratic"}
+    solver : str or Solver, default="auto"
         "quadratic" (and "auto"): an interior point, or accelerated projected gradient
-        for many rows with a kernel of full rank. The Frank-Wolfe variants converge
-        slowly and are here for comparison.
+        for many rows with a kernel of full rank. The Frank-Wolfe variants
+        "frank-wolfe" and "pairwise" converge slowly and are here for comparison. Or a
+        solver object of `counterpoise.optim`, such as ``FrankWolfe("away")``. The ridge
+        "auto" is chosen by "quadratic" in all cases.
     standardize : bool
         Whether columns are divided by their pooled scale, the root of the mean of the
         two variances.
@@ -405,7 +411,7 @@ class KMM(WeightEstimator):
         "bound": Number(1.0),
         "slack": Number(0.0, 1.0, closed="left", options=(None,)),
         "ridge": Number(0.0, options=("auto",)),
-        "solver": Choice(MATCHING_SOLVERS),
+        "solver": MATCHING_SOLVER_CHOICE,
     }
 
     def __init__(
@@ -415,7 +421,7 @@ class KMM(WeightEstimator):
         bound: float = 1000.0,
         slack: float | None = None,
         ridge: float | str = "auto",
-        solver: str = "auto",
+        solver: str | Solver = "auto",
         standardize: bool = True,
         tol: float = 1e-6,
         max_iter: int = 10_000,
@@ -485,10 +491,18 @@ class KMM(WeightEstimator):
             self.ridge_, solution = _at_the_floor(quadratic, means, counts)
         else:
             self.ridge_ = float(self.ridge)
-        if self.solver in ("frank-wolfe", "pairwise"):
-            solution = self._search(
-                *_by_vertices(problem(self.ridge_), self.solver), deadline
+        if self.solver not in ("auto", "quadratic"):
+            posed = _without_caps(problem(self.ridge_))
+            if _lacks_caps(self.solver, posed):
+                posed = problem(self.ridge_)
+            solver = resolve_solver(
+                "solver",
+                self.solver,
+                MATCHING_SOLVER_CHOICE,
+                lambda name: FrankWolfe("plain" if name == "frank-wolfe" else name),
+                posed,
             )
+            solution = self._search(posed, solver, deadline)
         elif self.ridge != "auto":
             solution = quadratic(self.ridge_)
         squared, floor = _noise(means, counts, solution.x)
@@ -542,10 +556,15 @@ def _quadratic_solver(means: KernelMeans, n: int, ridge: float) -> Solver:
     return InteriorPoint()
 
 
-def _by_vertices(problem: MeanMatching, solver: str) -> tuple[MeanMatching, Solver]:
-    """Return the problem and the Frank-Wolfe variant for it."""
+def _without_caps(problem: MeanMatching) -> MeanMatching:
+    """Return the problem over the simplex, if no weight can reach its cap."""
     domain = problem.domain
     if domain.slack == 0.0 and domain.caps.min() >= domain.total:
         # No cap is in reach: the vertices are single rows, and cheap.
         problem = replace(problem, domain=Simplex(domain.size))
-    return problem, FrankWolfe("plain" if solver == "frank-wolfe" else "pairwise")
+    return problem
+
+
+def _lacks_caps(solver: str | Solver, problem: MeanMatching) -> bool:
+    """Tell whether a solver object does not accept a simplex without caps."""
+    return not isinstance(solver, str) and bool(solver.accepts.lacking(problem))

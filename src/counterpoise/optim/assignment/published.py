@@ -10,6 +10,7 @@ from counterpoise.linalg.arrays import Array
 from counterpoise.optim.assignment.problem import AssignmentDual, Reduced, reduced
 from counterpoise.optim.assignment.solvers import (
     BestAssignment,
+    check_penalty,
     first_penalty,
     of_words,
 )
@@ -58,6 +59,9 @@ class SlackADMM:
         factor of a KKT matrix of order 3n - 1, O(l n^2).
     every : int
         Iterations in one step of the search; after each step there is a proof.
+    mu : float, optional
+        :math:`\mu`, in units of the problem's costs; it stays. By default
+        `first_penalty` of the problem.
 
     Notes
     -----
@@ -81,8 +85,10 @@ class SlackADMM:
 
     update: Literal["closed", "kkt"] = "closed"
     every: int = 20
+    mu: float | None = None
 
     def __post_init__(self) -> None:
+        check_penalty(self.mu)
         if self.update not in ("closed", "kkt"):
             raise ValueError(f"update must be 'closed' or 'kkt', got {self.update!r}")
         if self.every < 1:
@@ -100,7 +106,7 @@ class SlackADMM:
                 f"the slack is that of the max norm, got norm = {problem.norm!r}"
             )
         best = BestAssignment.at(problem, x)
-        mu = first_penalty(problem)
+        mu = first_penalty(problem) if self.mu is None else self.mu
         L = problem.laplacian if problem.is_smoothed else None
         step: _ClosedStep | _KKTStep
         if self.update == "closed":

@@ -160,8 +160,8 @@ class ProximalADMM:
     where the factor would be full. An iteration costs O(nl + l nnz(factor)); no KKT
     matrix, and half of the variables of the published splitting.
 
-    :math:`\mu` begins as `first_penalty` says, and is multiplied by the root of the
-    residuals' ratio, between 0.2 and 5, where they are apart by more than 5.
+    :math:`\mu` begins as `mu` or `first_penalty` says, and is multiplied by the root of
+    the residuals' ratio, between 0.2 and 5, where they are apart by more than 5.
 
     Parameters
     ----------
@@ -173,6 +173,8 @@ class ProximalADMM:
         How smoothing is done, see `reduced`.
     trail : Trail, optional
         Where a search before left off; begins there, and is left where this one ends.
+    mu : float, optional
+        The first :math:`\mu`, in units of the problem's costs.
 
     Examples
     --------
@@ -188,8 +190,10 @@ class ProximalADMM:
     every: int = 20
     reduction: Reduction = "auto"
     trail: Trail | None = field(default=None, compare=False)
+    mu: float | None = None
 
     def __post_init__(self) -> None:
+        check_penalty(self.mu)
         if not 0.0 < self.relaxation < 2.0:
             raise ValueError(f"relaxation must be in (0, 2), got {self.relaxation}")
         if self.every < 1:
@@ -220,7 +224,7 @@ class ProximalADMM:
                 U.copy(),
                 np.zeros_like(U),
                 np.zeros_like(U),
-                first_penalty(problem),
+                first_penalty(problem) if self.mu is None else self.mu,
                 np.zeros(len(U)),
                 np.zeros(U.shape[1]),
             )
@@ -296,6 +300,12 @@ class ProximalADMM:
     @staticmethod
     def _state(problem: Any, memory: _ProximalMemory) -> State:
         return memory.best.state(problem, memory, {"iterations": memory.rounds})
+
+
+def check_penalty(mu: float | None) -> None:
+    """Refuse a penalty parameter that is not a positive number."""
+    if mu is not None and not 0.0 < mu < math.inf:
+        raise ValueError(f"mu must be positive and finite, got {mu}")
 
 
 def first_penalty(problem: Any) -> float:

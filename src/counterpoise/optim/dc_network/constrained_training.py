@@ -1,7 +1,7 @@
 """Training under hard constraints: output layer and prox-linear rounds."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ from counterpoise.optim.dc_network.constraints import (
     least_value,
 )
 from counterpoise.optim.dc_network.network import NetworkObjective
-from counterpoise.optim.dc_network.training import Round, not_told
+from counterpoise.optim.dc_network.training import Round, check_eta, not_told
 from counterpoise.optim.loop import Requirements, State
 
 # -----------------------------------------------------------------------------
@@ -472,6 +472,8 @@ class ProxLinear:
     ----------
     tell : callable
         Hears the `Round` after each.
+    eta : float, optional
+        The first eta. By default that of the certificate.
 
     Notes
     -----
@@ -483,7 +485,11 @@ class ProxLinear:
     Drusvyatskiy and Paquette (2019), on prox-linear methods.
     """
 
-    tell: Callable[[Round], object] = not_told
+    tell: Callable[[Round], object] = field(default=not_told, repr=False)
+    eta: float | None = None
+
+    def __post_init__(self) -> None:
+        check_eta(self.eta)
 
     @property
     def accepts(self) -> Requirements:
@@ -497,7 +503,8 @@ class ProxLinear:
         """Return the first state."""
         x = problem.start() if x is None else problem.kept(x)
         model = problem.model(x, problem.judged_eta)
-        memory = _Memory(problem.judged_eta, None)
+        first = problem.judged_eta if self.eta is None else self.eta
+        memory = _Memory(first, None)
         return State(x, problem.judged(x, model), memory, counts={"tries": 0})
 
     def step(self, problem: Any, state: State) -> State:

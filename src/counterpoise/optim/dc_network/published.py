@@ -22,14 +22,23 @@ of Bregman distances), which changes nothing but the digits that cancel:
     - \langle \hat a_{j*}, \omega_{*i} \rangle) \ge |\omega_{*i} \pm \alpha_{j*}|^2
 """
 
-from typing import NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from counterpoise.linalg.arrays import Array
 from counterpoise.optim.dc_network.network import Activation, Layer
-from counterpoise.optim.dc_network.training import ProximalRound
+from counterpoise.optim.dc_network.training import (
+    Penalties,
+    ProximalRound,
+    Round,
+    check_eta,
+    not_told,
+)
+from counterpoise.optim.loop import Requirements, State
 
 # Tangents are laid at the old point and these distances from it, and on a grid.
 _NEAR = (0.0, -0.3, 0.3, -1.0, 1.0)
@@ -59,6 +68,85 @@ class RelaxedRound(NamedTuple):
     value: float
     gap: float
     left_by: float
+
+
+@dataclass(frozen=True)
+class ConeRounds:
+    r"""The published rounds: a cone program with one fixed penalty, by Clarabel.
+
+    A round minimizes the relaxation around x, with :math:`\eta` as the penalty of every
+    condition of every layer, and moves to the weights of its solution if the objective
+    is lower there. With a large :math:`\eta` the relaxation is exact; where the
+    objective does not fall, the search ends.
+
+    Parameters
+    ----------
+    eta : float, default=1.0
+        The penalty.
+    tell : callable
+        Hears the `Round` after each.
+
+    Notes
+    -----
+    A round costs cones of the order of the rows times the units, 2 units a row in every
+    layer: some seconds for 300 rows. `DirectRounds` finds the same solutions wherever
+    its proof holds, hundreds of times faster.
+
+    References
+    ----------
+    Zohrizadeh (2019), chapter 4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from counterpoise.optim import ConeRounds, solve
+    >>> from counterpoise.optim.dc_network.network import (
+    ...     Network,
+    ...     NetworkObjective,
+    ...     Sigmoid,
+    ... )
+    >>> from counterpoise.optim.dc_network.training import NetworkTraining
+    >>> X = np.linspace(-1.0, 1.0, 9)[:, None]
+    >>> f = NetworkObjective(
+    ...     Network((1, 2, 1), Sigmoid()), X, X**2, np.full(9, 1 / 9), 1e-2
+    ... )
+    >>> problem = NetworkTraining(f, np.full(f.network.size, 0.1))
+    >>> solution = solve(problem, ConeRounds(eta=1.0), max_iter=2)
+    >>> bool(solution.certificate.objective < f.value(problem.first))
+    True
+    """
+
+    eta: float = 1.0
+    tell: Callable[[Round], object] = field(default=not_told, repr=False)
+
+    def __post_init__(self) -> None:
+        check_eta(self.eta)
+
+    @property
+    def accepts(self) -> Requirements:
+        """The training of a network without constraints."""
+        return Requirements(
+            objective=("value", "gradient", "network"), problem=("first", "proved")
+        )
+
+    def begin(self, problem: Any, x: Array | None) -> State:
+        """Return the first state."""
+        x = problem.start() if x is None else x
+        return State(x, problem.certify(x))
+
+    def step(self, problem: Any, state: State) -> State:
+        """Return the state after one round."""
+        penalties = Penalties.equal(problem.objective.network.depth, self.eta)
+        around = ProximalRound(problem.objective, state.x, penalties)
+        x = relaxed_round(around).x
+        value = problem.objective.value(x)
+        if not value < state.claim.objective:
+            return State(state.x, state.claim, stalled=True)
+        proof = around.prove(x)
+        self.tell(
+            Round(value, proof.exactness, proof.gap, proof.gradient, eta=self.eta)
+        )
+        return State(x, problem.certify(x))
 
 
 class _Places:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -462,6 +462,12 @@ class _Pace:
     count: int = 1
 
 
+def check_eta(eta: float | None) -> None:
+    """Refuse a penalty of rounds that is not a positive number."""
+    if eta is not None and not 0.0 < eta < math.inf:
+        raise ValueError(f"eta must be positive and finite, got {eta}")
+
+
 @dataclass(frozen=True)
 class DirectRounds:
     r"""Rounds that minimise F by L-BFGS and prove it by one backward pass.
@@ -481,6 +487,9 @@ class DirectRounds:
         Whether every round is proved; else one penalty of 0.01 serves all.
     tell : callable
         Hears the `Round` after each.
+    eta : float, optional
+        One penalty that all conditions of all layers begin with, as published; without
+        `proved` it stays. By default each condition has its own, as above.
 
     Notes
     -----
@@ -494,7 +503,11 @@ class DirectRounds:
     """
 
     proved: bool = True
-    tell: Callable[[Round], object] = not_told
+    tell: Callable[[Round], object] = field(default=not_told, repr=False)
+    eta: float | None = None
+
+    def __post_init__(self) -> None:
+        check_eta(self.eta)
 
     @property
     def accepts(self) -> Requirements:
@@ -506,7 +519,11 @@ class DirectRounds:
     def begin(self, problem: Any, x: Array | None) -> State:
         """Return the first state."""
         x = problem.start() if x is None else x
+        counts = dict.fromkeys(_COUNTED, 0)
         depth, unit = problem.objective.network.depth, problem.objective.unit
+        if self.eta is not None:
+            pace = _Pace(Penalties.equal(depth, self.eta), x)
+            return State(x, problem.certify(x), pace, counts=counts)
         if self.proved:
             fewer, free = (unit,) * (depth - 1), HARDLY_HELD * unit
             penalties = Penalties((free, *fewer), (free,) * depth, fewer, fewer)
@@ -521,7 +538,7 @@ class DirectRounds:
             biases=(*penalties.biases[:-1], bias),
         )
         pace = _Pace(penalties, x)
-        return State(x, problem.certify(x), pace, counts=dict.fromkeys(_COUNTED, 0))
+        return State(x, problem.certify(x), pace, counts=counts)
 
     def step(self, problem: Any, state: State) -> State:
         """Return the state after one round."""

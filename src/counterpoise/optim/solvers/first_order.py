@@ -1,6 +1,7 @@
 """Projected and proximal gradient methods and ADMM."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,25 +75,18 @@ def exact_step(
 
 
 def armijo_step(
-    objective: Any,
-    point: Point,
-    direction: Array,
-    image: Array | None,
-    limit: float,
-    slope: float,
-    reference: float | None = None,
+    value_after: Callable[[float], float], ceiling: float, limit: float, slope: float
 ) -> float:
     """Return the first of limit, limit/2, ... that lowers the value enough.
 
     Enough is a ten-thousandth of `step * slope`, the fall that the gradient predicts,
-    below the value at the point (or `reference`), up to rounding of that value. 0 if no
-    step does so.
+    below `ceiling` (the value at the point), up to rounding of that value. 0 if no step
+    does so. `value_after` gives the value after a step.
     """
-    ceiling = point.value if reference is None else reference
     ceiling += 2e-16 * max(1.0, abs(ceiling))
     step = limit
     while step > 1e-16 * limit:
-        value = shifted(objective, point, direction, image, step).value
+        value = value_after(step)
         if math.isfinite(value) and value <= ceiling - 1e-4 * step * slope:
             return step
         step *= 0.5
@@ -112,7 +106,11 @@ def descend(
     # Below this a line search would only see rounding; Newton's step is right.
     if slope > 1e-10 * max(1.0, abs(point.value)):
         image = image_of(objective, direction)
-        length = armijo_step(objective, point, direction, image, 1.0, slope)
+
+        def value_after(step: float) -> float:
+            return shifted(objective, point, direction, image, step).value
+
+        length = armijo_step(value_after, point.value, 1.0, slope)
     if not length > 0.0:
         return point
     return evaluate(objective, point.x + length * direction)
@@ -217,8 +215,11 @@ class ProjectedGradient:
         if slope <= 0.0:
             return stalled
         image = image_of(objective, direction)
-        reference = max(memory.values)
-        length = armijo_step(objective, here, direction, image, 1.0, slope, reference)
+
+        def value_after(step: float) -> float:
+            return shifted(objective, here, direction, image, step).value
+
+        length = armijo_step(value_after, max(memory.values), 1.0, slope)
         if length <= 0.0:
             return stalled
         there = shifted(objective, here, direction, image, length)

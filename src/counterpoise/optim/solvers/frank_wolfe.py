@@ -16,7 +16,6 @@ from counterpoise.optim.solvers.first_order import (
     few_atoms,
     gradient_of,
     image_of,
-    shifted,
 )
 
 # -----------------------------------------------------------------------------
@@ -52,6 +51,10 @@ class Coordinates:
     def holds(self, atom: int) -> bool:
         """Tell whether an atom is active."""
         return bool(self.x[atom] > 0.0)
+
+    def copy(self) -> "Coordinates":
+        """Return atoms that can be moved while these stay."""
+        return Coordinates(self.x)
 
     def move(self, scale: float, gains: dict[int, float], drop: int | None) -> None:
         """Multiply all shares by `scale`, add the gains, and empty `drop`."""
@@ -100,6 +103,13 @@ class Vertices:
         """Tell whether an atom is active."""
         return bool(self._shares[atom] > 0.0)
 
+    def copy(self) -> "Vertices":
+        """Return atoms that can be moved while these stay."""
+        out = object.__new__(Vertices)
+        out._atoms, out._index = list(self._atoms), dict(self._index)
+        out._shares, out.x = self._shares, self.x
+        return out
+
     def move(self, scale: float, gains: dict[int, float], drop: int | None) -> None:
         """Multiply all shares by `scale`, add the gains, and empty `drop`."""
         shares = scale * self._shares
@@ -137,10 +147,15 @@ def atoms_of(domain: Any, x: Array) -> ActiveSet:
 
 VARIANTS = ("plain", "away", "pairwise")
 LINE_SEARCHES = ("exact", "armijo", "open")
-# How often the running image is computed again from the atoms.
+KINDS = ("towards", "away", "pairwise")
+# How often the running image is computed afresh from the atoms.
 REFRESH_STEPS = 50
-# An entry that has become so many times smaller in a step is computed again as well.
+# It is computed afresh as well where an entry is so many times smaller than the terms
+# it was summed from: by then it has lost three digits, and a row that only a dropped
+# atom covers would keep rounding in place of its true, smaller value.
 CANCELLED = 1e3
+# A value may rise by this much, relative to its size, from rounding alone.
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -158,9 +173,16 @@ class _FrankWolfeMove:
 
 @dataclass(frozen=True)
 class _FrankWolfeMemory:
+    """A point with its atoms.
+
+    `peak` holds the largest terms that the entries of the running image were summed
+    from since the image was computed afresh; None right after that.
+    """
+
     point: Point
     gradient: Array
     atoms: ActiveSet
+    peak: Array | None = None
     counts: Counter[str] = field(default_factory=Counter)
 
 
@@ -180,7 +202,9 @@ class FrankWolfe:
     "away" takes the steeper of the first two (the first if x is a single atom). A full
     away step drops the atom a; a full pairwise step drops it if s was active before
     and swaps it for s otherwise; a full step towards s leaves s as the only atom.
-    A step costs one gradient, two images of atoms, and the line search.
+    A step costs one gradient, two images of atoms, and the line search. The image of
+    the point is updated by a sum; where that cancels, and every 50 steps, it is
+    computed afresh by one product with the active atoms, and a step is judged by it.
 
     Parameters
     ----------
@@ -241,7 +265,8 @@ class FrankWolfe:
             plain = self.variant == "plain"
             x = problem.start() if plain else few_atoms(problem)
         point = evaluate(problem.objective, x)
-        return self._state(problem, point, atoms_of(problem.domain, x), Counter())
+        atoms = atoms_of(problem.domain, x)
+        return self._state(problem, point, atoms, None, Counter())
 
     def step(self, problem: Any, state: State) -> State:
         """Return the state after one step."""
@@ -253,35 +278,61 @@ class FrankWolfe:
             )
         length = self._length(problem.objective, memory, move)
         if length <= 0.0:
+            return self._refresh_or_stall(problem, state)
+        point, atoms, peak = self._advance(problem.objective, memory, move, length)
+        if self.line_search == "exact" and _rises(memory.point, point):
+            # The exact search saw an image that had cancelled.
+            length = self._backtrack(problem.objective, memory, move)
+            if length <= 0.0:
+                return self._refresh_or_stall(problem, state)
+            point, atoms, peak = self._advance(problem.objective, memory, move, length)
+        if self.line_search != "open" and _rises(memory.point, point):
+            return self._refresh_or_stall(problem, state)
+        counts = memory.counts + Counter({move.kind: 1})
+        if length >= move.limit and move.kind != "towards":
+            new = not memory.atoms.holds(move.best)
+            counts["swap" if move.kind == "pairwise" and new else "drop"] += 1
+        return self._state(problem, point, atoms, peak, counts)
+
+    def _refresh_or_stall(self, problem: Any, state: State) -> State:
+        """Return the same point with a fresh image, or as stalled if it has one."""
+        memory: _FrankWolfeMemory = state.memory
+        if memory.peak is None:
             return State(
                 state.x, state.claim, memory, counts=state.counts, stalled=True
             )
-        counts = memory.counts + Counter({move.kind: 1})
-        new = not memory.atoms.holds(move.best)
-        full = length >= move.limit
-        self._update(memory.atoms, move, length, full)
-        if full and move.kind != "towards":
-            counts["swap" if move.kind == "pairwise" and new else "drop"] += 1
-        image = None
-        if sum(counts.values()) % REFRESH_STEPS and memory.point.image is not None:
-            moved = shifted(
-                problem.objective, memory.point, move.direction, move.image, length
-            )
-            image = moved.image
-            if _cancelled(memory.point.image, image):
-                image = None
-        point = evaluate(problem.objective, memory.atoms.x, image)
-        return self._state(problem, point, memory.atoms, counts)
+        point = evaluate(problem.objective, memory.atoms.x)
+        return self._state(problem, point, memory.atoms, None, memory.counts)
+
+    def _advance(
+        self,
+        objective: Any,
+        memory: _FrankWolfeMemory,
+        move: _FrankWolfeMove,
+        length: float,
+    ) -> tuple[Point, ActiveSet, Array | None]:
+        """Return the point after a step, its atoms, and the peak of its image."""
+        atoms = _moved_atoms(memory.atoms, move, length)
+        image, peak = _running_image(memory, move, length)
+        steps = 1 + sum(memory.counts[kind] for kind in KINDS)
+        if steps % REFRESH_STEPS == 0:
+            image = peak = None
+        return evaluate(objective, atoms.x, image), atoms, peak
 
     def _state(
-        self, problem: Any, point: Point, atoms: ActiveSet, counts: Counter[str]
+        self,
+        problem: Any,
+        point: Point,
+        atoms: ActiveSet,
+        peak: Array | None,
+        counts: Counter[str],
     ) -> State:
         gradient = gradient_of(problem.objective, point)
         claim = problem.judge(point.x, point.value, gradient)
         return State(
             point.x,
             claim,
-            _FrankWolfeMemory(point, gradient, atoms, counts),
+            _FrankWolfeMemory(point, gradient, atoms, peak, counts),
             counts=dict(counts),
         )
 
@@ -318,29 +369,71 @@ class FrankWolfe:
             )
         if self.line_search == "open":
             return 2.0 / (max(memory.counts["towards"], 2) + 2.0)
-        return armijo_step(
-            objective, memory.point, move.direction, move.image, move.limit, move.slope
-        )
+        return self._backtrack(objective, memory, move)
 
     @staticmethod
-    def _update(
-        atoms: ActiveSet, move: _FrankWolfeMove, length: float, full: bool
-    ) -> None:
-        if move.kind == "towards":
-            atoms.move(0.0 if full else 1.0 - length, {move.best: length}, None)
-        elif move.kind == "away":
-            drop = move.worst if full else None
-            atoms.move(1.0 + length, {move.worst: -length}, drop)
-        else:
-            gains = {move.best: length, move.worst: -length}
-            atoms.move(1.0, gains, move.worst if full else None)
+    def _backtrack(
+        objective: Any, memory: _FrankWolfeMemory, move: _FrankWolfeMove
+    ) -> float:
+        """Return Armijo's step, each trial judged by an image that has its digits.
+
+        At the edge of where the objective is defined the gradient predicts a fall that
+        no step has. The trial of least value is taken there, if it lies lower.
+        """
+        least, at = memory.point.value, 0.0
+
+        def value_after(length: float) -> float:
+            nonlocal least, at
+            image, peak = _running_image(memory, move, length)
+            x = memory.point.x + length * move.direction
+            if image is None and peak is None and memory.point.image is not None:
+                # Fresh, and of the atoms: the sum leaves rounding of a dropped one.
+                x = _moved_atoms(memory.atoms, move, length).x
+            value = evaluate(objective, x, image).value
+            if value < least:
+                least, at = value, length
+            return value
+
+        value = memory.point.value
+        length = armijo_step(value_after, value, move.limit, move.slope)
+        if length > 0.0:
+            return length
+        return at if least < value - ROUNDING * max(1.0, abs(value)) else 0.0
 
 
-def _cancelled(before: Array | None, after: Array | None) -> bool:
-    """Tell whether an entry of a running image has lost most of its digits."""
-    if before is None or after is None:
-        return False
-    return bool((np.abs(before) > CANCELLED * np.abs(after)).any())
+def _moved_atoms(atoms: ActiveSet, move: _FrankWolfeMove, length: float) -> ActiveSet:
+    """Return the atoms after a step; those before it stay."""
+    out, full = atoms.copy(), length >= move.limit
+    if move.kind == "towards":
+        out.move(0.0 if full else 1.0 - length, {move.best: length}, None)
+    elif move.kind == "away":
+        drop = move.worst if full else None
+        out.move(1.0 + length, {move.worst: -length}, drop)
+    else:
+        gains = {move.best: length, move.worst: -length}
+        out.move(1.0, gains, move.worst if full else None)
+    return out
+
+
+def _running_image(
+    memory: _FrankWolfeMemory, move: _FrankWolfeMove, length: float
+) -> tuple[Array | None, Array | None]:
+    """Return the image after a step with its peak; None where it has cancelled."""
+    before, change = memory.point.image, move.image
+    if before is None or change is None:
+        return None, None
+    image = before + length * change
+    peak = np.abs(before) + length * np.abs(change)
+    if memory.peak is not None:
+        np.maximum(peak, memory.peak, out=peak)
+    if (peak > CANCELLED * np.abs(image)).any():
+        return None, None
+    return image, peak
+
+
+def _rises(before: Point, after: Point) -> bool:
+    """Tell whether the value has risen, by more than rounding."""
+    return not after.value <= before.value + ROUNDING * max(1.0, abs(before.value))
 
 
 def _difference(a: Array | None, b: Array | None) -> Array | None:

@@ -867,7 +867,8 @@ def _line(one: Any, by: str) -> tuple[list[float], list[float], float, str]:
     if not lines:
         raise InvalidInputError(f"{type(one).__name__} has no history to draw")
     x = [line.seconds if by == "seconds" else line.n_iter + 1 for line in lines]
-    told = str(getattr(one, "solver", None) or type(one).__name__)
+    solver = getattr(one, "solver", None) or one
+    told = solver if isinstance(solver, str) else type(solver).__name__
     goal = solution.tol * solution.certificate.scale
     return x, _positive([line.gap for line in lines]), goal, told
 
