@@ -486,7 +486,7 @@ def _title(record: Record) -> tuple[str, str]:
     if word is None:
         if adapted:
             return PLAIN, "Training rows were weighted to resemble the new data."
-        if record.at("weights.weighter") is not None:
+        if record.at("weights.weight_estimator") is not None:
             return PLAIN, "All training rows have the same weight."
         if "headline" in record:
             return PLAIN, "How good the model will be on the new data."
