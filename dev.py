@@ -7,6 +7,7 @@
     python3 dev.py test --oldest [ARGS]  run the fast tests, or pytest with ARGS, on the
                                          oldest versions that pyproject.toml allows
     python3 dev.py fuzz [--minutes 10] [--seed 0]   test randomly generated bad input
+    python3 dev.py mutants [WORDS]       test the decision modules with mutants (minutes)
     python3 dev.py docs [ARGS]           build the site; ARGS are sphinx-build's
     python3 dev.py changelog             write CHANGELOG.md from the files in changes/
     python3 dev.py lock                  pin the newest versions in constraints.txt
@@ -35,6 +36,7 @@ QUICK = "@tests/quick.txt"
 PROGRAMS = {
     "demo": ("cli,report", "-m counterpoise demo"),
     "fuzz": ("test", "tests/hostile/fuzz.py"),
+    "mutants": ("test", "tests/decisions/mutants.py"),
     "docs": ("docs", "-m sphinx -W --keep-going docs docs/_build/html"),
 }
 CHECKS = {

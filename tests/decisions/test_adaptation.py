@@ -16,6 +16,8 @@ from counterpoise import Adapted, InvalidInputError, WeightedSVC, WeightedSVR
 from counterpoise.adaptation.fitted_model import divided
 from counterpoise.adaptation.guard import (
     Guard,
+    _error_about_zero,
+    _errors_to,
     choose_exponent,
     follows_path,
     mixed,
@@ -86,7 +88,9 @@ def chosen(means, errors, effective=1000.0):
 def test_the_smallest_exponent_within_one_standard_error_is_chosen():
     means = [1.0, 0.75, 0.5, 0.375, 0.625]
     assert chosen(means, [0.1, 0.1, 0.125, 0.0, 0.1])[0] == 2
-    assert chosen(means, [0.1, 0.1, 0.1249, 0.0, 0.1])[0] == 3
+    place, why = chosen(means, [0.1, 0.1, 0.1249, 0.0, 0.1])
+    assert place == 3
+    assert why.endswith(": it is used")
     place, why = chosen(means, [0.625, 0.1, 0.1, 0.0, 0.1])
     assert place == 0
     assert "within one standard error: rows stay unweighted" in why
@@ -95,9 +99,10 @@ def test_the_smallest_exponent_within_one_standard_error_is_chosen():
 def test_no_weights_are_used_where_none_is_better():
     place, why = chosen([0.4, 0.5, 0.6, 0.7, 0.8], [0.0] * 5)
     assert (place, why.split(":")[0]) == (0, "no amount of weights is better than none")
-    assert smallest_as_good(
+    place, why = smallest_as_good(
         np.array([1.0]), np.zeros(1), 0, 99.0, 1.0, (0.0,), "exponent"
-    )[1].startswith("all weights are equal")
+    )
+    assert (place, why.split(":")[0]) == (0, "all weights are equal")
 
 
 def test_with_fewer_than_fifty_effective_rows_a_gain_is_held_against_students_law():
@@ -114,6 +119,7 @@ def test_with_fewer_than_fifty_effective_rows_a_gain_is_held_against_students_la
     assert at(2.0, 12.70)[0] == 0
     assert at(2.0, 12.71)[0] == 4
     assert at(1.0, 1e9)[0] == 0
+    assert "less than inf standard errors" in at(1.0, 1e9)[1]
     place, why = at(2.0, 2.8)
     assert place == 0
     assert "too few to tell" in why
@@ -122,6 +128,108 @@ def test_with_fewer_than_fifty_effective_rows_a_gain_is_held_against_students_la
     assert chosen([1.0, 1.0, 1.0, 1.0, 0.0], [0.0] * 5, 1.0)[0] == 0
     exact = stdtrit(9.0, 0.975) * 0.125
     assert chosen([exact, 1.0, 1.0, 1.0, 0.0], [0.125] + [0.0] * 4, 10.0)[0] == 0
+
+
+class Blend:
+    """A model that is the better the more it is weighted; the label is column 1."""
+
+    def __init__(self, exponent, fold, classes):
+        self.exponent, self.fold, self.classes = exponent, fold, classes
+
+    def predict(self, X):
+        said = X[:, 0] + self.exponent * (X[:, 1] - X[:, 0]) + 0.1 * self.fold
+        return (said > 0.6).astype(float) if self.classes else said
+
+
+@pytest.mark.parametrize(
+    ("scoring", "of_mean", "slope"),
+    [
+        (None, lambda mean: mean, lambda best: 1.0),
+        ("neg_root_mean_squared_error", np.sqrt, lambda best: 0.5 / np.sqrt(best)),
+        ("accuracy", lambda mean: 1.0 - mean, lambda best: 1.0),
+    ],
+)
+@pytest.mark.parametrize("grouped", [False, True])
+def test_the_guard_estimates_gains_by_weighted_losses_of_held_out_rows(
+    scoring, of_mean, slope, grouped
+):
+    """The formula of `choose_exponent`, written once more."""
+    rng = np.random.default_rng(3)
+    n = 80
+    y, classes = np.tile([0.0, 1.0], n // 2), scoring == "accuracy"
+    X = np.column_stack([rng.random(n), y])
+    weights, counts = rng.random(n), rng.integers(1, 4, n).astype(float)
+    groups = np.arange(n) // 4 if grouped else None
+    # Rows 20 to 39 are held out twice, and the last ten never.
+    parts = [np.arange(40), np.arange(20, 70)]
+    folds = [(np.setdiff1d(np.arange(n), part), part) for part in parts]
+    seen = []
+
+    def fit(X, y, sample_weights, fold):
+        seen.append(sample_weights)
+        return [Blend(e, fold, classes) for e in TRIED]
+
+    metric = as_metric(scoring, LinearRegression(), y)
+    found = choose_exponent(fit, metric, X, y, weights, counts, folds, groups)
+    for (kept, _), given in zip(folds, seen, strict=True):
+        power = weights[kept] ** 0.5
+        assert given[0] == pytest.approx(counts[kept])
+        assert given[2] / given[2][0] == pytest.approx(
+            power * counts[kept] / (power * counts[kept])[0]
+        )
+
+    def loss(model, rows):
+        said = model.predict(X[rows])
+        return (said != y[rows]) if classes else (said - y[rows]) ** 2
+
+    losses, times = np.zeros((5, n)), np.zeros(n)
+    for fold, part in enumerate(parts):
+        times[part] += 1
+        for j, e in enumerate(TRIED):
+            losses[j, part] += loss(Blend(e, fold, classes), part)
+    losses, share = losses[:, :70] / times[:70], (counts * weights)[:70]
+    share = share / share.sum()
+    means = losses @ share
+    best = int(np.argmin(means))
+    unit = slope(means[best])
+
+    def error(j, k):
+        part = share * (losses[j] - losses[k] - (means[j] - means[k]))
+        if grouped:
+            part = np.add.reduceat(part, np.flatnonzero(np.arange(70) % 4 == 0))
+        return unit * np.sqrt(part @ part)
+
+    assert found.best == TRIED[best] > 0.0
+    assert found.values == pytest.approx([of_mean(mean) for mean in means])
+    assert found.errors == pytest.approx([error(j, best) for j in range(5)])
+    place = TRIED.index(found.chosen)
+    assert found.gain == pytest.approx(unit * (means[0] - means[place]))
+    assert found.gain_error == pytest.approx(error(0, place))
+    assert found.rows == 70
+    assert found.effective_rows == pytest.approx(1 / (share @ share))
+    assert "left out" not in found.reason
+
+
+def test_the_error_of_a_share_of_the_weights_is_that_of_no_difference():
+    d, shares = np.array([1.0, 2.0, 0.0, 0.0]), np.full(4, 0.25)
+    assert _error_about_zero(d, shares, None) == pytest.approx(np.sqrt(5) / 4)
+    by = np.array([0, 0, 1, 1])
+    assert _error_about_zero(d, shares, by) == pytest.approx(0.75)
+
+
+@pytest.mark.parametrize("size", [1.0, 1e9])
+def test_a_gain_the_size_of_rounding_is_not_a_reason_for_weights(size):
+    shares = np.full(100, 0.01)
+
+    def choose(gain):
+        # Losses of either sign: the allowance goes by their size.
+        losses = size * np.tile([-3.0, 1.0], (2, 50))
+        means = np.array([0.0, -gain * size * 2.0])
+        errors = _errors_to(losses, 1, shares, None)
+        return smallest_as_good(means, errors, 1, 1e3, 1.0, (0.0, 1.0), "exponent")[0]
+
+    assert choose(0.999e-12) == 0
+    assert choose(1.001e-12) == 1
 
 
 def test_rows_of_a_group_are_summed_before_they_are_squared():

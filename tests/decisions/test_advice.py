@@ -255,16 +255,30 @@ def test_a_class_that_the_other_folds_lack_is_not_impossible():
     assert guessed.predict_proba([9])[0] == pytest.approx([8.5 / 9, 0.5 / 9])
 
 
-def test_labels_that_are_there_count_among_those_wanted():
-    labelled = Estimate(0.5, 0.4, 0.6, "")
-    found = SimpleNamespace(best=labelled, labelled=labelled)
+def wanted_with(n_labeled):
+    labelled, weighted = Estimate(0.5, 0.4, 0.6, ""), Estimate(0.5, 0.451, 0.549, "")
+    found = SimpleNamespace(best=labelled, labelled=labelled, weighted=weighted)
     rows = SimpleNamespace(
-        labelled=(None, np.zeros(150)),
+        labelled=(None, np.zeros(n_labeled)),
         answers_target=SimpleNamespace(rows=np.arange(500)),
+        counts=np.ones(100),
+        groups=None,
     )
-    judge = SimpleNamespace(rows=rows, metric=as_metric("roc_auc", None, None))
+    metric = as_metric("roc_auc", None, None)
+    judge = SimpleNamespace(rows=rows, metric=metric, ratio=np.ones(100))
+    return labels_wanted(judge, None, found, 0.2)
+
+
+def test_the_width_of_few_labeled_rows_is_not_extrapolated():
+    # From 30 rows: half as wide with four times as many.
+    assert wanted_with(30).n_labels == 120
+    # From fewer: by the weighted estimate, 0.98 times as wide as asked for of 100 rows.
+    assert [wanted_with(k).n_labels for k in (2, 29)] == [97, 97]
+
+
+def test_labels_that_are_there_count_among_those_wanted():
     # Half as wide with four times as many.
-    wanted = labels_wanted(judge, None, found, 0.2)
+    wanted = wanted_with(150)
     assert (wanted.width, wanted.n_labels) == (pytest.approx(0.4), 600)
     assert wanted.width_of_all == pytest.approx(0.4 * np.sqrt(150 / 500))
 

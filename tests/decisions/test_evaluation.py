@@ -134,6 +134,18 @@ def test_equal_losses_that_differ_are_no_less_surprising_for_lack_of_spread():
     assert label_check(alike, np.ones(5), np.zeros(5)).p_value < 1e-6
 
 
+@pytest.mark.parametrize("metric", [None, SQUARED])
+def test_two_equal_labeled_rows_do_not_show_a_change(metric):
+    # 10,000 source rows of mean zero and standard deviation one.
+    source = evidence(np.tile([-1.0, 1.0], 5_000))
+    quantile = stats.t.isf(0.025, 1)
+    for errors in (0.99, 1.01):
+        two = np.full(2, errors * quantile * np.hypot(np.sqrt(1 / 2), 0.01))
+        found = label_check(source, two, np.zeros(2), metric)
+        assert found.error == pytest.approx(np.hypot(np.sqrt(1 / 2), 0.01))
+        assert found.contradicts == (errors > 1.0)
+
+
 def test_labelled_rows_are_blended_with_the_robust_estimate_unless_contradicted():
     losses, modelled = np.array([0.9, 1.1, 1.0, 1.0]), np.zeros(4)
     alone = labelled_estimate(SQUARED, losses, modelled, np.zeros(9), 0.95)

@@ -1,5 +1,7 @@
 """When labels are said to mean something else in the target."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -7,6 +9,9 @@ from scipy import stats
 from counterpoise.performance.label_change import (
     Direction,
     LabelledSample,
+    _moments,
+    _strong_columns,
+    _tested,
     residual_directions,
 )
 from counterpoise.performance.metrics import ClassifierAnswers, RegressorAnswers
@@ -94,6 +99,53 @@ def test_weights_of_directions_are_cut_at_their_99_per_cent_quantile():
     )
 
 
+def test_rows_of_weight_zero_take_no_part_and_two_others_are_needed():
+    rng = np.random.default_rng(5)
+    source, target = regression(rng, N + 2), regression(rng, K)
+    ratio, counts, groups = np.ones(N + 2), np.ones(N + 2), np.arange(N + 2) // 3
+    ratio[0], counts[1] = 0.0, 0.0
+    source.labels[:2] = 1e6
+    left = LabelledSample(
+        source.answers.take(np.arange(2, N + 2)), source.labels[2:], source.rows[2:]
+    )
+    of_all = residual_directions(source, ratio, counts, target, None, 0, groups)
+    of_left = residual_directions(
+        left, ratio[2:], counts[2:], target, None, 0, groups[2:]
+    )
+    for one, other in zip(of_all, of_left, strict=True):
+        assert one.p_value == pytest.approx(other.p_value)
+    # Rows of a group err together.
+    alone = residual_directions(left, ratio[2:], counts[2:], target, None, 0)
+    assert of_all[0].error != pytest.approx(alone[0].error)
+    for n_used, found in ((1, False), (2, True)):
+        few = np.r_[np.ones(n_used), np.zeros(N + 2 - n_used)]
+        assert bool(directions(source, target, few)) is found
+
+
+def test_a_relation_that_the_prediction_misses_in_both_samples_is_not_a_change():
+    rng = np.random.default_rng(6)
+
+    def bent(n, middle):
+        X = rng.normal(middle, 1.0, size=(n, 1))
+        y = 3.0 * np.abs(X[:, 0]) + 0.1 * rng.normal(size=n)
+        return LabelledSample(RegressorAnswers({"predict": X[:, 0]}), y, X)
+
+    found = directions(bent(1_000, 0.0), bent(60, 1.0))
+    assert [one.kind for one in found] == ["mean", "slope"]
+    assert min(one.p_value for one in found) > 0.05
+
+
+def test_where_nothing_is_left_nothing_differs_and_one_degree_of_freedom_is_least():
+    def tested(left, left_target, share):
+        return _tested("mean", None, None, left, left_target, share, None)
+
+    nothing = tested(np.zeros(4), np.zeros(3), np.full(4, 0.25))
+    assert (nothing.statistic, nothing.p_value) == (0.0, 1.0)
+    # The source is worth 1.2 rows.
+    one = tested(np.array([1.0, -1.0]), np.array([2.0, 3.0, 4.0]), np.array([0.9, 0.1]))
+    assert one.p_value == pytest.approx(2 * stats.t.sf(one.statistic, 1))
+
+
 def direction(p_value, kind="mean"):
     return Direction(kind, None, None, 0.1, 0.05, 2.0, p_value)
 
@@ -140,6 +192,54 @@ def test_three_columns_by_their_correlation_with_the_label_and_no_near_copy():
     assert "c" not in columns[2:]
 
 
+@pytest.mark.parametrize("classes", [None, np.arange(4)])
+def test_columns_are_strong_by_their_weighted_correlation_with_any_output(classes):
+    rng = np.random.default_rng(7)
+    share = rng.random(90)
+    share /= share.sum()
+    y = np.column_stack([np.full(90, 7.0), 40.0 + rng.normal(size=(90, 2))])
+    if classes is not None:
+        # No row has the last class.
+        y = rng.integers(0, 3, 90)
+    outputs = y if classes is None else (y[:, None] == classes).astype(float)
+    noise = np.array([0.8, 1.0, 1.2, 1.6, 1.1])
+    rows = outputs[:, [1]] + noise * outputs[:, 1].std() * rng.normal(size=(90, 5)) - 90
+    rows = np.column_stack([np.full(90, 3.0), rows, np.full(90, np.nan)])
+    strength = np.zeros(7)
+    for j in range(1, 6):
+        for k in range(outputs.shape[1]):
+            covariance = np.cov(rows[:, j], outputs[:, k], aweights=share)
+            if covariance[1, 1] > 0:
+                scale = np.sqrt(covariance[0, 0] * covariance[1, 1])
+                strength[j] = max(strength[j], abs(covariance[0, 1]) / scale)
+    order = [j for j in np.argsort(-strength)[:3] if strength[j] >= strength.max() / 2]
+    answers = SimpleNamespace(classes=classes)
+    assert _strong_columns(rows, LabelledSample(answers, y, rows), share) == order
+    # Labels that are all alike have no strong column.
+    alike = LabelledSample(answers, np.zeros(90), rows)
+    assert _strong_columns(rows, alike, share) == []
+    assert _strong_columns(None, alike, share) == []
+
+
+def test_no_column_is_looked_at_that_one_sample_does_not_have():
+    rng = np.random.default_rng(8)
+    source, target = regression(rng, N), regression(rng, K)
+    source.rows[:, 1] = source.labels + rng.normal(size=N)
+    without = LabelledSample(target.answers, target.labels, None)
+    assert [one.kind for one in directions(source, without)] == ["mean", "slope"]
+    assert len(directions(source, target)) > 2
+    target.rows[0] = np.nan
+    assert [one.kind for one in directions(source, target)] == ["mean", "slope"]
+
+
+def test_values_that_differ_by_rounding_or_are_missing_have_no_spread():
+    share = np.full(2, 0.5)
+    assert _moments(np.array([1.0, np.nan]), share) == (0.0, 0.0)
+    assert _moments(np.array([3.0, 5.0]), share) == (4.0, 1.0)
+    for spread, seen in ((0.9e-9, False), (1.2e-9, True)):
+        assert (_moments(np.array([1 - spread, 1 + spread]), share)[1] > 0.0) is seen
+
+
 def test_no_row_lies_further_along_a_direction_than_three_deviations():
     rng = np.random.default_rng(3)
     source, target = regression(rng, N, 1), regression(rng, K, 1)
@@ -149,6 +249,10 @@ def test_no_row_lies_further_along_a_direction_than_three_deviations():
         target.rows[0, 0] = far
         found.append(directions(source, target)[2].statistic)
     assert found[0] == found[1]
+    middle, spread = source.rows[:, 0].mean(), source.rows[:, 0].std()
+    for far, is_cut in ((2.99, False), (3.01, True)):
+        target.rows[0, 0] = middle + far * spread
+        assert (directions(source, target)[2].statistic == found[0]) is is_cut
 
 
 def three_classes(rng, n, third):
@@ -159,7 +263,7 @@ def three_classes(rng, n, third):
     return LabelledSample(ClassifierAnswers(said, np.arange(3)), y, None)
 
 
-@pytest.mark.parametrize(("n_third", "looked_at"), [(3, False), (9, True)])
+@pytest.mark.parametrize(("n_third", "looked_at"), [(7, False), (8, True)])
 def test_a_class_is_looked_at_if_five_labelled_rows_should_have_it(n_third, looked_at):
     rng = np.random.default_rng(4)
     source = three_classes(rng, N, n_third / N)
@@ -169,3 +273,16 @@ def test_a_class_is_looked_at_if_five_labelled_rows_should_have_it(n_third, look
     target = three_classes(rng, 2 * K, n_third / N)
     of = {one.of for one in directions(source, target)}
     assert of == ({"0", "1", "2"} if looked_at else {"0", "1"})
+
+
+def test_a_class_is_looked_at_if_five_labelled_rows_should_not_have_it():
+    rng = np.random.default_rng(4)
+    source = three_classes(rng, N, 0.1)
+    for n_first, looked_at in ((N // 2, True), (N - 5, False)):
+        y = np.repeat([0, 1, 2], [n_first, N - n_first - 2, 2])
+        p = np.tile(np.bincount(y) / N, (N, 1))
+        said = {"predict": np.zeros(N, int), "predict_proba": p}
+        source = LabelledSample(ClassifierAnswers(said, np.arange(3)), y, None)
+        said = {"predict": np.zeros(24, int), "predict_proba": p[:24]}
+        target = LabelledSample(ClassifierAnswers(said, np.arange(3)), y[:24], None)
+        assert ("0" in {one.of for one in directions(source, target)}) is looked_at

@@ -1,6 +1,7 @@
 """Votes and ties, the best interval of a curve, what counts as a neighbour."""
 
 import warnings
+from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPRegressor
+from sklearn.svm import SVC
 
 from counterpoise import (
     ConvexNetworkClassifier,
@@ -76,6 +78,22 @@ def test_of_equal_votes_the_first_class_wins_unless_ties_are_broken_by_values():
     assert votes(cycle, 3).tolist() == [[1.0, 1.0, 1.0]]
     assert winners(cycle, 3).tolist() == [0]
     assert np.argmax(confidences(cycle, 3)) == 1
+
+
+def test_votes_and_confidences_give_a_value_of_zero_to_the_same_class():
+    values = np.array(list(product([-1.0, 0.0, 1.0], repeat=6)))
+    # What is added to the votes is less than a third.
+    assert np.array_equal(confidences(values, 4).round(), votes(values, 4))
+    # The origin lies between the first two classes, and far from the third.
+    X, y, origin = [[-1.0, 0.0], [1.0, 0.0], [0.0, 8.0]], [0, 1, 2], [[0.0, 0.0]]
+    theirs = SVC(kernel="linear").fit(X, y).predict(origin).tolist()
+    for break_ties in (False, True):
+        model = WeightedSVC(kernel="linear", break_ties=break_ties).fit(X, y)
+        assert model.predict(origin).tolist() == theirs == [1]
+        assert model.decision_function(origin).argmax() == 1
+    path = WeightedSVC(kernel="linear").fit(X, y)
+    path = path.path(C=(1.0, 2.0), X_val=origin, y_val=[1])
+    assert path.validation_error.at(1.0) == 0.0
 
 
 def svc(**how):

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from scipy.special import beta, comb, gammaincc
-from scipy.stats import binom
+from scipy.special import beta, betaln, comb, gammaincc
+from scipy.stats import binom, norm
 
 from counterpoise import diagnose
 from counterpoise.data import TableEncoder
@@ -56,6 +56,7 @@ from counterpoise.shift.support import (
     find_holes,
     is_hole,
     is_surrounded,
+    lowest_share,
     overlap,
     overlap_of,
     rows_that_tell,
@@ -166,12 +167,24 @@ def test_a_ball_is_a_hole_by_what_lies_around_it():
     assert not is_hole(np.array([least - 1.0]), around, source, 0.5, 1000).item()
     # Less than the target's part is not expected anywhere.
     assert not is_hole(inside - 1, nobody, np.array([99.0]), 0.5, 1000).item()
+    # A part of 0.3: two rows in these shares are added to those around.
+    part, one = 0.3, np.array([1.0])
+    for n_target, n_source in ((25.0, 11.0), (0.0, 1.0)):
+        at = np.array([n_target]), np.array([n_source])
+        a, b = n_target + 2 * part, n_source + 2 * (1 - part)
+        log_chance = [
+            max(betaln(a + c, b) - betaln(a, b), c * np.log(part)) for c in range(999)
+        ]
+        least = int(np.argmax(np.array(log_chance) <= np.log(0.05 / 1000)))
+        assert is_hole(least * one, *at, part, 1000).item()
+        assert not is_hole((least - 1) * one, *at, part, 1000).item()
 
 
 def test_source_rows_lie_on_all_sides_if_their_mean_is_within_half_a_radius():
     for away, told in ((0.5, True), (0.5 + HAIR, False)):
         rows = np.array([[away - 1.0, 0.0], [away + 1.0, 0.0]])
         assert is_surrounded(rows, np.zeros(2), 1.0) is told
+        assert is_surrounded(2.0 * rows, np.zeros(2), 2.0) is told
 
 
 def test_balls_count_that_are_reached_from_one_on_all_sides_of_which_are_source_rows():
@@ -287,6 +300,15 @@ def test_the_interval_of_the_thin_share_counts_both_samples():
         0.0,
         0.0,
     )
+
+
+def test_the_lower_end_of_a_share_goes_by_the_effective_number_of_target_rows():
+    weights = np.r_[np.full(50, 3.0), np.full(50, 1.0)]
+    # (150 + 50)^2 / (50 * 9 + 50) rows of equal weight.
+    reach = norm.isf(0.025) * np.sqrt(0.2 * 0.8 / 80)
+    assert lowest_share(0.2, weights / 200) == pytest.approx(0.2 - reach)
+    assert lowest_share(0.8, weights / 200) == pytest.approx(0.8 - reach)
+    assert lowest_share(1.0 + 1e-15, weights / 200) == pytest.approx(1.0)
 
 
 def test_a_target_row_at_the_threshold_is_covered():

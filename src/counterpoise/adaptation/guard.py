@@ -320,22 +320,30 @@ class _Tried:
             yield out, self.fit(X, y, weights, k), held
 
 
-def _errors_to(
-    losses: Array, best: int, shares: Array, groups: Indices | None
-) -> Array:
-    """Return the standard errors of all differences to the best, and its rounding."""
-    errors = np.array(
-        [paired_error(row - losses[best], shares, groups) for row in losses]
-    )
-    return errors + LOSS_ROUNDING * float(np.abs(losses[best]) @ shares)
-
-
 def paired_error(difference: Array, shares: Array, groups: Indices | None) -> float:
     """Return the standard error of a weighted mean, rows of a group taken together."""
     parts = shares * (difference - shares @ difference)
     if groups is not None:
         parts = np.asarray(np.bincount(groups, weights=parts), dtype=float)
     return float(np.sqrt(parts @ parts))
+
+
+def _errors_to(
+    losses: Array,
+    best: int,
+    shares: Array,
+    groups: Indices | None,
+    standard_error: Callable[[Array, Array, Indices | None], float] = paired_error,
+) -> Array:
+    """Return the standard errors of all differences to the best, and its rounding.
+
+    Each is 1e-12 of the best mean absolute loss larger than its standard error, so that
+    a difference of that size is never a reason for weights.
+    """
+    errors = np.array(
+        [standard_error(row - losses[best], shares, groups) for row in losses]
+    )
+    return errors + LOSS_ROUNDING * float(np.abs(losses[best]) @ shares)
 
 
 # -----------------------------------------------------------------------------
@@ -427,10 +435,7 @@ def choose_mixing(
     means = losses @ share_of_row
     best = int(np.argmin(means))
     by = None if groups is None else groups[seen]
-    errors = np.array(
-        [_error_about_zero(row - losses[best], share_of_row, by) for row in losses]
-    )
-    errors += LOSS_ROUNDING * float(np.abs(losses[best]) @ share_of_row)
+    errors = _errors_to(losses, best, share_of_row, by, _error_about_zero)
     effective = effective_sample_size((counts * weights)[seen])
     root = max(metric.of_mean(float(means[best])), LEAST_ROOT)
     unit = 0.5 / root if metric.root else 1.0

@@ -71,7 +71,8 @@ NOTHING = Missed(0.0, 0)
 def misses_of_blocks(rest: Array) -> list[tuple[float, float]]:
     """Return miss and variance of each block of a reference, by its residuals.
 
-    None where blocks would have fewer than 30 rows.
+    The mean of n of N rows differs from that of all by s^2 (1/n - 1/N), with s^2 the
+    variance of a row over N - 1. None where blocks would have fewer than 30 rows.
     """
     if rest.size < BLOCKS_OF_REFERENCE * FEWEST_LABELS:
         return []
@@ -178,7 +179,11 @@ class Rise:
     chance: float = 0.0
 
     def ends(self, alpha: float, missed: Missed = NOTHING) -> tuple[float, float]:
-        """Return the ends of the interval of level one minus alpha."""
+        """Return the ends of the interval of level one minus alpha.
+
+        The variance of earlier misses adds to that of the estimate; the degrees of
+        freedom are then Welch and Satterthwaite's.
+        """
         own = self.error**2 + self.chance
         variance, degrees = own, self.degrees
         if missed.variance:

@@ -418,6 +418,9 @@ def _of_score(
 CHANCE_OF_ENOUGH, MOST_LABELS = 0.8, 10_000_000
 # Fewer rows than this have no spread.
 _FEWEST = 2
+# Widths of intervals are extrapolated from so many labeled target rows at least: the
+# standard deviation of fewer rows is itself known to more than an eighth only.
+FEWEST_TO_EXTRAPOLATE = 30
 
 
 @dataclass(frozen=True)
@@ -470,8 +473,9 @@ def labels_wanted(
     is larger than that in one draw of five. The answer is the smallest k for which it
     is at most what is asked for. Of metrics that are no means over rows, the half-width
     of the weighted estimate times :math:`\sqrt{\mathrm{ESS}/k}`. Where the estimate is
-    that of :math:`k_0` labelled rows already, its width shrinks like
-    :math:`\sqrt{k_0/k}`, k counting these too.
+    that of :math:`k_0 \ge 30` labelled rows already, its width shrinks like
+    :math:`\sqrt{k_0/k}`, k counting these too. An interval of fewer labelled rows is
+    not extrapolated, since two rows may lie close together by chance.
 
     Parameters
     ----------
@@ -492,7 +496,7 @@ def labels_wanted(
         return LabelsWanted(precision, width, 0, m, words)
     n_known = 0 if judge.rows.labelled is None else len(judge.rows.labelled[1])
     reach: Callable[[int], float] | None
-    if found.labelled is best and n_known >= _FEWEST:
+    if found.labelled is best and n_known >= FEWEST_TO_EXTRAPOLATE:
         reach = _shrinking(width, n_known)
     else:
         reach = _reach(judge, model, found)

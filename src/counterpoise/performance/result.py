@@ -443,6 +443,9 @@ def label_check(
     is zero up to chance if p(y | x) is the same in both samples, the weights being the
     ratio or the model of the loss right. It is what a change costs, and one direction
     among those of `residual_directions`; what all say together is `combined_p_value`.
+    The spread of L - g over labelled rows is taken to be at least that of the weighted
+    source rows, as along the other directions: two labelled rows that are close to each
+    other by chance, or copies of one row, do not show a change.
 
     Parameters
     ----------
@@ -463,6 +466,7 @@ def label_check(
         if metric is None
         else labelled_error(metric, rest)
     )
+    of_labelled = max(of_labelled, evidence.spread_of_rest / np.sqrt(rest.size))
     of_source = weighted_mean_error(rest_source, share, groups)
     error = float(np.hypot(of_labelled, of_source))
     freedom = max(min(rest.size, effective_rows(share, groups)) - 1, 1.0)

@@ -222,8 +222,12 @@ class Flips:
     points: Any
 
 
-def flips(trace: Trace, level: Array | float = 0.0) -> Flips:
+def flips(
+    trace: Trace, level: Array | float = 0.0, *, side_of_zero: float = 1.0
+) -> Flips:
     """Return where the function crosses a level.
+
+    A point that starts at exactly the level starts on `side_of_zero`.
 
     The side of a point is remembered: a flip is where its side at the end of a piece
     is not the remembered one, so that no crossing is lost to rounding between two
@@ -240,7 +244,7 @@ def flips(trace: Trace, level: Array | float = 0.0) -> Flips:
     order = np.argsort(2 * piece_seen + at_end, kind="stable")
     seen, piece_seen, at_end = seen[order], piece_seen[order], at_end[order]
     first = begin[0] if n_pieces else seen[0]
-    sides = np.where(first >= 0.0, 1.0, -1.0)
+    sides = np.where(first == 0.0, side_of_zero, np.where(first > 0.0, 1.0, -1.0))
     # A value of exactly zero keeps the side it came from.
     signs = np.sign(seen)
     if (signs == 0.0).any():
@@ -871,7 +875,11 @@ def pairs_of(n_classes: int) -> list[tuple[int, int]]:
 
 
 def votes(pairwise: Array, n_classes: int) -> Array:
-    """Return how many duels each class wins; a positive value is for the first."""
+    """Return how many duels each class wins; a positive value is for the first.
+
+    A value of exactly zero is a vote for the second class of its pair, as in LIBSVM and
+    so in scikit-learn's `predict`.
+    """
     out = np.zeros((len(pairwise), n_classes))
     for k, (i, j) in enumerate(pairs_of(n_classes)):
         first = pairwise[:, k] > 0.0
@@ -888,16 +896,17 @@ def winners(pairwise: Array, n_classes: int) -> Indices:
 
 
 def confidences(pairwise: Array, n_classes: int) -> Array:
-    """Return votes, ties among them broken by the summed values, a class a column."""
+    """Return votes, ties among them broken by the summed values, a class a column.
+
+    They are the votes that `winners` counts, so that the class of most votes is the one
+    predicted. scikit-learn's `decision_function` gives a value of exactly zero to the
+    first class of its pair instead, which its own `predict` contradicts.
+    """
     total = np.zeros((len(pairwise), n_classes))
-    count = np.zeros((len(pairwise), n_classes))
     for k, (i, j) in enumerate(pairs_of(n_classes)):
-        value = pairwise[:, k]
-        total[:, i] += value
-        total[:, j] -= value
-        count[value >= 0.0, i] += 1.0
-        count[value < 0.0, j] += 1.0
-    out: Array = count + total / (3.0 * (np.abs(total) + 1.0))
+        total[:, i] += pairwise[:, k]
+        total[:, j] -= pairwise[:, k]
+    out: Array = votes(pairwise, n_classes) + total / (3.0 * (np.abs(total) + 1.0))
     return out
 
 
@@ -933,7 +942,9 @@ def error_curve(
 ) -> ValidationCurve:
     """Return the curve of the weighted share of wrong labels."""
     share = weights / weights.sum()
-    crossings = [flips(one) for one in traces]
+    # As `winners` has it: zero is for the second class of two, and of a pair of more.
+    side_of_zero = 1.0 if n_classes == 2 else -1.0
+    crossings = [flips(one, side_of_zero=side_of_zero) for one in traces]
     start, stop = path.segments[0].start, path.segments[-1].stop
     sides = np.column_stack([one.sides for one in crossings])
     first = float(share @ (winners(sides, n_classes) != codes))
