@@ -7,7 +7,7 @@
     python3 dev.py test --oldest [ARGS]  run the fast tests, or pytest with ARGS, on the
                                          oldest versions that pyproject.toml allows
     python3 dev.py fuzz [--minutes 10] [--seed 0]   test randomly generated bad input
-    python3 dev.py mutants [WORDS]       test the decision modules with mutants (minutes)
+    python3 dev.py mutants [WORDS]       run mutation tests of the decisions
     python3 dev.py docs [ARGS]           build the site; ARGS are sphinx-build's
     python3 dev.py changelog             write CHANGELOG.md from the files in changes/
     python3 dev.py lock                  pin the newest versions in constraints.txt
