@@ -269,6 +269,22 @@ def wanted_with(n_labeled):
     return labels_wanted(judge, None, found, 0.2)
 
 
+def test_more_labels_than_there_are_rows_are_said_to_be_so():
+    # 500 target rows; four times as many labels as there are would do.
+    for n_labeled, n_labels, is_more in ((125, 500, False), (126, 504, True)):
+        wanted = wanted_with(n_labeled)
+        assert wanted.n_labels == n_labels
+        assert ("more than the 500 that there are" in wanted.words) is is_more
+        assert (wanted.width_of_all is not None) is is_more
+        assert ("labels of all of them would leave it" in wanted.words) is is_more
+    # As many labels as rows have been given: the others would not help.
+    assert "labels of all of them" not in wanted_with(500).words
+    # Of a score of zero, or none, no share can be asked for.
+    for best in (None, Estimate(0.0, -0.1, 0.1, "")):
+        found = SimpleNamespace(best=best, labelled=best)
+        assert labels_wanted(None, None, found, 0.2) is None
+
+
 def test_the_width_of_few_labeled_rows_is_not_extrapolated():
     # From 30 rows: half as wide with four times as many.
     assert wanted_with(30).n_labels == 120

@@ -289,18 +289,22 @@ def test_a_column_is_named_where_its_own_bets_would_be_an_alarm():
     assert named(needed - 1e-9, 0.0) == []
 
 
-def alerts(*, wealth=0.0, moved=(), odd=(), log_e=9.0, rose=True):
+def alerts(
+    *, wealth=0.0, moved=(), odd=(), log_e=9.0, rose=True, rose_before=False, since=1
+):
     """Return the alerts of a chunk by kind, where columns "a" and "b" are monitored."""
     raised = []
     state = SimpleNamespace(
-        inputs=SimpleNamespace(log_e=log_e, since=1, by_column=np.array([wealth, 0.0])),
-        risk=SimpleNamespace(evidence=SimpleNamespace(log_e=log_e, since=1)),
+        inputs=SimpleNamespace(
+            log_e=log_e, since=since, by_column=np.array([wealth, 0.0])
+        ),
+        risk=SimpleNamespace(evidence=SimpleNamespace(log_e=log_e, since=since)),
         encoder=SimpleNamespace(columns_=["a", "b"]),
-        chunks=[SimpleNamespace(time="first")],
-        batch_times=["labels"],
+        chunks=[SimpleNamespace(time=time) for time in ("first", "second")],
+        batch_times=["labels", "more labels"],
         false_alarm_rate=0.05,
         tolerance=0.02,
-        rose=False,
+        rose=rose_before,
         alerts=raised,
         has_alert=lambda kind: kind in [alert.kind for alert in raised],
     )
@@ -328,6 +332,12 @@ def test_an_alert_is_raised_where_evidence_reaches_the_inverse_of_its_level():
     raised = alerts()
     assert list(raised) == ["inputs", "risk", "estimate"]
     assert [alert.since for alert in raised.values()] == ["first", "labels", "now"]
+    for since, times in ((0, [None, None]), (2, ["second", "more labels"])):
+        found = alerts(since=since, rose=False).values()
+        assert [alert.since for alert in found] == times
+    for before, action in ((False, "nothing"), (True, "adapt again")):
+        found = alerts(rose=False, rose_before=before)
+        assert found["inputs"].advice.startswith(action)
     assert raised["risk"].evidence["needed"] == pytest.approx(50.0)
     assert raised["estimate"].evidence == {"low": 0.03, "tolerance": 0.02}
     assert [alert.level for alert in raised.values()] == pytest.approx(

@@ -437,7 +437,7 @@ def test_many_columns_let_more_centres_join():
     def n_join(d):
         kliep = KLIEP(gamma=0.5)
         kliep.n_features_in_ = d
-        method = kliep._method(object())
+        method = kliep._method("auto", object())
         assert isinstance(method, Corrective)
         return method.n_join
 

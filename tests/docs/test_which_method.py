@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from docs.test_reference import public_names
 
+from counterpoise.networks.base import NETWORK_SOLVERS
 from counterpoise.optim.registry import solver_names
 from counterpoise.optim.stiefel.solvers import FRAME_SOLVERS
 from counterpoise.selection.subset_selector import SOLVER_NAMES
@@ -60,6 +61,7 @@ def test_every_public_solver_is_there(name):
         ("DiscrepancyWeights", DISCREPANCY_SOLVERS),
         ("SubsetSelector", SOLVER_NAMES),
         ("solve_orthogonal", ("auto", *FRAME_SOLVERS)),
+        ("ConvexNetworkRegressor", NETWORK_SOLVERS),
     ],
 )
 def test_every_choice_of_a_solver_is_there(owner, names):
