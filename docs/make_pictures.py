@@ -45,7 +45,7 @@ def run_demo(folder: Path) -> str:
 
     Its page is `out/report.html` in that folder.
     """
-    write_tables(folder, force=True)
+    write_tables(folder, overwrite=True)
     done = subprocess.run(
         [sys.executable, "-m", "counterpoise.cli.main", *RUN.split()],
         cwd=folder,

@@ -118,7 +118,9 @@ def one(shift: Shift, seed: int, most: int = ROWS) -> dict[str, Any]:
     )
     weights = {}
     for name, weight_estimator in SINGLE.items():
-        weights[name] = weight_estimator(force=True).fit(X, X_target=T).weights_
+        weights[name] = (
+            weight_estimator(allow_no_overlap=True).fit(X, X_target=T).weights_
+        )
     out: dict[str, Any] = {"refused": False, "learners": {}}
     weight_estimator: Any = "auto"
     for name, learner in learners(shift.kind, X.shape[1]).items():

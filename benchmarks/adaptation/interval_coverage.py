@@ -212,7 +212,7 @@ def _conformal(
                 X_target, _ = problem.draw(rng, ROWS, kept)
                 X_test, y_test = problem.draw(rng, 2000, kept)
                 model = learners(problem.kind)["linear"].fit(X_fit, y_fit)
-                auto = AutoWeights(random_state=seed, force=True)
+                auto = AutoWeights(random_state=seed, allow_no_overlap=True)
                 auto.fit(X, X_target=X_target)
                 ratios = {
                     "known": (np.exp(X @ move), np.exp(X_test @ move)),

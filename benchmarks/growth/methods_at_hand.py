@@ -36,7 +36,7 @@ def label_weighter(n, d):
 
     X, X_target = two_samples(n, d)
     y = X[:, 0] + np.random.default_rng(1).standard_normal(n)
-    fitted = LabelShiftWeights(random_state=0, force=True)
+    fitted = LabelShiftWeights(random_state=0, allow_no_overlap=True)
     return lambda: fitted.fit(X, y, X_target=X_target)
 
 
@@ -209,7 +209,7 @@ def command(estimator):
         pd.DataFrame(X_target, columns=names).to_parquet(f"target-{n}-{d}.parquet")
         words = ["run", "--source", f"source-{n}-{d}.parquet", "--label", "y"]
         words += ["--target", f"target-{n}-{d}.parquet", "--estimator", estimator]
-        words += ["--out", f"out-{n}-{d}", "--quiet", "--force"]
+        words += ["--out", f"out-{n}-{d}", "--quiet", "--overwrite"]
 
         def call():
             code = main(words)

@@ -74,7 +74,7 @@ CASES = {
     ),
     "mixed, response": (_few(of_mixed(Ridge())), mixed_response, {}),
     "forest": (_few(RandomForestClassifier(10, random_state=0)), classes, {}),
-    "budget": (_logistic(budget=40), classes, {}),
+    "budget": (_logistic(max_samples=40), classes, {}),
     "resample": (_few(KNeighborsClassifier(), resample=True), classes, {}),
     "groups": (_logistic(), classes, {"groups": GROUPS}),
     "blocks": (_logistic(cv="blocks"), classes, {}),
@@ -97,7 +97,7 @@ CASES = {
         classes,
         {},
     ),
-    "forced": (_logistic(force=True), partial(classes, shift=9.0), {}),
+    "forced": (_logistic(allow_no_overlap=True), partial(classes, shift=9.0), {}),
 }
 
 
@@ -113,7 +113,7 @@ def _adapted(case):
 def _calibrated(pair):
     pair = pair(200, 90)
     kind = Ridge if pair.y.dtype.kind == "f" else LogisticRegression
-    model = _few(kind(), calibration=0.4)
+    model = _few(kind(), calibration_fraction=0.4)
     model.fit(pair.X, pair.y, X_target=pair.X_target)
     says = model.predict_interval if kind is Ridge else model.predict_set
     return told(model, pair) | {"said": says(pair.X_target, 0.8)}

@@ -225,11 +225,11 @@ TWINS = {
     "landmarks": TwinGP(n_landmarks=20, random_state=0),
     "neighbors": TwinGP(n_neighbors=15, random_state=0),
     "holdout": TwinGP(search="holdout", standardize_y=True, random_state=0),
-    "calibrated": TwinGP(calibration=0.3, random_state=0),
-    "direct": DirectTwinGP(calibration=0.3, random_state=0),
-    "GPR": WeightedGPR(calibration=0.3, random_state=0),
+    "calibrated": TwinGP(calibration_fraction=0.3, random_state=0),
+    "direct": DirectTwinGP(calibration_fraction=0.3, random_state=0),
+    "GPR": WeightedGPR(calibration_fraction=0.3, random_state=0),
     "GPR, kfold": WeightedGPR(search="kfold", random_state=0),
-    "KNN": WeightedKNN(calibration=0.3, random_state=0),
+    "KNN": WeightedKNN(calibration_fraction=0.3, random_state=0),
 }
 
 

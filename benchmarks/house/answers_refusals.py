@@ -73,7 +73,7 @@ CALLS = {
         X=FRAMES.X, y=FRAMES.y, X_target=FRAMES.X_target.drop(columns="age")
     ),
     "budget": _adapt(budget=-3),
-    "calibration": _adapt(calibration=1.5),
+    "calibration": _adapt(calibration_fraction=1.5),
     "cv": _adapt(cv="weeks"),
     "scoring": _adapt(scoring="goodness"),
     "diagnose": lambda: cp.diagnose(PAIR.X, PAIR.X_target[:1]),

@@ -229,11 +229,19 @@ def _apart(weight_estimator):
     pair = numbers(shift=9.0)
     said = refused(lambda: weight_estimator.fit(pair.X, X_target=pair.X_target))
     weight_estimator.set_params(
-        **({"force": True} if "force" in weight_estimator.get_params() else {})
+        **(
+            {"allow_no_overlap": True}
+            if "allow_no_overlap" in weight_estimator.get_params()
+            else {}
+        )
     )
     weight_estimator.fit(pair.X, X_target=pair.X_target)
     weight_estimator.set_params(
-        **({"force": False} if "force" in weight_estimator.get_params() else {})
+        **(
+            {"allow_no_overlap": False}
+            if "allow_no_overlap" in weight_estimator.get_params()
+            else {}
+        )
     )
     return {"refused": said, "forced": told(weight_estimator, pair.X_target[:20])}
 

@@ -81,7 +81,7 @@ def _log_ratio(auto: float, *others: float) -> float:
 def _one(name: str, seed: int) -> list[float]:
     X, T, ratio = draw(name, seed)
     truth = ratio(X)
-    auto = AutoWeights(random_state=seed, force=True).fit(X, X_target=T)
+    auto = AutoWeights(random_state=seed, allow_no_overlap=True).fit(X, X_target=T)
     ways = (
         auto.weights_,
         _log_quadratic(X, T, seed),
@@ -96,12 +96,12 @@ def _log_quadratic(X, T, seed):
     left, left_target = (rng.permutation(len(rows)) % 5 == 0 for rows in (X, T))
 
     def score(ridge):
-        part = LogLinearKLIEP(statistics="full", ridge=ridge, force=True)
+        part = LogLinearKLIEP(statistics="full", ridge=ridge, allow_no_overlap=True)
         part.fit(X[~left], X_target=T[~left_target])
         return part.score(X[left], X_target=T[left_target])
 
     best = max(RIDGES, key=score)
-    fitted = LogLinearKLIEP(statistics="full", ridge=best, force=True)
+    fitted = LogLinearKLIEP(statistics="full", ridge=best, allow_no_overlap=True)
     return fitted.fit(X, X_target=T).weights_
 
 

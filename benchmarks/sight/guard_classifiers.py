@@ -87,7 +87,11 @@ def one(draw: Draw, seed: int) -> list[dict]:
     """Return the target's errors by exponent, and which was chosen, a learner each."""
     rng = np.random.default_rng(110_000 + seed)
     X, y, T, test = draw(rng)
-    ratio = AutoWeights(force=True, random_state=seed).fit(X, X_target=T).weights_
+    ratio = (
+        AutoWeights(allow_no_overlap=True, random_state=seed)
+        .fit(X, X_target=T)
+        .weights_
+    )
     folds = folds_of(None, X, y, None, is_classifier=True, seed=seed)
     out = []
     for name, learner in LEARNERS.items():

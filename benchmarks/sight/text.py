@@ -117,7 +117,7 @@ def _measured(name, X, T, seed, words=None):
     if words is None:
         apart = np.abs(np.asarray(X.mean(axis=0) - T.mean(axis=0)).ravel())
         words = np.argsort(-apart)[:50]
-    auto = AutoWeights(random_state=seed, force=True).fit(X, X_target=T)
+    auto = AutoWeights(random_state=seed, allow_no_overlap=True).fit(X, X_target=T)
     results = auto.cv_results_
     ratio = np.exp(np.clip(odds[best], -6, 6))
     row = [

@@ -48,7 +48,9 @@ def run(quick):
 
 def _balls(shift, ratio, own, seed):
     """Return coverage, middle radius, share of infinite ones, and what nats say."""
-    model = TwinGP(ridge_x=1e-2, ridge_y=1e-2, calibration=1 / 3, random_state=seed)
+    model = TwinGP(
+        ridge_x=1e-2, ridge_y=1e-2, calibration_fraction=1 / 3, random_state=seed
+    )
     model.fit(shift.X, shift.y, ratio)
     answers, nats = model.predict(shift.X_target, return_uncertainty=True)
     far = np.linalg.norm(answers - shift.y_target, axis=1)

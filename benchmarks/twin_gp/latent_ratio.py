@@ -95,9 +95,9 @@ def _measure(scenario, draws):
 
 
 def _weights(shift, seed):
-    kliep = KLIEP(random_state=seed, force=True)
+    kliep = KLIEP(random_state=seed, allow_no_overlap=True)
     kliep.fit(shift.X, X_target=shift.X_target)
-    target = LabelShiftWeights(random_state=seed, force=True, tol=1e-4)
+    target = LabelShiftWeights(random_state=seed, allow_no_overlap=True, tol=1e-4)
     target.fit(shift.X, shift.y, X_target=shift.X_target)
     return {
         "none": np.ones(len(shift.X)),

@@ -64,7 +64,9 @@ def _measure(data, pair, draws, quick):
         rows, aims = rows[:600], aims[:600]
         mean, scale = X[rows].mean(axis=0), X[rows].std(axis=0)
         A, B = (X[rows] - mean) / scale, (X[aims] - mean) / scale
-        weights = KLIEP(random_state=seed, force=True).fit(A, X_target=B).weights_
+        weights = (
+            KLIEP(random_state=seed, allow_no_overlap=True).fit(A, X_target=B).weights_
+        )
         kinds = {"none": None}
         if not quick:
             kinds |= {"KLIEP": weights, "root": flatten_weights(weights, 0.5)}

@@ -27,7 +27,7 @@ def run(quick):
         errors = {(name, how): [] for name in METHODS for how in ("even", "drawn")}
         for seed in seeds(draws):
             shift = make_articulated_pose(scenario, POOL, 500, random_state=seed)
-            weight_estimator = KLIEP(random_state=seed, force=True)
+            weight_estimator = KLIEP(random_state=seed, allow_no_overlap=True)
             weight_estimator.fit(shift.X, X_target=shift.X_target)
             rng = np.random.default_rng(seed)
             share = weight_estimator.weights_ / weight_estimator.weights_.sum()

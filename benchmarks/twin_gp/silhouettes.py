@@ -51,7 +51,9 @@ def run(quick):
     quarters = some // BLOCK % 4
     X = X[some]
     data = X, y[some], X_target, y_target
-    weight_estimator = KLIEP(random_state=0, force=True).fit(X, X_target=X_target)
+    weight_estimator = KLIEP(random_state=0, allow_no_overlap=True).fit(
+        X, X_target=X_target
+    )
     size = 100.0 * weight_estimator.effective_sample_size_ / len(X)
     kinds = {"none": None}
     if not quick:

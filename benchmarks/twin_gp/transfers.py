@@ -57,7 +57,7 @@ def _measure(scenario, draws):
     errors, sizes = {}, {}
     for seed in seeds(draws):
         shift = make_articulated_pose(scenario, 300, 500, random_state=seed)
-        weight_estimator = KLIEP(random_state=seed, force=True)
+        weight_estimator = KLIEP(random_state=seed, allow_no_overlap=True)
         weight_estimator.fit(shift.X, X_target=shift.X_target)
         kinds = {
             "none": np.ones(len(shift.X)),

@@ -61,7 +61,7 @@ def _fit(who: str, d: int, n: int, **parameters) -> tuple[list, KMM]:
         gamma=gamma_of(SIGMA[d]),
         bound=BOUND,
         standardize=False,
-        force=True,
+        allow_no_overlap=True,
         **parameters,
     )
     seconds, _ = timed(lambda: kmm.fit(shift.X, X_target=shift.X_target), 3)

@@ -93,9 +93,14 @@ def _widths(quick: bool) -> tuple[dict, list]:
 def _width(draw, seed: int) -> tuple[float, float, float]:
     """Return the errors at the width selected, the best and the one-sided one."""
     X, X_target, ratio = draw(seed)
-    fitted = KLIEP(random_state=seed, force=True).fit(X, X_target=X_target)
+    fitted = KLIEP(random_state=seed, allow_no_overlap=True).fit(X, X_target=X_target)
     errors = [
-        nmse(KLIEP(gamma=gamma, force=True).fit(X, X_target=X_target).weights_, ratio)
+        nmse(
+            KLIEP(gamma=gamma, allow_no_overlap=True)
+            .fit(X, X_target=X_target)
+            .weights_,
+            ratio,
+        )
         for gamma in fitted.cv_results_["gamma"]
     ]
     at = int(np.nanargmax(fitted.cv_results_["one_sided_score"]))

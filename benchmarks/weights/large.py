@@ -83,7 +83,7 @@ def _one(name: str) -> dict:
             gamma=gamma_of(SIGMA[d]),
             n_centers=centers,
             standardize=False,
-            force=True,
+            allow_no_overlap=True,
             tol=tol,
             max_time=REFINE_SECONDS if seconds is None else None,
             random_state=0,

@@ -112,7 +112,7 @@ def _optimum(problem) -> list:
 
 
 def _selected(shift, seed: int) -> float:
-    kliep = KLIEP(standardize=False, force=True, random_state=seed)
+    kliep = KLIEP(standardize=False, allow_no_overlap=True, random_state=seed)
     kliep.fit(shift.X, X_target=shift.X_target)
     return float(np.sqrt(0.5 / kliep.gamma_))
 

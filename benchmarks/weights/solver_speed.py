@@ -22,7 +22,7 @@ def run(quick: bool) -> dict:
     n = 1000 if quick else 3000
     rows, bars = [], []
     for d, most in MOST_SECONDS.items():
-        ours, theirs = _pair(d, n, budget=most * (25 if quick else 70))
+        ours, theirs = _pair(d, n, max_samples=most * (25 if quick else 70))
         ratio = theirs["seconds"] / ours["seconds"]
         rows.append([d, n, *ours.values(), *theirs.values(), ratio])
         bars.append(bar(f"corrective, d = {d}, n = {n}, s", ours["seconds"], most))

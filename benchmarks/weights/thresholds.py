@@ -74,7 +74,9 @@ def looked_at(X, X_target, seed):
     """Return the share left out, whether it is lonely, and the weights."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        auto = AutoWeights(random_state=seed, force=True).fit(X, X_target=X_target)
+        auto = AutoWeights(random_state=seed, allow_no_overlap=True).fit(
+            X, X_target=X_target
+        )
         samples = TwoSamples.of(X, X_target)
         scale = pooled_scale(samples)
     kept = auto.weight_estimator_._samples_.target.shape[0]

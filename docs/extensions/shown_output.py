@@ -92,7 +92,7 @@ class ShownCode(ShownOutput):
 def _tables_at_hand() -> None:
     if ShownOutput.folder is None:
         ShownOutput.folder = tempfile.TemporaryDirectory()
-        write_tables(Path(ShownOutput.folder.name), force=True)
+        write_tables(Path(ShownOutput.folder.name), allow_no_overlap=True)
 
 
 def _quiet_environment() -> dict[str, str]:

@@ -30,7 +30,7 @@ for ax, (name, weight_estimator) in zip(axes, kinds.items(), strict=True):
     model = Adapted(
         LinearRegression(),
         weight_estimator=weight_estimator,
-        calibration=0.4,
+        calibration_fraction=0.4,
         random_state=0,
     ).fit(X, y, X_target=X_target)
     low, high = model.predict_interval(X_target, 0.9).T

@@ -348,7 +348,7 @@ class NoOverlapError(InvalidInputError):
     >>> print(NoOverlapError(0.91, "uncovered_fraction", auc=0.998))
     91.0% of the target rows lie where only the outermost source rows are (AUC of \
 source against target 0.998): no weights make the source stand for them. \
-force=True goes on all the same.
+allow_no_overlap=True goes on all the same.
     """
 
     def __init__(
@@ -375,7 +375,7 @@ force=True goes on all the same.
         return (
             f"{self.share:.1%} of the target rows {_FOUND[self.measure]}{apart}: no "
             f"weights make the source stand for them. {self.columns}"
-            f"{' ' if self.columns else ''}force=True goes on all the same."
+            f"{' ' if self.columns else ''}allow_no_overlap=True goes on all the same."
         )
 
 

@@ -145,7 +145,7 @@ def test_force_goes_on_without_overlap(sinc: Any) -> None:
     far = sinc.X_target + 3.0 * np.ptp(sinc.X)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = Adapted(LinearRegression(), force=True, random_state=0)
+        model = Adapted(LinearRegression(), allow_no_overlap=True, random_state=0)
         model.fit(sinc.X, sinc.y, X_target=far)
     assert np.isfinite(model.weights_).all()
 
@@ -275,7 +275,7 @@ def test_an_estimator_without_weights_is_refused_and_offered_a_draw(sinc: Any) -
 
 
 def test_a_budget_fits_to_so_many_different_rows(sinc: Any) -> None:
-    model = Adapted(Spy(), LogLinearKLIEP(), budget=50, random_state=0)
+    model = Adapted(Spy(), LogLinearKLIEP(), max_samples=50, random_state=0)
     model.fit(sinc.X, sinc.y, X_target=sinc.X_target)
     seen = model.estimator_.seen_X_
     assert len(np.unique(seen, axis=0)) == 50
@@ -309,7 +309,9 @@ def test_the_users_folds_are_of_all_rows_whatever_is_held_out(sinc: Any) -> None
     n = len(sinc.X)
     half = np.arange(n) < n // 2
     pairs = [(np.flatnonzero(half), np.flatnonzero(~half))]
-    model = Adapted(LinearRegression(), cv=pairs, calibration=0.25, random_state=0)
+    model = Adapted(
+        LinearRegression(), cv=pairs, calibration_fraction=0.25, random_state=0
+    )
     model.fit(sinc.X, sinc.y, X_target=sinc.X_target)
     assert model.guard_ is not None
     assert model.guard_.rows < n // 2
@@ -333,7 +335,9 @@ def test_a_splitter_that_looks_at_the_rows_sees_them(sinc: Any) -> None:
 @pytest.mark.parametrize("target", [None, True])
 def test_labels_of_another_length_are_refused(sinc: Any, target: Any) -> None:
     more = {} if target is None else {"X_target": sinc.X_target}
-    model = Adapted(LinearRegression(), calibration=0.2, missing_target="ignore")
+    model = Adapted(
+        LinearRegression(), calibration_fraction=0.2, missing_target="ignore"
+    )
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         model.fit(sinc.X, np.append(sinc.y, 0.0), **more)
 
@@ -587,8 +591,8 @@ def test_progress_goes_to_the_logger(sinc: Any, caplog: Any) -> None:
     [
         ({"weight_estimator": "best"}, "weight_estimator must be"),
         ({"weight_estimator": 3}, "weight_estimator must be"),
-        ({"budget": 0}, "budget must be"),
-        ({"calibration": 1.0}, "calibration must be"),
+        ({"max_samples": 0}, "max_samples must be"),
+        ({"calibration_fraction": 1.0}, "calibration_fraction must be"),
         ({"missing_target": "shrug"}, "missing_target must be"),
         ({"cv": "rows"}, "cv must be"),
     ],
@@ -603,7 +607,10 @@ def test_intervals_hold_the_target_as_often_as_promised() -> None:
     for seed in range(8):
         shift = make_sinc_shift(n=600, m=300, random_state=seed)
         model = Adapted(
-            LinearRegression(), LogLinearKLIEP(), calibration=0.4, random_state=0
+            LinearRegression(),
+            LogLinearKLIEP(),
+            calibration_fraction=0.4,
+            random_state=0,
         ).fit(shift.X, shift.y, X_target=shift.X_target)
         low, high = model.predict_interval(shift.X_target, level=0.8).T
         held += int(((low <= shift.y_target) & (shift.y_target <= high)).sum())
@@ -617,7 +624,7 @@ def test_sets_hold_the_class_as_often_as_promised() -> None:
         warnings.simplefilter("ignore")
         model = Adapted(
             make_pipeline(StandardScaler(), LogisticRegression()),
-            calibration=0.3,
+            calibration_fraction=0.3,
             random_state=0,
         ).fit(shift.X, shift.y, X_target=shift.X_target)
     sets = model.predict_set(shift.X_target, level=0.9)
@@ -635,7 +642,7 @@ def test_an_interval_is_infinite_where_no_source_row_tells(
     X, T = rng.normal(size=(600, 1)), rng.normal(0.7, 1.0, size=(500, 1))
     y = X[:, 0] + rng.normal(size=600)
     model = Adapted(
-        LinearRegression(), weight_estimator, calibration=0.4, random_state=0
+        LinearRegression(), weight_estimator, calibration_fraction=0.4, random_state=0
     )
     model.fit(X, y, X_target=T)
     low, high = model.predict_interval([[0.7], [-60.0], [1e6]]).T
@@ -648,7 +655,10 @@ def test_intervals_do_not_depend_on_the_unit_of_the_users_weights(sinc: Any) -> 
     widths = []
     for unit in (1e-3, 1.0, 1e3):
         model = Adapted(
-            LinearRegression(), LogLinearKLIEP(), calibration=0.3, random_state=0
+            LinearRegression(),
+            LogLinearKLIEP(),
+            calibration_fraction=0.3,
+            random_state=0,
         ).fit(
             sinc.X,
             sinc.y,
@@ -669,7 +679,7 @@ def test_groups_are_held_out_whole_for_calibration() -> None:
     model = Adapted(
         DecisionTreeRegressor(random_state=0),
         weight_estimator=None,
-        calibration=0.4,
+        calibration_fraction=0.4,
         random_state=0,
     ).fit(X, y, X_target=X[:50], groups=groups)
     new_X, new_y = rng.normal(size=(500, 2)), rng.normal(size=500)
@@ -678,7 +688,7 @@ def test_groups_are_held_out_whole_for_calibration() -> None:
 
 
 def test_sets_need_held_out_rows(sinc: Any, line: Adapted) -> None:
-    with pytest.raises(ValueError, match=r"calibration=0\.2"):
+    with pytest.raises(ValueError, match=r"calibration_fraction=0\.2"):
         line.predict_interval(sinc.X)
 
 
@@ -711,7 +721,7 @@ def test_scikit_learns_checks_pass_with_a_target_too(inner: Any) -> None:
         check_estimator(
             _ToItself(
                 inner,
-                LogLinearKLIEP(statistics="linear", force=True),
+                LogLinearKLIEP(statistics="linear", allow_no_overlap=True),
                 guard=True,
                 random_state=0,
             ),

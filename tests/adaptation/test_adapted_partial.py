@@ -217,7 +217,7 @@ def test_what_does_not_fit_is_refused():
     ):
         model.fit(X, np.zeros(len(X), int), X_target=X_target)
     with pytest.raises(InvalidInputError, match="PartialWeights weighs by class"):
-        fitted(calibration=0.2)
+        fitted(calibration_fraction=0.2)
     with pytest.raises(InvalidTypeError, match="is a regressor"):
         fitted(LinearRegression())
     with pytest.raises(InvalidInputError, match="weigh needs labels"):

@@ -169,7 +169,9 @@ def test_what_labels_cannot_do_is_refused():
     with pytest.raises(
         InvalidInputError, match="calibration needs weights of rows without"
     ):
-        Adapted(weight_estimator="labels", calibration=0.2).fit(X, y, X_target=X[:40])
+        Adapted(weight_estimator="labels", calibration_fraction=0.2).fit(
+            X, y, X_target=X[:40]
+        )
     y[:] = "well"
     y[0] = "ill"
     with pytest.raises(InvalidInputError, match="two classes of two rows"):

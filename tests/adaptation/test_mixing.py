@@ -203,7 +203,7 @@ def test_what_has_no_exact_path_is_left_to_exponents(
 
 def test_a_budget_of_rows_is_left_to_exponents() -> None:
     X, y, _, _ = shifted()
-    model = Adapted(WeightedSVC(), ULSIF(), guard=True, budget=60, random_state=0)
+    model = Adapted(WeightedSVC(), ULSIF(), guard=True, max_samples=60, random_state=0)
     model.fit(X, y, X_target=X[X[:, 1] > 0.0])
     assert model.guard_.kind == "exponent"
     assert model.mixing_ == 1.0

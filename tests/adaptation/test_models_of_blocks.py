@@ -132,7 +132,7 @@ def test_other_estimators_are_fitted_to_rows_drawn_by_their_weights():
     X, y, T = numbers()
     estimator = HistGradientBoostingRegressor(max_iter=20, random_state=0)
     fits = [
-        Adapted(estimator, LogLinearKLIEP(), budget=2_000, random_state=0).fit(
+        Adapted(estimator, LogLinearKLIEP(), max_samples=2_000, random_state=0).fit(
             in_blocks(X, k), y, X_target=in_blocks(T, 5_000)
         )
         for k in (999, 5_000)
@@ -160,7 +160,7 @@ def test_rows_that_do_not_fit_are_refused_with_the_numbers_and_a_way_out():
     with (
         memory_budget(720_000),
         pytest.raises(
-            InvalidInputError, match=r"14,000 rows of 3 .* budget=10000 draws"
+            InvalidInputError, match=r"14,000 rows of 3 .* max_samples=10000 draws"
         ),
     ):
         model.fit(in_blocks(X), y, X_target=in_blocks(T))
@@ -221,7 +221,7 @@ def test_predictions_are_written_in_the_order_of_the_rows(tmp_path):
         ({"X_target": None}, "X_target is None"),
         ({"y": "label"}, "no column 'label'"),
         ({"y": np.ones(59)}, "X has 60 rows"),
-        ({"model": {"calibration": 0.2}}, "calibration holds rows out"),
+        ({"model": {"calibration_fraction": 0.2}}, "calibration holds rows out"),
         ({"model": {"weight_estimator": "partial"}}, "takes no blocks"),
         ({"model": {"resample": True}}, "give a budget"),
     ],

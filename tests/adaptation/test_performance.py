@@ -154,7 +154,7 @@ def test_the_covered_part_leaves_thin_rows_out():
         X,
         y,
         np.vstack([near, far]),
-        weight_estimator=clone(FAST).set_params(force=True),
+        weight_estimator=clone(FAST).set_params(allow_no_overlap=True),
     )
     assert found.covered.share == pytest.approx(0.75, abs=0.05)
     truth = squared(model, *numbers(4, 20_000, moved=0.5))
@@ -354,7 +354,7 @@ class DrawsRows(Ridge):
 
 
 @pytest.mark.parametrize(
-    ("given", "n_rows"), [({"budget": 51}, 34), ({"resample": True}, 200)]
+    ("given", "n_rows"), [({"max_samples": 51}, 34), ({"resample": True}, 200)]
 )
 def test_a_model_that_draws_rows_is_refitted_by_drawing_its_share(given, n_rows):
     X, _ = numbers(0, 300, moved=0)
@@ -419,7 +419,7 @@ def test_the_covered_part_is_another_part_than_the_whole():
         X,
         y,
         both,
-        weight_estimator=clone(FAST).set_params(force=True),
+        weight_estimator=clone(FAST).set_params(allow_no_overlap=True),
         random_state=0,
     )
     assert found.covered.share < 0.9
@@ -502,7 +502,7 @@ def test_samples_as_read_give_what_their_rows_give_even_after_a_forced_fit(seed)
     far = rng.normal(3.2 + 0.05 * (seed % 8), 0.4, size=(30, 2))
     target = np.r_[rng.normal(size=(26, 2)), far]
     samples = SamplesAsRead.read(X, (target,))
-    model = Adapted(Ridge(), force=True, guard=False, random_state=seed)
+    model = Adapted(Ridge(), allow_no_overlap=True, guard=False, random_state=seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(X, X[:, 0], X_target=samples)

@@ -121,7 +121,7 @@ def test_an_estimator_without_weights_is_refused_by_name(
     with pytest.raises(TypeError, match=name) as told:
         check_takes_weights(estimator)
     assert "resample=True" in str(told.value)
-    assert "budget=k" in str(told.value)
+    assert "max_samples=k" in str(told.value)
 
 
 def test_rows_are_drawn_in_proportion_to_their_weights() -> None:

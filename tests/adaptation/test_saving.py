@@ -27,7 +27,9 @@ def test_every_weighter_that_may_be_in_a_file_is_known_to_a_fresh_process(tmp_pa
     model.fit(X, X[:, 0], X_target=X_target)
     names = []
     for entry in WEIGHT_ESTIMATORS:
-        weight_estimator = with_parameters(entry.load(), random_state=0, force=True)
+        weight_estimator = with_parameters(
+            entry.load(), random_state=0, allow_no_overlap=True
+        )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model.weight_estimator_ = weight_estimator.fit(
@@ -69,7 +71,7 @@ def test_whatever_classifier_the_weights_come_from_the_model_can_be_kept(
     rng = np.random.default_rng(0)
     X, X_target = rng.normal(size=(80, 2)), rng.normal(0.3, size=(60, 2))
     weight_estimator = DiscriminatorWeights(
-        estimator=classifier, random_state=0, force=True
+        estimator=classifier, random_state=0, allow_no_overlap=True
     )
     model = Adapted(Ridge(), weight_estimator, random_state=0)
     model.fit(X, X[:, 0], X_target=(X_target,)).save(tmp_path / "model.skops")

@@ -64,7 +64,7 @@ def test_sparse_rows_are_not_sliced():
 @pytest.fixture(scope="module")
 def regression():
     a, b = (make_gaussian_shift(3, n=600, m=500, random_state=seed) for seed in (0, 1))
-    model = Adapted(LinearRegression(), calibration=0.3, random_state=0)
+    model = Adapted(LinearRegression(), calibration_fraction=0.3, random_state=0)
     return model.fit(a.X, a.y, X_target=a.X_target), b
 
 
@@ -111,7 +111,7 @@ def test_the_sizes_are_those_of_the_models_own_intervals(regression):
 def test_sets_of_classes_are_counted_and_pipelines_are_looked_into():
     a = make_gaussian_shift(2, n=500, m=400, random_state=0)
     label = np.where(a.y > np.median(a.y), "high", "low")
-    inner = Adapted(LogisticRegression(), calibration=0.3, random_state=0)
+    inner = Adapted(LogisticRegression(), calibration_fraction=0.3, random_state=0)
     model = make_pipeline(StandardScaler(), inner)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -186,4 +186,4 @@ def test_what_is_there_is_refused_before_anything_is_read(run, tmp_path):
         *("--out", tmp_path),
     )
     assert code == 1
-    assert "already has 'report.json': --force overwrites" in err
+    assert "already has 'report.json': --overwrite overwrites" in err

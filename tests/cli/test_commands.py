@@ -105,7 +105,7 @@ def test_no_overlap_has_code_four(run, disjoint):
         "weights", *pair_of(disjoint), "--out", disjoint[0].parent / "w.csv"
     )
     assert code == 4
-    assert "--despite-no-overlap" in err
+    assert "--allow-no-overlap" in err
     assert not (disjoint[0].parent / "w.csv").exists()
 
 

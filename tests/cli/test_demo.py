@@ -48,7 +48,7 @@ def test_the_demo_can_be_repeated_into_its_own_folder(run, tmp_path, jobs):
     assert run("demo", "--out", out, "--quiet")[0] == 3
     (out / "report.json").write_text("of the demo")
     assert run("demo", "--out", out, "--quiet")[0] == 3
-    assert [options.force for options in jobs] == [False, True]
+    assert [options.overwrite for options in jobs] == [False, True]
     assert jobs[0].source == out / "tables" / "trial.csv"
 
 
@@ -75,7 +75,7 @@ def test_a_table_of_the_demo_that_was_edited_is_kept(run, tmp_path, jobs):
 
 
 def test_the_tables_hold_the_rows_of_the_bundled_shift_with_gaps(tmp_path):
-    n, m = write_tables(tmp_path, force=False)
+    n, m = write_tables(tmp_path, overwrite=False)
     shift = load_diabetes_shift()
     assert (n, m) == (len(shift.X), len(shift.X_target))
     trial = pd.read_csv(tmp_path / "trial.csv")

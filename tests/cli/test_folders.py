@@ -154,7 +154,7 @@ def test_other_models_are_fitted_to_rows_drawn(run, folders, tmp_path, monkeypat
     assert code == 0, err
     record = json.loads((out / "report.json").read_text())
     assert record["all_rows"]["estimator_fit"] == "drawn rows"
-    assert record["all_rows"]["budget"] == 600
+    assert record["all_rows"]["max_samples"] == 600
     assert "600 rows drawn by their weights" in err
 
 
@@ -222,7 +222,10 @@ def test_passes_over_other_files_are_not_gone_on_with(run, folders, tmp_path):
     ("more", "words"),
     [
         (["--weights", "age"], "--weights is not taken with folders"),
-        (["--calibration", "0.2"], "--calibration is not taken with folders"),
+        (
+            ["--calibration-fraction", "0.2"],
+            "--calibration-fraction is not taken with folders",
+        ),
         (["--target-labels", "labels.csv"], "names rows of one file"),
         (["--workers", "2", "--scheduler", "tcp://127.0.0.1:1"], "give one"),
     ],

@@ -41,7 +41,7 @@ def test_every_option_that_is_named_exists(capsys):
     with pytest.raises(SystemExit):
         main(["run", "--help"])
     known = capsys.readouterr().out
-    for said in ('cv="blocks" holds out', "force=True"):
+    for said in ('cv="blocks" holds out', "allow_no_overlap=True"):
         option = re.search(r"--[a-z-]+", in_options(said))
         assert option is not None
         assert option[0] in known
@@ -58,7 +58,7 @@ def test_a_note_names_the_column_of_the_users_table(tmp_path, capsys):
     main(
         [
             "weights", "--source", str(tmp_path / "source.csv"), "--drop", "y",
-            "--target", str(tmp_path / "target.csv"), "--despite-no-overlap",
+            "--target", str(tmp_path / "target.csv"), "--allow-no-overlap",
             "--out", str(tmp_path / "weights.csv"),
         ]
     )  # fmt: skip

@@ -31,7 +31,7 @@ def test_a_file_can_give_what_is_needed(tmp_path):
         'source = "a"\ntarget = "b"\nlabel = "y"\nout = "o"\nforce = true\n'
     )
     options = parsed("run", "--config", file)
-    assert (options.label, options.out.name, options.force) == ("y", "o", True)
+    assert (options.label, options.out.name, options.overwrite) == ("y", "o", True)
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_a_file_can_give_what_is_needed(tmp_path):
         ("sede = 3", "did you mean 'seed'"),
         ('seed = "three"', "seed must be a whole number"),
         ("seed = true", "seed must be a whole number"),
-        ("force = 1", "force must be true or false"),
+        ("overwrite = 1", "overwrite must be true or false"),
         ("drop = [1, 2]", "drop must be a string or a list of strings"),
         ("seed = \nforce = true", "line 1"),
         ("[run]\nseed = 1", "the key 'run', which is no option"),

@@ -37,7 +37,7 @@ def _run(folder: Path, *more: str, label: str = "y", command: str = "run") -> in
     other = "kind" if label == "y" else "y"
     words = [
         *(command, "--source", folder / "source.csv", "--label", label),
-        *("--target", folder / "target.csv", "--out", folder / "out", "--force"),
+        *("--target", folder / "target.csv", "--out", folder / "out", "--overwrite"),
         *("--estimator", "linear", "--id", "name", "--drop"),
         f"{other}" if "count" in more else f"{other},count",
     ]
@@ -46,7 +46,7 @@ def _run(folder: Path, *more: str, label: str = "y", command: str = "run") -> in
 
 def _predicted(folder: Path, *more: str) -> pd.DataFrame:
     words = [
-        *("predict", "--model", folder / "out" / "model.skops", "--force"),
+        *("predict", "--model", folder / "out" / "model.skops", "--overwrite"),
         *("--table", folder / "table.csv", "--out", folder / "predicted.csv"),
     ]
     assert main([str(word) for word in (*words, *more)]) == 0
@@ -131,7 +131,7 @@ def test_a_saved_model_is_fitted_anew(folder, capsys):
 
 
 def test_predictions_have_intervals_weights_and_coverage_on_request(folder, capsys):
-    assert _run(folder, "--calibration", "0.3") == 0
+    assert _run(folder, "--calibration-fraction", "0.3") == 0
     plain = _predicted(folder)
     assert list(plain) == ["row", "prediction"]
     assert "10 of 90 rows (11.1 %) lie where the training data have no rows at all" in (
@@ -151,7 +151,7 @@ def test_predictions_have_intervals_weights_and_coverage_on_request(folder, caps
 
 
 def test_classes_get_sets(folder):
-    assert _run(folder, "--calibration", "0.3", label="kind") == 0
+    assert _run(folder, "--calibration-fraction", "0.3", label="kind") == 0
     found = _predicted(folder, "--intervals", "0.9")
     assert list(found)[2:] == ["set has down", "set has up", "set size"]
     sets = found[["set has down", "set has up"]]
@@ -166,5 +166,5 @@ def test_what_a_model_does_not_know_is_refused(folder, capsys):
         *("--table", folder / "table.csv", "--out", folder / "none.csv"),
     ]
     assert main([str(word) for word in (*words, "--intervals", "0.9")]) == 2
-    assert "run --calibration 0.2" in capsys.readouterr().err
+    assert "run --calibration-fraction 0.2" in capsys.readouterr().err
     assert not (folder / "none.csv").exists()

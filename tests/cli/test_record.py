@@ -28,7 +28,7 @@ RUN = ("run", "--source", "a/train.csv", "--label", "y", "--target", "b/new data
         ("--seed", "7", "--metric", "accuracy", "--level", "0.9"),
         ("--drop", "a,b c", "--categorical", "d", "--target-labels"),
         ("--fail-if", "auc > 0.9", "--fail-if", "ess < 10", "--max-memory", "2G"),
-        ("--id=-odd", "--despite-no-overlap", "--estimator", "linear"),
+        ("--id=-odd", "--allow-no-overlap", "--estimator", "linear"),
     ],
 )
 def test_the_line_is_read_back_to_the_same_options(more):
@@ -45,7 +45,9 @@ def test_the_line_is_read_back_to_the_same_options(more):
 
 
 def test_folders_and_what_is_shown_leave_no_trace():
-    here = options(*RUN, "--out", "one", "--quiet", "--force", "--text", "--json", "-")
+    here = options(
+        *RUN, "--out", "one", "--quiet", "--overwrite", "--text", "--json", "-"
+    )
     there = options(*RUN, "--out", "/another/place", "--seed", "0")
     assert reproduced_by(here) == reproduced_by(there)
     assert "one" not in command_line(here)

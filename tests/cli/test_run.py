@@ -96,7 +96,7 @@ def test_nothing_is_overwritten_without_force(folder, run):
     before = {p.name: p.stat().st_mtime_ns for p in (folder / "out").iterdir()}
     code, _, err = run(*main_job(folder, folder / "out"))
     assert code == 1
-    assert "--force overwrites" in err
+    assert "--overwrite overwrites" in err
     assert before == {p.name: p.stat().st_mtime_ns for p in (folder / "out").iterdir()}
 
 
@@ -240,7 +240,7 @@ def test_a_weighter_that_refuses_says_why(run, tables, tmp_path, monkeypatch):
     assert code == 4
     assert "No model was fitted: the weight estimator found too little overlap." in said
     assert "The weight estimator refused: " in said
-    assert "--despite-no-overlap goes on all the same" in said
+    assert "--allow-no-overlap goes on all the same" in said
     assert "Leave the choice of weights to --weight-estimator auto." in said
     assert "Fit your model by `counterpoise run`" not in said
     page = (out / "report.html").read_text()

@@ -31,17 +31,21 @@ def interrupted(path):
 
 def test_an_interruption_leaves_nothing(tmp_path):
     with pytest.raises(KeyboardInterrupt):
-        write_folder(tmp_path / "out", {"a": writer("a"), "b": interrupted}, force=True)
+        write_folder(
+            tmp_path / "out", {"a": writer("a"), "b": interrupted}, overwrite=True
+        )
     with pytest.raises(KeyboardInterrupt):
-        write_file(tmp_path / "c.txt", interrupted, force=True)
+        write_file(tmp_path / "c.txt", interrupted, overwrite=True)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_an_interruption_leaves_what_was_there(tmp_path):
     out = tmp_path / "out"
-    write_folder(out, {"a": writer("old")}, force=False)
+    write_folder(out, {"a": writer("old")}, overwrite=False)
     with pytest.raises(KeyboardInterrupt):
-        write_folder(out, {"a": writer("new"), "b": interrupted}, ("a",), force=True)
+        write_folder(
+            out, {"a": writer("new"), "b": interrupted}, ("a",), overwrite=True
+        )
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     assert (out / "a").read_text() == "old"
 
@@ -50,36 +54,36 @@ def test_a_second_run_leaves_no_file_of_the_first_and_no_file_of_others_is_lost(
     tmp_path,
 ):
     out = tmp_path / "out"
-    write_folder(out, {"a": writer("1"), "b": writer("1")}, force=False)
+    write_folder(out, {"a": writer("1"), "b": writer("1")}, overwrite=False)
     (out / "mine").write_text("mine")
-    write_folder(out, {"a": writer("2")}, ("a", "b"), force=True)
+    write_folder(out, {"a": writer("2")}, ("a", "b"), overwrite=True)
     assert {p.name: p.read_text() for p in out.iterdir()} == {"a": "2", "mine": "mine"}
 
 
 def test_what_is_there_is_refused_without_force(tmp_path):
     (tmp_path / "a").write_text("old")
-    with pytest.raises(WrongUse, match="already has 'a': --force overwrites"):
-        check_folder(tmp_path, ("a", "b"), force=False)
-    check_folder(tmp_path, ("a", "b"), force=True)
-    check_folder(tmp_path, ("b",), force=False)
+    with pytest.raises(WrongUse, match="already has 'a': --overwrite overwrites"):
+        check_folder(tmp_path, ("a", "b"), overwrite=False)
+    check_folder(tmp_path, ("a", "b"), overwrite=True)
+    check_folder(tmp_path, ("b",), overwrite=False)
     with pytest.raises(WrongUse, match="already there"):
-        check_file(tmp_path / "a", force=False)
+        check_file(tmp_path / "a", overwrite=False)
     (tmp_path / "link").symlink_to(tmp_path / "nothing")
     with pytest.raises(WrongUse, match="already there"):
-        check_file(tmp_path / "link", force=False)
+        check_file(tmp_path / "link", overwrite=False)
     with pytest.raises(WrongUse, match="is a file"):
-        check_folder(tmp_path / "a", ("b",), force=True)
+        check_folder(tmp_path / "a", ("b",), overwrite=True)
     with pytest.raises(WrongUse, match="is a folder"):
-        check_file(tmp_path, force=True)
+        check_file(tmp_path, overwrite=True)
 
 
 def test_a_folder_where_a_file_goes_is_refused_before_and_after(tmp_path):
     (tmp_path / "b").mkdir()
     (tmp_path / "a").write_text("old")
     with pytest.raises(WrongUse, match="has 'b': a folder, where a file goes"):
-        check_folder(tmp_path, ("a", "b"), force=True)
+        check_folder(tmp_path, ("a", "b"), overwrite=True)
     with pytest.raises(WrongUse, match="has 'b': a folder, where a file goes"):
-        write_folder(tmp_path, {"a": writer("new"), "b": writer("new")}, force=True)
+        write_folder(tmp_path, {"a": writer("new"), "b": writer("new")}, overwrite=True)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
     assert (tmp_path / "a").read_text() == "old"
 
@@ -88,7 +92,7 @@ def test_old_files_come_back_when_a_move_fails(tmp_path, monkeypatch):
     # Where no folder can be exchanged, files are moved one by one.
     monkeypatch.setattr(exchange, "_renameat2", None)
     out = tmp_path / "out"
-    write_folder(out, {name: writer("old") for name in "abc"}, force=False)
+    write_folder(out, {name: writer("old") for name in "abc"}, overwrite=False)
     moves, replace = [], os.replace
 
     def fail_once(old, new):
@@ -101,7 +105,7 @@ def test_old_files_come_back_when_a_move_fails(tmp_path, monkeypatch):
     monkeypatch.setattr(exchange.os, "replace", fail_once)
     files = {name: writer("new") for name in "da"}
     with pytest.raises(OSError, match="disk full"):
-        write_folder(out, files, ("a", "b", "c"), force=True)
+        write_folder(out, files, ("a", "b", "c"), overwrite=True)
     found = {path.name: path.read_text() for path in out.iterdir()}
     assert found == dict.fromkeys("abc", "old")
 
@@ -118,14 +122,14 @@ def test_a_file_made_meanwhile_is_not_overwritten_without_force(tmp_path):
         ({"b": made_by_another}, ("a", "b")),
     ):
         with pytest.raises(WrongUse, match="has 'a' now"):
-            write_folder(out, files, stale, force=False)
+            write_folder(out, files, stale, overwrite=False)
         found = {path.name: path.read_text() for path in out.iterdir()}
         assert found == {"a": "theirs"}
         (out / "a").unlink()
     with pytest.raises(WrongUse, match="has 'a' now"):
-        write_file(out / "a", made_by_another, force=False)
+        write_file(out / "a", made_by_another, overwrite=False)
     assert {p.name: p.read_text() for p in out.iterdir()} == {"a": "theirs"}
-    write_file(out / "a", made_by_another, force=True)
+    write_file(out / "a", made_by_another, overwrite=True)
     assert (out / "a").read_text() == "ours"
 
 
@@ -138,7 +142,7 @@ def test_a_folder_that_cannot_be_exchanged_is_written_from_inside(
     out.mkdir()
     (tmp_path / "link").symlink_to(out)
     write = lambda path: seen.append(path) or path.write_text("x")  # noqa: E731
-    write_folder(tmp_path / "link", {"a": write}, force=False)
+    write_folder(tmp_path / "link", {"a": write}, overwrite=False)
     assert seen[0].parent.parent == out.resolve()
     assert [path.name for path in out.iterdir()] == ["a"]
 
@@ -152,13 +156,13 @@ def test_an_input_is_never_written_over(run, tables, tmp_path, option):
     for out in (place, other):
         code, _, said = run(
             *("weights", "--source", tables[0], "--target", tables[1]),
-            *("--drop", "bought", "--out", out, "--force"),
+            *("--drop", "bought", "--out", out, "--overwrite"),
         )
         assert code == 1
         assert "is read by this command: it is not written over" in said
     code, _, said = run(
         *("diagnose", "--source", tables[0], "--target", tables[1]),
-        *("--drop", "bought", "--json", place, "--force"),
+        *("--drop", "bought", "--json", place, "--overwrite"),
     )
     assert code == 1
     assert "not written over" in said
@@ -169,7 +173,7 @@ def test_a_record_is_not_written_over_by_its_page(run, tmp_path):
     record = tmp_path / "report.json"
     record.write_text("{}")
     for words in (("report", record), ("compare", record, record)):
-        code, _, said = run(*words, "--out", record, "--force")
+        code, _, said = run(*words, "--out", record, "--overwrite")
         assert code in (1, 2)
         assert record.read_text() == "{}"
     assert "not written over" in said
@@ -182,7 +186,7 @@ HARMLESS = ["a=b", "-5", "+1.5e3", "", "0-1", None]
 def test_texts_that_a_spreadsheet_would_run_are_quoted(tmp_path):
     cells = [*FORMULAS, *HARMLESS]
     columns = {"=key": cells, "plain": list(range(len(cells)))}
-    write_file(tmp_path / "t.csv", write_columns(columns), force=False)
+    write_file(tmp_path / "t.csv", write_columns(columns), overwrite=False)
     read = pyarrow.csv.read_csv(
         tmp_path / "t.csv",
         parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True),
@@ -199,7 +203,7 @@ def test_texts_that_a_spreadsheet_would_run_are_quoted(tmp_path):
 
 
 def test_parquet_keeps_texts_as_they_are(tmp_path):
-    write_file(tmp_path / "t.parquet", write_columns({"k": FORMULAS}), force=False)
+    write_file(tmp_path / "t.parquet", write_columns({"k": FORMULAS}), overwrite=False)
     table = pyarrow.parquet.read_table(tmp_path / "t.parquet")
     assert table["k"].to_pylist() == FORMULAS
 

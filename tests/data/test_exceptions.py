@@ -13,7 +13,7 @@ def test_no_overlap_tells_its_numbers_and_keeps_them(measure, auc):
     assert str(error).startswith("91.4% of the target rows ")
     assert ("AUC" in str(error)) == (auc is not None)
     assert ("0.987" in str(error)) == (auc is not None)
-    assert "force=True" in str(error)
+    assert "allow_no_overlap=True" in str(error)
 
 
 def test_the_two_measures_are_told_apart():

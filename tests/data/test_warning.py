@@ -33,14 +33,16 @@ PAIR = make_gaussian_shift(2, n=60, m=60, random_state=0)
     "call",
     [
         lambda: KLIEP().fit(PAIR.X),
-        lambda: KLIEP(force=True).fit(HOLE.X, X_target=HOLE.X_target),
+        lambda: KLIEP(allow_no_overlap=True).fit(HOLE.X, X_target=HOLE.X_target),
         lambda: AutoWeights(random_state=0).fit(HOLE.X, X_target=HOLE.X_target),
         lambda: KLIEP().fit(PAIR.X[:10], X_target=PAIR.X_target),
         lambda: ULSIF().fit(PAIR.X[:10], X_target=PAIR.X_target),
         lambda: AutoWeights().fit(PAIR.X[:10], X_target=PAIR.X_target),
         lambda: LSIF(max_iter=1).fit(PAIR.X, X_target=PAIR.X_target),
         lambda: KMM(max_iter=1).fit(PAIR.X, X_target=PAIR.X_target),
-        lambda: KLIEP(force=True).fit(np.ones((9, 1)), X_target=np.eye(9)[:, :1]),
+        lambda: KLIEP(allow_no_overlap=True).fit(
+            np.ones((9, 1)), X_target=np.eye(9)[:, :1]
+        ),
         lambda: as_responses([[1.0], [2.0]], 2),
         lambda: cross_validate(KLIEP(), PAIR.X, cv=2),
     ],

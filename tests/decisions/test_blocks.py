@@ -83,7 +83,7 @@ def test_rows_are_kept_where_three_copies_fit_and_refused_else():
     task = SimpleNamespace(source=Blocks.from_arrays(np.ones((50, 2))))
     with memory_budget(3 * 8 * 50 * 2):
         _plan(task, 50, "no budget")
-        with pytest.raises(InvalidInputError, match="budget=50 draws"):
+        with pytest.raises(InvalidInputError, match="max_samples=50 draws"):
             _plan(task, 51, "no budget")
 
 

@@ -295,7 +295,7 @@ class Given(WeightEstimator):
         max_time=None,
         callback=None,
         exponent=1.0,
-        force=False,
+        allow_no_overlap=False,
         random_state=None,
     ):
         self.found = found
@@ -304,7 +304,7 @@ class Given(WeightEstimator):
         self.max_time = max_time
         self.callback = callback
         self.exponent = exponent
-        self.force = force
+        self.allow_no_overlap = allow_no_overlap
         self.random_state = random_state
 
     def _check_parameters(self):
@@ -330,7 +330,7 @@ def found(
 
 
 def fit_given(**how):
-    estimator = {k: how.pop(k) for k in ("force", "exponent") if k in how}
+    estimator = {k: how.pop(k) for k in ("allow_no_overlap", "exponent") if k in how}
     weights = {k: how.pop(k) for k in ("sample_weight",) if k in how}
     X = np.arange(2.0 + ("sample_weight" in weights))[:, None]
     return Given(found(**how), **estimator).fit(X, X_target=np.zeros((2, 1)), **weights)
@@ -371,7 +371,7 @@ def test_missing_overlap_is_told_above_five_in_a_hundred_and_refused_above_half(
     with pytest.raises(NoOverlapError):
         fit_given(unsupported_fraction=1.0)
     with pytest.warns(PartialOverlapWarning):
-        fit_given(unsupported_fraction=0.9, force=True)
+        fit_given(unsupported_fraction=0.9, allow_no_overlap=True)
 
 
 def test_target_rows_beyond_a_kernel_are_told_above_two_in_a_hundred():

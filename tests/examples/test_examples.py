@@ -27,7 +27,7 @@ def test_there_are_at_least_twenty_examples():
 )
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_runs_and_draws(path, capsys):
-    matplotlib.use("agg", force=True)
+    matplotlib.use("agg", allow_no_overlap=True)
     from matplotlib import pyplot as plt
 
     plt.close("all")

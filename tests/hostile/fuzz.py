@@ -154,7 +154,7 @@ def toml_case(rng: np.random.Generator, folder: Path) -> str | None:
     path.write_bytes(mutated(TOML.encode(), rng))
     kinds = {
         "source": "path", "target": "path", "label": "text", "seed": "whole",
-        "drop": "names", "max-memory": "size", "force": "flag", "level": "share",
+        "drop": "names", "max-memory": "size", "overwrite": "flag", "level": "share",
         "fail-if": "texts",
     }  # fmt: skip
     with contextlib.suppress(Stop):

@@ -100,7 +100,9 @@ def _measure(function: Any, *parts: str, **given: Any) -> Any:
 
 
 def _adapted(case: Case) -> list[Any]:
-    one = cp.Adapted(LinearRegression(), cp.ULSIF(force=True), random_state=0)
+    one = cp.Adapted(
+        LinearRegression(), cp.ULSIF(allow_no_overlap=True), random_state=0
+    )
     # What an estimator of the user's own makes of huge responses is its own affair.
     y = np.arctan(case["y"])
     # So are coefficients of columns whose inverses are no floats.
@@ -121,7 +123,7 @@ def _performance(case: Case) -> list[Any]:
         labels,
         np.arctan(case["X_target"]),
         sample_weight=case["w"],
-        weight_estimator=cp.ULSIF(force=True),
+        weight_estimator=cp.ULSIF(allow_no_overlap=True),
         random_state=0,
     )
     return [found.weighted.value if found.weighted else None]
@@ -177,13 +179,15 @@ def _one_class(case: Case) -> list[Any]:
 SUBJECTS: dict[str, Callable[[Case], list[Any]]] = {
     **{
         f"{entry.name}{k or ''}": _weighter(
-            with_parameters(entry.load(), random_state=0, force=True, **parameters)
+            with_parameters(
+                entry.load(), random_state=0, allow_no_overlap=True, **parameters
+            )
         )
         for entry in WEIGHT_ESTIMATORS
         for k, parameters in enumerate(entry.laws)
         if entry.name != "AutoWeights"
     },
-    "AutoWeights": _weighter(cp.AutoWeights(random_state=0, force=True)),
+    "AutoWeights": _weighter(cp.AutoWeights(random_state=0, allow_no_overlap=True)),
     "Adapted": _adapted,
     "estimate_performance": _performance,
     "PartialWeights": _partial,

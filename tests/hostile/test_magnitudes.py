@@ -60,11 +60,11 @@ WITH_A_WIDTH = [
 
 
 @pytest.mark.parametrize("gamma", [1e-200, 1e200])
-@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize("allow_no_overlap", [False, True])
 @pytest.mark.parametrize("kind", WITH_A_WIDTH, ids=lambda kind: kind.__name__)
-def test_widths_of_any_size_give_weights_or_a_sentence(kind, gamma, force):
+def test_widths_of_any_size_give_weights_or_a_sentence(kind, gamma, allow_no_overlap):
     def ask(case):
-        one = with_parameters(kind, gamma=gamma, force=force)
+        one = with_parameters(kind, gamma=gamma, allow_no_overlap=allow_no_overlap)
         return [one.fit(case["X"], case["y"], X_target=case["X_target"]).weights_]
 
     rng = np.random.default_rng(0)

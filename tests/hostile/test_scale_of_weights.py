@@ -33,7 +33,7 @@ from counterpoise.weights.registry import WEIGHT_ESTIMATORS, with_parameters
 
 WEIGHTED = [
     with_parameters(
-        entry.load(), random_state=0, force=True, max_iter=300, **parameters
+        entry.load(), random_state=0, allow_no_overlap=True, max_iter=300, **parameters
     )
     for entry in WEIGHT_ESTIMATORS
     for parameters in entry.laws
@@ -64,9 +64,9 @@ def weighed(weight_estimator, w, v):
 
 def adapted(w, v):
     X, y, X_target, *_ = samples()
-    found = Adapted(LogisticRegression(), ULSIF(force=True), random_state=0).fit(
-        X, y > 0, X_target=X_target, sample_weight=w
-    )
+    found = Adapted(
+        LogisticRegression(), ULSIF(allow_no_overlap=True), random_state=0
+    ).fit(X, y > 0, X_target=X_target, sample_weight=w)
     return [found.weights_, found.estimator_.coef_, found.predict_proba(X_target)]
 
 
@@ -232,10 +232,10 @@ def test_rows_left_out_for_their_weight_are_told_of():
 
 def test_whole_numbers_stay_counts():
     X, _, X_target, *_ = samples()
-    twice = ULSIF(force=True).fit(
+    twice = ULSIF(allow_no_overlap=True).fit(
         np.vstack([X, X]), X_target=X_target, sample_weight=np.ones(2 * len(X))
     )
-    counted = ULSIF(force=True).fit(
+    counted = ULSIF(allow_no_overlap=True).fit(
         X, X_target=X_target, sample_weight=np.full(len(X), 2.0)
     )
     np.testing.assert_allclose(counted.weights_, twice.weights_[: len(X)], rtol=1e-9)

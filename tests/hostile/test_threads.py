@@ -27,7 +27,9 @@ def test_fits_in_several_threads_leave_the_filters_of_warnings_alone():
     before = list(warnings.filters)
 
     def fit(seed):
-        return AutoWeights(random_state=seed, force=True).fit(X, X_target=X_target)
+        return AutoWeights(random_state=seed, allow_no_overlap=True).fit(
+            X, X_target=X_target
+        )
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(fit, range(4)))
@@ -116,7 +118,7 @@ def test_the_last_to_go_gives_the_threads_back():
 def test_two_threads_of_linear_algebra_give_the_bits_of_one(entry):
     X, y, X_target = samples(200 if entry.name == "AutoWeights" else 400)
     weight_estimator = with_parameters(
-        entry.load(), random_state=0, force=True, max_iter=200
+        entry.load(), random_state=0, allow_no_overlap=True, max_iter=200
     )
     found = []
     for count in (1, 2):

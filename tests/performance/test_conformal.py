@@ -153,7 +153,7 @@ def test_an_adapted_model_s_intervals_keep_the_promise_where_plain_ones_do_not()
             LinearRegression(),
             LogLinearKLIEP(statistics="linear", random_state=0),
             guard=False,
-            calibration=0.5,
+            calibration_fraction=0.5,
             random_state=seed,
         ).fit(x, y, X_target=(x_target,))
         ends = model.predict_interval(x_target, level=0.9)

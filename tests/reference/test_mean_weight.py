@@ -32,7 +32,7 @@ def test_the_mean_weight_of_the_source_rows_is_one(solver, gamma, centers):
             solver=solver,
             standardize=False,
             max_iter=50,
-            force=True,
+            allow_no_overlap=True,
             random_state=seed,
         )
         with warnings.catch_warnings():

@@ -69,7 +69,7 @@ def complete() -> Record:
         make_pipeline(seen, LogisticRegression()),
         KLIEP(random_state=0),
         guard=True,
-        calibration=0.2,
+        calibration_fraction=0.2,
         random_state=0,
     )
     with warnings.catch_warnings():

@@ -31,7 +31,7 @@ def test_a_record_becomes_the_same_page_again(tmp_path):
     assert 'href="./report.json"' in page
     with pytest.raises(WrongUse, match="already there"):
         command("report", record)
-    assert command("report", record, "--force") == 0
+    assert command("report", record, "--overwrite") == 0
 
 
 def test_a_page_in_another_folder_does_not_link_to_the_record(tmp_path):

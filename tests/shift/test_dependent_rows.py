@@ -125,7 +125,7 @@ def test_groups_of_sparse_rows_are_held_out_together():
 def test_a_fit_diagnoses_by_its_groups():
     X, names = grouped(0, g=20)
     T, _ = grouped(1, g=20)
-    fitted = Adapted(Ridge(), random_state=0, force=True).fit(
+    fitted = Adapted(Ridge(), random_state=0, allow_no_overlap=True).fit(
         X, X[:, 0], X_target=(T,), groups=names
     )
     assert fitted.diagnosis_.dependence.n_source == 20

@@ -40,7 +40,7 @@ def test_ten_words_among_thousands_are_found_and_weighed():
     X, T, words = tilted(n=800, factor=1.6)
     # Columns divided by their spread have an AUC of 0.55.
     assert domain_auc(X, T, random_state=0) > 0.66
-    fitted = AutoWeights(random_state=0, force=True).fit(X, X_target=T)
+    fitted = AutoWeights(random_state=0, allow_no_overlap=True).fit(X, X_target=T)
     source, target = (rows[:, words].mean(axis=0) for rows in (X, T))
     gap = target - source
 
@@ -64,7 +64,7 @@ def test_topics_in_other_shares_are_weighed_by_components():
     T = sparse.vstack(
         [documents(k, r, rng) for k, r in zip((100, 300), rates, strict=True)]
     ).tocsr()
-    fitted = AutoWeights(random_state=0, force=True).fit(X, X_target=T)
+    fitted = AutoWeights(random_state=0, allow_no_overlap=True).fit(X, X_target=T)
     assert type(fitted.weight_estimator_).__name__ == "DiscriminatorWeights"
     # One third and three.
     assert fitted.weights_[topic == 0].mean() < 0.5

@@ -172,7 +172,7 @@ def said(action):
 def test_direct_twin_gp_does_not_say_so_in_its_search_or_calibration():
     X, Y, _, _ = data()
     X[::7] += 1e3 * np.arange(len(X[::7]))[:, None]
-    model = DirectTwinGP(gamma_x=1.0, search="holdout", calibration=0.3)
+    model = DirectTwinGP(gamma_x=1.0, search="holdout", calibration_fraction=0.3)
     seen = said(lambda: model.fit(X, Y))[1]
     assert not [message for _, message in seen if "like no training" in message]
     assert said(lambda: model.predict(X))[1]

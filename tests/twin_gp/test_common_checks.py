@@ -12,7 +12,7 @@ EVERY = [
     TwinGP(n_neighbors=15),
     TwinGP(divergence="kl", gamma_x=0.1, gamma_y=0.1, search="holdout"),
     WeightedGPR(),
-    WeightedGPR(search="kfold", calibration=0.2),
+    WeightedGPR(search="kfold", calibration_fraction=0.2),
     WeightedKNN(),
     DirectTwinGP(),
 ]

@@ -227,7 +227,9 @@ def test_one_output_comes_back_as_a_vector():
 
 def test_constant_outputs_come_back_as_they_are():
     X = np.random.default_rng(0).normal(size=(20, 2))
-    model = TwinGP(search="holdout", calibration=0.3).fit(X, np.full((20, 2), 7.0))
+    model = TwinGP(search="holdout", calibration_fraction=0.3).fit(
+        X, np.full((20, 2), 7.0)
+    )
     answers, nats = model.predict(X, return_uncertainty=True)
     assert np.allclose(answers, 7.0, rtol=1e-12)
     assert not nats.any()
@@ -289,7 +291,10 @@ def test_it_works_in_pipelines_and_grid_searches():
         ({"n_landmarks": 0}, "n_landmarks must be at least 1, 'auto' or None, got 0"),
         ({"gamma_x": -1.0}, "gamma_x must be positive or None, got -1.0"),
         ({"search": "hold"}, "search must be one of 'holdout', 'kfold', 'groups'"),
-        ({"calibration": 1.0}, "calibration must be in [0.0, 1.0), got 1.0"),
+        (
+            {"calibration_fraction": 1.0},
+            "calibration_fraction must be in [0.0, 1.0), got 1.0",
+        ),
     ],
 )
 def test_wrong_parameters_are_named(wrong, message):

@@ -160,7 +160,7 @@ def test_gpr_stands_beside_at_its_own_best_width():
 @pytest.mark.filterwarnings("ignore:GPR is better")
 def test_a_search_says_that_it_used_up_its_candidates_or_had_few_rows(monkeypatch):
     shift = chain(80)
-    few = partial(search, budget=20)
+    few = partial(search, max_samples=20)
     monkeypatch.setattr(base, "search", few)
     with pytest.warns(UserWarning, match="used up its 20 candidates"):
         DirectTwinGP(search="holdout", random_state=0).fit(shift.X, shift.y)
@@ -183,9 +183,9 @@ def test_an_edge_of_the_search_is_said_and_so_is_a_search_that_has_not_ended():
         WeightedGPR(search="kfold", random_state=0).fit(X, X)
     values = tuple(float(v) for v in range(40))
     axes = {name: Axis(values, (2.0, 4.0, 6.0)) for name in "abc"}
-    short = search(axes, lambda c: 200.0 - sum(c.values()), budget=30)
+    short = search(axes, lambda c: 200.0 - sum(c.values()), max_samples=30)
     assert short.exhausted
-    assert not search(axes, lambda c: 1.0, budget=80).exhausted
+    assert not search(axes, lambda c: 1.0, max_samples=80).exhausted
 
 
 @pytest.mark.filterwarnings("ignore:the search")
@@ -212,7 +212,9 @@ def test_balls_hold_the_outputs_as_often_as_promised(model):
     held = []
     for seed in range(4):
         shift = chain(300, 200, seed=seed, noisy_target=True)
-        model.set_params(calibration=0.3, random_state=seed).fit(shift.X, shift.y)
+        model.set_params(calibration_fraction=0.3, random_state=seed).fit(
+            shift.X, shift.y
+        )
         far = np.linalg.norm(model.predict(shift.X_target) - shift.y_target, axis=1)
         held.append((far <= model.predict_set(shift.X_target, 0.8)).mean())
     assert 0.75 <= np.mean(held) <= 0.86
@@ -226,7 +228,9 @@ def test_radii_are_the_weighted_quantiles_of_what_was_kept_apart(model):
     rng = np.random.default_rng(0)
     weights, own = rng.gamma(2.0, 1.0, 200), rng.gamma(2.0, 1.0, 30)
     own[0] = 1e3
-    model.set_params(calibration=0.3, random_state=0).fit(shift.X, shift.y, weights)
+    model.set_params(calibration_fraction=0.3, random_state=0).fit(
+        shift.X, shift.y, weights
+    )
     fitted = {row.tobytes() for row in model.X_fit_}
     held = np.array([row.tobytes() not in fitted for row in shift.X])
     assert held.sum() == 60
@@ -245,7 +249,7 @@ def test_radii_are_the_weighted_quantiles_of_what_was_kept_apart(model):
 def test_labels_kept_apart_touch_neither_fit_nor_search(standardize_y):
     shift = chain(100)
     model = WeightedGPR(
-        calibration=0.3,
+        calibration_fraction=0.3,
         random_state=0,
         search="holdout",
         standardize_y=standardize_y,
@@ -264,7 +268,7 @@ def test_labels_kept_apart_touch_neither_fit_nor_search(standardize_y):
 @pytest.mark.parametrize("each", [0.01, 1.0, 100.0])
 def test_equal_weights_make_the_radii_of_none(each):
     shift = chain(100)
-    model = WeightedGPR(calibration=0.3, random_state=0)
+    model = WeightedGPR(calibration_fraction=0.3, random_state=0)
     plain = model.fit(shift.X, shift.y).predict_set(shift.X_target, 0.9)
     # The 28th of 30 scores.
     assert np.all(plain == np.sort(model.calibration_scores_)[27])
@@ -275,7 +279,7 @@ def test_equal_weights_make_the_radii_of_none(each):
 
 def test_too_few_calibration_rows_for_a_level_are_said():
     shift = chain(40)
-    model = WeightedGPR(calibration=0.25, random_state=0).fit(shift.X, shift.y)
+    model = WeightedGPR(calibration_fraction=0.25, random_state=0).fit(shift.X, shift.y)
     with pytest.warns(UserWarning, match=r"the 10 calibration rows.* level 0\.909"):
         assert np.isinf(model.predict_set(shift.X_target, 0.95)).all()
 
@@ -284,7 +288,7 @@ def test_under_shift_the_true_ratio_keeps_the_promise():
     plain, weighted, endless = [], [], []
     for seed in range(3):
         shift = chain(450, 150, "motion-far", seed, noisy_target=True)
-        numbers = {"ridge_x": 0.01, "ridge_y": 0.01, "calibration": 1 / 3}
+        numbers = {"ridge_x": 0.01, "ridge_y": 0.01, "calibration_fraction": 1 / 3}
         far = {}
         for name, ratio in (("plain", None), ("weighted", shift.ratio)):
             model = TwinGP(**numbers, random_state=0)
@@ -308,7 +312,7 @@ def test_under_shift_the_true_ratio_keeps_the_promise():
 
 def test_a_row_that_outweighs_the_calibration_has_an_endless_ball_and_it_is_said():
     shift = chain(100)
-    model = TwinGP(calibration=0.3, random_state=0, ridge_x=0.01, ridge_y=0.01)
+    model = TwinGP(calibration_fraction=0.3, random_state=0, ridge_x=0.01, ridge_y=0.01)
     model.fit(shift.X, shift.y)
     weights = np.ones(30)
     weights[:6] = 1e6
@@ -323,7 +327,9 @@ def test_balls_need_calibration_and_the_rows_own_weights():
     with pytest.raises(ValueError, match="set calibration"):
         model.fit(shift.X, shift.y).predict_set(shift.X_target)
     weights = np.random.default_rng(0).gamma(4.0, 1.0, 100)
-    model.set_params(calibration=0.3, random_state=0).fit(shift.X, shift.y, weights)
+    model.set_params(calibration_fraction=0.3, random_state=0).fit(
+        shift.X, shift.y, weights
+    )
     with pytest.raises(ValueError, match="predict_set needs sample_weight"):
         model.predict_set(shift.X_target)
 
@@ -331,13 +337,15 @@ def test_balls_need_calibration_and_the_rows_own_weights():
 def test_calibration_leaves_rows_to_fit_to():
     shift = chain(5)
     with pytest.raises(ValueError, match="leaves 0 to calibrate on"):
-        TwinGP(calibration=0.01).fit(shift.X, shift.y)
+        TwinGP(calibration_fraction=0.01).fit(shift.X, shift.y)
 
 
 def test_calibration_rows_are_whole_groups():
     shift = chain(120)
     group = np.repeat(np.arange(12), 10)
-    model = TwinGP(calibration=0.25, random_state=0, ridge_x=0.01, ridge_y=0.01)
+    model = TwinGP(
+        calibration_fraction=0.25, random_state=0, ridge_x=0.01, ridge_y=0.01
+    )
     model.fit(shift.X, shift.y, groups=group)
     assert len(model.calibration_scores_) == 30
     fitted = {row.tobytes() for row in model.X_fit_}

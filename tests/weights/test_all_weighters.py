@@ -57,7 +57,11 @@ def fitted_to(weight_estimator, X, X_target=None, labels=None, **given):
 def forced(weight_estimator):
     """Return a clone that goes on without overlap."""
     again = clone(weight_estimator)
-    return again.set_params(force=True) if "force" in again.get_params() else again
+    return (
+        again.set_params(allow_no_overlap=True)
+        if "allow_no_overlap" in again.get_params()
+        else again
+    )
 
 
 def at(weight_estimator, X):
@@ -225,7 +229,9 @@ def test_disjoint_samples_are_refused(weight_estimator, far):
             clone(weight_estimator).fit(X, X_target=X_target)
         assert caught.value.share > 0.5
         forced = (
-            clone(weight_estimator).set_params(force=True).fit(X, X_target=X_target)
+            clone(weight_estimator)
+            .set_params(allow_no_overlap=True)
+            .fit(X, X_target=X_target)
         )
     assert np.isfinite(forced.weights_).all()
     assert np.isfinite(forced.predict_weights(X)).all()
@@ -300,7 +306,7 @@ def test_mixed_tables_are_refused_with_the_name_of_the_encoder(weight_estimator)
 
 def test_grid_search_compares_widths_by_the_two_sided_score():
     shift = make_gaussian_shift(1, n=300, m=300, random_state=0)
-    search = GridSearchCV(KLIEP(force=True), {"gamma": [0.5, 500.0]}, cv=3)
+    search = GridSearchCV(KLIEP(allow_no_overlap=True), {"gamma": [0.5, 500.0]}, cv=3)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         search.fit(shift.X, X_target=(shift.X_target,))

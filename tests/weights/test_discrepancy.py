@@ -347,7 +347,7 @@ def test_adapted_uses_the_weights_and_can_be_saved(tmp_path):
     model = Adapted(
         WeightedKernelRidge(alpha=0.1, kernel="linear"),
         DiscrepancyWeights(spread=0.01),
-        calibration=0.2,
+        calibration_fraction=0.2,
         random_state=0,
     ).fit(shift.X, shift.y, X_target=shift.X_target)
     assert model.adapted_

@@ -272,7 +272,7 @@ def test_rows_that_mostly_repeat_are_dealt_out_and_still_get_one_weight():
 def test_the_smallest_samples_are_fitted_and_smaller_ones_refused():
     X, X_target = np.array([[0.0], [1.0]]), np.array([[0.5], [2.0]])
     weight_estimator = DiscriminatorWeights(
-        estimator=LINEAR, random_state=0, force=True
+        estimator=LINEAR, random_state=0, allow_no_overlap=True
     )
     assert np.isfinite(weight_estimator.fit(X, X_target=X_target).weights_).all()
     with pytest.raises(ValueError, match=r"at least 2 rows of each .*, got 2 and 1"):
@@ -289,7 +289,7 @@ def test_disjoint_samples_are_refused_and_forced_ones_have_finite_weights():
         DiscriminatorWeights(random_state=0).fit(X, X_target=X_target)
     assert caught.value.measure == "uncovered_fraction"
     assert caught.value.share == pytest.approx(1.0)
-    weight_estimator = DiscriminatorWeights(force=True, random_state=0)
+    weight_estimator = DiscriminatorWeights(allow_no_overlap=True, random_state=0)
     weight_estimator.fit(X, X_target=X_target)
     assert np.isfinite(weight_estimator.weights_).all()
     assert weight_estimator.auc_ == 1.0

@@ -14,7 +14,8 @@ GLOSSARY = {
     "max_time": "Seconds after which no further step begins",
     "callback": "Called with the progress after every step; True ends the search.",
     "exponent": "Power to which the weights are raised; 0 makes them uniform.",
-    "force": "Whether to go on where most of the target has no source rows near.",
+    "allow_no_overlap": "Whether to go on where most of the target has no source rows "
+    "near.",
     "random_state": "Seed of ",
     "standardize": "Whether columns are divided by their pooled scale, the root of the "
     "mean of the two variances.",

@@ -84,7 +84,7 @@ def test_the_one_sided_score_goes_for_narrower_kernels_than_the_two_sided():
     two = KLIEP(random_state=0).fit(shift.X, X_target=shift.X_target)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        one = KLIEP(gamma="cv-one-sided", random_state=0, force=True).fit(
+        one = KLIEP(gamma="cv-one-sided", random_state=0, allow_no_overlap=True).fit(
             shift.X, X_target=shift.X_target
         )
     assert one.gamma_ > two.gamma_
@@ -122,7 +122,7 @@ def test_a_simpler_candidate_within_the_error_is_taken_and_a_wild_one_is_not():
 
 
 def test_the_score_holds_out_target_rows_of_the_fit(sinc):
-    narrow = KLIEP(gamma=500.0, force=True, random_state=0)
+    narrow = KLIEP(gamma=500.0, allow_no_overlap=True, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         narrow.fit(sinc.X, X_target=sinc.X_target)
@@ -226,7 +226,7 @@ def test_a_cluster_without_source_rows_is_said_and_guarded_against():
             shift.X, X_target=shift.X_target
         )
     assert np.isfinite(kliep.weights_).all()
-    plain = KLIEP(gamma=kliep.gamma_, force=True)
+    plain = KLIEP(gamma=kliep.gamma_, allow_no_overlap=True)
     with pytest.warns(PartialOverlapWarning):
         plain.fit(shift.X, X_target=shift.X_target)
     guarded = np.corrcoef(kliep.weights_, shift.ratio)[0, 1]
@@ -241,7 +241,7 @@ def test_disjoint_samples_are_refused_unless_forced():
         KLIEP(random_state=0).fit(X, X_target=X_target)
     assert caught.value.share > 0.9
     with pytest.warns(PartialOverlapWarning):
-        forced = KLIEP(random_state=0, force=True).fit(X, X_target=X_target)
+        forced = KLIEP(random_state=0, allow_no_overlap=True).fit(X, X_target=X_target)
     assert np.isfinite(forced.weights_).all()
 
 

@@ -273,7 +273,7 @@ def test_a_choice_of_the_penalty_alone_keeps_the_width():
 
 def test_widths_that_leave_a_tenth_of_the_target_uncovered_are_not_taken():
     X, T = two_normals(3, 0.0, 60, 400, 6)
-    fitted = ULSIF(random_state=0, force=True)
+    fitted = ULSIF(random_state=0, allow_no_overlap=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fitted.fit(X, X_target=T)
@@ -409,7 +409,7 @@ def test_grid_search_and_pipelines_take_them():
 def test_few_rows_get_the_median_width_and_a_warning(method, m):
     X, T = two_normals(0, 0.0, 100, m)
     with pytest.warns(UserWarning, match=f"100 source and {m} target rows are too few"):
-        fitted = method(random_state=0, force=True).fit(X, X_target=T)
+        fitted = method(random_state=0, allow_no_overlap=True).fit(X, X_target=T)
     assert np.isfinite(fitted.weights_).all()
     assert fitted.weights_.mean() == pytest.approx(1.0)
     assert not hasattr(fitted, "cv_results_")
@@ -424,7 +424,7 @@ def test_disjoint_samples_are_refused_and_forced_ones_have_finite_weights(method
     X, T = two_normals(0, 500.0, 100, 90)
     with pytest.raises(NoOverlapError):
         method(random_state=0, standardize=False).fit(X, X_target=T)
-    forced = method(random_state=0, standardize=False, force=True)
+    forced = method(random_state=0, standardize=False, allow_no_overlap=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         forced.fit(X, X_target=T)

@@ -209,7 +209,7 @@ def test_the_weights_of_the_fits_own_rows_are_its_weights(
     monkeypatch.setattr(module, "LARGEST_FACTOR_RANK", rank)
     X, T = shifted()
     own = np.random.default_rng(0).integers(1, 4, len(X)) if weighted else None
-    kmm = KMM(bound=bound, tol=1e-10, force=True)
+    kmm = KMM(bound=bound, tol=1e-10, allow_no_overlap=True)
     kmm.fit(X, X_target=T, sample_weight=own)
     assert bound == 1000.0 or kmm.weights_.max() == pytest.approx(bound)
     np.testing.assert_allclose(kmm.predict_weights(X), kmm.weights_, atol=1e-4)
@@ -344,7 +344,7 @@ def test_disjoint_samples_are_refused_although_the_effective_size_looks_fine():
     X, T = shifted()
     with pytest.raises(NoOverlapError):
         KMM(gamma=1.0).fit(X, X_target=T + 50.0)
-    forced = KMM(gamma=1.0, force=True)
+    forced = KMM(gamma=1.0, allow_no_overlap=True)
     with pytest.warns(PartialOverlapWarning, match=r"100\.0%"):
         forced.fit(X, X_target=T + 50.0)
     assert forced.unsupported_fraction_ == 1.0
@@ -355,7 +355,7 @@ def test_disjoint_samples_are_refused_although_the_effective_size_looks_fine():
 def test_uncovered_target_rows_are_counted(rank, monkeypatch):
     monkeypatch.setattr(module, "LARGEST_FACTOR_RANK", rank)
     shift = make_uncovered_cluster(random_state=0)
-    kmm = KMM(standardize=False, ridge=1.0, force=True, gamma=0.5)
+    kmm = KMM(standardize=False, ridge=1.0, allow_no_overlap=True, gamma=0.5)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PartialOverlapWarning)
         kmm.fit(shift.X, X_target=shift.X_target)

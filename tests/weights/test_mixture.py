@@ -139,7 +139,7 @@ def test_nothing_shifted_leaves_the_weights_near_one():
 def test_auto_takes_products_while_they_are_few(n, d, family):
     rng = np.random.default_rng(0)
     X, X_target = rng.standard_normal((n, d)), rng.standard_normal((80, d))
-    fitted = LogLinearKLIEP(force=True).fit(X, X_target=X_target)
+    fitted = LogLinearKLIEP(allow_no_overlap=True).fit(X, X_target=X_target)
     assert fitted.statistics_ == family
 
 
@@ -253,7 +253,7 @@ def test_disjoint_samples_are_refused_and_forced_ones_have_finite_weights():
         LogLinearKLIEP().fit(X, X_target=X_target)
     assert caught.value.measure == "uncovered_fraction"
     assert caught.value.share > 0.9
-    fitted = LogLinearKLIEP(force=True).fit(X, X_target=X_target)
+    fitted = LogLinearKLIEP(allow_no_overlap=True).fit(X, X_target=X_target)
     assert np.isfinite(fitted.weights_).all()
     assert np.isfinite(fitted.predict_weights(X_target)).all()
     assert fitted.predict_weights(1e3 * X_target).max() <= np.exp(50.0) * (1 + 1e-9)
@@ -265,7 +265,7 @@ def test_a_column_constant_in_each_sample_at_two_values_is_no_overlap():
     X[:, 1], X_target[:, 1] = 3.0, 4.0
     with pytest.raises(NoOverlapError):
         LogLinearKLIEP().fit(X, X_target=X_target)
-    fitted = LogLinearKLIEP(force=True).fit(X, X_target=X_target)
+    fitted = LogLinearKLIEP(allow_no_overlap=True).fit(X, X_target=X_target)
     assert np.isfinite(fitted.weights_).all()
 
 

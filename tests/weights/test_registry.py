@@ -70,12 +70,12 @@ def test_the_command_line_offers_every_weighter_that_needs_no_labels():
 @pytest.mark.parametrize("command", registry.WEIGHT_ESTIMATORS_BY_COMMAND)
 def test_a_command_builds_its_weighter_with_its_parameters(command):
     entry = registry.WEIGHT_ESTIMATORS_BY_COMMAND[command]
-    built = build_weight_estimator(command, force=True, seed=3)
+    built = build_weight_estimator(command, allow_no_overlap=True, seed=3)
     given = built.get_params()
     assert type(built) is entry.load()
     assert {k: given[k] for k in entry.commands[command]} == entry.commands[command]
     assert given.get("random_state", 3) == 3
-    assert given.get("force", True) is True
+    assert given.get("allow_no_overlap", True) is True
 
 
 def test_the_readme_s_table_is_that_of_the_registry():

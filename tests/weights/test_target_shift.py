@@ -228,7 +228,7 @@ def test_a_target_without_source_rows_is_refused_unless_forced():
     with pytest.raises(NoOverlapError):
         LabelShiftWeights(random_state=0).fit(X, y, X_target=X_target + 50.0)
     with pytest.warns(PartialOverlapWarning):
-        LabelShiftWeights(force=True, random_state=0).fit(
+        LabelShiftWeights(allow_no_overlap=True, random_state=0).fit(
             X, y, X_target=X_target + 50.0
         )
 
@@ -236,7 +236,7 @@ def test_a_target_without_source_rows_is_refused_unless_forced():
 @pytest.mark.filterwarnings("ignore::counterpoise.PartialOverlapWarning")
 def test_it_cannot_tell_by_inputs_where_its_ratio_is_not_known():
     X, y, X_target, _ = labels_shift(n=60, m=40)
-    model = LabelShiftWeights(gamma=1.0, gamma_y=1.0, force=True)
+    model = LabelShiftWeights(gamma=1.0, gamma_y=1.0, allow_no_overlap=True)
     model.fit(X, y, X_target=X_target)
     with pytest.raises(ValueError, match="a function of y, not of the inputs"):
         model.is_extrapolation(X_target)

@@ -248,8 +248,8 @@ class AskedOfFit:
 
     weight_estimator: Any
     guard: bool | str
-    budget: int | None
-    calibration: float
+    max_samples: int | None
+    calibration_fraction: float
     missing_target: str
     verbose: int
     callback: Callable[[str, int, int], Any] | None
@@ -286,17 +286,23 @@ class AskedOfFit:
             )
         if not isinstance(self.guard, bool):
             check_choice("guard", self.guard, ("auto",))
-        check_integer("budget", self.budget, low=1, options=(None,))
-        check_number("calibration", self.calibration, low=0.0, high=1.0, closed="left")
-        if self.calibration > 0.0 and self._is_partial():
+        check_integer("max_samples", self.max_samples, low=1, options=(None,))
+        check_number(
+            "calibration_fraction",
+            self.calibration_fraction,
+            low=0.0,
+            high=1.0,
+            closed="left",
+        )
+        if self.calibration_fraction > 0.0 and self._is_partial():
             raise InvalidInputError(
                 "calibration needs weights of rows without labels, and PartialWeights "
-                "weighs by class: choose calibration=0"
+                "weighs by class: choose calibration_fraction=0"
             )
-        if self.calibration > 0.0 and self._asks_for(LABELS):
+        if self.calibration_fraction > 0.0 and self._asks_for(LABELS):
             raise InvalidInputError(
                 'calibration needs weights of rows without labels, and "labels" weighs '
-                "by them: choose calibration=0"
+                "by them: choose calibration_fraction=0"
             )
         check_integer("verbose", self.verbose, low=0)
         if self.callback is not None and not callable(self.callback):
@@ -413,7 +419,7 @@ def see_target(
         samples, lambda: diagnose_samples(samples, PERMUTATIONS, drawn_by)
     )
     partial = partial_weight_estimator(model.weight_estimator, model.guard, seed)
-    goes_on = model.force or partial is not None
+    goes_on = model.allow_no_overlap or partial is not None
     if found.verdict == NO_OVERLAP and not goes_on:
         # Who catches the refusal can ask why.
         model.diagnosis_ = found
@@ -439,7 +445,7 @@ def see_target(
         )
     elif model._asks_for(LABELS):
         weight_estimator, label_shift = weight_estimator_by_labels(
-            samples, estimator, y, counts, seed, force=model.force
+            samples, estimator, y, counts, seed, allow_no_overlap=model.allow_no_overlap
         )
     else:
         weight_estimator = _by_inputs(model, samples, y, counts, seed)
@@ -448,7 +454,7 @@ def see_target(
                 weight_estimator, found.verdict, samples, estimator, y, counts, seed
             )
             # Rows that are held out for sets need weights by inputs.
-            if model._asks_for(EITHER) and by_labels and not model.calibration:
+            if model._asks_for(EITHER) and by_labels and not model.calibration_fraction:
                 weight_estimator = by_labels
     return replace(
         seen,
@@ -464,11 +470,14 @@ def _by_inputs(
     """Return the weight estimator that looks at the inputs, fitted."""
     if isinstance(model.weight_estimator, str):
         # What is covered was decided by the diagnosis, once.
-        weight_estimator: Any = AutoWeights(force=True, random_state=seed)
+        weight_estimator: Any = AutoWeights(allow_no_overlap=True, random_state=seed)
     else:
         weight_estimator = clone(model.weight_estimator)
-        if model.force and "force" in weight_estimator.get_params():
-            weight_estimator.set_params(force=True)
+        if (
+            model.allow_no_overlap
+            and "allow_no_overlap" in weight_estimator.get_params()
+        ):
+            weight_estimator.set_params(allow_no_overlap=True)
     return weighed(
         samples,
         weight_estimator,
@@ -530,9 +539,9 @@ class Adapted(AskedOfFit, MetaEstimatorMixin, FittedModel):
     resample : bool
         Whether rows are drawn in proportion to their weights, for an estimator that
         takes no `sample_weight`.
-    budget : int or None
+    max_samples : int or None
         Fit to this many different rows, drawn in proportion to their weights.
-    calibration : float
+    calibration_fraction : float
         Share of the source rows that is held out for `predict_interval` and
         `predict_set`.
     missing_target : "warn", "ignore" or "raise"
@@ -596,7 +605,7 @@ class Adapted(AskedOfFit, MetaEstimatorMixin, FittedModel):
     weights `weights_` holds. Then the weight estimator, where it can be, and the
     estimator are fitted to every row: `Ridge`, `LinearRegression` and
     `LogisticRegression` by passes, what has `partial_fit` block after block, others to
-    `budget` rows drawn by their weights, or in memory if all rows fit there.
+    `max_samples` rows drawn by their weights, or in memory if all rows fit there.
 
     With "partial" the estimator is fitted to rows of the classes that are present and,
     by default, to the target rows with the labels of the selection; it need not take
@@ -630,10 +639,10 @@ class Adapted(AskedOfFit, MetaEstimatorMixin, FittedModel):
         cv: Any = None,
         scoring: Any = None,
         resample: bool = False,
-        budget: int | None = None,
-        calibration: float = 0.0,
+        max_samples: int | None = None,
+        calibration_fraction: float = 0.0,
         missing_target: str = "warn",
-        force: bool = False,
+        allow_no_overlap: bool = False,
         random_state: Any = None,
         verbose: int = 0,
         callback: Callable[[str, int, int], Any] | None = None,
@@ -644,10 +653,10 @@ class Adapted(AskedOfFit, MetaEstimatorMixin, FittedModel):
         self.cv = cv
         self.scoring = scoring
         self.resample = resample
-        self.budget = budget
-        self.calibration = calibration
+        self.max_samples = max_samples
+        self.calibration_fraction = calibration_fraction
         self.missing_target = missing_target
-        self.force = force
+        self.allow_no_overlap = allow_no_overlap
         self.random_state = random_state
         self.verbose = verbose
         self.callback = callback
@@ -709,7 +718,11 @@ class Adapted(AskedOfFit, MetaEstimatorMixin, FittedModel):
             self._tell_of_no_target()
             seen = TargetSeen(np.ones(n))
         else:
-            if not self.resample and self.budget is None and not self._is_partial():
+            if (
+                not self.resample
+                and self.max_samples is None
+                and not self._is_partial()
+            ):
                 check_takes_weights(estimator)
             if n < 2:
                 raise InvalidInputError(
@@ -726,7 +739,7 @@ class Adapted(AskedOfFit, MetaEstimatorMixin, FittedModel):
                 remember_content(samples, X, X_target, self.random_state)
             seen = see_target(self, samples, estimator, X, y, counts, seed)
         self._keep(seen)
-        kept, held_out = divided(n, self.calibration, groups, seed)
+        kept, held_out = divided(n, self.calibration_fraction, groups, seed)
         if self._row_marks_ is not None:
             self._row_marks_ = self._row_marks_[kept]
         self.guard_ = None
@@ -753,8 +766,8 @@ class Adapted(AskedOfFit, MetaEstimatorMixin, FittedModel):
         # Without weights of anybody's the estimator is called as the user would.
         plain = self._is_partial() and not self._leaves_out()
         asked = counts is not None or (self.weight_estimator_ is not None and not plain)
-        asked = asked or self.budget is not None
-        if self._leaves_out() and not self.resample and self.budget is None:
+        asked = asked or self.max_samples is not None
+        if self._leaves_out() and not self.resample and self.max_samples is None:
             assert samples is not None
             given = samples.given or (X, samples.target)
             self.estimator_ = fit_to_present(
@@ -767,7 +780,7 @@ class Adapted(AskedOfFit, MetaEstimatorMixin, FittedModel):
                 part_of(y, kept, n),
                 weights[kept] if asked else None,
                 seed,
-                self.budget,
+                self.max_samples,
             )
         self.calibration_ = None
         if held_out.size:
@@ -833,11 +846,17 @@ class Adapted(AskedOfFit, MetaEstimatorMixin, FittedModel):
         y: Any,
         weights: Array | None,
         seed: int,
-        budget: int | None,
+        max_samples: int | None,
     ) -> Any:
         """Return the estimator, fitted as this one's is: for the fit and for folds."""
         (fitted,) = fit_rows(
-            estimator, X, y, [weights], seed, resample=self.resample, budget=budget
+            estimator,
+            X,
+            y,
+            [weights],
+            seed,
+            resample=self.resample,
+            max_samples=max_samples,
         )
         return fitted
 

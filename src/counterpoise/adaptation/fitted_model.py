@@ -118,7 +118,7 @@ def _advice(model: Any, shift: Any) -> str:
 def _labelled(model: Any) -> str:
     """Return what joined the source rows, if anything did."""
     joins = getattr(model.weight_estimator_, "with_target", False)
-    if not joins or model.resample or model.budget is not None:
+    if not joins or model.resample or model.max_samples is not None:
         return ""
     return f", and to {model.target_labels_.size} target rows by `target_labels_`"
 
@@ -558,7 +558,8 @@ class FittedModel(BaseEstimator):
             )
         if self.calibration_ is None:
             raise InvalidInputError(
-                "prediction sets need held-out rows: fit with calibration=0.2, say"
+                "prediction sets need held-out rows: fit with "
+                "calibration_fraction=0.2, say"
             )
         return self.calibration_
 

@@ -607,7 +607,7 @@ def choose_how_much(
     Parameters
     ----------
     asked : Adapted
-        Whose `cv`, `scoring`, `resample` and `budget` hold.
+        Whose `cv`, `scoring`, `resample` and `max_samples` hold.
     estimator : estimator
     numbers : matrix of shape (n, d)
         The source rows as numbers, to tell whether they are in the order of time.
@@ -634,14 +634,14 @@ def choose_how_much(
     if asked.cv is None and groups is None:
         warn_if_in_time_order(numbers[slice(min(n_rows(X), ROWS_JUDGED))])
     X, y = rows_of(X, some), rows_of(y, some)
-    budget = asked.budget
+    max_samples = asked.max_samples
 
     def fit(X: Any, y: Any, weights: list[Array | None], fold: int) -> list[Any]:
         share = None
-        if budget is not None:
+        if max_samples is not None:
             n = n_rows(X)
             weights = [np.ones(n) if one is None else one for one in weights]
-            share = ceil(budget * n / some.size)
+            share = ceil(max_samples * n / some.size)
         fitted = fit_rows(
             estimator,
             X,
@@ -649,7 +649,7 @@ def choose_how_much(
             weights,
             seed + fold,
             resample=asked.resample,
-            budget=share,
+            max_samples=share,
         )
         keep(asked, some[folds[fold][0]], weights, fitted)
         advance(fold + 1, len(folds))
@@ -662,7 +662,7 @@ def choose_how_much(
         folds,
         alike_rows(asked.cv, groups, some),
     )
-    draws = asked.resample or budget is not None
+    draws = asked.resample or max_samples is not None
     if not draws and follows_path(estimator, metric) and np.ptp(ratio[some]) > 0.0:
         return choose_mixing(estimator, metric, X, y, *judged)
     return choose_exponent(fit, metric, X, y, *judged)

@@ -635,14 +635,16 @@ def weight_estimator_by_labels(
     counts: Array | None,
     seed: int,
     *,
-    force: bool,
+    allow_no_overlap: bool,
 ) -> tuple[Any, LabelShift | None]:
     """Return a fitted weight estimator by labels, and whether they explain the shift.
 
     Of a classifier by the shares of the classes, of a regressor `LabelShiftWeights`.
     """
     if not is_classifier(estimator, y):
-        weight_estimator = LabelShiftWeights(force=force, random_state=seed)
+        weight_estimator = LabelShiftWeights(
+            allow_no_overlap=allow_no_overlap, random_state=seed
+        )
         return fit_weight_estimator(weight_estimator, samples, y, counts), None
     weight = np.ones(len(y)) if counts is None else counts
     labels = as_classes(y, weight.size)

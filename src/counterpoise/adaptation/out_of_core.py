@@ -251,11 +251,11 @@ def sums_of_weights(source: Blocks, weights: WeightsOfBlocks) -> WeightSums:
 # -----------------------------------------------------------------------------
 # Estimators fitted to all rows of blocks: by passes, piece by piece, or on a draw.
 #
-# Which way is taken is a rule of the estimator and of `budget` alone:
+# Which way is taken is a rule of the estimator and of `max_samples` alone:
 #
-# 1. a `budget` of k rows: the estimator is fitted to k rows drawn by their weights;
-# 2. `Ridge`, `LinearRegression` and `LogisticRegression` with a squared penalty or
-# none,
+# 1. a `max_samples` of k rows: the estimator is fitted to k rows drawn by their
+# weights; 2. `Ridge`, `LinearRegression` and `LogisticRegression` with a squared
+# penalty or none,
 #       alone or at the end of a pipeline: by passes over all rows, the same
 #    coefficients as
 #       in memory; the pipeline's other steps are those that were fitted to the
@@ -303,9 +303,9 @@ class FitTask:
     seed: int
 
 
-def way_of(estimator: Any, budget: int | None) -> str:
+def way_of(estimator: Any, max_samples: int | None) -> str:
     """Return how an estimator is fitted to blocks, by the rule above."""
-    if budget is not None:
+    if max_samples is not None:
         return OF_DRAWN_ROWS
     last = _last(estimator)
     if _is_linear(last):
@@ -315,15 +315,15 @@ def way_of(estimator: Any, budget: int | None) -> str:
     return OF_ROWS_IN_MEMORY
 
 
-def fit_estimator(fitted: Any, task: FitTask, budget: int | None) -> Any:
+def fit_estimator(fitted: Any, task: FitTask, max_samples: int | None) -> Any:
     """Return the estimator fitted to all rows, given its fit to the sample."""
-    way = way_of(fitted, budget)
+    way = way_of(fitted, max_samples)
     if way == BY_PASSES:
         return _with_last(fitted, _by_passes(_last(fitted), _steps(fitted), task))
     if way == BY_PIECES:
         return _with_last(fitted, _by_pieces(_last(fitted), _steps(fitted), task))
     if way == OF_DRAWN_ROWS:
-        return _of_drawn(fitted, task, int(budget or 0))
+        return _of_drawn(fitted, task, int(max_samples or 0))
     return _in_memory(fitted, task)
 
 
@@ -372,10 +372,10 @@ def _by_pieces(last: Any, steps: Any, task: FitTask) -> Any:
     return out
 
 
-def _of_drawn(fitted: Any, task: FitTask, budget: int) -> Any:
+def _of_drawn(fitted: Any, task: FitTask, max_samples: int) -> Any:
     announce("drawing rows by their weights")
-    _plan(task, min(budget, task.source.n_rows), "budget")
-    found = sample(task.source, budget, task.seed, predict_weights=task.weights)
+    _plan(task, min(max_samples, task.source.n_rows), "budget")
+    found = sample(task.source, max_samples, task.seed, predict_weights=task.weights)
     X, y = _rows_and_labels(task, found.rows, found.places)
     announce("fitting the estimator to the rows drawn")
     return fit_weighted(fitted, X, y, None)
@@ -693,7 +693,7 @@ class AllRows:
         passes.
     estimator_fit : {"passes", "pieces", "drawn rows", "rows in memory"}
         How the estimator was fitted.
-    budget : int or None
+    max_samples : int or None
         Rows drawn for it.
     effective_size : float
         Of the weights of all source rows.
@@ -706,7 +706,7 @@ class AllRows:
     n_target_drawn: int
     weight_estimator_fit: str
     estimator_fit: str
-    budget: int | None
+    max_samples: int | None
     effective_size: float
     largest_weight: float
 
@@ -780,19 +780,19 @@ def fit_model(model: Any, X: Any, y: Any, X_target: Any) -> None:
     _check(model, X_target)
     seed = as_seed(model.random_state)
     tables = TablesInBlocks.drawn(X, y, X_target, seed)
-    budget = model.budget
+    max_samples = model.max_samples
     # The sample's own fit decides; it needs no draw.
-    model.budget = None
+    model.max_samples = None
     try:
         model._fit_told(tables.X, tables.y, tables.samples, None, None)
     finally:
-        model.budget = budget
-    fit_all_rows(model, tables, budget)
+        model.max_samples = max_samples
+    fit_all_rows(model, tables, max_samples)
     model._drawn_by_ = seed
 
 
 def fit_all_rows(
-    model: Any, tables: TablesInBlocks, budget: int | None
+    model: Any, tables: TablesInBlocks, max_samples: int | None
 ) -> WeightsOfBlocks:
     """Fit to all rows a model that has been fitted to the rows drawn.
 
@@ -844,7 +844,7 @@ def fit_all_rows(
         known = np.asarray(model.estimator_.classes_)
         classes = classes_of(tables.source, tables.labels, known)
     task = FitTask(tables.source, tables.labels, tables.seen, weights, classes, seed)
-    model.estimator_ = fit_estimator(model.estimator_, task, budget)
+    model.estimator_ = fit_estimator(model.estimator_, task, max_samples)
     model._seen_rows_ = tables.seen
     # The rows of the fit are not those drawn: none is known again by its marks.
     model._row_marks_ = None
@@ -854,8 +854,8 @@ def fit_all_rows(
         len(tables.y),
         len(tables.samples.target_weight),
         fitted,
-        way_of(model.estimator_, budget),
-        budget,
+        way_of(model.estimator_, max_samples),
+        max_samples,
         sums.effective_size,
         sums.largest / mean,
     )
@@ -881,10 +881,10 @@ def _check(model: Any, X_target: Any) -> None:
         raise InvalidInputError(
             'weight_estimator="partial" labels every target row: it takes no blocks'
         )
-    if model.calibration:
+    if model.calibration_fraction:
         raise InvalidInputError(
             "calibration holds rows out of the fit, which takes every row of blocks: "
-            "choose calibration=0"
+            "choose calibration_fraction=0"
         )
     if model.resample:
         raise InvalidInputError(

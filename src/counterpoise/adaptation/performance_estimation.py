@@ -519,15 +519,15 @@ def _fitted_to(
     if not isinstance(model, Adapted):
         return fit_weighted(model, some, labels, None if plain else counts[kept])
     weights = (counts * model.weights_)[kept]
-    budget = model.budget
-    if budget is not None:
-        budget = ceil(budget * kept.size / counts.size)
-    asked = not plain or model.adapted_ or budget is not None
+    max_samples = model.max_samples
+    if max_samples is not None:
+        max_samples = ceil(max_samples * kept.size / counts.size)
+    asked = not plain or model.adapted_ or max_samples is not None
     found = None if asked else known(model, kept)
     if found is not None:
         return found
     return model._fit_rows(
-        model.estimator_, some, labels, weights if asked else None, seed, budget
+        model.estimator_, some, labels, weights if asked else None, seed, max_samples
     )
 
 
@@ -544,7 +544,7 @@ def ratio_at_rows(
     Whether the samples overlap was asked before, of the two tables.
     """
     if isinstance(weight_estimator, str) and weight_estimator == "auto":
-        weight_estimator = AutoWeights(force=True, random_state=seed)
+        weight_estimator = AutoWeights(allow_no_overlap=True, random_state=seed)
         known = _known_ratio(model, looked_at, weight_estimator)
         if known is not None:
             return known

@@ -144,7 +144,7 @@ def fit_rows(
     seed: int,
     *,
     resample: bool = False,
-    budget: int | None = None,
+    max_samples: int | None = None,
 ) -> list[Any]:
     """Return clones of the estimator, one fitted by each of several weights.
 
@@ -157,18 +157,18 @@ def fit_rows(
         Of draws.
     resample : bool
         Whether rows are drawn in proportion to their weights.
-    budget : int or None
+    max_samples : int or None
         Draw so many different rows.
     """
     fitted = []
     with refusals_of_estimators():
         for one in weights:
-            draws = resample or budget is not None
-            if draws and budget is None and one is not None and np.ptp(one) == 0:
+            draws = resample or max_samples is not None
+            if draws and max_samples is None and one is not None and np.ptp(one) == 0:
                 # A draw in proportion to equal weights would only lose rows.
                 draws, one = False, None
             drawn = seed if draws else None
-            fitted.append(_fitted(estimator, X, y, one, drawn, budget))
+            fitted.append(_fitted(estimator, X, y, one, drawn, max_samples))
     return fitted
 
 
@@ -178,7 +178,7 @@ def check_takes_weights(estimator: Any) -> None:
         raise InvalidTypeError(
             f"{_named_culprit(estimator)} takes no sample_weight: it cannot be fitted "
             "to weighted rows. resample=True draws rows in proportion to their weights "
-            "instead; budget=k draws k different ones"
+            "instead; max_samples=k draws k different ones"
         )
 
 

@@ -416,7 +416,7 @@ def estimate(
 # -----------------------------------------------------------------------------
 
 
-def build_weight_estimator(name: str, *, force: bool, seed: int) -> Any:
+def build_weight_estimator(name: str, *, allow_no_overlap: bool, seed: int) -> Any:
     """Return the weight estimator that `--weight-estimator` names.
 
     Parameters
@@ -429,7 +429,7 @@ def build_weight_estimator(name: str, *, force: bool, seed: int) -> Any:
     """
     from counterpoise.weights.registry import of_command
 
-    return of_command(name, force=force, random_state=seed)
+    return of_command(name, allow_no_overlap=allow_no_overlap, random_state=seed)
 
 
 # -----------------------------------------------------------------------------
@@ -465,7 +465,7 @@ def do(options: Namespace, *, estimates: bool) -> int:
     names = ALL_NUMBERS if estimates else FIT_NUMBERS
     own = [options.out / name for name in FILES]
     conditions = prepare_outputs(options, names, own)
-    check_folder(options.out, FILES, force=options.force)
+    check_folder(options.out, FILES, overwrite=options.overwrite)
     check_metric(options.metric)
     model = _fitted_model(options)
     large = LargePair.of(options)
@@ -501,7 +501,7 @@ def do(options: Namespace, *, estimates: bool) -> int:
         # The times of all steps but this one, which they would be part of.
         times = {"seconds": steps.seconds, "cpu_seconds": steps.cpu_seconds}
         files[TIMINGS] = write_text(json.dumps(times, indent=1) + "\n")
-        write_folder(options.out, files, FILES, force=options.force)
+        write_folder(options.out, files, FILES, overwrite=options.overwrite)
     written = [options.out / name for name in FILES if name in files]
     print_findings(options, record, [*of_record(record), *of_end(reasons, written)])
     return code
@@ -521,7 +521,7 @@ def _fitted_model(options: Namespace) -> Any:
             )
         weight_estimator = build_weight_estimator(
             options.weight_estimator,
-            force=options.despite_no_overlap,
+            allow_no_overlap=options.allow_no_overlap,
             seed=options.seed,
         )
     return Adapted(
@@ -529,8 +529,8 @@ def _fitted_model(options: Namespace) -> Any:
         guard=options.weight_estimator != "uniform",
         cv=folds_of_options(options),
         scoring=options.metric,
-        calibration=options.calibration or 0.0,
-        force=options.despite_no_overlap,
+        calibration_fraction=options.calibration_fraction or 0.0,
+        allow_no_overlap=options.allow_no_overlap,
         random_state=options.seed,
     )
 
@@ -701,7 +701,7 @@ _DIAGNOSE_OPTIONS = (
     "scheduler",
     "wait",
     "config",
-    "force",
+    "overwrite",
     "quiet",
 )
 
@@ -799,7 +799,7 @@ RUN_OPTIONS = (
     "time",
     "weights",
     "cv",
-    "calibration",
+    "calibration-fraction",
     "date",
     "target-labels",
     "precision",
@@ -814,8 +814,8 @@ RUN_OPTIONS = (
     "wait",
     "resume",
     "config",
-    "force",
-    "despite-no-overlap",
+    "overwrite",
+    "allow-no-overlap",
     "quiet",
 )
 
@@ -896,8 +896,8 @@ _WEIGH_OPTIONS = (
     "wait",
     "resume",
     "config",
-    "force",
-    "despite-no-overlap",
+    "overwrite",
+    "allow-no-overlap",
     "quiet",
 )
 
@@ -952,7 +952,7 @@ def weights_command(options: argparse.Namespace) -> int:
     from counterpoise.shift.support import NO_OVERLAP
 
     conditions = prepare_outputs(options, WEIGHT_NUMBERS, [options.out])
-    check_table(options.out, force=options.force)
+    check_table(options.out, overwrite=options.overwrite)
     large = LargePair.of(options)
     with (
         followed(_WEIGH_PLAN, quiet=options.quiet) as steps,
@@ -965,13 +965,13 @@ def weights_command(options: argparse.Namespace) -> int:
             steps.notice(notice)
         steps.begin(_WEIGHING)
         # What is covered is decided by the diagnosis, once.
-        decided = options.despite_no_overlap or options.weight_estimator == "auto"
+        decided = options.allow_no_overlap or options.weight_estimator == "auto"
         weight_estimator = build_weight_estimator(
-            options.weight_estimator, force=decided, seed=options.seed
+            options.weight_estimator, allow_no_overlap=decided, seed=options.seed
         )
         samples = SamplesAsRead.of_tables(pair.table, pair.table_target)
         found = diagnose(samples, None, random_state=options.seed)
-        if found.verdict == NO_OVERLAP and not options.despite_no_overlap:
+        if found.verdict == NO_OVERLAP and not options.allow_no_overlap:
             why = "" if found.separation is None else str(found.separation)
             raise NoOverlapError(
                 found.uncovered_fraction, "uncovered_fraction", found.auc, why
@@ -991,7 +991,7 @@ def weights_command(options: argparse.Namespace) -> int:
         steps.begin(_WRITING)
         columns = pair.by_row(options.id, {"weight": weight_estimator.weights_})
         write = every_row.files.get(WEIGHTS_FILE, write_columns(columns))
-        write_file(options.out, write, force=options.force)
+        write_file(options.out, write, overwrite=options.overwrite)
     code, reasons = exit_code(record, conditions)
     print_findings(
         options, record, [*of_record(record), *of_end(reasons, [options.out])]

@@ -116,7 +116,7 @@ def _told(error: BaseException, code: int) -> str:
     if code == INTERRUPTED:
         return MEANINGS[INTERRUPTED]
     if code == NO_OVERLAP:
-        return str(error).replace("force=True", "--despite-no-overlap")
+        return str(error).replace("allow_no_overlap=True", "--allow-no-overlap")
     if code == FAULT:
         name = type(error).__name__
         return f"a fault of counterpoise, {name}: {error} (--traceback shows where)"

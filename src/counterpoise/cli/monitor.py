@@ -69,7 +69,7 @@ _OPTIONS = (
     "fail-if",
     "max-memory",
     "config",
-    "force",
+    "overwrite",
     "quiet",
 )
 # Of all looks, of this run, and of the last chunk.
@@ -103,7 +103,7 @@ def add_monitor(commands: Any) -> None:
             "in --out; every\nlater one goes on there with the rows of --table that it "
             "has not seen: rows are told\napart by --id, or by their time and all "
             "columns. --label is remembered: labels of\nrows that have been are "
-            "counted when they come. --force begins anew."
+            "counted when they come. --overwrite begins anew."
         ),
     )
 
@@ -140,10 +140,10 @@ def do(options: Namespace, names: Sequence[str]) -> int:
     conditions = prepare_outputs(options, names, own)
     check_metric(options.metric)
     state = options.out / _STATE
-    goes_on = state.exists() and not options.force
+    goes_on = state.exists() and not options.overwrite
     if not goes_on:
         names_out = [path.name for path in own]
-        check_folder(options.out, names_out, force=options.force)
+        check_folder(options.out, names_out, overwrite=options.overwrite)
         lacking = [
             f"--{name}"
             for name in ("model", "reference", "label")
@@ -177,7 +177,7 @@ def do(options: Namespace, names: Sequence[str]) -> int:
             files[_PAGE] = render(record, record_file=_RECORD).save
         except ImportError as error:
             steps.notice(f"there is no {_PAGE}: {error}")
-        write_folder(options.out, files, force=goes_on or options.force)
+        write_folder(options.out, files, overwrite=goes_on or options.overwrite)
     held = holding(conditions, _numbers(monitor, chunk_results))
     reasons = [f"--fail-if {text}" for text in held]
     written = [options.out / name for name in (_PAGE, _RECORD, _HISTORY, _STATE)]

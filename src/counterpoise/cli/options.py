@@ -395,14 +395,14 @@ OPTIONS: dict[str, Option] = {
         "folds",
         shown="N|blocks",
     ),
-    "calibration": Option(
+    "calibration-fraction": Option(
         "share of the source rows held out for `predict --intervals`",
         "share",
         shown="SHARE",
     ),
     "intervals": Option(
         "add the interval, or the set of classes, that holds the label with this "
-        "probability; needs a model with --calibration",
+        "probability; needs a model with --calibration-fraction",
         "share",
         shown="SHARE",
     ),
@@ -459,8 +459,8 @@ OPTIONS: dict[str, Option] = {
         "path",
         shown="FILE",
     ),
-    "force": Option("overwrite files that are there", "flag", False),
-    "despite-no-overlap": Option(
+    "overwrite": Option("overwrite files that are there", "flag", False),
+    "allow-no-overlap": Option(
         "go on where the source does not cover the target", "flag", False
     ),
     "probabilities": Option("add a column for each class", "flag", False),

@@ -334,8 +334,8 @@ def check_folder(
     folder: Path,
     names: Collection[str],
     *,
-    force: bool,
-    remedy: str = "--force overwrites",
+    overwrite: bool,
+    remedy: str = "--overwrite overwrites",
 ) -> None:
     """Refuse a folder that cannot take the files, before anything is computed.
 
@@ -354,29 +354,30 @@ def check_folder(
         raise WrongUse(f"--out {folder} is a file, not a folder")
     _mend(folder.resolve())
     there = _there(folder, names)
-    if there and not force:
+    if there and not overwrite:
         raise WrongUse(f"--out {folder} already has {listed(there)}: {remedy}")
     _check_writable(folder)
 
 
-def check_file(path: Path, *, force: bool, option: str = "--out") -> None:
+def check_file(path: Path, *, overwrite: bool, option: str = "--out") -> None:
     """Refuse a file that cannot be written, before anything is computed."""
     if path.is_dir():
         raise WrongUse(f"{option} {path} is a folder, not a file")
-    if os.path.lexists(path) and not force:
-        raise WrongUse(f"{option} {path} is already there: --force overwrites")
+    if os.path.lexists(path) and not overwrite:
+        raise WrongUse(f"{option} {path} is already there: --overwrite overwrites")
     _check_writable(path.parent)
 
 
-def check_table(path: Path, *, force: bool) -> None:
+def check_table(path: Path, *, overwrite: bool) -> None:
     """Refuse a table that cannot be written, or that has an ending of no table."""
     if path.suffix.lower() not in TABLE_ENDINGS:
         raise WrongUse(f"--out {path} must end in {' or '.join(TABLE_ENDINGS)}")
-    check_file(path, force=force)
+    check_file(path, overwrite=overwrite)
 
 
 def refuse_inputs(outputs: Collection[Path], inputs: Collection[Path]) -> None:
-    """Refuse to write over a file that is read, by whatever name, even by `--force`."""
+    """Refuse to write over a file that is read, by whatever name, even by "
+    "`--overwrite`."""
     read = {path.resolve() for path in inputs}
     for path in outputs:
         if path.resolve() in read:
@@ -388,7 +389,7 @@ def write_folder(
     files: Mapping[str, Write],
     stale: Collection[str] = (),
     *,
-    force: bool,
+    overwrite: bool,
 ) -> None:
     """Write all the files of a folder, or none.
 
@@ -420,7 +421,7 @@ def write_folder(
 
     def refuse(there: Path) -> None:
         found = _there(there, old)
-        if found and not force:
+        if found and not overwrite:
             raise _made_meanwhile(folder, found)
 
     with workplace(folder, inside=inside) as partial:
@@ -441,7 +442,7 @@ def write_folder(
                 _move(folder, within, files, old)
 
 
-def write_file(path: Path, write: Write, *, force: bool) -> None:
+def write_file(path: Path, write: Write, *, overwrite: bool) -> None:
     """Write a file whole or not at all.
 
     Parameters
@@ -460,7 +461,7 @@ def write_file(path: Path, write: Write, *, force: bool) -> None:
         write(partial / path.name)
         with _uninterrupted():
             try:
-                place_file(partial / path.name, path, over=force)
+                place_file(partial / path.name, path, over=overwrite)
             except FileExistsError as error:
                 raise _made_meanwhile(path.parent, [path.name]) from error
 
@@ -470,19 +471,19 @@ def write_text(text: str) -> Write:
     return lambda path: path.write_text(text, encoding="utf-8", newline="\n")
 
 
-def check_json(path: str | None, *, force: bool) -> None:
+def check_json(path: str | None, *, overwrite: bool) -> None:
     """Refuse a file of `--json` that cannot be written."""
     if path not in (None, STDOUT):
-        check_file(Path(str(path)), force=force, option="--json")
+        check_file(Path(str(path)), overwrite=overwrite, option="--json")
 
 
-def write_record(path: str, text: str, *, force: bool) -> None:
+def write_record(path: str, text: str, *, overwrite: bool) -> None:
     """Write a record's JSON where `--json` wants it, to stdout or to a file."""
     if path == STDOUT:
         sys.stdout.write(text)
         sys.stdout.flush()
     else:
-        write_file(Path(path), write_text(text), force=force)
+        write_file(Path(path), write_text(text), overwrite=overwrite)
 
 
 def write_columns(columns: Mapping[str, Any]) -> Write:
@@ -569,7 +570,7 @@ def _mend(folder: Path) -> None:
 
 def _made_meanwhile(folder: Path, names: Collection[str]) -> WrongUse:
     return WrongUse(
-        f"{folder} has {listed(names)} now, made by another meanwhile: --force "
+        f"{folder} has {listed(names)} now, made by another meanwhile: --overwrite "
         "overwrites"
     )
 
@@ -612,7 +613,7 @@ def interval_columns(model: Any, X: Any, level: float, path: Path) -> dict[str, 
     if getattr(model, "calibration_", None) is None:
         raise BadData(
             f"{path} holds a model without rows held out for --intervals: fit it with "
-            "run --calibration 0.2"
+            "run --calibration-fraction 0.2"
         )
     with refusals_of_estimators():
         if not is_classifier(model.estimator_):

@@ -41,7 +41,7 @@ _PREDICT_OPTIONS = (
     "scheduler",
     "wait",
     "config",
-    "force",
+    "overwrite",
     "quiet",
 )
 
@@ -82,7 +82,7 @@ def predict_command(options: argparse.Namespace) -> int:
     from counterpoise.cli.terminal import followed, show
 
     refuse_inputs([options.out], inputs_of(options))
-    check_table(options.out, force=options.force)
+    check_table(options.out, overwrite=options.overwrite)
     if is_large(options.table, options.max_memory):
         return predict_in_blocks(options, _PREDICT_PLAN)
     with followed(_PREDICT_PLAN, quiet=options.quiet) as steps, memory_limit(options):
@@ -111,7 +111,7 @@ def predict_command(options: argparse.Namespace) -> int:
             model, X, options.model, asked=options.overlap, notice=steps.notice
         )
         steps.begin(_PREDICT_WRITING)
-        write_file(options.out, write_columns(columns), force=options.force)
+        write_file(options.out, write_columns(columns), overwrite=options.overwrite)
     if not options.quiet:
         show(of_end([], [options.out]))
     return 0
@@ -216,7 +216,7 @@ _EVALUATE_OPTIONS = (
     "fail-if",
     "max-memory",
     "config",
-    "force",
+    "overwrite",
     "quiet",
 )
 
@@ -331,7 +331,7 @@ _LABEL_OPTIONS = (
     "source",
     "seed",
     "config",
-    "force",
+    "overwrite",
     "quiet",
 )
 
@@ -368,7 +368,7 @@ def label_command(options: argparse.Namespace) -> int:
     from counterpoise.cli.terminal import FINE, BadData, followed, show
 
     refuse_inputs([options.out], inputs_of(options))
-    check_table(options.out, force=options.force)
+    check_table(options.out, overwrite=options.overwrite)
     with followed(_LABEL_PLAN, quiet=options.quiet) as steps:
         steps.begin(_CHOOSING)
         target = read_file(options.target)
@@ -390,7 +390,7 @@ def label_command(options: argparse.Namespace) -> int:
                 if name not in (key, options.label)
             },
         }
-        write_file(options.out, write_columns(columns), force=options.force)
+        write_file(options.out, write_columns(columns), overwrite=options.overwrite)
     if not options.quiet:
         show([*of_end([], [options.out]), _next_step(options)])
     return FINE
@@ -475,7 +475,7 @@ def predict_in_blocks(options: Namespace, plan: Sequence[str]) -> int:
         write_file(
             options.out,
             lambda path: map_write(blocks, work, path),
-            force=options.force,
+            overwrite=options.overwrite,
         )
     if not options.quiet:
         show(of_end([], [options.out]))

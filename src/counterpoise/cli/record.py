@@ -59,7 +59,7 @@ _NOT_RECORDED = (
     "json",
     "text",
     "config",
-    "force",
+    "overwrite",
     "quiet",
     "workers",
     "scheduler",
@@ -73,7 +73,7 @@ _NOT_REPEATED = (
     "json",
     "text",
     "config",
-    "force",
+    "overwrite",
     "quiet",
     "workers",
     "scheduler",
@@ -385,7 +385,7 @@ def prepare_outputs(
     files : paths
         What else the command writes, and `--json` must not.
     """
-    check_json(options.json, force=options.force)
+    check_json(options.json, overwrite=options.overwrite)
     if options.json not in (None, STDOUT):
         apart = {path.resolve() for path in files}
         if Path(options.json).resolve() in apart:
@@ -446,4 +446,4 @@ def print_findings(options: Namespace, record: Record, blocks: Iterable[Block]) 
     if not options.quiet:
         show(blocks)
     if options.json is not None:
-        write_record(options.json, record.to_json(), force=options.force)
+        write_record(options.json, record.to_json(), overwrite=options.overwrite)

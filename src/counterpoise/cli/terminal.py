@@ -124,9 +124,9 @@ _IN_OPTIONS = (
     (r"\b(columns?|rows|range) of X\b", r"\1 of the source"),
     (r" and standardize is False\b", ""),
     (r"groups= or time=; --groups or --time", "--groups or --time"),
-    (r"\bforce=True\b", "--despite-no-overlap"),
+    (r"\bforce=True\b", "--allow-no-overlap"),
     (r"\bwhich_rows_to_label says", "counterpoise label says"),
-    (r"\bcalibration=0\.2\b", "--calibration 0.2"),
+    (r"\bcalibration_fraction=0\.2\b", "--calibration-fraction 0.2"),
 )
 
 

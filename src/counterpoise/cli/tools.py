@@ -37,7 +37,7 @@ def add_compare(commands: Any) -> None:
         "--text", action="store_true", help="print to stdout with --out too"
     )
     parser.add_argument(
-        "--force", action="store_true", help="overwrite files that are there"
+        "--overwrite", action="store_true", help="overwrite files that are there"
     )
     parser.set_defaults(complete=lambda given: given, run=compare_command)
 
@@ -50,7 +50,7 @@ def compare_command(options: argparse.Namespace) -> int:
 
     if options.out is not None:
         refuse_inputs([options.out], [options.first, options.second])
-        check_file(options.out, force=options.force)
+        check_file(options.out, overwrite=options.overwrite)
     paths = options.first, options.second
     names = (str(options.first), str(options.second))
     if options.first.name != options.second.name:
@@ -62,7 +62,7 @@ def compare_command(options: argparse.Namespace) -> int:
     if options.text or options.out is None:
         sys.stdout.write(text)
     if options.out is not None:
-        write_file(options.out, found.save, force=options.force)
+        write_file(options.out, found.save, overwrite=options.overwrite)
         print(f"written: {options.out}", file=sys.stderr)
     return FINE
 
@@ -90,7 +90,7 @@ def add_report(commands: Any) -> None:
         "alone",
     )
     parser.add_argument(
-        "--force", action="store_true", help="overwrite files that are there"
+        "--overwrite", action="store_true", help="overwrite files that are there"
     )
     parser.set_defaults(complete=lambda given: given, run=report_command)
 
@@ -107,14 +107,14 @@ def report_command(options: argparse.Namespace) -> int:
         out = options.record.with_suffix(".html")
     if out is not None:
         refuse_inputs([out], [options.record])
-        check_file(out, force=options.force)
+        check_file(out, overwrite=options.overwrite)
     beside = out is not None and out.resolve().parent == options.record.resolve().parent
     with shown(options.record):
         page = render(record, record_file=options.record.name if beside else None)
         text = page.text() if options.text else ""
     sys.stdout.write(text)
     if out is not None:
-        write_file(out, page.save, force=options.force)
+        write_file(out, page.save, overwrite=options.overwrite)
         print(f"written: {out}", file=sys.stderr)
     return FINE
 
@@ -161,7 +161,7 @@ def shown(*paths: Path) -> Iterator[None]:
 # Commands that write a folder with their record.
 _COMMANDS = ("run", "fit")
 # Options that say where things are, and what is shown: these are this command's own.
-_OWN = frozenset({"out", "json", "text", "config", "force", "quiet"})
+_OWN = frozenset({"out", "json", "text", "config", "overwrite", "quiet"})
 # Places of a record that are told of, where many differ.
 _MOST_TOLD = 10
 
@@ -344,7 +344,7 @@ def add_doctor(commands: Any) -> None:
         commands,
         "doctor",
         "say what is installed, and test it",
-        ("json", "force"),
+        ("json", "overwrite"),
         doctor_command,
     )
 
@@ -353,7 +353,7 @@ def doctor_command(options: argparse.Namespace) -> int:
     """Say versions, extras and caches, and prove something small."""
     from counterpoise import __version__
 
-    check_json(options.json, force=options.force)
+    check_json(options.json, overwrite=options.overwrite)
     extras = {name: versions(packages) for name, packages in EXTRAS.items()}
     test = self_test()
     record = {
@@ -370,7 +370,7 @@ def doctor_command(options: argparse.Namespace) -> int:
         show(_blocks(record, holds), sys.stdout)
     else:
         text = json.dumps(record, indent=1) + "\n"
-        write_record(options.json, text, force=options.force)
+        write_record(options.json, text, overwrite=options.overwrite)
     return FINE if holds else NOT_PROVED
 
 
@@ -513,8 +513,8 @@ def demo_command(options: argparse.Namespace) -> int:
     if not again:
         remedy = "no demo made it, take another folder"
         for folder, names in ((options.out, FILES), (tables, _DEMO_TABLES)):
-            check_folder(folder, names, force=False, remedy=remedy)
-    n, m = write_tables(tables, force=again)
+            check_folder(folder, names, overwrite=False, remedy=remedy)
+    n, m = write_tables(tables, overwrite=again)
     chosen = {
         "source": str(tables / _SOURCE),
         "label": "progress",
@@ -533,14 +533,14 @@ def demo_command(options: argparse.Namespace) -> int:
         f"triglyceride values are missing.\n\n  counterpoise run {command}\n",
         flush=True,
     )
-    more = {"force": again, "quiet": options.quiet}
+    more = {"overwrite": again, "quiet": options.quiet}
     code = do(completed("run", RUN_OPTIONS, {**chosen, **more}), estimates=True)
     if code == FINE:
         _tell_truth(options.out, tables)
     return code
 
 
-def write_tables(folder: Path, *, force: bool) -> tuple[int, int]:
+def write_tables(folder: Path, *, overwrite: bool) -> tuple[int, int]:
     """Write the trial's and the clinic's tables and, apart, the clinic's labels.
 
     The rows are those of `load_diabetes_shift`; sex is a category, and some values are
@@ -579,7 +579,7 @@ def write_tables(folder: Path, *, force: bool) -> tuple[int, int]:
         columns["sex"] = [f"sex {value:.0f}" for value in columns["sex"]]
         files[file] = write_columns({**columns, **label})
     files[_TRUTH] = write_columns({"progress": shift.y_target})
-    write_folder(folder, files, force=force)
+    write_folder(folder, files, overwrite=overwrite)
     return len(shift.X), len(shift.X_target)
 
 
@@ -589,7 +589,7 @@ def _has_tables(folder: Path) -> bool:
     from tempfile import TemporaryDirectory
 
     with TemporaryDirectory() as made:
-        write_tables(Path(made), force=False)
+        write_tables(Path(made), overwrite=False)
         same, _, _ = filecmp.cmpfiles(made, folder, _DEMO_TABLES, shallow=False)
     return len(same) == len(_DEMO_TABLES)
 

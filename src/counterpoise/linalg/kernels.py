@@ -595,7 +595,7 @@ class ComputedMatrix:
 
 
 def kept_matrix(entries: Any, budget: float = 1e9) -> KernelMatrix:
-    """Return the kernel stored as exactly as fits into `budget` bytes.
+    """Return the kernel stored as exactly as fits into `max_samples` bytes.
 
     Double precision up to 8 q^2 <= budget / 4 (q = 5,590 at 1 GB), else the triangle in
     single precision up to 2 q^2 <= budget (q = 22,360), else computed at each product.

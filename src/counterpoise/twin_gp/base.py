@@ -36,7 +36,7 @@ from counterpoise.twin_gp.search import (
 class ConformalBalls(ABC):
     """Rows kept out of the fit, and the radii that follow from them."""
 
-    calibration: float
+    calibration_fraction: float
     weighted_: bool
     usual_weight_: float
 
@@ -54,7 +54,8 @@ class ConformalBalls(ABC):
         .. math:: \sum_i p_i \delta_{r_i} + p\,\delta_\infty, \qquad
             p_i \propto w_i,\; p \propto w,
 
-        over the rows that `calibration` kept out of the fit and of the search, with
+        over the rows that `calibration_fraction` kept out of the fit and of the search,
+        with
         :math:`r_i` their distances from their answers. With the density ratio as
         weights, the ball holds the output of a target row with a chance of at least
         `level`. Where the ratio is one of outputs (`LabelShiftWeights`) that of a row
@@ -80,7 +81,7 @@ class ConformalBalls(ABC):
         check_number("level", level, low=0.0, high=1.0, closed="neither")
         if not len(self.calibration_scores_):
             raise InvalidInputError(
-                "predict_set needs rows kept out of the fit: set calibration to their "
+                "predict_set needs rows kept out of the fit: set calibration_fraction to their "
                 "share, such as 0.25"
             )
         if sample_weight is None and self.weighted_:
@@ -115,14 +116,15 @@ class ConformalBalls(ABC):
         self, rows: TwinRows, seed: int
     ) -> tuple[TwinRows, TwinRows | None]:
         """Return the rows to fit to, and those to calibrate on."""
-        if self.calibration == 0.0:
+        if self.calibration_fraction == 0.0:
             return rows, None
         names, group = np.unique(rows.group, return_inverse=True)
-        n_held = round(self.calibration * names.size)
+        n_held = round(self.calibration_fraction * names.size)
         if not 0 < n_held < names.size:
             what = "sample" if names.size == 1 else "different samples or groups"
             raise InvalidInputError(
-                f"calibration = {self.calibration:g} of {names.size} {what} leaves "
+                f"calibration_fraction = {self.calibration_fraction:g} of {names.size} {what} "
+                f"leaves "
                 f"{n_held} to calibrate on and {names.size - n_held} to fit to"
             )
         chance = np.random.default_rng(seed).permutation(names.size)
@@ -379,7 +381,13 @@ class StructuredRegressor(
     def _check_common(self) -> None:
         if self.search is not None:
             check_choice("search", self.search, SPLIT_KINDS)
-        check_number("calibration", self.calibration, low=0.0, high=1.0, closed="left")
+        check_number(
+            "calibration_fraction",
+            self.calibration_fraction,
+            low=0.0,
+            high=1.0,
+            closed="left",
+        )
         for name in ("standardize_y", "search_weights"):
             if not isinstance(getattr(self, name), bool | np.bool_):
                 raise InvalidTypeError(

@@ -103,7 +103,7 @@ class WeightedGPR(StructuredRegressor):
         How `gamma_x` (where None) and `ridge_x` are chosen.
     search_weights : bool
         Whether held-out rows count by their weights.
-    calibration : float
+    calibration_fraction : float
         Share of the rows kept out of the fit for `predict_set`.
     random_state : int, RandomState or None
         Which rows are held out.
@@ -135,7 +135,7 @@ class WeightedGPR(StructuredRegressor):
         standardize_y: bool = False,
         search: str | None = None,
         search_weights: bool = False,
-        calibration: float = 0.0,
+        calibration_fraction: float = 0.0,
         random_state: Any = None,
     ) -> None:
         self.gamma_x = gamma_x
@@ -143,7 +143,7 @@ class WeightedGPR(StructuredRegressor):
         self.standardize_y = standardize_y
         self.search = search
         self.search_weights = search_weights
-        self.calibration = calibration
+        self.calibration_fraction = calibration_fraction
         self.random_state = random_state
 
     def predict(self, X: Any, return_uncertainty: bool = False) -> Any:
@@ -235,7 +235,7 @@ class WeightedKNN(StructuredRegressor):
         How `n_neighbors` is chosen.
     search_weights : bool
         Whether held-out rows count by their weights.
-    calibration : float
+    calibration_fraction : float
         Share of the rows kept out of the fit for `predict_set`.
     random_state : int, RandomState or None
         Which rows are held out.
@@ -262,14 +262,14 @@ class WeightedKNN(StructuredRegressor):
         standardize_y: bool = False,
         search: str | None = None,
         search_weights: bool = False,
-        calibration: float = 0.0,
+        calibration_fraction: float = 0.0,
         random_state: Any = None,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.standardize_y = standardize_y
         self.search = search
         self.search_weights = search_weights
-        self.calibration = calibration
+        self.calibration_fraction = calibration_fraction
         self.random_state = random_state
 
     def predict(self, X: Any, return_uncertainty: bool = False) -> Any:

@@ -338,7 +338,7 @@ class DirectTwinGP(StructuredRegressor):
         How widths (where None) and ridges are chosen.
     search_weights : bool
         Whether held-out rows count by their weights.
-    calibration : float
+    calibration_fraction : float
         Share of the rows kept out of the fit for `predict_set`.
     random_state : int, RandomState or None
         Which rows are held out.
@@ -374,7 +374,7 @@ class DirectTwinGP(StructuredRegressor):
         standardize_y: bool = False,
         search: str | None = None,
         search_weights: bool = False,
-        calibration: float = 0.0,
+        calibration_fraction: float = 0.0,
         random_state: Any = None,
     ) -> None:
         self.gamma_x = gamma_x
@@ -385,7 +385,7 @@ class DirectTwinGP(StructuredRegressor):
         self.standardize_y = standardize_y
         self.search = search
         self.search_weights = search_weights
-        self.calibration = calibration
+        self.calibration_fraction = calibration_fraction
         self.random_state = random_state
 
     def predict(self, X: Any, return_uncertainty: bool = False) -> Any:
@@ -537,7 +537,7 @@ class TwinGP(StructuredRegressor):
         same rows stands beside, and a warning says where it is better.
     search_weights : bool
         Whether held-out rows count by their weights.
-    calibration : float
+    calibration_fraction : float
         Share of the rows kept out of the fit for `predict_set`.
     tol : float
         Scaled gradient at which an answer is found.
@@ -631,7 +631,7 @@ class TwinGP(StructuredRegressor):
         standardize_y: bool = False,
         search: str | None = None,
         search_weights: bool = False,
-        calibration: float = 0.0,
+        calibration_fraction: float = 0.0,
         tol: float = 1e-8,
         random_state: Any = None,
     ) -> None:
@@ -646,7 +646,7 @@ class TwinGP(StructuredRegressor):
         self.standardize_y = standardize_y
         self.search = search
         self.search_weights = search_weights
-        self.calibration = calibration
+        self.calibration_fraction = calibration_fraction
         self.tol = tol
         self.random_state = random_state
 

@@ -555,7 +555,7 @@ class AutoWeights(WeightEstimator):
         max_time: float | None = None,
         callback: Callable[..., Any] | None = None,
         exponent: float = 1.0,
-        force: bool = False,
+        allow_no_overlap: bool = False,
         random_state: Any = None,
     ) -> None:
         self.tol = tol
@@ -563,7 +563,7 @@ class AutoWeights(WeightEstimator):
         self.max_time = max_time
         self.callback = callback
         self.exponent = exponent
-        self.force = force
+        self.allow_no_overlap = allow_no_overlap
         self.random_state = random_state
 
     def _check_samples(self, samples: SamplesAsRead) -> None:
@@ -648,7 +648,7 @@ class AutoWeights(WeightEstimator):
         rows in holes, if they are many.
         """
         reached = np.ones(samples.target.shape[0], dtype=bool)
-        guard = DiscriminatorWeights(force=True, random_state=trials.seed)
+        guard = DiscriminatorWeights(allow_no_overlap=True, random_state=trials.seed)
         some = trials.samples
         classifiers = guard._candidates(some)
         told = trials.told(classifiers)
@@ -662,7 +662,7 @@ class AutoWeights(WeightEstimator):
         low, _ = uncovered_interval(
             told.source, told.target, some.source_share, some.target_share, in_hole
         )
-        if low > NO_OVERLAP_ABOVE and not self.force:
+        if low > NO_OVERLAP_ABOVE and not self.allow_no_overlap:
             raise NoOverlapError(unsupported_fraction, "uncovered_fraction")
         self._holes_ = holes
         beyond = (told.target > told.source.max()) | in_hole
@@ -756,7 +756,7 @@ class AutoWeights(WeightEstimator):
             "tol": self.tol,
             "max_iter": self.max_iter,
             "callback": self.callback,
-            "force": True,
+            "allow_no_overlap": True,
             "random_state": seed,
         }
 

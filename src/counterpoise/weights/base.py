@@ -329,7 +329,11 @@ class FittedWeightEstimator(BaseEstimator):
 
     def _forced(self) -> dict[str, Any]:
         """Return the parameter that makes a fit go on without overlap, if any."""
-        return {"force": True} if "force" in self.get_params(deep=False) else {}
+        return (
+            {"allow_no_overlap": True}
+            if "allow_no_overlap" in self.get_params(deep=False)
+            else {}
+        )
 
     def _chosen(self) -> dict[str, Any]:
         """Return parameters that, put in place of rules, repeat the fit."""
@@ -491,7 +495,7 @@ class WeightEstimator(FittedWeightEstimator):
     given.
 
     Subclasses have those of the parameters `tol`, `max_iter`, `max_time`, `callback`,
-    `exponent`, `force` and `random_state` that they use; kernel methods also
+    `exponent`, `allow_no_overlap` and `random_state` that they use; kernel methods also
     `standardize`. The tags below say what kind of weights a method makes.
     """
 
@@ -512,7 +516,7 @@ class WeightEstimator(FittedWeightEstimator):
     max_iter: int = 10_000
     max_time: float | None = None
     callback: Callable[..., Any] | None = None
-    force: bool = False
+    allow_no_overlap: bool = False
 
     @abstractmethod
     def _fit(self, samples: TwoSamples, deadline: Deadline) -> Fitted:
@@ -773,7 +777,9 @@ class WeightEstimator(FittedWeightEstimator):
         self.unsupported_fraction_ = share
         if share is None or share <= SHARE_SAID[measure]:
             return
-        if (share if low is None else low) > NO_OVERLAP_ABOVE and not self.force:
+        if (
+            share if low is None else low
+        ) > NO_OVERLAP_ABOVE and not self.allow_no_overlap:
             raise NoOverlapError(share, measure)  # type: ignore[arg-type]
         said = share if uncovered_fraction is None else uncovered_fraction
         warn_user(

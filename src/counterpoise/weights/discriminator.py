@@ -285,7 +285,7 @@ class DiscriminatorWeights(WeightEstimator):
         tol: float = 1e-6,
         max_iter: int = 10_000,
         exponent: float = 1.0,
-        force: bool = False,
+        allow_no_overlap: bool = False,
         random_state: Any = None,
     ) -> None:
         self.estimator = estimator
@@ -293,7 +293,7 @@ class DiscriminatorWeights(WeightEstimator):
         self.tol = tol
         self.max_iter = max_iter
         self.exponent = exponent
-        self.force = force
+        self.allow_no_overlap = allow_no_overlap
         self.random_state = random_state
 
     def _check_parameters(self) -> None:

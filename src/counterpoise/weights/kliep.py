@@ -437,7 +437,7 @@ class KLIEP(WeightEstimator):
         max_time: float | None = None,
         callback: Callable[..., Any] | None = None,
         exponent: float = 1.0,
-        force: bool = False,
+        allow_no_overlap: bool = False,
         random_state: Any = None,
     ) -> None:
         self.gamma = gamma
@@ -451,7 +451,7 @@ class KLIEP(WeightEstimator):
         self.max_time = max_time
         self.callback = callback
         self.exponent = exponent
-        self.force = force
+        self.allow_no_overlap = allow_no_overlap
         self.random_state = random_state
 
     def _chosen(self) -> dict[str, Any]:

@@ -428,7 +428,7 @@ class KMM(WeightEstimator):
         max_time: float | None = None,
         callback: Any = None,
         exponent: float = 1.0,
-        force: bool = False,
+        allow_no_overlap: bool = False,
         random_state: Any = None,
     ) -> None:
         self.gamma = gamma
@@ -442,7 +442,7 @@ class KMM(WeightEstimator):
         self.max_time = max_time
         self.callback = callback
         self.exponent = exponent
-        self.force = force
+        self.allow_no_overlap = allow_no_overlap
         self.random_state = random_state
 
     def _chosen(self) -> dict[str, Any]:

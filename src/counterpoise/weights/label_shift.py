@@ -220,7 +220,7 @@ class LabelShiftWeights(WeightEstimator):
         max_time: float | None = None,
         callback: Callable[..., Any] | None = None,
         exponent: float = 1.0,
-        force: bool = False,
+        allow_no_overlap: bool = False,
         random_state: Any = None,
     ) -> None:
         self.gamma = gamma
@@ -232,7 +232,7 @@ class LabelShiftWeights(WeightEstimator):
         self.max_time = max_time
         self.callback = callback
         self.exponent = exponent
-        self.force = force
+        self.allow_no_overlap = allow_no_overlap
         self.random_state = random_state
 
     def fit(  # type: ignore[override]

@@ -319,7 +319,7 @@ class LSIF(LeastSquaresWeights):
         max_time: float | None = None,
         callback: Callable[[Any], object] | None = None,
         exponent: float = 1.0,
-        force: bool = False,
+        allow_no_overlap: bool = False,
         random_state: Any = None,
     ) -> None:
         self.gamma = gamma
@@ -331,7 +331,7 @@ class LSIF(LeastSquaresWeights):
         self.max_time = max_time
         self.callback = callback
         self.exponent = exponent
-        self.force = force
+        self.allow_no_overlap = allow_no_overlap
         self.random_state = random_state
 
     def _solve_at(
@@ -579,7 +579,7 @@ class ULSIF(_Ridge):
         tol: float = 1e-6,
         max_time: float | None = None,
         exponent: float = 1.0,
-        force: bool = False,
+        allow_no_overlap: bool = False,
         random_state: Any = None,
     ) -> None:
         self.gamma = gamma
@@ -589,7 +589,7 @@ class ULSIF(_Ridge):
         self.tol = tol
         self.max_time = max_time
         self.exponent = exponent
-        self.force = force
+        self.allow_no_overlap = allow_no_overlap
         self.random_state = random_state
 
 
@@ -704,7 +704,7 @@ class RULSIF(_Ridge):
         tol: float = 1e-6,
         max_time: float | None = None,
         exponent: float = 1.0,
-        force: bool = False,
+        allow_no_overlap: bool = False,
         random_state: Any = None,
     ) -> None:
         self.relative = relative
@@ -715,5 +715,5 @@ class RULSIF(_Ridge):
         self.tol = tol
         self.max_time = max_time
         self.exponent = exponent
-        self.force = force
+        self.allow_no_overlap = allow_no_overlap
         self.random_state = random_state

@@ -390,7 +390,7 @@ class LogLinearKLIEP(WeightEstimator):
         max_time: float | None = None,
         callback: Callable[..., object] | None = None,
         exponent: float = 1.0,
-        force: bool = False,
+        allow_no_overlap: bool = False,
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
@@ -401,7 +401,7 @@ class LogLinearKLIEP(WeightEstimator):
         self.max_time = max_time
         self.callback = callback
         self.exponent = exponent
-        self.force = force
+        self.allow_no_overlap = allow_no_overlap
         self.random_state = random_state
 
     def _chosen(self) -> dict[str, Any]:
