@@ -28,7 +28,7 @@ def test_the_command_line_wins_over_the_file_and_the_file_over_the_default(tmp_p
 def test_a_file_can_give_what_is_needed(tmp_path):
     file = tmp_path / "run.toml"
     file.write_text(
-        'source = "a"\ntarget = "b"\nlabel = "y"\nout = "o"\nforce = true\n'
+        'source = "a"\ntarget = "b"\nlabel = "y"\nout = "o"\noverwrite = true\n'
     )
     options = parsed("run", "--config", file)
     assert (options.label, options.out.name, options.overwrite) == ("y", "o", True)
@@ -42,7 +42,7 @@ def test_a_file_can_give_what_is_needed(tmp_path):
         ("seed = true", "seed must be a whole number"),
         ("overwrite = 1", "overwrite must be true or false"),
         ("drop = [1, 2]", "drop must be a string or a list of strings"),
-        ("seed = \nforce = true", "line 1"),
+        ("seed = \noverwrite = true", "line 1"),
         ("[run]\nseed = 1", "the key 'run', which is no option"),
     ],
 )

@@ -318,13 +318,13 @@ def test_the_command_line_is_repeated_without_folders_and_defaults():
 def test_files_that_are_there_are_overwritten_by_force_alone(tmp_path):
     (tmp_path / "a").write_text("old")
     with pytest.raises(WrongUse, match="already has 'a'"):
-        check_folder(tmp_path, ["a", "b"], allow_no_overlap=False)
-    check_folder(tmp_path, ["a"], allow_no_overlap=True)
-    check_folder(tmp_path, ["b"], allow_no_overlap=False)
+        check_folder(tmp_path, ["a", "b"], overwrite=False)
+    check_folder(tmp_path, ["a"], overwrite=True)
+    check_folder(tmp_path, ["b"], overwrite=False)
     with pytest.raises(WrongUse, match="is already there"):
-        check_file(tmp_path / "a", allow_no_overlap=False)
+        check_file(tmp_path / "a", overwrite=False)
     with pytest.raises(WrongUse, match=r"must end in .csv or .parquet"):
-        check_table(tmp_path / "a.txt", allow_no_overlap=True)
+        check_table(tmp_path / "a.txt", overwrite=True)
 
 
 def test_a_folder_never_shows_two_runs_and_keeps_the_old_if_a_file_fails(tmp_path):
@@ -336,11 +336,11 @@ def test_a_folder_never_shows_two_runs_and_keeps_the_old_if_a_file_fails(tmp_pat
     def fail(path):
         raise OSError("full")
 
-    write_folder(folder, {"a": write("1"), "b": write("1")}, allow_no_overlap=False)
+    write_folder(folder, {"a": write("1"), "b": write("1")}, overwrite=False)
     with pytest.raises(OSError, match="full"):
-        write_folder(folder, {"a": write("2"), "b": fail}, allow_no_overlap=True)
+        write_folder(folder, {"a": write("2"), "b": fail}, overwrite=True)
     assert (folder / "a").read_text() == "1"
-    write_folder(folder, {"a": write("3")}, ["a", "b"], allow_no_overlap=True)
+    write_folder(folder, {"a": write("3")}, ["a", "b"], overwrite=True)
     assert sorted(path.name for path in folder.iterdir()) == ["a"]
 
 

@@ -145,7 +145,7 @@ def parquet_case(rng: np.random.Generator, folder: Path) -> str | None:
 
 
 TOML = """source = "a.csv"\ntarget = "b.csv"\nlabel = "y"\nseed = 3\ndrop = ["x"]
-max-memory = "2G"\nforce = true\nlevel = 0.9\nfail-if = ["auc>0.6"]\n"""
+max-memory = "2G"\noverwrite = true\nlevel = 0.9\nfail-if = ["auc>0.6"]\n"""
 
 
 def toml_case(rng: np.random.Generator, folder: Path) -> str | None:

@@ -160,7 +160,7 @@ def test_gpr_stands_beside_at_its_own_best_width():
 @pytest.mark.filterwarnings("ignore:GPR is better")
 def test_a_search_says_that_it_used_up_its_candidates_or_had_few_rows(monkeypatch):
     shift = chain(80)
-    few = partial(search, max_samples=20)
+    few = partial(search, budget=20)
     monkeypatch.setattr(base, "search", few)
     with pytest.warns(UserWarning, match="used up its 20 candidates"):
         DirectTwinGP(search="holdout", random_state=0).fit(shift.X, shift.y)
@@ -183,9 +183,9 @@ def test_an_edge_of_the_search_is_said_and_so_is_a_search_that_has_not_ended():
         WeightedGPR(search="kfold", random_state=0).fit(X, X)
     values = tuple(float(v) for v in range(40))
     axes = {name: Axis(values, (2.0, 4.0, 6.0)) for name in "abc"}
-    short = search(axes, lambda c: 200.0 - sum(c.values()), max_samples=30)
+    short = search(axes, lambda c: 200.0 - sum(c.values()), budget=30)
     assert short.exhausted
-    assert not search(axes, lambda c: 1.0, max_samples=80).exhausted
+    assert not search(axes, lambda c: 1.0, budget=80).exhausted
 
 
 @pytest.mark.filterwarnings("ignore:the search")

@@ -336,7 +336,7 @@ class LargeTable:
 # Arrays that may be there at the same time, each of the largest size.
 ARRAYS_AT_ONCE = 4
 # What is decided by all rows, or by rows that a sample does not have.
-_NOT_OF_SAMPLES = ("weights", "calibration-fraction")
+_NOT_OF_SAMPLES = ("weights", "calibration_fraction")
 
 
 @dataclass(frozen=True, eq=False)

@@ -124,8 +124,8 @@ _IN_OPTIONS = (
     (r"\b(columns?|rows|range) of X\b", r"\1 of the source"),
     (r" and standardize is False\b", ""),
     (r"groups= or time=; --groups or --time", "--groups or --time"),
-    (r"\bforce=True\b", "--allow-no-overlap"),
-    (r"\bwhich_rows_to_label says", "counterpoise label says"),
+    (r"\ballow_no_overlap=True\b", "--allow-no-overlap"),
+    (r"\bselect_rows_to_label says", "counterpoise label says"),
     (r"\bcalibration_fraction=0\.2\b", "--calibration-fraction 0.2"),
 )
 

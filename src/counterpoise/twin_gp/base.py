@@ -81,7 +81,8 @@ class ConformalBalls(ABC):
         check_number("level", level, low=0.0, high=1.0, closed="neither")
         if not len(self.calibration_scores_):
             raise InvalidInputError(
-                "predict_set needs rows kept out of the fit: set calibration_fraction to their "
+                "predict_set needs rows kept out of the fit: set calibration_fraction "
+                "to their "
                 "share, such as 0.25"
             )
         if sample_weight is None and self.weighted_:
@@ -123,7 +124,8 @@ class ConformalBalls(ABC):
         if not 0 < n_held < names.size:
             what = "sample" if names.size == 1 else "different samples or groups"
             raise InvalidInputError(
-                f"calibration_fraction = {self.calibration_fraction:g} of {names.size} {what} "
+                f"calibration_fraction = {self.calibration_fraction:g} of {names.size} "
+                f"{what} "
                 f"leaves "
                 f"{n_held} to calibrate on and {names.size - n_held} to fit to"
             )
