@@ -125,7 +125,7 @@ _IN_OPTIONS = (
     (r" and standardize is False\b", ""),
     (r"groups= or time=; --groups or --time", "--groups or --time"),
     (r"\bforce=True\b", "--despite-no-overlap"),
-    (r"\bwhich_rows_to_label says", "counterpoise label says"),
+    (r"\bselect_rows_to_label says", "counterpoise label says"),
     (r"\bcalibration=0\.2\b", "--calibration 0.2"),
 )
 
