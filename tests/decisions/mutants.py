@@ -36,7 +36,7 @@ MOST_SURVIVORS = 0.2
 LONGEST_TEXT = 100
 COUNTED = ("mutants", "killed", "survived", "equivalent", "seconds")
 PYTEST = ["-x", "-q", "--no-header", "--assert=plain", "--import-mode=importlib"]
-PYTEST += ["--override-ini=addopts=", "-p", "no:cacheprovider", "--timeout=60"]
+PYTEST += ["--override-ini=addopts=", "-p", "no:cacheprovider", "--timeout=20"]
 
 
 def names_in(node: ast.AST, context: type[ast.expr_context]) -> set[str]:
