@@ -1,6 +1,6 @@
 """
 What do the weight estimators make of one shift?
-========================================
+================================================
 
 Two normal samples, so that the true ratio is known. Every method draws its own curve;
 `AutoWeights` picks the simplest that is as good as the best by a score that holds out

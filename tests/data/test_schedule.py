@@ -151,8 +151,9 @@ import numpy as np, psutil
 from counterpoise import LogLinearKLIEP
 from counterpoise.data import Blocks
 X = np.random.default_rng(0).normal(size=(300, 2))
-LogLinearKLIEP().fit(Blocks.from_arrays(X, rows=99), X_target=Blocks.from_arrays(X +
-0.1)) opened = psutil.Process().net_connections(kind="inet")
+source, target = Blocks.from_arrays(X, rows=99), Blocks.from_arrays(X + 0.1)
+LogLinearKLIEP().fit(source, X_target=target)
+opened = psutil.Process().net_connections(kind="inet")
 print(len(opened), [name for name in ("dask", "distributed") if name in sys.modules])
 """
 

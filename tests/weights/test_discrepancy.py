@@ -307,7 +307,7 @@ def test_rows_of_fit_are_known_and_others_refused():
         found.score(X, X_target=T)
     with pytest.raises(ValueError, match=unknown.replace("row 1", "row 0")):
         found.score(X)
-    with pytest.raises(ValueError, match="weigh needs the rows of fit"):
+    with pytest.raises(ValueError, match="predict_weights needs the rows of fit"):
         found.without_rows().predict_weights(X)
     # A row of no weight that equals another has that one's.
     weights = np.ones(31)

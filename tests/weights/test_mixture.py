@@ -385,7 +385,7 @@ def test_grid_search_and_pipelines_take_it(data):
     assert search.best_score_ > 0.1
     pipe = make_pipeline(StandardScaler(), LogLinearKLIEP(tol=1e-9))
     scaled = StandardScaler().fit(data.X)
-    pipe.fit(data.X, mixturekliep__X_target=scaled.transform(data.X_target))
+    pipe.fit(data.X, loglinearkliep__X_target=scaled.transform(data.X_target))
     alone = LogLinearKLIEP(tol=1e-9).fit(data.X, X_target=data.X_target)
     np.testing.assert_allclose(pipe[-1].weights_, alone.weights_, rtol=1e-9)
 

@@ -68,7 +68,7 @@ class Evidence:
     least : float or None
         Of such a metric: the error is not taken to be less.
     beyond : array of shape (m,) or None
-        Of target rows, see `rows_beyond`; None: not looked at.
+        Of target rows, see `rows_outside_support`; None: not looked at.
     of_these_rows : bool
         Whether the mean is that of the target rows themselves, chance in their labels
         included, and not of where they come from.
@@ -165,7 +165,8 @@ def rows_outside_support(source: Matrix, target: Matrix) -> Array | None:
 
     Examples
     --------
-    >>> rows_beyond(np.arange(5.0)[:, None], np.array([[1.5], [4.5], [8.0]])).round(2)
+    >>> target = np.array([[1.5], [4.5], [8.0]])
+    >>> rows_outside_support(np.arange(5.0)[:, None], target).round(2)
     array([-0.33,  1.23,  8.67])
     """
     n, d = source.shape
