@@ -28,9 +28,8 @@ def weights_of(shift):
     """Return weights of the source rows, of mean one, and where they come from."""
     if shift.ratio is not None:
         return shift.ratio / shift.ratio.mean(), "true ratio"
-    found = KLIEP(random_state=0, allow_no_overlap=True).fit(
-        shift.X, X_target=shift.X_target
-    )
+    kliep = KLIEP(random_state=0, allow_no_overlap=True)
+    found = kliep.fit(shift.X, X_target=shift.X_target)
     return flatten_weights(found.weights_, 0.5), "root of KLIEP's"
 
 

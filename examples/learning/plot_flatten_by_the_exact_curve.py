@@ -59,9 +59,8 @@ else:
 
 gains = []
 for name, (X, y, X_target, y_target) in tasks.items():
-    weights = (
-        ULSIF(random_state=0, allow_no_overlap=True).fit(X, X_target=X_target).weights_
-    )
+    ulsif = ULSIF(random_state=0, allow_no_overlap=True)
+    weights = ulsif.fit(X, X_target=X_target).weights_
     model = WeightedSVC(C=10.0, gamma=1.0 / N_AXES).fit(X, y)
     path = model.path(sample_weight=weights, X_val=X_target, y_val=y_target)
     curve = path.validation_error

@@ -24,9 +24,8 @@ MAKERS = {"GPR": WeightedGPR, "twin GP": lambda **how: TwinGP(divergence="kl", *
 
 def compare(X, y, X_target, y_target, title):
     """Draw R2 of valence and arousal of both models, weighted and not."""
-    weights = (
-        KLIEP(random_state=0, allow_no_overlap=True).fit(X, X_target=X_target).weights_
-    )
+    kliep = KLIEP(random_state=0, allow_no_overlap=True)
+    weights = kliep.fit(X, X_target=X_target).weights_
     bars = {}
     for told, w in (("", None), (", weighted", flatten_weights(weights, 0.5))):
         for name, make in MAKERS.items():

@@ -27,7 +27,7 @@ def test_there_are_at_least_twenty_examples():
 )
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_runs_and_draws(path, capsys):
-    matplotlib.use("agg", allow_no_overlap=True)
+    matplotlib.use("agg", force=True)
     from matplotlib import pyplot as plt
 
     plt.close("all")
@@ -57,8 +57,8 @@ def test_boosting_on_a_cluster_takes_the_weights(capsys):
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_an_example_is_at_most_eighty_lines(path):
-    assert len(path.read_text().splitlines()) <= 80
+def test_an_example_is_at_most_a_hundred_lines(path):
+    assert len(path.read_text().splitlines()) <= 100
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)

@@ -563,7 +563,7 @@ class Rows:
 
     @cached_property
     def beyond(self) -> Array | None:
-        """Which target rows lie beyond the source rows that count: `rows_outside_support`."""
+        """Which target rows lie outside the support of the source rows that count."""
         return rows_outside_support(self.source[self.counts > 0], self.target)
 
     def features(self) -> tuple[Array, Array, Array | None]:
