@@ -91,9 +91,7 @@ CASES = {
         {},
     ),
     "target shift": (
-        _logistic(
-            weight_estimator=cp.LabelShiftWeights(random_state=0), random_state=0
-        ),
+        _logistic(weight_estimator=cp.LabelShiftWeights(random_state=0)),
         classes,
         {},
     ),
