@@ -245,7 +245,7 @@ def _twin(model):
         out[name] = {"answer": answer_, "unsure": unsure}
     out |= picked(model, "landmark_error_", "gpr_holdout_score_")
     out |= picked(model, "gamma_x_", "gamma_y_", "ridge_x_", "ridge_y_")
-    if model.calibration:
+    if model.calibration_fraction:
         out["set"] = model.predict_set(
             pair.X_target, 0.8, sample_weight=row_weights(20, whole=False)
         )
