@@ -391,7 +391,7 @@ def axes_of(n):
 def test_a_grid_of_thirty_points_is_tried_whole_and_a_larger_one_in_part():
     def first_round(n):
         asked = []
-        search(axes_of(n), lambda one: asked.append(one) or 0.0, max_samples=200)
+        search(axes_of(n), lambda one: asked.append(one) or 0.0, budget=200)
         return len(asked)
 
     assert first_round(30) == 30
@@ -399,11 +399,11 @@ def test_a_grid_of_thirty_points_is_tried_whole_and_a_larger_one_in_part():
 
 
 def test_the_budget_ends_a_search_and_that_is_told():
-    found = search(axes_of(40), lambda one: abs(one["a"] - 20.0), max_samples=14)
+    found = search(axes_of(40), lambda one: abs(one["a"] - 20.0), budget=14)
     assert found.exhausted
-    few = search(axes_of(40), lambda one: abs(one["a"] - 20.0), max_samples=10)
+    few = search(axes_of(40), lambda one: abs(one["a"] - 20.0), budget=10)
     assert few.results["score"].size == 10
-    found = search(axes_of(40), lambda one: abs(one["a"] - 20.0), max_samples=60)
+    found = search(axes_of(40), lambda one: abs(one["a"] - 20.0), budget=60)
     assert (found.best["a"], found.exhausted) == (20.0, False)
 
 

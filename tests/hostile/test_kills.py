@@ -79,18 +79,18 @@ def test_a_folder_never_stays_mixed(how, exchanged, tmp_path, monkeypatch):
     seen = set()
     for moment in range(1, 200):
         folder = tmp_path / str(moment) / "out"
-        write_folder(folder, files_of(OLD), allow_no_overlap=False)
+        write_folder(folder, files_of(OLD), overwrite=False)
         (folder / "mine").write_text("mine")
 
         def work(folder=folder):
             interruptible()
-            write_folder(folder, files_of(NEW), STALE, allow_no_overlap=True)
+            write_folder(folder, files_of(NEW), STALE, overwrite=True)
 
         struck = killed_at(moment, how, work)
         if exchanged:
             # At once, without a next command.
             assert shown(folder) in (old, new), moment
-        check_folder(folder, STALE, allow_no_overlap=True)
+        check_folder(folder, STALE, overwrite=True)
         assert shown(folder) in (old, new), moment
         seen.add(shown(folder) == new)
         assert [path.name for path in folder.parent.iterdir()] == ["out"], moment
@@ -102,23 +102,21 @@ def test_a_folder_never_stays_mixed(how, exchanged, tmp_path, monkeypatch):
     assert seen == {True, False}
 
 
-@pytest.mark.parametrize("allow_no_overlap", [True, False])
-def test_a_file_is_the_old_or_the_new_one_and_never_empty(allow_no_overlap, tmp_path):
+@pytest.mark.parametrize("overwrite", [True, False])
+def test_a_file_is_the_old_or_the_new_one_and_never_empty(overwrite, tmp_path):
     for moment in range(1, 100):
         path = tmp_path / str(moment) / "table.csv"
         path.parent.mkdir()
-        if allow_no_overlap:
+        if overwrite:
             path.write_text("old")
         work = files_of({"table.csv": "new"})["table.csv"]
         struck = killed_at(
             moment,
             signal.SIGKILL,
-            lambda path=path, work=work: write_file(
-                path, work, allow_no_overlap=allow_no_overlap
-            ),
+            lambda path=path, work=work: write_file(path, work, overwrite=overwrite),
         )
         assert not path.exists() or path.read_text() in ("old", "new")
-        write_file(path, work, allow_no_overlap=True)
+        write_file(path, work, overwrite=True)
         assert [one.name for one in path.parent.iterdir()] == ["table.csv"]
         if not struck:
             break
@@ -129,7 +127,7 @@ def test_a_file_is_the_old_or_the_new_one_and_never_empty(allow_no_overlap, tmp_
 def test_two_writers_at_once_leave_one_run(tmp_path):
     for _ in range(5):
         folder = tmp_path / "out"
-        write_folder(folder, files_of(OLD), STALE, allow_no_overlap=True)
+        write_folder(folder, files_of(OLD), STALE, overwrite=True)
         (folder / "mine").write_text("mine")
         children = []
         for word in ("first", "second"):
@@ -138,9 +136,7 @@ def test_two_writers_at_once_leave_one_run(tmp_path):
                 try:
                     texts = dict.fromkeys(NEW, word)
                     for _ in range(20):
-                        write_folder(
-                            folder, files_of(texts), STALE, allow_no_overlap=True
-                        )
+                        write_folder(folder, files_of(texts), STALE, overwrite=True)
                     os._exit(0)
                 finally:
                     os._exit(1)
@@ -155,14 +151,14 @@ def test_two_writers_at_once_leave_one_run(tmp_path):
 def test_a_mixed_folder_is_said_to_be_mended(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(exchange, "_renameat2", None)
     folder = tmp_path / "out"
-    write_folder(folder, files_of(OLD), allow_no_overlap=False)
+    write_folder(folder, files_of(OLD), overwrite=False)
     capsys.readouterr()
     moment, told = 0, ""
     while "files of two runs" not in told and moment < 60:
         moment += 1
-        work = lambda: write_folder(folder, files_of(NEW), STALE, allow_no_overlap=True)  # noqa: E731
+        work = lambda: write_folder(folder, files_of(NEW), STALE, overwrite=True)  # noqa: E731
         killed_at(moment, signal.SIGKILL, work)
-        check_folder(folder, STALE, allow_no_overlap=True)
+        check_folder(folder, STALE, overwrite=True)
         told = capsys.readouterr().err
     assert f"counterpoise: {folder} had files of two runs" in told
     assert shown(folder) == NEW

@@ -546,7 +546,7 @@ class Adapted(AskedOfFit, MetaEstimatorMixin, FittedModel):
         `predict_set`.
     missing_target : "warn", "ignore" or "raise"
         What to do where `fit` gets no `X_target`: all weights are one then.
-    force : bool
+    allow_no_overlap : bool
         Whether to go on where most of the target has no source rows near.
     random_state : int, RandomState or None
         Seed of folds, subsamples, weights and draws.

@@ -411,7 +411,7 @@ def _plan(task: FitTask, n: int, asked: str) -> None:
     raise InvalidInputError(
         f"{n:,} rows of {width} columns take about {needed / 1e9:.1f} GB "
         f"({COPIES_OF_ROWS} copies of 8 bytes a cell; {asked}), and "
-        f"{most / 1e9:.1f} GB are allowed: budget={fits} draws as many as fit, by "
+        f"{most / 1e9:.1f} GB are allowed: max_samples={fits} draws as many as fit, by "
         "their weights; Ridge and LogisticRegression are fitted to all rows by passes, "
         "and so is what has partial_fit; engine.memory_budget allows more"
     )

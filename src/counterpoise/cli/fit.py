@@ -423,7 +423,7 @@ def build_weight_estimator(name: str, *, allow_no_overlap: bool, seed: int) -> A
     ----------
     name : str
         One of those that `--weight-estimator` lists.
-    force : bool
+    allow_no_overlap : bool
         Whether it goes on where the source does not cover the target.
     seed : int
     """

@@ -345,7 +345,7 @@ def check_folder(
         Where the files will be.
     names : strings
         Every file that may be written.
-    force : bool
+    overwrite : bool
         Whether those that are there may be overwritten.
     remedy : str
         What the user can do about those that may not be.
@@ -408,7 +408,7 @@ def write_folder(
     stale : strings
         Files of an earlier run, which are removed unless they are written again, so
         that a folder never shows two runs.
-    force : bool
+    overwrite : bool
         Whether files that are there may be overwritten or removed, also those that
         were made since the folder was checked.
     """
@@ -449,7 +449,7 @@ def write_file(path: Path, write: Write, *, overwrite: bool) -> None:
     ----------
     path : Path
     write : what writes it
-    force : bool
+    overwrite : bool
         Whether one that is there may be overwritten, also one that was made since the
         path was checked.
     """

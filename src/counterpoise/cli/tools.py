@@ -549,7 +549,7 @@ def write_tables(folder: Path, *, overwrite: bool) -> tuple[int, int]:
     Parameters
     ----------
     folder : Path
-    force : bool
+    overwrite : bool
         Whether tables that are there may be overwritten.
 
     Returns

@@ -211,7 +211,7 @@ class DiscriminatorWeights(WeightEstimator):
         Largest number of steps of that regression.
     exponent : float
         Power to which the weights are raised; 0 makes them uniform.
-    force : bool
+    allow_no_overlap : bool
         Whether to go on where most of the target has no source rows near.
     random_state : int, RandomState or None
         Seed of the folds.

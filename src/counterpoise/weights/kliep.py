@@ -368,7 +368,7 @@ class KLIEP(WeightEstimator):
         Called with the progress after every step; True ends the search.
     exponent : float
         Power to which the weights are raised; 0 makes them uniform.
-    force : bool
+    allow_no_overlap : bool
         Whether to go on where most of the target has no source rows near.
     random_state : int, RandomState or None
         Seed of folds and k-means.

@@ -167,7 +167,7 @@ class LabelShiftWeights(WeightEstimator):
     exponent : float
         Power to which the weights are raised; 0 makes them uniform. One half is the
         advice for twin Gaussian processes.
-    force : bool
+    allow_no_overlap : bool
         Whether to go on where most of the target has no source rows near.
     random_state : int, RandomState or None
         Seed of folds and bumps.

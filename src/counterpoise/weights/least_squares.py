@@ -246,7 +246,7 @@ class LSIF(LeastSquaresWeights):
         Called with every breakpoint of the path; True ends it.
     exponent : float
         Power to which the weights are raised; 0 makes them uniform.
-    force : bool
+    allow_no_overlap : bool
         Whether to go on where most of the target has no source rows near.
     random_state : int, RandomState or None
         Seed of the k-means centres and the folds.
@@ -508,7 +508,7 @@ class ULSIF(_Ridge):
         is tried, and a warning says how many were.
     exponent : float
         Power to which the weights are raised; 0 makes them uniform.
-    force : bool
+    allow_no_overlap : bool
         Whether to go on where most of the target has no source rows near.
     random_state : int, RandomState or None
         Seed of the k-means centres.
@@ -632,7 +632,7 @@ class RULSIF(_Ridge):
         is tried, and a warning says how many were.
     exponent : float
         Power to which the weights are raised; 0 makes them uniform.
-    force : bool
+    allow_no_overlap : bool
         Whether to go on where most of the target has no source rows near.
     random_state : int, RandomState or None
         Seed of the k-means centres.
