@@ -4,12 +4,12 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from math import floor, log10
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from counterpoise.data.frames import TableLike
 from counterpoise.data.table import (
     CATEGORIES,
     DATES,
@@ -19,7 +19,7 @@ from counterpoise.data.table import (
     TableColumn,
     joined,
 )
-from counterpoise.linalg.arrays import Array, Indices, one_zero
+from counterpoise.linalg.arrays import Array, Indices, row_keys
 
 # -----------------------------------------------------------------------------
 # The privacy floor: of groups so small nothing is told, so nobody is recognised.
@@ -37,8 +37,6 @@ FEWEST_ROWS_TOLD = 5
 
 # Rows are far out beyond this many times the distance within which this share lies.
 FAR_REACHES, BULK_SHARE = 5.0, 0.9
-# Entries that are put in order at a time.
-ENTRIES_IN_ORDER = 2_000_000
 # As many rows tell where the bulk of a column lies.
 ROWS_TO_TELL_THE_BULK = 10_000
 
@@ -82,7 +80,7 @@ def weighted_quantile(values: Array, share: Array, level: float) -> float:
     2.0
     """
     if share.size and (share == share[0]).all():
-        place = int(_place(level, values.size))
+        place = max(int(np.ceil(level * values.size * (1 - 1e-12))) - 1, 0)
         return float(np.partition(values, place)[place])
     order = np.argsort(values, kind="stable")
     cumulative = np.cumsum(share[order])
@@ -110,77 +108,25 @@ def column_limits(samples: Iterable[tuple[Array, Array]]) -> tuple[Array, Array]
     >>> column_limits([(rows, np.full(11, 1 / 11))])
     (array([-20.]), array([30.]))
     """
-    lows, highs, reaches = [], [], []
+    middles, reaches = [], []
     for all_rows, shares in samples:
         step = max(len(all_rows) // ROWS_TO_TELL_THE_BULK, 1)
-        rows, share = all_rows[::step], shares[::step]
-        middle, reach = _middles_and_reaches(rows, share)
-        lows.append(middle)
-        highs.append(middle)
-        reaches.append(FAR_REACHES * reach)
+        columns = np.ascontiguousarray(all_rows[::step].T)
+        found = np.array([_middle_and_reach(one, shares[::step]) for one in columns])
+        middles.append(found[:, 0])
+        reaches.append(FAR_REACHES * found[:, 1])
     reach = np.max(reaches, axis=0)
-    return np.min(lows, axis=0) - reach, np.max(highs, axis=0) + reach
+    return np.min(middles, axis=0) - reach, np.max(middles, axis=0) + reach
 
 
-def _place(level: float, count: Any) -> Any:
-    """Return which of the ordered values up to which a level of as many rows lies."""
-    return np.maximum(np.ceil(level * count * (1 - 1e-12)).astype(int) - 1, 0)
-
-
-def _middles_and_reaches(rows: Array, share: Array) -> tuple[Array, Array]:
-    """Return the medians, and the distances from them within which the bulk lies."""
-    n, d = rows.shape
-    middles, reaches = np.empty(d), np.zeros(d)
-    alike = bool(share.size and (share == share[0]).all())
-    step = max(ENTRIES_IN_ORDER // max(n, 1), 1)
-    for first in range(0, d, step):
-        block = slice(first, first + step)
-        columns = np.ascontiguousarray(rows[:, block].T)
-        found = _alike if alike else _weighted
-        middles[block], reaches[block] = found(columns, share)
-    return middles, reaches
-
-
-def _alike(columns: Array, share: Array) -> tuple[Array, Array]:
-    """Return medians and reaches of columns, a row of the array each."""
-    d, n = columns.shape
-    place = int(_place(0.5, n))
-    # All in order takes less time than the one place would.
-    middle = np.sort(columns, axis=1)[:, place]
-    away = np.abs(columns - middle[:, None])
-    differs = np.count_nonzero(away, axis=1)
-    # What does not differ comes first.
-    away.sort(axis=1)
-    at = n - differs + _place(BULK_SHARE, differs)
-    reach = away[np.arange(d), np.minimum(at, n - 1)]
-    return middle, np.where(differs > 0, reach, 0.0)
-
-
-def _weighted(columns: Array, share: Array) -> tuple[Array, Array]:
-    """Return the same of rows that do not count alike."""
-    d, n = columns.shape
-    middle = _quantiles(columns, np.broadcast_to(share, (d, n)), 0.5)
-    away = np.abs(columns - middle[:, None])
+def _middle_and_reach(column: Array, share: Array) -> tuple[float, float]:
+    """Return the median, and the distance from it within which the bulk lies."""
+    middle = weighted_quantile(column, share, 0.5)
+    away = np.abs(column - middle)
     differs = away > 0
-    count = differs.sum(axis=1)
-    counted = np.where(differs, share, 0.0)
-    reach = _quantiles(away, counted, BULK_SHARE)
-    # Of rows that differ and count alike the place is a matter of their number.
-    least = np.where(differs, share, np.inf).min(axis=1)
-    for j in np.flatnonzero((counted.max(axis=1) == least) & (count > 0)):
-        reach[j] = weighted_quantile(away[j][differs[j]], share[differs[j]], BULK_SHARE)
-    return middle, np.where(count > 0, reach, 0.0)
-
-
-def _quantiles(values: Array, share: Array, level: float) -> Array:
-    """Return `weighted_quantile` of every row of values, whose shares may be zero."""
-    d, n = values.shape
-    order = np.argsort(values, axis=1, kind="stable")
-    cumulative = np.cumsum(np.take_along_axis(share, order, axis=1), axis=1)
-    reached = level * cumulative[:, -1:] * (1 - 1e-12)
-    place = np.minimum(np.count_nonzero(cumulative < reached, axis=1), n - 1)
-    out: Array = values[np.arange(d), order[np.arange(d), place]]
-    return out
+    if not differs.any():
+        return middle, 0.0
+    return middle, weighted_quantile(away[differs], share[differs], BULK_SHARE)
 
 
 # -----------------------------------------------------------------------------
@@ -217,7 +163,7 @@ class Part:
     value: float | None = None
     category: str | None = None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the kind of part, and those of its attributes that say something."""
         ends = ("low", "high") if self.part == RANGE else ()
         told = asdict(self).items()
@@ -371,83 +317,32 @@ def _rounded(edge: float, digits: int | None) -> float:
 # -----------------------------------------------------------------------------
 
 
-Marks = NDArray[np.uint64]
-
-# Columns after which rows without an equal are let go.
-_AT_ONCE = 4
-# Steele, Lea and Flood's generator (2014): every bit of the input moves all bits.
-_STEP, _FIRST, _SECOND = (
-    np.uint64(0x9E3779B97F4A7C15),
-    np.uint64(0xBF58476D1CE4E5B9),
-    np.uint64(0x94D049BB133111EB),
-)
+# Rows whose keys are made at a time.
+_AT_ONCE = 65_536
 
 
-def duplicate_rows(X: Any) -> int:
+def duplicate_rows(X: TableLike) -> int:
     r"""Return how many rows equal one before them in every column.
 
-    Rows are told apart by marks of 64 bits, so that a million different rows count one
+    Rows are compared by hashes of 64 bits, so that a million different rows count one
     too many with a chance of :math:`10^{12} / 2^{65}`; missing values are alike, and
-    so are zero and negative zero. Rows that the first columns tell apart are not looked
-    at further: cost O(d n log n) at most, memory O(n).
+    so are zero and negative zero.
 
     Parameters
     ----------
-    X : array-like, pandas or polars frame, sparse matrix, or Table, of shape (n, d)
+    X : array-like, frame, sparse matrix, or Table, of shape (n, d)
 
     Examples
     --------
     >>> duplicate_rows([[1.0, "a"], [2.0, "a"], [1.0, "a"], [1.0, "a"]])
     2
     """
-    marks = _sparse_marks(X) if sparse.issparse(X) else _table_marks(_read(X))
-    return int(marks.size - np.unique(marks).size)
-
-
-def _read(X: Any) -> Table:
-    return X if isinstance(X, Table) else Table.of(X)
-
-
-def _table_marks(table: Table) -> Marks:
-    """Return marks of the rows that have an equal in all columns but the last few."""
-    rows: Any = slice(None)
-    marks = np.zeros(len(table), dtype=np.uint64)
-    for j, column in enumerate(table.columns):
-        marks = marks + _mixed(_bits(column, rows), np.uint64(j))
-        if (j + 1) % _AT_ONCE == 0:
-            _, place, count = np.unique(marks, return_inverse=True, return_counts=True)
-            twins = np.flatnonzero(count[place] > 1)
-            rows = twins if isinstance(rows, slice) else rows[twins]
-            marks = marks[twins]
-    return marks
-
-
-def _bits(column: TableColumn, rows: Any) -> Marks:
-    """Return equal numbers for equal values."""
-    if column.kind == CATEGORIES:
-        return column.values[rows].astype(np.int64).view(np.uint64)
-    return _bits_of(column.values[rows])
-
-
-def _bits_of(values: Any) -> Marks:
-    numbers = one_zero(np.asarray(values, dtype=np.float64))
-    # There are many ways to write NaN.
-    return np.where(np.isnan(numbers), np.nan, numbers).view(np.uint64)
-
-
-def _sparse_marks(X: Any) -> Marks:
-    table = sparse.csr_array(X, copy=True)
-    table.sum_duplicates()
-    table.eliminate_zeros()
-    entries = _mixed(_bits_of(table.data), table.indices.astype(np.uint64))
-    # A sum up to every entry, in whole numbers that wrap around without an error.
-    before = np.concatenate([[np.uint64(0)], np.cumsum(entries, dtype=np.uint64)])
-    return before[table.indptr[1:]] - before[table.indptr[:-1]]
-
-
-def _mixed(bits: Marks, column: Any) -> Marks:
-    with np.errstate(over="ignore"):
-        marks = bits + _STEP * (column + np.uint64(1))
-        marks = (marks ^ (marks >> np.uint64(30))) * _FIRST
-        marks = (marks ^ (marks >> np.uint64(27))) * _SECOND
-        return marks ^ (marks >> np.uint64(31))
+    rows = X.tocsr() if sparse.issparse(X) else Table.of(X).matrix()
+    hashes: set[int] = set()
+    for first in range(0, rows.shape[0], _AT_ONCE):
+        block = rows[first : first + _AT_ONCE]
+        if not sparse.issparse(block):
+            # There are many ways to write NaN.
+            block = np.where(np.isnan(block), np.nan, block)
+        hashes.update(map(hash, row_keys(block)))
+    return int(rows.shape[0] - len(hashes))

@@ -4,8 +4,10 @@ Both see rows through a function that makes numbers, labels and weights of a blo
 is kept between passes has as many entries as there are coefficients, squared.
 """
 
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax, logsumexp
 
 from counterpoise.data.blocks import Blocks
-from counterpoise.data.parallel import current_budget, map_reduce
+from counterpoise.data.parallel import Rows, current_budget, map_reduce
 from counterpoise.errors import InvalidInputError
 from counterpoise.linalg.arrays import Array
 
@@ -45,7 +47,7 @@ class RowsToFit:
 
 
 # Makes labelled rows of a block's rows and the place of the first of them.
-Reads = Callable[[Any, int], RowsToFit]
+Reads = Callable[[Rows, int], RowsToFit]
 Parts = Sequence[tuple[Blocks, Reads]]
 
 
@@ -76,10 +78,10 @@ def ridge_by_passes(parts: Parts, alpha: float, *, intercept: bool) -> Regressio
 
     The first pass gives the weighted means, about which the second adds up moments.
     """
-    means = _over(parts, _WeightedSums)
+    means = _sum_over(parts, _weighted_sums)
     total = means[-1]
     mean = means[:-1] / total if intercept else np.zeros(means.size - 1)
-    moment = _over(parts, _SecondMoments, mean)
+    moment = _sum_over(parts, _second_moments, mean)
     p = mean.size - 1
     _check_coefficients(p)
     gram, pulled = moment[:p, :p], moment[:p, p]
@@ -114,10 +116,12 @@ def logistic_by_passes(
     ridge = np.tile(np.append(np.full(p, penalty), np.zeros(int(intercept))), k)
 
     def at(point: Array) -> "_Derivatives":
-        found: _Derivatives = _over(
-            parts, _LogLoss, point.reshape(k, width), n_classes, intercept
-        )
-        return found.with_ridge(point, ridge)
+        coef = point.reshape(k, width)
+        found: _Derivatives = _sum_over(parts, _log_loss, coef, n_classes, intercept)
+        found.value += 0.5 * float(ridge @ point**2)
+        found.gradient += ridge * point
+        found.hessian += np.diag(ridge)
+        return found
 
     here, passes = at(x), 1
     for _ in range(max_iter):
@@ -145,7 +149,7 @@ def logistic_by_passes(
     return Regression(table[:, :p], free, passes, max(decrement, 0.0))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class _Derivatives:
     mass: float
     value: float
@@ -160,52 +164,40 @@ class _Derivatives:
             self.hessian + later.hessian,
         )
 
-    def with_ridge(self, x: Array, ridge: Array) -> "_Derivatives":
-        return _Derivatives(
-            self.mass,
-            self.value + 0.5 * float(ridge @ x**2),
-            self.gradient + ridge * x,
-            self.hessian + np.diag(ridge),
-        )
 
-
-@dataclass(frozen=True, eq=False)
-class _LogLoss:
-    reads: Reads
-    coef: Array
-    n_classes: int
-    intercept: bool
-
-    def __call__(self, rows: Any, first: int) -> _Derivatives:
-        found = self.reads(rows, first)
-        Z = _with_ones(found.rows) if self.intercept else found.rows
-        weights, places = found.weights, found.labels.astype(np.intp)
-        logits = Z @ self.coef.T
-        if self.n_classes == 2:
-            logits = np.hstack([np.zeros_like(logits), logits])
-        each = np.arange(len(Z))
-        logs = log_softmax(logits, axis=1)
-        wrong = np.exp(logs)
-        chances = wrong.copy()
-        wrong[each, places] -= 1.0
-        wrong *= weights[:, None]
-        if self.n_classes == 2:
-            wrong, chances = wrong[:, 1:], chances[:, 1:]
-        k, width = self.coef.shape
-        hessian = np.empty((k, width, k, width))
-        for i in range(k):
-            for j in range(i, k):
-                bend = -chances[:, i] * chances[:, j]
-                if i == j:
-                    bend = chances[:, i] * _rest(logits, logs, i, self.n_classes)
-                part = Z.T @ (Z * (weights * bend)[:, None])
-                hessian[i, :, j], hessian[j, :, i] = part, part.T
-        return _Derivatives(
-            float(weights.sum()),
-            -float(weights @ logs[each, places]),
-            (wrong.T @ Z).ravel(),
-            hessian.reshape(k * width, k * width),
-        )
+def _log_loss(
+    reads: Reads, coef: Array, n_classes: int, intercept: bool, rows: Rows, first: int
+) -> _Derivatives:
+    """Return the log loss of the rows of a block, and its derivatives."""
+    found = reads(rows, first)
+    n = len(found.rows)
+    Z = np.column_stack([found.rows, np.ones(n)]) if intercept else found.rows
+    weights, places = found.weights, found.labels.astype(np.intp)
+    logits = Z @ coef.T
+    if n_classes == 2:
+        logits = np.hstack([np.zeros_like(logits), logits])
+    logs = log_softmax(logits, axis=1)
+    wrong = np.exp(logs)
+    chances = wrong.copy()
+    wrong[np.arange(n), places] -= 1.0
+    wrong *= weights[:, None]
+    if n_classes == 2:
+        wrong, chances = wrong[:, 1:], chances[:, 1:]
+    k, width = coef.shape
+    hessian = np.empty((k, width, k, width))
+    for i in range(k):
+        for j in range(i, k):
+            bend = -chances[:, i] * chances[:, j]
+            if i == j:
+                bend = chances[:, i] * _rest(logits, logs, i, n_classes)
+            part = Z.T @ (Z * (weights * bend)[:, None])
+            hessian[i, :, j], hessian[j, :, i] = part, part.T
+    return _Derivatives(
+        float(weights.sum()),
+        -float(weights @ logs[np.arange(n), places]),
+        (wrong.T @ Z).ravel(),
+        hessian.reshape(k * width, k * width),
+    )
 
 
 def _rest(logits: Array, logs: Array, i: int, n_classes: int) -> Array:
@@ -216,29 +208,18 @@ def _rest(logits: Array, logs: Array, i: int, n_classes: int) -> Array:
     return np.exp(logsumexp(others, axis=1) - norm)
 
 
-@dataclass(frozen=True, eq=False)
-class _WeightedSums:
-    """Sums of rows, of labels and of weights."""
-
-    reads: Reads
-
-    def __call__(self, rows: Any, first: int) -> Array:
-        found = self.reads(rows, first)
-        w = found.weights
-        return np.concatenate([w @ found.rows, [w @ found.labels, w.sum()]])
+def _weighted_sums(reads: Reads, rows: Rows, first: int) -> Array:
+    """Return sums of rows, of labels and of weights."""
+    found = reads(rows, first)
+    w = found.weights
+    return np.concatenate([w @ found.rows, [w @ found.labels, w.sum()]])
 
 
-@dataclass(frozen=True, eq=False)
-class _SecondMoments:
-    """Second moments of rows and labels about a point."""
-
-    reads: Reads
-    mean: Array
-
-    def __call__(self, rows: Any, first: int) -> Array:
-        found = self.reads(rows, first)
-        both = np.column_stack([found.rows, found.labels]) - self.mean
-        return both.T @ (both * found.weights[:, None])
+def _second_moments(reads: Reads, mean: Array, rows: Rows, first: int) -> Array:
+    """Return second moments of rows and labels about a point."""
+    found = reads(rows, first)
+    both = np.column_stack([found.rows, found.labels]) - mean
+    return both.T @ (both * found.weights[:, None])
 
 
 def _check_coefficients(k: int) -> None:
@@ -252,17 +233,10 @@ def _check_coefficients(k: int) -> None:
         )
 
 
-def _over(parts: Parts, work: Any, *more: Any) -> Any:
+def _sum_over(parts: Parts, work: Callable[..., Any], *more: object) -> Any:
     """Return what all blocks of all parts add up to, part after part."""
-    found = [map_reduce(blocks, work(reads, *more)) for blocks, reads in parts]
-    total = found[0]
-    for one in found[1:]:
-        total = total + one
-    return total
-
-
-def _with_ones(rows: Array) -> Array:
-    return np.column_stack([rows, np.ones(len(rows))])
+    sums = [map_reduce(blocks, partial(work, reads, *more)) for blocks, reads in parts]
+    return reduce(operator.add, sums)
 
 
 def _solved(matrix: Array, right: Array) -> Array:
