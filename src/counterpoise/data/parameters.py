@@ -12,40 +12,178 @@ import numpy as np
 from counterpoise.errors import InvalidInputError, InvalidTypeError
 
 # -----------------------------------------------------------------------------
-# Parameters: numbers within bounds and words from a list.
+# Rules of parameters: numbers within bounds, words from a list, solvers.
 # -----------------------------------------------------------------------------
 
 
 Closed: TypeAlias = Literal["both", "left", "right", "neither"]
+Bound: TypeAlias = float | None
+Options: TypeAlias = Sequence[str | None]
+RandomState: TypeAlias = int | np.random.RandomState | None
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number within bounds, as `check_number` takes them."""
+
+    low: Bound = None
+    high: Bound = None
+    closed: Closed = "both"
+    options: Options = ()
+
+    def check(self, name: str, value: object) -> float | str | None:
+        """Return the value as a float, or one of `options`."""
+        if _is_option(value, self.options):
+            return value  # type: ignore[return-value]
+        if not isinstance(value, numbers.Real) or isinstance(value, bool):
+            raise InvalidTypeError(_message(name, "a number", value, self.options))
+        number = float(value)
+        # Comparisons with NaN are false, which refuses it.
+        low, high = self._ends()
+        at_low = number == self.low and self.closed in ("both", "left")
+        at_high = number == self.high and self.closed in ("both", "right")
+        if not ((number > low or at_low) and (number < high or at_high)):
+            endless = self.high is None and not math.isfinite(number)
+            wanted = "finite" if endless else self._range()
+            raise InvalidInputError(_message(name, wanted, value, self.options))
+        return number
+
+    def _ends(self) -> tuple[float, float]:
+        low = -math.inf if self.low is None else self.low
+        return low, math.inf if self.high is None else self.high
+
+    def _range(self) -> str:
+        left, right = self.closed in ("both", "left"), self.closed in ("both", "right")
+        if self.high is None:
+            if self.low is None:
+                return "finite"
+            positive = self.low == 0 and not left
+            return "positive" if positive else f"{_at(left, 'least')} {self.low}"
+        if self.low is None:
+            return f"{_at(right, 'most')} {self.high}"
+        ends = "[" if left else "(", "]" if right else ")"
+        return f"in {ends[0]}{self.low}, {self.high}{ends[1]}"
+
+
+@dataclass(frozen=True)
+class Integer:
+    """An integer within bounds, both included."""
+
+    low: int | None = None
+    high: int | None = None
+    options: Options = ()
+
+    def check(self, name: str, value: object) -> int | str | None:
+        """Return the value as an int, or one of `options`."""
+        if _is_option(value, self.options):
+            return value  # type: ignore[return-value]
+        if not isinstance(value, numbers.Integral) or isinstance(value, bool):
+            raise InvalidTypeError(_message(name, "an integer", value, self.options))
+        number, bounds = int(value), Number(self.low, self.high)
+        low, high = bounds._ends()
+        if not low <= number <= high:
+            wanted = bounds._range()
+            raise InvalidInputError(_message(name, wanted, value, self.options))
+        return number
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of some words."""
+
+    options: Sequence[str]
+
+    def check(self, name: str, value: object) -> str:
+        """Return the value, which is one of `options`."""
+        if _is_option(value, self.options):
+            return str(value)
+        words = ", ".join(map(repr, self.options))
+        raise _error_for(value)(
+            f"{name} must be one of {words}, got {_came(value)}"
+            f"{did_you_mean(value, self.options)}"
+        )
+
+
+@dataclass(frozen=True)
+class SolverChoice:
+    """The name of a solver, or a solver object.
+
+    Parameters
+    ----------
+    names : sequence of str
+    kinds : sequence of type
+        Classes whose objects serve, as messages list them. An object of any other
+        class with `accepts`, `begin` and `step` is taken if it accepts the problem.
+    """
+
+    names: Sequence[str]
+    kinds: Sequence[type]
+
+    def __str__(self) -> str:
+        names = ", ".join(map(repr, self.names))
+        kinds = ", ".join(kind.__name__ for kind in self.kinds)
+        return f"one of {names} or a solver object ({kinds})"
+
+    def check(self, name: str, value: object) -> None:
+        """Refuse what is neither the name of a solver nor a solver object."""
+        # A class has these attributes too, but no settings.
+        has_parts = all(hasattr(value, one) for one in ("accepts", "begin", "step"))
+        is_class = isinstance(value, type)
+        if _is_option(value, self.names) or (has_parts and not is_class):
+            return
+        came = _came(value)
+        if isinstance(value, type):
+            came = f"the class {value.__name__}: pass an object such as "
+            came += f"{value.__name__}()"
+        raise _error_for(value)(
+            f"{name} must be {self}, got {came}{did_you_mean(value, self.names)}"
+        )
+
+
+Rule: TypeAlias = Number | Integer | Choice | SolverChoice
+
+
+def check_parameters(estimator: object, rules: Mapping[str, Rule]) -> None:
+    """Refuse parameters of an estimator that break a rule, the first that does.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> check_parameters(SimpleNamespace(tol=-1.0), {"tol": Number(0.0)})
+    Traceback (most recent call last):
+    counterpoise.errors.InvalidInputError: tol must be at least 0.0, got -1.0
+    """
+    for name, rule in rules.items():
+        rule.check(name, getattr(estimator, name))
 
 
 @overload
 def check_number(
     name: str,
-    value: Any,
+    value: object,
     *,
-    low: float | None = None,
-    high: float | None = None,
-    closed: Closed = "both",
+    low: Bound = ...,
+    high: Bound = ...,
+    closed: Closed = ...,
 ) -> float: ...
 @overload
 def check_number(
     name: str,
-    value: Any,
+    value: object,
     *,
-    low: float | None = None,
-    high: float | None = None,
-    closed: Closed = "both",
-    options: Sequence[str | None],
+    low: Bound = ...,
+    high: Bound = ...,
+    closed: Closed = ...,
+    options: Options,
 ) -> float | str | None: ...
 def check_number(
     name: str,
-    value: Any,
+    value: object,
     *,
-    low: float | None = None,
-    high: float | None = None,
+    low: Bound = None,
+    high: Bound = None,
     closed: Closed = "both",
-    options: Sequence[str | None] = (),
+    options: Options = (),
 ) -> float | str | None:
     """`value` as a float within bounds.
 
@@ -74,38 +212,29 @@ def check_number(
     Traceback (most recent call last):
     counterpoise.errors.InvalidInputError: gamma must be positive, got -1.0
     """
-    if _is_option(value, options):
-        return value
-    if not isinstance(value, numbers.Real) or isinstance(value, bool):
-        raise InvalidTypeError(_message(name, "a number", value, options))
-    number = float(value)
-    if not _inside(number, low, high, closed):
-        endless = high is None and not math.isfinite(number)
-        wanted = "finite" if endless else _range(low, high, closed)
-        raise InvalidInputError(_message(name, wanted, value, options))
-    return number
+    return Number(low, high, closed, options).check(name, value)
 
 
 @overload
 def check_integer(
-    name: str, value: Any, *, low: int | None = None, high: int | None = None
+    name: str, value: object, *, low: int | None = ..., high: int | None = ...
 ) -> int: ...
 @overload
 def check_integer(
     name: str,
-    value: Any,
+    value: object,
     *,
-    low: int | None = None,
-    high: int | None = None,
-    options: Sequence[str | None],
+    low: int | None = ...,
+    high: int | None = ...,
+    options: Options,
 ) -> int | str | None: ...
 def check_integer(
     name: str,
-    value: Any,
+    value: object,
     *,
     low: int | None = None,
     high: int | None = None,
-    options: Sequence[str | None] = (),
+    options: Options = (),
 ) -> int | str | None:
     """`value` as an int within bounds, both included.
 
@@ -131,19 +260,10 @@ def check_integer(
     counterpoise.errors.InvalidInputError: n_centers must be at least 1, 'auto' or \
 None, got 0
     """
-    if _is_option(value, options):
-        return value
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool):
-        raise InvalidTypeError(_message(name, "an integer", value, options))
-    number = int(value)
-    if (low is not None and number < low) or (high is not None and number > high):
-        raise InvalidInputError(
-            _message(name, _range(low, high, "both"), value, options)
-        )
-    return number
+    return Integer(low, high, options).check(name, value)
 
 
-def check_choice(name: str, value: Any, options: Sequence[str]) -> str:
+def check_choice(name: str, value: object, options: Sequence[str]) -> str:
     """`value`, which is one of the words in `options`.
 
     Parameters
@@ -167,73 +287,11 @@ def check_choice(name: str, value: Any, options: Sequence[str]) -> str:
 got 'pairwize' (did you mean \
 'pairwise'?)
     """
-    if _is_option(value, options):
-        return str(value)
-    error = InvalidInputError if isinstance(value, str) else InvalidTypeError
-    words = ", ".join(map(repr, options))
-    raise error(
-        f"{name} must be one of {words}, got {_came(value)}"
-        f"{did_you_mean(value, options)}"
-    )
+    return Choice(options).check(name, value)
 
 
-@dataclass(frozen=True)
-class Number:
-    """What a parameter may be: a number within bounds, as `check_number` takes them."""
-
-    low: float | None = None
-    high: float | None = None
-    closed: Closed = "both"
-    options: Sequence[str | None] = ()
-
-
-@dataclass(frozen=True)
-class Integer:
-    """What a parameter may be: a whole number within bounds."""
-
-    low: int | None = None
-    high: int | None = None
-    options: Sequence[str | None] = ()
-
-
-@dataclass(frozen=True)
-class Choice:
-    """What a parameter may be: one of some words."""
-
-    options: Sequence[str]
-
-
-@dataclass(frozen=True)
-class SolverChoice:
-    """What a parameter may be: the name of a solver, or a solver object.
-
-    Parameters
-    ----------
-    names : sequence of str
-    kinds : sequence of type
-        Classes whose objects serve, as messages list them. An object of any other
-        class with `accepts`, `begin` and `step` is taken if it accepts the problem.
-    """
-
-    names: Sequence[str]
-    kinds: Sequence[type]
-
-    def __str__(self) -> str:
-        names = ", ".join(map(repr, self.names))
-        kinds = ", ".join(kind.__name__ for kind in self.kinds)
-        return f"one of {names} or a solver object ({kinds})"
-
-
-def check_solver(name: str, value: Any, options: SolverChoice) -> None:
+def check_solver(name: str, value: object, options: SolverChoice) -> None:
     """Refuse what is neither the name of a solver nor a solver object.
-
-    Parameters
-    ----------
-    name : str
-        What errors call the parameter.
-    value : object
-        What came.
-    options : SolverChoice
 
     Examples
     --------
@@ -245,15 +303,7 @@ def check_solver(name: str, value: Any, options: SolverChoice) -> None:
     counterpoise.errors.InvalidInputError: solver must be one of 'auto', 'away' or a \
 solver object (FrankWolfe), got 'awy' (did you mean 'away'?)
     """
-    if _is_option(value, options.names) or _is_solver(value):
-        return
-    error = InvalidInputError if isinstance(value, str) else InvalidTypeError
-    came = _came(value)
-    if isinstance(value, type):
-        came = f"the class {value.__name__}: pass an object such as {value.__name__}()"
-    raise error(
-        f"{name} must be {options}, got {came}{did_you_mean(value, options.names)}"
-    )
+    options.check(name, value)
 
 
 def resolve_solver(
@@ -281,7 +331,7 @@ def resolve_solver(
     Solver
         An object accepts the problem; `InvalidTypeError` names what is missing if not.
     """
-    check_solver(name, value, options)
+    options.check(name, value)
     if isinstance(value, str):
         return make(value)
     lacking = value.accepts.lacking(problem)
@@ -293,83 +343,26 @@ def resolve_solver(
     return value
 
 
-def _is_solver(value: Any) -> bool:
-    # A class has these attributes too, but no settings.
-    parts = ("accepts", "begin", "step")
-    return not isinstance(value, type) and all(hasattr(value, one) for one in parts)
-
-
-Rule: TypeAlias = Number | Integer | Choice | SolverChoice
-
-
-def check_parameters(estimator: Any, rules: Mapping[str, Rule]) -> None:
-    """Refuse parameters of an estimator that break a rule, the first that does.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> check_parameters(SimpleNamespace(tol=-1.0), {"tol": Number(0.0)})
-    Traceback (most recent call last):
-    counterpoise.errors.InvalidInputError: tol must be at least 0.0, got -1.0
-    """
-    for name, rule in rules.items():
-        value = getattr(estimator, name)
-        if isinstance(rule, Choice):
-            check_choice(name, value, rule.options)
-        elif isinstance(rule, SolverChoice):
-            check_solver(name, value, rule)
-        elif isinstance(rule, Integer):
-            check_integer(
-                name, value, low=rule.low, high=rule.high, options=rule.options
-            )
-        else:
-            check_number(
-                name,
-                value,
-                low=rule.low,
-                high=rule.high,
-                closed=rule.closed,
-                options=rule.options,
-            )
-
-
-def _is_option(value: Any, options: Sequence[str | None]) -> bool:
+def _is_option(value: object, options: Options) -> bool:
     # Arrays have no truth value, so only words are compared.
     return (value is None or isinstance(value, str)) and value in options
 
 
-def _inside(
-    number: float, low: float | None, high: float | None, closed: Closed
-) -> bool:
-    # Comparisons with NaN are false, which refuses it.
-    above = number > (-math.inf if low is None else low) or (
-        low is not None and closed in ("both", "left") and number == low
-    )
-    below = number < (math.inf if high is None else high) or (
-        high is not None and closed in ("both", "right") and number == high
-    )
-    return above and below
+def _error_for(value: object) -> type[InvalidInputError]:
+    return InvalidInputError if isinstance(value, str) else InvalidTypeError
 
 
-def _range(low: float | None, high: float | None, closed: Closed) -> str:
-    left, right = closed in ("both", "left"), closed in ("both", "right")
-    if low is None and high is None:
-        return "finite"
-    if high is None:
-        positive = low == 0 and not left
-        return "positive" if positive else f"{'at least' if left else 'above'} {low}"
-    if low is None:
-        return f"{'at most' if right else 'below'} {high}"
-    return f"in {'[' if left else '('}{low}, {high}{']' if right else ')'}"
+def _at(closed: bool, end: str) -> str:
+    return f"at {end}" if closed else {"least": "above", "most": "below"}[end]
 
 
-def _message(name: str, wanted: str, value: Any, options: Sequence[str | None]) -> str:
+def _message(name: str, wanted: str, value: object, options: Options) -> str:
     *most, last = [wanted, *map(repr, options)]
     choices = f"{', '.join(most)} or {last}" if most else last
     return f"{name} must be {choices}, got {_came(value)}{did_you_mean(value, options)}"
 
 
-def _came(value: Any) -> str:
+def _came(value: object) -> str:
     if isinstance(value, str) or value is None:
         return repr(value)
     if isinstance(value, numbers.Number) and not isinstance(value, bool):
@@ -381,7 +374,7 @@ def _shortened(text: str) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def did_you_mean(value: Any, options: Iterable[str | None]) -> str:
+def did_you_mean(value: object, options: Iterable[str | None]) -> str:
     """Return a question after the option that is most like a wrong one, case aside.
 
     Nothing where none is like it.
@@ -407,7 +400,7 @@ def did_you_mean(value: Any, options: Iterable[str | None]) -> str:
 _SEEDS_END = 2**31 - 1
 
 
-def as_random(random_state: Any) -> np.random.RandomState:
+def as_random(random_state: RandomState) -> np.random.RandomState:
     """Return scikit-learn's generator of a `random_state`, or refuse in its words.
 
     Parameters
@@ -428,7 +421,7 @@ def as_random(random_state: Any) -> np.random.RandomState:
         raise InvalidInputError(*error.args) from error
 
 
-def as_seed(random_state: Any) -> int:
+def as_seed(random_state: RandomState) -> int:
     """Return a seed drawn by a `random_state`: always the same one by an integer.
 
     Parameters

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import Event, Lock, Thread
-from typing import Any
 
 # -----------------------------------------------------------------------------
 # A channel for progress: long work announces its steps, whoever listens hears them.
@@ -89,25 +88,6 @@ def heard_by(listener: Listener, counter: Counter | None = None) -> Iterator[Non
         _LISTENER.reset(token)
 
 
-@contextmanager
-def also_heard_by(listener: Listener, counter: Counter) -> Iterator[None]:
-    """As `heard_by`, and who listened before hears it too."""
-    outer = _LISTENER.get()
-
-    def hear(step: str) -> None:
-        listener(step)
-        if outer is not None:
-            outer[0](step)
-
-    def count(done: int, total: int) -> None:
-        counter(done, total)
-        if outer is not None and outer[1] is not None:
-            outer[1](done, total)
-
-    with heard_by(hear, count):
-        yield
-
-
 # -----------------------------------------------------------------------------
 # Progress in lines of text: a line a step, and never a long silence.
 # -----------------------------------------------------------------------------
@@ -132,7 +112,7 @@ class Teller:
 
     def __init__(
         self,
-        say: Callable[[str], Any],
+        say: Callable[[str], object],
         longest_silence: float = LONGEST_SILENCE,
         *,
         says_begin: bool = True,
@@ -199,44 +179,39 @@ def never_silent(teller: Teller) -> Iterator[None]:
 
 @contextmanager
 def told(
-    verbose: int, callback: Callable[[str, int, int], Any] | None
+    verbose: int, callback: Callable[[str, int, int], object] | None
 ) -> Iterator[None]:
-    """Tell of what runs inside, as the parameters of an estimator ask.
+    """Report the steps inside, as the parameters of an estimator ask.
+
+    An outer listener hears them as well.
 
     Parameters
     ----------
     verbose : int
-        Above zero: lines are printed.
+        Above zero: a line is printed as a step begins.
     callback : callable or None
         Called with the words of the step, how many of its parts are over, and of how
         many; both are zero as a step begins.
     """
-    if not verbose and callback is None:
-        yield
-        return
-    teller = Teller(_printed if verbose else _unsaid)
+    outer = _LISTENER.get()
     step = ""
 
     def hear(words: str) -> None:
         nonlocal step
         step = words
-        teller.begin(words)
+        if verbose:
+            sys.stdout.write(f"[counterpoise] {words}\n")
+            sys.stdout.flush()
         if callback is not None:
             callback(words, 0, 0)
+        if outer is not None:
+            outer[0](words)
 
     def count(done: int, total: int) -> None:
-        teller.advance(done, total)
         if callback is not None:
             callback(step, done, total)
+        if outer is not None and outer[1] is not None:
+            outer[1](done, total)
 
-    with never_silent(teller), also_heard_by(hear, count):
+    with heard_by(hear, count):
         yield
-
-
-def _printed(line: str) -> None:
-    sys.stdout.write(f"[counterpoise] {line}\n")
-    sys.stdout.flush()
-
-
-def _unsaid(line: str) -> None:
-    """Say nothing: the callback was told."""
