@@ -249,14 +249,6 @@ def test_it_works_as_the_last_step_of_a_pipeline(sinc: Any) -> None:
     assert np.isfinite(score)
 
 
-def test_a_target_that_the_pipeline_did_not_transform_is_noticed() -> None:
-    rng = np.random.default_rng(0)
-    X, T = 1e4 + rng.normal(size=(2, 200, 2))
-    pipeline = make_pipeline(StandardScaler(), Adapted(LinearRegression()))
-    with pytest.raises(ValueError, match="X_target looks as X did before"):
-        pipeline.fit(X, X[:, 0], adapted__X_target=(T,))
-
-
 def test_cross_validation_and_clone_work(sinc: Any) -> None:
     model = Adapted(LinearRegression(), LogLinearKLIEP(), random_state=0)
     assert clone(model).get_params()["random_state"] == 0

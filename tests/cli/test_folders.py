@@ -179,15 +179,15 @@ def test_a_run_that_was_ended_goes_on_where_it_was(run, folders, tmp_path, monke
         ]  # fmt: skip
 
     assert run(*command("clean"))[0] == 0
-    made, before = [], schedule._reduced
+    made, before = [], schedule.reduce
 
-    def ended(blocks, work, combine):
-        made.append(type(work).__name__)
+    def ended(combine, parts):
+        made.append(combine)
         if len(made) == 6:
             raise KeyboardInterrupt
-        return before(blocks, work, combine)
+        return before(combine, parts)
 
-    monkeypatch.setattr(schedule, "_reduced", ended)
+    monkeypatch.setattr(schedule, "reduce", ended)
     assert run(*command("cut"))[0] == 130
     assert not (tmp_path / "cut").exists()
     kept = sorted(path.name for path in (tmp_path / ".cut.passes").glob("pass-*"))

@@ -170,14 +170,14 @@ def test_a_fingerprint_is_name_size_and_footer(tmp_path):
 
 
 def test_a_kept_pass_calls_nothing_of_ours(tmp_path):
-    """Records that can be called would be, with whatever a file says."""
-    from counterpoise.adaptation.out_of_core import AnswersOfRows
+    """Functions would be called, with whatever a file says."""
+    from counterpoise.data.files import read_csv
 
     class Calling:
         def __reduce__(self):
-            return AnswersOfRows, (np.zeros(3), "tofile", None)
+            return read_csv, (tmp_path / "t.csv",)
 
     path = tmp_path / "pass.bin"
     path.write_bytes(pickle.dumps(Calling()))
-    with pytest.raises(InvalidInputError, match="AnswersOfRows, which no pass"):
+    with pytest.raises(InvalidInputError, match="read_csv, which no pass"):
         _read(path)

@@ -146,14 +146,6 @@ def test_duplicate_names_in_the_target_are_refused():
     assert "X_target has two columns named 'a'" in refusal(X, X_target)
 
 
-def test_rows_are_counted_over_the_whole_tuple():
-    part = np.ones((2, 3))
-    _, target = two_samples(part, (part, part), min_target_rows=4)
-    assert target.shape == (4, 3)
-    message = refusal(part, (part, part), min_target_rows=5)
-    assert "X_target has 4 rows, at least 5 are needed" in message
-
-
 def test_the_smallest_number_of_source_rows_is_its_own():
     message = refusal(np.ones((1, 3)), np.ones((9, 3)), min_rows=2)
     assert message.startswith("X has 1 row, at least 2 are needed")

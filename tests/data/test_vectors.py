@@ -116,12 +116,10 @@ def test_complex_labels_are_refused(function):
 
 
 @BOTH
-@pytest.mark.parametrize(
-    "y", [pl.LazyFrame({"y": [1]}), pa.table({"y": [1]})], ids=["lazy", "arrow"]
-)
-def test_labels_in_foreign_tables_are_refused(function, y):
-    message = refusal(function, y, 1, error=TypeError)
-    assert message.startswith(("y is a polars LazyFrame", "y must be an array"))
+@pytest.mark.parametrize("make", [pl.LazyFrame, pa.table])
+def test_labels_in_a_frame_of_one_column_are_read(function, make):
+    with pytest.warns(DataConversionWarning):
+        assert function(make({"y": [1, 0]}), 2).tolist() == [1, 0]
 
 
 @BOTH

@@ -5,12 +5,8 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn import config_context
-from sklearn.base import BaseEstimator, clone
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
+from sklearn.base import BaseEstimator
 
-from counterpoise import KLIEP, NoTargetWarning
 from counterpoise.data.arrays import (
     as_matrix,
     check_same_columns,
@@ -119,79 +115,6 @@ def test_columns_are_matched_by_position_with_a_warning_where_one_has_no_names()
     check_same_columns(np.zeros((2, 2)), np.zeros((2, 2)))
     with pytest.raises(ValueError, match="X_target has column names and X has none"):
         check_same_columns(np.zeros((2, 2)), frame("a", "b"))
-
-
-RAW = np.random.default_rng(0).normal(3.0, 2.0, size=(60, 2))
-
-
-@pytest.mark.parametrize(
-    ("steps", "transforms", "refused"),
-    [
-        ([StandardScaler()], [], True),
-        ([MinMaxScaler()], [], True),
-        (["passthrough", StandardScaler()], [], True),
-        ([FunctionTransformer()], [], False),
-        (["passthrough"], [], False),
-        ([], [], False),
-        ([StandardScaler()], ["X_target"], False),
-        ([StandardScaler()], ["other"], True),
-    ],
-)
-def test_a_target_that_a_pipeline_hands_on_is_refused(steps, transforms, refused):
-    steps = [
-        (f"s{k}", clone(s) if s != "passthrough" else s) for k, s in enumerate(steps)
-    ]
-    routed = bool(transforms)
-    given = "X_target" if routed else "last__X_target"
-    with config_context(enable_metadata_routing=routed):
-        last = KLIEP(gamma=1.0)
-        if routed:
-            last = last.set_fit_request(X_target=True)
-        steps.append(("last", last))
-        pipeline = Pipeline(steps, transform_input=transforms or None)
-        if refused:
-            with pytest.raises(ValueError, match="X_target looks as X did before"):
-                pipeline.fit(RAW, **{given: RAW + 0.1})
-        else:
-            pipeline.fit(RAW, **{given: RAW + 0.1})
-            assert last.weights_.shape == (60,)
-    if not routed:
-        with pytest.warns(NoTargetWarning):
-            pipeline.fit(RAW)
-
-
-@pytest.mark.parametrize("scaler", [StandardScaler(), MinMaxScaler()])
-def test_a_target_that_was_transformed_by_hand_is_taken(scaler):
-    target = scaler.fit(RAW).transform(RAW + 0.1)
-    last = KLIEP(gamma=1.0)
-    Pipeline([("scale", scaler), ("last", last)]).fit(RAW, last__X_target=target)
-    assert last.weights_.shape == (60,)
-
-
-@pytest.mark.parametrize(("moved", "refused"), [(0.101, True), (0.099, False)])
-def test_steps_that_leave_hardly_a_trace_do_not_tell(moved, refused):
-    shift = FunctionTransformer(lambda X: X + moved * RAW.std(axis=0))
-    pipeline = Pipeline([("shift", shift), ("last", KLIEP(gamma=1.0))])
-    if refused:
-        with pytest.raises(ValueError, match="X_target looks as X did before"):
-            pipeline.fit(RAW, last__X_target=RAW)
-    else:
-        pipeline.fit(RAW, last__X_target=RAW)
-        assert pipeline[-1].weights_.shape == (60,)
-
-
-class Halves(BaseEstimator):
-    """Compares two halves of what comes out of a pipeline: nothing went past it."""
-
-    def fit(self, X, y=None):
-        check_same_columns(X[:1], X[1:])
-        self.n_compared_ = len(X)
-        return self
-
-
-def test_a_target_made_behind_the_steps_of_a_pipeline_is_not_refused():
-    pipeline = Pipeline([("scale", StandardScaler()), ("halves", Halves())])
-    assert pipeline.fit(5.0 + np.eye(2))[-1].n_compared_ == 2
 
 
 def test_a_tuple_of_targets_is_stacked_and_an_empty_one_refused():

@@ -1,9 +1,11 @@
-"""Adaptation on tables in blocks."""
+"""Adaptation on tables in blocks: weights, models and predictions of every row."""
 
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import partial
+from inspect import signature
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,20 +14,33 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import has_fit_parameter
 
 from counterpoise.adaptation.inputs import check_none_missing
 from counterpoise.adaptation.routing import fit_weighted
-from counterpoise.data.blocks import ROWS_DECIDED_ON, Blocks, all_rows, sample
-from counterpoise.data.encoder import TableEncoder
+from counterpoise.data.blocks import (
+    ROWS_DECIDED_ON,
+    Blocks,
+    all_rows,
+    as_numbers_only,
+    sample,
+)
+from counterpoise.data.encoder import TableEncoder, encoded_rows
+from counterpoise.data.frames import TableLike
 from counterpoise.data.linear_out_of_core import (
     RowsToFit,
     logistic_by_passes,
     ridge_by_passes,
 )
-from counterpoise.data.parallel import current_budget, each_block, map_reduce, map_write
+from counterpoise.data.parallel import (
+    current_budget,
+    each_block,
+    map_reduce,
+    map_write,
+    whole_vector,
+)
 from counterpoise.data.parameters import as_seed
 from counterpoise.data.progress import announce
+from counterpoise.data.readers import FilePath, Rows
 from counterpoise.data.samples import SamplesAsRead
 from counterpoise.data.table import (
     CATEGORIES,
@@ -41,120 +56,88 @@ from counterpoise.linalg.arrays import Array
 from counterpoise.performance.metrics import is_classifier
 from counterpoise.weights.out_of_core import TwoBlocks, WeightSums, fit_sums, lean
 
+if TYPE_CHECKING:
+    from counterpoise.adaptation.adapted import Adapted
+
+# The name of the column of labels, or the labels of all rows.
+Labels: TypeAlias = str | NDArray[Any]
+# What the columns that count hold, by name; empty for matrices of numbers.
+Kinds: TypeAlias = Mapping[str, str]
+# A scikit-learn estimator, whose attributes depend on its class.
+FittedEstimator: TypeAlias = Any
+
 # -----------------------------------------------------------------------------
-# What an estimator and a weight estimator see of a block of rows.
+# The rows of a block as an estimator and a weight estimator see them.
 # -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class LabelsOfRows:
-    """Where the labels of a block's rows come from.
-
-    Attributes
-    ----------
-    column : str or None
-        The column of the blocks that has them.
-    values : array of shape (n,) or None
-        All of them, where they are no column.
-    """
-
-    column: str | None = None
-    values: NDArray[Any] | None = None
-
-    @classmethod
-    def of(cls, y: Any, blocks: Blocks) -> "LabelsOfRows":
-        """Return what `y` means beside blocks: a column's name, or all labels."""
-        if y is None:
+def check_block_labels(y: TableLike, blocks: Blocks) -> Labels:
+    """Return the name of the column of labels, or the labels of all rows."""
+    if y is None:
+        raise InvalidInputError(
+            "Adapted requires y to be passed, but the target y is None"
+        )
+    if not isinstance(y, str):
+        values = np.asarray(y)
+        if values.ndim != 1 or values.size != blocks.n_rows:
             raise InvalidInputError(
-                "Adapted requires y to be passed, but the target y is None"
+                f"y has the shape {values.shape}, X has {blocks.n_rows} rows"
             )
-        if not isinstance(y, str):
-            values = np.asarray(y)
-            if values.ndim != 1 or values.size != blocks.n_rows:
-                raise InvalidInputError(
-                    f"y has the shape {values.shape}, X has {blocks.n_rows} rows"
-                )
-            return cls(values=values)
-        if blocks.labels is None or y not in blocks.labels:
-            raise InvalidInputError(
-                f"X has no column {y!r}: y is the name of the column of labels, or an "
-                f"array of {blocks.n_rows}"
-            )
-        return cls(column=y)
-
-    def at(self, rows: Any, first: int) -> NDArray[Any]:
-        """Return the labels of a block's rows; None is missing."""
-        if self.values is not None:
-            return self.values[first : first + len(rows)]
-        if not isinstance(rows, Table):
-            raise InvalidTypeError(
-                f"the labels {self.column!r} need a table with columns"
-            )
-        found = next(c for c in rows.columns if c.label == self.column)
-        if found.kind != CATEGORIES:
-            return found.values
-        texts = np.array([*found.categories, None], dtype=object)
-        return texts[found.values]
+        return values
+    if blocks.labels is None or y not in blocks.labels:
+        raise InvalidInputError(
+            f"X has no column {y!r}: y is the name of the column of labels, or an "
+            f"array of {blocks.n_rows}"
+        )
+    return y
 
 
-@dataclass(frozen=True, eq=False)
-class RowsAsSeen:
-    """Rows of a block as an estimator sees them: a frame, or a matrix of numbers.
-
-    Attributes
-    ----------
-    kinds : mapping or None
-        What each column holds, by its name, those alone; None for matrices.
-    """
-
-    kinds: Mapping[str, str] | None
-
-    def __call__(self, rows: Any) -> Any:
-        """Return the rows as the estimator sees them."""
-        if self.kinds is None:
-            return rows
-        return frame_of(self.columns(rows), self.kinds)
-
-    def columns(self, rows: Any) -> Any:
-        """Return the columns that count, in their order."""
-        if self.kinds is None:
-            return rows
-        found = {column.name: column for column in rows.columns}
-        lacking = [name for name in self.kinds if name not in found]
-        if lacking:
-            raise InvalidInputError(f"column {lacking[0]!r} is not there")
-        return Table(tuple(found[name] for name in self.kinds), named=True)
-
-    @classmethod
-    def of(cls, rows: Any, label: str | None) -> "RowsAsSeen":
-        """Return what is seen of rows like these, all columns but the label."""
-        if not isinstance(rows, Table):
-            return cls(None)
-        kinds = {
-            c.name: DATES if c.kind == ZONED_DATES else c.kind
-            for c in rows.columns
-            if c.label != label
-        }
-        return cls(kinds)
+def labels_of_rows(labels: Labels, rows: Rows, first: int) -> NDArray[Any]:
+    """Return the labels of the rows of a block; None is missing."""
+    if not isinstance(labels, str):
+        return labels[first : first + len(rows)]
+    if not isinstance(rows, Table):
+        raise InvalidTypeError(f"the labels {labels!r} need a table with columns")
+    column = next(c for c in rows.columns if c.label == labels)
+    if column.kind != CATEGORIES:
+        return column.values
+    return np.array([*column.categories, None], dtype=object)[column.values]
 
 
-@dataclass(frozen=True, eq=False)
-class EncodedRows:
-    """Rows of a block as a weight estimator sees them: finite numbers."""
+def kinds_of_rows(rows: Rows, label: Labels | None = None) -> Kinds:
+    """Return what the columns of rows hold, all but the label; {} for a matrix."""
+    if not isinstance(rows, Table):
+        return {}
+    label = label if isinstance(label, str) else None
+    return {
+        c.name: DATES if c.kind == ZONED_DATES else c.kind
+        for c in rows.columns
+        if c.label != label
+    }
 
-    seen: RowsAsSeen
-    encoder: TableEncoder | None
 
-    def __call__(self, rows: Any) -> Array:
-        """Return the rows as numbers; refuse what is not finite without an encoder."""
-        columns = self.seen.columns(rows)
-        if self.encoder is not None:
-            if not isinstance(columns, Table):
-                columns = Table.of(columns)
-            return self.encoder._encoded(columns)
-        from counterpoise.data.blocks import as_numbers_only
+def select_columns(kinds: Kinds, rows: Rows) -> Rows:
+    """Return the columns that count, in their order."""
+    if not kinds:
+        return rows
+    found = {column.name: column for column in rows.columns}
+    lacking = [name for name in kinds if name not in found]
+    if lacking:
+        raise InvalidInputError(f"column {lacking[0]!r} is not there")
+    return Table(tuple(found[name] for name in kinds), named=True)
 
+
+def estimator_rows(kinds: Kinds, rows: Rows) -> TableLike:
+    """Return the rows as an estimator sees them: a frame, or a matrix of numbers."""
+    return frame_of(select_columns(kinds, rows), kinds) if kinds else rows
+
+
+def numeric_rows(kinds: Kinds, encoder: TableEncoder | None, rows: Rows) -> Array:
+    """Return the rows as a weight estimator sees them: finite numbers."""
+    columns = select_columns(kinds, rows)
+    if encoder is None:
         return as_numbers_only(columns)
+    return encoded_rows(encoder, Table.of(columns))
 
 
 # -----------------------------------------------------------------------------
@@ -163,67 +146,44 @@ class EncodedRows:
 
 
 @dataclass(frozen=True, eq=False)
-class RatioOfBlocks:
-    """The density ratio of a block's rows, of mean one over all source rows.
+class BlockWeights:
+    r"""Weights of the rows of a block: :math:`r^e / \mathrm{mean}\,r^e`, or a mixture.
 
     Attributes
     ----------
-    weight estimator : fitted weight estimator or None
-        None: ones.
-    encoded : EncodedRows
-    labels : LabelsOfRows or None
+    weight_estimator : fitted weight estimator or None
+        Of the density ratio r, of mean one over all source rows. None: ones.
+    kinds : mapping
+    encoder : TableEncoder or None
+    labels : str, array or None
         For a weight estimator that goes by labels.
-    """
-
-    weight_estimator: Any
-    encoded: EncodedRows
-    labels: LabelsOfRows | None
-
-    def __call__(self, rows: Any, first: int) -> Array:
-        """Return the ratio of a block's rows."""
-        if self.weight_estimator is None:
-            return np.ones(len(rows))
-        if getattr(self.weight_estimator, "needs_labels", False):
-            assert self.labels is not None
-            found: Array = self.weight_estimator.predict_weights(
-                self.labels.at(rows, first)
-            )
-            return found
-        if hasattr(self.weight_estimator, "weights_of"):
-            assert self.labels is not None
-            by_class: Array = self.weight_estimator.weights_of(
-                self.labels.at(rows, first)
-            )
-            return by_class
-        if hasattr(self.weight_estimator, "_weigh_rows"):
-            return self.weight_estimator._weigh_rows(self.encoded(rows))
-        return np.asarray(
-            self.weight_estimator.predict_weights(self.encoded(rows)), dtype=float
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class WeightsOfBlocks:
-    r"""What the estimator gets: :math:`r^e / \mathrm{mean}\,r^e`, or a mixture.
-
-    Attributes
-    ----------
-    ratio : RatioOfBlocks
-        r.
     exponent, mixing : float
-        As the guard chose them.
+        As weight selection chose them.
     mean : float
         Of :math:`r^e` over all source rows.
     """
 
-    ratio: RatioOfBlocks
-    exponent: float
-    mixing: float
+    weight_estimator: Any
+    kinds: Kinds
+    encoder: TableEncoder | None
+    labels: Labels | None = None
+    exponent: float = 1.0
+    mixing: float = 1.0
     mean: float = 1.0
 
-    def __call__(self, rows: Any, first: int) -> Array:
-        """Return the weights of a block's rows."""
-        return self.of_ratio(self.ratio(rows, first))
+    def ratio(self, rows: Rows, first: int) -> Array:
+        """Return the density ratio of the rows of a block."""
+        fitted = self.weight_estimator
+        if fitted is None:
+            return np.ones(len(rows))
+        needs_labels = getattr(fitted, "needs_labels", False)
+        if needs_labels or hasattr(fitted, "weights_of"):
+            assert self.labels is not None
+            weigh = fitted.predict_weights if needs_labels else fitted.weights_of
+            return np.asarray(weigh(labels_of_rows(self.labels, rows, first)))
+        weigh = getattr(fitted, "_weigh_rows", fitted.predict_weights)
+        numbers = numeric_rows(self.kinds, self.encoder, rows)
+        return np.asarray(weigh(numbers), dtype=float)
 
     def of_ratio(self, ratio: Array) -> Array:
         """Return the weights of rows whose ratio is known."""
@@ -231,21 +191,19 @@ class WeightsOfBlocks:
             return 1.0 + self.mixing * (ratio / self.mean - 1.0)
         return ratio**self.exponent / self.mean
 
+    def weights(self, rows: Rows, first: int) -> Array:
+        """Return the weights of the rows of a block."""
+        return self.of_ratio(self.ratio(rows, first))
 
-@dataclass(frozen=True, eq=False)
-class _SumsOfWeights:
-    weights: WeightsOfBlocks
-
-    def __call__(self, rows: Any, first: int) -> WeightSums:
-        found = self.weights(rows, first)
+    def sums(self, rows: Rows, first: int) -> WeightSums:
+        """Return what the weights of the rows of a block add up to."""
+        weights = self.weights(rows, first)
         return WeightSums(
-            len(found), float(found.sum()), float(found @ found), float(found.max())
+            len(weights),
+            float(weights.sum()),
+            float(weights @ weights),
+            float(weights.max()),
         )
-
-
-def sums_of_weights(source: Blocks, weights: WeightsOfBlocks) -> WeightSums:
-    """Return what the weights of all rows add up to."""
-    return map_reduce(source, _SumsOfWeights(weights))
 
 
 # -----------------------------------------------------------------------------
@@ -273,7 +231,7 @@ BY_PASSES, BY_PIECES, OF_DRAWN_ROWS, OF_ROWS_IN_MEMORY = (
     "drawn rows",
     "rows in memory",
 )
-# A decrement above this, in log loss a row, is told.
+# A decrement above this, in log loss a row, is reported.
 NOT_CONVERGED = 1e-6
 # Copies of all rows that a fit in memory makes: as read, as seen, as the estimator's.
 COPIES_OF_ROWS = 3
@@ -287,57 +245,66 @@ class FitTask:
     ----------
     source : Blocks
         As they were read, the label among the columns if it is one.
-    labels : LabelsOfRows
-    seen : RowsAsSeen
-    weights : WeightsOfBlocks
+    labels : str or array
+    kinds : mapping
+    weights : BlockWeights
     classes : array or None
         Of a classifier, in order.
     seed : int
     """
 
     source: Blocks
-    labels: LabelsOfRows
-    seen: RowsAsSeen
-    weights: WeightsOfBlocks
+    labels: Labels
+    kinds: Kinds
+    weights: BlockWeights
     classes: NDArray[Any] | None
     seed: int
 
 
-def way_of(estimator: Any, max_samples: int | None) -> str:
+def way_of(estimator: FittedEstimator, max_samples: int | None) -> str:
     """Return how an estimator is fitted to blocks, by the rule above."""
     if max_samples is not None:
         return OF_DRAWN_ROWS
-    last = _last(estimator)
+    last = _last_step(estimator)
     if _is_linear(last):
         return BY_PASSES
-    if _takes_pieces(last):
-        return BY_PIECES
-    return OF_ROWS_IN_MEMORY
+    return BY_PIECES if _takes_pieces(last) else OF_ROWS_IN_MEMORY
 
 
-def fit_estimator(fitted: Any, task: FitTask, max_samples: int | None) -> Any:
+def fit_estimator(
+    fitted: FittedEstimator, task: FitTask, max_samples: int | None
+) -> FittedEstimator:
     """Return the estimator fitted to all rows, given its fit to the sample."""
     way = way_of(fitted, max_samples)
-    if way == BY_PASSES:
-        return _with_last(fitted, _by_passes(_last(fitted), _steps(fitted), task))
-    if way == BY_PIECES:
-        return _with_last(fitted, _by_pieces(_last(fitted), _steps(fitted), task))
     if way == OF_DRAWN_ROWS:
-        return _of_drawn(fitted, task, int(max_samples or 0))
-    return _in_memory(fitted, task)
+        return _fit_drawn_rows(fitted, task, int(max_samples or 0))
+    if way == OF_ROWS_IN_MEMORY:
+        return _fit_in_memory(fitted, task)
+    is_pipeline = isinstance(fitted, Pipeline)
+    steps = fitted[:-1] if is_pipeline and len(fitted) > 1 else None
+    fit_last = _fit_by_passes if way == BY_PASSES else _fit_by_pieces
+    last = fit_last(_last_step(fitted), steps, task)
+    if not is_pipeline:
+        return last
+    out = copy(fitted)
+    out.steps = [*fitted.steps[:-1], (fitted.steps[-1][0], last)]
+    return out
 
 
-def _by_passes(last: Any, steps: Any, task: FitTask) -> Any:
+def _fit_by_passes(
+    last: FittedEstimator, steps: Pipeline | None, task: FitTask
+) -> FittedEstimator:
     announce("fitting the estimator to every row, by passes")
-    parts = [(task.source, _PreparedRows(task, steps))]
+    parts = [(task.source, partial(_prepared_rows, task, steps, True))]
     out = copy(last)
     intercept = bool(last.fit_intercept)
     if isinstance(last, LogisticRegression):
         assert task.classes is not None
+        no_penalty = last.penalty is None or np.isinf(last.C)
         found = logistic_by_passes(
             parts,
             len(task.classes),
-            _penalty(last),
+            0.0 if no_penalty else 1.0 / float(last.C),
             intercept=intercept,
             max_iter=last.max_iter,
         )
@@ -355,16 +322,17 @@ def _by_passes(last: Any, steps: Any, task: FitTask) -> Any:
     found = ridge_by_passes(parts, alpha, intercept=intercept)
     out.coef_, out.intercept_ = found.coef, float(found.intercept)
     for name in ("n_iter_", "rank_", "singular_"):
-        if name in out.__dict__:
-            delattr(out, name)
+        out.__dict__.pop(name, None)
     return out
 
 
-def _by_pieces(last: Any, steps: Any, task: FitTask) -> Any:
+def _fit_by_pieces(
+    last: FittedEstimator, steps: Pipeline | None, task: FitTask
+) -> FittedEstimator:
     announce("fitting the estimator to every row, piece by piece")
     out = clone(last)
     more = {} if task.classes is None else {"classes": task.classes}
-    work = _PreparedRows(task, steps, as_places=False)
+    work = partial(_prepared_rows, task, steps, False)
     for part in each_block(task.source, work, with_places=True):
         out.partial_fit(part.rows, part.labels, sample_weight=part.weights, **more)
         # Only the first call takes the classes with every estimator.
@@ -372,32 +340,38 @@ def _by_pieces(last: Any, steps: Any, task: FitTask) -> Any:
     return out
 
 
-def _of_drawn(fitted: Any, task: FitTask, max_samples: int) -> Any:
+def _fit_drawn_rows(
+    fitted: FittedEstimator, task: FitTask, max_samples: int
+) -> FittedEstimator:
     announce("drawing rows by their weights")
     _plan(task, min(max_samples, task.source.n_rows), "budget")
-    found = sample(task.source, max_samples, task.seed, predict_weights=task.weights)
-    X, y = _rows_and_labels(task, found.rows, found.places)
+    drawn = sample(
+        task.source, max_samples, task.seed, predict_weights=task.weights.weights
+    )
+    X, y = _rows_and_labels(task, drawn.rows, drawn.places)
     announce("fitting the estimator to the rows drawn")
     return fit_weighted(fitted, X, y, None)
 
 
-def _in_memory(fitted: Any, task: FitTask) -> Any:
+def _fit_in_memory(fitted: FittedEstimator, task: FitTask) -> FittedEstimator:
     n = task.source.n_rows
     _plan(task, n, "no budget")
     announce("reading all rows into memory")
-    weights = np.concatenate(
-        list(each_block(task.source, task.weights, with_places=True))
-    )
+    weights = whole_vector(task.source, task.weights.weights)
     X, y = _rows_and_labels(task, all_rows(task.source), np.arange(n))
     announce("fitting the estimator")
     return fit_weighted(fitted, X, y, weights)
 
 
-def _rows_and_labels(task: FitTask, rows: Any, places: Any) -> tuple[Any, Any]:
-    values = task.labels.values
-    y = task.labels.at(rows, 0) if values is None else values[places]
+def _rows_and_labels(
+    task: FitTask, rows: Rows, places: NDArray[np.integer[Any]]
+) -> tuple[TableLike, NDArray[Any]]:
+    if isinstance(task.labels, str):
+        y = labels_of_rows(task.labels, rows, 0)
+    else:
+        y = task.labels[places]
     check_none_missing(y)
-    return task.seen(rows), _as_classes(y, task.classes)
+    return estimator_rows(task.kinds, rows), _as_classes(y, task.classes)
 
 
 def _plan(task: FitTask, n: int, asked: str) -> None:
@@ -417,72 +391,47 @@ def _plan(task: FitTask, n: int, asked: str) -> None:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _PreparedRows:
-    """Rows of a block as the last step of a pipeline gets them."""
-
-    task: FitTask
-    steps: Any
-    as_places: bool = True
-
-    def __call__(self, rows: Any, first: int) -> RowsToFit:
-        task = self.task
-        X = task.seen(rows)
-        if self.steps is not None:
-            X = self.steps.transform(X)
-        X = X.toarray() if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
-        if not np.isfinite(X).all():
-            raise InvalidInputError(
-                f"X contains NaN or infinity in row {_place_of_odd(X, first)}, which "
-                "is none of those drawn: the estimator takes neither"
-            )
-        y = task.labels.at(rows, first)
-        check_none_missing(y)
-        y = _as_classes(y, task.classes)
-        if task.classes is None and not np.isfinite(y).all():
-            raise InvalidInputError(
-                f"y contains infinity in row {_place_of_odd(y, first)}"
-            )
-        if task.classes is not None and self.as_places:
-            y = np.searchsorted(task.classes, y)
-        return RowsToFit(X, y, task.weights(rows, first))
+def _prepared_rows(
+    task: FitTask, steps: Pipeline | None, as_places: bool, rows: Rows, first: int
+) -> RowsToFit:
+    """Return the rows of a block as the last step of a pipeline gets them."""
+    X = estimator_rows(task.kinds, rows)
+    if steps is not None:
+        X = steps.transform(X)
+    X = X.toarray() if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
+    finite = np.isfinite(X).all(axis=1)
+    if not finite.all():
+        raise InvalidInputError(
+            f"X contains NaN or infinity in row {first + int(finite.argmin())}, which "
+            "is none of those drawn: the estimator takes neither"
+        )
+    y = labels_of_rows(task.labels, rows, first)
+    check_none_missing(y)
+    y = _as_classes(y, task.classes)
+    if task.classes is None:
+        finite = np.isfinite(y)
+        if not finite.all():
+            place = first + int(finite.argmin())
+            raise InvalidInputError(f"y contains infinity in row {place}")
+    elif as_places:
+        y = np.searchsorted(task.classes, y)
+    return RowsToFit(X, y, task.weights.weights(rows, first))
 
 
-def _place_of_odd(values: Array, first: int) -> int:
-    odd = ~np.isfinite(values.reshape(len(values), -1)).all(axis=1)
-    return first + int(odd.argmax())
-
-
-def classes_of(source: Blocks, labels: LabelsOfRows, known: Any) -> NDArray[Any]:
-    """Return the classes of all rows, in order; refuse what the sample has not.
-
-    Parameters
-    ----------
-    source : Blocks
-    labels : LabelsOfRows
-    known : array
-        The classes of the sample, which say what labels are: numbers or texts.
-    """
-    found = map_reduce(source, _ClassesOfBlock(labels, np.asarray(known)), _united)
+def check_classes(source: Blocks, labels: Labels, known: NDArray[Any]) -> None:
+    """Refuse classes among all rows that the sample does not have."""
+    found = map_reduce(source, partial(_classes_of_block, labels, known), np.union1d)
     new = np.setdiff1d(found, known)
     if new.size:
         raise InvalidInputError(_has_too_few(new[0]))
-    return np.asarray(known)
 
 
-@dataclass(frozen=True, eq=False)
-class _ClassesOfBlock:
-    labels: LabelsOfRows
-    known: NDArray[Any]
-
-    def __call__(self, rows: Any, first: int) -> NDArray[Any]:
-        y = self.labels.at(rows, first)
-        check_none_missing(y)
-        return np.unique(_as_classes(y, self.known))
-
-
-def _united(earlier: NDArray[Any], later: NDArray[Any]) -> NDArray[Any]:
-    return np.union1d(earlier, later)
+def _classes_of_block(
+    labels: Labels, known: NDArray[Any], rows: Rows, first: int
+) -> NDArray[Any]:
+    y = labels_of_rows(labels, rows, first)
+    check_none_missing(y)
+    return np.unique(_as_classes(y, known))
 
 
 def _as_classes(y: NDArray[Any], classes: NDArray[Any] | None) -> NDArray[Any]:
@@ -491,21 +440,21 @@ def _as_classes(y: NDArray[Any], classes: NDArray[Any] | None) -> NDArray[Any]:
         return np.asarray(y, dtype=np.float64)
     if y.dtype == classes.dtype:
         return y
-    made = y.astype(classes.dtype)
-    other = made != y
+    converted = y.astype(classes.dtype)
+    other = converted != y
     if other.any():
         raise InvalidInputError(_has_too_few(y[other][0]))
-    return made
+    return converted
 
 
-def _has_too_few(label: Any) -> str:
+def _has_too_few(label: object) -> str:
     return (
         f"class {label!s} has so few rows that none of those drawn is of it: "
         "leave its rows out, or join it to another"
     )
 
 
-def _is_linear(last: Any) -> bool:
+def _is_linear(last: FittedEstimator) -> bool:
     kind = type(last)
     if kind is LogisticRegression:
         return _has_square_penalty(last) and last.class_weight is None
@@ -523,95 +472,52 @@ def _has_square_penalty(last: LogisticRegression) -> bool:
     return named and last.intercept_scaling == 1 and last.solver != "liblinear"
 
 
-def _penalty(last: LogisticRegression) -> float:
-    if last.penalty is None or np.isinf(last.C):
-        return 0.0
-    return 1.0 / float(last.C)
-
-
-def _takes_pieces(last: Any) -> bool:
+def _takes_pieces(last: FittedEstimator) -> bool:
     """Return whether `partial_fit` is there, takes weights, and fits as `fit` would."""
     if not hasattr(last, "partial_fit"):
         return False
-    of_all_rows = getattr(last, "early_stopping", False) is True
-    of_all_rows |= getattr(last, "class_weight", None) == "balanced"
-    return not of_all_rows and has_fit_parameter(_PartialFit(last), "sample_weight")
+    needs_all_rows = getattr(last, "early_stopping", False) is True
+    needs_all_rows |= getattr(last, "class_weight", None) == "balanced"
+    takes_weights = "sample_weight" in signature(last.partial_fit).parameters
+    return takes_weights and not needs_all_rows
 
 
-class _PartialFit:
-    """An estimator whose `partial_fit` is looked at as if it were its `fit`."""
-
-    def __init__(self, inner: Any) -> None:
-        self.fit = inner.partial_fit
-
-
-def _last(estimator: Any) -> Any:
+def _last_step(estimator: FittedEstimator) -> FittedEstimator:
     return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
 
 
-def _steps(fitted: Any) -> Any:
-    """Return the fitted steps before the last; None where there are none."""
-    return fitted[:-1] if isinstance(fitted, Pipeline) and len(fitted) > 1 else None
-
-
-def _with_last(fitted: Any, last: Any) -> Any:
-    if not isinstance(fitted, Pipeline):
-        return last
-    out = copy(fitted)
-    out.steps = [*fitted.steps[:-1], (fitted.steps[-1][0], last)]
-    return out
-
-
 # -----------------------------------------------------------------------------
-# A fitted model asked about rows in blocks.
+# Predictions and weights of rows in blocks by a fitted model.
 # -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class AnswersOfRows:
-    """What an estimator answers about the rows of a block."""
-
-    estimator: Any
-    method: str
-    seen: RowsAsSeen
-
-    def __call__(self, rows: Any, first: Any) -> Any:
-        """Return the answers, a row a row."""
-        return np.asarray(getattr(self.estimator, self.method)(self.seen(rows)))
+def _predictions(
+    estimator: FittedEstimator, method: str, kinds: Kinds, rows: Rows, first: object
+) -> NDArray[Any]:
+    """Return the predictions of the rows of a block."""
+    return np.asarray(getattr(estimator, method)(estimator_rows(kinds, rows)))
 
 
-@dataclass(frozen=True, eq=False)
-class AnswersAsColumns:
-    """The same as columns to be written: predictions, and chances if they are asked.
-
-    Attributes
-    ----------
-    answers : AnswersOfRows
-    classes : array or None
-        Of which a column each is written.
-    name : str or None
-        A column of the blocks that names the rows; None: their numbers, from 1.
-    """
-
-    answers: AnswersOfRows
-    classes: Any = None
-    name: str | None = None
-
-    def __call__(self, rows: Any, first: int) -> dict[str, Any]:
-        """Return the columns of a block's rows."""
-        out: dict[str, Any] = key_of_rows(rows, first, self.name)
-        out["prediction"] = self.answers(rows, first)
-        if self.classes is not None:
-            chances = AnswersOfRows(
-                self.answers.estimator, "predict_proba", self.answers.seen
-            )(rows, first)
-            for k, name in enumerate(self.classes):
-                out[f"probability of {name}"] = chances[:, k]
-        return out
+def _prediction_columns(
+    estimator: FittedEstimator,
+    kinds: Kinds,
+    classes: NDArray[Any] | None,
+    name: str | None,
+    rows: Rows,
+    first: int,
+) -> dict[str, Any]:
+    """Return the columns that `write_predictions` writes for the rows of a block."""
+    columns: dict[str, Any] = key_of_rows(rows, first, name)
+    columns["prediction"] = _predictions(estimator, "predict", kinds, rows, first)
+    if classes is not None:
+        chances = _predictions(estimator, "predict_proba", kinds, rows, first)
+        for k, one in enumerate(classes):
+            columns[f"probability of {one}"] = chances[:, k]
+    return columns
 
 
-def key_of_rows(rows: Any, first: int, name: str | None) -> dict[str, Any]:
-    """Return what tells rows apart: a column of theirs, or their numbers."""
+def key_of_rows(rows: Rows, first: int, name: str | None) -> dict[str, Any]:
+    """Return a column that identifies the rows: one of theirs, or their numbers."""
     if name is None:
         return {"row": np.arange(first + 1, first + len(rows) + 1)}
     found = next((c for c in rows.columns if c.label == name), None)
@@ -623,54 +529,60 @@ def key_of_rows(rows: Any, first: int, name: str | None) -> dict[str, Any]:
     return {name: texts[found.values]}
 
 
-def seen_by(model: Any, blocks: Blocks) -> RowsAsSeen:
-    """Return what a fitted model sees of blocks like these."""
-    seen = getattr(model, "_seen_rows_", None)
-    if seen is not None:
-        return seen
+def kinds_for_model(model: "Adapted", blocks: Blocks) -> Kinds:
+    """Return what the columns of blocks hold that a fitted model sees."""
+    kinds = getattr(model, "_seen_rows_", None)
+    if kinds is not None:
+        return dict(kinds)
     first = blocks.read(0)
-    found = RowsAsSeen.of(first, None)
+    kinds = kinds_of_rows(first)
     names = getattr(model, "feature_names_in_", None)
-    if names is not None and found.kinds is not None:
-        lacking = [name for name in names if name not in found.kinds]
+    if names is not None and kinds:
+        lacking = [name for name in names if name not in kinds]
         if lacking:
             raise InvalidInputError(f"the blocks have no column {lacking[0]!r}")
-        return RowsAsSeen({name: found.kinds[name] for name in names})
-    if isinstance(first, Table) and first.is_plain:
-        # The model was fitted to a matrix.
-        return RowsAsSeen(None)
-    return found
+        return {name: kinds[name] for name in names}
+    # A model that was fitted to a matrix sees one.
+    return {} if isinstance(first, Table) and first.is_plain else kinds
 
 
-def answered(model: Any, blocks: Blocks, method: str) -> Any:
-    """Return a model's answers about all rows of blocks, in their order."""
+def answered(model: "Adapted", blocks: Blocks, method: str) -> NDArray[Any]:
+    """Return a model's predictions of all rows of blocks, in their order."""
     announce("predicting every row")
-    work = AnswersOfRows(model.estimator_, method, seen_by(model, blocks))
+    kinds = kinds_for_model(model, blocks)
+    work = partial(_predictions, model.estimator_, method, kinds)
     return np.concatenate(list(each_block(blocks, work)))
 
 
-def weighed_blocks(model: Any, blocks: Blocks) -> Any:
+def weighed_blocks(model: "Adapted", blocks: Blocks) -> Array:
     """Return the density ratio of all rows of blocks, in their order."""
-    if getattr(model.weight_estimator_, "needs_labels", False):
+    fitted = model.weight_estimator_
+    if getattr(fitted, "needs_labels", False):
         raise InvalidInputError(
             "the model weighs by labels: blocks without them have no weights"
         )
-    encoded = EncodedRows(seen_by(model, blocks), model.encoder_)
-    weight_estimator = (
-        None if model.weight_estimator_ is None else lean(model.weight_estimator_)
+    weights = BlockWeights(
+        None if fitted is None else lean(fitted),
+        kinds_for_model(model, blocks),
+        model.encoder_,
     )
-    work = RatioOfBlocks(weight_estimator, encoded, None)
-    return np.concatenate(list(each_block(blocks, work, with_places=True)))
+    return np.concatenate(list(each_block(blocks, weights.ratio, with_places=True)))
 
 
 def write_answers(
-    model: Any, blocks: Blocks, path: Any, *, name: str | None, chances: bool
+    model: "Adapted",
+    blocks: Blocks,
+    path: FilePath,
+    *,
+    name: str | None,
+    chances: bool,
 ) -> None:
     """Write a model's predictions of all rows to a Parquet file, in their order."""
     announce("predicting every row")
-    answers = AnswersOfRows(model.estimator_, "predict", seen_by(model, blocks))
+    kinds = kinds_for_model(model, blocks)
     classes = model.classes_ if chances else None
-    map_write(blocks, AnswersAsColumns(answers, classes, name), path)
+    work = partial(_prediction_columns, model.estimator_, kinds, classes, name)
+    map_write(blocks, work, path)
 
 
 # -----------------------------------------------------------------------------
@@ -719,9 +631,8 @@ class TablesInBlocks:
     ----------
     source, target : Blocks
         As they were read.
-    labels : LabelsOfRows
-    seen : RowsAsSeen
-        What the estimator sees of a block.
+    labels : str or array
+    kinds : mapping
     X, y : the rows drawn of the source, as the estimator sees them, and their labels
     samples : SamplesAsRead
         The rows drawn of both.
@@ -729,42 +640,50 @@ class TablesInBlocks:
 
     source: Blocks
     target: Blocks
-    labels: LabelsOfRows
-    seen: RowsAsSeen
-    X: Any
-    y: Any
+    labels: Labels
+    kinds: Kinds
+    X: TableLike
+    y: NDArray[Any]
     samples: SamplesAsRead
 
     @classmethod
-    def drawn(cls, X: Any, y: Any, X_target: Any, seed: int) -> "TablesInBlocks":
+    def drawn(
+        cls, X: TableLike, y: TableLike, X_target: TableLike, seed: int
+    ) -> "TablesInBlocks":
         """Return two tables with 10,000 rows drawn of each."""
         source, target = Blocks.of(X), Blocks.of(X_target)
-        labels = LabelsOfRows.of(y, source)
+        labels = check_block_labels(y, source)
         announce("drawing rows to decide on")
         rows = sample(source, ROWS_DECIDED_ON, seed)
-        aims = sample(target, ROWS_DECIDED_ON, seed)
-        values = labels.values
-        given = labels.at(rows.rows, 0) if values is None else values[rows.places]
-        if given.dtype.kind == "f" and np.array_equal(given, np.rint(given)):
+        target_rows = sample(target, ROWS_DECIDED_ON, seed).rows
+        if isinstance(labels, str):
+            values = labels_of_rows(labels, rows.rows, 0)
+        else:
+            values = labels[rows.places]
+        if values.dtype.kind == "f" and np.array_equal(values, np.rint(values)):
             # Tables have one kind of numbers; classes 0 and 1 are no fractions.
-            given = given.astype(np.int64)
-        seen = RowsAsSeen.of(rows.rows, labels.column)
-        samples = _samples(seen, rows.rows, aims.rows)
-        return cls(source, target, labels, seen, seen(rows.rows), given, samples)
+            values = values.astype(np.int64)
+        kinds = kinds_of_rows(rows.rows, labels)
+        samples = _samples(kinds, rows.rows, target_rows)
+        seen = estimator_rows(kinds, rows.rows)
+        return cls(source, target, labels, kinds, seen, values, samples)
 
 
-def _samples(seen: RowsAsSeen, rows: Any, aims: Any) -> SamplesAsRead:
+def _samples(kinds: Kinds, rows: Rows, target_rows: Rows) -> SamplesAsRead:
     if not isinstance(rows, Table):
-        return SamplesAsRead.read(rows, (np.asarray(aims),))
-    if not isinstance(aims, Table):
+        return SamplesAsRead.read(rows, (np.asarray(target_rows),))
+    if not isinstance(target_rows, Table):
         raise InvalidInputError("X has named columns, X_target has none")
-    source, target = two_tables(seen.columns(rows), seen.columns(aims))
-    return SamplesAsRead.of_tables(source, target, (seen(rows), (seen(aims),)))
+    source, target = two_tables(
+        select_columns(kinds, rows), select_columns(kinds, target_rows)
+    )
+    seen = estimator_rows(kinds, rows), (estimator_rows(kinds, target_rows),)
+    return SamplesAsRead.of_tables(source, target, seen)
 
 
 def rows_to_judge_by(
-    model: Any, X: Any, y: Any, X_target: Any, seed: int
-) -> tuple[Any, Any, SamplesAsRead]:
+    model: "Adapted", X: TableLike, y: TableLike, X_target: TableLike, seed: int
+) -> tuple[TableLike, NDArray[Any], SamplesAsRead]:
     """Return rows drawn of tables in blocks, their labels, and both samples.
 
     By the seed of a model that was fitted to blocks: its weights are of these rows.
@@ -775,7 +694,9 @@ def rows_to_judge_by(
     return tables.X, tables.y, tables.samples
 
 
-def fit_model(model: Any, X: Any, y: Any, X_target: Any) -> None:
+def fit_model(
+    model: "Adapted", X: TableLike, y: TableLike, X_target: TableLike
+) -> None:
     """Fit an `Adapted` to tables, one of which at least comes in blocks."""
     _check(model, X_target)
     seed = as_seed(model.random_state)
@@ -788,64 +709,47 @@ def fit_model(model: Any, X: Any, y: Any, X_target: Any) -> None:
     finally:
         model.max_samples = max_samples
     fit_all_rows(model, tables, max_samples)
-    model._drawn_by_ = seed
+    model._drawn_by_ = seed  # type: ignore[assignment]
 
 
 def fit_all_rows(
-    model: Any, tables: TablesInBlocks, max_samples: int | None
-) -> WeightsOfBlocks:
+    model: "Adapted", tables: TablesInBlocks, max_samples: int | None
+) -> BlockWeights:
     """Fit to all rows a model that has been fitted to the rows drawn.
 
     Weights of the rows drawn stay with the model (`weights_`); what all rows add up to
     is in `all_rows_`. Returns what weighs the rows of a block.
     """
     seed = as_seed(model.random_state)
-    weight_estimator = model.weight_estimator_
-    encoded = EncodedRows(tables.seen, model.encoder_)
-    fitted = "the sample"
-    by_rows = (
-        hasattr(weight_estimator, "_fit_blocks") and not weight_estimator.needs_labels
+    fitted = model.weight_estimator_
+    fit_of, sent = _fit_weights(fitted, model.encoder_, tables)
+    weights = BlockWeights(
+        sent,
+        tables.kinds,
+        model.encoder_,
+        tables.labels,
+        model.exponent_,
+        model.mixing_,
     )
-    if by_rows:
-        both = TwoBlocks(
-            tables.source.mapped(encoded),
-            tables.target.mapped(encoded),
-            tables.samples,
-            tables.samples.matrix_names,
-        )
-        before = weight_estimator.solution_
-        fit_sums(weight_estimator, both)
-        if weight_estimator.solution_ is not before:
-            fitted = "every row"
-        weight_estimator.weights_ = weight_estimator._weigh_rows(tables.samples.source)
-    sent = weight_estimator
-    if hasattr(weight_estimator, "without_rows"):
-        sent = lean(weight_estimator) if by_rows else weight_estimator.without_rows()
-    ratio = RatioOfBlocks(sent, encoded, tables.labels)
-    weights = WeightsOfBlocks(ratio, model.exponent_, model.mixing_)
     announce("adding up the weights of every row")
-    sums = sums_of_weights(tables.source, weights)
+    sums = map_reduce(tables.source, weights.sums)
     mean = sums.total / sums.n
     if 0.0 < model.mixing_ < 1.0:
         # Of a mixture with ones what is asked for is the mean of the ratio itself.
         mean = 1.0 + (mean - 1.0) / model.mixing_
-    weights = WeightsOfBlocks(ratio, model.exponent_, model.mixing_, mean)
-    drawn = (
-        np.ones(len(tables.y))
-        if weight_estimator is None
-        else weight_estimator.weights_
-    )
-    if hasattr(weight_estimator, "weights_of"):
-        drawn = weight_estimator.weights_of(tables.y)
+    weights = replace(weights, mean=mean)
+    drawn = np.ones(len(tables.y)) if fitted is None else fitted.weights_
+    if hasattr(fitted, "weights_of"):
+        drawn = fitted.weights_of(tables.y)
     model.weights_ = weights.of_ratio(drawn)
     model.effective_sample_size_ = effective_sample_size(model.weights_)
     classes = None
     if is_classifier(model.estimator_, tables.y):
-        known = np.asarray(model.estimator_.classes_)
-        classes = classes_of(tables.source, tables.labels, known)
-    task = FitTask(tables.source, tables.labels, tables.seen, weights, classes, seed)
+        classes = np.asarray(model.estimator_.classes_)
+        check_classes(tables.source, tables.labels, classes)
+    task = FitTask(tables.source, tables.labels, tables.kinds, weights, classes, seed)
     model.estimator_ = fit_estimator(model.estimator_, task, max_samples)
-    model._seen_rows_ = tables.seen
+    model._seen_rows_ = dict(tables.kinds)  # type: ignore[assignment]
     # The rows of the fit are not those drawn: none is known again by its marks.
     model._row_marks_ = None
     model.all_rows_ = AllRows(
@@ -853,7 +757,7 @@ def fit_all_rows(
         tables.target.n_rows,
         len(tables.y),
         len(tables.samples.target_weight),
-        fitted,
+        fit_of,
         way_of(model.estimator_, max_samples),
         max_samples,
         sums.effective_size,
@@ -862,7 +766,49 @@ def fit_all_rows(
     return weights
 
 
-def refuse_beside_blocks(**given: Any) -> None:
+def _fit_weights(
+    fitted: Any, encoder: TableEncoder | None, tables: TablesInBlocks
+) -> tuple[str, Any]:
+    """Fit a weight estimator to all rows if it can; return what it is fitted to.
+
+    The second value is a copy of it without rows, for workers.
+    """
+    if not hasattr(fitted, "_fit_blocks") or fitted.needs_labels:
+        has_rows = hasattr(fitted, "without_rows")
+        return "the sample", fitted.without_rows() if has_rows else fitted
+    by_all_rows, _ = fit_weights_to_blocks(
+        fitted, tables.source, tables.target, tables.kinds, encoder, tables.samples
+    )
+    return "every row" if by_all_rows else "the sample", lean(fitted)
+
+
+def fit_weights_to_blocks(
+    fitted: Any,
+    source: Blocks,
+    target: Blocks,
+    kinds: Kinds,
+    encoder: TableEncoder | None,
+    samples: SamplesAsRead,
+) -> tuple[bool, WeightSums]:
+    """Fit to all rows a weight estimator that was fitted to the rows drawn.
+
+    Returns whether every row was fitted to, and what the weights add up to. Its
+    `weights_` are those of the rows drawn.
+    """
+    as_numbers = partial(numeric_rows, kinds, encoder)
+    both = TwoBlocks(
+        source.mapped(as_numbers),
+        target.mapped(as_numbers),
+        samples,
+        samples.matrix_names,
+    )
+    before = fitted.solution_
+    sums = fit_sums(fitted, both)
+    fitted.weights_ = fitted._weigh_rows(samples.source)
+    return fitted.solution_ is not before, sums
+
+
+def refuse_beside_blocks(**given: object) -> None:
     """Refuse what is an array of all rows, by its name."""
     for name, value in given.items():
         if value is not None:
@@ -871,7 +817,7 @@ def refuse_beside_blocks(**given: Any) -> None:
             )
 
 
-def _check(model: Any, X_target: Any) -> None:
+def _check(model: "Adapted", X_target: TableLike) -> None:
     """Refuse what tables in blocks cannot have."""
     if X_target is None:
         raise InvalidInputError(

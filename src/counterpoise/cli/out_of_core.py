@@ -3,13 +3,13 @@
 import hashlib
 import json
 from argparse import Namespace
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+from dataclasses import asdict, dataclass, field
+from functools import cached_property, partial
 from glob import has_magic
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,161 +18,110 @@ from counterpoise import __version__
 from counterpoise.adaptation.out_of_core import (
     COPIES_OF_ROWS,
     OF_ROWS_IN_MEMORY,
-    EncodedRows,
-    LabelsOfRows,
-    RatioOfBlocks,
-    RowsAsSeen,
+    BlockWeights,
+    FittedEstimator,
     TablesInBlocks,
-    WeightsOfBlocks,
     fit_all_rows,
+    fit_weights_to_blocks,
     way_of,
 )
 from counterpoise.cli.files import TableFile
-from counterpoise.cli.inputs import CLASSIFICATION, read_labels, table_of
+from counterpoise.cli.inputs import CLASSIFICATION, Pair, read_labels, table_of
 from counterpoise.cli.outputs import Write
 from counterpoise.cli.record import data_of, reproduced_by
 from counterpoise.cli.terminal import BadData, WrongUse
 from counterpoise.data.blocks import ROWS_DECIDED_ON, Blocks, sample
+from counterpoise.data.files import STORED
 from counterpoise.data.parallel import (
     current_budget,
     distribute,
+    each_block,
     fingerprint,
     kept_passes,
     map_write,
     memory_budget,
 )
-from counterpoise.data.readers import ParquetReader, StoredReader, parquet_reader
-from counterpoise.data.table import (
-    Table,
-    TableColumn,
-    column_of_codes,
-    column_of_numbers,
-    texts_of_arrow,
-)
+from counterpoise.data.readers import Reader, Rows, parquet_files, parquet_reader
+from counterpoise.data.samples import SamplesAsRead
+from counterpoise.data.table import Table, column_of_numbers, column_of_texts
 from counterpoise.data.two_samples import effective_sample_size
 from counterpoise.errors import InvalidInputError
-from counterpoise.linalg.arrays import Indices
+from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.shift.columns import column_sums
-from counterpoise.weights.out_of_core import TwoBlocks, fit_sums, lean
+from counterpoise.weights.out_of_core import lean
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from counterpoise.adaptation.adapted import Adapted
+    from counterpoise.cli.terminal import Steps
+
+# What the column of the rows' numbers is called, beside all that files can have.
+ROW = "counterpoise: row"
 
 # -----------------------------------------------------------------------------
 # Row groups as tables of the columns that count, read as the command line reads.
 # -----------------------------------------------------------------------------
 
 
-# What the column of the rows' numbers is called, beside all that files can have.
-ROW = "counterpoise: row"
-
-
 @dataclass(frozen=True, eq=False)
-class TypedReader:
-    """Row groups as tables: columns by their kinds, label, name and number of rows.
+class _WantedColumns:
+    """What is read of a row group: columns by their kinds, label and names of rows.
 
     Attributes
     ----------
-    stored : ParquetReader
-        Reads the columns that are needed.
     kinds : dict
         What each column holds.
     name_column, label : str or None
     known : array or None
         Different labels of the rows drawn.
     task : str or None
-    sizes : tuple of int
-        Rows of every block that are not left out.
     """
 
-    stored: ParquetReader
     kinds: Mapping[str, str]
-    name_column: str | None
-    label: str | None
-    known: NDArray[Any] | None
-    task: str | None
-    sizes: tuple[int, ...]
+    name_column: str | None = None
+    label: str | None = None
+    known: NDArray[Any] | None = None
+    task: str | None = None
 
     @property
-    def n_blocks(self) -> int:
-        """How many row groups there are."""
-        return self.stored.n_blocks
-
-    @property
-    def labels(self) -> tuple[Hashable, ...]:
-        """Names of the columns of a block."""
-        return (*self.kinds, *self._extra, ROW)
-
-    @property
-    def _extra(self) -> list[str]:
-        return [one for one in (self.label, self.name_column) if one is not None]
-
-    def place(self, index: int) -> str:
-        """Return the file and the number of the row group."""
-        return self.stored.place(index)
-
-    def counted(self) -> "TypedReader":
-        """Return the same with the rows that have a label counted."""
-        if self.label is None:
-            return self
-        sizes = [self._labelled(k) for k in range(self.n_blocks)]
-        if 0 in sizes:
-            where = self.place(sizes.index(0))
-            raise BadData(f"{where}: no row has a {self.label!r}; leave that file out")
-        return replace(self, sizes=tuple(sizes))
-
-    def _labelled(self, index: int) -> int:
-        """Return how many rows of a block have a label, by the footer if it tells."""
-        from pyarrow import parquet, types
-
-        path, group = self.stored.groups[index]
-        footer = parquet.read_metadata(path)
-        schema = footer.schema.to_arrow_schema()
-        place = schema.names.index(self.label)
-        # Of a label that is NaN a footer knows nothing, nor of nested columns' places.
-        if footer.num_columns == len(schema) and not types.is_floating(
-            schema.field(place).type
-        ):
-            told = footer.row_group(group).column(place).statistics
-            if told is not None and told.has_null_count:
-                return int(footer.row_group(group).num_rows - told.null_count)
-        only = replace(self.stored, labels=(self.label,))
-        return int(present(only.stored(index)[self.label]).size)
-
-    def read(self, index: int) -> Table:
-        """Return one row group as a table, rows without a label left out."""
-        columns = self.stored.stored(index)
-        file = TableFile(Path(self.place(index)), columns, "", "stored")
-        rows: Indices | None = None
-        more: list[TableColumn] = []
-        if self.label is not None:
-            rows = present(columns[self.label])
-            more.append(self._labels(file))
-        if self.name_column is not None:
-            texts, codes = texts_of_arrow(columns[self.name_column])
-            codes = codes if rows is None else codes[rows]
-            more.append(column_of_codes(self.name_column, texts, codes))
-        numbers = np.arange(file.n_rows) if rows is None else rows
-        place = self._firsts[index] + numbers + 1.0
-        table = table_of(file, self.kinds, rows)
-        return Table((*table.columns, *more, column_of_numbers(ROW, place)), named=True)
-
-    @cached_property
-    def _firsts(self) -> Indices:
-        return np.concatenate([[0], np.cumsum(self.stored.sizes)[:-1]])
-
-    def _labels(self, file: TableFile) -> TableColumn:
-        assert self.label is not None
-        found = read_labels(file, self.label, str(self.task), known=self.known).values
-        if self.task == CLASSIFICATION and found.dtype.kind == "U":
-            texts, codes = np.unique(found, return_inverse=True)
-            return column_of_codes(self.label, texts.tolist(), codes.astype(np.intp))
-        return column_of_numbers(self.label, found.astype(np.float64))
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        extra = [one for one in (self.label, self.name_column) if one is not None]
+        return tuple(dict.fromkeys([*self.kinds, *extra]))
 
 
-def present(column: Any) -> Indices:
-    """Return the places of rows that have a value, NaN being none."""
+def _load_typed(stored: Blocks, wanted: _WantedColumns, index: int) -> Table:
+    """Return a row group as a table, rows without a label left out."""
+    columns = stored.read(index)
+    file = TableFile(Path(stored.place(index)), columns, "", STORED)
+    rows: Indices = np.arange(file.n_rows)
+    more = []
+    if wanted.label is not None:
+        rows = _present(columns[wanted.label])
+        labels = read_labels(file, wanted.label, str(wanted.task), known=wanted.known)
+        if wanted.task == CLASSIFICATION and labels.values.dtype.kind == "U":
+            more.append(column_of_texts(wanted.label, labels.values.tolist()))
+        else:
+            more.append(column_of_numbers(wanted.label, labels.values))
+    if wanted.name_column is not None:
+        names = columns[wanted.name_column].take(rows).to_pylist()
+        more.append(column_of_texts(wanted.name_column, names))
+    more.append(column_of_numbers(ROW, stored.starts[index] + rows + 1.0))
+    table = table_of(file, wanted.kinds, rows)
+    return Table((*table.columns, *more), named=True)
+
+
+def _present(column: "pyarrow.ChunkedArray") -> Indices:
+    """Return the places of rows that have a value; NaN is not one."""
     from pyarrow import compute
 
     missing = compute.is_null(column, nan_is_null=True).to_numpy()
     return np.flatnonzero(~np.asarray(missing, dtype=bool))
+
+
+def _count_present(columns: "pyarrow.Table", first: object) -> int:
+    return int(_present(columns.column(0)).size)
 
 
 # -----------------------------------------------------------------------------
@@ -184,7 +133,7 @@ def present(column: Any) -> Indices:
 COPIES_OF_A_FILE = 8
 
 
-def is_large(path: Any, max_memory: int | None = None) -> bool:
+def is_large(path: object, max_memory: int | None = None) -> bool:
     """Return whether a table is read in blocks.
 
     A folder or a pattern is, and a Parquet file that takes more than `max_memory` when
@@ -224,7 +173,7 @@ class DrawnFile(TableFile):
         Where each row stands among all.
     """
 
-    places: Any = None
+    places: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
 
     def place(self, row: int) -> str:
         """Return where a row is among those of all files."""
@@ -239,53 +188,51 @@ class LargeTable:
     ----------
     path : Path
         As it was given.
-    reader : ParquetReader
+    blocks : Blocks
+        The row groups as they are stored.
     """
 
     path: Path
-    reader: ParquetReader
+    blocks: Blocks
 
     @classmethod
     def at(cls, path: Path) -> "LargeTable":
         """Return the table of a file, a folder or a pattern."""
         try:
-            return cls(path, parquet_reader(path, None))
+            return cls(path, Blocks(parquet_reader(path, None, as_stored=True)))
         except InvalidInputError as error:
             raise BadData(str(error)) from error
 
     @property
     def n_rows(self) -> int:
         """How many rows there are."""
-        return sum(self.reader.sizes)
+        return self.blocks.n_rows
+
+    @property
+    def files(self) -> list[Path]:
+        """The files, in order."""
+        return parquet_files(self.path)
 
     @cached_property
     def fingerprints(self) -> list[dict[str, Any]]:
         """Name, size and footer of every file."""
-        return [fingerprint(path) for path in self.reader.files]
+        return [fingerprint(path) for path in self.files]
 
-    def whole_type(self, name: str | None) -> Any:
+    def whole_type(self, name: str | None) -> "pyarrow.DataType | None":
         """Return the type of a column of whole numbers; None for any other."""
         if name is None:
             return None
-        import pyarrow
-        import pyarrow.parquet
+        from pyarrow import parquet, types
 
-        kind = pyarrow.parquet.read_schema(self.reader.files[0]).field(name).type
-        return kind if pyarrow.types.is_integer(kind) else None
+        kind = parquet.read_schema(self.files[0]).field(name).type
+        return kind if types.is_integer(kind) else None
 
     def drawn(self, k: int, seed: int) -> DrawnFile:
-        """Return k rows drawn by chance, in their order."""
-        kept = self.reader
-        stored = Blocks(StoredReader(kept.groups, kept.sizes, kept.labels))
-        found = sample(stored, k, seed)
-        told = json.dumps(self.fingerprints, sort_keys=True)
-        return DrawnFile(
-            self.path,
-            found.rows,
-            hashlib.sha256(told.encode()).hexdigest(),
-            "stored",
-            places=found.places,
-        )
+        """Return k rows drawn at random, in their order."""
+        rows = sample(self.blocks, k, seed)
+        described = json.dumps(self.fingerprints, sort_keys=True)
+        digest = hashlib.sha256(described.encode()).hexdigest()
+        return DrawnFile(self.path, rows.rows, digest, STORED, places=rows.places)
 
     def typed(
         self,
@@ -311,21 +258,22 @@ class LargeTable:
         task : str or None
             What they are for.
         """
-        extra = [one for one in (label, name_column) if one is not None]
-        wanted = tuple(dict.fromkeys([*kinds, *extra]))
-        lacking = [name for name in wanted if name not in (self.reader.labels or ())]
-        if lacking:
-            raise BadData(f"{self.path} has no column {lacking[0]!r}")
-        reader = TypedReader(
-            replace(self.reader, labels=wanted),
-            dict(kinds),
-            name_column,
-            label,
-            None if known is None else np.unique(known),
-            task,
-            self.reader.sizes,
-        )
-        return Blocks(reader.counted())
+        known = None if known is None else np.unique(known)
+        wanted = _WantedColumns(dict(kinds), name_column, label, known, task)
+        for name in wanted.names:
+            if name not in (self.blocks.labels or ()):
+                raise BadData(f"{self.path} has no column {name!r}")
+        stored = Blocks(parquet_reader(self.path, wanted.names, as_stored=True))
+        sizes = stored.reader.sizes
+        if label is not None:
+            labels = Blocks(parquet_reader(self.path, [label], as_stored=True))
+            sizes = tuple(each_block(labels, _count_present))
+            if 0 in sizes:
+                where = stored.place(sizes.index(0))
+                raise BadData(f"{where}: no row has a {label!r}; leave that file out")
+        load = partial(_load_typed, stored, wanted)
+        columns = (*wanted.names, ROW)
+        return Blocks(Reader(load, stored.place, stored.n_blocks, sizes, columns))
 
 
 # -----------------------------------------------------------------------------
@@ -369,7 +317,7 @@ class LargePair:
             self.target.drawn(ROWS_DECIDED_ON, self.seed),
         )
 
-    def blocks(self, pair: Any, options: Namespace) -> tuple[Blocks, Blocks]:
+    def blocks(self, pair: Pair, options: Namespace) -> tuple[Blocks, Blocks]:
         """Return both tables in blocks, the columns read as those of the sample."""
         label = getattr(options, "label", None)
         if pair.y is None:
@@ -383,7 +331,7 @@ class LargePair:
         )
         return source, self.target.typed(pair.kinds)
 
-    def told(self, pair: Any) -> list[str]:
+    def told(self, pair: Pair) -> list[str]:
         """Return how many rows decisions rest on, in words."""
         drawn, drawn_target = len(pair.table), len(pair.table_target)
         return [
@@ -392,35 +340,27 @@ class LargePair:
             f"{self.target.n_rows:,} target rows, drawn by chance"
         ]
 
-    def data(self, found: dict[str, Any], pair: Any) -> dict[str, Any]:
+    def data(self, found: dict[str, Any], pair: Pair) -> dict[str, Any]:
         """Return a data card with the rows and columns of all files, counted."""
-        of_source, of_target = (
-            {one.name: one for one in column_sums(table.typed(pair.kinds))}
-            for table in (self.source, self.target)
-        )
         out = dict(found)
-        out["columns"] = [
-            {
-                **column,
-                "missing_source": of_source[name].to_dict()["missing"],
-                "missing_target": of_target[name].to_dict()["missing"],
-                "every_source_row": of_source[name].to_dict(),
-                "every_target_row": of_target[name].to_dict(),
-            }
-            for column in found["columns"]
-            for name in [column["name"]]
-        ]
+        out["columns"] = [dict(column) for column in found["columns"]]
+        for key, table in (("source", self.source), ("target", self.target)):
+            sums = {one.name: one for one in column_sums(table.typed(pair.kinds))}
+            for column in out["columns"]:
+                every_row = sums[column["name"]].to_dict()
+                column[f"missing_{key}"] = every_row["missing"]
+                column[f"every_{key}_row"] = every_row
         for key, table in (("source", self.source), ("target", self.target)):
             out[key] = {
                 **found[key],
                 "rows": table.n_rows,
                 "drawn": found[key]["rows"],
-                "files": len(table.reader.files),
+                "files": len(table.files),
             }
         return out
 
 
-def data_card(pair: Any, large: LargePair | None) -> dict[str, Any]:
+def data_card(pair: Pair, large: LargePair | None) -> dict[str, Any]:
     """Return what was read: of files, or of all rows of folders."""
     found = data_of(pair)
     return found if large is None else large.data(found, pair)
@@ -439,7 +379,7 @@ def refuse_inside(tables: list[LargeTable], out: Path | None) -> None:
     if out is None:
         return
     for table in tables:
-        read = {path.resolve() for path in table.reader.files}
+        read = {path.resolve() for path in table.files}
         folders = {path.parent for path in read} if table.path.is_dir() else set()
         if out.resolve() in {*read, *folders} or out.resolve().parent in folders:
             raise WrongUse(
@@ -489,7 +429,7 @@ def passes_folder(out: Path) -> Path:
     return out.with_name(f".{out.name}.passes")
 
 
-def _digest_of_file(name: Any) -> str | None:
+def _digest_of_file(name: object) -> str | None:
     """Return the digest of an estimator that is given as a file, else None."""
     path = Path(str(name))
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
@@ -503,7 +443,7 @@ def _inputs(options: Namespace, large: LargePair | LargeTable) -> dict[str, Any]
         "files": [table.fingerprints for table in tables],
         # A footer does not tell every change of the rows.
         "written": [
-            [path.stat().st_mtime_ns for path in table.reader.files] for table in tables
+            [path.stat().st_mtime_ns for path in table.files] for table in tables
         ],
         "estimator": _digest_of_file(getattr(options, "estimator", None)),
         "options": reproduced_by(options)["options"],
@@ -539,7 +479,11 @@ class EveryRow:
 
 
 def fit_every_row(
-    model: Any, large: LargePair | None, pair: Any, options: Namespace, steps: Any
+    model: "Adapted",
+    large: LargePair | None,
+    pair: Pair,
+    options: Namespace,
+    steps: "Steps",
 ) -> EveryRow:
     """Fit to every row a model that was fitted to the rows drawn, and say so.
 
@@ -547,23 +491,19 @@ def fit_every_row(
     """
     if large is None:
         return EveryRow()
-    for told in large.told(pair):
-        steps.notice(told)
+    for notice in large.told(pair):
+        steps.notice(notice)
     if not hasattr(model, "estimator_"):
         return EveryRow()
     source, target = large.blocks(pair, options)
+    assert pair.y is not None
     tables = TablesInBlocks(
-        source,
-        target,
-        LabelsOfRows(column=options.label),
-        RowsAsSeen(dict(pair.kinds)),
-        pair.X,
-        pair.y,
-        pair.samples,
+        source, target, options.label, dict(pair.kinds), pair.X, pair.y, pair.samples
     )
     budget = _budget(model.estimator_, source.n_rows, len(pair.kinds))
     weights = fit_all_rows(model, tables, budget)
     rests = model.all_rows_
+    assert rests is not None
     fitted = (
         "every row" if budget is None else f"{budget:,} rows drawn by their weights"
     )
@@ -571,7 +511,9 @@ def fit_every_row(
         f"the weights of all {rests.n_source:,} source rows are by a fit to "
         f"{rests.weight_estimator_fit}; the model is fitted to {fitted}"
     )
-    work = WeightColumns(weights, options.id, large.source.whole_type(options.id))
+    work = partial(
+        _weight_columns, weights, True, options.id, large.source.whole_type(options.id)
+    )
     return EveryRow(
         {"all_rows": asdict(rests)},
         {WEIGHTS_FILE: lambda path: map_write(source, work, path)},
@@ -580,14 +522,13 @@ def fit_every_row(
 
 def weigh_every_row(
     weight_estimator: Any,
-    samples: Any,
+    samples: SamplesAsRead,
     large: LargePair | None,
-    pair: Any,
+    pair: Pair,
     options: Namespace,
-    steps: Any,
+    steps: "Steps",
 ) -> EveryRow:
-    """Fit to every row a weight estimator that was fitted to the rows drawn, and say "
-    "so."""
+    """Fit to every row a weight estimator that was fitted to the rows drawn."""
     if large is None:
         return EveryRow()
     if options.out.suffix.lower() != ".parquet":
@@ -597,19 +538,16 @@ def weigh_every_row(
             f"--weight-estimator {options.weight_estimator} is not taken with folders"
         )
     source, target = large.blocks(pair, options)
-    encoded = EncodedRows(RowsAsSeen(dict(pair.kinds)), samples.encoder)
-    both = TwoBlocks(
-        source.mapped(encoded), target.mapped(encoded), samples, samples.matrix_names
+    kinds = dict(pair.kinds)
+    by_all_rows, sums = fit_weights_to_blocks(
+        weight_estimator, source, target, kinds, samples.encoder, samples
     )
-    before = weight_estimator.solution_
-    sums = fit_sums(weight_estimator, both)
-    weight_estimator.weights_ = weight_estimator._weigh_rows(samples.source)
     weight_estimator.effective_sample_size_ = effective_sample_size(
         weight_estimator.weights_
     )
-    fitted = "the sample" if weight_estimator.solution_ is before else "every row"
-    for told in large.told(pair):
-        steps.notice(told)
+    fitted = "every row" if by_all_rows else "the sample"
+    for notice in large.told(pair):
+        steps.notice(notice)
     steps.notice(f"the weights of all {sums.n:,} source rows are by a fit to {fitted}")
     rests = {
         "n_source": sums.n,
@@ -620,15 +558,17 @@ def weigh_every_row(
         "effective_size": sums.effective_size,
         "largest_weight": sums.largest / (sums.total / sums.n),
     }
-    ratio = RatioOfBlocks(lean(weight_estimator), encoded, None)
-    work = RatioColumns(ratio, options.id, large.source.whole_type(options.id))
+    weights = BlockWeights(lean(weight_estimator), kinds, samples.encoder)
+    work = partial(
+        _weight_columns, weights, False, options.id, large.source.whole_type(options.id)
+    )
     return EveryRow(
         {"all_rows": rests},
         {WEIGHTS_FILE: lambda path: map_write(source, work, path)},
     )
 
 
-def _budget(estimator: Any, n: int, width: int) -> int | None:
+def _budget(estimator: FittedEstimator, n: int, width: int) -> int | None:
     """Return how many rows are drawn for a model; None: it is fitted to every row.
 
     A model that is fitted in memory gets at most 200,000 rows drawn by their weights,
@@ -640,39 +580,25 @@ def _budget(estimator: Any, n: int, width: int) -> int | None:
     return int(min(n, fits, MOST_ROWS_OF_A_MODEL))
 
 
-@dataclass(frozen=True, eq=False)
-class WeightColumns:
-    """The weights of a block's rows, with what tells the rows apart."""
-
-    weights: WeightsOfBlocks
-    name_column: str | None
-    id_type: Any
-
-    def __call__(self, rows: Any, first: int) -> dict[str, Any]:
-        """Return the columns of a block's rows."""
-        ratio = self.weights.ratio(rows, first)
-        return {
-            **names_of_rows(rows, self.name_column, self.id_type),
-            "weight": self.weights.of_ratio(ratio),
-            "ratio": ratio,
-        }
+def _weight_columns(
+    weights: BlockWeights,
+    with_ratio: bool,
+    name_column: str | None,
+    id_type: "pyarrow.DataType | None",
+    rows: Rows,
+    first: int,
+) -> dict[str, Any]:
+    """Return the weights of the rows of a block, with what tells the rows apart."""
+    columns = names_of_rows(rows, name_column, id_type)
+    ratio: Array = weights.ratio(rows, first)
+    if not with_ratio:
+        return {**columns, "weight": ratio}
+    return {**columns, "weight": weights.of_ratio(ratio), "ratio": ratio}
 
 
-@dataclass(frozen=True, eq=False)
-class RatioColumns:
-    """The density ratios of a block's rows, with what tells the rows apart."""
-
-    ratio: Any
-    name_column: str | None
-    id_type: Any
-
-    def __call__(self, rows: Any, first: int) -> dict[str, Any]:
-        """Return the columns of a block's rows."""
-        names = names_of_rows(rows, self.name_column, self.id_type)
-        return {**names, "weight": self.ratio(rows, first)}
-
-
-def names_of_rows(rows: Any, name_column: str | None, kind: Any) -> dict[str, Any]:
+def names_of_rows(
+    rows: Table, name_column: str | None, kind: "pyarrow.DataType | None"
+) -> dict[str, Any]:
     """Return the rows' own names, or their numbers in all files, from 1."""
     found = {column.label: column for column in rows.columns}
     if name_column is None:

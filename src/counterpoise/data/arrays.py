@@ -1,19 +1,9 @@
-"""Validation of source and target matrices."""
+"""Validation of source and target matrices, and protocols of estimators."""
 
-import sys
-from collections.abc import Hashable, Iterator, Sequence
-from types import FrameType
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Literal,
-    Protocol,
-    Self,
-    TypeAlias,
-    cast,
-    overload,
-)
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias, overload
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse, vstack
@@ -22,12 +12,16 @@ from counterpoise.data.frames import (
     COMPLEX,
     Column,
     NotNumbers,
+    TableLike,
+    array_numbers,
+    as_float64,
+    check_labels,
     check_readable,
+    column_labels,
     frame_columns,
     is_series,
-    labels_of_both,
-    numbers_in,
-    seen,
+    series_numbers,
+    sparse_part,
 )
 from counterpoise.errors import (
     InvalidInputError,
@@ -45,7 +39,7 @@ from counterpoise.linalg.arrays import Array, in_one_precision
 class Estimator(Protocol):
     """An object with scikit-learn's `fit` and parameters."""
 
-    def fit(self, X: Any, y: Any = None, **fit_params: Any) -> Self:
+    def fit(self, X: TableLike, y: Any = None, **fit_params: Any) -> Self:
         """Fit to rows and labels."""
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -58,16 +52,16 @@ class Estimator(Protocol):
 class Regressor(Estimator, Protocol):
     """An estimator that predicts."""
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: TableLike) -> NDArray[Any]:
         """Return a prediction for every row."""
 
 
 class Classifier(Regressor, Protocol):
-    """A regressor's interface with the probabilities of classes."""
+    """An estimator that predicts classes and their probabilities."""
 
     classes_: NDArray[Any]
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: TableLike) -> Array:
         """Return the probability of every class for every row."""
 
 
@@ -86,112 +80,12 @@ class Frame(Protocol):
 
 
 # -----------------------------------------------------------------------------
-# Targets that a pipeline hands on without transforming them.
-# -----------------------------------------------------------------------------
-
-
-_FITS = ("fit", "fit_transform", "fit_predict")
-_TARGET = "X_target"
-# Steps that move a column by less than this in all, in its standard deviations, do not
-# tell a target that came through them from one that did not, and do no harm.
-NO_TRACE = 0.1
-
-
-def refuse_raw_target(X: Any, X_target: Any) -> None:
-    r"""Refuse a target that looks like the rows before the steps of a pipeline.
-
-    A scikit-learn pipeline transforms `X` and hands `X_target` on as it came, unless
-    metadata routing is on and `transform_input` names it; two samples on two scales
-    never overlap, or overlap by accident. With
-
-    .. math:: D(S) = \mathrm{mean}_j \left( |\bar t_j - \bar s_j| / \sigma_j(S)
-              + |\log (\sigma_j(T) / \sigma_j(S))| \right)
-
-    the target T is refused where it is nearer to the rows R that came into the pipeline
-    than to the rows X that came out, D(R) < D(X), and the steps left a trace, X being
-    further from R than 0.1 in the same way. Where the steps change the number of
-    columns, or the rows hold more than numbers, nothing is compared here.
-    """
-    module = sys.modules.get("sklearn.pipeline")
-    if module is None:
-        # Where it was never imported nobody has a pipeline.
-        return
-    frame: FrameType | None = sys._getframe()
-    while frame is not None:
-        if frame.f_code.co_name in _FITS:
-            pipeline = frame.f_locals.get("self")
-            given = frame.f_locals.get("params") or {}
-            if isinstance(pipeline, module.Pipeline) and _hands_on(pipeline, given):
-                _compare(frame.f_locals.get("X"), X, X_target)
-        frame = frame.f_back
-
-
-def _hands_on(pipeline: Any, given: dict[str, object]) -> bool:
-    """Tell whether a target goes past steps that transform."""
-    targets = [
-        value for name, value in given.items() if name.split("__")[-1] == _TARGET
-    ]
-    if all(value is None for value in targets):
-        return False
-    if _TARGET in (getattr(pipeline, "transform_input", None) or ()):
-        return False
-    before = [step for _, step in pipeline.steps[:-1]]
-    return any(step is not None and step != "passthrough" for step in before)
-
-
-def _compare(raw: Any, X: Any, X_target: Any) -> None:
-    rows = [_moments(one) for one in (raw, X, X_target)]
-    before, after, target = rows
-    if before is None or after is None or target is None:
-        return
-    if not before[0].size == after[0].size == target[0].size:
-        return
-    if _apart(after, before) < NO_TRACE:
-        return
-    if _apart(target, before) < _apart(target, after):
-        raise InvalidInputError(
-            "the pipeline transforms X, and X_target looks as X did before: put the "
-            "steps inside, Adapted(make_pipeline(StandardScaler(), Ridge())).fit(X, y, "
-            "X_target=X_target), or, with metadata routing on, make_pipeline(..., "
-            "transform_input=['X_target']), or give X_target transformed"
-        )
-
-
-def _moments(rows: Any) -> tuple[Array, Array] | None:
-    """Return means and standard deviations of columns of numbers; None of others."""
-    try:
-        matrix = np.asarray(rows, dtype=float)
-    except (TypeError, ValueError):
-        return None
-    if matrix.ndim != 2 or not matrix.size:
-        return None
-    there = ~np.isnan(matrix)
-    count = np.maximum(there.sum(axis=0), 1)
-    with np.errstate(over="ignore", invalid="ignore"):
-        mean = np.where(there, matrix, 0.0).sum(axis=0) / count
-        away = np.where(there, matrix - mean, 0.0)
-        return mean, np.sqrt((away**2).sum(axis=0) / count)
-
-
-def _apart(one: tuple[Array, Array], other: tuple[Array, Array]) -> float:
-    """Return how far columns are apart, in standard deviations of the second."""
-    (mean, spread), (mean_other, spread_other) = one, other
-    varies = (spread > 0) & (spread_other > 0)
-    if not varies.any():
-        return 0.0
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        moved = np.abs(mean - mean_other)[varies] / spread_other[varies]
-        stretched = np.abs(np.log(spread[varies] / spread_other[varies]))
-        return float(np.nan_to_num(np.mean(moved + stretched), nan=0.0))
-
-
-# -----------------------------------------------------------------------------
 # Anything that has rows: how many, and whether it is a table at all.
 # -----------------------------------------------------------------------------
 
 
-def readable(X: Any) -> Any:
-    """Return what has rows as it came, and what only turns into an array as one."""
+def readable(X: TableLike) -> TableLike:
+    """Return a table as it is, and what only converts to an array as an array."""
     first = X[0] if isinstance(X, list) and X else None
     if isinstance(first, str):
         raise InvalidTypeError(
@@ -199,15 +93,13 @@ def readable(X: Any) -> Any:
             "columns first, as in vectorizer.fit_transform(texts), and give Adapted "
             "what it returns"
         )
-    return (
-        X
-        if X is None or hasattr(X, "__len__") or hasattr(X, "shape")
-        else np.asarray(X)
-    )
+    X = check_readable(X, "X")
+    has_rows = X is None or hasattr(X, "__len__") or hasattr(X, "shape")
+    return X if has_rows else np.asarray(X)
 
 
-def n_rows(X: Any) -> int:
-    """Return the number of rows of anything that has some.
+def n_rows(X: TableLike) -> int:
+    """Return the number of rows of a table.
 
     Examples
     --------
@@ -223,8 +115,8 @@ def n_rows(X: Any) -> int:
         raise InvalidTypeError(*error.args) from error
 
 
-def check_same_length(*tables: Any) -> None:
-    """Refuse tables, labels or groups with unequal numbers of rows; None is no matter.
+def check_same_length(*tables: TableLike) -> None:
+    """Refuse tables, labels or groups with unequal numbers of rows; ignore None.
 
     Examples
     --------
@@ -250,27 +142,22 @@ if TYPE_CHECKING:
 else:
     SparseMatrix = csr_array
 Matrix: TypeAlias = Array | SparseMatrix
+MatrixLabels: TypeAlias = Sequence[Hashable] | None
 
 # An error names this many columns and counts the others.
 _SHOWN = 5
-# Sums of squares of larger entries are no numbers any more.
+# Sums of squares of larger entries are not finite.
 LARGEST = 1e140
 
 
 @overload
-def as_matrix(
-    X: Any,
-    *,
-    name: str = "X",
-    min_rows: int = 1,
-    accept_sparse: Literal[False] = False,
-) -> Array: ...
+def as_matrix(X: TableLike, *, name: str = ..., min_rows: int = ...) -> Array: ...
 @overload
 def as_matrix(
-    X: Any, *, name: str = "X", min_rows: int = 1, accept_sparse: bool
+    X: TableLike, *, name: str = ..., min_rows: int = ..., accept_sparse: bool
 ) -> Matrix: ...
 def as_matrix(
-    X: Any, *, name: str = "X", min_rows: int = 1, accept_sparse: bool = False
+    X: TableLike, *, name: str = "X", min_rows: int = 1, accept_sparse: bool = False
 ) -> Matrix:
     """`X` as a C-contiguous float64 matrix of finite numbers.
 
@@ -281,7 +168,7 @@ def as_matrix(
 
     Parameters
     ----------
-    X : array-like, pandas or polars frame, or sparse matrix
+    X : array-like, frame of pandas, polars or pyarrow, or sparse matrix
         A table of numbers, a row an observation.
     name : str
         What errors call it.
@@ -312,22 +199,34 @@ column 1 (counted from 0): \
 every entry must be a finite number; counterpoise.data.TableEncoder reads two \
 samples with missing values
     """
-    look = seen(X, name)
-    X, labels = look.table, look.labels
-    if issparse(X):
-        return _from_sparse(X, name, min_rows, labels, accept_sparse)
-    matrix = _from_frame(X, name) if look.is_frame else _from_array(X, name)
-    _check_size(matrix.shape, name, min_rows)
+    X = check_readable(X, name)
+    labels = check_labels(X, name)
+    table = sparse_part(X)
+    matrix: Matrix
+    if issparse(table):
+        matrix = _sparse_matrix(table, name, accept_sparse)
+    elif labels is not None:
+        matrix = _from_columns(frame_columns(table), len(table), name)
+    else:
+        matrix = _dense_matrix(table, name)
+    n_found, n_columns = matrix.shape
+    if n_columns < 1:
+        # After the colon stand scikit-learn's words, which its estimator checks read.
+        raise InvalidInputError(
+            f"{name} has no columns: found array with 0 feature(s) (shape="
+            f"{matrix.shape}) while a minimum of 1 is required."
+        )
+    check_enough_rows(n_found, min_rows, name, matrix.shape)
     _check_finite(matrix, name, labels)
     check_moderate(matrix, name, labels)
     return matrix
 
 
-def as_column(x: Any, *, name: str) -> Array:
+def as_column(x: TableLike, *, name: str) -> Array:
     """A vector of finite numbers, in which errors name the row alone."""
-    check_readable(x, name)
+    x = check_readable(x, name)
     if is_series(x):
-        (_, entries), *_ = frame_columns(x.to_frame())
+        entries = series_numbers(nw.from_native(x, series_only=True))
     else:
         values = plain_array(x, name)
         if values.ndim != 1:
@@ -335,29 +234,14 @@ def as_column(x: Any, *, name: str) -> Array:
                 f"{name} should be a 1d array, got an array of shape {values.shape} "
                 "instead"
             )
-        entries = _column(values)
+        entries = array_numbers(values)
     if isinstance(entries, NotNumbers):
         raise _refusal([(None, entries)], name)
-    column = np.ascontiguousarray(entries)
-    _check_finite(column[:, None], name, [None])
-    return column
+    _check_finite(entries[:, None], name, [None])
+    return entries
 
 
-def _from_frame(X: Any, name: str) -> Array:
-    return _from_columns(frame_columns(X), len(X), name)
-
-
-def _from_array(X: Any, name: str) -> Array:
-    values = plain_array(X, name)
-    _check_two_dimensional(values, X, name)
-    if values.dtype.kind == "c":
-        raise InvalidInputError(f"{name} has dtype {values.dtype}: {COMPLEX}")
-    if values.dtype.kind in "fiub":
-        return _float64(values)
-    return _from_columns(_array_columns(values), len(values), name)
-
-
-def plain_array(X: Any, name: str) -> NDArray[Any]:
+def plain_array(X: TableLike, name: str) -> NDArray[Any]:
     """`X` as numpy reads it, but for masks and mixed lists."""
     if np.ma.isMaskedArray(X):
         # A plain conversion would bring back what the mask hides.
@@ -376,28 +260,18 @@ def plain_array(X: Any, name: str) -> NDArray[Any]:
     return values
 
 
-def _array_columns(values: NDArray[Any]) -> Iterator[Column]:
-    for j in range(values.shape[1]):
-        yield j, _column(values[:, j])
-
-
-def _column(values: NDArray[Any]) -> Array | NotNumbers:
-    if values.dtype == object:
-        return numbers_in(values)
+def _dense_matrix(X: TableLike, name: str) -> Array:
+    values = plain_array(X, name)
+    _check_two_dimensional(values, X, name)
     if values.dtype.kind == "c":
-        return NotNumbers(f"has dtype {values.dtype}", COMPLEX)
+        raise InvalidInputError(f"{name} has dtype {values.dtype}: {COMPLEX}")
     if values.dtype.kind in "fiub":
-        return _float64(values)
-    return NotNumbers(f"has dtype {values.dtype}")
+        return as_float64(values)
+    columns = ((j, array_numbers(column)) for j, column in enumerate(values.T))
+    return _from_columns(columns, len(values), name)
 
 
-def _float64(values: NDArray[Any]) -> Array:
-    # What is too large for float64 becomes infinite here and is refused as such.
-    with np.errstate(over="ignore"):
-        return np.ascontiguousarray(values, dtype=np.float64)
-
-
-def _from_columns(columns: Iterator[Column], n_rows: int, name: str) -> Array:
+def _from_columns(columns: Iterable[Column], n_rows: int, name: str) -> Array:
     good: list[Array] = []
     refused: list[tuple[Hashable, NotNumbers]] = []
     for label, column in columns:
@@ -422,18 +296,12 @@ def _refusal(refused: Sequence[tuple[Hashable, NotNumbers]], name: str) -> Excep
 
 
 def listed(words: Sequence[str]) -> str:
-    """The first few of `words`, and how many more there are."""
+    """Return the first few of `words`, and how many more there are."""
     more = f" and {len(words) - _SHOWN} more" if len(words) > _SHOWN else ""
     return ", ".join(words[:_SHOWN]) + more
 
 
-def _from_sparse(
-    X: Any,
-    name: str,
-    min_rows: int,
-    labels: Sequence[Hashable] | None,
-    accept_sparse: bool,
-) -> SparseMatrix:
+def _sparse_matrix(X: TableLike, name: str, accept_sparse: bool) -> SparseMatrix:
     if not accept_sparse:
         raise InvalidTypeError(
             f"Sparse data was passed for {name}, but dense data is required. Use "
@@ -447,13 +315,10 @@ def _from_sparse(
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()
-    _check_size(matrix.shape, name, min_rows)
-    _check_finite(matrix, name, labels)
-    check_moderate(matrix, name, labels)
     return matrix
 
 
-def _check_two_dimensional(values: Any, X: Any, name: str) -> None:
+def _check_two_dimensional(values: TableLike, X: TableLike, name: str) -> None:
     if values.ndim == 2:
         return
     came = f"shape {values.shape}" if values.ndim else type(X).__name__
@@ -467,17 +332,6 @@ def _check_two_dimensional(values: Any, X: Any, name: str) -> None:
         "array.reshape(-1, 1) if it has a single column or array.reshape(1, -1) if it "
         "is a single row."
     )
-
-
-def _check_size(shape: tuple[int, ...], name: str, min_rows: int) -> None:
-    # After the colon stand scikit-learn's words, which its estimator checks read.
-    n_rows, n_columns = shape
-    if n_columns < 1:
-        raise InvalidInputError(
-            f"{name} has no columns: found array with 0 feature(s) (shape={shape}) "
-            "while a minimum of 1 is required."
-        )
-    check_enough_rows(n_rows, min_rows, name, shape)
 
 
 def check_enough_rows(
@@ -494,18 +348,14 @@ def check_enough_rows(
         )
 
 
-def _check_finite(matrix: Matrix, name: str, labels: Sequence[Hashable] | None) -> None:
+def _check_finite(matrix: Matrix, name: str, labels: MatrixLabels) -> None:
     values: Array = matrix if isinstance(matrix, np.ndarray) else matrix.data
-    # The sum of finite numbers may overflow, hence the second look.
-    with np.errstate(all="ignore"):
-        if np.isfinite(values.sum()):
-            return
     wrong = ~np.isfinite(values)
     if not wrong.any():
         return
     counts = {"NaN": int(np.isnan(values).sum()), "inf": int(np.isinf(values).sum())}
     what = " and ".join(f"{count} {kind}" for kind, count in counts.items() if count)
-    where = _first(matrix, wrong, labels)
+    where = _first_place(matrix, wrong, labels)
     missing = (
         "; counterpoise.data.TableEncoder reads two samples with missing values"
         if counts["NaN"] and not counts["inf"] and "column" in where
@@ -517,30 +367,25 @@ def _check_finite(matrix: Matrix, name: str, labels: Sequence[Hashable] | None) 
     )
 
 
-def check_moderate(
-    matrix: Matrix, name: str, labels: Sequence[Hashable] | None
-) -> None:
+def check_moderate(matrix: Matrix, name: str, labels: MatrixLabels) -> None:
     """Refuse numbers whose squares are not finite, by row and column."""
     values: Array = matrix if isinstance(matrix, np.ndarray) else matrix.data
     if not values.size or max(values.max(), -values.min()) <= LARGEST:
         return
-    wrong = np.abs(values) > LARGEST
+    where = _first_place(matrix, np.abs(values) > LARGEST, labels)
     raise InvalidInputError(
         f"{name} contains numbers beyond {LARGEST:g}, whose squares are not finite, "
-        f"the first in {_first(matrix, wrong, labels)} (counted from 0): divide the "
-        "column"
+        f"the first in {where} (counted from 0): divide the column"
     )
 
 
-def _first(
-    matrix: Matrix, wrong: NDArray[np.bool_], labels: Sequence[Hashable] | None
-) -> str:
-    """Where the first wrong entry is, in words."""
+def _first_place(matrix: Matrix, wrong: NDArray[np.bool_], labels: MatrixLabels) -> str:
+    """Return row and column of the first wrong entry, in words."""
     if isinstance(matrix, np.ndarray):
         row, column = (int(place) for place in np.argwhere(wrong)[0])
     else:
         entry = int(np.flatnonzero(wrong)[0])
-        ends = cast("NDArray[Any]", matrix.indptr)
+        ends = np.asarray(matrix.indptr)
         row = int(np.searchsorted(ends, entry, side="right")) - 1
         column = int(matrix.indices[entry])
     label = column if labels is None else labels[column]
@@ -554,29 +399,14 @@ def _first(
 
 @overload
 def two_samples(
-    X: Any,
-    X_target: Any,
-    *,
-    min_rows: int = 1,
-    min_target_rows: int = 1,
-    accept_sparse: Literal[False] = False,
+    X: TableLike, X_target: TableLike, *, min_rows: int = ...
 ) -> tuple[Array, Array | None]: ...
 @overload
 def two_samples(
-    X: Any,
-    X_target: Any,
-    *,
-    min_rows: int = 1,
-    min_target_rows: int = 1,
-    accept_sparse: bool,
+    X: TableLike, X_target: TableLike, *, min_rows: int = ..., accept_sparse: bool
 ) -> tuple[Matrix, Matrix | None]: ...
 def two_samples(
-    X: Any,
-    X_target: Any,
-    *,
-    min_rows: int = 1,
-    min_target_rows: int = 1,
-    accept_sparse: bool = False,
+    X: TableLike, X_target: TableLike, *, min_rows: int = 1, accept_sparse: bool = False
 ) -> tuple[Matrix, Matrix | None]:
     """The source and the target as matrices with the same columns.
 
@@ -586,8 +416,8 @@ def two_samples(
         The source.
     X_target : array-like, frame, sparse matrix, tuple of them, or None
         The target; the parts of a tuple are stacked. None: no target.
-    min_rows, min_target_rows : int
-        The smallest number of rows of either; a tuple counts as a whole.
+    min_rows : int
+        The smallest number of rows of the source.
     accept_sparse : bool
         Whether sparse matrices may come. If one of the two is sparse, both
         leave sparse.
@@ -606,66 +436,19 @@ def two_samples(
     source = as_matrix(X, min_rows=min_rows, accept_sparse=accept_sparse)
     if X_target is None:
         return source, None
-    target = target_matrix(
-        X_target, like=X, min_rows=min_target_rows, accept_sparse=accept_sparse
-    )
-    if issparse(source) or issparse(target):
-        return _sparse(source), _sparse(target)
-    return in_one_precision(source, target)
+    pieces: list[Matrix] = []
+    for name, piece in target_pieces(X_target).items():
+        check_same_columns(X, piece, name=name)
+        pieces.append(as_matrix(piece, name=name, accept_sparse=accept_sparse))
+    if any(map(issparse, (source, *pieces))):
+        stacked: SparseMatrix = vstack([csr_array(m) for m in pieces], format="csr")
+        return csr_array(source), stacked
+    dense = [np.asarray(piece) for piece in pieces]
+    target = dense[0] if len(dense) == 1 else np.vstack(dense)
+    return in_one_precision(np.asarray(source), target)
 
 
-@overload
-def target_matrix(
-    X_target: Any,
-    *,
-    like: Any,
-    min_rows: int = 1,
-    accept_sparse: Literal[False] = False,
-) -> Array: ...
-@overload
-def target_matrix(
-    X_target: Any, *, like: Any, min_rows: int = 1, accept_sparse: bool
-) -> Matrix: ...
-def target_matrix(
-    X_target: Any, *, like: Any, min_rows: int = 1, accept_sparse: bool = False
-) -> Matrix:
-    """The target as one matrix with the columns of the source.
-
-    Parameters
-    ----------
-    X_target : array-like, frame, sparse matrix, or tuple of them
-        The target; the parts of a tuple are stacked.
-    like : array-like, frame or sparse matrix
-        The source as it came, with its column names.
-    min_rows : int
-        The smallest number of rows, of a tuple as a whole.
-    accept_sparse : bool
-        Whether sparse matrices may come.
-
-    Returns
-    -------
-    ndarray or csr_array of shape (n_target_rows, n_columns)
-
-    Examples
-    --------
-    >>> from counterpoise.data.arrays import target_matrix
-    >>> target_matrix(([[1, 2]], [[3, 4]]), like=[[0.0, 0.0]])
-    array([[1., 2.],
-           [3., 4.]])
-    """
-    pieces = target_pieces(X_target)
-    matrices: list[Matrix] = []
-    for name, piece in pieces.items():
-        check_same_columns(like, piece, name=name)
-        matrices.append(as_matrix(piece, name=name, accept_sparse=accept_sparse))
-    target = _stacked(matrices)
-    if min_rows > 1:
-        # That every part has a row was seen where it was read.
-        check_enough_rows(target.shape[0], min_rows, "X_target", target.shape)
-    return target
-
-
-def target_pieces(X_target: Any) -> dict[str, Any]:
+def target_pieces(X_target: TableLike) -> dict[str, TableLike]:
     """The parts of a target, each under the name that errors call it by.
 
     A tuple is what cross-validation passes whole, where it cuts an array that has
@@ -687,13 +470,14 @@ def target_pieces(X_target: Any) -> dict[str, Any]:
     return {f"X_target[{i}]": piece for i, piece in enumerate(X_target)}
 
 
-def check_same_columns(X: Any, X_target: Any, *, name: str = "X_target") -> None:
+def check_same_columns(
+    X: TableLike, X_target: TableLike, *, name: str = "X_target"
+) -> None:
     """Refuse a target whose columns are not those of the source, in its order.
 
     Names are compared where both have them. Where the source alone has, columns are
     matched by position, with a warning; where the target alone has, the source came out
-    of a transform that the target did not go through, and that is refused, as is a
-    target that a pipeline hands on (`refuse_raw_target`).
+    of a transform that the target did not go through, and that is refused.
 
     Parameters
     ----------
@@ -712,34 +496,34 @@ def check_same_columns(X: Any, X_target: Any, *, name: str = "X_target") -> None
     ...     print(error)
     X_target has 1 columns, X has 2
     """
-    refuse_raw_target(X, X_target)
-    # What has not two dimensions is refused where it is read.
-    if len(_shape(X)) != 2 or len(_shape(X_target)) != 2:
+    X, X_target = check_readable(X, "X"), check_readable(X_target, name)
+    shapes = _shape(X), _shape(X_target)
+    if len(shapes[0]) != 2 or len(shapes[1]) != 2:
+        # What has not two dimensions is refused where it is read.
         return
-    source, target = labels_of_both(X, X_target, name)
-    if source is not None and target is not None and _comparable(source, target):
+    source, target = column_labels(X), check_labels(X_target, name)
+    named, target_named = _has_names(source), _has_names(target)
+    # Numbers as labels are not names, but a permutation of them is not an accident.
+    comparable = named or set(source or ()) == set(target or ())
+    if source and target and named == target_named and comparable:
         _check_same_names(source, target, name)
-    _check_same_width(X, X_target, name)
-    if _named(target) and not _named(source):
+    if shapes[0][1] != shapes[1][1]:
+        raise InvalidInputError(
+            f"{name} has {shapes[1][1]} columns, X has {shapes[0][1]}"
+        )
+    if target_named and not named:
         raise InvalidInputError(
             f"{name} has column names and X has none: was X transformed and {name} "
             "not? Give both in one form"
         )
-    if _named(source) and not _named(target):
+    if named and not target_named:
         warn_user(
             f"X has column names and {name} has none: columns are matched by position"
         )
 
 
-def _named(labels: Sequence[Hashable] | None) -> bool:
+def _has_names(labels: MatrixLabels) -> bool:
     return bool(labels) and isinstance(next(iter(labels or ())), str)
-
-
-def _comparable(source: Sequence[Hashable], target: Sequence[Hashable]) -> bool:
-    if _named(source) and _named(target):
-        return True
-    # Numbers as labels are no names, but a permutation of them is no accident.
-    return not _named(source) and not _named(target) and set(source) == set(target)
 
 
 def _check_same_names(
@@ -761,45 +545,26 @@ def _check_same_names(
             )
 
 
-def _check_same_width(X: Any, X_target: Any, name: str) -> None:
-    source, target = _shape(X)[1], _shape(X_target)[1]
-    if source != target:
-        raise InvalidInputError(f"{name} has {target} columns, X has {source}")
-
-
-def _shape(X: Any) -> tuple[int, ...]:
+def _shape(X: TableLike) -> tuple[int, ...]:
     try:
         return tuple(X.shape) if hasattr(X, "shape") else np.asarray(X).shape
     except ValueError:
         return ()
 
 
-def _stacked(matrices: Sequence[Matrix]) -> Matrix:
-    if len(matrices) == 1:
-        return matrices[0]
-    if any(issparse(matrix) for matrix in matrices):
-        stacked: SparseMatrix = vstack([_sparse(m) for m in matrices], format="csr")
-        return stacked
-    return np.vstack(matrices)
-
-
-def _sparse(matrix: Matrix) -> SparseMatrix:
-    return csr_array(matrix)
-
-
 # -----------------------------------------------------------------------------
-# The door as scikit-learn's estimators use it: columns remembered from `fit`.
+# Validation in scikit-learn's estimators: columns remembered from `fit`.
 # -----------------------------------------------------------------------------
 
 
-def check_columns(estimator: Any, X: Any, *, reset: bool) -> None:
-    """Let an estimator remember the columns of a table, or hold the table to them.
+def check_columns(estimator: object, X: TableLike, *, reset: bool) -> None:
+    """Let an estimator remember the columns of a table, or compare them.
 
     Parameters
     ----------
     estimator : scikit-learn estimator
-        `fit` (`reset=True`) gives it `n_features_in_` and, from a frame,
-        `feature_names_in_`; later calls (`reset=False`) are held to them.
+        `fit` (`reset=True`) sets `n_features_in_` and, from a frame,
+        `feature_names_in_`; later calls (`reset=False`) are compared with them.
     X : table of any kind
         Its entries are not looked at.
     reset : bool
@@ -822,20 +587,20 @@ def check_columns(estimator: Any, X: Any, *, reset: bool) -> None:
 
 @overload
 def estimator_matrix(
-    estimator: Any,
-    X: Any,
-    *,
-    reset: bool,
-    min_rows: int = 1,
-    accept_sparse: Literal[False] = False,
+    estimator: object, X: TableLike, *, reset: bool, min_rows: int = ...
 ) -> Array: ...
 @overload
 def estimator_matrix(
-    estimator: Any, X: Any, *, reset: bool, min_rows: int = 1, accept_sparse: bool
+    estimator: object,
+    X: TableLike,
+    *,
+    reset: bool,
+    min_rows: int = ...,
+    accept_sparse: bool,
 ) -> Matrix: ...
 def estimator_matrix(
-    estimator: Any,
-    X: Any,
+    estimator: object,
+    X: TableLike,
     *,
     reset: bool,
     min_rows: int = 1,
@@ -843,23 +608,7 @@ def estimator_matrix(
 ) -> Matrix:
     """`X` as a matrix whose columns are those the estimator knows.
 
-    Parameters
-    ----------
-    estimator : scikit-learn estimator
-        `fit` (`reset=True`) gives it `n_features_in_` and, from a frame,
-        `feature_names_in_`; later calls (`reset=False`) are held to them.
-    X : array-like, frame or sparse matrix
-        A table of numbers, a row an observation.
-    reset : bool
-        Whether to remember the columns, or to compare with those remembered.
-    min_rows : int
-        The smallest number of rows.
-    accept_sparse : bool
-        Whether sparse matrices may come.
-
-    Returns
-    -------
-    ndarray or csr_array of shape (n_rows, n_columns)
+    Parameters as those of `as_matrix` and `check_columns`.
 
     Examples
     --------
@@ -868,6 +617,7 @@ def estimator_matrix(
     >>> estimator_matrix(Ridge(), [[1, 2]], reset=True)
     array([[1., 2.]])
     """
+    X = check_readable(X, "X")
     matrix = as_matrix(X, min_rows=min_rows, accept_sparse=accept_sparse)
     check_columns(estimator, X, reset=reset)
     return matrix
@@ -875,57 +625,37 @@ def estimator_matrix(
 
 @overload
 def estimator_samples(
-    estimator: Any,
-    X: Any,
-    X_target: Any,
+    estimator: object,
+    X: TableLike,
+    X_target: TableLike,
     *,
     reset: bool,
-    min_rows: int = 1,
-    min_target_rows: int = 1,
-    accept_sparse: Literal[False] = False,
+    min_rows: int = ...,
 ) -> tuple[Array, Array | None]: ...
 @overload
 def estimator_samples(
-    estimator: Any,
-    X: Any,
-    X_target: Any,
+    estimator: object,
+    X: TableLike,
+    X_target: TableLike,
     *,
     reset: bool,
-    min_rows: int = 1,
-    min_target_rows: int = 1,
+    min_rows: int = ...,
     accept_sparse: bool,
 ) -> tuple[Matrix, Matrix | None]: ...
 def estimator_samples(
-    estimator: Any,
-    X: Any,
-    X_target: Any,
+    estimator: object,
+    X: TableLike,
+    X_target: TableLike,
     *,
     reset: bool,
     min_rows: int = 1,
-    min_target_rows: int = 1,
     accept_sparse: bool = False,
 ) -> tuple[Matrix, Matrix | None]:
     """Source and target as matrices whose columns are those the estimator knows.
 
-    Parameters
-    ----------
-    estimator : scikit-learn estimator
-        As in `estimator_matrix`. Columns are remembered only after both samples
-        have passed, so that a refused `fit` leaves the estimator as it was.
-    X : array-like, frame or sparse matrix
-        The source.
-    X_target : array-like, frame, sparse matrix, tuple of them, or None
-        The target, as in `two_samples`.
-    reset : bool
-        Whether to remember the columns, or to compare with those remembered.
-    min_rows, min_target_rows : int
-        The smallest number of rows of either.
-    accept_sparse : bool
-        Whether sparse matrices may come.
-
-    Returns
-    -------
-    X, X_target : matrices, the second None if no target was given
+    Parameters as those of `two_samples` and `check_columns`. Columns are remembered
+    only after both samples have passed, so that a refused `fit` leaves the estimator as
+    it was.
 
     Examples
     --------
@@ -934,12 +664,7 @@ def estimator_samples(
     >>> estimator_samples(Ridge(), [[1, 2]], [[3, 4]], reset=True)
     (array([[1., 2.]]), array([[3., 4.]]))
     """
-    source, target = two_samples(
-        X,
-        X_target,
-        min_rows=min_rows,
-        min_target_rows=min_target_rows,
-        accept_sparse=accept_sparse,
-    )
+    X = check_readable(X, "X")
+    samples = two_samples(X, X_target, min_rows=min_rows, accept_sparse=accept_sparse)
     check_columns(estimator, X, reset=reset)
-    return source, target
+    return samples

@@ -1,21 +1,23 @@
 """Tables in blocks, and random samples of their rows."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from counterpoise.data.frames import Labels, TableLike
 from counterpoise.data.parallel import each_block, map_reduce
 from counterpoise.data.readers import (
-    ArrayReader,
-    BatchReader,
-    TableReader,
+    FilePath,
+    Reader,
+    Rows,
+    array_reader,
     csv_reader,
     dask_reader,
+    function_reader,
     parquet_reader,
 )
 from counterpoise.data.table import Table, joined, two_tables
@@ -29,28 +31,6 @@ from counterpoise.linalg.arrays import Array
 
 # Rows of a block that is cut from an array.
 ROWS_A_BLOCK = 65_536
-
-
-class Reader(Protocol):
-    """Reads a block by its number, in any process, as often as it is asked."""
-
-    @property
-    def sizes(self) -> tuple[int, ...] | None:
-        """Rows of every block; None where only reading tells."""
-
-    @property
-    def labels(self) -> tuple[Hashable, ...] | None:
-        """Names of the columns; None where they are only counted."""
-
-    @property
-    def n_blocks(self) -> int:
-        """How many blocks there are."""
-
-    def read(self, index: int) -> Any:
-        """Return the rows of a block: a matrix of numbers, or a `Table`."""
-
-    def place(self, index: int) -> str:
-        """Return where a block's rows come from, in words."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +57,7 @@ class Blocks:
     reader: Reader
 
     @classmethod
-    def from_arrays(cls, X: Any, *, rows: int = ROWS_A_BLOCK) -> "Blocks":
+    def from_arrays(cls, X: TableLike, *, rows: int = ROWS_A_BLOCK) -> "Blocks":
         """Return the rows of an array, a memory-mapped one or a frame, in pieces.
 
         Parameters
@@ -89,13 +69,14 @@ class Blocks:
         """
         if rows < 1:
             raise InvalidInputError(f"rows must be at least 1, got {rows}")
-        if isinstance(X, Table) or hasattr(X, "columns"):
-            return cls(TableReader.of(X, rows))
-        return cls(ArrayReader.of(X, rows))
+        return cls(array_reader(X, rows))
 
     @classmethod
     def from_parquet(
-        cls, path: Any, *, columns: Sequence[str] | None = None
+        cls,
+        path: FilePath | Sequence[FilePath],
+        *,
+        columns: Sequence[str] | None = None,
     ) -> "Blocks":
         """Return the row groups of a Parquet file, a folder or a pattern of them.
 
@@ -112,7 +93,7 @@ class Blocks:
     @classmethod
     def from_csv(
         cls,
-        path: str | Path,
+        path: FilePath,
         *,
         columns: Sequence[str] | None = None,
         n_bytes: int = 2**24,
@@ -127,14 +108,14 @@ class Blocks:
         return cls(csv_reader(Path(path), columns, n_bytes, delimiter))
 
     @classmethod
-    def from_dask(cls, collection: Any) -> "Blocks":
+    def from_dask(cls, collection: TableLike) -> "Blocks":
         """Return the partitions of a Dask array (cut by rows) or frame."""
         return cls(dask_reader(collection))
 
     @classmethod
     def from_batches(
         cls,
-        read: Callable[[int], Any],
+        read: Callable[[int], TableLike],
         n_blocks: int,
         *,
         columns: Sequence[str] | None = None,
@@ -152,12 +133,11 @@ class Blocks:
         """
         if n_blocks < 1:
             raise InvalidInputError(f"n_blocks must be at least 1, got {n_blocks}")
-        return cls(
-            BatchReader(read, n_blocks, None if columns is None else tuple(columns))
-        )
+        labels = None if columns is None else tuple(columns)
+        return cls(function_reader(read, n_blocks, labels))
 
     @classmethod
-    def of(cls, X: Any) -> "Blocks":
+    def of(cls, X: "Blocks | TableLike") -> "Blocks":
         """Return blocks as they are, and anything else in pieces."""
         return X if isinstance(X, Blocks) else cls.from_arrays(X)
 
@@ -167,7 +147,7 @@ class Blocks:
         return self.reader.n_blocks
 
     @property
-    def labels(self) -> tuple[Hashable, ...] | None:
+    def labels(self) -> Labels:
         """Names of the columns; None where they are only counted."""
         return self.reader.labels
 
@@ -176,7 +156,7 @@ class Blocks:
         """Rows of every block; read once where the files do not tell."""
         sizes = self.reader.sizes
         if sizes is None:
-            sizes = tuple(each_block(self, _rows_of))
+            sizes = tuple(each_block(self, _count_rows))
         return np.array(sizes, dtype=np.int64)
 
     @cached_property
@@ -189,17 +169,15 @@ class Blocks:
         """How many rows there are in all."""
         return int(self.sizes.sum())
 
-    def read(self, index: int) -> Any:
+    def read(self, index: int) -> Rows:
         """Return the rows of one block."""
-        return self.reader.read(index)
+        return self.reader.load(index)
 
     def place(self, index: int) -> str:
         """Return where a block's rows come from, in words."""
         return self.reader.place(index)
 
-    def mapped(
-        self, change: Callable[[Any], Any], labels: tuple[str, ...] | None = None
-    ) -> "Blocks":
+    def mapped(self, change: Callable[[Rows], Rows], labels: Labels = None) -> "Blocks":
         """Return the same rows changed, block by block, when they are read.
 
         Parameters
@@ -209,7 +187,8 @@ class Blocks:
         labels : tuple of str or None
             Names of the columns that it returns.
         """
-        return replace(self, reader=MappedReader(self.reader, change, labels))
+        load = partial(_load_changed, self.reader.load, change)
+        return Blocks(replace(self.reader, load=load, labels=labels))
 
     def numbers(self) -> "Blocks":
         """Return the same rows as matrices of finite numbers.
@@ -221,34 +200,13 @@ class Blocks:
         return self.mapped(as_numbers_only, names)
 
 
-@dataclass(frozen=True, eq=False)
-class MappedReader:
-    """Reads what another reader reads, changed."""
-
-    inner: Reader
-    change: Callable[[Any], Any]
-    labels: tuple[Hashable, ...] | None
-
-    @property
-    def sizes(self) -> tuple[int, ...] | None:
-        """Rows of every block."""
-        return self.inner.sizes
-
-    @property
-    def n_blocks(self) -> int:
-        """How many blocks there are."""
-        return self.inner.n_blocks
-
-    def read(self, index: int) -> Any:
-        """Return the changed rows of a block."""
-        return self.change(self.inner.read(index))
-
-    def place(self, index: int) -> str:
-        """Return where a block's rows come from, in words."""
-        return self.inner.place(index)
+def _load_changed(
+    load: Callable[[int], Rows], change: Callable[[Rows], Rows], index: int
+) -> Rows:
+    return change(load(index))
 
 
-def as_numbers_only(rows: Any) -> Any:
+def as_numbers_only(rows: Rows) -> Array:
     """Return a block as a matrix of finite numbers, or refuse it by its column."""
     if isinstance(rows, Table):
         for column in rows.columns:
@@ -269,7 +227,7 @@ def as_numbers_only(rows: Any) -> Any:
     return np.asarray(rows, dtype=np.float64)
 
 
-def _rows_of(rows: Any, first: int | None) -> int:
+def _count_rows(rows: Rows, first: int | None) -> int:
     return len(rows)
 
 
@@ -296,7 +254,7 @@ class Sample:
         Ascending.
     """
 
-    rows: Any
+    rows: Rows
     places: NDArray[np.int64]
 
 
@@ -304,7 +262,7 @@ def sample(
     blocks: Blocks,
     k: int,
     seed: int = 0,
-    predict_weights: Callable[[Any, int], Array] | None = None,
+    predict_weights: Callable[[Rows, int], Array] | None = None,
 ) -> Sample:
     r"""Return k rows drawn without replacement, all rows where there are no more.
 
@@ -322,8 +280,9 @@ def sample(
         Rows to draw.
     seed : int
         Another seed, other rows.
-    weigh : callable or None
-        ``weigh(rows, first)`` gives the weights of a block's rows; None: all alike.
+    predict_weights : callable or None
+        ``predict_weights(rows, first)`` gives the weights of a block's rows; None:
+        all alike.
 
     Examples
     --------
@@ -336,14 +295,13 @@ def sample(
     """
     if k < 1:
         raise InvalidInputError(f"k must be at least 1, got {k}")
-    drawn = map_reduce(
-        blocks, _Draw(int(k), int(seed), predict_weights), _Fewest(int(k))
-    )
+    work = partial(_draw_from_block, int(k), int(seed), predict_weights)
+    drawn = map_reduce(blocks, work, partial(_draw_of_both, int(k)))
     order = np.argsort(drawn.places)
     return Sample(_take(drawn.rows, order), drawn.places[order])
 
 
-def rows_decided_on(X: Any, seed: int) -> Any:
+def rows_decided_on(X: Blocks | TableLike, seed: int) -> Rows:
     """Return 10,000 rows drawn of a table in blocks, or of any other.
 
     Examples
@@ -355,12 +313,12 @@ def rows_decided_on(X: Any, seed: int) -> Any:
     return sample(Blocks.of(X), ROWS_DECIDED_ON, seed).rows
 
 
-def all_rows(blocks: Blocks) -> Any:
+def all_rows(blocks: Blocks) -> Rows:
     """Return every row in memory, a matrix or a `Table`."""
-    return _stacked(list(each_block(blocks, _as_they_are)))
+    return _stacked(list(each_block(blocks, _same_rows)))
 
 
-def _as_they_are(rows: Any, first: Any) -> Any:
+def _same_rows(rows: Rows, first: int | None) -> Rows:
     return rows
 
 
@@ -388,58 +346,52 @@ def _mixed(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 @dataclass(frozen=True, eq=False)
 class _Drawn:
-    keys: NDArray[Any]
+    keys: NDArray[np.generic]
     places: NDArray[np.int64]
-    rows: Any
+    rows: Rows
 
 
-@dataclass(frozen=True)
-class _Draw:
-    """The rows of a block that may be among the k of the whole."""
+def _draw_from_block(
+    k: int,
+    seed: int,
+    predict_weights: Callable[[Rows, int], Array] | None,
+    rows: Rows,
+    first: int,
+) -> _Drawn:
+    """Return the rows of a block that may be among the k of the whole."""
+    places = np.arange(first, first + len(rows), dtype=np.int64)
+    keys = keys_of_places(places, seed)
+    if predict_weights is None:
+        return _fewest(_Drawn(keys, places, rows), k)
+    weights = predict_weights(rows, first)
+    some = np.flatnonzero(weights > 0.0)
+    exponential = -np.log((keys[some] + 0.5) * 2.0**-64) / weights[some]
+    return _fewest(_Drawn(exponential, places[some], _take(rows, some)), k)
 
-    k: int
-    seed: int
-    predict_weights: Callable[[Any, int], Array] | None = None
 
-    def __call__(self, rows: Any, first: int) -> _Drawn:
-        places = np.arange(first, first + len(rows), dtype=np.int64)
-        keys: NDArray[Any] = keys_of_places(places, self.seed)
-        if self.predict_weights is not None:
-            weights = self.predict_weights(rows, first)
-            some = np.flatnonzero(weights > 0.0)
-            keys, places, rows = keys[some], places[some], _take(rows, some)
-            keys = -np.log((keys + 0.5) * 2.0**-64) / weights[some]
-        return _fewest(_Drawn(keys, places, rows), self.k)
-
-
-@dataclass(frozen=True)
-class _Fewest:
-    """Of two draws the k rows of the smallest keys."""
-
-    k: int
-
-    def __call__(self, earlier: _Drawn, later: _Drawn) -> _Drawn:
-        both = _Drawn(
-            np.concatenate([earlier.keys, later.keys]),
-            np.concatenate([earlier.places, later.places]),
-            _stacked([earlier.rows, later.rows]),
-        )
-        return _fewest(both, self.k)
+def _draw_of_both(k: int, earlier: _Drawn, later: _Drawn) -> _Drawn:
+    both = _Drawn(
+        np.concatenate([earlier.keys, later.keys]),
+        np.concatenate([earlier.places, later.places]),
+        _stacked([earlier.rows, later.rows]),
+    )
+    return _fewest(both, k)
 
 
 def _fewest(drawn: _Drawn, k: int) -> _Drawn:
+    """Return the k rows of the smallest keys."""
     if drawn.keys.size <= k:
         return drawn
     chosen = np.sort(np.lexsort((drawn.places, drawn.keys))[:k])
     return _Drawn(drawn.keys[chosen], drawn.places[chosen], _take(drawn.rows, chosen))
 
 
-def _take(rows: Any, which: Any) -> Any:
+def _take(rows: Rows, which: NDArray[np.intp]) -> Rows:
     # Tables, ours and Arrow's, have columns and no rows of their own.
     return rows[which] if isinstance(rows, np.ndarray) else rows.take(which)
 
 
-def _stacked(pieces: list[Any]) -> Any:
+def _stacked(pieces: list[Rows]) -> Rows:
     if isinstance(pieces[0], np.ndarray):
         return np.vstack(pieces)
     if not isinstance(pieces[0], Table):

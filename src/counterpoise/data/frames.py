@@ -1,11 +1,11 @@
-"""Reading pandas, polars and other data frames as columns."""
+"""Columns of pandas, polars and pyarrow frames, read through narwhals."""
 
 import numbers
-import sys
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,6 +14,10 @@ from counterpoise.linalg.arrays import Array
 
 ENCODE = "encode it as numbers first (two samples: counterpoise.data.TableEncoder)"
 COMPLEX = "Complex data not supported"
+
+# What a user may pass as a table: an array-like, a sparse matrix, a frame of any
+# supported package. These packages share no type.
+TableLike: TypeAlias = Any
 
 
 @dataclass(frozen=True)
@@ -39,65 +43,42 @@ Column: TypeAlias = tuple[Hashable, Array | NotNumbers]
 Labels: TypeAlias = tuple[Hashable, ...] | None
 
 
-@dataclass(frozen=True)
-class TableSeen:
-    """What one look at a table says of it, its entries aside.
-
-    Attributes
-    ----------
-    table : array-like, frame or sparse matrix
-        What is to be read: a frame made of sparse columns is a scipy matrix.
-    labels : tuple or None
-        The labels of a frame's columns, strings or not.
-    is_frame : bool
-        Whether the table is to be read as a frame.
-    """
-
-    table: Any
-    labels: Labels
-    is_frame: bool
+def is_frame(X: object) -> bool:
+    """Return whether `X` is a frame that is held in memory."""
+    return nw.dependencies.is_into_dataframe(X)
 
 
-def seen(X: Any, name: str) -> TableSeen:
-    """ChunkResult at a table once; refuse what no reader takes."""
-    check_readable(X, name)
-    labels = check_labels(X, name)
-    table = sparse_part(X)
-    return TableSeen(table, labels, labels is not None and table is X)
+def is_series(x: object) -> bool:
+    """Return whether `x` is a series of a supported package."""
+    return nw.dependencies.is_into_series(x)
 
 
-def is_frame(X: Any) -> bool:
-    """Whether `X` is a pandas or polars frame."""
-    return _is_pandas(X) or _is_polars(X)
+def check_readable(X: TableLike, name: str) -> TableLike:
+    """Return a table, a lazy polars frame collected; refuse other packages' frames."""
+    if nw.dependencies.is_polars_lazyframe(X):
+        return X.collect()
+    foreign = hasattr(X, "__dataframe__") or hasattr(X, "__arrow_c_stream__")
+    if foreign and not is_frame(X) and not is_series(X):
+        kind = f"{type(X).__module__}.{type(X).__qualname__}"
+        raise InvalidTypeError(
+            f"{name} must be an array or a frame of pandas, polars or pyarrow, got "
+            f"{kind}"
+        )
+    return X
 
 
-def is_series(x: Any) -> bool:
-    """Whether `x` is a pandas or polars series."""
-    return _made_by("pandas", "Series", x) or _made_by("polars", "Series", x)
+def column_labels(X: TableLike) -> Labels:
+    """Return the labels of a frame's columns, strings or not; None for other tables."""
+    if not is_frame(X):
+        return None
+    # The columns of a pyarrow table are arrays.
+    return tuple(getattr(X, "column_names", X.columns))
 
 
-def column_labels(X: Any) -> Labels:
-    """The labels of a frame's columns, strings or not; None for all but frames."""
-    return tuple(X.columns) if is_frame(X) else None
+def column_names(X: TableLike) -> tuple[str, ...] | None:
+    """Return the column names of `X`, or None if it has none.
 
-
-def labels_of_both(X: Any, X_target: Any, name: str) -> tuple[Labels, Labels]:
-    """The labels of two tables, those of the second once they are found to be good."""
-    target = check_labels(X_target, name)
-    return column_labels(X), target
-
-
-def column_names(X: Any) -> tuple[str, ...] | None:
-    """The column names of `X`, or None if it has none.
-
-    Parameters
-    ----------
-    X : array, frame or sparse matrix
-        Labels that are not strings are no names, as in scikit-learn.
-
-    Returns
-    -------
-    tuple of str, or None
+    Labels that are not strings are not names, as in scikit-learn.
 
     Examples
     --------
@@ -110,14 +91,14 @@ def column_names(X: Any) -> tuple[str, ...] | None:
 
 
 def names_among(labels: Labels) -> tuple[str, ...] | None:
-    """The labels as names; None where there are none, or one is no string."""
+    """Return the labels as names; None where one is not a string."""
     if not labels or not all(isinstance(label, str) for label in labels):
         return None
     return tuple(str(label) for label in labels)
 
 
-def check_labels(X: Any, name: str) -> Labels:
-    """The labels of a frame's columns; duplicates and mixed types are refused."""
+def check_labels(X: TableLike, name: str) -> Labels:
+    """Return the labels of a frame's columns; refuse duplicates and mixed types."""
     labels = column_labels(X)
     if labels is None:
         return None
@@ -140,39 +121,68 @@ def check_labels(X: Any, name: str) -> Labels:
     return labels
 
 
-def check_readable(X: Any, name: str) -> None:
-    """Refuse tables whose column names would be lost without a word."""
-    if _made_by("polars", "LazyFrame", X):
-        raise InvalidTypeError(
-            f"{name} is a polars LazyFrame: call {name}.collect() first"
-        )
-    foreign = hasattr(X, "__dataframe__") or hasattr(X, "__arrow_c_stream__")
-    if foreign and not is_frame(X) and not is_series(X):
-        kind = f"{type(X).__module__}.{type(X).__qualname__}"
-        raise InvalidTypeError(
-            f"{name} must be an array, a pandas frame or a polars frame, got {kind}"
-        )
+def frame_series(X: TableLike) -> Iterator[nw.Series[Any]]:
+    """Return the columns of a frame as narwhals series."""
+    return nw.from_native(X, eager_only=True).iter_columns()
 
 
-def frame_columns(X: Any) -> Iterator[Column]:
-    """The columns of a frame, each with its label."""
-    return _pandas_columns(X) if _is_pandas(X) else _polars_columns(X)
+def frame_columns(X: TableLike) -> Iterator[Column]:
+    """Return the columns of a frame as numbers, each with its label."""
+    return ((series.name, series_numbers(series)) for series in frame_series(X))
 
 
-def sparse_part(X: Any) -> Any:
-    """A pandas frame made of sparse columns as a scipy matrix; else `X` itself."""
-    if not _is_pandas(X) or X.shape[1] == 0:
+def series_numbers(series: nw.Series[Any]) -> Array | NotNumbers:
+    """Return a series as numbers, NaN where missing, or why it does not hold any."""
+    dtype = series.dtype
+    if series.null_count() == len(series):
+        return np.full(len(series), np.nan)
+    if dtype.is_decimal() or dtype == nw.Boolean:
+        series = series.cast(nw.Float64)
+    elif not (dtype.is_numeric() or dtype in (nw.Object, nw.Unknown)):
+        return NotNumbers(f"has dtype {native_dtype(series)}")
+    values = series.to_numpy()
+    if values.dtype == object and dtype == nw.Unknown:
+        return NotNumbers(f"has dtype {native_dtype(series)}")
+    return array_numbers(values)
+
+
+def array_numbers(values: NDArray[Any]) -> Array | NotNumbers:
+    """Return a column of an array as numbers, or why it does not hold any."""
+    if values.dtype == object:
+        return numbers_in(values)
+    if values.dtype.kind == "c":
+        return NotNumbers(f"has dtype {values.dtype}", COMPLEX)
+    if values.dtype.kind in "fiub":
+        return as_float64(values)
+    return NotNumbers(f"has dtype {values.dtype}")
+
+
+def as_float64(values: NDArray[Any]) -> Array:
+    """Return numbers in double precision; larger ones become infinite."""
+    with np.errstate(over="ignore"):
+        return np.ascontiguousarray(values, dtype=np.float64)
+
+
+def native_dtype(series: nw.Series[Any]) -> str:
+    """Return the type of a series in the words of its own package."""
+    native = series.to_native()
+    return str(getattr(native, "dtype", None) or native.type)
+
+
+def sparse_part(X: TableLike) -> TableLike:
+    """Return a pandas frame of sparse columns as a scipy matrix, else `X` itself."""
+    if not nw.dependencies.is_pandas_dataframe(X) or X.shape[1] == 0:
         return X
-    sparse = sys.modules["pandas"].SparseDtype
+    sparse = nw.dependencies.get_pandas().SparseDtype
     if all(isinstance(t, sparse) and t.fill_value == 0 for t in X.dtypes):
         return X.sparse.to_coo()
     return X
 
 
 def numbers_in(values: NDArray[Any]) -> Array | NotNumbers:
-    """The numbers in a column of Python objects; missing values become NaN.
+    """Return the numbers in a column of Python objects; missing values become NaN.
 
-    Strings are no numbers, even where they look like one.
+    Strings are not numbers, even where they look like one.
     """
     wrong = {kind for kind in set(map(type, values)) if not _is_real(kind)}
     wrong -= _missing_types()
@@ -187,69 +197,14 @@ def numbers_in(values: NDArray[Any]) -> Array | NotNumbers:
 
 
 def is_missing(value: object) -> bool:
-    """Whether `value` stands for no value: None, NaN or pandas' NA."""
+    """Return whether `value` is None, NaN or pandas' NA."""
     if type(value) in _missing_types():
         return True
     return isinstance(value, numbers.Real) and bool(value != value)
 
 
-def first_missing(y: Any) -> int | None:
-    """The first row in which a series or frame has no value."""
-    if _made_by("polars", "DataFrame", y):
-        missing = np.array([c.is_null().to_numpy() for c in y.get_columns()]).T
-    elif _made_by("polars", "Series", y):
-        missing = y.is_null().to_numpy()
-    else:
-        missing = y.isna().to_numpy()
-    places = np.argwhere(missing)
-    return int(places[0, 0]) if places.size else None
-
-
-def _made_by(package: str, kind: str, X: Any) -> bool:
-    # A frame can only exist if its package is loaded already.
-    made = getattr(sys.modules.get(package), kind, None)
-    return made is not None and isinstance(X, made)
-
-
-def _is_pandas(X: Any) -> bool:
-    return _made_by("pandas", "DataFrame", X)
-
-
-def _is_polars(X: Any) -> bool:
-    return _made_by("polars", "DataFrame", X)
-
-
-def _pandas_columns(X: Any) -> Iterator[Column]:
-    for label, series in X.items():
-        yield label, _pandas_column(series)
-
-
-def _pandas_column(series: Any) -> Array | NotNumbers:
-    types = sys.modules["pandas"].api.types
-    if series.dtype == object:
-        return numbers_in(series.to_numpy())
-    if types.is_complex_dtype(series.dtype):
-        return NotNumbers(f"has dtype {series.dtype}", COMPLEX)
-    if types.is_numeric_dtype(series.dtype) or types.is_bool_dtype(series.dtype):
-        with np.errstate(over="ignore"):
-            column: Array = series.to_numpy(dtype=np.float64, na_value=np.nan)
-        return column
-    return NotNumbers(f"has dtype {series.dtype}")
-
-
-def _polars_columns(X: Any) -> Iterator[Column]:
-    polars = sys.modules["polars"]
-    for series in X.get_columns():
-        dtype = series.dtype
-        # A column of type Null has no value at all: every entry is missing.
-        if dtype.is_numeric() or dtype in (polars.Boolean, polars.Null):
-            yield series.name, series.cast(polars.Float64).to_numpy()
-        else:
-            yield series.name, NotNumbers(f"has dtype {dtype.base_type().__name__}")
-
-
 def _missing_types() -> set[type]:
-    return {type(None), type(getattr(sys.modules.get("pandas"), "NA", None))}
+    return {type(None), type(getattr(nw.dependencies.get_pandas(), "NA", None))}
 
 
 def _is_real(kind: type) -> bool:

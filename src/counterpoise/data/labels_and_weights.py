@@ -3,13 +3,15 @@
 import numbers
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from counterpoise.data.arrays import as_column, as_matrix, check_moderate, plain_array
 from counterpoise.data.frames import (
+    TableLike,
     check_readable,
-    first_missing,
+    frame_series,
     is_frame,
     is_missing,
     is_series,
@@ -94,7 +96,7 @@ def without_negligible(weights: Array, name: str) -> Array:
 LARGEST_AS_GIVEN = 1e20
 
 
-def as_classes(y: Any, n_rows: int, *, name: str = "y") -> NDArray[Any]:
+def as_classes(y: TableLike, n_rows: int, *, name: str = "y") -> NDArray[Any]:
     """Class labels, one a row: numbers, booleans or strings, none missing.
 
     Parameters
@@ -119,14 +121,18 @@ def as_classes(y: Any, n_rows: int, *, name: str = "y") -> NDArray[Any]:
     from sklearn.utils.validation import column_or_1d
 
     _check_given(y, name)
-    check_readable(y, name)
-    if is_series(y) or is_frame(y):
-        _check_none_missing(y, name)
+    y = check_readable(y, name)
+    _refuse_labels(_missing_in_frame(y), "NaN", name)
     given = plain_array(y, name)
     with refusals_of_estimators():
         labels: NDArray[Any] = column_or_1d(given, warn=True)
     _check_length(len(labels), n_rows, name, "X")
-    _check_labels_finite(labels, name)
+    if labels.dtype.kind == "f":
+        wrong = ~np.isfinite(labels)
+        infinite = np.isinf(labels[wrong][:1]).any()
+        _refuse_labels(wrong, "inf" if infinite else "NaN", name)
+    if labels.dtype == object:
+        _refuse_labels(np.array([is_missing(v) for v in labels]), "NaN", name)
     if labels.dtype == object:
         labels = _of_one_type(labels, name)
     with refusals_of_estimators():
@@ -134,8 +140,28 @@ def as_classes(y: Any, n_rows: int, *, name: str = "y") -> NDArray[Any]:
     return labels
 
 
+def _refuse_labels(wrong: NDArray[np.bool_], what: str, name: str) -> None:
+    if wrong.any():
+        raise InvalidInputError(
+            f"{name} contains {what}, the first in row {int(np.argmax(wrong))} "
+            "(counted from 0)"
+        )
+
+
+def _missing_in_frame(y: TableLike) -> NDArray[np.bool_]:
+    """Return which rows of a series or frame have no value; none of other arrays."""
+    if is_series(y):
+        columns = [nw.from_native(y, series_only=True)]
+    elif is_frame(y):
+        columns = list(frame_series(y))
+    else:
+        return np.zeros(1, dtype=bool)
+    missing = np.column_stack([column.is_null().to_numpy() for column in columns])
+    return np.asarray(missing.any(axis=1))
+
+
 def as_responses(
-    y: Any, n_rows: int, *, multi_output: bool = False, name: str = "y"
+    y: TableLike, n_rows: int, *, multi_output: bool = False, name: str = "y"
 ) -> Array:
     """Finite numbers to predict, one a row, or one a row and output.
 
@@ -164,7 +190,7 @@ def as_responses(
     array([1., 2.])
     """
     _check_given(y, name)
-    check_readable(y, name)
+    y = check_readable(y, name)
     if not (is_frame(y) or is_series(y)):
         y = plain_array(y, name)
     if len(y.shape) != 2:
@@ -181,7 +207,7 @@ def as_responses(
 
 
 def as_weights(
-    weights: Any, n_rows: int, *, name: str = "sample_weight", of: str = "X"
+    weights: TableLike, n_rows: int, *, name: str = "sample_weight", of: str = "X"
 ) -> Array:
     """Weights, one a row: finite, not negative, not all zero; their scale as it is.
 
@@ -223,7 +249,7 @@ def as_weights(
     return values
 
 
-def _weights_of_any_scale(weights: Any, n_rows: int, name: str, of: str) -> Array:
+def _weights_of_any_scale(weights: TableLike, n_rows: int, name: str, of: str) -> Array:
     if weights is None:
         return np.ones(n_rows)
     if isinstance(weights, numbers.Real):
@@ -246,7 +272,7 @@ def _weights_of_any_scale(weights: Any, n_rows: int, name: str, of: str) -> Arra
 
 
 def row_counts(
-    weights: Any, n_rows: int, *, name: str = "sample_weight", of: str = "X"
+    weights: TableLike, n_rows: int, *, name: str = "sample_weight", of: str = "X"
 ) -> Array:
     """How many rows each row stands for: weights without a scale (`as_counts`).
 
@@ -262,7 +288,7 @@ def row_counts(
 
 
 def weights_of_both(
-    sample_weight: Any, target_weight: Any, n: int, m: int
+    sample_weight: TableLike, target_weight: TableLike, n: int, m: int
 ) -> tuple[Array, Array]:
     """What the rows of source and target count, each as `row_counts`.
 
@@ -278,14 +304,14 @@ def weights_of_both(
     )
 
 
-def _joined(weights: Any, name: str) -> Array:
+def _joined(weights: TableLike, name: str) -> Array:
     if isinstance(weights, tuple) and any(np.ndim(part) for part in weights):
         parts = (as_column(p, name=f"{name}[{i}]") for i, p in enumerate(weights))
         return np.concatenate(list(parts))
     return as_column(weights, name=name)
 
 
-def _check_given(y: Any, name: str) -> None:
+def _check_given(y: TableLike, name: str) -> None:
     # scikit-learn's estimator checks look for these words.
     if y is None:
         raise InvalidInputError(
@@ -293,33 +319,9 @@ def _check_given(y: Any, name: str) -> None:
         )
 
 
-def _check_none_missing(y: Any, name: str) -> None:
-    row = first_missing(y)
-    if row is not None:
-        _refuse_label("NaN", row, name)
-
-
-def _refuse_label(what: str, row: int, name: str) -> None:
-    raise InvalidInputError(
-        f"{name} contains {what}, the first in row {row} (counted from 0)"
-    )
-
-
 def _check_length(came: int, expected: int, name: str, of: str) -> None:
     if came != expected:
         raise InvalidInputError(f"{name} has {came} rows, {of} has {expected}")
-
-
-def _check_labels_finite(labels: NDArray[Any], name: str) -> None:
-    wrong = np.zeros(len(labels), dtype=bool)
-    if labels.dtype.kind == "f":
-        wrong = ~np.isfinite(labels)
-    elif labels.dtype == object:
-        wrong = np.array([is_missing(label) for label in labels], dtype=bool)
-    if wrong.any():
-        row = int(np.flatnonzero(wrong)[0])
-        infinite = labels.dtype.kind == "f" and np.isinf(labels[row])
-        _refuse_label("inf" if infinite else "NaN", row, name)
 
 
 def _of_one_type(labels: NDArray[Any], name: str) -> NDArray[Any]:

@@ -10,23 +10,29 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, is_dataclass
-from functools import cache
+from functools import cache, partial, reduce
 from pathlib import Path
-from queue import Empty, SimpleQueue
-from threading import Lock, Thread
-from typing import TYPE_CHECKING, Any, TypeVar
+from threading import Lock
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from counterpoise.data.progress import advance, announce
 from counterpoise.errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from distributed import Client, Future
+
     from counterpoise.data.blocks import Blocks
+
+# The rows of a block: a matrix of numbers, a `Table`, or a pyarrow table as stored.
+Rows: TypeAlias = Any
+Part = TypeVar("Part")
 
 
 # -----------------------------------------------------------------------------
@@ -157,56 +163,28 @@ def memory_budget(n_bytes: int) -> Iterator[None]:
 
 
 # -----------------------------------------------------------------------------
-# What passes over blocks have found, kept on disk, so that none is made twice.
+# Results of passes over blocks, kept on disk, so that none is made twice.
 #
 # Work on blocks is the same at every run: the same passes, one after the other.
-# Inside
-# `kept_passes` the result of each is written to a folder when it is complete; a later
-# run
-# over the same inputs reads it there in place of making the pass. A file appears by a
-# renaming, whole or not at all. Nothing in a file is run: it may hold arrays,
-# numbers,
-# texts and the records of this library, and anything else is refused.
+# Inside `kept_passes` the result of each is written to a folder when it is complete; a
+# later run over the same inputs reads it there in place of making the pass. Nothing in
+# a file is run: it may hold arrays, numbers, texts and the records of this library, and
+# anything else is refused.
 # -----------------------------------------------------------------------------
 
 
-Found = TypeVar("Found")
-
 _INPUTS = "inputs.json"
-# What arrays and Arrow's tables are made of when they are read back.
+# What arrays and Arrow's tables are made of when they are read back, by package.
 _HARMLESS = {
-    ("numpy", "ndarray"),
-    ("numpy", "dtype"),
-    ("numpy._core.multiarray", "_reconstruct"),
-    ("numpy._core.multiarray", "scalar"),
-    ("numpy._core.numeric", "_frombuffer"),
-    ("numpy.core.multiarray", "_reconstruct"),
-    ("numpy.core.multiarray", "scalar"),
-    ("numpy.core.numeric", "_frombuffer"),
-    ("_codecs", "encode"),
-    ("builtins", "bytearray"),
-}
-
-_HARMLESS_OF_ARROW = frozenset(
-    [
-        "_reconstruct_table",
-        "_restore_array",
-        "chunked_array",
-        "py_buffer",
-        "schema",
-        "field",
-        "type_for_alias",
-        "timestamp",
-        "date32",
-        "date64",
-        "time32",
-        "time64",
-        "duration",
-        "decimal128",
-        "decimal256",
-        "dictionary",
-    ]
-)
+    "numpy": {"ndarray", "dtype", "_reconstruct", "scalar", "_frombuffer"},
+    "_codecs": {"encode"},
+    "builtins": {"bytearray"},
+    "pyarrow": {
+        "_reconstruct_table", "_restore_array", "chunked_array", "py_buffer", "schema",
+        "field", "type_for_alias", "timestamp", "date32", "date64", "time32", "time64",
+        "duration", "decimal128", "decimal256", "dictionary",
+    },
+}  # fmt: skip
 
 _KEPT: ContextVar["_Passes | None"] = ContextVar("kept_passes", default=None)
 
@@ -219,22 +197,12 @@ class _Passes:
     made: int = 0
     found_again: list[int] = field(default_factory=list)
 
-    def once(self, name: str, compute: Callable[[], Found]) -> Found:
-        """Return what a pass finds, read back if it was made before."""
-        number = self.made
-        self.made += 1
-        path = self.folder / f"pass-{number:04d}-{name}.bin"
-        if path.is_file():
-            self.found_again.append(number)
-            return _read(path)
-        found = compute()
-        _write(path, found)
-        return found
-
 
 @contextmanager
-def kept_passes(folder: Any, inputs: Any, *, resume: bool) -> Iterator[_Passes]:
-    """Keep what passes inside find, in a folder that goes when all is done.
+def kept_passes(
+    folder: str | Path, inputs: dict[str, Any], *, resume: bool
+) -> Iterator[_Passes]:
+    """Keep the results of passes inside, in a folder that is removed at the end.
 
     Parameters
     ----------
@@ -251,18 +219,21 @@ def kept_passes(folder: Any, inputs: Any, *, resume: bool) -> Iterator[_Passes]:
     An object with `made`, the number of passes so far, and `found_again`, those read.
     """
     folder = Path(folder)
-    told = json.dumps(inputs, indent=1, sort_keys=True)
+    described = json.dumps(inputs, indent=1, sort_keys=True)
     if not resume:
         shutil.rmtree(folder, ignore_errors=True)
     if (folder / _INPUTS).is_file():
         before = (folder / _INPUTS).read_text(encoding="utf-8")
-        if before != told:
+        if before != described:
+            lines = zip(before.splitlines(), described.splitlines(), strict=False)
+            changed = (pair for pair in lines if pair[0] != pair[1])
+            then, now = next(changed, ("other parts", "none"))
             raise InvalidInputError(
-                f"{folder} has passes of another run: {_difference(before, told)}; "
-                "without resuming they are made anew"
+                f"{folder} has passes of another run: {then.strip()} then, "
+                f"{now.strip()} now; without resuming they are made anew"
             )
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    _replaced(folder / _INPUTS, told.encode())
+    _write_whole(folder / _INPUTS, described.encode())
     passes = _Passes(folder)
     token = _KEPT.set(passes)
     try:
@@ -272,18 +243,24 @@ def kept_passes(folder: Any, inputs: Any, *, resume: bool) -> Iterator[_Passes]:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def once(name: str, compute: Callable[[], Found]) -> Found:
-    """Return what a pass finds; inside `kept_passes` it is made once for all runs."""
+def once(name: str, compute: Callable[[], Part]) -> Part:
+    """Return the result of a pass, made once for all runs inside `kept_passes`."""
     passes = _KEPT.get()
-    return compute() if passes is None else passes.once(name, compute)
+    if passes is None:
+        return compute()
+    number = passes.made
+    passes.made += 1
+    path = passes.folder / f"pass-{number:04d}-{name}.bin"
+    if path.is_file():
+        passes.found_again.append(number)
+        found: Part = _read(path)
+        return found
+    found = compute()
+    _write_whole(path, pickle.dumps(found, protocol=5))
+    return found
 
 
-def passes_are_kept() -> bool:
-    """Return whether this runs inside `kept_passes`."""
-    return _KEPT.get() is not None
-
-
-def fingerprint(path: Any) -> dict[str, Any]:
+def fingerprint(path: str | Path) -> dict[str, Any]:
     """Return name, size and a digest of the footer of a Parquet file."""
     path = Path(path)
     size = path.stat().st_size
@@ -295,21 +272,17 @@ def fingerprint(path: Any) -> dict[str, Any]:
     return {"file": path.name, "size": size, "footer": digest}
 
 
-def _write(path: Path, found: Any) -> None:
-    _replaced(path, pickle.dumps(found, protocol=5))
-
-
-def _replaced(path: Path, content: bytes) -> None:
+def _write_whole(path: Path, content: bytes) -> None:
     """Write a file that appears when it is complete."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    partial_file = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with beside.open("wb") as file:
+        with partial_file.open("wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(beside, path)
+        os.replace(partial_file, path)
     finally:
-        beside.unlink(missing_ok=True)
+        partial_file.unlink(missing_ok=True)
 
 
 def _read(path: Path) -> Any:
@@ -326,11 +299,10 @@ class _Harmless(pickle.Unpickler):
     """Makes arrays, and the records of this library, and nothing else."""
 
     def find_class(self, module: str, name: str) -> Any:
-        if (module, name) in _HARMLESS or (
-            module == "pyarrow.lib" and name in _HARMLESS_OF_ARROW
-        ):
+        package = module.partition(".")[0]
+        if name in _HARMLESS.get(package, ()):
             return super().find_class(module, name)
-        if module.partition(".")[0] == "counterpoise" and "." not in name:
+        if package == "counterpoise" and "." not in name:
             found = super().find_class(module, name)
             # What can be called would be, with whatever a file says.
             is_record = isinstance(found, type) and is_dataclass(found)
@@ -341,226 +313,48 @@ class _Harmless(pickle.Unpickler):
         )
 
 
-def _difference(before: str, now: str) -> str:
-    """Return the first part in which two descriptions differ."""
-    pairs = zip(before.splitlines(), now.splitlines(), strict=False)
-    for one, other in pairs:
-        if one != other:
-            return f"{one.strip()} then, {other.strip()} now"
-    return "they have other parts"
-
-
 # -----------------------------------------------------------------------------
-# Waiting for a cluster, with a limit: a cluster without workers never answers.
+# Work on blocks: a loop, or Dask.
+#
+# The part of a block is `work(rows, first)`, with the place of its first row in the
+# whole. Parts are combined in the order of the blocks, whoever computes them.
 # -----------------------------------------------------------------------------
 
 
 # Seconds without a worker after which the work ends, unless the caller sets another.
 LIMIT = 120.0
-# Seconds between two looks at the cluster while an answer is awaited.
-BETWEEN_LOOKS = 1.0
-# Seconds without a worker after which the progress channel says so. A worker that dies
-# is usually replaced sooner.
-BEFORE_TELLING = 2.0
+# Blocks whose results may wait for their turn, a process.
+AHEAD = 4
+# Seconds between two looks at the cluster while an answer is awaited, and seconds
+# without a worker after which the progress channel says so.
+BETWEEN_LOOKS, BEFORE_TELLING = 1.0, 2.0
 # Seconds that the scheduler has to say which workers it has.
 FOR_THE_SCHEDULER = 5.0
 
 
-@dataclass(eq=False)
-class ClusterWait:
-    """Waits for answers of a cluster as long as the cluster can give them.
-
-    There is no limit to how long a worker may take. If no worker is there, or the
-    scheduler does not answer, for `limit` seconds, `ClusterUnavailableError` ends the
-    wait.
-
-    Parameters
-    ----------
-    client : distributed.Client
-    limit : float
-        Seconds.
-    restart : callable or None
-        Starts the missing workers of a cluster that belongs to this process.
-    """
-
-    client: Any
-    limit: float
-    restart: Callable[[], Any] | None = None
-    n_workers: int = field(init=False, default=0)
-    _answers: bool = field(init=False, default=True)
-    _since: float | None = field(init=False, default=None)
-    _told: bool = field(init=False, default=False)
-
-    def __post_init__(self) -> None:
-        self._address = self.client.scheduler.address
-        self._look()
-
-    def result(self, future: Any, block: str) -> Any:
-        """Return a future's result, or raise the error that it ended with.
-
-        Parameters
-        ----------
-        future : distributed.Future
-        block : str
-            Which block of how many the future belongs to, for the error.
-        """
-        return self._answer(future, future.result, block)
-
-    def settle(self, future: Any, block: str) -> None:
-        """Wait until a future has a result or an error, and fetch neither."""
-        self._answer(future, future.exception, block)
-
-    def _answer(self, future: Any, ask: Callable[[], Any], block: str) -> Any:
-        # Dask's own timeouts would interrupt the transfer of a large result. So
-        # another thread waits, and this one looks at the cluster in the meantime.
-        answers: SimpleQueue[tuple[Any, Exception | None]] = SimpleQueue()
-
-        def wait() -> None:
-            try:
-                answers.put((ask(), None))
-            except Exception as error:
-                answers.put((None, error))
-
-        Thread(target=wait, name="counterpoise cluster", daemon=True).start()
-        try:
-            value, error = self._first(answers, block)
-        except BaseException:
-            # This also ends the thread.
-            future.release()
-            raise
-        if error is None:
-            self._found()
-            return value
-        if isinstance(error, CancelledError):
-            raise self._failed(
-                f"the connection to the Dask scheduler {self._address} was lost",
-                block,
-                "start the cluster again",
-            ) from error
-        raise error
-
-    def _first(
-        self, answers: "SimpleQueue[tuple[Any, Exception | None]]", block: str
-    ) -> tuple[Any, Exception | None]:
-        while True:
-            try:
-                return answers.get(timeout=self._at_most(BETWEEN_LOOKS))
-            except Empty:
-                self._look()
-                self._judge(block)
-
-    def _look(self) -> None:
-        """Note how many workers there are, and since when there are none."""
-        try:
-            patience = self._at_most(FOR_THE_SCHEDULER)
-            self.n_workers = len(self.client.nthreads(callback_timeout=patience))
-            self._answers = True
-        except (OSError, TimeoutError):
-            self.n_workers, self._answers = 0, False
-        if self.n_workers:
-            self._found()
-        elif self._since is None:
-            self._since = time.monotonic()
-
-    def _at_most(self, seconds: float) -> float:
-        """Return so many seconds, or fewer if the limit is nearer; never zero."""
-        if self._since is None:
-            return seconds
-        return min(seconds, max(self._since + self.limit - time.monotonic(), 0.1))
-
-    def _found(self) -> None:
-        if self._told:
-            announce("going on: a Dask worker is available")
-        self._since, self._told = None, False
-
-    def _judge(self, block: str) -> None:
-        if self._since is None:
-            return
-        seconds = time.monotonic() - self._since
-        if seconds >= self.limit:
-            lasted = f"for {self.limit:.3g} s"
-            raise self._failed(
-                f"no Dask worker has been available {lasted} "
-                f"(scheduler {self._address})"
-                if self._answers
-                else f"the Dask scheduler {self._address} has not answered {lasted}",
-                block,
-                "start workers, or raise `wait=`"
-                if self.restart is None
-                else "run it again, or raise `wait=`",
-            )
-        if seconds < BEFORE_TELLING and seconds < self.limit / 2:
-            return
-        if self.restart is not None:
-            self.restart()
-        if not self._told:
-            self._told = True
-            missing = "worker" if self._answers else "scheduler"
-            announce(f"waiting for a Dask {missing}, {self.limit:.3g} s at most")
-
-    @staticmethod
-    def _failed(state: str, block: str, advice: str) -> ClusterUnavailableError:
-        return ClusterUnavailableError(
-            f"{state}; {block} is not done: {advice}; "
-            + (
-                "`--resume` continues with this pass over the blocks, and the passes "
-                "before it are kept"
-                if passes_are_kept()
-                else "nothing is kept of this pass over the blocks"
-            )
-        )
-
-
-# -----------------------------------------------------------------------------
-# Work on blocks: one tree of sums, whoever computes it.
-#
-# A block's part is `work(rows, first)`, with the place of its first row in the whole.
-# Parts are combined two and two along a tree that depends on the number of blocks
-# alone
-# (the first power of two of them, then the rest), so that a plain loop, threads and a
-# cluster give the same bits. Every process works with one thread of linear algebra,
-# for
-# the same reason.
-# -----------------------------------------------------------------------------
-
-
-Part = TypeVar("Part")
-
-# Blocks whose results may wait for their turn, a process.
-AHEAD = 4
-
-_ON: ContextVar["Scheduler | None"] = ContextVar("scheduler", default=None)
-
-
 @dataclass(frozen=True, eq=False)
 class Scheduler:
-    """Who computes: Dask's "synchronous" or "threads", or a client's cluster.
+    """Who computes: Dask's "synchronous" or "threads", or the cluster of a client.
 
-    `wait` and `restart` are those of `ClusterWait`.
+    `wait` is the number of seconds without a worker that end the work, and `restart`
+    starts the missing workers of a cluster that belongs to this process.
     """
 
     name: str
-    client: Any = None
+    client: "Client | None" = None
     wait: float = LIMIT
     restart: Callable[[], Any] | None = None
 
 
-@contextmanager
-def computing_on(scheduler: Scheduler) -> Iterator[None]:
-    """Let a scheduler compute what runs inside."""
-    token = _ON.set(scheduler)
-    try:
-        yield
-    finally:
-        _ON.reset(token)
+_SCHEDULER: ContextVar[Scheduler | None] = ContextVar("scheduler", default=None)
 
 
 def map_reduce(
     blocks: "Blocks",
-    work: Callable[[Any, int], Part],
+    work: Callable[[Rows, int], Part],
     combine: Callable[[Part, Part], Part] = operator.add,
 ) -> Part:
-    """Return the parts of all blocks, combined along the fixed tree.
+    """Return the parts of all blocks, combined one after the other.
 
     Parameters
     ----------
@@ -579,43 +373,11 @@ def map_reduce(
     >>> map_reduce(blocks, lambda rows, first: float(rows.sum()))
     10.0
     """
-    return once(type(work).__name__, lambda: _reduced(blocks, work, combine))
+    parts = each_block(blocks, work, with_places=True)
+    return once(_name_of(work), lambda: reduce(combine, parts))
 
 
-def _reduced(
-    blocks: "Blocks",
-    work: Callable[[Any, int], Part],
-    combine: Callable[[Part, Part], Part],
-) -> Part:
-    starts = blocks.starts
-    task = _Task(blocks, work, current_budget())
-    on = _ON.get()
-    if on is None:
-
-        def part(i: int) -> Part:
-            found = task(i, starts[i])
-            advance(i + 1, blocks.n_blocks)
-            return found
-
-        with one_thread():
-            return _combined(0, blocks.n_blocks, part, combine)
-    if on.client is not None:
-        parts = _from_cluster(on, task, [int(k) for k in starts], blocks)
-        return _combined(0, blocks.n_blocks, lambda i: next(parts), combine)
-    from dask import delayed
-
-    shared = delayed(task, traverse=False, pure=False)
-    join = delayed(combine, traverse=False, pure=False)
-    whole = _combined(
-        0,
-        blocks.n_blocks,
-        lambda i: delayed(_run)(shared, i, int(starts[i])),
-        join,
-    )
-    return _computed(on, whole)
-
-
-def whole_vector(blocks: "Blocks", work: Callable[[Any, Any], Any]) -> Any:
+def whole_vector(blocks: "Blocks", work: Callable[[Rows, int], Any]) -> NDArray[Any]:
     """Return a number a row: the parts of all blocks, one after the other.
 
     Examples
@@ -625,14 +387,17 @@ def whole_vector(blocks: "Blocks", work: Callable[[Any, Any], Any]) -> Any:
     >>> whole_vector(blocks, lambda rows, places: rows.sum(axis=1))
     array([1., 5., 9.])
     """
-    return once(
-        type(work).__name__,
-        lambda: np.concatenate(list(each_block(blocks, work, with_places=True))),
-    )
+    parts = each_block(blocks, work, with_places=True)
+    return once(_name_of(work), lambda: np.concatenate(list(parts)))
+
+
+def _name_of(work: Callable[..., Any]) -> str:
+    function = work.func if isinstance(work, partial) else work
+    return getattr(function, "__name__", type(function).__name__).strip("<>")
 
 
 def each_block(
-    blocks: "Blocks", work: Callable[[Any, int], Part], *, with_places: bool = False
+    blocks: "Blocks", work: Callable[[Rows, Any], Part], *, with_places: bool = False
 ) -> Iterator[Part]:
     """Give the parts of all blocks in their order; few wait for their turn.
 
@@ -653,40 +418,30 @@ def each_block(
     >>> [float(part) for part in each_block(blocks, lambda rows, first: rows.sum())]
     [6.0, 9.0]
     """
-    task = _Task(blocks, work, current_budget())
-    firsts = (
-        [int(k) for k in blocks.starts] if with_places else [None] * blocks.n_blocks
-    )
-    on = _ON.get()
-    if on is None:
-        for i, first in enumerate(firsts):
-            with one_thread():
-                part = task(i, first)
-            advance(i + 1, blocks.n_blocks)
-            yield part
-        return
-    if on.client is None:
-        from dask import delayed
-
-        for i in range(0, blocks.n_blocks, AHEAD):
-            few = [
-                delayed(_run)(task, k, firsts[k])
-                for k in range(i, min(i + AHEAD, blocks.n_blocks))
-            ]
-            yield from _computed(on, delayed(list)(few))
-        return
-    yield from _from_cluster(on, task, firsts, blocks)
+    n = blocks.n_blocks
+    firsts = [int(k) for k in blocks.starts] if with_places else [None] * n
+    task = partial(_work_on_block, blocks, work, current_budget())
+    scheduler = _SCHEDULER.get()
+    parts: Iterator[Part]
+    if scheduler is None:
+        parts = map(task, range(n), firsts)
+    elif scheduler.client is None:
+        parts = _parts_by_dask(scheduler.name, task, firsts)
+    else:
+        parts = _parts_by_cluster(scheduler, task, firsts, blocks)
+    for done, part in enumerate(parts, start=1):
+        advance(done, n)
+        yield part
 
 
 def map_write(
     blocks: "Blocks",
-    work: Callable[[Any, int], dict[str, Any]],
-    path: Any,
+    work: Callable[[Rows, int], dict[str, Any]],
+    path: str | Path,
 ) -> None:
     """Write columns worked out of every block to one Parquet file, in order of rows.
 
-    A block's columns are a row group. The file appears when it is complete: until then
-    it stands beside, under a name of its own, and goes if anything fails.
+    A block's columns are a row group. The file appears when it is complete.
 
     Parameters
     ----------
@@ -710,113 +465,88 @@ def map_write(
     ...     [int(size) for size in Blocks.from_parquet(path).sizes]
     [4, 2]
     """
-    from counterpoise.data.readers import ParquetInTheMaking
+    from counterpoise.data.readers import ParquetWriter
 
-    with ParquetInTheMaking(path) as out:
+    with ParquetWriter(path) as out:
         for columns in each_block(blocks, work, with_places=True):
             out.add(columns)
 
 
-@dataclass(frozen=True, eq=False)
-class _Task:
-    """What a block's part is, with all that a worker needs to know."""
-
-    blocks: "Blocks"
-    work: Callable[[Any, Any], Any]
-    budget: int
-
-    def __call__(self, index: int, first: Any) -> Any:
-        try:
-            with memory_budget(self.budget):
-                rows = self.blocks.read(index)
-                return self.work(rows, None if first is None else int(first))
-        except InvalidInputError as error:
-            place = self.blocks.place(index)
-            error.add_note(f"in block {index}: {place}")
+def _work_on_block(
+    blocks: "Blocks",
+    work: Callable[[Rows, Any], Part],
+    budget: int,
+    index: int,
+    first: int | None,
+) -> Part:
+    """Return the part of a block; errors name the block."""
+    try:
+        with memory_budget(budget):
+            return work(blocks.read(index), first)
+    except InvalidInputError as error:
+        error.add_note(f"in block {index}: {blocks.place(index)}")
+        raise
+    except (BlockFailedError, MemoryError):
+        raise
+    except Exception as error:
+        is_reading = type(error).__module__.partition(".")[0] == "pyarrow"
+        if not (is_reading or isinstance(error, OSError)):
             raise
-        except (BlockFailedError, MemoryError, KeyboardInterrupt):
-            raise
-        except OSError as error:
-            raise self._failed(index, error) from error
-        except Exception as error:
-            if _is_arrow(error):
-                raise self._failed(index, error) from error
-            raise
+        reason = str(error) or repr(error)
+        raise BlockFailedError(index, blocks.place(index), reason) from error
 
-    def _failed(self, index: int, error: Exception) -> BlockFailedError:
-        return BlockFailedError(
-            index, self.blocks.place(index), str(error) or repr(error)
+
+def _parts_by_dask(
+    name: str, task: Callable[..., Part], firsts: list[Any]
+) -> Iterator[Part]:
+    """Give the parts by one of Dask's schedulers in this process, a few at a time."""
+    import dask
+
+    for start in range(0, len(firsts), AHEAD):
+        few = range(start, min(start + AHEAD, len(firsts)))
+        yield from dask.compute(
+            *(dask.delayed(task)(k, firsts[k]) for k in few), scheduler=name
         )
 
 
-def _same(task: _Task) -> _Task:
-    return task
-
-
-def _run(task: _Task, index: int, first: Any) -> Any:
-    """Work on a block in a process of somebody's scheduler."""
-    with one_thread():
-        return task(index, first)
-
-
-def _combined(
-    first: int,
-    last: int,
-    part: Callable[[int], Any],
-    combine: Callable[[Any, Any], Any],
-) -> Any:
-    """Return the parts first..last - 1 combined; at most log2 of them wait."""
-    n = last - first
-    if n == 1:
-        return part(first)
-    middle = first + (1 << (n - 1).bit_length() - 1)
-    earlier = _combined(first, middle, part, combine)
-    return combine(earlier, _combined(middle, last, part, combine))
-
-
-def _computed(on: Scheduler, whole: Any) -> Any:
-    import dask
-
-    with one_thread():
-        return dask.compute(whole, scheduler=on.name)[0]
-
-
-def _from_cluster(
-    on: Scheduler, task: _Task, firsts: list[Any], blocks: "Blocks"
-) -> Iterator[Any]:
+def _parts_by_cluster(
+    scheduler: Scheduler,
+    task: Callable[..., Part],
+    firsts: list[Any],
+    blocks: "Blocks",
+) -> Iterator[Part]:
     """Give the parts in order, a few blocks a worker under way at a time.
 
     Dask blames every task that a dying worker had been given. So a block that it gives
     up is tried once more when nothing else is under way: one that kills its workers
-    then, too, is the one.
+    then, too, is named.
     """
     from distributed import KilledWorker
 
-    client = on.client
-    cluster = ClusterWait(client, on.wait, on.restart)
-
+    client = scheduler.client
+    assert client is not None
     # A task of the scheduler's, which is done again where its worker dies.
-    shared = client.submit(_same, task, pure=False)
-    waiting: list[Any] = []
+    shared = client.submit(_identity, task, pure=False)
+    under_way: list[Future] = []
     sent = 0
 
-    def submitted(index: int, trial: str) -> Any:
+    def submit(index: int, trial: str) -> "Future":
         key = f"counterpoise-block-{index}-{trial}-{shared.key}"
-        return client.submit(_run, shared, index, firsts[index], key=key)
+        return client.submit(_call, shared, index, firsts[index], key=key)
 
     for index in range(blocks.n_blocks):
         block = f"block {index + 1} of {blocks.n_blocks} ({blocks.place(index)})"
-        ahead = AHEAD * max(cluster.n_workers, 1)
-        while sent < blocks.n_blocks and len(waiting) < ahead:
-            waiting.append(submitted(sent, "first"))
+        ahead = AHEAD * max(_count_workers(client, FOR_THE_SCHEDULER) or 0, 1)
+        while sent < blocks.n_blocks and len(under_way) < ahead:
+            under_way.append(submit(sent, "first"))
             sent += 1
         try:
-            part = cluster.result(waiting.pop(0), block)
+            part = _await(scheduler, under_way.pop(0), block)
         except KilledWorker:
-            for future in waiting:
-                cluster.settle(future, block)
+            for future in under_way:
+                _await(scheduler, future, block, settle=True)
             try:
-                part = cluster.result(submitted(index, "again"), block)
+                part = _await(scheduler, submit(index, "again"), block)
             except KilledWorker as error:
                 raise BlockFailedError(
                     index,
@@ -824,12 +554,87 @@ def _from_cluster(
                     "every worker that began it died, for want of memory or by a fault "
                     "in it",
                 ) from error
-        advance(index + 1, blocks.n_blocks)
         yield part
 
 
-def _is_arrow(error: Exception) -> bool:
-    return type(error).__module__.partition(".")[0] == "pyarrow"
+def _identity(task: Callable[..., Part]) -> Callable[..., Part]:
+    return task
+
+
+def _call(task: Callable[..., Part], index: int, first: int | None) -> Part:
+    return task(index, first)
+
+
+def _count_workers(client: "Client", patience: float) -> int | None:
+    """Return the number of workers; None if the scheduler does not answer."""
+    try:
+        return len(client.nthreads(callback_timeout=patience))
+    except (OSError, TimeoutError):
+        return None
+
+
+def _await(
+    scheduler: Scheduler, future: "Future", block: str, *, settle: bool = False
+) -> Any:
+    """Return the result of a future as long as the cluster can give it.
+
+    There is no limit to how long a worker may take. If no worker is there, or the
+    scheduler does not answer, for `scheduler.wait` seconds, `ClusterUnavailableError`
+    ends the wait. With `settle` its error is returned instead of raised.
+    """
+    client, limit = scheduler.client, scheduler.wait
+    assert client is not None
+    address = client.scheduler.address
+    ask = future.exception if settle else future.result
+    since: float | None = None
+    seconds, announced = 0.0, False
+    while True:
+        try:
+            # A large result takes its time to come.
+            patience = min(BETWEEN_LOOKS, max(limit - seconds, 0.1))
+            answer = ask(timeout=limit if future.done() else patience)
+        except CancelledError as error:
+            state = f"the connection to the Dask scheduler {address} was lost"
+            raise _unavailable(state, block, "start the cluster again") from error
+        except TimeoutError:
+            n_workers = _count_workers(client, min(FOR_THE_SCHEDULER, limit))
+        else:
+            if announced:
+                announce("going on: a Dask worker is available")
+            return answer
+        if n_workers:
+            if announced:
+                announce("going on: a Dask worker is available")
+            since, seconds, announced = None, 0.0, False
+            continue
+        since = since or time.monotonic()
+        seconds = time.monotonic() - since
+        if seconds >= limit:
+            state = (
+                f"the Dask scheduler {address} has not answered for {limit:.3g} s"
+                if n_workers is None
+                else f"no Dask worker has been available for {limit:.3g} s "
+                f"(scheduler {address})"
+            )
+            advice = "run it again" if scheduler.restart else "start workers"
+            raise _unavailable(state, block, f"{advice}, or raise `wait=`")
+        if seconds >= min(BEFORE_TELLING, limit / 2):
+            if scheduler.restart is not None:
+                scheduler.restart()
+            if not announced:
+                announced = True
+                missing = "worker" if n_workers == 0 else "scheduler"
+                announce(f"waiting for a Dask {missing}, {limit:.3g} s at most")
+
+
+def _unavailable(state: str, block: str, advice: str) -> ClusterUnavailableError:
+    kept = (
+        "`--resume` continues with this pass over the blocks, and the passes before it "
+        "are kept"
+        if _KEPT.get() is not None
+        else "nothing is kept of this pass over the blocks"
+    )
+    return ClusterUnavailableError(f"{state}; {block} is not done: {advice}; {kept}")
 
 
 # -----------------------------------------------------------------------------
@@ -837,14 +642,14 @@ def _is_arrow(error: Exception) -> bool:
 # -----------------------------------------------------------------------------
 
 
-LOCAL_SCHEDULERS = ("synchronous", "threads")
-
-
 @contextmanager
-def distribute(who: Any, *, wait: float = LIMIT) -> Iterator[Any]:
+def distribute(
+    who: "Client | str | int", *, wait: float = LIMIT
+) -> "Iterator[Client | None]":
     """Let Dask compute all work on blocks inside.
 
-    Results are the same to the bit, whoever computes.
+    Results are the same, whoever computes; those of processes whose linear algebra has
+    another number of threads may differ by rounding.
 
     Parameters
     ----------
@@ -879,48 +684,39 @@ def distribute(who: Any, *, wait: float = LIMIT) -> Iterator[Any]:
     6.0
     """
     try:
-        import dask
+        from distributed import Client
     except ImportError as error:
         raise ImportError(
             "distribute needs Dask: pip install 'counterpoise[dask]'"
         ) from error
-    del dask
     if not wait > 0:
         raise InvalidInputError(f"wait must be above 0 seconds, got {wait}")
-    if isinstance(who, str) and who in LOCAL_SCHEDULERS:
-        with computing_on(Scheduler(who)):
-            yield None
-        return
-    from distributed import Client
-
     if isinstance(who, bool) or not isinstance(who, Client | str | int):
         raise InvalidInputError(
             "distribute takes a Client, an address, a number of processes, "
             f"'synchronous' or 'threads', got {who!r}"
         )
-    if isinstance(who, Client):
-        with computing_on(Scheduler("distributed", who, wait)):
-            yield who
-        return
-    if isinstance(who, str):
-        with (
-            Client(who) as client,
-            computing_on(Scheduler("distributed", client, wait)),
-        ):
-            yield client
-        return
-    if who < 1:
+    if isinstance(who, int) and who < 1:
         raise InvalidInputError(f"distribute needs at least one process, got {who}")
-    with (
-        _started(who, wait) as cluster,
-        Client(cluster) as client,
-        # Dask gives up a process that is not back after 15 seconds; `scale` starts
-        # another in its place.
-        computing_on(
-            Scheduler("distributed", client, wait, lambda: cluster.scale(who))
-        ),
-    ):
-        yield client
+    with ExitStack() as stack:
+        client: Client | None = None
+        restart = None
+        if isinstance(who, Client):
+            client = who
+        elif isinstance(who, int):
+            cluster = stack.enter_context(_started(who, wait))
+            client = stack.enter_context(Client(cluster))
+            # Dask gives up a process that is not back after 15 seconds; `scale` starts
+            # another in its place.
+            restart = partial(cluster.scale, who)
+        elif who not in ("synchronous", "threads"):
+            client = stack.enter_context(Client(who))
+        name = who if client is None else "distributed"
+        token = _SCHEDULER.set(Scheduler(str(name), client, wait, restart))
+        try:
+            yield client
+        finally:
+            _SCHEDULER.reset(token)
 
 
 def _started(n_workers: int, wait: float) -> Any:

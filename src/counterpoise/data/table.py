@@ -1,15 +1,16 @@
-"""Tables of typed columns, read from frames, arrays and Arrow."""
+"""Tables of typed columns, read from frames and arrays."""
 
 import datetime
 import decimal
 import math
 import numbers
-import sys
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+import narwhals as nw
 import numpy as np
+from narwhals.dtypes import DType
 from numpy.typing import NDArray
 
 from counterpoise.data.arrays import (
@@ -20,11 +21,13 @@ from counterpoise.data.arrays import (
     target_pieces,
 )
 from counterpoise.data.frames import (
+    TableLike,
+    as_float64,
     check_labels,
     check_readable,
-    column_labels,
-    is_frame,
+    frame_series,
     is_missing,
+    native_dtype,
 )
 from counterpoise.errors import InvalidInputError, InvalidTypeError
 from counterpoise.linalg.arrays import Array, Indices, in_one_precision
@@ -166,104 +169,67 @@ def of_kind(column: TableColumn, kind: str) -> TableColumn:
 
 
 # -----------------------------------------------------------------------------
-# Columns of pandas, of polars and of arrays, each with what it holds.
+# Columns of frames and of arrays, each with what it holds.
 # -----------------------------------------------------------------------------
 
 
-def pandas_column(series: Any, label: Hashable, name: str) -> TableColumn:
-    """Return a pandas series with what it holds."""
-    pandas = sys.modules["pandas"]
-    types, dtype = pandas.api.types, series.dtype
-    if isinstance(dtype, pandas.CategoricalDtype):
-        texts = [str(category) for category in series.cat.categories]
-        return column_of_codes(label, texts, series.cat.codes.to_numpy())
-    if types.is_complex_dtype(dtype):
-        raise _refused(label, name, f"has dtype {dtype}")
-    if types.is_numeric_dtype(dtype) or types.is_bool_dtype(dtype):
-        return column_of_numbers(
-            label, series.to_numpy(dtype=np.float64, na_value=np.nan)
-        )
-    if isinstance(dtype, pandas.PeriodDtype):
-        series = series.dt.to_timestamp()
-    if types.is_datetime64_any_dtype(series.dtype):
-        if series.dt.tz is None:
-            return column_of_dates(label, series.to_numpy(dtype="M8[us]"))
-        local = series.dt.tz_localize(None).to_numpy(dtype="M8[us]")
-        instants = series.dt.tz_convert("UTC").dt.tz_localize(None)
-        return column_of_dates(label, instants.to_numpy(dtype="M8[us]"), local)
-    if types.is_timedelta64_dtype(dtype):
-        return _durations(label, series.to_numpy(dtype="m8[us]"))
-    strings = pandas.StringDtype
-    if isinstance(dtype, strings) or types.infer_dtype(series) == "string":
-        codes, values = pandas.factorize(series)
-        return column_of_codes(label, [str(value) for value in values], codes)
-    return _objects(label, series.to_numpy(dtype=object), name)
+def kind_of_dtype(dtype: DType) -> str:
+    """Return what a stored column of a narwhals type holds, "" where it is not known.
+
+    Durations and times of the day are numbers of seconds.
+    """
+    if dtype in (nw.String, nw.Categorical, nw.Enum):
+        return CATEGORIES
+    if dtype in (nw.Datetime, nw.Date):
+        return DATES
+    is_number = dtype.is_numeric() or dtype in (nw.Boolean, nw.Duration, nw.Time)
+    return NUMBERS if is_number else ""
 
 
-def polars_column(series: Any, name: str) -> TableColumn:
-    """Return a polars series with what it holds."""
-    polars = sys.modules["polars"]
+def series_column(series: nw.Series[Any], name: str) -> TableColumn:
+    """Return a column of a frame with what it holds."""
     label, dtype = series.name, series.dtype
-    if dtype.is_numeric() or dtype in (polars.Boolean, polars.Null):
-        return column_of_numbers(label, series.cast(polars.Float64).to_numpy())
-    if dtype in (polars.String, polars.Categorical, polars.Enum):
-        series = series.cast(polars.String)
-        texts = sorted(series.drop_nulls().unique().to_list())
-        codes = series.cast(polars.Enum(texts)).to_physical().cast(polars.Int64)
-        return column_of_codes(label, texts, codes.fill_null(-1).to_numpy())
-    if dtype in (polars.Date, polars.Datetime):
-        local = series
-        if getattr(dtype, "time_zone", None) is not None:
-            local = series.dt.replace_time_zone(None)
-            series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
-        moments = polars.Datetime("us")
-        instants = series.cast(moments).to_numpy()
-        if local is series:
-            return column_of_dates(label, instants)
-        return column_of_dates(label, instants, local.cast(moments).to_numpy())
-    if dtype == polars.Duration:
-        return _durations(label, series.cast(polars.Duration("us")).to_numpy())
-    if dtype in (polars.Time, polars.Object):
-        values = np.empty(len(series), dtype=object)
-        values[:] = series.to_list()
-        return _objects(label, values, name)
-    raise _refused(label, name, f"has dtype {dtype.base_type().__name__}")
+    if series.null_count() == len(series):
+        return column_of_numbers(label, np.full(len(series), np.nan))
+    if kind_of_dtype(dtype) == CATEGORIES:
+        return column_of_texts(label, series.to_list())
+    if dtype == nw.Datetime and getattr(dtype, "time_zone", None) is not None:
+        local = series.dt.replace_time_zone(None).to_numpy().astype("M8[us]")
+        return column_of_dates(label, series.to_numpy().astype("M8[us]"), local)
+    if dtype.is_nested():
+        raise _refused(label, name, f"has dtype {native_dtype(series)}")
+    if dtype.is_decimal() or dtype == nw.Boolean:
+        series = series.cast(nw.Float64)
+    return array_column(label, series.to_numpy(), name)
 
 
-def array_columns(X: Any, name: str) -> list[TableColumn]:
-    """Return the columns of an array-like with what they hold."""
-    values = plain_array(X, name)
-    if values.ndim != 2 or 0 in values.shape or values.dtype.kind == "c":
-        # The door refuses it, in its words.
-        as_matrix(X, name=name)
-    return [_array_column(j, values[:, j], name) for j in range(values.shape[1])]
-
-
-def _array_column(j: int, values: NDArray[Any], name: str) -> TableColumn:
+def array_column(label: Hashable, values: NDArray[Any], name: str) -> TableColumn:
+    """Return a column of an array with what it holds."""
     kind = values.dtype.kind
     if kind in "fiub":
-        return column_of_numbers(j, values)
+        return column_of_numbers(label, values)
     if kind == "M":
-        return column_of_dates(j, values.astype("M8[us]"))
+        return column_of_dates(label, values.astype("M8[us]"))
     if kind == "m":
-        return _durations(j, values.astype("m8[us]"))
+        return _durations(label, values)
     if kind == "U":
-        return _categories(j, values.tolist())
+        return column_of_texts(label, values.tolist())
     if kind == "O":
-        return _objects(j, values, name)
-    raise _refused(j, name, f"has dtype {values.dtype}")
+        return _objects(label, values, name)
+    raise _refused(label, name, f"has dtype {values.dtype}")
 
 
 def _objects(label: Hashable, values: NDArray[Any], name: str) -> TableColumn:
     """Return a column of Python objects by the type that all of them have."""
     present = [None if _is_missing(value) else value for value in values]
+    # pandas has periods: their first moments.
+    present = [getattr(v, "to_timestamp", lambda value=v: value)() for v in present]
     kinds = set(map(type, present)) - {type(None)}
-    if not kinds:
-        return column_of_numbers(label, np.full(len(present), np.nan))
-    if _all(kinds, str):
-        return _categories(label, [v if v is None else str(v) for v in present])
     if _all(kinds, numbers.Real, decimal.Decimal, np.bool_):
-        return column_of_numbers(label, np.array([_number(v) for v in present]))
+        values = np.array([math.nan if v is None else float(v) for v in present])
+        return column_of_numbers(label, values)
+    if _all(kinds, str):
+        return column_of_texts(label, present)
     if _all(kinds, datetime.datetime, np.datetime64) or kinds == {datetime.date}:
         return _moments(label, present, name)
     if _all(kinds, datetime.timedelta, np.timedelta64):
@@ -276,50 +242,50 @@ def _objects(label: Hashable, values: NDArray[Any], name: str) -> TableColumn:
 
 def _moments(label: Hashable, present: list[Any], name: str) -> TableColumn:
     zones = {getattr(v, "tzinfo", None) is not None for v in present if v is not None}
-    if zones == {True}:
-        utc = [
-            None if v is None else v.astimezone(datetime.UTC).replace(tzinfo=None)
-            for v in present
-        ]
-        local = [None if v is None else v.replace(tzinfo=None) for v in present]
-        return column_of_dates(label, _microseconds(utc), _microseconds(local))
-    if True in zones:
-        reason = "holds dates with and without a time zone"
-        raise _refused(label, name, reason)
-    return column_of_dates(label, _microseconds(present))
-
-
-def _microseconds(moments: Iterable[Any]) -> Times:
-    return np.array([np.datetime64(m, "us") for m in moments], dtype="M8[us]")
+    if zones == {False}:
+        return column_of_dates(label, np.array(present, dtype="M8[us]"))
+    if zones != {True}:
+        raise _refused(label, name, "holds dates with and without a time zone")
+    utc = [
+        None if v is None else v.astimezone(datetime.UTC).replace(tzinfo=None)
+        for v in present
+    ]
+    local = [None if v is None else v.replace(tzinfo=None) for v in present]
+    moments = (np.array(one, dtype="M8[us]") for one in (utc, local))
+    return column_of_dates(label, *moments)
 
 
 def column_of_numbers(label: Hashable, values: NDArray[Any]) -> TableColumn:
     """Return a column of numbers, NaN where missing."""
-    with np.errstate(over="ignore"):
-        column = np.ascontiguousarray(values, dtype=np.float64)
+    column = as_float64(values)
     return TableColumn(label, _or_nothing(NUMBERS, column), column)
 
 
 def _durations(label: Hashable, values: NDArray[Any]) -> TableColumn:
-    seconds = _as_seconds(values)
+    seconds = _as_seconds(values.astype("m8[us]"))
     return TableColumn(label, _or_nothing(DURATIONS, seconds), seconds)
 
 
 def column_of_dates(
     label: Hashable, instants: Times, local: Times | None = None
 ) -> TableColumn:
-    """Return a column of moments, and of what the clock showed there if zoned."""
+    """Return a column of moments, with their local times if they have a time zone."""
     seconds = _as_seconds(instants)
     kind = _or_nothing(DATES if local is None else ZONED_DATES, seconds)
     return TableColumn(label, kind, seconds, local=instants if local is None else local)
 
 
-def _categories(label: Hashable, texts: Sequence[str | None]) -> TableColumn:
-    categories = list({text for text in texts if text is not None})
-    place: dict[str | None, int] = {text: k for k, text in enumerate(categories)}
-    place[None] = -1
-    codes = np.fromiter((place[t] for t in texts), dtype=np.intp, count=len(texts))
-    return column_of_codes(label, categories, codes)
+def column_of_texts(label: Hashable, values: Iterable[object]) -> TableColumn:
+    """Return a column of categories: the different values as texts, in order.
+
+    A code is the same whether a file stored it as 7, 7.0 or "7".
+    """
+    place: dict[str, int] = {}
+    # NaN is missing, and differs from itself.
+    codes = [
+        -1 if _is_missing(v) else place.setdefault(_text(v), len(place)) for v in values
+    ]
+    return column_of_codes(label, list(place), np.array(codes, dtype=np.intp))
 
 
 def column_of_codes(
@@ -338,8 +304,14 @@ def column_of_codes(
     return TableColumn(label, CATEGORIES, to[codes], categories)
 
 
+def _text(value: object) -> str:
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
 def _as_seconds(values: NDArray[Any]) -> Array:
-    # Microseconds in both packages, so that both round alike.
+    # Microseconds in all packages, so that all round alike.
     seconds = values.astype("i8") / 1e6
     seconds[np.isnat(values)] = np.nan
     return seconds
@@ -353,18 +325,14 @@ def _all(kinds: set[type], *allowed: type) -> bool:
     return all(issubclass(kind, allowed) for kind in kinds)
 
 
-def _is_missing(value: Any) -> bool:
+def _is_missing(value: object) -> bool:
     times = datetime.datetime | np.datetime64 | np.timedelta64
     return is_missing(value) or (isinstance(value, times) and bool(value != value))
 
 
-def _number(value: Any) -> float:
-    return float("nan") if value is None else float(value)
-
-
 def _seconds(time: datetime.time | None) -> float:
     if time is None:
-        return float("nan")
+        return math.nan
     minutes = 60 * time.hour + time.minute
     return (1_000_000 * (60 * minutes + time.second) + time.microsecond) / 1e6
 
@@ -406,7 +374,7 @@ class Table:
     named: bool
 
     @classmethod
-    def of(cls, X: Any, name: str = "X") -> "Table":
+    def of(cls, X: TableLike, name: str = "X") -> "Table":
         """Return a frame or an array as plain arrays; a Table as it is.
 
         The parts of a tuple, which hold the same, are stacked.
@@ -458,7 +426,7 @@ class Table:
         return Table(take_rows(self.columns, rows), self.named)
 
 
-def read_columns(X: Any, name: str = "X") -> list[TableColumn]:
+def read_columns(X: TableLike, name: str = "X") -> list[TableColumn]:
     """Return the columns of a frame, an array or a Table with what they hold.
 
     pandas, polars and arrays of Python objects give the same columns for the same
@@ -481,7 +449,7 @@ def read_columns(X: Any, name: str = "X") -> list[TableColumn]:
     return list(read_table(X, name).columns)
 
 
-def two_tables(X: Any, X_target: Any) -> tuple[Table, Table]:
+def two_tables(X: TableLike, X_target: TableLike) -> tuple[Table, Table]:
     """Return source and target as tables with the same columns of the same kinds.
 
     Parameters
@@ -540,20 +508,21 @@ def check_columns(
         )
 
 
-def read_table(X: Any, name: str = "X") -> Table:
+def read_table(X: TableLike, name: str = "X") -> Table:
     """Return a frame or an array as plain arrays; a Table as it is."""
     if isinstance(X, Table):
         return X
-    check_readable(X, name)
-    check_labels(X, name)
-    if not is_frame(X):
-        columns = array_columns(X, name)
-    elif type(X).__module__.startswith("polars"):
-        columns = [polars_column(series, name) for series in X.get_columns()]
+    X = check_readable(X, name)
+    labels = check_labels(X, name)
+    if labels is not None:
+        columns = [series_column(series, name) for series in frame_series(X)]
     else:
-        columns = [pandas_column(series, label, name) for label, series in X.items()]
+        values = plain_array(X, name)
+        if values.ndim != 2 or 0 in values.shape or values.dtype.kind == "c":
+            # It refuses such arrays, in its words.
+            as_matrix(X, name=name)
+        columns = [array_column(j, column, name) for j, column in enumerate(values.T)]
     if not columns:
-        # The door refuses it, in its words.
         as_matrix(X, name=name)
     shape = len(columns[0].values), len(columns)
     check_enough_rows(shape[0], 1, name, shape)
@@ -564,7 +533,7 @@ def read_table(X: Any, name: str = "X") -> Table:
                 f"column {column.label!r} of {name} is infinite in row {row} (counted "
                 "from 0): numbers must be finite or missing"
             )
-    return Table(tuple(columns), column_labels(X) is not None)
+    return Table(tuple(columns), labels is not None)
 
 
 def _check_same_kind(columns: Sequence[TableColumn], names: Sequence[str]) -> None:
@@ -576,166 +545,6 @@ def _check_same_kind(columns: Sequence[TableColumn], names: Sequence[str]) -> No
                 f"column {columns[0].label!r} holds {first.kind} in {names[full[0]]} "
                 f"and {other.kind} in {names[k]}"
             )
-
-
-# -----------------------------------------------------------------------------
-# Arrow's columns as ours: numbers, categories, dates, with what is missing.
-#
-# One rule for every file, whether it is read whole or block by block.
-# -----------------------------------------------------------------------------
-
-
-_PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
-
-
-def table_of_arrow(columns: Any, name: str = "X") -> Table:
-    """Return an Arrow table as a `Table`; refuse infinite numbers and lists.
-
-    Parameters
-    ----------
-    columns : pyarrow.Table
-    name : str
-        What errors call it.
-    """
-    return Table(
-        tuple(
-            column_of_arrow(label, columns[label], name)
-            for label in columns.column_names
-        ),
-        named=True,
-    )
-
-
-def kind_of_arrow(kind: Any) -> str:
-    """Return what a column of an Arrow type holds, "" where it is none of ours.
-
-    Durations and times of the day are numbers of seconds.
-    """
-    from pyarrow import types
-
-    if types.is_dictionary(kind):
-        kind = kind.value_type
-    if (
-        types.is_boolean(kind)
-        or types.is_integer(kind)
-        or types.is_floating(kind)
-        or types.is_decimal(kind)
-        or types.is_duration(kind)
-        or types.is_time(kind)
-        or types.is_null(kind)
-    ):
-        return NUMBERS
-    if is_text(kind):
-        return CATEGORIES
-    if types.is_timestamp(kind) or types.is_date(kind):
-        return DATES
-    return ""
-
-
-def is_text(kind: Any) -> bool:
-    """Return whether an Arrow type is one of texts."""
-    from pyarrow import types
-
-    view = getattr(types, "is_string_view", lambda _: False)
-    return bool(types.is_string(kind) or types.is_large_string(kind) or view(kind))
-
-
-def column_of_arrow(label: str, column: Any, name: str) -> TableColumn:
-    """Return one column of an Arrow table."""
-    kind = kind_of_arrow(column.type)
-    if not kind:
-        raise InvalidTypeError(
-            f"column {label!r} of {name} holds {column.type}, neither numbers, strings "
-            "nor dates"
-        )
-    if kind == NUMBERS:
-        values = numbers_of_arrow(column)
-        infinite = np.isinf(values)
-        if infinite.any():
-            row = int(np.argmax(infinite))
-            raise InvalidInputError(
-                f"column {label!r} of {name} is infinite in row {row} (counted from "
-                "0): numbers must be finite or missing"
-            )
-        return column_of_numbers(label, values)
-    if kind == CATEGORIES:
-        return column_of_codes(label, *texts_of_arrow(column))
-    if getattr(column.type, "tz", None) is None:
-        return column_of_dates(label, moments_of_arrow(column))
-    return column_of_dates(label, _instants(column), moments_of_arrow(column))
-
-
-def numbers_of_arrow(column: Any) -> Array:
-    """Return numbers as they are, durations and times of the day in seconds."""
-    import pyarrow
-    from pyarrow import compute, types
-
-    column = without_dictionary(column)
-    per_second = 1.0
-    if types.is_duration(column.type) or types.is_time(column.type):
-        per_second = _PER_SECOND[column.type.unit]
-        wide = types.is_duration(column.type) or column.type.bit_width == 64
-        column = column.cast(pyarrow.int64() if wide else pyarrow.int32())
-    column = compute.cast(column, pyarrow.float64(), safe=False)
-    found: Array = column.to_numpy().astype(np.float64) / per_second
-    return found
-
-
-def texts_of_arrow(column: Any) -> tuple[list[str], Indices]:
-    """Return the different texts, and each row's place among them, -1 if missing.
-
-    Values of any kind; a code is the same whether a file stored it as 7, 7.0 or "7".
-    """
-    import pyarrow
-
-    if pyarrow.types.is_dictionary(column.type) and is_text(column.type.value_type):
-        column = without_dictionary(column)
-    if len(column) == 0:
-        return [], np.empty(0, dtype=np.intp)
-    coded = pyarrow.chunked_array(column).combine_chunks().dictionary_encode()
-    values = coded.dictionary.to_pylist()
-    # A code may stand for the same text in two ways; NaN is missing, and differs from
-    # itself; the last place is for what is missing.
-    place: dict[str, int] = {}
-    to = [-1 if v != v else place.setdefault(_text(v), len(place)) for v in values]
-    codes = coded.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)
-    return list(place), np.array([*to, -1], dtype=np.intp)[codes]
-
-
-def moments_of_arrow(column: Any) -> Times:
-    """Return dates; those with a zone as its clock showed them."""
-    import pyarrow
-    from pyarrow import compute
-
-    column = without_dictionary(column)
-    if getattr(column.type, "tz", None) is not None:
-        column = compute.local_timestamp(column)
-    column = column.cast(pyarrow.timestamp("us"), safe=False)
-    return column.to_numpy().astype("M8[us]")
-
-
-def without_dictionary(column: Any) -> Any:
-    """Return a column of the values that its dictionary stands for."""
-    import pyarrow
-
-    if pyarrow.types.is_dictionary(column.type):
-        return column.cast(column.type.value_type)
-    return column
-
-
-def _instants(column: Any) -> Times:
-    import pyarrow
-
-    column = without_dictionary(column).cast(
-        pyarrow.timestamp("us", tz="UTC"), safe=False
-    )
-    return column.cast(pyarrow.timestamp("us"), safe=False).to_numpy().astype("M8[us]")
-
-
-def _text(value: object) -> str:
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)
 
 
 # -----------------------------------------------------------------------------
