@@ -6,11 +6,13 @@ import pytest
 
 from counterpoise.data import TableEncoder
 from counterpoise.data.columns import cut_column
-from counterpoise.data.table import read_columns
+from counterpoise.data.table import read_table
 
 
 def parts_of(source, target, *, most=8, half=0.5):
-    (x,), (t,) = (read_columns(pd.DataFrame({"x": one})) for one in (source, target))
+    (x,), (t,) = (
+        read_table(pd.DataFrame({"x": one})).columns for one in (source, target)
+    )
     n, m = len(x.values), len(t.values)
     even = np.full(n, 1 / n), np.full(m, 1 / m)
     return cut_column(x, t, *even, most=most, half=half), even
@@ -118,7 +120,7 @@ def test_encoded_rows_still_tell_the_columns():
     )
     encoder = TableEncoder().fit(table, table)
     rows = encoder.transform(table)
-    plain = {column.label: column for column in read_columns(table)}
+    plain = {column.label: column for column in read_table(table).columns}
     for label in ("n", "d", "b"):
         told = encoder.column_of(label, rows)
         assert told.kind == plain[label].kind

@@ -24,7 +24,14 @@ from counterpoise.cli.files import (
 from counterpoise.cli.terminal import BadData, Cell, Notice, WrongUse, listed
 from counterpoise.data.groups import with_units
 from counterpoise.data.samples import SamplesAsRead
-from counterpoise.data.table import CATEGORIES, DATES, NUMBERS, Table, frame_of
+from counterpoise.data.table import (
+    CATEGORIES,
+    DATES,
+    NUMBERS,
+    Table,
+    TableColumn,
+    frame_of,
+)
 from counterpoise.linalg.arrays import Array, Indices
 
 # -----------------------------------------------------------------------------
@@ -36,47 +43,46 @@ def belonging_of(
     source: TableFile,
     target: TableFile,
     rows: Indices,
-    given: dict[str, Any],
+    given: Mapping[str, Any],
     notices: list[Notice],
-) -> dict[str, Any]:
+) -> dict[str, NDArray[Any]]:
     """Return groups or times of both tables, as `diagnose` takes them.
 
     A target without such a column has a group a row; without a time nothing is said of
     either table, and a notice tells.
     """
     groups, time = given.get("groups"), given.get("time")
+    every = np.arange(target.n_rows)
     if groups is not None:
-        found = {"groups": _names(source, groups, rows)}
+        belonging = {"groups": _group_names(source, groups, rows)}
         if groups in target.names:
-            found["groups_target"] = _names(target, groups, np.arange(target.n_rows))
+            belonging["groups_target"] = _group_names(target, groups, every)
         else:
             notices.append(
                 Notice(target.path, f" has no {groups!r}: its rows count one by one")
             )
-        return found
+        return belonging
     if time is None:
         return {}
-    if time not in target.names:
-        notices.append(
-            Notice(
-                target.path,
-                f" has no {time!r}: folds are blocks of time, and in the diagnosis of "
-                "the shift every row counts for itself",
-            )
+    if time in target.names:
+        return {
+            "time": times_of(source, time, rows),
+            "time_target": times_of(target, time, every),
+        }
+    notices.append(
+        Notice(
+            target.path,
+            f" has no {time!r}: folds are blocks of time, and in the diagnosis of "
+            "the shift every row counts for itself",
         )
-        return {}
-    return {
-        "time": times_of(source, time, rows),
-        "time_target": times_of(target, time, np.arange(target.n_rows)),
-    }
+    )
+    return {}
 
 
-def _names(table: TableFile, groups: str, rows: Indices) -> NDArray[Any]:
+def _group_names(table: TableFile, groups: str, rows: Indices) -> NDArray[Any]:
     """Return the names of the groups of rows; a row without one is refused."""
     column = typed(table, groups, CATEGORIES, rows)
-    if column.missing.any():
-        row = int(rows[int(np.argmax(column.missing))])
-        raise BadData(f"{table.path}, {table.place(row)}: no {groups!r} (--groups)")
+    _refuse_missing(table, column, rows, f"{groups!r} (--groups)")
     return np.array(column.categories, dtype=object)[column.values]
 
 
@@ -89,10 +95,16 @@ def times_of(table: TableFile, time: str, rows: Indices) -> NDArray[Any]:
             "such as 2024-01-31 or numbers"
         )
     column = typed(table, time, kind, rows)
+    _refuse_missing(table, column, rows, f"{time!r} (--time)")
+    return column.values if column.local is None else column.local
+
+
+def _refuse_missing(
+    table: TableFile, column: TableColumn, rows: Indices, name: str
+) -> None:
     if column.missing.any():
         row = int(rows[int(np.argmax(column.missing))])
-        raise BadData(f"{table.path}, {table.place(row)}: no {time!r} (--time)")
-    return column.values if column.local is None else column.local
+        raise BadData(f"{table.path}, {table.place(row)}: no {name}")
 
 
 # -----------------------------------------------------------------------------
@@ -149,10 +161,11 @@ def read_labels(
     """
     kind = kind_of(table, name)
     where = f"{table.path}, column {name!r}"
+    label = f"{where} (the label)"
     if kind == EMPTY:
-        raise BadData(f"{where} (the label) has no value in any row")
+        raise BadData(f"{label} has no value in any row")
     if kind == DATES:
-        raise BadData(f"{where} (the label) holds dates: neither classes nor numbers")
+        raise BadData(f"{label} holds dates: neither classes nor numbers")
     if name in categorical or (known is not None and known.dtype.kind == "U"):
         kind = CATEGORIES
     column = typed(table, name, kind)
@@ -161,22 +174,31 @@ def read_labels(
     notices: tuple[Notice, ...] = ()
     if kind == CATEGORIES:
         if task == REGRESSION:
-            raise BadData(f"{where} (the label) holds strings: no numbers to predict")
+            raise BadData(f"{label} holds strings: no numbers to predict")
         values, task = np.array(column.categories)[values], CLASSIFICATION
     elif task == AUTO:
         task = task_of(values)
-        notices = _told(name, values, task)
+        notices = _task_notices(name, values, task)
     if task == CLASSIFICATION and values.dtype.kind == "f":
         if not np.array_equal(values, np.round(values)):
-            told = f"{where} (the label) holds numbers with fractions: no classes"
-            raise BadData(told)
+            raise BadData(f"{label} holds numbers with fractions: no classes")
         values = _whole(table, name, values, rows)
-    labels = Labels(rows, values, task, notices)
     if known is None:
-        _check_differ(table, name, values)
+        different = np.unique(values)
+        if different.size == 1:
+            raise BadData(
+                f"{label} has one value only, {different[0]!s}, in all {values.size} "
+                "rows: nothing to learn"
+            )
     elif task == CLASSIFICATION:
-        _check_known(table, name, labels, known)
-    return labels
+        new = ~np.isin(values, known)
+        if new.any():
+            row = int(rows[int(np.argmax(new))])
+            raise BadData(
+                f"{table.path}, {table.place(row)}, column {name!r}: the source has no "
+                f"class {values[new][0]!s}"
+            )
+    return Labels(rows, values, task, notices)
 
 
 def _whole(
@@ -213,7 +235,7 @@ def task_of(values: NDArray[Any]) -> str:
     return CLASSIFICATION if are_classes(values) else REGRESSION
 
 
-def _told(name: str, values: NDArray[Any], task: str) -> tuple[Notice, ...]:
+def _task_notices(name: str, values: NDArray[Any], task: str) -> tuple[Notice, ...]:
     """Say how numbers were taken, where they could be taken otherwise."""
     if not np.array_equal(values, np.round(values)):
         return ()
@@ -228,29 +250,6 @@ def _told(name: str, values: NDArray[Any], task: str) -> tuple[Notice, ...]:
             f"{kind} (--task {other} takes them otherwise)"
         ),
     )
-
-
-def _check_differ(table: TableFile, name: str, values: NDArray[Any]) -> None:
-    """Refuse a label of one value."""
-    different = np.unique(values)
-    if different.size == 1:
-        raise BadData(
-            f"{table.path}, column {name!r} (the label) has one value only, "
-            f"{different[0]!s}, in all {values.size} rows: nothing to learn"
-        )
-
-
-def _check_known(
-    table: TableFile, name: str, labels: Labels, known: NDArray[Any]
-) -> None:
-    """Refuse a class that the source has not."""
-    new = ~np.isin(labels.values, known)
-    if new.any():
-        row = int(labels.rows[int(np.argmax(new))])
-        raise BadData(
-            f"{table.path}, {table.place(row)}, column {name!r}: the source has no "
-            f"class {labels.values[new][0]!s}"
-        )
 
 
 # -----------------------------------------------------------------------------
@@ -284,17 +283,13 @@ def read_own_weights(
     if asked is None:
         return None
     if asked in source.names:
-        values = _numbers(source, asked, rows)
-        _check(source, asked, values, rows)
-        return values
+        return _weights_in(source, asked, rows)
     if not Path(asked).is_file():
         raise WrongUse(f"--weights {asked} is no column of {source.path}, and no file")
     texts = [] if id_column is None else [id_column]
     table = read_file(Path(asked), as_text=texts)
     name = _column_of_weights(table, id_column)
-    every = np.arange(table.n_rows)
-    values = _numbers(table, name, every)
-    _check(table, name, values, every)
+    values = _weights_in(table, name, np.arange(table.n_rows))
     if id_column is not None and id_column in table.names:
         return values[_matched(source, table, id_column, rows)]
     if table.n_rows != source.n_rows:
@@ -305,39 +300,34 @@ def read_own_weights(
     return values[rows]
 
 
-def _numbers(table: TableFile, name: str, rows: Indices) -> Array:
+def _weights_in(table: TableFile, name: str, rows: Indices) -> Array:
+    """Return a column of weights; refuse what cannot be one."""
+    where = f"column {name!r}"
     if kind_of(table, name) != NUMBERS:
-        raise BadData(f"{table.path}, column {name!r} (--weights) holds no numbers")
-    column = typed(table, name, NUMBERS, rows)
-    values = np.asarray(column.values, dtype=float).copy()
-    values[column.missing] = np.nan
-    return values
-
-
-def _check(table: TableFile, name: str, values: Array, rows: Indices) -> None:
+        raise BadData(f"{table.path}, {where} (--weights) holds no numbers")
+    values = typed(table, name, NUMBERS, rows).values
     wrong = ~np.isfinite(values) | (values < 0.0)
     if wrong.any():
         place = int(np.argmax(wrong))
         what = "no weight" if np.isnan(values[place]) else f"{values[place]:g}"
         raise BadData(
-            f"{table.path}, {table.place(int(rows[place]))}, column {name!r}: {what}; "
+            f"{table.path}, {table.place(int(rows[place]))}, {where}: {what}; "
             "--weights must be finite and not below zero"
         )
     if not values.any():
-        raise BadData(f"{table.path}, column {name!r}: all of --weights are zero")
+        raise BadData(f"{table.path}, {where}: all of --weights are zero")
+    return values
 
 
 def _column_of_weights(table: TableFile, id_column: str | None) -> str:
     if USUAL_NAME in table.names:
         return USUAL_NAME
     others = [name for name in table.names if name not in (id_column, "row")]
-    found = [name for name in others if kind_of(table, name) == NUMBERS]
-    if len(found) != 1:
-        told = listed(found) if found else "none of numbers"
-        raise BadData(
-            f"{table.path} has {told}: --weights needs a column {USUAL_NAME!r}"
-        )
-    return str(found[0])
+    numeric = [name for name in others if kind_of(table, name) == NUMBERS]
+    if len(numeric) == 1:
+        return numeric[0]
+    there = listed(numeric) if numeric else "none of numbers"
+    raise BadData(f"{table.path} has {there}: --weights needs a column {USUAL_NAME!r}")
 
 
 def _matched(
@@ -570,7 +560,13 @@ def read_pair(
     notices = [*source.notices, *target.notices]
     columns = _columns(source, target, given, notices)
     kinds = _kinds(source, target, columns, given, notices)
-    _check_rows(source, target)
+    for table, role in ((source, "source"), (target, "target")):
+        if table.n_rows < ROWS_OF_A_SAMPLE:
+            rows_there = "1 row" if table.n_rows == 1 else f"{table.n_rows} rows"
+            raise BadData(
+                f"{table.path} has {rows_there}: a {role} needs at least "
+                f"{ROWS_OF_A_SAMPLE} for anything to be said about it"
+            )
     rows: Indices = np.arange(source.n_rows)
     y = task = None
     if label is not None:
@@ -616,49 +612,38 @@ def table_of(
     return Table(tuple(columns), named=True)
 
 
-def _check_rows(source: TableFile, target: TableFile) -> None:
-    for table, sample in ((source, "source"), (target, "target")):
-        if table.n_rows < ROWS_OF_A_SAMPLE:
-            rows = "1 row" if table.n_rows == 1 else f"{table.n_rows} rows"
-            raise BadData(
-                f"{table.path} has {rows}: a {sample} needs at least "
-                f"{ROWS_OF_A_SAMPLE} for anything to be said about it"
-            )
-
-
 def _target_labels(
     target: TableFile,
-    given: dict[str, Any],
+    given: Mapping[str, Any],
     y: NDArray[Any] | None,
     task: str | None,
     notices: list[Notice],
 ) -> tuple[Indices, NDArray[Any] | None]:
     """Return the target rows whose labels may be used, and the labels."""
     label, wanted = given.get("label"), given.get("target_labels")
+    categorical = given.get("categorical") or ()
     none = np.empty(0, dtype=np.intp), None
     if label is None:
         return none
     if isinstance(wanted, Path):
-        categorical = given.get("categorical") or ()
         return labels_of_rows(wanted, target, label, str(task), categorical, y)
-    if label not in target.names:
-        if wanted:
-            raise BadData(f"{target.path} has no column {label!r} (--target-labels)")
-        return none
-    if not wanted:
+    if wanted:
+        target.check_has([label], "--target-labels")
+        labels = read_labels(target, label, str(task), categorical, known=y)
+        return labels.rows, labels.values
+    if label in target.names:
         hint = "; --target-labels uses it" if "target_labels" in given else ""
         notices.append(
             Notice(target.path, f" has the label {label!r}, which is not used{hint}")
         )
-        return none
-    assert task is not None
-    categorical = given.get("categorical") or ()
-    labels = read_labels(target, label, task, categorical, known=y)
-    return labels.rows, labels.values
+    return none
 
 
 def _columns(
-    source: TableFile, target: TableFile, given: dict[str, Any], notices: list[Notice]
+    source: TableFile,
+    target: TableFile,
+    given: Mapping[str, Any],
+    notices: list[Notice],
 ) -> list[str]:
     """Return the columns that count: those of the source that have no other role."""
     roles = {key: given.get(key) for key in ("label", "id", "groups", "time")}
@@ -707,7 +692,7 @@ def _kinds(
     source: TableFile,
     target: TableFile,
     columns: Sequence[str],
-    given: dict[str, Any],
+    given: Mapping[str, Any],
     notices: list[Notice],
 ) -> dict[str, str]:
     """Return what each column holds in both files; refuse what is not the same."""

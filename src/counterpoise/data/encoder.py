@@ -1,6 +1,6 @@
 """Encoding of mixed tables as numeric matrices."""
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, Self, TypeAlias
 
@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.data.arrays import Matrix, target_pieces, two_samples
 from counterpoise.data.columns import pooled_middle_and_spread
-from counterpoise.data.frames import sparse_part
+from counterpoise.data.frames import TableLike, sparse_part
 from counterpoise.data.labels_and_weights import weights_of_both
 from counterpoise.data.table import (
     CATEGORIES,
@@ -57,10 +57,6 @@ class DroppedPlan:
     reason: str
     names: tuple[str, ...] = ()
 
-    def encode(self, column: TableColumn) -> Array:
-        """Return its output columns."""
-        return np.empty((len(column.values), 0))
-
 
 @dataclass(frozen=True)
 class NumberPlan:
@@ -76,7 +72,7 @@ class NumberPlan:
     @property
     def names(self) -> tuple[str, ...]:
         """Names of its output columns."""
-        return (self.name, *([f"{self.name}: missing"] if self.with_missing else []))
+        return (self.name, f"{self.name}: missing")[: 1 + self.with_missing]
 
     def encode(self, column: TableColumn) -> Array:
         """Return its output columns."""
@@ -143,24 +139,24 @@ class CategoriesPlan:
         """Names of its output columns."""
         return (
             *(f"{self.name}={category}" for category in self.kept),
-            *(f"{self.name}: {pool}" for pool in self._pools()),
+            *(f"{self.name}: {pool}" for pool in self._pools),
         )
 
     def encode(self, column: TableColumn) -> Array:
         """Return its output columns."""
         known = (*self.kept, *self.rare, *self.unseen)
-        place = self._places()
         # Beyond the last column is where rows without any one go.
         nowhere = len(self.names)
-        new = place.get("unseen", place.get("rare", nowhere))
+        place = {pool: len(self.kept) + k for k, pool in enumerate(self._pools)}
+        rare, unseen = place.get("rare", nowhere), place.get("unseen", nowhere)
         to = [
             *range(len(self.kept)),
-            *(place["rare"] for _ in self.rare),
-            *(place["unseen"] for _ in self.unseen),
-            new,
+            *[rare] * len(self.rare),
+            *[unseen] * len(self.unseen),
+            # Places -1 (missing) and -2 (new) point at the two last entries.
+            place.get("unseen", rare),
             place.get("missing", nowhere),
         ]
-        # Places -1 (missing) and -2 (new) point at the two last entries.
         chosen = np.array(to)[places_in(known, column)]
         return np.eye(nowhere + 1)[:, :nowhere][chosen]
 
@@ -171,7 +167,7 @@ class CategoriesPlan:
         being known nor in a pool, is missing.
         """
         there = columns.any(axis=1)
-        names = [*self.kept, *(f"({pool})" for pool in self._pools())]
+        names = [*self.kept, *(f"({pool})" for pool in self._pools)]
         place = np.where(there, columns.argmax(axis=1), -1)
         if self.with_missing:
             place[place == names.index("(missing)", len(self.kept))] = -1
@@ -181,16 +177,10 @@ class CategoriesPlan:
             self.label, self.kind, at[place], tuple(names[k] for k in order)
         )
 
-    def _pools(self) -> Iterator[str]:
-        if self.rare:
-            yield "rare"
-        if self.unseen:
-            yield "unseen"
-        if self.with_missing:
-            yield "missing"
-
-    def _places(self) -> dict[str, int]:
-        return {pool: len(self.kept) + k for k, pool in enumerate(self._pools())}
+    @property
+    def _pools(self) -> list[str]:
+        pools = {"rare": self.rare, "unseen": self.unseen, "missing": self.with_missing}
+        return [pool for pool, is_there in pools.items() if is_there]
 
 
 ColumnPlan: TypeAlias = NumberPlan | DatesPlan | CategoriesPlan | DroppedPlan
@@ -205,7 +195,9 @@ def plan_column(
         return DroppedPlan(column.label, column.kind, "no value in either sample")
     if column.kind == CATEGORIES:
         return _plan_categories(column, mass, is_target)
-    share = _halves(mass, is_target)
+    # Half of the whole is in either sample.
+    totals = np.where(is_target, mass[is_target].sum(), mass[~is_target].sum())
+    share = mass / (2 * totals)
     number = _plan_number(column, column.kind, column.values, share)
     if column.kind not in (DATES, ZONED_DATES):
         return number
@@ -223,9 +215,6 @@ def _plan_number(
     column: TableColumn, kind: str, values: Array, share: Array, part: str = ""
 ) -> NumberPlan:
     counted = np.flatnonzero(~np.isnan(values) & (share > 0))
-    if share[counted].min() < share[counted].max():
-        # What is in order already is put in order three times more at no cost.
-        counted = counted[np.argsort(values[counted], kind="stable")]
     middle, spread = pooled_middle_and_spread(values[counted], share[counted])
     missing = bool((np.isnan(values) & (share > 0)).any())
     name = f"{column.name}{part}"
@@ -318,12 +307,6 @@ def _parts(local: Times) -> dict[str, Array]:
     }
 
 
-def _halves(mass: Array, is_target: NDArray[np.bool_]) -> Array:
-    """Return shares of which half is in either sample."""
-    totals = np.where(is_target, mass[is_target].sum(), mass[~is_target].sum())
-    return mass / (2 * totals)
-
-
 # -----------------------------------------------------------------------------
 # Mixed tables to numbers, one way for the whole library.
 # -----------------------------------------------------------------------------
@@ -393,11 +376,11 @@ class TableEncoder(BaseEstimator):
 
     def fit(
         self,
-        X: Any,
-        X_target: Any,
+        X: TableLike,
+        X_target: TableLike,
         *,
-        sample_weight: Any = None,
-        target_weight: Any = None,
+        sample_weight: TableLike = None,
+        target_weight: TableLike = None,
     ) -> Self:
         """Learn medians, scales and categories from both samples.
 
@@ -419,11 +402,11 @@ class TableEncoder(BaseEstimator):
 
     def fit_transform(
         self,
-        X: Any,
-        X_target: Any,
+        X: TableLike,
+        X_target: TableLike,
         *,
-        sample_weight: Any = None,
-        target_weight: Any = None,
+        sample_weight: TableLike = None,
+        target_weight: TableLike = None,
     ) -> tuple[Array, Array]:
         """Return both samples as numbers, having learned from them as `fit` does.
 
@@ -447,7 +430,7 @@ class TableEncoder(BaseEstimator):
         self._fit(source, target, sample_weight, target_weight)
         return self._encoded(source), self._encoded(target)
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: TableLike) -> Array:
         """Return the rows of a table as numbers.
 
         Parameters
@@ -464,7 +447,7 @@ class TableEncoder(BaseEstimator):
         check_columns(table, self._labels_, self.n_features_in_)
         return self._encoded(table)
 
-    def has_new_category(self, X: Any) -> NDArray[np.bool_]:
+    def has_new_category(self, X: TableLike) -> NDArray[np.bool_]:
         """Return which rows have a category that neither sample of `fit` had.
 
         In columns in which no category is rare: elsewhere new ones come by chance.
@@ -505,7 +488,7 @@ class TableEncoder(BaseEstimator):
             first = last
         raise InvalidInputError(f"there is no column {label!r} among the encoded ones")
 
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[Any]:
         """Return `names_` as an array of objects, as scikit-learn has them.
 
         Parameters
@@ -522,7 +505,11 @@ class TableEncoder(BaseEstimator):
         return tuple(_told(plan, name) for plan in self._plans_ for name in plan.names)
 
     def _fit(
-        self, source: Table, target: Table, sample_weight: Any, target_weight: Any
+        self,
+        source: Table,
+        target: Table,
+        sample_weight: TableLike,
+        target_weight: TableLike,
     ) -> Self:
         n, m = len(source), len(target)
         mass = np.concatenate(weights_of_both(sample_weight, target_weight, n, m))
@@ -557,9 +544,10 @@ class TableEncoder(BaseEstimator):
                     f"column {column.label!r} holds {column.kind}, in fit it held "
                     f"{plan.kind}"
                 )
-            last = first + len(plan.names)
-            encoded[:, first:last] = plan.encode(of_kind(column, plan.kind))
-            first = last
+            if not isinstance(plan, DroppedPlan):
+                columns = plan.encode(of_kind(column, plan.kind))
+                encoded[:, first : first + len(plan.names)] = columns
+                first += len(plan.names)
         return encoded
 
 
@@ -585,7 +573,7 @@ def encoded_rows(encoder: TableEncoder, table: Table) -> Array:
     return encoder._encoded(table)
 
 
-def encoded(encoder: TableEncoder | None, X: Any) -> Any:
+def encoded(encoder: TableEncoder | None, X: TableLike) -> TableLike:
     """Return a table, or the pieces of a target together, as an encoder sees them.
 
     Without an encoder a table leaves as it came.
@@ -598,7 +586,11 @@ def encoded(encoder: TableEncoder | None, X: Any) -> Any:
 
 
 def as_numbers(
-    X: Any, X_target: Any, *, sample_weight: Any = None, target_weight: Any = None
+    X: TableLike,
+    X_target: TableLike,
+    *,
+    sample_weight: TableLike = None,
+    target_weight: TableLike = None,
 ) -> tuple[Matrix, Matrix]:
     """Return both samples as matrices of finite numbers.
 
@@ -615,7 +607,8 @@ def as_numbers(
     if X_target is None:
         raise InvalidInputError("X_target is None: two samples are needed")
     parts = [X, *target_pieces(X_target).values()]
-    if any(map(_is_sparse, parts)) or all(map(_is_finite_array, parts)):
+    is_sparse = any(sparse.issparse(sparse_part(part)) for part in parts)
+    if is_sparse or all(map(_is_finite_array, parts)):
         source, target = two_samples(X, X_target, accept_sparse=True)
         assert target is not None
         return source, target
@@ -627,11 +620,7 @@ def as_numbers(
     )
 
 
-def _is_sparse(X: Any) -> bool:
-    return sparse.issparse(sparse_part(X))
-
-
-def _is_finite_array(X: Any) -> bool:
+def _is_finite_array(X: TableLike) -> bool:
     if not isinstance(X, np.ndarray) or np.ma.isMaskedArray(X):
         return False
     # Without a look at every column; a sum that overflows only costs that look.

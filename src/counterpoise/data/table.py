@@ -108,11 +108,6 @@ class TableColumn:
         return TableColumn(self.label, self.kind, place[values], kept)
 
 
-def take_rows(columns: Sequence[TableColumn], rows: Any) -> tuple[TableColumn, ...]:
-    """Return some rows of all columns, with the categories that they have."""
-    return tuple(column.take(rows) for column in columns)
-
-
 def names_of(columns: Sequence[TableColumn]) -> list[str]:
     """Return the names of columns, as text."""
     return [column.name for column in columns]
@@ -281,27 +276,19 @@ def column_of_texts(label: Hashable, values: Iterable[object]) -> TableColumn:
     A code is the same whether a file stored it as 7, 7.0 or "7".
     """
     place: dict[str, int] = {}
-    # NaN is missing, and differs from itself.
     codes = [
-        -1 if _is_missing(v) else place.setdefault(_text(v), len(place)) for v in values
+        -1
+        if not isinstance(value, str) and _is_missing(value)
+        else place.setdefault(_text(value), len(place))
+        for value in values
     ]
-    return column_of_codes(label, list(place), np.array(codes, dtype=np.intp))
-
-
-def column_of_codes(
-    label: Hashable, texts: Sequence[str], codes: NDArray[Any]
-) -> TableColumn:
-    """Return categories from places in texts, in any order; those not used leave."""
-    codes = np.asarray(codes, dtype=np.intp)
-    counts = np.bincount(codes[codes >= 0], minlength=len(texts))
-    used = {text for text, count in zip(texts, counts, strict=True) if count}
-    if not used:
-        return TableColumn(label, NOTHING, np.full(codes.size, np.nan))
-    categories = tuple(sorted(used))
-    place = {text: k for k, text in enumerate(categories)}
+    if not place:
+        return TableColumn(label, NOTHING, np.full(len(codes), np.nan))
+    texts = list(place)
+    order = sorted(range(len(texts)), key=texts.__getitem__)
     # The last one is what the place -1 of a missing value points at.
-    to = np.array([*(place.get(text, -1) for text in texts), -1], dtype=np.intp)
-    return TableColumn(label, CATEGORIES, to[codes], categories)
+    rank = np.append(np.argsort(order), -1)
+    return TableColumn(label, CATEGORIES, rank[codes], tuple(texts[k] for k in order))
 
 
 def _text(value: object) -> str:
@@ -423,30 +410,7 @@ class Table:
         rows = np.asarray(rows)
         if rows.dtype != bool:
             rows = rows.astype(np.intp, casting="same_kind" if rows.size else "unsafe")
-        return Table(take_rows(self.columns, rows), self.named)
-
-
-def read_columns(X: TableLike, name: str = "X") -> list[TableColumn]:
-    """Return the columns of a frame, an array or a Table with what they hold.
-
-    pandas, polars and arrays of Python objects give the same columns for the same
-    values. Booleans are numbers; strings and columns of a categorical type are
-    categories, even where they look like numbers.
-
-    Parameters
-    ----------
-    X : array-like, pandas or polars frame, or Table
-        A table, a row an observation.
-    name : str
-        What errors call it.
-
-    Examples
-    --------
-    >>> columns = read_columns([[1.5, "red"], [None, "blue"]])
-    >>> [column.kind for column in columns], columns[1].categories
-    (['numbers', 'categories'], ('blue', 'red'))
-    """
-    return list(read_table(X, name).columns)
+        return Table(tuple(column.take(rows) for column in self.columns), self.named)
 
 
 def two_tables(X: TableLike, X_target: TableLike) -> tuple[Table, Table]:
