@@ -39,7 +39,7 @@ from counterpoise.data.two_samples import effective_sample_size
 from counterpoise.errors import InvalidInputError, InvalidTypeError, warn_user
 from counterpoise.linalg.arrays import Array
 from counterpoise.performance.metrics import is_classifier
-from counterpoise.weights.out_of_core import TwoBlocks, WeightSums, fit_sums, lean
+from counterpoise.weights.base import WeightSums, fit_sums, lean
 
 # -----------------------------------------------------------------------------
 # What an estimator and a weight estimator see of a block of rows.
@@ -807,11 +807,8 @@ def fit_all_rows(
         hasattr(weight_estimator, "_fit_blocks") and not weight_estimator.needs_labels
     )
     if by_rows:
-        both = TwoBlocks(
-            tables.source.mapped(encoded),
-            tables.target.mapped(encoded),
-            tables.samples,
-            tables.samples.matrix_names,
+        both = tables.samples.in_blocks(
+            tables.source.mapped(encoded), tables.target.mapped(encoded)
         )
         before = weight_estimator.solution_
         fit_sums(weight_estimator, both)

@@ -53,7 +53,7 @@ from counterpoise.data.two_samples import effective_sample_size
 from counterpoise.errors import InvalidInputError
 from counterpoise.linalg.arrays import Indices
 from counterpoise.shift.columns import column_sums
-from counterpoise.weights.out_of_core import TwoBlocks, fit_sums, lean
+from counterpoise.weights.base import fit_sums, lean
 
 # -----------------------------------------------------------------------------
 # Row groups as tables of the columns that count, read as the command line reads.
@@ -598,9 +598,7 @@ def weigh_every_row(
         )
     source, target = large.blocks(pair, options)
     encoded = EncodedRows(RowsAsSeen(dict(pair.kinds)), samples.encoder)
-    both = TwoBlocks(
-        source.mapped(encoded), target.mapped(encoded), samples, samples.matrix_names
-    )
+    both = samples.in_blocks(source.mapped(encoded), target.mapped(encoded))
     before = weight_estimator.solution_
     sums = fit_sums(weight_estimator, both)
     weight_estimator.weights_ = weight_estimator._weigh_rows(samples.source)

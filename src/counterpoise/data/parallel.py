@@ -579,7 +579,13 @@ def map_reduce(
     >>> map_reduce(blocks, lambda rows, first: float(rows.sum()))
     10.0
     """
-    return once(type(work).__name__, lambda: _reduced(blocks, work, combine))
+    return once(_name_of(work), lambda: _reduced(blocks, work, combine))
+
+
+def _name_of(work: Callable[..., object]) -> str:
+    """Return the name of a function, also of a partial one, or else of its class."""
+    function = getattr(work, "func", work)
+    return getattr(function, "__name__", type(work).__name__)
 
 
 def _reduced(
@@ -626,7 +632,7 @@ def whole_vector(blocks: "Blocks", work: Callable[[Any, Any], Any]) -> Any:
     array([1., 5., 9.])
     """
     return once(
-        type(work).__name__,
+        _name_of(work),
         lambda: np.concatenate(list(each_block(blocks, work, with_places=True))),
     )
 

@@ -3,7 +3,7 @@
 import operator
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from scipy.special import comb
 from scipy.stats import rankdata
 
 from counterpoise.data.arrays import Matrix, check_moderate, target_pieces, two_samples
+from counterpoise.data.blocks import Blocks, rows_decided_on
 from counterpoise.data.encoder import TableEncoder, as_numbers, encoded_rows, encoder_of
 from counterpoise.data.frames import (
     column_labels,
@@ -21,12 +22,17 @@ from counterpoise.data.frames import (
     sparse_part,
 )
 from counterpoise.data.labels_and_weights import as_counts, weights_of_both
+from counterpoise.data.parallel import map_reduce
+from counterpoise.data.progress import announce
 from counterpoise.data.table import Table, two_tables
 from counterpoise.data.two_samples import (
+    ColumnMoments,
     TwoSamples,
     canonical_order,
     effective_sample_size,
+    moments_of_block,
     pooled_scale,
+    scale_of_moments,
     seed_of_rows,
 )
 from counterpoise.errors import InvalidInputError, InvalidTypeError
@@ -325,6 +331,9 @@ class SamplesAsRead:
         Labels of the columns of the source's frame, strings or not.
     units : RowUnits or None
         Which rows belong together; None: each stands for itself.
+    all_rows : pair of Blocks or None
+        Both tables in blocks of numbers, of which these rows were drawn; None: these
+        rows are all.
     found : dict
         What was worked out of the rows by others, who know it by their own keys.
     is_ordered : bool
@@ -340,6 +349,7 @@ class SamplesAsRead:
     given: tuple[Any, Any] | None = None
     labels: tuple[Hashable, ...] | None = None
     units: RowUnits | None = None
+    all_rows: tuple[Blocks, Blocks] | None = None
     found: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
@@ -435,6 +445,43 @@ class SamplesAsRead:
             sample_weight, target_weight, source.shape[0], target.shape[0]
         )
         return cls(*weights, matrices=(source, target))
+
+    @classmethod
+    def read_blocks(
+        cls,
+        X: Any,
+        X_target: Any,
+        seed: int,
+        sample_weight: Any = None,
+        target_weight: Any = None,
+    ) -> "SamplesAsRead":
+        """Return 10,000 rows drawn of two tables, of which one at least is in blocks.
+
+        `blocks` gives all rows; each of them counts once.
+        """
+        if X_target is None:
+            raise InvalidInputError(
+                "X comes in blocks and X_target is None: both are needed"
+            )
+        if sample_weight is not None or target_weight is not None:
+            raise InvalidInputError(
+                "sample_weight and target_weight are not taken beside blocks: every "
+                "row counts once"
+            )
+        source, target = Blocks.of(X).numbers(), Blocks.of(X_target).numbers()
+        labels = source.labels, target.labels
+        if None not in labels and labels[0] != labels[1]:
+            raise InvalidInputError(
+                f"X_target must have the columns of X, {list(labels[0] or ())}, got "
+                f"{list(labels[1] or ())}"
+            )
+        rows, aims = (rows_decided_on(blocks, seed) for blocks in (source, target))
+        if rows.shape[1] != aims.shape[1]:
+            raise InvalidInputError(
+                f"X has {rows.shape[1]} columns, X_target has {aims.shape[1]}"
+            )
+        names = None if labels[0] is None else tuple(map(str, labels[0]))
+        return cls.of_matrices(rows, aims, names=names).in_blocks(source, target)
 
     @classmethod
     def of_tables(
@@ -605,6 +652,43 @@ class SamplesAsRead:
         high = np.maximum(samples.source.max(axis=0), samples.target.max(axis=0))
         room = BEYOND_RANGE * (high - low)
         return low - room, high + room
+
+    def in_blocks(self, source: Blocks, target: Blocks) -> "SamplesAsRead":
+        """Return these rows, as numbers, as a sample of two tables in blocks."""
+        return SamplesAsRead(
+            self.source_weight,
+            self.target_weight,
+            names=self.matrix_names,
+            matrices=(self.source, self.target),
+            all_rows=(source, target),
+        )
+
+    def blocks(self) -> tuple[Blocks, Blocks]:
+        """Return all rows of both samples; data in memory are one block each."""
+        if self.all_rows is not None:
+            return self.all_rows
+        return Blocks.of(self.source), Blocks.of(self.target)
+
+    @cached_property
+    def limits(self) -> tuple[Array, Array]:
+        """Ends of every column beyond which rows are far outside the bulk."""
+        return self.counted.limits
+
+    @cached_property
+    def moments(self) -> tuple[ColumnMoments, ColumnMoments]:
+        """Moments of the columns over all rows, those far out put at the limits."""
+        announce("reading every row: means and scales of the columns")
+        work = partial(moments_of_block, self.limits)
+        source, target = self.blocks()
+        return map_reduce(source, work), map_reduce(target, work)
+
+    @cached_property
+    def scale_of_blocks(self) -> Array:
+        """The pooled scale of every column over all rows (`pooled_scale`)."""
+        source, target = self.moments
+        return scale_of_moments(
+            (source.mean, source.variance), (target.mean, target.variance), self.names
+        )
 
     def _alone(self, *weights: Any) -> "SamplesAsRead":
         """Return itself; refuse weights beside it, which were read with the rows."""

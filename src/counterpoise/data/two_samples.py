@@ -160,6 +160,16 @@ def seed_of_rows(samples: Sequence[Any], words: Sequence[str] = ()) -> int:
     return int.from_bytes(seen.digest()[:8], "big") % _SEEDS_END
 
 
+def spaced_places(n: int, most: int) -> Indices:
+    """Return the places of at most so many of n rows, at equal intervals."""
+    return np.linspace(0, n - 1, min(n, most)).astype(np.intp)
+
+
+def some_rows(rows: Any, most: int) -> Any:
+    """Return at most so many rows, at equal intervals."""
+    return rows[spaced_places(rows.shape[0], most)]
+
+
 # -----------------------------------------------------------------------------
 # What weights are worth, and how to make them less extreme.
 # -----------------------------------------------------------------------------
@@ -305,23 +315,31 @@ class TwoSamples:
         target_weight: Array | None = None,
     ) -> "TwoSamples":
         """Return the samples without their rows of weight zero."""
-        ones_source, ones_target = np.ones(source.shape[0]), np.ones(target.shape[0])
-        source_weight = ones_source if source_weight is None else source_weight
-        target_weight = ones_target if target_weight is None else target_weight
-        if not source_weight.all():
-            source = source[source_weight > 0]
-            source_weight = source_weight[source_weight > 0]
-        if not target_weight.all():
-            target = target[target_weight > 0]
-            target_weight = target_weight[target_weight > 0]
-        masses = float(source_weight.sum()), float(target_weight.sum())
+        sides = []
+        for rows, weight in ((source, source_weight), (target, target_weight)):
+            counts = np.ones(rows.shape[0]) if weight is None else weight
+            if not counts.all():
+                rows, counts = rows[counts > 0], counts[counts > 0]
+            sides.append((rows, counts, float(counts.sum())))
+        (source, counts, mass), (target, counts_target, mass_target) = sides
         return cls(
             source,
             target,
-            source_weight / masses[0],
-            target_weight / masses[1],
-            *masses,
+            counts / mass,
+            counts_target / mass_target,
+            mass,
+            mass_target,
         )
+
+    @property
+    def both(self) -> list[tuple[Any, Array]]:
+        """Rows and shares of the source, then of the target."""
+        return [(self.source, self.source_share), (self.target, self.target_share)]
+
+    @property
+    def limits(self) -> tuple[Array, Array]:
+        """Ends of every column beyond which rows are far outside the bulk."""
+        return column_limits(self.both)
 
     def ordered(self) -> "TwoSamples":
         """Return the rows in their canonical order, whatever order they came in."""
@@ -355,14 +373,7 @@ class TwoSamples:
 
     def with_rows(self, source: Any, target: Any) -> "TwoSamples":
         """Return the same shares with other columns."""
-        return TwoSamples(
-            source,
-            target,
-            self.source_share,
-            self.target_share,
-            self.source_mass,
-            self.target_mass,
-        )
+        return replace(self, source=source, target=target)
 
 
 # -----------------------------------------------------------------------------
@@ -399,18 +410,16 @@ def pooled_scale(samples: TwoSamples, names: tuple[str, ...] | None = None) -> A
     """
     exponents = _exponents(samples)
     if exponents.any():
-        lifted = replace(
-            samples,
-            source=np.ldexp(samples.source, exponents),
-            target=np.ldexp(samples.target, exponents),
+        lifted = samples.with_rows(
+            np.ldexp(samples.source, exponents), np.ldexp(samples.target, exponents)
         )
         return np.ldexp(pooled_scale(lifted, names), -exponents)
-    both = _both(samples)
+    both = samples.both
     (mean, variance), (mean_target, variance_target) = [
         _moments(rows, share) for rows, share in both
     ]
     if not sparse.issparse(samples.source):
-        low, high = column_limits(both)
+        low, high = samples.limits
         far = np.zeros(low.size, dtype=bool)
         for rows, _ in both:
             far |= (rows.min(axis=0) < low) | (rows.max(axis=0) > high)
@@ -485,24 +494,15 @@ def common_scale(scale: Array, both: list[tuple[Any, Array]]) -> Array:
 
 def far_rows(samples: TwoSamples) -> Any:
     """Return which target rows are far outside the bulk in some column."""
-    low, high = column_limits(_both(samples))
+    low, high = samples.limits
     return ((samples.target < low) | (samples.target > high)).any(axis=1)
 
 
 def rows_scaled(samples: TwoSamples, scale: Array) -> TwoSamples:
     """Return both samples with their columns divided by a scale."""
-    source, target = samples.source, samples.target
-    return replace(
-        samples,
-        source=scale_columns(source, scale),
-        target=scale_columns(target, scale),
+    return samples.with_rows(
+        scale_columns(samples.source, scale), scale_columns(samples.target, scale)
     )
-
-
-def scaled_like(part: TwoSamples, samples: TwoSamples) -> tuple[Array, TwoSamples]:
-    """Return the pooled scale of a part, and all rows with columns divided by it."""
-    scale = pooled_scale(part)
-    return scale, rows_scaled(samples, scale)
 
 
 def scale_columns(X: Matrix, scale: Array) -> Matrix:
@@ -543,13 +543,6 @@ def _exponents(samples: TwoSamples) -> Indices:
     return unit_exponents(np.maximum(*both))
 
 
-def _both(samples: TwoSamples) -> list[tuple[Any, Array]]:
-    return [
-        (samples.source, samples.source_share),
-        (samples.target, samples.target_share),
-    ]
-
-
 def _moments(X: Any, share: Array) -> tuple[Array, Array]:
     """Return the weighted means and variances of the columns."""
     if sparse.issparse(X):
@@ -571,3 +564,36 @@ def sparse_moments(X: Any, share: Array) -> tuple[Array, Array]:
     full = np.bincount(entries.indices, minlength=X.shape[1]) == X.shape[0]
     zeros = np.where(full, 0.0, np.maximum(1.0 - stored, 0.0))
     return mean, variance + zeros * mean**2
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnMoments:
+    """How many rows, their means and their summed squares about them."""
+
+    n: int
+    mean: Array
+    squares: Array
+
+    @property
+    def variance(self) -> Array:
+        """The variance of every column."""
+        return self.squares / self.n
+
+    def __add__(self, later: "ColumnMoments") -> "ColumnMoments":
+        """Return the moments of both, by Chan's formula, which loses no digits."""
+        n = self.n + later.n
+        apart = later.mean - self.mean
+        return ColumnMoments(
+            n,
+            self.mean + apart * (later.n / n),
+            self.squares + later.squares + apart**2 * (self.n * later.n / n),
+        )
+
+
+def moments_of_block(
+    limits: tuple[Array, Array], rows: Array, first: int
+) -> ColumnMoments:
+    """Return the moments of a block's rows, those far out put at the limits."""
+    cut = np.clip(rows, *limits)
+    mean = cut.mean(axis=0)
+    return ColumnMoments(len(cut), mean, ((cut - mean) ** 2).sum(axis=0))

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -60,8 +61,11 @@ from counterpoise.shift.discrepancy_distance import (
     pose_discrepancy,
     precomputed_gram,
 )
-from counterpoise.weights.base import Fitted, WeightEstimator
-from counterpoise.weights.out_of_core import TwoBlocks
+from counterpoise.weights.base import (
+    Callback,
+    FitResult,
+    WeightEstimator,
+)
 from counterpoise.weights.search import Deadline
 
 # -----------------------------------------------------------------------------
@@ -255,7 +259,7 @@ class LeastDiscrepancy:
     n_iter: int
 
 
-def refuse_beside_blocks(weight_estimator: Any) -> None:
+def refuse_beside_blocks(weight_estimator: "DiscrepancyWeights") -> None:
     """Refuse parameters that weights by passes cannot have."""
     wanted = {"kernel": "linear", "cap": None, "solver": "auto", "exponent": 1.0}
     for name, value in wanted.items():
@@ -267,15 +271,14 @@ def refuse_beside_blocks(weight_estimator: Any) -> None:
             )
 
 
-def spread_of_rows(rows: Blocks, constant: bool, largest: float) -> Any:
-    """Return a function of the norm at equal weights: the default spread.
-
-    As `default_spread`, by the moments of all rows.
-    """
-    moment, fourth = map_reduce(rows, _FeatureNoise(constant, rows.n_rows), _added)
+def default_spread_of_blocks(rows: Blocks, constant: bool, uniform: float) -> float:
+    """Return the spread of `default_spread`, by the moments of all rows."""
+    moment, fourth = map_reduce(
+        rows, partial(_block_noise, constant, rows.n_rows), _sum_of_tuples
+    )
     variance = np.linalg.eigvalsh(fourth - moment @ moment)[-1]
     noise = float(np.sqrt(max(float(variance), 0.0) / rows.n_rows))
-    return lambda uniform: min(0.5 * noise / uniform, largest) if uniform > 0 else 0.0
+    return min(0.5 * noise / uniform, LARGEST_SPREAD) if uniform > 0 else 0.0
 
 
 def least_discrepancy(
@@ -283,7 +286,7 @@ def least_discrepancy(
     aims: Blocks,
     *,
     constant: bool,
-    spread: Any,
+    spread: float | None,
     tol: float,
     max_iter: int,
 ) -> LeastDiscrepancy:
@@ -295,8 +298,8 @@ def least_discrepancy(
         Source and target on scaled columns.
     constant : bool
         Whether hypotheses have a constant.
-    spread : callable
-        Takes the norm at equal weights, returns s, above zero.
+    spread : float or None
+        s, above zero; None: the default.
     tol : float
         Gap to reach, relative to the larger of the lower bound and a hundredth of the
         norm at equal weights.
@@ -304,11 +307,13 @@ def least_discrepancy(
         Largest number of Newton steps.
     """
     n = rows.n_rows
-    target = map_reduce(aims, _FeatureMoment(constant, aims.n_rows))
-    source = map_reduce(rows, _FeatureMoment(constant, n))
+    target = map_reduce(aims, partial(_block_moment, constant, aims.n_rows))
+    source = map_reduce(rows, partial(_block_moment, constant, n))
     _check_products(len(target))
     uniform = _norm(target - source)
-    bend = spread(uniform) * uniform * n
+    if spread is None:
+        spread = default_spread_of_blocks(rows, constant, uniform)
+    bend = spread * uniform * n
     if bend <= 0.0:
         raise InvalidInputError(
             "weights of least discrepancy need a spread above zero where rows come in "
@@ -358,17 +363,14 @@ class _DualOfRows:
     def at(self, form: Array) -> _DualPoint:
         """Return everything that two passes tell about a dual matrix."""
         n, twice = self.rows.n_rows, 2.0 * self.bend
-        work = _FormPulls(form, self.constant)
-        pulls = whole_vector(self.rows, work)
+        pulls = whole_vector(self.rows, partial(_block_pulls, form, self.constant))
         z = project_simplex(pulls / twice)
         top = int(np.argmax(z))
         threshold = float(pulls[top] / twice - z[top])
         even = self.bend * (float(z @ z) - 1.0 / n)
         bound = float(np.sum(self.target * form)) - float(pulls @ z) + even
-        found = map_reduce(
-            self.rows, _Curvature(form, threshold, twice, self.constant), _added
-        )
-        moment, *sums = found
+        work = partial(_block_curvature, form, threshold, twice, self.constant)
+        moment, *sums = map_reduce(self.rows, work, _sum_of_tuples)
         gradient = self.target - moment
         curvature = FreeRows(*sums).curvature(self.bend)
         value = _norm(gradient) + even
@@ -412,60 +414,42 @@ def _check_products(N: int) -> None:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class _FeatureMoment:
-    constant: bool
-    n_rows: int
-
-    def __call__(self, rows: Array, first: int) -> Array:
-        features = _features(rows, self.constant)
-        return features.T @ features / self.n_rows
+def _block_moment(constant: bool, n_rows: int, rows: Array, first: int) -> Array:
+    features = _features(rows, constant)
+    return features.T @ features / n_rows
 
 
-@dataclass(frozen=True, eq=False)
-class _FeatureNoise:
-    """Second moments, and those weighed by the squared norms of the rows."""
-
-    constant: bool
-    n_rows: int
-
-    def __call__(self, rows: Array, first: int) -> tuple[Array, Array]:
-        features = _features(rows, self.constant)
-        squares = np.einsum("ij,ij->i", features, features)[:, None]
-        return (
-            features.T @ features / self.n_rows,
-            features.T @ (features * squares) / self.n_rows,
-        )
+def _block_noise(
+    constant: bool, n_rows: int, rows: Array, first: int
+) -> tuple[Array, Array]:
+    """Return second moments, and those weighted by the squared norms of the rows."""
+    features = _features(rows, constant)
+    squares = np.einsum("ij,ij->i", features, features)[:, None]
+    return features.T @ features / n_rows, features.T @ (features * squares) / n_rows
 
 
-@dataclass(frozen=True, eq=False)
-class _FormPulls:
-    form: Array
-    constant: bool
-
-    def __call__(self, rows: Array, first: Any) -> Array:
-        return pulls_of(_features(rows, self.constant), self.form)
+def _block_pulls(form: Array, constant: bool, rows: Array, first: int) -> Array:
+    return pulls_of(_features(rows, constant), form)
 
 
-@dataclass(frozen=True, eq=False)
-class _Curvature:
-    """The weighted moment, and moments of the products of rows with a weight."""
+def _block_curvature(
+    form: Array,
+    threshold: float,
+    twice_bend: float,
+    constant: bool,
+    rows: Array,
+    first: int,
+) -> tuple[Any, ...]:
+    """Return the weighted moment, and moments of products of rows with a weight."""
+    features = _features(rows, constant)
+    z = pulls_of(features, form) / twice_bend - threshold
+    features, z = features[z > 0.0], z[z > 0.0]
+    free = FreeRows.of(features)
+    moment = features.T @ (features * z[:, None])
+    return moment, free.products, free.total, free.count
 
-    form: Array
-    threshold: float
-    twice_bend: float
-    constant: bool
 
-    def __call__(self, rows: Array, first: int) -> tuple[Any, ...]:
-        features = _features(rows, self.constant)
-        z = pulls_of(features, self.form) / self.twice_bend - self.threshold
-        features, z = features[z > 0.0], z[z > 0.0]
-        moment = features.T @ (features * z[:, None])
-        free = FreeRows.of(features)
-        return moment, free.products, free.total, free.count
-
-
-def _added(earlier: tuple[Any, ...], later: tuple[Any, ...]) -> tuple[Any, ...]:
+def _sum_of_tuples(earlier: tuple[Any, ...], later: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(a + b for a, b in zip(earlier, later, strict=True))
 
 
@@ -498,6 +482,7 @@ NORM_ALONE_NAMES = ("smoothing", "multiplicative-weights", "frobenius")
 NORM_ALONE_CLASSES = (Smoothing, MultiplicativeWeights, Frobenius)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class DiscrepancyWeights(WeightEstimator):
     r"""Weights of least discrepancy to the target, for the squared loss.
 
@@ -639,40 +624,23 @@ class DiscrepancyWeights(WeightEstimator):
         **HYPOTHESES_RULES,
     }
 
-    def __init__(
-        self,
-        *,
-        kernel: str = "linear",
-        gamma: float | str = "median",
-        degree: int = 3,
-        coef0: float = 1.0,
-        add_constant: bool = True,
-        standardize: bool = True,
-        cap: float | None = None,
-        spread: float | str = "auto",
-        solver: str | Solver = "auto",
-        tol: float = 1e-3,
-        max_iter: int = 10_000,
-        max_time: float | None = None,
-        callback: Any = None,
-        exponent: float = 1.0,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.add_constant = add_constant
-        self.standardize = standardize
-        self.cap = cap
-        self.spread = spread
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.callback = callback
-        self.exponent = exponent
+    kernel: str = "linear"
+    gamma: float | str = "median"
+    degree: int = 3
+    coef0: float = 1.0
+    add_constant: bool = True
+    standardize: bool = True
+    cap: float | None = None
+    spread: float | str = "auto"
+    solver: str | Solver = "auto"
+    tol: float = 1e-3
+    max_iter: int = 10_000
+    max_time: float | None = None
+    callback: Callback = None
+    exponent: float = 1.0
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         refuse_indefinite(self.kernel, self.coef0)
 
     def _check_samples(self, samples: SamplesAsRead) -> None:
@@ -687,7 +655,7 @@ class DiscrepancyWeights(WeightEstimator):
     def _scales_columns(self) -> bool:
         return self.standardize and self.kernel != "precomputed"
 
-    def _fit(self, samples: TwoSamples, deadline: Deadline) -> Fitted:
+    def _fit(self, samples: TwoSamples, deadline: Deadline) -> FitResult:
         self.hypotheses_ = hypotheses(
             samples,
             self.kernel,
@@ -719,7 +687,7 @@ class DiscrepancyWeights(WeightEstimator):
         self.discrepancy_ = max(proof.objective - problem.spread_term(z), 0.0)
         self._spectra_: dict[str, DiscrepancySpectrum] = {}
         self._of_row_: QuadraticWeights | None = None
-        return Fitted(solution, self._found_, None)
+        return FitResult(solution, self._found_, None)
 
     def _posed(self, samples: TwoSamples, gram: Array | None) -> PosedDiscrepancy:
         """Return the problem with its spread."""
@@ -804,24 +772,21 @@ class DiscrepancyWeights(WeightEstimator):
         both = np.vstack([samples.source, samples.target])[:, self._among_all_]
         return 0.5 * (both + both.T) + (1.0 if self.add_constant else 0.0)
 
-    def _fit_blocks(self, both: TwoBlocks) -> Solution:
+    def _fit_blocks(self, samples: SamplesAsRead) -> Solution:
         """Fit to all rows: the weights are then a function of a row's columns."""
         refuse_beside_blocks(self)
-        rows, aims = self._rows_in_blocks(both)
+        source, target = self._scaled_blocks(samples)
         announce("reading every row: moments and the weights that match them")
-        spread: Any = lambda uniform: self.spread  # noqa: E731
-        if isinstance(self.spread, str):
-            spread = spread_of_rows(rows, self.add_constant, LARGEST_SPREAD)
         found = least_discrepancy(
-            rows,
-            aims,
+            source,
+            target,
             constant=self.add_constant,
-            spread=spread,
+            spread=None if isinstance(self.spread, str) else self.spread,
             tol=self.tol,
             max_iter=self.max_iter,
         )
         self._of_row_ = found.weights
-        self._found_ = self._predict_weights(self._scaled(both.drawn.counted.source))
+        self._found_ = self._predict_weights(self._scaled(samples.counted.source))
         self.discrepancy_, self.discrepancy_uniform_ = found.norm, found.uniform
         self.lower_bound_, self.spread_ = found.certificate.bound, found.spread
         self._spectra_ = {}
@@ -829,9 +794,8 @@ class DiscrepancyWeights(WeightEstimator):
         return attested(form, found.certificate, self.tol, n_iter=found.n_iter)
 
     def _predict_weights(self, X: Matrix) -> Array:
-        of_row = getattr(self, "_of_row_", None)
-        if of_row is not None:
-            return of_row.at(X)
+        if self._of_row_ is not None:
+            return self._of_row_.at(X)
         known = self._known()
         found = np.empty(X.shape[0])
         for i, key in enumerate(row_keys(X)):
