@@ -233,12 +233,7 @@ class WeightEstimator(BaseEstimator):
         self._check_parameters()
         weights = sample_weight, target_weight
         if isinstance(X, Blocks) or isinstance(X_target, Blocks):
-            if self.needs_labels:
-                raise InvalidTypeError(
-                    f"{type(self).__name__} takes no blocks: its weights are no "
-                    "function of a row's columns. AutoWeights, KLIEP, ULSIF, RULSIF "
-                    "and LogLinearKLIEP take them"
-                )
+            check_takes_blocks(self)
             samples = SamplesAsRead.read_blocks(X, X_target, self._seed(), *weights)
             fit_all_rows(self._fit_samples(samples), samples)
             ratio = self._ratio_of_blocks(samples.blocks()[0])
@@ -706,8 +701,19 @@ class WeightEstimator(BaseEstimator):
 # -----------------------------------------------------------------------------
 
 
+def check_takes_blocks(weight_estimator: WeightEstimator) -> None:
+    """Refuse an estimator whose weights are not a function of a row's columns."""
+    if weight_estimator.needs_labels or not weight_estimator.weights_are_a_ratio:
+        raise InvalidTypeError(
+            f"{type(weight_estimator).__name__} takes no blocks: its weights are no "
+            "function of a row's columns. AutoWeights, KLIEP, ULSIF, RULSIF and "
+            "LogLinearKLIEP take them"
+        )
+
+
 def fit_all_rows(weight_estimator: WeightEstimator, samples: SamplesAsRead) -> None:
     """Fit to all rows, where it can be, an estimator fitted to their sample."""
+    check_takes_blocks(weight_estimator)
     solution = weight_estimator._fit_blocks(samples)
     if solution is not None:
         weight_estimator._set_solution(solution)

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,30 +11,20 @@ from scipy.linalg import eigh
 from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.data.arrays import Matrix
-from counterpoise.data.blocks import Blocks
-from counterpoise.data.parallel import current_budget, map_reduce, whole_vector
 from counterpoise.data.parameters import Number, Rule, SolverChoice, resolve_solver
-from counterpoise.data.progress import announce
 from counterpoise.data.samples import SamplesAsRead
 from counterpoise.data.two_samples import TwoSamples
 from counterpoise.errors import InvalidInputError, warn_user
 from counterpoise.linalg.arrays import Array, Indices, row_keys
 from counterpoise.linalg.kernels import Kernel, refuse_indefinite
-from counterpoise.optim.certificate import Certificate
-from counterpoise.optim.loop import Solution, Solver, attested, certified
+from counterpoise.optim.loop import Solution, Solver, certified
 from counterpoise.optim.registry import solver_classes
-from counterpoise.optim.sets import project_simplex
 from counterpoise.optim.spectral.choice import best_solver
 from counterpoise.optim.spectral.dual_newton import (
-    ENOUGH,
-    STEP_HALVINGS,
     DualNewton,
-    FreeRows,
-    newton_point,
-    worst_direction,
 )
 from counterpoise.optim.spectral.frobenius import Frobenius
-from counterpoise.optim.spectral.problem import LEAST_SCALE, Discrepancy
+from counterpoise.optim.spectral.problem import Discrepancy
 from counterpoise.optim.spectral.published import (
     DiscrepancySDP,
     MultiplicativeWeights,
@@ -198,262 +187,6 @@ def _moments(samples: TwoSamples) -> tuple[Array, Array]:
 
 
 # -----------------------------------------------------------------------------
-# Weights of least linear discrepancy over rows that are read block by block.
-#
-# The dual of
-#
-# .. math:: \min_z \Bigl\| A_P - \sum_i z_i \phi_i \phi_i' \Bigr\|_2
-#         + b \Bigl(|z|^2 - \frac1n\Bigr), \qquad z \ge 0, \; \sum_i z_i = 1
-#
-# is, over symmetric Y of nuclear norm at most one,
-#
-# .. math:: L(Y) = \langle A_P, Y \rangle + \min_z \Bigl[b \bigl(|z|^2 -
-# \tfrac1n\bigr)
-#         - \sum_i z_i \phi_i'Y\phi_i\Bigr],
-#
-# whose minimiser :math:`z_i = (\phi_i'Y\phi_i / 2b - \tau)_+` is a function of the
-# row.
-# L has the gradient :math:`A_P - \sum_i z_i \phi_i\phi_i'` and, where no row enters
-# or
-# leaves, a constant second derivative: Newton steps over the ball end in few passes.
-# What
-# is kept is a number a source row, and a matrix of (N(N+1)/2)^2 numbers.
-# -----------------------------------------------------------------------------
-
-
-# Columns, the constant among them, whose products are still few enough to be stored.
-COLUMNS_BY_PASSES = 60
-
-
-@dataclass(frozen=True, eq=False)
-class QuadraticWeights:
-    r"""Weights that are a quadratic function of a row, cut at zero.
-
-    .. math:: w(x) = n (\phi(x)'Y\phi(x) / 2b - \tau)_+
-    """
-
-    form: Array
-    threshold: float
-    bend: float
-    n_rows: int
-    constant: bool
-
-    def at(self, rows: Array) -> Array:
-        """Return the weights of rows on scaled columns."""
-        return self.n_rows * np.maximum(self._reach(rows), 0.0)
-
-    def _reach(self, rows: Array) -> Array:
-        pulls = pulls_of(_features(rows, self.constant), self.form)
-        return pulls / (2.0 * self.bend) - self.threshold
-
-
-@dataclass(frozen=True, eq=False)
-class LeastDiscrepancy:
-    """What was found: the weights, how good they are, and what it took."""
-
-    weights: QuadraticWeights
-    certificate: Certificate
-    norm: float
-    uniform: float
-    spread: float
-    n_iter: int
-
-
-def refuse_beside_blocks(weight_estimator: "DiscrepancyWeights") -> None:
-    """Refuse parameters that weights by passes cannot have."""
-    wanted = {"kernel": "linear", "cap": None, "solver": "auto", "exponent": 1.0}
-    for name, value in wanted.items():
-        given = getattr(weight_estimator, name)
-        if given != value:
-            raise InvalidInputError(
-                f"DiscrepancyWeights takes blocks with {name}={value!r} only, got "
-                f"{given!r}"
-            )
-
-
-def default_spread_of_blocks(rows: Blocks, constant: bool, uniform: float) -> float:
-    """Return the spread of `default_spread`, by the moments of all rows."""
-    moment, fourth = map_reduce(
-        rows, partial(_block_noise, constant, rows.n_rows), _sum_of_tuples
-    )
-    variance = np.linalg.eigvalsh(fourth - moment @ moment)[-1]
-    noise = float(np.sqrt(max(float(variance), 0.0) / rows.n_rows))
-    return min(0.5 * noise / uniform, LARGEST_SPREAD) if uniform > 0 else 0.0
-
-
-def least_discrepancy(
-    rows: Blocks,
-    aims: Blocks,
-    *,
-    constant: bool,
-    spread: float | None,
-    tol: float,
-    max_iter: int,
-) -> LeastDiscrepancy:
-    """Return the weights of least discrepancy, by passes over all rows.
-
-    Parameters
-    ----------
-    rows, aims : Blocks
-        Source and target on scaled columns.
-    constant : bool
-        Whether hypotheses have a constant.
-    spread : float or None
-        s, above zero; None: the default.
-    tol : float
-        Gap to reach, relative to the larger of the lower bound and a hundredth of the
-        norm at equal weights.
-    max_iter : int
-        Largest number of Newton steps.
-    """
-    n = rows.n_rows
-    target = map_reduce(aims, partial(_block_moment, constant, aims.n_rows))
-    source = map_reduce(rows, partial(_block_moment, constant, n))
-    _check_products(len(target))
-    uniform = _norm(target - source)
-    if spread is None:
-        spread = default_spread_of_blocks(rows, constant, uniform)
-    bend = spread * uniform * n
-    if bend <= 0.0:
-        raise InvalidInputError(
-            "weights of least discrepancy need a spread above zero where rows come in "
-            "blocks: without it they are no function of a row"
-        )
-    dual = _DualOfRows(rows, target, constant, bend)
-    here = dual.at(worst_direction(target - source))
-    best, steps = here, 0
-    while steps < max_iter and not _claim(best, here.bound, uniform).holds(tol):
-        move = newton_point(here.form, here.gradient, here.curvature) - here.form
-        length = 1.0
-        for _ in range(STEP_HALVINGS):
-            there = dual.at(here.form + length * move)
-            if there.bound >= here.bound + ENOUGH * length * float(
-                np.sum(here.gradient * move)
-            ):
-                break
-            length *= 0.5
-        else:
-            break
-        steps += 1
-        here = there
-        best = here if here.value < best.value else best
-    claim = _claim(best, here.bound, uniform)
-    found = QuadraticWeights(best.form, best.threshold, bend, n, constant)
-    norm = _norm(best.gradient)
-    return LeastDiscrepancy(found, claim, norm, uniform, bend / (uniform * n), steps)
-
-
-@dataclass(frozen=True, eq=False)
-class _DualPoint:
-    form: Array
-    threshold: float
-    bound: float
-    value: float
-    gradient: Array
-    curvature: Array
-
-
-@dataclass(frozen=True, eq=False)
-class _DualOfRows:
-    rows: Blocks
-    target: Array
-    constant: bool
-    bend: float
-
-    def at(self, form: Array) -> _DualPoint:
-        """Return everything that two passes tell about a dual matrix."""
-        n, twice = self.rows.n_rows, 2.0 * self.bend
-        pulls = whole_vector(self.rows, partial(_block_pulls, form, self.constant))
-        z = project_simplex(pulls / twice)
-        top = int(np.argmax(z))
-        threshold = float(pulls[top] / twice - z[top])
-        even = self.bend * (float(z @ z) - 1.0 / n)
-        bound = float(np.sum(self.target * form)) - float(pulls @ z) + even
-        work = partial(_block_curvature, form, threshold, twice, self.constant)
-        moment, *sums = map_reduce(self.rows, work, _sum_of_tuples)
-        gradient = self.target - moment
-        curvature = FreeRows(*sums).curvature(self.bend)
-        value = _norm(gradient) + even
-        return _DualPoint(form, threshold, bound, value, gradient, curvature)
-
-
-def _claim(best: _DualPoint, bound: float, uniform: float) -> Certificate:
-    bound = min(max(bound, 0.0), best.value)
-    return Certificate(
-        kind="dual bound",
-        objective=best.value,
-        bound=bound,
-        gap=best.value - bound,
-        scale=max(bound, LEAST_SCALE * uniform),
-        infeasibility=0.0,
-    )
-
-
-def pulls_of(features: Array, form: Array) -> Array:
-    """Return x'Yx of every row."""
-    out: Array = np.einsum("ij,ij->i", features @ form, features)
-    return out
-
-
-def _features(rows: Array, constant: bool) -> Array:
-    return np.column_stack([rows, np.ones(len(rows))]) if constant else rows
-
-
-def _norm(form: Array) -> float:
-    return float(np.abs(np.linalg.eigvalsh(form)).max())
-
-
-def _check_products(N: int) -> None:
-    size = 8 * (N * (N + 1) // 2) ** 2
-    if N > COLUMNS_BY_PASSES or 4 * size > current_budget():
-        raise InvalidInputError(
-            f"{N - 1} columns have {N * (N + 1) // 2} products, and the matrix of all "
-            f"pairs of those takes {size / 1e6:.0f} MB, several times: at most "
-            f"{COLUMNS_BY_PASSES - 1} columns are taken in blocks. LogLinearKLIEP with "
-            'statistics="diag" takes more'
-        )
-
-
-def _block_moment(constant: bool, n_rows: int, rows: Array, first: int) -> Array:
-    features = _features(rows, constant)
-    return features.T @ features / n_rows
-
-
-def _block_noise(
-    constant: bool, n_rows: int, rows: Array, first: int
-) -> tuple[Array, Array]:
-    """Return second moments, and those weighted by the squared norms of the rows."""
-    features = _features(rows, constant)
-    squares = np.einsum("ij,ij->i", features, features)[:, None]
-    return features.T @ features / n_rows, features.T @ (features * squares) / n_rows
-
-
-def _block_pulls(form: Array, constant: bool, rows: Array, first: int) -> Array:
-    return pulls_of(_features(rows, constant), form)
-
-
-def _block_curvature(
-    form: Array,
-    threshold: float,
-    twice_bend: float,
-    constant: bool,
-    rows: Array,
-    first: int,
-) -> tuple[Any, ...]:
-    """Return the weighted moment, and moments of products of rows with a weight."""
-    features = _features(rows, constant)
-    z = pulls_of(features, form) / twice_bend - threshold
-    features, z = features[z > 0.0], z[z > 0.0]
-    free = FreeRows.of(features)
-    moment = features.T @ (features * z[:, None])
-    return moment, free.products, free.total, free.count
-
-
-def _sum_of_tuples(earlier: tuple[Any, ...], later: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple(a + b for a, b in zip(earlier, later, strict=True))
-
-
-# -----------------------------------------------------------------------------
 # Weights of least discrepancy: what hypotheses of a class see of the two samples.
 # -----------------------------------------------------------------------------
 
@@ -592,11 +325,6 @@ class DiscrepancyWeights(WeightEstimator):
     method defines no weights there. So `score` and what holds rows out
     (`target_scorer`, prediction sets of new rows) need another weight estimator.
 
-    Tables in blocks (linear kernel, no cap, a `spread` above zero): the weights are
-    :math:`n (\phi(x)'Y\phi(x) / 2b - \tau)_+` with the dual matrix Y, which
-    `solution_` holds, and so `predict_weights` knows those of any row; :math:`\nu` of
-    the default spread is that of all rows, not of 400.
-
     A learner profits if it uses the same kernel on the same columns, the constant
     included: `WeightedKernelRidge`, whose `alpha` is the :math:`\lambda` of the bounds.
 
@@ -686,7 +414,6 @@ class DiscrepancyWeights(WeightEstimator):
             proof = certified(problem, z, self.tol).certificate
         self.discrepancy_ = max(proof.objective - problem.spread_term(z), 0.0)
         self._spectra_: dict[str, DiscrepancySpectrum] = {}
-        self._of_row_: QuadraticWeights | None = None
         return FitResult(solution, self._found_, None)
 
     def _posed(self, samples: TwoSamples, gram: Array | None) -> PosedDiscrepancy:
@@ -772,30 +499,7 @@ class DiscrepancyWeights(WeightEstimator):
         both = np.vstack([samples.source, samples.target])[:, self._among_all_]
         return 0.5 * (both + both.T) + (1.0 if self.add_constant else 0.0)
 
-    def _fit_blocks(self, samples: SamplesAsRead) -> Solution:
-        """Fit to all rows: the weights are then a function of a row's columns."""
-        refuse_beside_blocks(self)
-        source, target = self._scaled_blocks(samples)
-        announce("reading every row: moments and the weights that match them")
-        found = least_discrepancy(
-            source,
-            target,
-            constant=self.add_constant,
-            spread=None if isinstance(self.spread, str) else self.spread,
-            tol=self.tol,
-            max_iter=self.max_iter,
-        )
-        self._of_row_ = found.weights
-        self._found_ = self._predict_weights(self._scaled(samples.counted.source))
-        self.discrepancy_, self.discrepancy_uniform_ = found.norm, found.uniform
-        self.lower_bound_, self.spread_ = found.certificate.bound, found.spread
-        self._spectra_ = {}
-        form = found.weights.form.ravel()
-        return attested(form, found.certificate, self.tol, n_iter=found.n_iter)
-
     def _predict_weights(self, X: Matrix) -> Array:
-        if self._of_row_ is not None:
-            return self._of_row_.at(X)
         known = self._known()
         found = np.empty(X.shape[0])
         for i, key in enumerate(row_keys(X)):
