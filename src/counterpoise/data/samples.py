@@ -7,6 +7,7 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.special import comb
 from scipy.stats import rankdata
@@ -27,6 +28,7 @@ from counterpoise.data.progress import announce
 from counterpoise.data.table import Table, two_tables
 from counterpoise.data.two_samples import (
     ColumnMoments,
+    Rows,
     TwoSamples,
     canonical_order,
     effective_sample_size,
@@ -71,12 +73,14 @@ class RowUnits:
     target: Indices = field(repr=False)
 
     @classmethod
-    def of_groups(cls, groups: Any, groups_target: Any, n: int, m: int) -> "RowUnits":
+    def of_groups(
+        cls, groups: object, groups_target: object, n: int, m: int
+    ) -> "RowUnits":
         """Return units by the names of groups; None: every row is a group of its own.
 
         A name that both samples have is one group.
         """
-        numbers: dict[Any, int] = {}
+        numbers: dict[Hashable, int] = {}
         source = _numbered(groups, n, "groups", numbers)
         target = _numbered(groups_target, m, "groups_target", numbers)
         alone = np.arange(len(numbers), len(numbers) + n + m)
@@ -88,7 +92,7 @@ class RowUnits:
 
     @classmethod
     def of_time(
-        cls, time: Any, time_target: Any, source: Any, target: Any
+        cls, time: object, time_target: object, source: Matrix, target: Matrix
     ) -> "RowUnits":
         r"""Return blocks of neighbours in time, in each sample by itself.
 
@@ -132,7 +136,7 @@ class RowUnits:
         ]
         return cls(BLOCKS, numbers[0], numbers[1] + numbers[0].max() + 1)
 
-    def kept(self, rows: Any, aims: Any) -> "RowUnits":
+    def kept(self, rows: Rows, aims: Rows) -> "RowUnits":
         """Return the units of some rows of each sample."""
         return RowUnits(self.kind, self.source[rows], self.target[aims])
 
@@ -237,7 +241,7 @@ def memory(X: Array) -> float:
 
 
 def _numbered(
-    groups: Any, n: int, name: str, numbers: dict[Any, int]
+    groups: object, n: int, name: str, numbers: dict[Hashable, int]
 ) -> Indices | None:
     if groups is None:
         return None
@@ -262,7 +266,7 @@ def _check_size(name: str, size: int, n: int) -> None:
         raise InvalidInputError(f"{name} has {size} entries and its sample {n} rows")
 
 
-def _times(time: Any, name: str) -> Any:
+def _times(time: object, name: str) -> NDArray[Any]:
     found = np.asarray(time)
     if found.ndim != 1:
         raise InvalidInputError(f"{name} must be a column, got shape {found.shape}")
@@ -280,14 +284,14 @@ def _times(time: Any, name: str) -> Any:
     return found
 
 
-def _order(time: Any) -> Indices:
+def _order(time: NDArray[Any]) -> Indices:
     try:
         return np.argsort(time, kind="stable")
     except TypeError as error:
         raise InvalidTypeError(f"time must hold numbers or dates: {error}") from None
 
 
-def _blocks(time: Any, order: Indices, count: int) -> Indices:
+def _blocks(time: NDArray[Any], order: Indices, count: int) -> Indices:
     """Return the number of each row's block; equal times are in one."""
     n, ordered = time.size, time[order]
     new = np.ones(n, dtype=bool)
@@ -344,9 +348,9 @@ class SamplesAsRead:
     target_weight: Array
     names: tuple[str, ...] | None = None
     tables: tuple[Table, Table] | None = None
-    matrices: tuple[Any, Any] | None = None
+    matrices: tuple[Matrix, Matrix] | None = None
     is_ordered: bool = False
-    given: tuple[Any, Any] | None = None
+    given: tuple[object, object] | None = None
     labels: tuple[Hashable, ...] | None = None
     units: RowUnits | None = None
     all_rows: tuple[Blocks, Blocks] | None = None
@@ -355,10 +359,10 @@ class SamplesAsRead:
     @classmethod
     def read(
         cls,
-        X: Any,
-        X_target: Any,
-        sample_weight: Any = None,
-        target_weight: Any = None,
+        X: object,
+        X_target: object,
+        sample_weight: ArrayLike | None = None,
+        target_weight: ArrayLike | None = None,
     ) -> "SamplesAsRead":
         """Return tables of any kind as read; sparse matrices as they are.
 
@@ -384,10 +388,10 @@ class SamplesAsRead:
     @classmethod
     def read_numbers(
         cls,
-        X: Any,
-        X_target: Any,
-        sample_weight: Any = None,
-        target_weight: Any = None,
+        X: object,
+        X_target: object,
+        sample_weight: ArrayLike | None = None,
+        target_weight: ArrayLike | None = None,
         *,
         min_rows: int = 1,
         accept_sparse: bool = False,
@@ -424,10 +428,10 @@ class SamplesAsRead:
     @classmethod
     def read_encoded(
         cls,
-        X: Any,
-        X_target: Any,
-        sample_weight: Any = None,
-        target_weight: Any = None,
+        X: object,
+        X_target: object,
+        sample_weight: ArrayLike | None = None,
+        target_weight: ArrayLike | None = None,
     ) -> "SamplesAsRead":
         """Return tables of any kind as matrices, encoded by how much the rows count.
 
@@ -449,11 +453,11 @@ class SamplesAsRead:
     @classmethod
     def read_blocks(
         cls,
-        X: Any,
-        X_target: Any,
+        X: object,
+        X_target: object,
         seed: int,
-        sample_weight: Any = None,
-        target_weight: Any = None,
+        sample_weight: ArrayLike | None = None,
+        target_weight: ArrayLike | None = None,
     ) -> "SamplesAsRead":
         """Return 10,000 rows drawn of two tables, of which one at least is in blocks.
 
@@ -485,7 +489,7 @@ class SamplesAsRead:
 
     @classmethod
     def of_tables(
-        cls, source: Table, target: Table, given: tuple[Any, Any] | None = None
+        cls, source: Table, target: Table, given: tuple[object, object] | None = None
     ) -> "SamplesAsRead":
         """Return tables with the same columns of the same kinds, every row counting.
 
@@ -630,7 +634,9 @@ class SamplesAsRead:
         ]
         return seed_of_rows([table.matrix() for table in counting.tables], words)
 
-    def seed(self, random_state: Any) -> Any:
+    def seed(
+        self, random_state: int | np.random.RandomState | None
+    ) -> int | np.random.RandomState | None:
         """Return a `random_state`; in place of None the rows' own seed."""
         return self.own_seed if random_state is None else random_state
 
@@ -690,7 +696,7 @@ class SamplesAsRead:
             (source.mean, source.variance), (target.mean, target.variance), self.names
         )
 
-    def _alone(self, *weights: Any) -> "SamplesAsRead":
+    def _alone(self, *weights: object) -> "SamplesAsRead":
         """Return itself; refuse weights beside it, which were read with the rows."""
         if any(one is not None for one in weights):
             raise InvalidInputError(
@@ -762,7 +768,7 @@ class SamplesAsRead:
         return encoded_rows(encoder, source), encoded_rows(encoder, target)
 
 
-def has_sparse(X: Any, X_target: Any) -> bool:
+def has_sparse(X: object, X_target: object) -> bool:
     """Return whether one of the tables is sparse, or a frame of sparse columns."""
     parts = (X, *target_pieces(X_target).values())
     return any(sparse.issparse(sparse_part(part)) for part in parts)
