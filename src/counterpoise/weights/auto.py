@@ -18,6 +18,7 @@ from counterpoise.data.parameters import as_seed
 from counterpoise.data.progress import advance
 from counterpoise.data.samples import SamplesAsRead
 from counterpoise.data.two_samples import (
+    N_FOLDS,
     TwoSamples,
     far_rows,
     is_wide_and_sparse,
@@ -56,7 +57,11 @@ from counterpoise.weights.base import (
 )
 from counterpoise.weights.discriminator import ClassifierTrials, DiscriminatorWeights
 from counterpoise.weights.kliep import KLIEP, held_out_kliep
-from counterpoise.weights.log_linear import LogLinearKLIEP, held_out_log_linear
+from counterpoise.weights.log_linear import (
+    LogLinearKLIEP,
+    ScaledFold,
+    held_out_log_linear,
+)
 from counterpoise.weights.registry import with_parameters
 from counterpoise.weights.search import (
     FEWEST_TO_CHOOSE,
@@ -297,6 +302,15 @@ class Trials:
         return fold[:n], fold[n:]
 
     @cached_property
+    def scaled_parts(self) -> list[ScaledFold]:
+        """The rows outside and inside of each fold, on the scale of the former."""
+        with held_back():
+            return [
+                ScaledFold.of(self.samples, *(part == k for part in self.parts))
+                for k in range(N_FOLDS)
+            ]
+
+    @cached_property
     def _read(self) -> SamplesAsRead:
         return SamplesAsRead.of_ordered(self.samples)
 
@@ -369,13 +383,11 @@ def _family(
 ) -> Candidate:
     """Return a ratio whose logarithm is linear in statistics of this name."""
     weight_estimator = LogLinearKLIEP(statistics=name, **parameters)
-    try_out = partial(
-        held_out_log_linear,
-        weight_estimator,
-        trials.samples,
-        trials.parts,
-        trials.deadline,
-    )
+
+    def try_out() -> HeldOut:
+        parts = trials.scaled_parts
+        return held_out_log_linear(weight_estimator, parts, trials.deadline)
+
     return Candidate(f"log-ratio {name}{note}", weight_estimator, try_out)
 
 

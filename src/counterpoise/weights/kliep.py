@@ -240,17 +240,19 @@ def held_out_kliep(
     n, m = to_source.shape
     fold_source, fold_target = parts
     weights_source, weights_target = np.empty(n), np.empty(m)
+    # The means of the kernels over the rows that each fold is fitted to.
+    source_means = _shares_without(fold_source, p) @ to_source
+    shares = _shares_without(fold_target, q)
+    scales = (1.0 - relative) * source_means
+    if relative > 0.0:
+        scales += relative * (shares @ to_target)
+    scales = np.maximum(scales, SMALLEST_SCALE)
     for k in range(N_FOLDS):
-        kept, left = fold_source != k, np.flatnonzero(fold_target != k)
-        out = fold_target == k
-        share_kept = np.where(kept, p, 0.0) / p[kept].sum()
-        source_mean = (share_kept @ to_source)[left]
-        share = q[left] / q[left].sum()
-        block = _block(to_target, left, left)
-        scale = np.maximum(
-            (1.0 - relative) * source_mean + relative * (share @ block), SMALLEST_SCALE
-        )
-        block /= scale[:, None]
+        out_source, out = fold_source == k, fold_target == k
+        left = np.flatnonzero(~out)
+        share, scale = shares[k][left], scales[k][left]
+        source_mean = source_means[k][left]
+        block = _scaled_block(to_target, left, scale)
         centers = samples.target[left]
         design = StoredDesign(centers, centers, kernel, scale, block.T)
         found = solve(
@@ -260,12 +262,12 @@ def held_out_kliep(
         coef = found.x[support] / scale[support]
         # Mean one over the rows fitted to, so that folds can be pooled.
         coef /= max(float(source_mean[support] @ coef), SMALLEST_SCALE)
-        weights_source[~kept] = to_source[np.ix_(~kept, left[support])] @ coef
+        weights_source[out_source] = to_source[np.ix_(out_source, left[support])] @ coef
         weights_target[out] = to_target[np.ix_(out, left[support])] @ coef
         if k == 0 and rival is not None:
-            here = HeldOut(weights_target[out], weights_source[~kept])
-            there = HeldOut(rival.target[out], rival.source[~kept])
-            if falls_short(here, there, samples.take(~kept, out)):
+            here = HeldOut(weights_target[out], weights_source[out_source])
+            there = HeldOut(rival.target[out], rival.source[out_source])
+            if falls_short(here, there, samples.take(out_source, out)):
                 return untried(samples)
     covered = samples.source_mass * (p @ to_source) >= 1.0
     bound = LARGEST_UNCOVERED_RELATIVE if relative > 0.0 else LARGEST_UNCOVERED
@@ -277,12 +279,22 @@ def held_out_kliep(
     )
 
 
-def _block(K: Array, rows: Indices, columns: Indices) -> Array:
-    """Return some rows and columns, by pieces that stay in the processor's cache."""
-    out = np.empty((rows.size, columns.size))
-    for first in range(0, rows.size, ROWS_COPIED):
+def _shares_without(fold: Indices, share: Array) -> Array:
+    """Return the shares of the rows outside each fold, a row of sum one a fold."""
+    kept = np.where(fold == np.arange(N_FOLDS)[:, None], 0.0, share)
+    return kept / kept.sum(axis=1, keepdims=True)
+
+
+def _scaled_block(K: Array, places: Indices, scale: Array) -> Array:
+    """Return some rows and columns, the rows divided by their scale.
+
+    It goes by pieces that stay in the processor's cache.
+    """
+    out = np.empty((places.size, places.size))
+    for first in range(0, places.size, ROWS_COPIED):
         some = slice(first, first + ROWS_COPIED)
-        np.take(K[rows[some]], columns, axis=1, out=out[some], mode="clip")
+        np.take(K[places[some]], places, axis=1, out=out[some], mode="clip")
+        out[some] /= scale[some, None]
     return out
 
 

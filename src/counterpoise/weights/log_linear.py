@@ -558,28 +558,39 @@ def _standardize_blocks(
     )
 
 
-def held_out_log_linear(
-    weight_estimator: LogLinearKLIEP,
-    samples: TwoSamples,
-    parts: tuple[Indices, Indices],
-    deadline: Deadline,
-) -> HeldOut:
-    """Return a log-linear ratio at the rows of both samples, each held out once.
+@dataclass(frozen=True, eq=False)
+class ScaledFold:
+    """All rows, and those outside a fold, on the scale of the latter's columns.
 
-    `parts` are the folds of the rows. What the rows count is worked out anew in every
-    fold: a part of fractional weights is worth what it is worth by itself.
+    What the rows count is worked out anew: a part of fractional weights is worth what
+    it is worth by itself.
     """
+
+    out: NDArray[np.bool_]
+    out_target: NDArray[np.bool_]
+    rows: TwoSamples
+    part: TwoSamples
+
+    @classmethod
+    def of(cls, samples: TwoSamples, *out: NDArray[np.bool_]) -> "ScaledFold":
+        """Return the fold of the rows `out` of the source and of the target."""
+        part = samples.recounted(~out[0], ~out[1])
+        rows = rows_scaled(samples, pooled_scale(part))
+        part = part.with_rows(rows.source[~out[0]], rows.target[~out[1]])
+        return cls(*out, rows, part)
+
+
+def held_out_log_linear(
+    weight_estimator: LogLinearKLIEP, parts: Sequence[ScaledFold], deadline: Deadline
+) -> HeldOut:
+    """Return a log-linear ratio at the rows of both samples, each held out once."""
     again = clone(weight_estimator)
-    source, target = (np.empty(part.size) for part in parts)
-    for k in range(N_FOLDS):
-        out, out_target = (part == k for part in parts)
+    source, target = (np.empty(one.size) for one in (parts[0].out, parts[0].out_target))
+    for fold in parts:
         with held_back():
-            counted = samples.recounted(~out, ~out_target)
-            rows = rows_scaled(samples, pooled_scale(counted))
-            again._find(
-                counted.with_rows(rows.source[~out], rows.target[~out_target]), deadline
-            )
-        mean = counted.source_share @ again._predict_weights(rows.source[~out])
+            again._find(fold.part, deadline)
+        mean = fold.part.source_share @ again._predict_weights(fold.part.source)
+        rows, out, out_target = fold.rows, fold.out, fold.out_target
         source[out] = again._predict_weights(rows.source[out]) / mean
         target[out_target] = again._predict_weights(rows.target[out_target]) / mean
     return HeldOut(target, source)
