@@ -157,10 +157,6 @@ class OriginalKLIEP:
 # -----------------------------------------------------------------------------
 
 
-# Rows of a kernel that are copied in one piece.
-ROWS_COPIED = 64
-
-
 def select_gamma(
     samples: TwoSamples,
     relative: float,
@@ -252,7 +248,8 @@ def held_out_kliep(
         left = np.flatnonzero(~out)
         share, scale = shares[k][left], scales[k][left]
         source_mean = source_means[k][left]
-        block = _scaled_block(to_target, left, scale)
+        block = np.compress(~out, to_target[left], axis=1)
+        block /= scale[:, None]
         centers = samples.target[left]
         design = StoredDesign(centers, centers, kernel, scale, block.T)
         found = solve(
@@ -283,19 +280,6 @@ def _shares_without(fold: Indices, share: Array) -> Array:
     """Return the shares of the rows outside each fold, a row of sum one a fold."""
     kept = np.where(fold == np.arange(N_FOLDS)[:, None], 0.0, share)
     return kept / kept.sum(axis=1, keepdims=True)
-
-
-def _scaled_block(K: Array, places: Indices, scale: Array) -> Array:
-    """Return some rows and columns, the rows divided by their scale.
-
-    It goes by pieces that stay in the processor's cache.
-    """
-    out = np.empty((places.size, places.size))
-    for first in range(0, places.size, ROWS_COPIED):
-        some = slice(first, first + ROWS_COPIED)
-        np.take(K[places[some]], places, axis=1, out=out[some], mode="clip")
-        out[some] /= scale[some, None]
-    return out
 
 
 # -----------------------------------------------------------------------------
