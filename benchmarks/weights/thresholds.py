@@ -20,8 +20,8 @@ from reporting import table
 
 from counterpoise import AutoWeights, overlap
 from counterpoise.data.two_samples import TwoSamples, pooled_scale, scale_columns
-from counterpoise.weights.base import LONELY_BY_CHANCE
-from counterpoise.weights.search import lonely_share
+from counterpoise.weights.base import ISOLATED_BY_CHANCE
+from counterpoise.weights.search import isolated_share
 
 FIRST_SEED = 70_000
 
@@ -83,7 +83,7 @@ def looked_at(X, X_target, seed):
     scaled = samples.with_rows(scale_columns(X, scale), scale_columns(X_target, scale))
     return (
         1 - kept / len(X_target),
-        lonely_share(scaled) > LONELY_BY_CHANCE,
+        isolated_share(scaled) > ISOLATED_BY_CHANCE,
         auto.weights_,
     )
 

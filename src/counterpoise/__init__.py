@@ -6,6 +6,8 @@ Public names are imported when they are first used.
 from importlib import import_module
 from typing import Any
 
+from counterpoise.weights.registry import WEIGHT_ESTIMATORS
+
 __version__ = "0.1.0"
 
 # Module -> the names of it that are public at the top level.
@@ -140,20 +142,10 @@ _PUBLIC: dict[str, tuple[str, ...]] = {
         "DirectTwinGP",
         "TwinGP",
     ),
-    "weights.auto": ("AutoWeights",),
-    "weights.base": ("UniformWeights",),
-    "weights.discrepancy": ("DiscrepancyWeights",),
-    "weights.discriminator": ("DiscriminatorWeights",),
-    "weights.kliep": ("KLIEP",),
-    "weights.kmm": ("KMM",),
-    "weights.label_shift": ("LabelShiftWeights",),
-    "weights.least_squares": (
-        "LSIF",
-        "RULSIF",
-        "ULSIF",
-    ),
-    "weights.log_linear": ("LogLinearKLIEP",),
 }
+for _entry in WEIGHT_ESTIMATORS:
+    _module = f"weights.{_entry.module}"
+    _PUBLIC[_module] = (*_PUBLIC.get(_module, ()), _entry.name)
 _SUBMODULES = (
     "bounds",
     "data",

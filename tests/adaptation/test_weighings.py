@@ -27,13 +27,13 @@ def _begin_with_nothing_known() -> Any:
 def fits(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Rows of every weighing that was done."""
     done: list[int] = []
-    fit = AutoWeights._fit_read
+    fit = AutoWeights._fit_samples
 
     def counted(self: Any, samples: Any, *rest: Any) -> Any:
         done.append(samples.source_weight.size)
         return fit(self, samples, *rest)
 
-    monkeypatch.setattr(AutoWeights, "_fit_read", counted)
+    monkeypatch.setattr(AutoWeights, "_fit_samples", counted)
     return done
 
 

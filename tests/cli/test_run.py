@@ -228,7 +228,7 @@ def test_a_weighter_that_refuses_says_why(run, tables, tmp_path, monkeypatch):
     # The diagnosis lets the tables pass, and the kernel method does not.
     monkeypatch.setattr("counterpoise.weights.base.NO_OVERLAP_ABOVE", -1.0)
     monkeypatch.setattr(
-        "counterpoise.weights.base.SHARE_SAID", {"unsupported_fraction": -1.0}
+        "counterpoise.weights.base.WARN_ABOVE", {"unsupported_fraction": -1.0}
     )
     source, target = tables
     out = tmp_path / "out"

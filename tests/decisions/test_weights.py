@@ -26,7 +26,7 @@ from counterpoise.linalg.arrays import row_keys
 from counterpoise.optim import Certificate, Corrective, Solution
 from counterpoise.shift.support import find_holes
 from counterpoise.weights.auto import Candidate, Trials, candidates, ranks
-from counterpoise.weights.base import Fitted, WeightEstimator
+from counterpoise.weights.base import FitResult, WeightEstimator
 from counterpoise.weights.discrepancy import warn_of_one_row, warn_of_scales
 from counterpoise.weights.discriminator import calibration_error, calibration_line
 from counterpoise.weights.kliep import select_gamma
@@ -37,7 +37,7 @@ from counterpoise.weights.search import (
     HeldOut,
     choose,
     falls_short,
-    lonely_share,
+    isolated_share,
     thinned,
     two_sided_score,
     unsupported_share,
@@ -326,7 +326,7 @@ def found(
 ):
     proof = Certificate("gap", 0.0, -gap, gap)
     solution = Solution(np.zeros(1), proof, 1e-6)
-    return Fitted(solution, np.array(ratio), unsupported_fraction, measure, **more)
+    return FitResult(solution, np.array(ratio), unsupported_fraction, measure, **more)
 
 
 def fit_given(**how):
@@ -416,9 +416,9 @@ def test_a_target_row_is_lonely_beyond_the_last_but_one_spacing_of_the_source():
     # Spacings of one, but for two rows that are three and nine away.
     source = np.r_[np.arange(20.0), 22.0, 31.0][:, None]
     target = np.array([[-3.0], [-3.1]])
-    assert lonely_share(TwoSamples.of(source, target)) == 0.5
+    assert isolated_share(TwoSamples.of(source, target)) == 0.5
     few = np.arange(19.0)[:, None]
-    assert lonely_share(TwoSamples.of(few, np.array([[99.0], [100.0]]))) == 0.0
+    assert isolated_share(TwoSamples.of(few, np.array([[99.0], [100.0]]))) == 0.0
 
 
 def test_with_fewer_than_twenty_rows_the_width_is_the_median_distance():

@@ -54,7 +54,7 @@ from counterpoise.data.two_samples import effective_sample_size
 from counterpoise.errors import InvalidInputError, InvalidTypeError, warn_user
 from counterpoise.linalg.arrays import Array
 from counterpoise.performance.metrics import is_classifier
-from counterpoise.weights.out_of_core import TwoBlocks, WeightSums, fit_sums, lean
+from counterpoise.weights.base import WeightSums, fit_sums, lean
 
 if TYPE_CHECKING:
     from counterpoise.adaptation.adapted import Adapted
@@ -796,12 +796,7 @@ def fit_weights_to_blocks(
     `weights_` are those of the rows drawn.
     """
     as_numbers = partial(numeric_rows, kinds, encoder)
-    both = TwoBlocks(
-        source.mapped(as_numbers),
-        target.mapped(as_numbers),
-        samples,
-        samples.matrix_names,
-    )
+    both = samples.in_blocks(source.mapped(as_numbers), target.mapped(as_numbers))
     before = fitted.solution_
     sums = fit_sums(fitted, both)
     fitted.weights_ = fitted._weigh_rows(samples.source)

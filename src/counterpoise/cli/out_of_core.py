@@ -48,7 +48,7 @@ from counterpoise.data.two_samples import effective_sample_size
 from counterpoise.errors import InvalidInputError
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.shift.columns import column_sums
-from counterpoise.weights.out_of_core import lean
+from counterpoise.weights.base import lean
 
 if TYPE_CHECKING:
     import pyarrow

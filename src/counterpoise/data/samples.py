@@ -3,15 +3,17 @@
 import operator
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.special import comb
 from scipy.stats import rankdata
 
 from counterpoise.data.arrays import Matrix, check_moderate, target_pieces, two_samples
+from counterpoise.data.blocks import Blocks, rows_decided_on
 from counterpoise.data.encoder import TableEncoder, as_numbers, encoded_rows, encoder_of
 from counterpoise.data.frames import (
     column_labels,
@@ -21,12 +23,18 @@ from counterpoise.data.frames import (
     sparse_part,
 )
 from counterpoise.data.labels_and_weights import as_counts, weights_of_both
+from counterpoise.data.parallel import map_reduce
+from counterpoise.data.progress import announce
 from counterpoise.data.table import Table, two_tables
 from counterpoise.data.two_samples import (
+    ColumnMoments,
+    Rows,
     TwoSamples,
     canonical_order,
     effective_sample_size,
+    moments_of_block,
     pooled_scale,
+    scale_of_moments,
     seed_of_rows,
 )
 from counterpoise.errors import InvalidInputError, InvalidTypeError
@@ -65,12 +73,14 @@ class RowUnits:
     target: Indices = field(repr=False)
 
     @classmethod
-    def of_groups(cls, groups: Any, groups_target: Any, n: int, m: int) -> "RowUnits":
+    def of_groups(
+        cls, groups: object, groups_target: object, n: int, m: int
+    ) -> "RowUnits":
         """Return units by the names of groups; None: every row is a group of its own.
 
         A name that both samples have is one group.
         """
-        numbers: dict[Any, int] = {}
+        numbers: dict[Hashable, int] = {}
         source = _numbered(groups, n, "groups", numbers)
         target = _numbered(groups_target, m, "groups_target", numbers)
         alone = np.arange(len(numbers), len(numbers) + n + m)
@@ -82,7 +92,7 @@ class RowUnits:
 
     @classmethod
     def of_time(
-        cls, time: Any, time_target: Any, source: Any, target: Any
+        cls, time: object, time_target: object, source: Matrix, target: Matrix
     ) -> "RowUnits":
         r"""Return blocks of neighbours in time, in each sample by itself.
 
@@ -126,7 +136,7 @@ class RowUnits:
         ]
         return cls(BLOCKS, numbers[0], numbers[1] + numbers[0].max() + 1)
 
-    def kept(self, rows: Any, aims: Any) -> "RowUnits":
+    def kept(self, rows: Rows, aims: Rows) -> "RowUnits":
         """Return the units of some rows of each sample."""
         return RowUnits(self.kind, self.source[rows], self.target[aims])
 
@@ -231,7 +241,7 @@ def memory(X: Array) -> float:
 
 
 def _numbered(
-    groups: Any, n: int, name: str, numbers: dict[Any, int]
+    groups: object, n: int, name: str, numbers: dict[Hashable, int]
 ) -> Indices | None:
     if groups is None:
         return None
@@ -256,7 +266,7 @@ def _check_size(name: str, size: int, n: int) -> None:
         raise InvalidInputError(f"{name} has {size} entries and its sample {n} rows")
 
 
-def _times(time: Any, name: str) -> Any:
+def _times(time: object, name: str) -> NDArray[Any]:
     found = np.asarray(time)
     if found.ndim != 1:
         raise InvalidInputError(f"{name} must be a column, got shape {found.shape}")
@@ -274,14 +284,14 @@ def _times(time: Any, name: str) -> Any:
     return found
 
 
-def _order(time: Any) -> Indices:
+def _order(time: NDArray[Any]) -> Indices:
     try:
         return np.argsort(time, kind="stable")
     except TypeError as error:
         raise InvalidTypeError(f"time must hold numbers or dates: {error}") from None
 
 
-def _blocks(time: Any, order: Indices, count: int) -> Indices:
+def _blocks(time: NDArray[Any], order: Indices, count: int) -> Indices:
     """Return the number of each row's block; equal times are in one."""
     n, ordered = time.size, time[order]
     new = np.ones(n, dtype=bool)
@@ -325,6 +335,9 @@ class SamplesAsRead:
         Labels of the columns of the source's frame, strings or not.
     units : RowUnits or None
         Which rows belong together; None: each stands for itself.
+    all_rows : pair of Blocks or None
+        Both tables in blocks of numbers, of which these rows were drawn; None: these
+        rows are all.
     found : dict
         What was worked out of the rows by others, who know it by their own keys.
     is_ordered : bool
@@ -335,20 +348,21 @@ class SamplesAsRead:
     target_weight: Array
     names: tuple[str, ...] | None = None
     tables: tuple[Table, Table] | None = None
-    matrices: tuple[Any, Any] | None = None
+    matrices: tuple[Matrix, Matrix] | None = None
     is_ordered: bool = False
-    given: tuple[Any, Any] | None = None
+    given: tuple[object, object] | None = None
     labels: tuple[Hashable, ...] | None = None
     units: RowUnits | None = None
+    all_rows: tuple[Blocks, Blocks] | None = None
     found: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def read(
         cls,
-        X: Any,
-        X_target: Any,
-        sample_weight: Any = None,
-        target_weight: Any = None,
+        X: object,
+        X_target: object,
+        sample_weight: ArrayLike | None = None,
+        target_weight: ArrayLike | None = None,
     ) -> "SamplesAsRead":
         """Return tables of any kind as read; sparse matrices as they are.
 
@@ -374,10 +388,10 @@ class SamplesAsRead:
     @classmethod
     def read_numbers(
         cls,
-        X: Any,
-        X_target: Any,
-        sample_weight: Any = None,
-        target_weight: Any = None,
+        X: object,
+        X_target: object,
+        sample_weight: ArrayLike | None = None,
+        target_weight: ArrayLike | None = None,
         *,
         min_rows: int = 1,
         accept_sparse: bool = False,
@@ -414,10 +428,10 @@ class SamplesAsRead:
     @classmethod
     def read_encoded(
         cls,
-        X: Any,
-        X_target: Any,
-        sample_weight: Any = None,
-        target_weight: Any = None,
+        X: object,
+        X_target: object,
+        sample_weight: ArrayLike | None = None,
+        target_weight: ArrayLike | None = None,
     ) -> "SamplesAsRead":
         """Return tables of any kind as matrices, encoded by how much the rows count.
 
@@ -437,8 +451,45 @@ class SamplesAsRead:
         return cls(*weights, matrices=(source, target))
 
     @classmethod
+    def read_blocks(
+        cls,
+        X: object,
+        X_target: object,
+        seed: int,
+        sample_weight: ArrayLike | None = None,
+        target_weight: ArrayLike | None = None,
+    ) -> "SamplesAsRead":
+        """Return 10,000 rows drawn of two tables, of which one at least is in blocks.
+
+        `blocks` gives all rows; each of them counts once.
+        """
+        if X_target is None:
+            raise InvalidInputError(
+                "X comes in blocks and X_target is None: both are needed"
+            )
+        if sample_weight is not None or target_weight is not None:
+            raise InvalidInputError(
+                "sample_weight and target_weight are not taken beside blocks: every "
+                "row counts once"
+            )
+        source, target = Blocks.of(X).numbers(), Blocks.of(X_target).numbers()
+        labels = source.labels, target.labels
+        if None not in labels and labels[0] != labels[1]:
+            raise InvalidInputError(
+                f"X_target must have the columns of X, {list(labels[0] or ())}, got "
+                f"{list(labels[1] or ())}"
+            )
+        rows, aims = (rows_decided_on(blocks, seed) for blocks in (source, target))
+        if rows.shape[1] != aims.shape[1]:
+            raise InvalidInputError(
+                f"X has {rows.shape[1]} columns, X_target has {aims.shape[1]}"
+            )
+        names = None if labels[0] is None else tuple(map(str, labels[0]))
+        return cls.of_matrices(rows, aims, names=names).in_blocks(source, target)
+
+    @classmethod
     def of_tables(
-        cls, source: Table, target: Table, given: tuple[Any, Any] | None = None
+        cls, source: Table, target: Table, given: tuple[object, object] | None = None
     ) -> "SamplesAsRead":
         """Return tables with the same columns of the same kinds, every row counting.
 
@@ -583,7 +634,9 @@ class SamplesAsRead:
         ]
         return seed_of_rows([table.matrix() for table in counting.tables], words)
 
-    def seed(self, random_state: Any) -> Any:
+    def seed(
+        self, random_state: int | np.random.RandomState | None
+    ) -> int | np.random.RandomState | None:
         """Return a `random_state`; in place of None the rows' own seed."""
         return self.own_seed if random_state is None else random_state
 
@@ -606,7 +659,44 @@ class SamplesAsRead:
         room = BEYOND_RANGE * (high - low)
         return low - room, high + room
 
-    def _alone(self, *weights: Any) -> "SamplesAsRead":
+    def in_blocks(self, source: Blocks, target: Blocks) -> "SamplesAsRead":
+        """Return these rows, as numbers, as a sample of two tables in blocks."""
+        return SamplesAsRead(
+            self.source_weight,
+            self.target_weight,
+            names=self.matrix_names,
+            matrices=(self.source, self.target),
+            all_rows=(source, target),
+        )
+
+    def blocks(self) -> tuple[Blocks, Blocks]:
+        """Return all rows of both samples; data in memory are one block each."""
+        if self.all_rows is not None:
+            return self.all_rows
+        return Blocks.of(self.source), Blocks.of(self.target)
+
+    @cached_property
+    def limits(self) -> tuple[Array, Array]:
+        """Ends of every column beyond which rows are far outside the bulk."""
+        return self.counted.limits
+
+    @cached_property
+    def moments(self) -> tuple[ColumnMoments, ColumnMoments]:
+        """Moments of the columns over all rows, those far out put at the limits."""
+        announce("reading every row: means and scales of the columns")
+        work = partial(moments_of_block, self.limits)
+        source, target = self.blocks()
+        return map_reduce(source, work), map_reduce(target, work)
+
+    @cached_property
+    def scale_of_blocks(self) -> Array:
+        """The pooled scale of every column over all rows (`pooled_scale`)."""
+        source, target = self.moments
+        return scale_of_moments(
+            (source.mean, source.variance), (target.mean, target.variance), self.names
+        )
+
+    def _alone(self, *weights: object) -> "SamplesAsRead":
         """Return itself; refuse weights beside it, which were read with the rows."""
         if any(one is not None for one in weights):
             raise InvalidInputError(
@@ -678,7 +768,7 @@ class SamplesAsRead:
         return encoded_rows(encoder, source), encoded_rows(encoder, target)
 
 
-def has_sparse(X: Any, X_target: Any) -> bool:
+def has_sparse(X: object, X_target: object) -> bool:
     """Return whether one of the tables is sparse, or a frame of sparse columns."""
     parts = (X, *target_pieces(X_target).values())
     return any(sparse.issparse(sparse_part(part)) for part in parts)

@@ -3,17 +3,20 @@
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from counterpoise.data.arrays import Matrix
+from counterpoise.data.arrays import Matrix, SparseMatrix
 from counterpoise.data.columns import column_limits
 from counterpoise.data.labels_and_weights import as_counts
 from counterpoise.data.parameters import check_number
 from counterpoise.errors import InvalidInputError, warn_user
 from counterpoise.linalg.arrays import Array, Indices, row_keys
+
+Rows: TypeAlias = Indices | NDArray[np.bool_] | slice
 
 # -----------------------------------------------------------------------------
 # Folds in which a copy of a row is never held out from the row itself.
@@ -25,7 +28,7 @@ N_FOLDS = 5
 FEWEST_DIFFERENT = 50
 
 
-def folds(rows: Any, n_folds: int, seed: int) -> Indices:
+def folds(rows: Matrix, n_folds: int, seed: int) -> Indices:
     """Return the fold of each row, by chance, equal neighbours in one fold.
 
     A copy of a row in another fold would not be held out. Where there are hardly any
@@ -44,7 +47,7 @@ def folds(rows: Any, n_folds: int, seed: int) -> Indices:
     return dealt[group]
 
 
-def content(X: Any) -> Indices:
+def content(X: Matrix) -> Indices:
     """Return a number for every row: equal rows have one, in an order by content.
 
     The order is that of the rows' bytes from the highest, so that sign and size of the
@@ -96,7 +99,7 @@ FEW_TIED = 0.2
 _SEEDS_END = 2**32
 
 
-def canonical_order(X: Any, weights: Array) -> Indices:
+def canonical_order(X: Matrix, weights: Array) -> Indices:
     """Return an order in which permuted rows come out alike.
 
     Rows are sorted by their columns from the first on, as many as it takes to tell
@@ -126,7 +129,7 @@ def canonical_order(X: Any, weights: Array) -> Indices:
         used = min(4 * used, columns)
 
 
-def seed_of_rows(samples: Sequence[Any], words: Sequence[str] = ()) -> int:
+def seed_of_rows(samples: Sequence[Matrix], words: Sequence[str] = ()) -> int:
     """Return a seed by what the rows of samples hold, in whatever order they came.
 
     It is made of the first eight bytes of SHA-256 over the sorted keys of each sample's
@@ -160,12 +163,22 @@ def seed_of_rows(samples: Sequence[Any], words: Sequence[str] = ()) -> int:
     return int.from_bytes(seen.digest()[:8], "big") % _SEEDS_END
 
 
+def spaced_places(n: int, most: int) -> Indices:
+    """Return the places of at most so many of n rows, at equal intervals."""
+    return np.linspace(0, n - 1, min(n, most)).astype(np.intp)
+
+
+def some_rows(rows: Array, most: int) -> Array:
+    """Return at most so many rows, at equal intervals."""
+    return rows[spaced_places(rows.shape[0], most)]
+
+
 # -----------------------------------------------------------------------------
 # What weights are worth, and how to make them less extreme.
 # -----------------------------------------------------------------------------
 
 
-def effective_sample_size(w: Any) -> float:
+def effective_sample_size(w: ArrayLike) -> float:
     r"""Return :math:`(\sum w)^2 / \sum w^2`, the number of equally weighted rows.
 
     It says how much averaging the weights leave, and nothing about overlap: disjoint
@@ -191,7 +204,7 @@ def powers(weights: Array, exponents: Sequence[float]) -> list[Array]:
     return [_of_mean_one(base**exponent) for exponent in exponents]
 
 
-def flatten_weights(weights: Any, exponent: float) -> Array:
+def flatten_weights(weights: ArrayLike, exponent: float) -> Array:
     """Return the weights to a power, scaled to mean one.
 
     Exponent 1 leaves them, 0 makes them uniform, 1/2 is a good compromise.
@@ -205,7 +218,7 @@ def flatten_weights(weights: Any, exponent: float) -> Array:
     return _of_mean_one(_of_mean_one(_checked(weights)) ** exponent)
 
 
-def clip_weights(weights: Any, bound: float) -> Array:
+def clip_weights(weights: ArrayLike, bound: float) -> Array:
     """Return weights of mean one, none above `bound`, in the same order.
 
     The largest weights are cut at the level at which, after scaling to mean one, the
@@ -256,7 +269,7 @@ def _of_mean_one(w: Array) -> Array:
     return w / w.mean()
 
 
-def _checked(weights: Any) -> Array:
+def _checked(weights: ArrayLike) -> Array:
     w = np.asarray(weights, dtype=float)
     if w.ndim != 1 or w.size == 0:
         raise InvalidInputError(
@@ -305,23 +318,31 @@ class TwoSamples:
         target_weight: Array | None = None,
     ) -> "TwoSamples":
         """Return the samples without their rows of weight zero."""
-        ones_source, ones_target = np.ones(source.shape[0]), np.ones(target.shape[0])
-        source_weight = ones_source if source_weight is None else source_weight
-        target_weight = ones_target if target_weight is None else target_weight
-        if not source_weight.all():
-            source = source[source_weight > 0]
-            source_weight = source_weight[source_weight > 0]
-        if not target_weight.all():
-            target = target[target_weight > 0]
-            target_weight = target_weight[target_weight > 0]
-        masses = float(source_weight.sum()), float(target_weight.sum())
+        sides = []
+        for rows, weight in ((source, source_weight), (target, target_weight)):
+            counts = np.ones(rows.shape[0]) if weight is None else weight
+            if not counts.all():
+                rows, counts = rows[counts > 0], counts[counts > 0]
+            sides.append((rows, counts, float(counts.sum())))
+        (source, counts, mass), (target, counts_target, mass_target) = sides
         return cls(
             source,
             target,
-            source_weight / masses[0],
-            target_weight / masses[1],
-            *masses,
+            counts / mass,
+            counts_target / mass_target,
+            mass,
+            mass_target,
         )
+
+    @property
+    def both(self) -> list[tuple[Any, Array]]:
+        """Rows and shares of the source, then of the target."""
+        return [(self.source, self.source_share), (self.target, self.target_share)]
+
+    @property
+    def limits(self) -> tuple[Array, Array]:
+        """Ends of every column beyond which rows are far outside the bulk."""
+        return column_limits(self.both)
 
     def ordered(self) -> "TwoSamples":
         """Return the rows in their canonical order, whatever order they came in."""
@@ -330,7 +351,7 @@ class TwoSamples:
             canonical_order(self.target, self.target_share),
         )
 
-    def take(self, source_rows: Any, target_rows: Any) -> "TwoSamples":
+    def take(self, source_rows: Rows, target_rows: Rows) -> "TwoSamples":
         """Return some rows of each sample, with shares that sum to one again."""
         return TwoSamples.of(
             self.source[source_rows],
@@ -339,7 +360,7 @@ class TwoSamples:
             self.target_share[target_rows] * self.target_mass,
         )
 
-    def recounted(self, source_rows: Any, target_rows: Any) -> "TwoSamples":
+    def recounted(self, source_rows: Rows, target_rows: Rows) -> "TwoSamples":
         """Return some rows of each sample, what they count worked out by themselves.
 
         A part of fractional weights is worth what it is worth, not its part of what
@@ -353,16 +374,9 @@ class TwoSamples:
             as_counts(part.target_share * part.target_mass),
         )
 
-    def with_rows(self, source: Any, target: Any) -> "TwoSamples":
+    def with_rows(self, source: Matrix, target: Matrix) -> "TwoSamples":
         """Return the same shares with other columns."""
-        return TwoSamples(
-            source,
-            target,
-            self.source_share,
-            self.target_share,
-            self.source_mass,
-            self.target_mass,
-        )
+        return replace(self, source=source, target=target)
 
 
 # -----------------------------------------------------------------------------
@@ -399,18 +413,16 @@ def pooled_scale(samples: TwoSamples, names: tuple[str, ...] | None = None) -> A
     """
     exponents = _exponents(samples)
     if exponents.any():
-        lifted = replace(
-            samples,
-            source=np.ldexp(samples.source, exponents),
-            target=np.ldexp(samples.target, exponents),
+        lifted = samples.with_rows(
+            np.ldexp(samples.source, exponents), np.ldexp(samples.target, exponents)
         )
         return np.ldexp(pooled_scale(lifted, names), -exponents)
-    both = _both(samples)
+    both = samples.both
     (mean, variance), (mean_target, variance_target) = [
         _moments(rows, share) for rows, share in both
     ]
     if not sparse.issparse(samples.source):
-        low, high = column_limits(both)
+        low, high = samples.limits
         far = np.zeros(low.size, dtype=bool)
         for rows, _ in both:
             far |= (rows.min(axis=0) < low) | (rows.max(axis=0) > high)
@@ -458,7 +470,7 @@ def scale_of_moments(
     return scale
 
 
-def is_wide_and_sparse(X: Any) -> bool:
+def is_wide_and_sparse(X: Matrix) -> bool:
     """Return whether rows are sparse and have more than 100 columns."""
     return sparse.issparse(X) and X.shape[1] > FEW_COLUMNS
 
@@ -483,26 +495,17 @@ def common_scale(scale: Array, both: list[tuple[Any, Array]]) -> Array:
     return np.where(scale > 0.0, middle, 0.0)
 
 
-def far_rows(samples: TwoSamples) -> Any:
+def far_rows(samples: TwoSamples) -> NDArray[np.bool_]:
     """Return which target rows are far outside the bulk in some column."""
-    low, high = column_limits(_both(samples))
+    low, high = samples.limits
     return ((samples.target < low) | (samples.target > high)).any(axis=1)
 
 
 def rows_scaled(samples: TwoSamples, scale: Array) -> TwoSamples:
     """Return both samples with their columns divided by a scale."""
-    source, target = samples.source, samples.target
-    return replace(
-        samples,
-        source=scale_columns(source, scale),
-        target=scale_columns(target, scale),
+    return samples.with_rows(
+        scale_columns(samples.source, scale), scale_columns(samples.target, scale)
     )
-
-
-def scaled_like(part: TwoSamples, samples: TwoSamples) -> tuple[Array, TwoSamples]:
-    """Return the pooled scale of a part, and all rows with columns divided by it."""
-    scale = pooled_scale(part)
-    return scale, rows_scaled(samples, scale)
 
 
 def scale_columns(X: Matrix, scale: Array) -> Matrix:
@@ -543,14 +546,7 @@ def _exponents(samples: TwoSamples) -> Indices:
     return unit_exponents(np.maximum(*both))
 
 
-def _both(samples: TwoSamples) -> list[tuple[Any, Array]]:
-    return [
-        (samples.source, samples.source_share),
-        (samples.target, samples.target_share),
-    ]
-
-
-def _moments(X: Any, share: Array) -> tuple[Array, Array]:
+def _moments(X: Matrix, share: Array) -> tuple[Array, Array]:
     """Return the weighted means and variances of the columns."""
     if sparse.issparse(X):
         return sparse_moments(X, share)
@@ -559,7 +555,7 @@ def _moments(X: Any, share: Array) -> tuple[Array, Array]:
     return mean, share @ (centred * centred)
 
 
-def sparse_moments(X: Any, share: Array) -> tuple[Array, Array]:
+def sparse_moments(X: SparseMatrix, share: Array) -> tuple[Array, Array]:
     """Return the weighted means and variances of the columns of a sparse matrix."""
     entries = X.tocsr().copy()
     mean = np.asarray(share @ entries).ravel()
@@ -571,3 +567,36 @@ def sparse_moments(X: Any, share: Array) -> tuple[Array, Array]:
     full = np.bincount(entries.indices, minlength=X.shape[1]) == X.shape[0]
     zeros = np.where(full, 0.0, np.maximum(1.0 - stored, 0.0))
     return mean, variance + zeros * mean**2
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnMoments:
+    """How many rows, their means and their summed squares about them."""
+
+    n: int
+    mean: Array
+    squares: Array
+
+    @property
+    def variance(self) -> Array:
+        """The variance of every column."""
+        return self.squares / self.n
+
+    def __add__(self, later: "ColumnMoments") -> "ColumnMoments":
+        """Return the moments of both, by Chan's formula, which loses no digits."""
+        n = self.n + later.n
+        apart = later.mean - self.mean
+        return ColumnMoments(
+            n,
+            self.mean + apart * (later.n / n),
+            self.squares + later.squares + apart**2 * (self.n * later.n / n),
+        )
+
+
+def moments_of_block(
+    limits: tuple[Array, Array], rows: Array, first: int
+) -> ColumnMoments:
+    """Return the moments of a block's rows, those far out put at the limits."""
+    cut = np.clip(rows, *limits)
+    mean = cut.mean(axis=0)
+    return ColumnMoments(len(cut), mean, ((cut - mean) ** 2).sum(axis=0))

@@ -1,11 +1,12 @@
 """Gradient boosting on mixed tables."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import ceil
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import (
@@ -52,7 +53,7 @@ class QuantileBins(TransformerMixin, BaseEstimator):
            [2.]])
     """
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Learn the quantiles of each column."""
         names = getattr(X, "columns", None)
         columns = np.asarray(X, dtype=np.float64)
@@ -64,7 +65,7 @@ class QuantileBins(TransformerMixin, BaseEstimator):
         self.edges_ = [_edges(column[::step]) for column in columns.T]
         return self
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: ArrayLike) -> Array:
         """Return the place of each number.
 
         Parameters
@@ -83,7 +84,9 @@ class QuantileBins(TransformerMixin, BaseEstimator):
         out[np.isnan(columns)] = np.nan
         return out
 
-    def get_feature_names_out(self, input_features: Any = None) -> Any:
+    def get_feature_names_out(
+        self, input_features: Sequence[str] | None = None
+    ) -> NDArray[np.object_]:
         """Return the names of the columns."""
         names = self.names_ if input_features is None else input_features
         return np.array(names, dtype=object)
@@ -121,13 +124,13 @@ class DateNumbers(TransformerMixin, BaseEstimator):
     array([[1.25, 1.  , 4.  , 6.  ]])
     """
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Learn the number and the names of the columns."""
         names = getattr(X, "columns", range(np.shape(X)[1]))
         self.names_ = [str(name) for name in names]
         return self
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: ArrayLike) -> Array:
         """Return four numbers a date, NaN where there is none.
 
         Parameters
@@ -152,13 +155,15 @@ class DateNumbers(TransformerMixin, BaseEstimator):
         out[np.isnat(moments)] = np.nan
         return out.reshape(len(moments), -1)
 
-    def get_feature_names_out(self, input_features: Any = None) -> Any:
+    def get_feature_names_out(
+        self, input_features: Sequence[str] | None = None
+    ) -> NDArray[np.object_]:
         """Return the names of the numbers."""
         names = [f"{name}: {part}" for name in self.names_ for part in _PARTS]
         return np.array(names, dtype=object)
 
 
-def _moments(X: Any) -> Any:
+def _moments(X: Any) -> NDArray[np.datetime64]:
     """Return what the clock showed, also where it has a time zone."""
     if not hasattr(X, "columns"):
         return np.asarray(X).astype("M8[us]")
@@ -220,7 +225,9 @@ class BoostedClassifier(_EmptyColumns, HistGradientBoostingClassifier):
     3
     """
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Fit as scikit-learn does, with or without rows held out."""
         with _stopping(self, _has_rows_to_hold_out(y)):
             super().fit(X, y, sample_weight)
@@ -237,7 +244,9 @@ class BoostedRegressor(_EmptyColumns, HistGradientBoostingRegressor):
     3
     """
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Fit as scikit-learn does, with or without rows held out."""
         enough = y is not None and n_rows(y) >= FEWEST_ROWS_TO_STOP
         with _stopping(self, enough):
@@ -245,7 +254,9 @@ class BoostedRegressor(_EmptyColumns, HistGradientBoostingRegressor):
         return self
 
 
-def boosting_for(X: Any, *, classes: bool, seed: int) -> Any:
+def boosting_for(
+    X: ArrayLike, *, classes: bool, seed: int
+) -> "BoostedClassifier | BoostedRegressor | Pipeline":
     """Return histogram gradient boosting for a table, not fitted.
 
     Trees of at most 15 leaves, until ten more no longer help a tenth of the rows that
@@ -280,7 +291,7 @@ def boosting_of(
     *,
     classes: bool,
     seed: int,
-    crowded: Collection[Any] = (),
+    crowded: Collection[Hashable] = (),
 ) -> Pipeline:
     """Return histogram gradient boosting for a table of known columns, not fitted.
 
@@ -313,7 +324,10 @@ def boosting_of(
 
 
 def columns_of(
-    kinds: Mapping[Any, str], numbers: Any, categories: Any, dates: Any
+    kinds: Mapping[Any, str],
+    numbers: BaseEstimator,
+    categories: BaseEstimator,
+    dates: BaseEstimator,
 ) -> ColumnTransformer:
     """Return what hands the columns of each kind to their own transformer.
 
@@ -341,17 +355,17 @@ class CategoryCodes(OrdinalEncoder):
     array([ 0., nan,  1.])
     """
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Learn the categories."""
         super().fit(_with_nan(X), y)
         return self
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: ArrayLike) -> Array:
         """Return their numbers."""
         return super().transform(_with_nan(X))
 
 
-def _with_nan(X: Any) -> Any:
+def _with_nan(X: ArrayLike) -> NDArray[np.object_]:
     """Return a table of categories as objects, NaN in place of None and NA."""
     values = np.array(X, dtype=object)
     # By type: what a cell holds need not compare.
@@ -376,8 +390,10 @@ def category_codes(most: int | None = None) -> OrdinalEncoder:
     )
 
 
-def _boosting(classes: bool, seed: int, **parameters: Any) -> Any:
-    kind: Any = BoostedClassifier if classes else BoostedRegressor
+def _boosting(
+    classes: bool, seed: int, **parameters: Any
+) -> BoostedClassifier | BoostedRegressor:
+    kind = BoostedClassifier if classes else BoostedRegressor
     return kind(
         max_leaf_nodes=MOST_LEAVES,
         early_stopping=True,
@@ -388,7 +404,9 @@ def _boosting(classes: bool, seed: int, **parameters: Any) -> Any:
 
 
 @contextmanager
-def _stopping(trees: Any, able: bool) -> Iterator[None]:
+def _stopping(
+    trees: HistGradientBoostingClassifier | HistGradientBoostingRegressor, able: bool
+) -> Iterator[None]:
     """Let trees stop early only if they are able to; their parameter stays."""
     asked = trees.early_stopping
     try:
@@ -398,7 +416,7 @@ def _stopping(trees: Any, able: bool) -> Iterator[None]:
         trees.early_stopping = asked
 
 
-def _has_rows_to_hold_out(y: Any) -> bool:
+def _has_rows_to_hold_out(y: ArrayLike) -> bool:
     """Return whether every class can be on both sides of the rows held out."""
     try:
         rows_of_classes = np.unique(np.asarray(y), return_counts=True)[1]
@@ -414,7 +432,9 @@ def _has_rows_to_hold_out(y: Any) -> bool:
     )
 
 
-def _categories(kinds: Mapping[Any, str], crowded: Collection[Any]) -> Any:
+def _categories(
+    kinds: Mapping[Any, str], crowded: Collection[Hashable]
+) -> BaseEstimator:
     """Return what numbers the categories of all columns that have them."""
     names = [name for name in kinds if kinds[name] == CATEGORIES]
     many = [name for name in names if name in crowded]
@@ -431,7 +451,7 @@ def _categories(kinds: Mapping[Any, str], crowded: Collection[Any]) -> Any:
     )
 
 
-def _kinds(X: Any) -> dict[Any, str] | None:
+def _kinds(X: ArrayLike) -> dict[Hashable, str] | None:
     """Return what each column holds; None where boosting takes them as they are."""
     if hasattr(X, "dtype") and X.dtype.kind in "biuf":
         return None
@@ -448,7 +468,7 @@ def _kinds(X: Any) -> dict[Any, str] | None:
     return {label: kind for label, kind in kinds.items() if kind in used}
 
 
-def _is_categorical(X: Any, label: Any) -> bool:
+def _is_categorical(X: Any, label: Hashable) -> bool:
     """Return whether a frame says that the column is one of categories."""
     if not hasattr(X, "columns"):
         return False

@@ -1,13 +1,15 @@
 """Weighted kernel ridge regression."""
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.data.arrays import Matrix, estimator_matrix
@@ -36,6 +38,7 @@ def _refuse_infinite(found: Array, other: Array, what: str) -> None:
         )
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class WeightedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
     r"""Kernel ridge regression in which rows have weights.
 
@@ -100,26 +103,17 @@ class WeightedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
     (array([21.]), True)
     """
 
-    def __init__(
-        self,
-        *,
-        alpha: float = 1e-3,
-        kernel: str | Callable[[Array, Array], Array] = "rbf",
-        gamma: float | None = None,
-        degree: int = 3,
-        coef0: float = 1.0,
-        fit_intercept: bool = True,
-        rank: int | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.fit_intercept = fit_intercept
-        self.rank = rank
+    alpha: float = 1e-3
+    kernel: str | Callable[[Array, Array], Array] = "rbf"
+    gamma: float | None = None
+    degree: int = 3
+    coef0: float = 1.0
+    fit_intercept: bool = True
+    rank: int | None = None
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "WeightedKernelRidge":
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> "WeightedKernelRidge":
         """Fit the model.
 
         Parameters
@@ -172,7 +166,7 @@ class WeightedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
             self.X_fit_ = X[self.support_]
         return self
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: ArrayLike) -> Array:
         """Return the predicted values.
 
         Parameters
@@ -273,7 +267,7 @@ class WeightedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
             rest = rest - s * (s.T @ rest)
         return rest / self.alpha, problem, coefficients
 
-    def _cholesky(self, system: Array) -> Any:
+    def _cholesky(self, system: Array) -> tuple[Array, bool]:
         """Return the Cholesky factor of the equations, which are overwritten."""
         try:
             return cho_factor(system, lower=True, overwrite_a=True)
@@ -315,7 +309,7 @@ class WeightedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
             return X[rows, rows]
         return np.maximum(self._kernel.matrix_diagonal(X[rows]), 0.0)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
         tags.input_tags.sparse = self.kernel != "precomputed"

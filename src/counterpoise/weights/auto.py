@@ -1,22 +1,24 @@
 """Automatic choice of a weight estimator."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.neighbors import NearestNeighbors
+from sklearn.pipeline import Pipeline
 
 from counterpoise.data.arrays import Matrix
-from counterpoise.data.parallel import map_reduce
+from counterpoise.data.parameters import as_seed
 from counterpoise.data.progress import advance
 from counterpoise.data.samples import SamplesAsRead
 from counterpoise.data.two_samples import (
+    N_FOLDS,
     TwoSamples,
     far_rows,
     is_wide_and_sparse,
@@ -44,15 +46,22 @@ from counterpoise.shift.support import (
     is_outside_support,
     uncovered_interval,
 )
-from counterpoise.weights.base import Fitted, UniformWeights, WeightEstimator
-from counterpoise.weights.discriminator import (
-    ClassifierTrials,
-    DiscriminatorWeights,
-    HeldOutOdds,
+from counterpoise.weights.base import (
+    Callback,
+    FitResult,
+    RandomState,
+    UniformWeights,
+    WeightEstimator,
+    largest_weight,
+    weight_sums,
 )
+from counterpoise.weights.discriminator import ClassifierTrials, DiscriminatorWeights
 from counterpoise.weights.kliep import KLIEP, held_out_kliep
-from counterpoise.weights.log_linear import LogLinearKLIEP
-from counterpoise.weights.out_of_core import SumsOfRows, TwoBlocks, largest_weight, lean
+from counterpoise.weights.log_linear import (
+    LogLinearKLIEP,
+    ScaledFold,
+    held_out_log_linear,
+)
 from counterpoise.weights.registry import with_parameters
 from counterpoise.weights.search import (
     FEWEST_TO_CHOOSE,
@@ -65,6 +74,8 @@ from counterpoise.weights.search import (
     unsupported_share,
     untried,
 )
+
+Classifiers: TypeAlias = Mapping[str, ClassifierMixin | Pipeline]
 
 # -----------------------------------------------------------------------------
 # Target rows that belong to those which no source row stands for.
@@ -250,39 +261,34 @@ class Trials:
         sizes = self.samples.source.shape[0], self.samples.target.shape[0]
         return min(sizes) >= FEWEST_TO_CHOOSE
 
-    def told(self, classifiers: dict[str, Any]) -> HeldOut:
+    def told(self, classifiers: Classifiers) -> HeldOut:
         """Return the density ratios of all rows, out of fold, by the best of some.
 
-        The classifiers go by their names: one name, one classifier.
+        One name stands for one classifier.
         """
-        best = min(self._asked(classifiers), key=lambda odds: odds.log_loss)
-        return self._classifiers.held_out(best)
+        with held_back():
+            best = self.classifiers.best(classifiers)
+        return self.classifiers.held_out(best)
 
     def fitted(
-        self, weight_estimator: DiscriminatorWeights, classifiers: dict[str, Any]
+        self, weight_estimator: DiscriminatorWeights, classifiers: Classifiers
     ) -> DiscriminatorWeights:
-        """Return a weight estimator by such classifiers fitted to the rows, none "
-        "twice."""
-        tried = self._asked(classifiers)
+        """Return an estimator by such classifiers fitted to the rows, none twice."""
+        weight_estimator._shared_trials = self.classifiers, classifiers
         with held_back():
-            return weight_estimator._fit_trials(self._read, self._classifiers, tried)
+            return weight_estimator._fit_samples(self._read)
 
     def are_of(self, samples: TwoSamples) -> bool:
         """Return whether samples of these rows have the same rows, counted alike."""
-        read = SamplesAsRead.of_ordered(samples)
+        own = self.samples
         return np.array_equal(
-            read.source_weight, self._read.source_weight
-        ) and np.array_equal(read.target_weight, self._read.target_weight)
-
-    def _asked(self, classifiers: dict[str, Any]) -> list[HeldOutOdds]:
-        """Return what classifiers say of the rows, out of fold."""
-        with held_back():
-            return [self._classifiers.odds(*one) for one in classifiers.items()]
+            samples.source_share, own.source_share
+        ) and np.array_equal(samples.target_share, own.target_share)
 
     @cached_property
-    def _classifiers(self) -> ClassifierTrials:
-        seed = DiscriminatorWeights(random_state=self.seed)._seed()
-        return ClassifierTrials.of(self._read.counted, seed)
+    def classifiers(self) -> ClassifierTrials:
+        """Out-of-fold odds of the rows, by every classifier that was asked for."""
+        return ClassifierTrials.of(self._read.counted, as_seed(self.seed))
 
     @cached_property
     def parts(self) -> tuple[Indices, Indices]:
@@ -291,9 +297,18 @@ class Trials:
         How rows are divided moves a score by as much as candidates are apart: all are
         scored on one division, so that it is no part of their difference.
         """
-        pool, n = self._classifiers.pool, self.samples.source.shape[0]
+        pool, n = self.classifiers.pool, self.samples.source.shape[0]
         fold = pool.fold[pool.place]
         return fold[:n], fold[n:]
+
+    @cached_property
+    def scaled_parts(self) -> list[ScaledFold]:
+        """The rows outside and inside of each fold, on the scale of the former."""
+        with held_back():
+            return [
+                ScaledFold.of(self.samples, *(part == k for part in self.parts))
+                for k in range(N_FOLDS)
+            ]
 
     @cached_property
     def _read(self) -> SamplesAsRead:
@@ -364,21 +379,20 @@ def _candidates(trials: Trials, common: dict[str, Any]) -> Iterator[Candidate]:
 
 
 def _family(
-    name: str, trials: Trials, parameters: dict[str, Any], told: str = ""
+    name: str, trials: Trials, parameters: dict[str, Any], note: str = ""
 ) -> Candidate:
     """Return a ratio whose logarithm is linear in statistics of this name."""
     weight_estimator = LogLinearKLIEP(statistics=name, **parameters)
-    return Candidate(
-        f"log-ratio {name}{told}",
-        weight_estimator,
-        lambda: weight_estimator._held_out(
-            trials.samples, trials.parts, trials.deadline
-        ),
-    )
+
+    def try_out() -> HeldOut:
+        parts = trials.scaled_parts
+        return held_out_log_linear(weight_estimator, parts, trials.deadline)
+
+    return Candidate(f"log-ratio {name}{note}", weight_estimator, try_out)
 
 
 def _by_odds(
-    classifiers: dict[str, tuple[Any, float]],
+    classifiers: dict[str, tuple[ClassifierMixin | Pipeline, float]],
     trials: Trials,
     common: dict[str, Any],
 ) -> Iterator[Candidate]:
@@ -388,55 +402,42 @@ def _by_odds(
         weight_estimator = with_parameters(
             DiscriminatorWeights, estimator=classifier, **common
         )
-        try_out = _classifier({name: classifier}, trials)
+        try_out = partial(trials.told, {name: classifier})
         by_heart = n_parameters > FEW_PARAMETERS * n_rows
         yield Candidate(name, weight_estimator, try_out, by_heart, EQUALS.get(name))
 
 
-def _classifier(classifier: dict[str, Any], trials: Trials) -> Callable[[], HeldOut]:
-    return lambda: trials.told(classifier)
-
-
 def _kernels(trials: Trials, common: dict[str, Any]) -> Iterator[Candidate]:
     """Yield KLIEP at every width; those that cannot be taken need no trial."""
-    # The door has said it, by the names of the columns.
+    # A warning has named the columns before.
     with held_back(UserWarning, message="hardly varies"):
         scaled = rows_scaled(trials.samples, pooled_scale(trials.samples))
-    parts, tried = trials.parts, list[HeldOut]()
+    tried = list[HeldOut]()
     middle = median_gamma(scaled.target, scaled.target_share)
     for factor in WIDTH_FACTORS:
         gamma = middle / factor**2
-        lonely = unsupported_share(scaled, gamma)
-        relative = TARGET_SHARE if lonely > RELATIVE_FROM else 0.0
+        uncovered = unsupported_share(scaled, gamma)
+        relative = TARGET_SHARE if uncovered > RELATIVE_FROM else 0.0
         weight_estimator = KLIEP(gamma=gamma, relative=relative, **common)
-        able = lonely <= LARGEST_UNCOVERED_RELATIVE
-        yield Candidate(
-            f"kernel {factor:g} median",
-            weight_estimator,
-            _kernel_trial(weight_estimator, scaled, parts, tried) if able else None,
-        )
+        try_out = None
+        if uncovered <= LARGEST_UNCOVERED_RELATIVE:
+            try_out = partial(_try_kernel, gamma, relative, scaled, trials.parts, tried)
+        yield Candidate(f"kernel {factor:g} median", weight_estimator, try_out)
 
 
-def _kernel_trial(
-    weight_estimator: KLIEP,
+def _try_kernel(
+    gamma: float,
+    relative: float,
     scaled: TwoSamples,
     parts: tuple[Indices, Indices],
     tried: list[HeldOut],
-) -> Callable[[], HeldOut]:
-    def try_out() -> HeldOut:
-        rival = tried[choose(tried, scaled).best] if tried else None
-        held_out = held_out_kliep(
-            scaled,
-            float(weight_estimator.gamma),
-            weight_estimator.relative,
-            parts,
-            rival,
-        )
-        if held_out.admissible:
-            tried.append(held_out)
-        return held_out
-
-    return try_out
+) -> HeldOut:
+    """Return KLIEP's held-out weights; add them to those tried if admissible."""
+    rival = tried[choose(tried, scaled).best] if tried else None
+    held_out = held_out_kliep(scaled, gamma, relative, parts, rival)
+    if held_out.admissible:
+        tried.append(held_out)
+    return held_out
 
 
 # -----------------------------------------------------------------------------
@@ -454,6 +455,7 @@ ROWS_TAUGHT = 10_000
 SMALLEST_WEIGHT = 1e-4
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class AutoWeights(WeightEstimator):
     r"""The simplest weights that are as good as the best by their held-out score.
 
@@ -547,32 +549,20 @@ class AutoWeights(WeightEstimator):
 
     _accepts_sparse = True
 
-    def __init__(
-        self,
-        *,
-        tol: float = 1e-6,
-        max_iter: int = 10_000,
-        max_time: float | None = None,
-        callback: Callable[..., Any] | None = None,
-        exponent: float = 1.0,
-        allow_no_overlap: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.callback = callback
-        self.exponent = exponent
-        self.allow_no_overlap = allow_no_overlap
-        self.random_state = random_state
+    tol: float = 1e-6
+    max_iter: int = 10_000
+    max_time: float | None = None
+    callback: Callback = None
+    exponent: float = 1.0
+    allow_no_overlap: bool = False
+    random_state: RandomState = None
 
     def _check_samples(self, samples: SamplesAsRead) -> None:
-        super()._check_samples(samples)
         if not samples.is_sparse:
             # Warns of columns that hardly vary, by their names.
             _ = samples.scale
 
-    def _fit(self, samples: TwoSamples, deadline: Deadline) -> Fitted:
+    def _fit(self, samples: TwoSamples, deadline: Deadline) -> FitResult:
         seed = self._seed()
         rows, aims = thinned(samples, seed)
         trials = Trials(samples.take(rows, aims), seed, deadline)
@@ -588,7 +578,7 @@ class AutoWeights(WeightEstimator):
         chosen, supported = self._choose(candidates(trials, self._common(seed)), trials)
         weights = self._take(chosen, supported, samples, trials)
         assert self.weight_estimator_.solution_ is not None
-        return Fitted(
+        return FitResult(
             replace(self.weight_estimator_.solution_, tol=self.tol),
             weights,
             unsupported_fraction,
@@ -619,7 +609,7 @@ class AutoWeights(WeightEstimator):
         self._reached_ = max(reached, 1.0)
         self.largest_weight_ = min(self._reached_, self._supported_)
 
-    def _fit_blocks(self, both: TwoBlocks) -> Solution | None:
+    def _fit_blocks(self, samples: SamplesAsRead) -> Solution | None:
         """Fit what was chosen to all rows, if it can be; the largest weight with it.
 
         Where target rows were left out, the sample's fit stands: which of all rows are
@@ -628,13 +618,13 @@ class AutoWeights(WeightEstimator):
         if self._left_out_:
             return None
         inner = self.weight_estimator_
-        solution = inner._fit_blocks(both)
+        solution = inner._fit_blocks(samples)
         if solution is None:
             return None
         inner.solution_ = solution
-        sums = map_reduce(both.source, SumsOfRows(lean(inner)))
+        sums = weight_sums(inner, samples)
         inner._set_mean(sums.total / sums.n)
-        self._set_limit(largest_weight(inner, both))
+        self._set_limit(largest_weight(inner, samples))
         return replace(solution, tol=self.tol)
 
     def _look(
@@ -684,10 +674,9 @@ class AutoWeights(WeightEstimator):
 
     def _is_extrapolation(self, X: Matrix) -> NDArray[np.bool_]:
         found: NDArray[np.bool_] = self.weight_estimator_._extrapolation_rows(X) | (
-            self.weight_estimator_._weigh_rows(X)
-            > getattr(self, "_reached_", self.largest_weight_)
+            self.weight_estimator_._weigh_rows(X) > self._reached_
         )
-        # Models of before holes were looked for, and of few rows, have none.
+        # Fits to few rows look for none.
         holes = getattr(self, "_holes_", None)
         return found if holes is None else found | holes.hold(X)
 
@@ -701,18 +690,20 @@ class AutoWeights(WeightEstimator):
         again = clone(chosen.weight_estimator)
         if "max_time" in again.get_params(deep=False):
             again.set_params(max_time=trials.deadline.left())
-        if not isinstance(again, DiscriminatorWeights):
-            with held_back():
-                self.weight_estimator_ = again._fit_counted(samples)
-            return self.weight_estimator_.weights_
-        rows, aims = thinned(samples, trials.seed, ROWS_TAUGHT)
-        part = samples.take(rows, aims)
-        if trials.are_of(part):
+        rows, aims = np.arange(0), np.arange(0)
+        part = samples
+        is_classifier = isinstance(again, DiscriminatorWeights)
+        if is_classifier:
+            rows, aims = thinned(samples, trials.seed, ROWS_TAUGHT)
+            part = samples.take(rows, aims)
+        if is_classifier and trials.are_of(part):
             fitted = trials.fitted(again, {chosen.name: again.estimator})
         else:
             with held_back():
-                fitted = again._fit_counted(part)
+                fitted = again._fit_samples(SamplesAsRead.of_ordered(part))
         self.weight_estimator_ = fitted
+        if not is_classifier:
+            return fitted.weights_
         if not chosen.by_heart:
             return fitted._weigh_rows(samples.source)
         return _with_others(fitted, fitted.held_out_.source, rows, samples.source)

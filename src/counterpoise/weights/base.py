@@ -3,14 +3,17 @@
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from copy import copy
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.data.arrays import (
@@ -21,7 +24,7 @@ from counterpoise.data.arrays import (
 )
 from counterpoise.data.blocks import Blocks
 from counterpoise.data.labels_and_weights import row_counts
-from counterpoise.data.parallel import map_write, one_thread
+from counterpoise.data.parallel import map_reduce, map_write, one_thread, whole_vector
 from counterpoise.data.parameters import (
     Integer,
     Number,
@@ -29,14 +32,14 @@ from counterpoise.data.parameters import (
     as_seed,
     check_parameters,
 )
+from counterpoise.data.progress import announce
 from counterpoise.data.samples import SamplesAsRead
 from counterpoise.data.two_samples import (
-    N_FOLDS,
     TwoSamples,
     effective_sample_size,
     rows_scaled,
     scale_columns,
-    scaled_like,
+    some_rows,
 )
 from counterpoise.errors import (
     InvalidInputError,
@@ -59,44 +62,368 @@ from counterpoise.shift.support import (
     lowest_share,
     uncovered_where_known,
 )
-from counterpoise.weights.out_of_core import (
-    TwoBlocks,
-    WeightsOfRows,
-    fit_to_blocks,
-    lean,
-    ratio_at,
-)
 from counterpoise.weights.registry import take_sparse
 from counterpoise.weights.search import (
     SMALLEST_LOGGED,
     Deadline,
-    HeldOut,
-    lonely_share,
+    isolated_share,
     out_of_fold,
     two_sided_score,
 )
 
-# -----------------------------------------------------------------------------
-# What a fitted weight estimator does: weigh rows, score itself, say what drives it.
-# -----------------------------------------------------------------------------
+RandomState: TypeAlias = int | np.random.RandomState | None
+Callback: TypeAlias = Callable[..., object] | None
+
+# Uncovered shares of the target that a warning mentions begin here.
+WARN_ABOVE = {
+    "unsupported_fraction": RELATIVE_FROM,
+    "uncovered_fraction": UNCOVERED_ABOVE,
+}
+# In small samples this share of the target may be far from all source rows by chance.
+ISOLATED_BY_CHANCE = 0.1
+
+# Values of the parameters that most methods have.
+COMMON_RULES: Mapping[str, Rule] = {
+    "tol": Number(0.0, closed="neither"),
+    "max_iter": Integer(1),
+    "max_time": Number(0.0, options=(None,)),
+    "exponent": Number(0.0, 1.0),
+}
 
 
-class FittedWeightEstimator(BaseEstimator):
-    """A density ratio at rows, from what `fit` has found.
+@dataclass(frozen=True, eq=False)
+class FitResult:
+    """What `_fit` of a weight estimator returns.
 
-    Subclasses set `weights_`, `has_target_`, `mean_ratio_`, `column_scale_`,
-    `_samples_` and `_range_` in `fit`, and have the parameters `exponent` and
-    `random_state`.
+    Attributes
+    ----------
+    solution : Solution
+        The minimizer with its certificate.
+    ratio : array of shape (n,)
+        The density ratio at the source rows, up to a factor.
+    unsupported_fraction : float or None
+        Share of the target rows that the source does not reach; None where the method
+        cannot tell.
+    measure : str
+        How they were counted: "unsupported_fraction" or "uncovered_fraction".
+    mean : float
+        The mean of the weights, where it is a result and not one.
+    unsupported_fraction_low : float or None
+        The lower end of its interval; None: by the number of target rows.
+    """
+
+    solution: Solution
+    ratio: Array
+    unsupported_fraction: float | None
+    measure: Literal["unsupported_fraction", "uncovered_fraction"] = (
+        "unsupported_fraction"
+    )
+    mean: float = 1.0
+    unsupported_fraction_low: float | None = None
+
+
+@dataclass(frozen=True)
+class WeightSums:
+    """Sums over all source rows of their ratios, to the estimator's exponent."""
+
+    n: int
+    total: float
+    squares: float
+    largest: float
+
+    def __add__(self, later: "WeightSums") -> "WeightSums":
+        return WeightSums(
+            self.n + later.n,
+            self.total + later.total,
+            self.squares + later.squares,
+            max(self.largest, later.largest),
+        )
+
+    @property
+    def effective_size(self) -> float:
+        """The number of equally weighted rows that average as well."""
+        return self.total**2 / self.squares if self.squares > 0.0 else float(self.n)
+
+
+class WeightEstimator(BaseEstimator):
+    """Base class of weight estimators: two samples in, one weight a source row out.
+
+    A method says how it fits (`_fit`) and what it gives a row (`_predict_weights`); all
+    else is here. `weights_` estimate the density ratio target/source at the source
+    rows and have mean one, weighted by `sample_weight` if given.
+
+    Subclasses have those of the parameters `tol`, `max_iter`, `max_time`, `callback`,
+    `exponent`, `allow_no_overlap` and `random_state` that they use; kernel methods also
+    `standardize`. The tags below say what kind of weights a method makes.
     """
 
     _accepts_sparse = False
-    # What holds where a method has no such parameter.
-    exponent: float = 1.0
-    random_state: Any = None
-    # What a target row of no weight counts in the score.
+    _least_rows = 2
+    # The weight in whose place the score takes smaller ones at target rows.
     _least_scored = SMALLEST_LOGGED
+    # Values of the method's own parameters.
+    _rules: ClassVar[Mapping[str, Rule]] = {}
+    # Whether `weights_` estimate the density ratio of inputs, at any row.
+    weights_are_a_ratio = True
+    # Whether `fit` and `predict_weights` go by labels.
+    needs_labels = False
+    # Whether all weights are one, whatever the samples.
+    gives_ones = False
+    # Whether the ratio varies much from sample to sample: where nothing has shifted,
+    # fewer rows keep their worth.
+    has_high_variance = False
+    # Values where a method has no such parameter.
+    tol: float = 1e-6
+    max_iter: int = 10_000
+    max_time: float | None = None
+    callback: Callback = None
+    exponent: float = 1.0
+    allow_no_overlap: bool = False
+    random_state: RandomState = None
 
-    def predict_weights(self, X: Any) -> Array:
+    @abstractmethod
+    def _fit(self, samples: TwoSamples, deadline: Deadline) -> FitResult:
+        """Fit to two samples on scaled columns."""
+
+    @abstractmethod
+    def _predict_weights(self, X: Matrix) -> Array:
+        """Return the density ratio at rows on scaled columns, up to `_fit`'s factor."""
+
+    def _chosen(self) -> dict[str, object]:
+        """Return parameters that, in place of rules, repeat the fit."""
+        return {}
+
+    def _fit_blocks(self, samples: SamplesAsRead) -> Solution | None:
+        """Fit to all rows of `samples.blocks()`, with what their sample has decided.
+
+        None: the fit to the sample stands.
+        """
+        return None
+
+    def fit(
+        self,
+        X: ArrayLike | Blocks,
+        y: object = None,
+        *,
+        X_target: ArrayLike | Blocks | tuple[ArrayLike, ...] | None = None,
+        sample_weight: ArrayLike | None = None,
+        target_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Weigh the source rows so that they stand for the target.
+
+        Parameters
+        ----------
+        X : array-like, frame, sparse matrix or `engine.Blocks` of shape (n, d)
+            The source rows. Blocks: what has to be chosen is decided on 10,000 rows of
+            each table, and every row is weighed.
+        y : ignored
+            Weights depend on the two samples alone.
+        X_target : the same of shape (m, d), or a tuple of such
+            The target rows; several pieces are stacked, and a tuple is never cut by
+            cross-validation. None: weights of one and a `NoTargetWarning`.
+        sample_weight, target_weight : array of shape (n,), (m,)
+            What the rows count in every mean; `weights_` stay the density ratio. Whole
+            numbers are counts: weight two is the row twice. Other weights count by
+            their proportions, all together for as many rows as they are worth.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        weights = sample_weight, target_weight
+        if isinstance(X, Blocks) or isinstance(X_target, Blocks):
+            check_takes_blocks(self)
+            samples = SamplesAsRead.read_blocks(X, X_target, self._seed(), *weights)
+            fit_all_rows(self._fit_samples(samples), samples)
+            ratio = self._ratio_of_blocks(samples.blocks()[0])
+            self._set_mean_ratio(ratio, 1.0, np.full(ratio.size, 1.0 / ratio.size))
+            self.weights_ = self._normalized(ratio)
+            self.effective_sample_size_ = effective_sample_size(self.weights_)
+            return self
+        self._check_dense(X, X_target)
+        if X_target is None:
+            return self._fit_without_target(X, y, sample_weight)
+        samples = SamplesAsRead.read_numbers(
+            X,
+            X_target,
+            *weights,
+            min_rows=self._least_rows,
+            accept_sparse=self._accepts_sparse,
+        )
+        try:
+            with filters_left_clean():
+                return self._fit_samples(samples, y)
+        except NoOverlapError as error:
+            raise with_columns(error, samples) from None
+
+    def _fit_samples(self, samples: SamplesAsRead, y: object = None) -> Self:
+        """Fit to validated samples: scale columns, call `_fit`, certify and warn."""
+        self._check_parameters()
+        self._check_dense(samples.source, samples.target)
+        shape = samples.source.shape
+        check_enough_rows(shape[0], self._least_rows, "X", shape)
+        deadline = Deadline(self.max_time)
+        self._remember_columns(samples)
+        self._check_samples(samples)
+        self.has_target_ = True
+        self._samples_: TwoSamples | None = samples.counted
+        self._range_ = samples.range
+        self.column_scale_: Array | None = None
+        scaled = samples.counted
+        if self._scales_columns():
+            self.column_scale_ = samples.scale
+            scaled = rows_scaled(scaled, self.column_scale_)
+        with one_thread():
+            self._set(self._fit(scaled, deadline), samples, scaled)
+        return self
+
+    def _check_parameters(self) -> None:
+        check_parameters(self, {**COMMON_RULES, **self._rules})
+        if self.callback is not None and not callable(self.callback):
+            raise InvalidTypeError(
+                f"callback must be callable or None, got {self.callback!r}"
+            )
+
+    def _check_samples(self, samples: SamplesAsRead) -> None:
+        """Refuse samples that a method cannot take, before rows are left out."""
+
+    def _check_labels(self, y: object, n: int) -> object:
+        """Return the labels where a method needs them, else None."""
+
+    def _check_dense(self, X: object, X_target: object) -> None:
+        pieces = X_target if isinstance(X_target, tuple) else (X_target,)
+        if not self._accepts_sparse and any(map(sparse.issparse, (X, *pieces))):
+            # The middle is what scikit-learn's estimator checks look for.
+            raise InvalidTypeError(
+                f"{type(self).__name__} takes no sparse rows: dense data is required. "
+                f"{take_sparse()} take sparse rows"
+            )
+
+    def _fit_without_target(
+        self, X: ArrayLike, y: object, sample_weight: ArrayLike | None
+    ) -> Self:
+        X = estimator_matrix(
+            self,
+            X,
+            reset=True,
+            min_rows=self._least_rows,
+            accept_sparse=self._accepts_sparse,
+        )
+        self._check_labels(y, X.shape[0])
+        row_counts(sample_weight, X.shape[0])
+        self.has_target_ = False
+        self._samples_ = None
+        self.column_scale_ = None
+        warn_user(
+            "no X_target was given: all weights are one and nothing is adapted",
+            NoTargetWarning,
+        )
+        self.weights_ = np.ones(X.shape[0])
+        self.solution_: Solution | None = None
+        self.unsupported_fraction_: float | None = None
+        self.effective_sample_size_ = float(X.shape[0])
+        return self
+
+    def _remember_columns(self, samples: SamplesAsRead) -> None:
+        """Set what scikit-learn calls the columns seen in `fit`."""
+        self.n_features_in_ = samples.counted.source.shape[1]
+        names = samples.matrix_names
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        else:
+            self.__dict__.pop("feature_names_in_", None)
+
+    def _set(
+        self, result: FitResult, samples: SamplesAsRead, scaled: TwoSamples
+    ) -> None:
+        """Check overlap and certificate, and set the weights of all source rows."""
+        share, low = result.unsupported_fraction, result.unsupported_fraction_low
+        if share is not None and result.measure == "unsupported_fraction":
+            # A wide kernel reaches across a hole that the source's spacing shows.
+            isolated = isolated_share(scaled)
+            if isolated > NO_OVERLAP_ABOVE or share <= ISOLATED_BY_CHANCE < isolated:
+                share = max(share, isolated)
+        if share is not None and low is None:
+            low = lowest_share(share, samples.counted.target_share)
+        self._judge_overlap(share, result.measure, low, uncovered_where_known(samples))
+        self._set_solution(result.solution)
+        self._set_mean_ratio(result.ratio, result.mean, samples.counted.source_share)
+        weights = np.empty(samples.source_weight.size)
+        weights[samples.places[0]] = self._normalized(result.ratio)
+        count = samples.counts[0]
+        absent = count == 0
+        if absent.any():
+            ratio = self._weigh_absent(self._scaled(samples.source[absent]))
+            weights[absent] = self._normalized(ratio)
+        self.weights_ = weights
+        self.effective_sample_size_ = effective_sample_size(weights * count)
+
+    def _set_solution(self, solution: Solution) -> None:
+        """Set the solution, and warn if its certificate does not hold."""
+        self.solution_ = solution
+        if not solution.converged:
+            warn_user(
+                f"{type(self).__name__}: {solution}; raise max_iter or max_time, or "
+                "accept a larger tol",
+                ConvergenceWarning,
+            )
+
+    def _judge_overlap(
+        self,
+        share: float | None,
+        measure: Literal["unsupported_fraction", "uncovered_fraction"],
+        low: float | None,
+        uncovered_fraction: float | None,
+    ) -> None:
+        """Set which share of the target is uncovered; refuse or warn if it is large.
+
+        It refuses where the lower end of the share's interval is above one half. Where
+        the uncovered fraction of the two tables is known, the warning says that.
+        """
+        self.unsupported_fraction_ = share
+        if share is None or share <= WARN_ABOVE[measure]:
+            return
+        lowest = share if low is None else low
+        if lowest > NO_OVERLAP_ABOVE and not self.allow_no_overlap:
+            raise NoOverlapError(share, measure)
+        shown = share if uncovered_fraction is None else uncovered_fraction
+        warn_user(
+            f"{shown:.1%} of the target rows have hardly any source rows near them: "
+            "the weights speak for the others",
+            PartialOverlapWarning,
+        )
+
+    def _solve(
+        self,
+        problem: Problem,
+        solver: Solver | None,
+        x: Array | None = None,
+        *,
+        deadline: Deadline,
+        tol: float | None = None,
+    ) -> Solution:
+        """Solve a problem within the budgets of the parameters."""
+        return solve(
+            problem,
+            solver,
+            x,
+            tol=self.tol if tol is None else tol,
+            max_iter=self.max_iter,
+            max_time=deadline.left(),
+            callback=self.callback,
+        )
+
+    def _scaled_blocks(self, samples: SamplesAsRead) -> tuple[Blocks, Blocks]:
+        """Return both tables divided by the scale of all rows, which is set."""
+        if not self._scales_columns():
+            return samples.blocks()
+        self.column_scale_ = samples.scale_of_blocks
+        divide = partial(scale_columns, scale=self.column_scale_)
+        source, target = samples.blocks()
+        return source.mapped(divide), target.mapped(divide)
+
+    def predict_weights(self, X: ArrayLike | Blocks) -> Array:
         """Return the weights of rows, on the scale of `weights_`.
 
         Parameters
@@ -109,13 +436,16 @@ class FittedWeightEstimator(BaseEstimator):
         """
         check_is_fitted(self, "weights_")
         if isinstance(X, Blocks):
-            return self._weigh_blocks(X)
+            X = self._checked_blocks(X)
+            if not self.has_target_:
+                return np.ones(X.n_rows)
+            return self._normalized(self._ratio_of_blocks(X))
         X = estimator_matrix(self, X, reset=False, accept_sparse=self._accepts_sparse)
-        if not self.has_target_:
-            return np.ones(X.shape[0])
         return self._weigh_rows(X)
 
-    def write_weights(self, X: Any, path: Any, *, column: str = "weight") -> None:
+    def write_weights(
+        self, X: ArrayLike | Blocks, path: str | Path, *, column: str = "weight"
+    ) -> None:
         """Write the weights of rows to a Parquet file, in their order.
 
         Nothing but a block of rows is held in memory; the file appears when it is
@@ -130,13 +460,11 @@ class FittedWeightEstimator(BaseEstimator):
         """
         check_is_fitted(self, "weights_")
         blocks = self._checked_blocks(Blocks.of(X))
-        map_write(blocks, WeightsOfRows(lean(self), column), path)
+        map_write(blocks, partial(_weights_column, lean(self), column), path)
 
-    def _weigh_blocks(self, blocks: Blocks) -> Array:
-        blocks = self._checked_blocks(blocks)
-        if not self.has_target_:
-            return np.ones(blocks.n_rows)
-        return ratio_at(self, blocks, normalized=True)
+    def _ratio_of_blocks(self, blocks: Blocks) -> Array:
+        announce("weighing every row")
+        return np.asarray(whole_vector(blocks, partial(_block_ratio, lean(self))))
 
     def _checked_blocks(self, blocks: Blocks) -> Blocks:
         """Return blocks as numbers; refuse other columns than those of `fit`."""
@@ -149,7 +477,7 @@ class FittedWeightEstimator(BaseEstimator):
             )
         return blocks.numbers()
 
-    def is_extrapolation(self, X: Any) -> NDArray[np.bool_]:
+    def is_extrapolation(self, X: ArrayLike) -> NDArray[np.bool_]:
         """Return at which rows the ratio is not known.
 
         Those where it would exceed that of every target row of the fit, at which a
@@ -182,7 +510,12 @@ class FittedWeightEstimator(BaseEstimator):
         return np.zeros(X.shape[0], dtype=bool)
 
     def score(
-        self, X: Any, y: Any = None, *, X_target: Any = None, sample_weight: Any = None
+        self,
+        X: ArrayLike,
+        y: object = None,
+        *,
+        X_target: ArrayLike | tuple[ArrayLike, ...] | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> float:
         r"""Return the two-sided score of the weights on held-out rows.
 
@@ -210,8 +543,6 @@ class FittedWeightEstimator(BaseEstimator):
             held_out = TwoSamples.of(
                 X, X_target, row_counts(sample_weight, X.shape[0]), None
             )
-            if not self.has_target_:
-                return 0.0
             return two_sided_score(
                 self._weigh_rows(held_out.target),
                 self._weigh_rows(held_out.source),
@@ -224,8 +555,21 @@ class FittedWeightEstimator(BaseEstimator):
             return 0.0
         samples = self._kept_rows("score without X_target")
         share = row_counts(sample_weight, X.shape[0])
+        again = clone(self).set_params(**self._chosen())
+        # Parts of the target may lack the overlap that all of it has.
+        if "allow_no_overlap" in again.get_params(deep=False):
+            again.set_params(allow_no_overlap=True)
+
+        def fit_part(part: TwoSamples) -> Callable[[Matrix], Array]:
+            with held_back():
+                return (
+                    clone(again)
+                    ._fit_samples(SamplesAsRead.of_ordered(part))
+                    ._weigh_rows
+                )
+
         return out_of_fold(
-            self._refit,
+            fit_part,
             samples,
             X,
             share / share.sum(),
@@ -262,9 +606,7 @@ class FittedWeightEstimator(BaseEstimator):
         d = self.n_features_in_
         if not self.has_target_:
             return np.zeros(d)
-        rows = self._kept_rows("driving_columns").source
-        some = np.linspace(0, rows.shape[0] - 1, min(rows.shape[0], max_rows))
-        rows = rows[some.astype(int)]
+        rows = some_rows(self._kept_rows("driving_columns").source, max_rows)
         if sparse.issparse(rows):
             raise InvalidTypeError(
                 "driving_columns needs dense rows; LogLinearKLIEP's coef_ says it of "
@@ -306,38 +648,8 @@ class FittedWeightEstimator(BaseEstimator):
             out.weight_estimator_ = inner.without_rows()
         return out
 
-    @abstractmethod
-    def _predict_weights(self, X: Matrix) -> Array:
-        """Return the density ratio at rows on scaled columns, up to `_fit`'s factor."""
-
-    @abstractmethod
-    def _fit_counted(self, samples: TwoSamples) -> Self:
-        """Fit to some of the rows that another fit counts, in their order."""
-
-    @abstractmethod
-    def _fit_ratio(
-        self, samples: TwoSamples, deadline: Deadline
-    ) -> tuple[Array, float]:
-        """Fit to scaled samples, as far as `_predict_weights` needs.
-
-        It is asked for where rows are held out. Returns the ratio at the source rows,
-        and the mean that its weights are to have.
-        """
-
     def _scales_columns(self) -> bool:
         return bool(getattr(self, "standardize", False))
-
-    def _forced(self) -> dict[str, Any]:
-        """Return the parameter that makes a fit go on without overlap, if any."""
-        return (
-            {"allow_no_overlap": True}
-            if "allow_no_overlap" in self.get_params(deep=False)
-            else {}
-        )
-
-    def _chosen(self) -> dict[str, Any]:
-        """Return parameters that, put in place of rules, repeat the fit."""
-        return {}
 
     def _kept_rows(self, what: str) -> TwoSamples:
         if self._samples_ is None:
@@ -345,61 +657,6 @@ class FittedWeightEstimator(BaseEstimator):
                 f"{what} needs the rows of fit, which were not kept"
             )
         return self._samples_
-
-    def _refit(self, samples: TwoSamples) -> Callable[[Matrix], Array]:
-        """Return how the same method weighs, fitted to others of the rows of `fit`.
-
-        Nothing is chosen anew.
-        """
-        again: Self = clone(self).set_params(**self._forced(), **self._chosen())
-        with held_back():
-            again._fit_counted(samples)
-        return again._weigh_rows
-
-    def _held_out(
-        self, samples: TwoSamples, parts: tuple[Indices, Indices], deadline: Deadline
-    ) -> HeldOut:
-        """Return the weights at the rows of both samples, each held out once.
-
-        The rows are some of those that another fit counts, in their order; `parts` are
-        their folds.
-        """
-        again: Self = clone(self)
-        source, target = (np.empty(part.size) for part in parts)
-        with held_back():
-            for k in range(N_FOLDS):
-                out, out_target = (part == k for part in parts)
-                all_rows = again._fit_fold(samples, ~out, ~out_target, deadline)
-                source[out] = again._normalized(
-                    again._predict_weights(all_rows.source[out])
-                )
-                target[out_target] = again._normalized(
-                    again._predict_weights(all_rows.target[out_target])
-                )
-        return HeldOut(target, source)
-
-    def _fit_fold(
-        self, samples: TwoSamples, rows: Any, aims: Any, deadline: Deadline
-    ) -> TwoSamples:
-        """Fit to some of the rows that another fit counts, so far that it weighs.
-
-        Nothing is read, checked or put in order, and nothing is said. What the rows
-        count is worked out anew: a part of fractional weights is worth what it is
-        worth by itself. Returns all rows on the columns' scale of the part.
-        """
-        counted = samples.recounted(rows, aims)
-        self._samples_: TwoSamples | None = counted
-        self.n_features_in_ = counted.source.shape[1]
-        self.column_scale_: Array | None = None
-        scaled = counted
-        if self._scales_columns():
-            self.column_scale_, samples = scaled_like(counted, samples)
-            scaled = replace(
-                counted, source=samples.source[rows], target=samples.target[aims]
-            )
-        ratio, mean = self._fit_ratio(scaled, deadline)
-        self._set_mean_ratio(ratio, mean, counted.source_share)
-        return samples
 
     def _seed(self) -> int:
         """Return a seed from `random_state`, the same at every call for an integer."""
@@ -409,8 +666,14 @@ class FittedWeightEstimator(BaseEstimator):
         scale = self.column_scale_
         return X if scale is None else scale_columns(X, scale)
 
+    def _weigh_absent(self, X: Matrix) -> Array:
+        """Return the ratio at source rows that do not count, as `_predict_weights`."""
+        return self._predict_weights(X)
+
     def _weigh_rows(self, X: Matrix) -> Array:
-        """Return the weights of rows that have passed a door."""
+        """Return the weights of validated rows."""
+        if not self.has_target_:
+            return np.ones(X.shape[0])
         return self._normalized(self._predict_weights(self._scaled(X)))
 
     def _set_mean_ratio(self, ratio: Array, mean: float, share: Array) -> None:
@@ -422,397 +685,95 @@ class FittedWeightEstimator(BaseEstimator):
         known = 1e-100 < mean_ratio < np.inf
         self.mean_ratio_ = mean_ratio if known else np.nan
 
-    def _as_weights(self, ratio: Array, mean: float, share: Array) -> Array:
-        """Return the ratio at the source rows as weights, and set what divides it."""
-        self._set_mean_ratio(ratio, mean, share)
-        return self._normalized(ratio)
-
     def _normalized(self, ratio: Array) -> Array:
         if np.isnan(self.mean_ratio_):
             return np.ones_like(ratio)
         return ratio**self.exponent / self.mean_ratio_
 
-
-# -----------------------------------------------------------------------------
-# What every weight estimator does: the door, the fit, the proof, the mean of one.
-# -----------------------------------------------------------------------------
-
-
-# Shares of the target that the source does not reach are said from these on.
-SHARE_SAID = {
-    "unsupported_fraction": RELATIVE_FROM,
-    "uncovered_fraction": UNCOVERED_ABOVE,
-}
-# In small samples this share of the target may be far from all source rows by chance.
-LONELY_BY_CHANCE = 0.1
-
-
-# What the parameters that most methods have may be.
-COMMON_RULES: Mapping[str, Rule] = {
-    "tol": Number(0.0, closed="neither"),
-    "max_iter": Integer(1),
-    "max_time": Number(0.0, options=(None,)),
-    "exponent": Number(0.0, 1.0),
-}
-
-
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """What a method has found.
-
-    Attributes
-    ----------
-    solution : Solution
-        The point and its proof.
-    ratio : array of shape (n,)
-        The density ratio at the source rows, up to a factor.
-    uncovered : float or None
-        Share of the target rows that the source does not reach; None where the method
-        cannot tell.
-    measure : str
-        How they were counted: "unsupported_fraction" or "uncovered_fraction".
-    mean : float
-        The mean of the weights, where it is a result and not one.
-    uncovered_low : float or None
-        The lower end of `unsupported_fraction`'s interval; None: by the number of
-        target rows.
-    """
-
-    solution: Solution
-    ratio: Array
-    unsupported_fraction: float | None
-    measure: str = "unsupported_fraction"
-    mean: float = 1.0
-    unsupported_fraction_low: float | None = None
-
-
-class WeightEstimator(FittedWeightEstimator):
-    """Two samples in, one weight a source row out.
-
-    A method says how it fits (`_fit`) and what it gives a row (`_predict_weights`); all
-    else is here and in `FittedWeightEstimator`. `weights_` estimate the density ratio
-    target/source at the source rows and have mean one, weighted by `sample_weight` if
-    given.
-
-    Subclasses have those of the parameters `tol`, `max_iter`, `max_time`, `callback`,
-    `exponent`, `allow_no_overlap` and `random_state` that they use; kernel methods also
-    `standardize`. The tags below say what kind of weights a method makes.
-    """
-
-    _least_rows = 2
-    # What the method's own parameters may be.
-    _rules: ClassVar[Mapping[str, Rule]] = {}
-    # Whether `weights_` estimate the density ratio of inputs, at any row.
-    weights_are_a_ratio = True
-    # Whether `fit` and `predict_weights` go by labels.
-    needs_labels = False
-    # Whether all weights are one, whatever the samples.
-    gives_ones = False
-    # Whether the ratio varies much from sample to sample: where nothing has shifted,
-    # fewer rows keep their worth.
-    has_high_variance = False
-    # What holds where a method has no such parameter.
-    tol: float = 1e-6
-    max_iter: int = 10_000
-    max_time: float | None = None
-    callback: Callable[..., Any] | None = None
-    allow_no_overlap: bool = False
-
-    @abstractmethod
-    def _fit(self, samples: TwoSamples, deadline: Deadline) -> Fitted:
-        """Fit to two samples on scaled columns, and return what was found."""
-
-    def _check_parameters(self) -> None:
-        """Refuse parameters that make no sense and break none of the `_rules`."""
-
-    def _fit_ratio(
-        self, samples: TwoSamples, deadline: Deadline
-    ) -> tuple[Array, float]:
-        found = self._fit(samples, deadline)
-        return found.ratio, found.mean
-
-    def _check_samples(self, samples: SamplesAsRead) -> None:
-        """Refuse samples that a method cannot take, before rows are left out."""
-
-    def _weigh_absent(self, X: Matrix) -> Array:
-        """Return the ratio at source rows that do not count, as `_predict_weights`."""
-        return self._predict_weights(X)
-
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        X_target: Any = None,
-        sample_weight: Any = None,
-        target_weight: Any = None,
-    ) -> Self:
-        """Weigh the source rows so that they stand for the target.
-
-        Parameters
-        ----------
-        X : array-like, frame, sparse matrix or `engine.Blocks` of shape (n, d)
-            The source rows. Blocks: what has to be chosen is decided on 10,000 rows of
-            each table, and every row is weighed.
-        y : ignored
-            Weights depend on the two samples alone.
-        X_target : the same of shape (m, d), or a tuple of such
-            The target rows; several pieces are stacked, and a tuple is never cut by
-            cross-validation. None: weights of one and a `NoTargetWarning`.
-        sample_weight, target_weight : array of shape (n,), (m,)
-            What the rows count in every mean; `weights_` stay the density ratio. Whole
-            numbers are counts: weight two is the row twice. Other weights count by
-            their proportions, all together for as many rows as they are worth.
-
-        Returns
-        -------
-        self
-        """
-        self._check_common()
-        self._check_parameters()
-        if isinstance(X, Blocks) or isinstance(X_target, Blocks):
-            return self._fit_in_blocks(X, X_target, (sample_weight, target_weight))
-        self._check_dense(X, X_target)
-        if X_target is None:
-            return self._fit_without_target(X, y, sample_weight)
-        samples = SamplesAsRead.read_numbers(
-            X,
-            X_target,
-            sample_weight,
-            target_weight,
-            min_rows=self._least_rows,
-            accept_sparse=self._accepts_sparse,
-        )
-        try:
-            with filters_left_clean():
-                return self._fit_labelled(samples, y)
-        except NoOverlapError as error:
-            raise with_columns(error, samples) from None
-
-    def _fit_in_blocks(self, X: Any, X_target: Any, given: tuple[Any, Any]) -> Self:
-        """Fit to tables that are read block by block."""
-        if X_target is None:
-            raise InvalidInputError(
-                "X comes in blocks and X_target is None: both are needed"
-            )
-        if any(weights is not None for weights in given):
-            raise InvalidInputError(
-                "sample_weight and target_weight are not taken beside blocks: every "
-                "row counts once"
-            )
-        fit_to_blocks(self, X, X_target)
-        return self
-
-    def _fit_blocks(self, both: TwoBlocks) -> Solution | None:
-        """Fit to all rows with what a sample has decided, for `_predict_weights`.
-
-        None: the fit to the sample weighs them.
-        """
-        return None
-
-    def _rows_in_blocks(self, both: TwoBlocks) -> tuple[Blocks, Blocks]:
-        """Return both tables divided by the scale of all rows, which is set."""
-        if self._scales_columns():
-            self.column_scale_ = both.scale
-        return both.divided_by(self.column_scale_)
-
-    def _fit_labelled(self, samples: SamplesAsRead, y: Any) -> Self:
-        """Fit to samples as read, by the labels where a method needs them."""
-        return self._fit_read(samples)
-
-    def _check_labels(self, y: Any, n: int) -> Any:
-        """Return the labels where a method needs them, else None."""
-
-    def _fit_samples(self, samples: SamplesAsRead) -> Self:
-        """Fit to samples that have passed another door: no reading, no ordering."""
-        self._check_common()
-        self._check_parameters()
-        self._check_dense(samples.source, samples.target)
-        shape = samples.source.shape
-        check_enough_rows(shape[0], self._least_rows, "X", shape)
-        return self._fit_read(samples)
-
-    def _fit_counted(
-        self, samples: TwoSamples, names: tuple[str, ...] | None = None
-    ) -> Self:
-        """Fit to some of the rows that another fit counts, in their order.
-
-        For candidates and folds: nothing is read, checked or put in order. What the
-        rows count is worked out anew, as at the door: a part of fractional weights is
-        worth what it is worth by itself.
-        """
-        return self._fit_read(SamplesAsRead.of_ordered(samples, names))
-
-    def _fit_read(
-        self,
-        samples: SamplesAsRead,
-        fit: Callable[[TwoSamples, Deadline], Fitted] | None = None,
-    ) -> Self:
-        """Scale the columns, fit (by `_fit` unless told how), judge, and set."""
-        deadline = Deadline(self.max_time)
-        self._remember_columns(samples)
-        self._check_samples(samples)
-        self.has_target_ = True
-        self._samples_: TwoSamples | None = samples.counted
-        self._range_ = samples.range
-        self.column_scale_: Array | None = (
-            samples.scale if self._scales_columns() else None
-        )
-        scaled = samples.counted
-        if self.column_scale_ is not None:
-            scaled = rows_scaled(scaled, self.column_scale_)
-        with one_thread():
-            found = (fit or self._fit)(scaled, deadline)
-        if (
-            found.unsupported_fraction is not None
-            and found.measure == "unsupported_fraction"
-        ):
-            # A wide kernel reaches across a hole that the source's spacing shows.
-            lonely = lonely_share(scaled)
-            if lonely > NO_OVERLAP_ABOVE or (
-                lonely > LONELY_BY_CHANCE
-                and found.unsupported_fraction <= LONELY_BY_CHANCE
-            ):
-                found = replace(
-                    found, unsupported_fraction=max(found.unsupported_fraction, lonely)
-                )
-        with one_thread():
-            self._set(found, samples)
-        return self
-
-    def _fit_without_target(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        X = estimator_matrix(
-            self,
-            X,
-            reset=True,
-            min_rows=self._least_rows,
-            accept_sparse=self._accepts_sparse,
-        )
-        self._check_labels(y, X.shape[0])
-        row_counts(sample_weight, X.shape[0])
-        self.has_target_ = False
-        self._samples_ = None
-        self.column_scale_ = None
-        warn_user(
-            "no X_target was given: all weights are one and nothing is adapted",
-            NoTargetWarning,
-        )
-        self.weights_ = np.ones(X.shape[0])
-        self.solution_: Solution | None = None
-        self.unsupported_fraction_: float | None = None
-        self.effective_sample_size_ = float(X.shape[0])
-        return self
-
-    def _remember_columns(self, samples: SamplesAsRead) -> None:
-        """Set what scikit-learn calls the columns seen in `fit`."""
-        self.n_features_in_ = samples.counted.source.shape[1]
-        names = samples.matrix_names
-        if names is not None:
-            self.feature_names_in_ = np.array(names, dtype=object)
-        else:
-            self.__dict__.pop("feature_names_in_", None)
-
-    def _solve(
-        self,
-        problem: Problem,
-        solver: Solver | None,
-        x: Array | None = None,
-        *,
-        deadline: Deadline,
-        tol: float | None = None,
-    ) -> Solution:
-        """Solve a problem within the budgets of the parameters."""
-        return solve(
-            problem,
-            solver,
-            x,
-            tol=self.tol if tol is None else tol,
-            max_iter=self.max_iter,
-            max_time=None if deadline.seconds is None else deadline.left(),
-            callback=self.callback,
-        )
-
-    def _set(self, found: Fitted, samples: SamplesAsRead) -> None:
-        low = found.unsupported_fraction_low
-        if low is None and found.unsupported_fraction is not None:
-            low = lowest_share(found.unsupported_fraction, samples.counted.target_share)
-        uncovered_fraction = uncovered_where_known(samples)
-        self._judge_overlap(
-            found.unsupported_fraction, found.measure, low, uncovered_fraction
-        )
-        self._set_solution(found.solution)
-        share = samples.counted.source_share
-        weights = np.empty(samples.source_weight.size)
-        weights[samples.places[0]] = self._as_weights(found.ratio, found.mean, share)
-        count = samples.counts[0]
-        absent = count == 0
-        if absent.any():
-            ratio = self._weigh_absent(self._scaled(samples.source[absent]))
-            weights[absent] = self._normalized(ratio)
-        self.weights_ = weights
-        self.effective_sample_size_ = effective_sample_size(weights * count)
-
-    def _set_solution(self, solution: Solution) -> None:
-        """Set the solution, and say so if it is not proved."""
-        self.solution_ = solution
-        if not solution.converged:
-            warn_user(
-                f"{type(self).__name__}: {solution}; raise max_iter or max_time, or "
-                "accept a larger tol",
-                ConvergenceWarning,
-            )
-
-    def _judge_overlap(
-        self,
-        share: float | None,
-        measure: str = "unsupported_fraction",
-        low: float | None = None,
-        uncovered_fraction: float | None = None,
-    ) -> None:
-        """Set which share of the target is uncovered; refuse or warn if it is large.
-
-        It refuses where the lower end of the share's interval is above one half. Where
-        the thin share of the two tables is known, the warning says that.
-        """
-        self.unsupported_fraction_ = share
-        if share is None or share <= SHARE_SAID[measure]:
-            return
-        if (
-            share if low is None else low
-        ) > NO_OVERLAP_ABOVE and not self.allow_no_overlap:
-            raise NoOverlapError(share, measure)  # type: ignore[arg-type]
-        said = share if uncovered_fraction is None else uncovered_fraction
-        warn_user(
-            f"{said:.1%} of the target rows have hardly any source rows near them: "
-            "the weights speak for the others",
-            PartialOverlapWarning,
-        )
-
-    def _check_common(self) -> None:
-        check_parameters(self, {**COMMON_RULES, **self._rules})
-        if self.callback is not None and not callable(self.callback):
-            raise InvalidTypeError(
-                f"callback must be callable or None, got {self.callback!r}"
-            )
-
-    def _check_dense(self, X: Any, X_target: Any) -> None:
-        pieces = X_target if isinstance(X_target, tuple) else (X_target,)
-        if not self._accepts_sparse and any(map(sparse.issparse, (X, *pieces))):
-            # The middle is what scikit-learn's estimator checks look for.
-            raise InvalidTypeError(
-                f"{type(self).__name__} takes no sparse rows: dense data is required. "
-                f"{take_sparse()} take sparse rows"
-            )
-
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self._accepts_sparse
         return tags
 
 
 # -----------------------------------------------------------------------------
-# No weights at all, as a weight estimator.
+# Tables in blocks: fit to every row, and weigh them block by block.
 # -----------------------------------------------------------------------------
+
+
+def check_takes_blocks(weight_estimator: WeightEstimator) -> None:
+    """Refuse an estimator whose weights are not a function of a row's columns."""
+    if weight_estimator.needs_labels or not weight_estimator.weights_are_a_ratio:
+        raise InvalidTypeError(
+            f"{type(weight_estimator).__name__} takes no blocks: its weights are no "
+            "function of a row's columns. AutoWeights, KLIEP, ULSIF, RULSIF and "
+            "LogLinearKLIEP take them"
+        )
+
+
+def fit_all_rows(weight_estimator: WeightEstimator, samples: SamplesAsRead) -> None:
+    """Fit to all rows, where it can be, an estimator fitted to their sample."""
+    check_takes_blocks(weight_estimator)
+    solution = weight_estimator._fit_blocks(samples)
+    if solution is not None:
+        weight_estimator._set_solution(solution)
+
+
+def fit_sums(weight_estimator: WeightEstimator, samples: SamplesAsRead) -> WeightSums:
+    """Fit to all rows an estimator that has been fitted to their sample.
+
+    Sets the mean of the ratio over all rows; `weights_` stay those of the sample.
+    """
+    fit_all_rows(weight_estimator, samples)
+    announce("weighing every row")
+    sums = weight_sums(weight_estimator, samples)
+    weight_estimator._set_mean(sums.total / sums.n)
+    return sums
+
+
+def weight_sums(
+    weight_estimator: WeightEstimator, samples: SamplesAsRead
+) -> WeightSums:
+    """Return the sums of the ratios of all source rows."""
+    work = partial(_block_sums, lean(weight_estimator))
+    return map_reduce(samples.blocks()[0], work)
+
+
+def largest_weight(weight_estimator: WeightEstimator, samples: SamplesAsRead) -> float:
+    """Return the largest weight of a target row that is not far outside the bulk."""
+    work = partial(_largest_of_block, lean(weight_estimator), samples.limits)
+    return map_reduce(samples.blocks()[1], work, max)
+
+
+def lean(weight_estimator: WeightEstimator) -> WeightEstimator:
+    """Return a copy that weighs and carries no rows, to be sent to workers."""
+    out = weight_estimator.without_rows()
+    out.__dict__.pop("weights_", None)
+    return out
+
+
+def _block_ratio(estimator: WeightEstimator, rows: Array, first: int) -> Array:
+    return estimator._predict_weights(estimator._scaled(rows))
+
+
+def _weights_column(
+    estimator: WeightEstimator, column: str, rows: Array, first: int
+) -> dict[str, Array]:
+    return {column: estimator._weigh_rows(rows)}
+
+
+def _block_sums(estimator: WeightEstimator, rows: Array, first: int) -> WeightSums:
+    ratio = _block_ratio(estimator, rows, first) ** estimator.exponent
+    return WeightSums(
+        len(ratio), float(ratio.sum()), float(ratio @ ratio), float(ratio.max())
+    )
+
+
+def _largest_of_block(
+    estimator: WeightEstimator, limits: tuple[Array, Array], rows: Array, first: int
+) -> float:
+    rows = rows[((rows >= limits[0]) & (rows <= limits[1])).all(axis=1)]
+    return float(estimator._weigh_rows(rows).max()) if len(rows) else 0.0
 
 
 class UniformWeights(WeightEstimator):
@@ -830,10 +791,10 @@ class UniformWeights(WeightEstimator):
     _accepts_sparse = True
     gives_ones = True
 
-    def _fit(self, samples: TwoSamples, deadline: Deadline) -> Fitted:
+    def _fit(self, samples: TwoSamples, deadline: Deadline) -> FitResult:
         ones = np.ones(samples.source.shape[0])
         proof = Certificate("none", objective=0.0)
-        return Fitted(attested(ones[:1], proof, self.tol), ones, None)
+        return FitResult(attested(ones[:1], proof, self.tol), ones, None)
 
     def _predict_weights(self, X: Matrix) -> Array:
         return np.ones(X.shape[0])

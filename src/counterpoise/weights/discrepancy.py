@@ -11,30 +11,20 @@ from scipy.linalg import eigh
 from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.data.arrays import Matrix
-from counterpoise.data.blocks import Blocks
-from counterpoise.data.parallel import current_budget, map_reduce, whole_vector
 from counterpoise.data.parameters import Number, Rule, SolverChoice, resolve_solver
-from counterpoise.data.progress import announce
 from counterpoise.data.samples import SamplesAsRead
 from counterpoise.data.two_samples import TwoSamples
 from counterpoise.errors import InvalidInputError, warn_user
 from counterpoise.linalg.arrays import Array, Indices, row_keys
 from counterpoise.linalg.kernels import Kernel, refuse_indefinite
-from counterpoise.optim.certificate import Certificate
-from counterpoise.optim.loop import Solution, Solver, attested, certified
+from counterpoise.optim.loop import Solution, Solver, certified
 from counterpoise.optim.registry import solver_classes
-from counterpoise.optim.sets import project_simplex
 from counterpoise.optim.spectral.choice import best_solver
 from counterpoise.optim.spectral.dual_newton import (
-    ENOUGH,
-    STEP_HALVINGS,
     DualNewton,
-    FreeRows,
-    newton_point,
-    worst_direction,
 )
 from counterpoise.optim.spectral.frobenius import Frobenius
-from counterpoise.optim.spectral.problem import LEAST_SCALE, Discrepancy
+from counterpoise.optim.spectral.problem import Discrepancy
 from counterpoise.optim.spectral.published import (
     DiscrepancySDP,
     MultiplicativeWeights,
@@ -60,8 +50,11 @@ from counterpoise.shift.discrepancy_distance import (
     pose_discrepancy,
     precomputed_gram,
 )
-from counterpoise.weights.base import Fitted, WeightEstimator
-from counterpoise.weights.out_of_core import TwoBlocks
+from counterpoise.weights.base import (
+    Callback,
+    FitResult,
+    WeightEstimator,
+)
 from counterpoise.weights.search import Deadline
 
 # -----------------------------------------------------------------------------
@@ -194,282 +187,6 @@ def _moments(samples: TwoSamples) -> tuple[Array, Array]:
 
 
 # -----------------------------------------------------------------------------
-# Weights of least linear discrepancy over rows that are read block by block.
-#
-# The dual of
-#
-# .. math:: \min_z \Bigl\| A_P - \sum_i z_i \phi_i \phi_i' \Bigr\|_2
-#         + b \Bigl(|z|^2 - \frac1n\Bigr), \qquad z \ge 0, \; \sum_i z_i = 1
-#
-# is, over symmetric Y of nuclear norm at most one,
-#
-# .. math:: L(Y) = \langle A_P, Y \rangle + \min_z \Bigl[b \bigl(|z|^2 -
-# \tfrac1n\bigr)
-#         - \sum_i z_i \phi_i'Y\phi_i\Bigr],
-#
-# whose minimiser :math:`z_i = (\phi_i'Y\phi_i / 2b - \tau)_+` is a function of the
-# row.
-# L has the gradient :math:`A_P - \sum_i z_i \phi_i\phi_i'` and, where no row enters
-# or
-# leaves, a constant second derivative: Newton steps over the ball end in few passes.
-# What
-# is kept is a number a source row, and a matrix of (N(N+1)/2)^2 numbers.
-# -----------------------------------------------------------------------------
-
-
-# Columns, the constant among them, whose products are still few enough to be stored.
-COLUMNS_BY_PASSES = 60
-
-
-@dataclass(frozen=True, eq=False)
-class QuadraticWeights:
-    r"""Weights that are a quadratic function of a row, cut at zero.
-
-    .. math:: w(x) = n (\phi(x)'Y\phi(x) / 2b - \tau)_+
-    """
-
-    form: Array
-    threshold: float
-    bend: float
-    n_rows: int
-    constant: bool
-
-    def at(self, rows: Array) -> Array:
-        """Return the weights of rows on scaled columns."""
-        return self.n_rows * np.maximum(self._reach(rows), 0.0)
-
-    def _reach(self, rows: Array) -> Array:
-        pulls = pulls_of(_features(rows, self.constant), self.form)
-        return pulls / (2.0 * self.bend) - self.threshold
-
-
-@dataclass(frozen=True, eq=False)
-class LeastDiscrepancy:
-    """What was found: the weights, how good they are, and what it took."""
-
-    weights: QuadraticWeights
-    certificate: Certificate
-    norm: float
-    uniform: float
-    spread: float
-    n_iter: int
-
-
-def refuse_beside_blocks(weight_estimator: Any) -> None:
-    """Refuse parameters that weights by passes cannot have."""
-    wanted = {"kernel": "linear", "cap": None, "solver": "auto", "exponent": 1.0}
-    for name, value in wanted.items():
-        given = getattr(weight_estimator, name)
-        if given != value:
-            raise InvalidInputError(
-                f"DiscrepancyWeights takes blocks with {name}={value!r} only, got "
-                f"{given!r}"
-            )
-
-
-def spread_of_rows(rows: Blocks, constant: bool, largest: float) -> Any:
-    """Return a function of the norm at equal weights: the default spread.
-
-    As `default_spread`, by the moments of all rows.
-    """
-    moment, fourth = map_reduce(rows, _FeatureNoise(constant, rows.n_rows), _added)
-    variance = np.linalg.eigvalsh(fourth - moment @ moment)[-1]
-    noise = float(np.sqrt(max(float(variance), 0.0) / rows.n_rows))
-    return lambda uniform: min(0.5 * noise / uniform, largest) if uniform > 0 else 0.0
-
-
-def least_discrepancy(
-    rows: Blocks,
-    aims: Blocks,
-    *,
-    constant: bool,
-    spread: Any,
-    tol: float,
-    max_iter: int,
-) -> LeastDiscrepancy:
-    """Return the weights of least discrepancy, by passes over all rows.
-
-    Parameters
-    ----------
-    rows, aims : Blocks
-        Source and target on scaled columns.
-    constant : bool
-        Whether hypotheses have a constant.
-    spread : callable
-        Takes the norm at equal weights, returns s, above zero.
-    tol : float
-        Gap to reach, relative to the larger of the lower bound and a hundredth of the
-        norm at equal weights.
-    max_iter : int
-        Largest number of Newton steps.
-    """
-    n = rows.n_rows
-    target = map_reduce(aims, _FeatureMoment(constant, aims.n_rows))
-    source = map_reduce(rows, _FeatureMoment(constant, n))
-    _check_products(len(target))
-    uniform = _norm(target - source)
-    bend = spread(uniform) * uniform * n
-    if bend <= 0.0:
-        raise InvalidInputError(
-            "weights of least discrepancy need a spread above zero where rows come in "
-            "blocks: without it they are no function of a row"
-        )
-    dual = _DualOfRows(rows, target, constant, bend)
-    here = dual.at(worst_direction(target - source))
-    best, steps = here, 0
-    while steps < max_iter and not _claim(best, here.bound, uniform).holds(tol):
-        move = newton_point(here.form, here.gradient, here.curvature) - here.form
-        length = 1.0
-        for _ in range(STEP_HALVINGS):
-            there = dual.at(here.form + length * move)
-            if there.bound >= here.bound + ENOUGH * length * float(
-                np.sum(here.gradient * move)
-            ):
-                break
-            length *= 0.5
-        else:
-            break
-        steps += 1
-        here = there
-        best = here if here.value < best.value else best
-    claim = _claim(best, here.bound, uniform)
-    found = QuadraticWeights(best.form, best.threshold, bend, n, constant)
-    norm = _norm(best.gradient)
-    return LeastDiscrepancy(found, claim, norm, uniform, bend / (uniform * n), steps)
-
-
-@dataclass(frozen=True, eq=False)
-class _DualPoint:
-    form: Array
-    threshold: float
-    bound: float
-    value: float
-    gradient: Array
-    curvature: Array
-
-
-@dataclass(frozen=True, eq=False)
-class _DualOfRows:
-    rows: Blocks
-    target: Array
-    constant: bool
-    bend: float
-
-    def at(self, form: Array) -> _DualPoint:
-        """Return everything that two passes tell about a dual matrix."""
-        n, twice = self.rows.n_rows, 2.0 * self.bend
-        work = _FormPulls(form, self.constant)
-        pulls = whole_vector(self.rows, work)
-        z = project_simplex(pulls / twice)
-        top = int(np.argmax(z))
-        threshold = float(pulls[top] / twice - z[top])
-        even = self.bend * (float(z @ z) - 1.0 / n)
-        bound = float(np.sum(self.target * form)) - float(pulls @ z) + even
-        found = map_reduce(
-            self.rows, _Curvature(form, threshold, twice, self.constant), _added
-        )
-        moment, *sums = found
-        gradient = self.target - moment
-        curvature = FreeRows(*sums).curvature(self.bend)
-        value = _norm(gradient) + even
-        return _DualPoint(form, threshold, bound, value, gradient, curvature)
-
-
-def _claim(best: _DualPoint, bound: float, uniform: float) -> Certificate:
-    bound = min(max(bound, 0.0), best.value)
-    return Certificate(
-        kind="dual bound",
-        objective=best.value,
-        bound=bound,
-        gap=best.value - bound,
-        scale=max(bound, LEAST_SCALE * uniform),
-        infeasibility=0.0,
-    )
-
-
-def pulls_of(features: Array, form: Array) -> Array:
-    """Return x'Yx of every row."""
-    out: Array = np.einsum("ij,ij->i", features @ form, features)
-    return out
-
-
-def _features(rows: Array, constant: bool) -> Array:
-    return np.column_stack([rows, np.ones(len(rows))]) if constant else rows
-
-
-def _norm(form: Array) -> float:
-    return float(np.abs(np.linalg.eigvalsh(form)).max())
-
-
-def _check_products(N: int) -> None:
-    size = 8 * (N * (N + 1) // 2) ** 2
-    if N > COLUMNS_BY_PASSES or 4 * size > current_budget():
-        raise InvalidInputError(
-            f"{N - 1} columns have {N * (N + 1) // 2} products, and the matrix of all "
-            f"pairs of those takes {size / 1e6:.0f} MB, several times: at most "
-            f"{COLUMNS_BY_PASSES - 1} columns are taken in blocks. LogLinearKLIEP with "
-            'statistics="diag" takes more'
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class _FeatureMoment:
-    constant: bool
-    n_rows: int
-
-    def __call__(self, rows: Array, first: int) -> Array:
-        features = _features(rows, self.constant)
-        return features.T @ features / self.n_rows
-
-
-@dataclass(frozen=True, eq=False)
-class _FeatureNoise:
-    """Second moments, and those weighed by the squared norms of the rows."""
-
-    constant: bool
-    n_rows: int
-
-    def __call__(self, rows: Array, first: int) -> tuple[Array, Array]:
-        features = _features(rows, self.constant)
-        squares = np.einsum("ij,ij->i", features, features)[:, None]
-        return (
-            features.T @ features / self.n_rows,
-            features.T @ (features * squares) / self.n_rows,
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class _FormPulls:
-    form: Array
-    constant: bool
-
-    def __call__(self, rows: Array, first: Any) -> Array:
-        return pulls_of(_features(rows, self.constant), self.form)
-
-
-@dataclass(frozen=True, eq=False)
-class _Curvature:
-    """The weighted moment, and moments of the products of rows with a weight."""
-
-    form: Array
-    threshold: float
-    twice_bend: float
-    constant: bool
-
-    def __call__(self, rows: Array, first: int) -> tuple[Any, ...]:
-        features = _features(rows, self.constant)
-        z = pulls_of(features, self.form) / self.twice_bend - self.threshold
-        features, z = features[z > 0.0], z[z > 0.0]
-        moment = features.T @ (features * z[:, None])
-        free = FreeRows.of(features)
-        return moment, free.products, free.total, free.count
-
-
-def _added(earlier: tuple[Any, ...], later: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple(a + b for a, b in zip(earlier, later, strict=True))
-
-
-# -----------------------------------------------------------------------------
 # Weights of least discrepancy: what hypotheses of a class see of the two samples.
 # -----------------------------------------------------------------------------
 
@@ -498,6 +215,7 @@ NORM_ALONE_NAMES = ("smoothing", "multiplicative-weights", "frobenius")
 NORM_ALONE_CLASSES = (Smoothing, MultiplicativeWeights, Frobenius)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class DiscrepancyWeights(WeightEstimator):
     r"""Weights of least discrepancy to the target, for the squared loss.
 
@@ -607,11 +325,6 @@ class DiscrepancyWeights(WeightEstimator):
     method defines no weights there. So `score` and what holds rows out
     (`target_scorer`, prediction sets of new rows) need another weight estimator.
 
-    Tables in blocks (linear kernel, no cap, a `spread` above zero): the weights are
-    :math:`n (\phi(x)'Y\phi(x) / 2b - \tau)_+` with the dual matrix Y, which
-    `solution_` holds, and so `predict_weights` knows those of any row; :math:`\nu` of
-    the default spread is that of all rows, not of 400.
-
     A learner profits if it uses the same kernel on the same columns, the constant
     included: `WeightedKernelRidge`, whose `alpha` is the :math:`\lambda` of the bounds.
 
@@ -639,40 +352,23 @@ class DiscrepancyWeights(WeightEstimator):
         **HYPOTHESES_RULES,
     }
 
-    def __init__(
-        self,
-        *,
-        kernel: str = "linear",
-        gamma: float | str = "median",
-        degree: int = 3,
-        coef0: float = 1.0,
-        add_constant: bool = True,
-        standardize: bool = True,
-        cap: float | None = None,
-        spread: float | str = "auto",
-        solver: str | Solver = "auto",
-        tol: float = 1e-3,
-        max_iter: int = 10_000,
-        max_time: float | None = None,
-        callback: Any = None,
-        exponent: float = 1.0,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.add_constant = add_constant
-        self.standardize = standardize
-        self.cap = cap
-        self.spread = spread
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.callback = callback
-        self.exponent = exponent
+    kernel: str = "linear"
+    gamma: float | str = "median"
+    degree: int = 3
+    coef0: float = 1.0
+    add_constant: bool = True
+    standardize: bool = True
+    cap: float | None = None
+    spread: float | str = "auto"
+    solver: str | Solver = "auto"
+    tol: float = 1e-3
+    max_iter: int = 10_000
+    max_time: float | None = None
+    callback: Callback = None
+    exponent: float = 1.0
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         refuse_indefinite(self.kernel, self.coef0)
 
     def _check_samples(self, samples: SamplesAsRead) -> None:
@@ -687,7 +383,7 @@ class DiscrepancyWeights(WeightEstimator):
     def _scales_columns(self) -> bool:
         return self.standardize and self.kernel != "precomputed"
 
-    def _fit(self, samples: TwoSamples, deadline: Deadline) -> Fitted:
+    def _fit(self, samples: TwoSamples, deadline: Deadline) -> FitResult:
         self.hypotheses_ = hypotheses(
             samples,
             self.kernel,
@@ -718,8 +414,7 @@ class DiscrepancyWeights(WeightEstimator):
             proof = certified(problem, z, self.tol).certificate
         self.discrepancy_ = max(proof.objective - problem.spread_term(z), 0.0)
         self._spectra_: dict[str, DiscrepancySpectrum] = {}
-        self._of_row_: QuadraticWeights | None = None
-        return Fitted(solution, self._found_, None)
+        return FitResult(solution, self._found_, None)
 
     def _posed(self, samples: TwoSamples, gram: Array | None) -> PosedDiscrepancy:
         """Return the problem with its spread."""
@@ -804,34 +499,7 @@ class DiscrepancyWeights(WeightEstimator):
         both = np.vstack([samples.source, samples.target])[:, self._among_all_]
         return 0.5 * (both + both.T) + (1.0 if self.add_constant else 0.0)
 
-    def _fit_blocks(self, both: TwoBlocks) -> Solution:
-        """Fit to all rows: the weights are then a function of a row's columns."""
-        refuse_beside_blocks(self)
-        rows, aims = self._rows_in_blocks(both)
-        announce("reading every row: moments and the weights that match them")
-        spread: Any = lambda uniform: self.spread  # noqa: E731
-        if isinstance(self.spread, str):
-            spread = spread_of_rows(rows, self.add_constant, LARGEST_SPREAD)
-        found = least_discrepancy(
-            rows,
-            aims,
-            constant=self.add_constant,
-            spread=spread,
-            tol=self.tol,
-            max_iter=self.max_iter,
-        )
-        self._of_row_ = found.weights
-        self._found_ = self._predict_weights(self._scaled(both.drawn.counted.source))
-        self.discrepancy_, self.discrepancy_uniform_ = found.norm, found.uniform
-        self.lower_bound_, self.spread_ = found.certificate.bound, found.spread
-        self._spectra_ = {}
-        form = found.weights.form.ravel()
-        return attested(form, found.certificate, self.tol, n_iter=found.n_iter)
-
     def _predict_weights(self, X: Matrix) -> Array:
-        of_row = getattr(self, "_of_row_", None)
-        if of_row is not None:
-            return of_row.at(X)
         known = self._known()
         found = np.empty(X.shape[0])
         for i, key in enumerate(row_keys(X)):

@@ -1,16 +1,15 @@
 """Importance weights from a domain classifier."""
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, Self
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit, xlogy
-from sklearn.base import clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import Pipeline
@@ -21,14 +20,12 @@ from counterpoise.data.linear_out_of_core import RowsToFit, logistic_by_passes
 from counterpoise.data.parallel import map_reduce
 from counterpoise.data.progress import announce
 from counterpoise.data.samples import SamplesAsRead
-from counterpoise.data.two_samples import TwoSamples, far_rows
+from counterpoise.data.two_samples import TwoSamples, far_rows, moments_of_block
 from counterpoise.errors import InvalidTypeError
-from counterpoise.linalg.arrays import Array, Indices
+from counterpoise.linalg.arrays import Array
+from counterpoise.linalg.newton_line import fit_logistic_line
 from counterpoise.optim.certificate import Certificate
-from counterpoise.optim.likelihoods import LogisticLoss
-from counterpoise.optim.loop import Solution, attested, solve
-from counterpoise.optim.problems import Smooth
-from counterpoise.optim.solvers.newton import Newton
+from counterpoise.optim.loop import Solution, attested
 from counterpoise.shift.domain_classifier import (
     CutColumns,
     Pool,
@@ -40,8 +37,7 @@ from counterpoise.shift.domain_classifier import (
     weight_names,
 )
 from counterpoise.shift.support import uncovered_share_of
-from counterpoise.weights.base import Fitted, WeightEstimator
-from counterpoise.weights.out_of_core import CutMoments, TwoBlocks, lean
+from counterpoise.weights.base import FitResult, RandomState, WeightEstimator, lean
 from counterpoise.weights.search import Deadline, HeldOut
 
 # -----------------------------------------------------------------------------
@@ -49,8 +45,6 @@ from counterpoise.weights.search import Deadline, HeldOut
 # -----------------------------------------------------------------------------
 
 
-# Separable scores have no best slope; so small a ridge changes no other.
-SEPARABLE_RIDGE = 1e-9
 # Where all weight is on one side of a fold, the odds of the other are no smaller.
 LEAST_PRIOR = 1e-12
 
@@ -74,26 +68,8 @@ def calibration_line(scores: Array, labels: Array, weights: Array) -> Array:
     spread = float(np.sqrt(mass @ (scores - center) ** 2))
     if not spread > 1e-12 * max(1.0, abs(center)):
         return flat
-    Z = np.column_stack([(scores - center) / spread, np.ones_like(scores)])
-    problem = Smooth(LogisticLoss(Z, labels, mass, SEPARABLE_RIDGE), flat)
-    found = solve(problem, Newton(), tol=1e-24, max_iter=99).x
-    # One step more costs next to nothing and takes the last digits in.
-    gradient = problem.objective.gradient(found)
-    theta = found + problem.objective.direction(found, gradient)
-    slope = theta[0] / spread
-    return flat if slope <= 0.0 else np.array([slope, theta[1] - slope * center])
-
-
-def calibrated_by_others(
-    scores: Array, labels: Array, weights: Array, fold: Indices, n_folds: int
-) -> tuple[Array, Array]:
-    """Return the line of all rows, and every score by the line of the other folds."""
-    out = np.empty_like(scores)
-    for k in range(n_folds):
-        rest, left = fold != k, fold == k
-        slope, intercept = calibration_line(scores[rest], labels[rest], weights[rest])
-        out[left] = slope * scores[left] + intercept
-    return calibration_line(scores, labels, weights), out
+    line = fit_logistic_line(scores, labels, weights)
+    return flat if line[0] <= 0.0 else line
 
 
 def calibration_error(
@@ -118,30 +94,32 @@ def calibration_error(
 # -----------------------------------------------------------------------------
 
 
-def logistic_of_blocks(fitted: Any, both: TwoBlocks) -> Any:
+def logistic_of_blocks(fitted: object, samples: SamplesAsRead) -> Pipeline | None:
     """Return the classifier `logistic` fitted to all rows; None for any other.
 
     Columns are cut where the sample's classifier cuts them, and have variance one over
     all rows of both tables.
     """
-    if not _is_logistic(fitted):
+    if not isinstance(fitted, Pipeline):
+        return None
+    kinds = [type(step) for _, step in fitted.steps]
+    if kinds != [CutColumns, StandardScaler, LogisticRegression]:
         return None
     out = deepcopy(fitted)
     cut, scaler, regression = (step for _, step in out.steps)
     # The moments below are in the rows' own units.
     cut.exponents_ = None
     announce("reading every row: telling the tables apart")
-    work = CutMoments(*cut.limits_)
-    moments = map_reduce(both.source, work) + map_reduce(both.target, work)
+    source, target = samples.blocks()
+    work = partial(moments_of_block, cut.limits_)
+    moments = map_reduce(source, work) + map_reduce(target, work)
     scaler.mean_, scaler.var_ = moments.mean, moments.variance
     flat = moments.variance <= 10 * np.finfo(float).eps * moments.variance.max()
     scaler.scale_ = np.where(flat, 1.0, np.sqrt(moments.variance))
     scaler.n_samples_seen_ = moments.n
+    prepare = partial(_labeled_block, cut, scaler.mean_, scaler.scale_)
     found = logistic_by_passes(
-        [
-            (both.source, _Labelled(cut, scaler.mean_, scaler.scale_, 0)),
-            (both.target, _Labelled(cut, scaler.mean_, scaler.scale_, 1)),
-        ],
+        [(source, partial(prepare, 0)), (target, partial(prepare, 1))],
         2,
         1.0 / regression.C,
         intercept=True,
@@ -152,26 +130,11 @@ def logistic_of_blocks(fitted: Any, both: TwoBlocks) -> Any:
     return out
 
 
-def _is_logistic(fitted: Any) -> bool:
-    if not isinstance(fitted, Pipeline):
-        return False
-    kinds = [type(step) for _, step in fitted.steps]
-    return kinds == [CutColumns, StandardScaler, LogisticRegression]
-
-
-@dataclass(frozen=True, eq=False)
-class _Labelled:
-    """Rows of one table as the regression sees them."""
-
-    cut: CutColumns
-    mean: Array
-    scale: Array
-    label: int
-
-    def __call__(self, rows: Array, first: int) -> RowsToFit:
-        Z = (self.cut.transform(rows) - self.mean) / self.scale
-        n = len(rows)
-        return RowsToFit(Z, np.full(n, self.label), np.ones(n))
+def _labeled_block(
+    cut: CutColumns, mean: Array, scale: Array, label: int, rows: Array, first: int
+) -> RowsToFit:
+    Z = (cut.transform(rows) - mean) / scale
+    return RowsToFit(Z, np.full(len(rows), label), np.ones(len(rows)))
 
 
 # -----------------------------------------------------------------------------
@@ -183,6 +146,7 @@ class _Labelled:
 NO_LIMIT = 99.0
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class DiscriminatorWeights(WeightEstimator):
     r"""Weights from the odds of a classifier of target against source.
 
@@ -277,26 +241,16 @@ class DiscriminatorWeights(WeightEstimator):
 
     _accepts_sparse = True
 
-    def __init__(
-        self,
-        *,
-        estimator: Any = None,
-        calibrate: bool = True,
-        tol: float = 1e-6,
-        max_iter: int = 10_000,
-        exponent: float = 1.0,
-        allow_no_overlap: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.calibrate = calibrate
-        self.tol = tol
-        self.max_iter = max_iter
-        self.exponent = exponent
-        self.allow_no_overlap = allow_no_overlap
-        self.random_state = random_state
+    estimator: ClassifierMixin | Pipeline | None = None
+    calibrate: bool = True
+    tol: float = 1e-6
+    max_iter: int = 10_000
+    exponent: float = 1.0
+    allow_no_overlap: bool = False
+    random_state: RandomState = None
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         if not isinstance(self.calibrate, bool | np.bool_):
             raise InvalidTypeError(
                 f"calibrate must be True or False, got {self.calibrate!r}"
@@ -321,29 +275,16 @@ class DiscriminatorWeights(WeightEstimator):
                 "has not"
             )
 
-    def _chosen(self) -> dict[str, Any]:
+    def _chosen(self) -> dict[str, object]:
         return {"estimator": clone(self.estimator_)}
 
-    def _fit(self, samples: TwoSamples, deadline: Deadline) -> Fitted:
-        trials = ClassifierTrials.of(samples, self._seed(), self.calibrate)
-        tried = [trials.odds(*one) for one in self._candidates(samples).items()]
-        return self._fit_best(trials, tried)
-
-    def _fit_trials(
-        self,
-        samples: SamplesAsRead,
-        trials: "ClassifierTrials",
-        tried: list["HeldOutOdds"],
-    ) -> Self:
-        """Fit with what is known already of the rows that count, out of fold."""
-        return self._fit_read(samples, lambda *_: self._fit_best(trials, tried))
-
-    def _fit_best(
-        self, trials: "ClassifierTrials", tried: list["HeldOutOdds"]
-    ) -> Fitted:
-        """Take the classifier of the least held-out log loss, and fit it to all."""
-        pool, samples = trials.pool, trials.samples
-        best = min(tried, key=lambda odds: odds.log_loss)
+    def _fit(self, samples: TwoSamples, deadline: Deadline) -> FitResult:
+        # `AutoWeights` hands over what it knows of the rows, out of fold.
+        trials, classifiers = self.__dict__.pop("_shared_trials", (None, None))
+        if trials is None:
+            trials = ClassifierTrials.of(samples, self._seed(), self.calibrate)
+            classifiers = self._candidates(samples)
+        best, pool = trials.best(classifiers), trials.pool
         self.estimator_ = fitted_classifier(
             best.estimator, pool.X, pool.labels, pool.weights
         )
@@ -355,52 +296,54 @@ class DiscriminatorWeights(WeightEstimator):
         self.calibration_error_ = calibration_error(
             expit(best.log_odds), pool.labels, pool.weights
         )
-        logs, logs_target = trials.each_row(best)
-        told = trials.odds_as_ratio(logs_target)
         # By names that model files have.
-        self._longest_odds_, self._prior_ = told.longest, told.prior
-        self._farthest_odds_ = max(told.longest, trials.longest(self._log_odds))
-        ratio = told.ratio(logs)
-        self.held_out_ = HeldOut(told.ratio(logs_target), ratio)
-        proof = Certificate("none", objective=self.log_loss_)
-        return Fitted(
-            attested(self.line_, proof, self.tol),
-            ratio,
+        self._longest_odds_, self._prior_ = best.longest, trials.prior
+        # A row of the fit is not beyond the rows of the fit, though what was fitted
+        # without it says less.
+        longest = trials.longest(self._log_odds(samples.target))
+        self._farthest_odds_ = max(best.longest, longest)
+        self.held_out_ = trials.held_out(best)
+        return FitResult(
+            self._certified_line(),
+            self.held_out_.source,
             uncovered_share_of(
-                logs, logs_target, samples.source_share, samples.target_share
+                best.logs, best.logs_target, samples.source_share, samples.target_share
             ),
             "uncovered_fraction",
         )
 
-    def _fit_blocks(self, both: TwoBlocks) -> Solution | None:
-        found = logistic_of_blocks(self.estimator_, both)
+    def _fit_blocks(self, samples: SamplesAsRead) -> Solution | None:
+        found = logistic_of_blocks(self.estimator_, samples)
         if found is None:
             return None
         self.estimator_ = found
         # The likelihood of all rows leaves no line to be found on them.
         self.line_ = np.array([1.0, 0.0])
-        self._prior_ = float(np.log(both.target.n_rows / both.source.n_rows))
+        source, target = samples.blocks()
+        self._prior_ = float(np.log(target.n_rows / source.n_rows))
         self._longest_odds_ = np.inf
         announce("reading every row: the longest odds of the target")
-        longest = map_reduce(both.target, _LongestOdds(lean(self), *both.limits), max)
+        work = partial(_longest_of_block, lean(self), samples.limits)
+        longest = map_reduce(target, work, max)
         self._longest_odds_ = longest if np.isfinite(longest) else NO_LIMIT
         self._farthest_odds_ = self._longest_odds_
+        return self._certified_line()
+
+    def _certified_line(self) -> Solution:
         proof = Certificate("none", objective=self.log_loss_)
         return attested(self.line_, proof, self.tol)
 
     def _predict_weights(self, X: Matrix) -> Array:
-        return OddsAsRatio(self._longest_odds_, self._prior_).ratio(self._log_odds(X))
+        return ratio_of_odds(self._log_odds(X), self._longest_odds_, self._prior_)
 
     def _is_extrapolation(self, X: Matrix) -> NDArray[np.bool_]:
-        # Files of older versions know the held-out odds alone.
-        farthest = getattr(self, "_farthest_odds_", self._longest_odds_)
-        return self._log_odds(X) > farthest
+        return self._log_odds(X) > self._farthest_odds_
 
     def _log_odds(self, X: Matrix) -> Array:
         slope, intercept = self.line_
         return bounded(slope * log_odds(self.estimator_, X) + intercept)
 
-    def _candidates(self, samples: TwoSamples) -> dict[str, Any]:
+    def _candidates(self, samples: TwoSamples) -> dict[str, ClassifierMixin | Pipeline]:
         """Return the classifiers to choose from, by their names."""
         if self.estimator is not None:
             return {"estimator": self.estimator}
@@ -409,51 +352,47 @@ class DiscriminatorWeights(WeightEstimator):
         return linear if is_sparse else {**linear, "boosted": boosted()}
 
 
-@dataclass(frozen=True, eq=False)
-class _LongestOdds:
-    """The longest log odds of a block's rows that are not far outside the bulk."""
-
-    weight_estimator: DiscriminatorWeights
-    low: Array
-    high: Array
-
-    def __call__(self, rows: Array, first: int) -> float:
-        near = ((rows >= self.low) & (rows <= self.high)).all(axis=1)
-        if not near.any():
-            return -np.inf
-        return float(self.weight_estimator._log_odds(rows[near]).max())
+def _longest_of_block(
+    estimator: DiscriminatorWeights,
+    limits: tuple[Array, Array],
+    rows: Array,
+    first: int,
+) -> float:
+    """Return the longest log odds of a block's rows not far outside the bulk."""
+    rows = rows[((rows >= limits[0]) & (rows <= limits[1])).all(axis=1)]
+    return float(estimator._log_odds(rows).max()) if len(rows) else -np.inf
 
 
-@dataclass(frozen=True, eq=False)
-class HeldOutOdds:
-    """What a classifier says of rows it has not seen, before and after the line."""
-
-    estimator: Any
-    scores: Array
-    log_odds: Array
-    line: Array
-    log_loss: float
-
-
-@dataclass(frozen=True)
-class OddsAsRatio:
-    """Log odds of the target as a density ratio, not extrapolated.
+def ratio_of_odds(logs: Array, longest: float, prior: float) -> Array:
+    """Return the density ratio that log odds mean, not extrapolated.
 
     `longest` are the longest log odds of a held-out target row, `prior` those of the
     two samples' sizes.
     """
+    return np.exp(np.minimum(logs, longest) - prior)
 
+
+@dataclass(frozen=True, eq=False)
+class HeldOutOdds:
+    """What a classifier says of rows it has not seen.
+
+    `scores` and `log_odds` are those of the pooled rows, before and after the line;
+    `logs` and `logs_target` the latter of each row of the samples.
+    """
+
+    estimator: ClassifierMixin | Pipeline
+    scores: Array
+    log_odds: Array
+    line: Array
+    log_loss: float
+    logs: Array
+    logs_target: Array
     longest: float
-    prior: float
-
-    def ratio(self, logs: Array) -> Array:
-        """Return the density ratio that log odds mean."""
-        return np.exp(np.minimum(logs, self.longest) - self.prior)
 
 
 @dataclass(frozen=True, eq=False)
 class ClassifierTrials:
-    """Classifiers asked about two samples, each row out of fold, each classifier once.
+    """Out-of-fold log odds of two samples' rows by classifiers, each fitted once.
 
     Attributes
     ----------
@@ -464,7 +403,7 @@ class ClassifierTrials:
     calibrate : bool
         Whether to recalibrate the log odds by a line.
     known : dict of HeldOutOdds
-        What has been found, by the name of the classifier.
+        What has been computed, by the name of the classifier.
     """
 
     samples: TwoSamples
@@ -479,55 +418,58 @@ class ClassifierTrials:
         """Return trials on two samples, none made yet."""
         return cls(samples, Pool.of(samples, seed), calibrate)
 
-    def odds(self, name: str, estimator: Any) -> HeldOutOdds:
-        """Return the log odds of all rows, each from classifiers without it."""
-        if name not in self.known:
-            self.known[name] = self._out_of_fold(estimator)
-        return self.known[name]
+    def best(
+        self, classifiers: Mapping[str, ClassifierMixin | Pipeline]
+    ) -> HeldOutOdds:
+        """Return the odds of least log loss; one name stands for one classifier."""
+        for name, estimator in classifiers.items():
+            if name not in self.known:
+                self.known[name] = self._out_of_fold(estimator)
+        return min(
+            (self.known[name] for name in classifiers), key=lambda odds: odds.log_loss
+        )
 
     def held_out(self, odds: HeldOutOdds) -> HeldOut:
         """Return the density ratios of all rows, out of fold."""
-        logs, logs_target = self.each_row(odds)
-        told = self.odds_as_ratio(logs_target)
-        return HeldOut(told.ratio(logs_target), told.ratio(logs))
+        return HeldOut(
+            ratio_of_odds(odds.logs_target, odds.longest, self.prior),
+            ratio_of_odds(odds.logs, odds.longest, self.prior),
+        )
 
-    def each_row(self, odds: HeldOutOdds) -> tuple[Array, Array]:
-        """Return the log odds of the source rows and of the target rows."""
-        logs, n = self.pool.each_row(odds.log_odds), self.samples.source.shape[0]
-        return logs[:n], logs[n:]
+    @property
+    def prior(self) -> float:
+        """The log odds of the two samples' sizes."""
+        return float(np.log(self.samples.target_mass / self.samples.source_mass))
 
-    def odds_as_ratio(self, logs_target: Array) -> OddsAsRatio:
-        """Return how log odds become a ratio; rows far outside the bulk aside."""
-        prior = np.log(self.samples.target_mass / self.samples.source_mass)
-        return OddsAsRatio(self._longest_of(logs_target), float(prior))
-
-    def longest(self, log_odds: Callable[[Any], Array]) -> float:
-        """Return the longest log odds of a target row by a classifier fitted to all.
-
-        A row of the fit is not beyond the rows of the fit, though what was fitted
-        without it says less.
-        """
-        return self._longest_of(log_odds(self.samples.target))
-
-    def _longest_of(self, logs_target: Array) -> float:
-        told = logs_target[self._near] if self._near.any() else logs_target
-        return float(told.max())
+    def longest(self, logs_target: Array) -> float:
+        """Return the longest log odds of target rows not far outside the bulk."""
+        near = self._near
+        return float((logs_target[near] if near.any() else logs_target).max())
 
     @cached_property
     def _near(self) -> NDArray[np.bool_]:
         """Which target rows are not far outside the bulk."""
         if sparse.issparse(self.samples.target):
             return np.ones(self.samples.target.shape[0], dtype=bool)
-        return ~np.asarray(far_rows(self.samples))
+        return ~far_rows(self.samples)
 
-    def _out_of_fold(self, estimator: Any) -> HeldOutOdds:
-        pool = self.pool
+    def _out_of_fold(self, estimator: ClassifierMixin | Pipeline) -> HeldOutOdds:
+        pool, n = self.pool, self.samples.source.shape[0]
         scores = pool.out_of_fold(estimator)
         line, logs = np.array([1.0, 0.0]), scores.copy()
         if self.calibrate:
-            line, logs = calibrated_by_others(
-                scores, pool.labels, pool.weights, pool.fold, pool.n_folds
-            )
+            # Every score by the line of the other folds.
+            for k in range(pool.n_folds):
+                rest, left = pool.fold != k, pool.fold == k
+                slope, intercept = calibration_line(
+                    scores[rest], pool.labels[rest], pool.weights[rest]
+                )
+                logs[left] = slope * scores[left] + intercept
+            line = calibration_line(scores, pool.labels, pool.weights)
         logs = bounded(logs)
         loss = log_loss(expit(logs), pool.labels, pool.weights)
-        return HeldOutOdds(estimator, scores, logs, line, loss)
+        each = pool.each_row(logs)
+        longest = self.longest(each[n:])
+        return HeldOutOdds(
+            estimator, scores, logs, line, loss, each[:n], each[n:], longest
+        )

@@ -2,15 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from counterpoise.data.arrays import Matrix
 from counterpoise.data.blocks import Blocks, keys_of_places
 from counterpoise.data.parallel import current_budget, map_reduce, whole_vector
-from counterpoise.data.two_samples import TwoSamples, canonical_order
+from counterpoise.data.two_samples import TwoSamples, canonical_order, some_rows
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.linalg.cholesky import nystrom_map, pivoted_cholesky
 from counterpoise.linalg.kernels import BLOCK_ROWS, Kernel, nearest_row
@@ -25,7 +26,7 @@ from counterpoise.optim.objectives import distinct
 CENTERS_AT_MOST, ROWS_A_CENTER = 2000, 10
 
 
-def all_or_few(samples: TwoSamples, n_centers: int | str | None, seed: int) -> Any:
+def all_or_few(samples: TwoSamples, n_centers: int | str | None, seed: int) -> Matrix:
     """Return the centres: all target rows, or k-means centres of them.
 
     "auto" takes all while the kernel between them fits the memory budget.
@@ -38,7 +39,7 @@ def all_or_few(samples: TwoSamples, n_centers: int | str | None, seed: int) -> A
     return k_means_centers(samples, int(n_centers), seed)
 
 
-def k_means_centers(samples: TwoSamples, k: int, seed: int) -> Any:
+def k_means_centers(samples: TwoSamples, k: int, seed: int) -> Matrix:
     """Return k-means centres of the target, of a part of it where that is large.
 
     The part is drawn by what the rows hold (`keys_of_rows`), so that the same rows are
@@ -52,7 +53,7 @@ def k_means_centers(samples: TwoSamples, k: int, seed: int) -> Any:
     return centers_of(rows, share, k, seed)
 
 
-def centers_of(rows: Any, share: Array, k: int, seed: int) -> Any:
+def centers_of(rows: Matrix, share: Array, k: int, seed: int) -> Matrix:
     """Return k-means centres of rows that count by their shares, from random ones."""
     from sklearn.cluster import KMeans
 
@@ -62,7 +63,7 @@ def centers_of(rows: Any, share: Array, k: int, seed: int) -> Any:
     return sparse.csr_array(centers) if sparse.issparse(rows) else centers
 
 
-def keys_of_rows(rows: Any, seed: int) -> NDArray[np.uint64]:
+def keys_of_rows(rows: Matrix, seed: int) -> NDArray[np.uint64]:
     """Return a key for every row, as good as random, made of what it holds.
 
     Entries are rounded to 2^-20 of their column's scale first: the same row scaled by
@@ -88,7 +89,8 @@ def keys_of_rows(rows: Any, seed: int) -> NDArray[np.uint64]:
 def centers_of_blocks(target: Blocks, k: int, seed: int) -> Array:
     """Return the centres that `k_means_centers` finds, of rows read block by block."""
     most = ROWS_A_CENTER * k
-    keyed = map_reduce(target, _Keyed(most, seed), _Smallest(most))
+    work = partial(_smallest_of_block, most, seed)
+    keyed = map_reduce(target, work, partial(_smallest_of_both, most))
     share = keyed.counts / target.n_rows
     order = canonical_order(keyed.rows, share)
     rows = keyed.rows[order]
@@ -115,26 +117,17 @@ class _KeyedRows:
         return _KeyedRows(keys[:most], self.rows[places[:most]], counts[:most])
 
 
-@dataclass(frozen=True)
-class _Keyed:
-    most: int
-    seed: int
-
-    def __call__(self, rows: Array, first: int) -> _KeyedRows:
-        keys = keys_of_rows(rows, self.seed)
-        return _KeyedRows(keys, rows, np.ones(len(rows))).smallest(self.most)
+def _smallest_of_block(most: int, seed: int, rows: Array, first: int) -> _KeyedRows:
+    keys = keys_of_rows(rows, seed)
+    return _KeyedRows(keys, rows, np.ones(len(rows))).smallest(most)
 
 
-@dataclass(frozen=True)
-class _Smallest:
-    most: int
-
-    def __call__(self, earlier: _KeyedRows, later: _KeyedRows) -> _KeyedRows:
-        return _KeyedRows(
-            np.concatenate([earlier.keys, later.keys]),
-            np.vstack([earlier.rows, later.rows]),
-            np.concatenate([earlier.counts, later.counts]),
-        ).smallest(self.most)
+def _smallest_of_both(most: int, earlier: _KeyedRows, later: _KeyedRows) -> _KeyedRows:
+    return _KeyedRows(
+        np.concatenate([earlier.keys, later.keys]),
+        np.vstack([earlier.rows, later.rows]),
+        np.concatenate([earlier.counts, later.counts]),
+    ).smallest(most)
 
 
 # -----------------------------------------------------------------------------
@@ -156,62 +149,11 @@ CENTERS_AT_ONCE = 500
 
 
 @dataclass(frozen=True, eq=False)
-class StoredDesign:
-    """The matrix in memory, columns contiguous."""
+class KernelDesign:
+    """The scaled kernel between target rows and centres, by columns and products."""
 
-    matrix: Array
-    rows: Any
-    centers: Any
-    kernel: Kernel
-    scale: Array
-
-    @classmethod
-    def of(
-        cls, rows: Any, centers: Any, kernel: Kernel, scale: Array
-    ) -> "StoredDesign":
-        """Return the matrix for rows, centres and the scales of the columns."""
-        transposed = kernel.matrix(centers, rows)
-        transposed /= scale[:, None]
-        return cls(transposed.T, rows, centers, kernel, scale)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The numbers of rows and columns."""
-        return self.matrix.shape[0], self.matrix.shape[1]
-
-    def columns(self, i: Indices) -> Array:
-        """Return the columns i."""
-        return self.matrix[:, i]
-
-    def pull(self, v: Array) -> Array:
-        """Return v'A."""
-        return v @ self.matrix
-
-    def distinct(self, i: Indices, count: int, alike: float) -> Indices:
-        """Return the first `count` of the columns i whose centres lie apart."""
-        return distinct_centers(self.centers, self.kernel, i, count, alike)
-
-    def start(self) -> Array:
-        """Return few columns that cover all rows, with equal shares."""
-        return _few_that_cover(
-            self.shape,
-            lambda j: self.matrix[j] * self.scale,
-            lambda k: self.matrix[:, k] * self.scale[k],
-        )
-
-    def stored(self, i: Indices) -> "StoredDesign":
-        """Return the columns i as a matrix of their own."""
-        return StoredDesign(
-            self.matrix[:, i], self.rows, self.centers[i], self.kernel, self.scale[i]
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class ComputedDesign:
-    """The matrix computed again whenever it is read, in pieces that fit the cache."""
-
-    rows: Any
-    centers: Any
+    rows: Matrix
+    centers: Matrix
     kernel: Kernel
     scale: Array
 
@@ -224,10 +166,6 @@ class ComputedDesign:
         """Return the columns i."""
         return self.stored(i).matrix
 
-    def pull(self, v: Array) -> Array:
-        """Return v'A."""
-        return self.kernel.pull(v, self.rows, self.centers) / self.scale
-
     def distinct(self, i: Indices, count: int, alike: float) -> Indices:
         """Return the first `count` of the columns i whose centres lie apart."""
         return distinct_centers(self.centers, self.kernel, i, count, alike)
@@ -236,9 +174,56 @@ class ComputedDesign:
         """Return few columns that cover all rows, with equal shares."""
         return covering(self.rows, self.centers, self.kernel)
 
-    def stored(self, i: Indices) -> StoredDesign:
+    def stored(self, i: Indices) -> "StoredDesign":
         """Return the columns i as a matrix in memory."""
         return StoredDesign.of(self.rows, self.centers[i], self.kernel, self.scale[i])
+
+
+@dataclass(frozen=True, eq=False)
+class StoredDesign(KernelDesign):
+    """The matrix in memory, columns contiguous."""
+
+    matrix: Array
+
+    @classmethod
+    def of(
+        cls, rows: Matrix, centers: Matrix, kernel: Kernel, scale: Array
+    ) -> "StoredDesign":
+        """Return the matrix for rows, centres and the scales of the columns."""
+        transposed = kernel.matrix(centers, rows)
+        transposed /= scale[:, None]
+        return cls(rows, centers, kernel, scale, transposed.T)
+
+    def columns(self, i: Indices) -> Array:
+        """Return the columns i."""
+        return self.matrix[:, i]
+
+    def pull(self, v: Array) -> Array:
+        """Return v'A."""
+        return v @ self.matrix
+
+    def start(self) -> Array:
+        """Return few columns that cover all rows, with equal shares."""
+        return _few_that_cover(
+            self.shape,
+            lambda j: self.matrix[j] * self.scale,
+            lambda k: self.matrix[:, k] * self.scale[k],
+        )
+
+    def stored(self, i: Indices) -> "StoredDesign":
+        """Return the columns i as a matrix of their own."""
+        return StoredDesign(
+            self.rows, self.centers[i], self.kernel, self.scale[i], self.matrix[:, i]
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ComputedDesign(KernelDesign):
+    """The matrix computed again whenever it is read, in pieces that fit the cache."""
+
+    def pull(self, v: Array) -> Array:
+        """Return v'A."""
+        return self.kernel.pull(v, self.rows, self.centers) / self.scale
 
     def computed(self, i: Indices) -> "ComputedDesign":
         """Return the columns i as a matrix that is not in memory either."""
@@ -246,7 +231,7 @@ class ComputedDesign:
 
 
 def source_means(
-    samples: TwoSamples, centers: Any, kernel: Kernel, relative: float = 0.0
+    samples: TwoSamples, centers: Matrix, kernel: Kernel, relative: float = 0.0
 ) -> Array:
     """Return the scales b of the columns, never zero.
 
@@ -261,7 +246,7 @@ def source_means(
 
 
 def distinct_centers(
-    centers: Any, kernel: Kernel, i: Indices, count: int, alike: float
+    centers: Matrix, kernel: Kernel, i: Indices, count: int, alike: float
 ) -> Indices:
     """Return the first `count` of the centres i, no two within the kernel's reach."""
     near = centers[i]
@@ -282,7 +267,7 @@ def distinct_centers(
     return distinct(i, count, alike, lambda k: kernel.matrix(near, near[[k]])[:, 0])
 
 
-def covering(rows: Any, centers: Any, kernel: Kernel) -> Array:
+def covering(rows: Matrix, centers: Matrix, kernel: Kernel) -> Array:
     """Return equal shares of few centres near which all rows lie.
 
     While a row is further than the kernel reaches from all chosen centres, the centre
@@ -346,7 +331,7 @@ ROWS_MAPPED = 16384
 
 
 @dataclass(frozen=True, eq=False)
-class LowRankDesign:
+class LowRankDesign(KernelDesign):
     r"""The kernel between target rows as L'L plus a small rest.
 
     Columns are exact. `pull` goes through the factor and returns an upper bound, so
@@ -363,13 +348,11 @@ class LowRankDesign:
     """
 
     samples: TwoSamples
-    kernel: Kernel
     relative: float
     factor: Array
     root: Array
-    scale: Array
     least_scale: Array
-    exact: Any
+    exact: NDArray[np.bool_]
 
     @classmethod
     def of(
@@ -381,7 +364,7 @@ class LowRankDesign:
         if sparse.issparse(target) or m < FEWEST_FACTORED:
             return None
         most = min(LARGEST_DESIGN_RANK, m // 10)
-        some = np.vstack([_at_intervals(target), _at_intervals(source)])
+        some = np.vstack([some_rows(target, ROWS_TRIED), some_rows(source, ROWS_TRIED)])
         _, _, rest = pivoted_cholesky(some, kernel.gamma, PIVOT_TOL, most)
         if rest.max() > PIVOT_TOL:
             return None
@@ -401,7 +384,7 @@ class LowRankDesign:
         m = target.shape[0]
         # Source rows among the pivots keep their own residuals small, and with them
         # the error of the means.
-        both = np.vstack([target, _at_intervals(source)])
+        both = np.vstack([target, some_rows(source, ROWS_TRIED)])
         factor, pivots, rest = pivoted_cholesky(both, kernel.gamma, PIVOT_TOL, most)
         root = np.sqrt(rest[:m])
         triangle = factor[:, pivots].T.copy()
@@ -417,17 +400,18 @@ class LowRankDesign:
         scale = np.maximum(scale, SMALLEST_SCALE)
         least = np.maximum(scale - error, SMALLEST_SCALE)
         exact = np.zeros(m, dtype=bool)
-        return cls(samples, kernel, relative, factor, root, scale, least, exact)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The numbers of rows and columns."""
-        m = self.samples.target.shape[0]
-        return m, m
-
-    def columns(self, i: Indices) -> Array:
-        """Return the columns i, exactly."""
-        return self.stored(i).matrix
+        return cls(
+            target,
+            target,
+            kernel,
+            scale,
+            samples,
+            relative,
+            factor,
+            root,
+            least,
+            exact,
+        )
 
     def pull(self, v: Array) -> Array:
         """Return an upper bound of v'A."""
@@ -436,33 +420,15 @@ class LowRankDesign:
         through /= self.least_scale
         return through
 
-    def distinct(self, i: Indices, count: int, alike: float) -> Indices:
-        """Return the first `count` of the columns i whose centres lie apart."""
-        return distinct_centers(self.samples.target, self.kernel, i, count, alike)
-
-    def start(self) -> Array:
-        """Return few columns that cover all rows, with equal shares."""
-        return covering(self.samples.target, self.samples.target, self.kernel)
-
     def stored(self, i: Indices) -> StoredDesign:
-        """Return the columns i as a matrix in memory."""
-        self._make_exact(i[~self.exact[i]])
-        target = self.samples.target
-        return StoredDesign.of(target, target[i], self.kernel, self.scale[i])
-
-    def _make_exact(self, i: Indices) -> None:
-        """Replace the scales of the columns i by their exact values."""
-        if i.size == 0:
-            return
-        exact = source_means(
-            self.samples, self.samples.target[i], self.kernel, self.relative
-        )
-        self.scale[i] = self.least_scale[i] = exact
-        self.exact[i] = True
-
-
-def _at_intervals(rows: Array) -> Array:
-    return rows[np.linspace(0, len(rows) - 1, min(len(rows), ROWS_TRIED)).astype(int)]
+        """Return the columns i, with exact scales, as a matrix in memory."""
+        new = i[~self.exact[i]]
+        if new.size:
+            centers = self.centers[new]
+            exact = source_means(self.samples, centers, self.kernel, self.relative)
+            self.scale[new] = self.least_scale[new] = exact
+            self.exact[new] = True
+        return super().stored(i)
 
 
 def _mean_coordinates(
@@ -520,10 +486,8 @@ class BlockedDesign:
 
     def pull(self, v: Array) -> Array:
         """Return v'A."""
-        return (
-            map_reduce(self.rows, _KernelPull(self.kernel, self.centers, v))
-            / self.scale
-        )
+        work = partial(_pull_block, self.kernel, self.centers, v)
+        return map_reduce(self.rows, work) / self.scale
 
     def distinct(self, i: Indices, count: int, alike: float) -> Indices:
         """Return the first `count` of the columns i whose centres lie apart."""
@@ -541,7 +505,9 @@ class BlockedDesign:
         poor = image < LEAST_REACH
         if not poor.any():
             return x, share
-        near = whole_vector(self.rows, _Nearest(self, poor))
+        near = whole_vector(
+            self.rows, partial(_nearest_of_block, self.kernel, self.centers, poor)
+        )
         share[poor] = np.where(near < 0, 0.0, share[poor])
         joining = np.unique(near[near >= 0])
         x = x.copy()
@@ -559,10 +525,11 @@ class BlockedColumns:
     def __matmul__(self, shares: Array) -> Array:
         # Columns without a share cost time and add nothing.
         used = np.flatnonzero(shares)
-        work = _KernelPush(*self._kernel(used), shares[used] / self._scale[used])
+        shares = shares[used] / self._scale[used]
+        work = partial(_push_block, *self._kernel(used), shares)
         return np.asarray(whole_vector(self.design.rows, work))
 
-    def __getitem__(self, which: tuple[Any, Any]) -> "BlockedColumns":
+    def __getitem__(self, which: tuple[slice, Indices]) -> "BlockedColumns":
         return BlockedColumns(self.design, self.places[which[1]])
 
     def beside(self, others: "BlockedColumns") -> "BlockedColumns":
@@ -572,8 +539,8 @@ class BlockedColumns:
     def moments(self, v: Array, bend: Array) -> tuple[Array, Array]:
         """Return v'C and C' diag(bend) C of these columns C, in one pass."""
         every = np.arange(self.places.size)
-        work = _KernelMoments(*self._kernel(every), v, bend)
-        pulled, squared = map_reduce(self.design.rows, work, _added)
+        work = partial(_moments_of_block, *self._kernel(every), v, bend)
+        pulled, squared = map_reduce(self.design.rows, work, sum_of_pairs)
         scale = self._scale
         return pulled / scale, squared / scale[:, None] / scale
 
@@ -585,81 +552,64 @@ class BlockedColumns:
         return self.design.kernel, self.design.centers[self.places[which]]
 
 
-def means_by_passes(
+def means_of_blocks(
     source: Blocks, target: Blocks, centers: Array, kernel: Kernel, relative: float
 ) -> Array:
     """Return the scales that `source_means` has, of rows read block by block."""
-    scale = map_reduce(source, _KernelMean(kernel, centers, source.n_rows))
+    scale = _mean_of_blocks(source, kernel, centers)
     if relative > 0.0:
-        among = map_reduce(target, _KernelMean(kernel, centers, target.n_rows))
+        among = _mean_of_blocks(target, kernel, centers)
         scale = (1.0 - relative) * scale + relative * among
     return np.maximum(scale, SMALLEST_SCALE)
 
 
-@dataclass(frozen=True, eq=False)
-class _Nearest:
-    """The centre that reaches each of some rows best, -1 where none does."""
-
-    design: BlockedDesign
-    wanted: NDArray[np.bool_]
-
-    def __call__(self, rows: Array, first: int) -> Indices:
-        rows = rows[self.wanted[first : first + len(rows)]]
-        if not len(rows):
-            return np.empty(0, dtype=np.intp)
-        kernel, centers = self.design.kernel, self.design.centers
-        near = nearest_row(rows, centers)
-        away = ((rows - centers[near]) ** 2).sum(axis=1)
-        return np.where(np.exp(-kernel.gamma * away) < LEAST_REACH, -1, near)
+def _mean_of_blocks(blocks: Blocks, kernel: Kernel, centers: Array) -> Array:
+    work = partial(_mean_of_block, kernel, centers, blocks.n_rows)
+    return map_reduce(blocks, work)
 
 
-@dataclass(frozen=True, eq=False)
-class _KernelMean:
-    kernel: Kernel
-    centers: Array
-    n_rows: int
-
-    def __call__(self, rows: Array, first: int) -> Array:
-        share = np.full(len(rows), 1.0 / self.n_rows)
-        return self.kernel.pull(share, rows, self.centers)
-
-
-@dataclass(frozen=True, eq=False)
-class _KernelPull:
-    kernel: Kernel
-    centers: Array
-    v: Array
-
-    def __call__(self, rows: Array, first: int) -> Array:
-        return self.kernel.pull(self.v[first : first + len(rows)], rows, self.centers)
+def _nearest_of_block(
+    kernel: Kernel, centers: Array, wanted: NDArray[np.bool_], rows: Array, first: int
+) -> Indices:
+    """Return the centre that reaches each wanted row best, -1 where none does."""
+    rows = rows[wanted[first : first + len(rows)]]
+    if not len(rows):
+        return np.empty(0, dtype=np.intp)
+    near = nearest_row(rows, centers)
+    away = ((rows - centers[near]) ** 2).sum(axis=1)
+    return np.where(np.exp(-kernel.gamma * away) < LEAST_REACH, -1, near)
 
 
-@dataclass(frozen=True, eq=False)
-class _KernelPush:
-    kernel: Kernel
-    centers: Array
-    shares: Array
-
-    def __call__(self, rows: Array, first: Any) -> Array:
-        return self.kernel.push(rows, self.centers, self.shares)
+def _mean_of_block(
+    kernel: Kernel, centers: Array, n_rows: int, rows: Array, first: int
+) -> Array:
+    return kernel.pull(np.full(len(rows), 1.0 / n_rows), rows, centers)
 
 
-@dataclass(frozen=True, eq=False)
-class _KernelMoments:
-    kernel: Kernel
-    centers: Array
-    v: Array
-    bend: Array
-
-    def __call__(self, rows: Array, first: int) -> tuple[Array, Array]:
-        some = slice(first, first + len(rows))
-        matrix = self.kernel.matrix(rows, self.centers)
-        pulled = self.v[some] @ matrix
-        matrix *= np.sqrt(self.bend[some])[:, None]
-        return pulled, matrix.T @ matrix
+def _pull_block(
+    kernel: Kernel, centers: Array, v: Array, rows: Array, first: int
+) -> Array:
+    return kernel.pull(v[first : first + len(rows)], rows, centers)
 
 
-def _added(
+def _push_block(
+    kernel: Kernel, centers: Array, shares: Array, rows: Array, first: int
+) -> Array:
+    return kernel.push(rows, centers, shares)
+
+
+def _moments_of_block(
+    kernel: Kernel, centers: Array, v: Array, bend: Array, rows: Array, first: int
+) -> tuple[Array, Array]:
+    some = slice(first, first + len(rows))
+    matrix = kernel.matrix(rows, centers)
+    pulled = v[some] @ matrix
+    matrix *= np.sqrt(bend[some])[:, None]
+    return pulled, matrix.T @ matrix
+
+
+def sum_of_pairs(
     earlier: tuple[Array, Array], later: tuple[Array, Array]
 ) -> tuple[Array, Array]:
+    """Return the sums of the first and of the second parts."""
     return earlier[0] + later[0], earlier[1] + later[1]

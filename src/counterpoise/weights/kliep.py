@@ -1,6 +1,6 @@
 """Kullback-Leibler importance estimation procedure (KLIEP)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -18,6 +18,7 @@ from counterpoise.data.parameters import (
     resolve_solver,
 )
 from counterpoise.data.progress import announce
+from counterpoise.data.samples import SamplesAsRead
 from counterpoise.data.two_samples import N_FOLDS, TwoSamples
 from counterpoise.errors import InvalidInputError, warn_user
 from counterpoise.linalg.arrays import Array, Indices
@@ -29,7 +30,12 @@ from counterpoise.optim.solvers.first_order import ProjectedGradient, ProximalGr
 from counterpoise.optim.solvers.frank_wolfe import FrankWolfe
 from counterpoise.shift.kernel_two_sample import median_gamma
 from counterpoise.shift.support import as_share
-from counterpoise.weights.base import Fitted, WeightEstimator
+from counterpoise.weights.base import (
+    Callback,
+    FitResult,
+    RandomState,
+    WeightEstimator,
+)
 from counterpoise.weights.kernel_design import (
     CENTERS_AT_MOST,
     SMALLEST_SCALE,
@@ -40,10 +46,9 @@ from counterpoise.weights.kernel_design import (
     all_or_few,
     centers_of_blocks,
     k_means_centers,
-    means_by_passes,
+    means_of_blocks,
     source_means,
 )
-from counterpoise.weights.out_of_core import TwoBlocks
 from counterpoise.weights.search import (
     FEWEST_TO_CHOOSE,
     LARGEST_UNCOVERED,
@@ -152,10 +157,6 @@ class OriginalKLIEP:
 # -----------------------------------------------------------------------------
 
 
-# Rows of a kernel that are copied in one piece.
-ROWS_COPIED = 64
-
-
 def select_gamma(
     samples: TwoSamples,
     relative: float,
@@ -235,24 +236,22 @@ def held_out_kliep(
     n, m = to_source.shape
     fold_source, fold_target = parts
     weights_source, weights_target = np.empty(n), np.empty(m)
+    # The means of the kernels over the rows that each fold is fitted to.
+    source_means = _shares_without(fold_source, p) @ to_source
+    shares = _shares_without(fold_target, q)
+    scales = (1.0 - relative) * source_means
+    if relative > 0.0:
+        scales += relative * (shares @ to_target)
+    scales = np.maximum(scales, SMALLEST_SCALE)
     for k in range(N_FOLDS):
-        kept, left = fold_source != k, np.flatnonzero(fold_target != k)
-        out = fold_target == k
-        inside = _block(to_source, np.flatnonzero(kept), left)
-        source_mean = (p[kept] / p[kept].sum()) @ inside
-        share = q[left] / q[left].sum()
-        block = _block(to_target, left, left)
-        scale = np.maximum(
-            (1.0 - relative) * source_mean + relative * (share @ block), SMALLEST_SCALE
-        )
+        out_source, out = fold_source == k, fold_target == k
+        left = np.flatnonzero(~out)
+        share, scale = shares[k][left], scales[k][left]
+        source_mean = source_means[k][left]
+        block = np.compress(~out, to_target[left], axis=1)
         block /= scale[:, None]
-        design = StoredDesign(
-            block.T,
-            samples.target[left],
-            samples.target[left],
-            kernel,
-            scale,
-        )
+        centers = samples.target[left]
+        design = StoredDesign(centers, centers, kernel, scale, block.T)
         found = solve(
             MixtureLikelihood(design, share), Corrective(), tol=1e-3, max_iter=200
         )
@@ -260,12 +259,12 @@ def held_out_kliep(
         coef = found.x[support] / scale[support]
         # Mean one over the rows fitted to, so that folds can be pooled.
         coef /= max(float(source_mean[support] @ coef), SMALLEST_SCALE)
-        weights_source[~kept] = to_source[np.ix_(~kept, left[support])] @ coef
+        weights_source[out_source] = to_source[np.ix_(out_source, left[support])] @ coef
         weights_target[out] = to_target[np.ix_(out, left[support])] @ coef
         if k == 0 and rival is not None:
-            here = HeldOut(weights_target[out], weights_source[~kept])
-            there = HeldOut(rival.target[out], rival.source[~kept])
-            if falls_short(here, there, samples.take(~kept, out)):
+            here = HeldOut(weights_target[out], weights_source[out_source])
+            there = HeldOut(rival.target[out], rival.source[out_source])
+            if falls_short(here, there, samples.take(out_source, out)):
                 return untried(samples)
     covered = samples.source_mass * (p @ to_source) >= 1.0
     bound = LARGEST_UNCOVERED_RELATIVE if relative > 0.0 else LARGEST_UNCOVERED
@@ -277,13 +276,10 @@ def held_out_kliep(
     )
 
 
-def _block(K: Array, rows: Indices, columns: Indices) -> Array:
-    """Return some rows and columns, by pieces that stay in the processor's cache."""
-    out = np.empty((rows.size, columns.size))
-    for first in range(0, rows.size, ROWS_COPIED):
-        some = slice(first, first + ROWS_COPIED)
-        np.take(K[rows[some]], columns, axis=1, out=out[some], mode="clip")
-    return out
+def _shares_without(fold: Indices, share: Array) -> Array:
+    """Return the shares of the rows outside each fold, a row of sum one a fold."""
+    kept = np.where(fold == np.arange(N_FOLDS)[:, None], 0.0, share)
+    return kept / kept.sum(axis=1, keepdims=True)
 
 
 # -----------------------------------------------------------------------------
@@ -317,6 +313,7 @@ MANY_CENTERS = 20 * CENTERS_AT_MOST
 START_TOL = 1e-4
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class KLIEP(WeightEstimator):
     r"""Weights by maximum likelihood: a mixture of Gaussians times the source density.
 
@@ -423,41 +420,24 @@ class KLIEP(WeightEstimator):
         "line_search": Choice(FRANK_WOLFE_SEARCHES),
     }
 
-    def __init__(
-        self,
-        *,
-        gamma: float | str = "cv",
-        n_centers: int | str | None = "auto",
-        relative: float = 0.0,
-        solver: str | Solver = "auto",
-        line_search: str = "exact",
-        standardize: bool = True,
-        tol: float = 1e-6,
-        max_iter: int = 10_000,
-        max_time: float | None = None,
-        callback: Callable[..., Any] | None = None,
-        exponent: float = 1.0,
-        allow_no_overlap: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.gamma = gamma
-        self.n_centers = n_centers
-        self.relative = relative
-        self.solver = solver
-        self.line_search = line_search
-        self.standardize = standardize
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.callback = callback
-        self.exponent = exponent
-        self.allow_no_overlap = allow_no_overlap
-        self.random_state = random_state
+    gamma: float | str = "cv"
+    n_centers: int | str | None = "auto"
+    relative: float = 0.0
+    solver: str | Solver = "auto"
+    line_search: str = "exact"
+    standardize: bool = True
+    tol: float = 1e-6
+    max_iter: int = 10_000
+    max_time: float | None = None
+    callback: Callback = None
+    exponent: float = 1.0
+    allow_no_overlap: bool = False
+    random_state: RandomState = None
 
-    def _chosen(self) -> dict[str, Any]:
+    def _chosen(self) -> dict[str, object]:
         return {"gamma": self.gamma_}
 
-    def _fit(self, samples: TwoSamples, deadline: Deadline) -> Fitted:
+    def _fit(self, samples: TwoSamples, deadline: Deadline) -> FitResult:
         seed = self._seed()
         self.gamma_ = self._width(samples, seed, deadline)
         design = self._design(samples, seed)
@@ -483,11 +463,11 @@ class KLIEP(WeightEstimator):
             unsupported_fraction = as_share(samples.target_share[lonely])
         else:
             unsupported_fraction = unsupported_share(samples, self.gamma_)
-        return Fitted(
+        return FitResult(
             solution, self._predict_weights(samples.source), unsupported_fraction
         )
 
-    def _fit_blocks(self, both: TwoBlocks) -> Solution:
+    def _fit_blocks(self, samples: SamplesAsRead) -> Solution:
         if self.n_centers is None:
             raise InvalidInputError(
                 "n_centers=None makes a centre of every target row, which blocks are "
@@ -498,16 +478,20 @@ class KLIEP(WeightEstimator):
                 f"solver={self.solver!r} needs all rows in memory: blocks are fitted "
                 'by "corrective"'
             )
-        rows, aims = self._rows_in_blocks(both)
+        source, target = self._scaled_blocks(samples)
         kernel, seed = Kernel("rbf", self.gamma_), self._seed()
         wanted = CENTERS_AT_MOST if self.n_centers == "auto" else int(self.n_centers)
         announce("reading every row: centres and means of the kernel")
-        self.centers_ = centers_of_blocks(aims, wanted, seed)
-        scale = means_by_passes(rows, aims, self.centers_, kernel, self.relative)
-        drawn = self._scaled(both.drawn.counted.target)
+        self.centers_ = centers_of_blocks(target, wanted, seed)
+        scale = means_of_blocks(source, target, self.centers_, kernel, self.relative)
+        drawn = self._scaled(samples.counted.target)
         announce("fitting the mixture to every row")
-        design = BlockedDesign(aims, self.centers_, kernel, scale)
-        start, share = design.covering(self._found_by_sample(drawn, kernel, scale))
+        design = BlockedDesign(target, self.centers_, kernel, scale)
+        # The optimum over a sample of the target is near that over all.
+        most = max(int(current_budget() // (8 * len(self.centers_))), 1)
+        part = StoredDesign.of(drawn[:most], self.centers_, kernel, scale)
+        near = solve(MixtureLikelihood(part), Corrective(n_join=30), tol=START_TOL).x
+        start, share = design.covering(near)
         solution = self._solve(
             MixtureLikelihood(design, share),
             self._corrective(),
@@ -516,13 +500,6 @@ class KLIEP(WeightEstimator):
         )
         self.coef_ = solution.x / scale
         return solution
-
-    def _found_by_sample(self, rows: Array, kernel: Kernel, scale: Array) -> Array:
-        """Return the optimum over a sample of the target, near that over all."""
-        most = max(int(current_budget() // (8 * len(self.centers_))), 1)
-        design = StoredDesign.of(rows[:most], self.centers_, kernel, scale)
-        part = MixtureLikelihood(design)
-        return solve(part, Corrective(n_join=30), tol=START_TOL).x
 
     def _predict_weights(self, X: Matrix) -> Array:
         used = np.flatnonzero(self.coef_)

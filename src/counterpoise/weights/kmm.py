@@ -9,8 +9,8 @@ from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
 from counterpoise.data.arrays import Matrix
 from counterpoise.data.parameters import Number, Rule, SolverChoice, resolve_solver
-from counterpoise.data.two_samples import TwoSamples
-from counterpoise.linalg.arrays import Array, Indices
+from counterpoise.data.two_samples import TwoSamples, spaced_places
+from counterpoise.linalg.arrays import Array
 from counterpoise.linalg.cholesky import pivoted_cholesky
 from counterpoise.linalg.kernels import Kernel
 from counterpoise.optim.loop import Solution, Solver
@@ -21,8 +21,13 @@ from counterpoise.optim.solvers.first_order import ProjectedGradient, ProximalGr
 from counterpoise.optim.solvers.frank_wolfe import FrankWolfe
 from counterpoise.optim.solvers.interior_point import InteriorPoint
 from counterpoise.shift.kernel_two_sample import median_gamma
-from counterpoise.weights.base import Fitted, WeightEstimator
-from counterpoise.weights.search import Deadline
+from counterpoise.weights.base import (
+    Callback,
+    FitResult,
+    RandomState,
+    WeightEstimator,
+)
+from counterpoise.weights.search import Deadline, unsupported_share
 
 # -----------------------------------------------------------------------------
 # The kernel means of two samples, and what follows from them for any row.
@@ -37,8 +42,6 @@ HIDDEN_SHARE = 0.5
 LARGEST_ARRAY = 2**27
 # Target rows at most where the kernel has to be summed entry by entry.
 TARGETS_SUMMED = 20_000
-# Rows among which the uncovered target rows are counted where each costs n kernels.
-TARGETS_COUNTED = 2000
 # The smallest ridge that is ever chosen; a regression never has less.
 LEAST_RIDGE = 1e-3
 
@@ -97,7 +100,7 @@ def kernel_means(samples: TwoSamples, gamma: float, tol: float) -> KernelMeans:
     elif n * n <= LARGEST_ARRAY:
         return _dense_means(samples, gamma, landmarks)
     else:
-        unsupported_fraction = _uncovered_of_some(samples, gamma)
+        unsupported_fraction = unsupported_share(samples, gamma)
     return KernelMeans(
         lambda ridge: FactoredDistance(source, point, ridge),
         spread,
@@ -119,7 +122,7 @@ def _dense_means(
     """Return the kernel means with the kernel of the source stored."""
     if samples.target.shape[0] > TARGETS_SUMMED:
         samples = samples.take(
-            slice(None), _at_intervals(samples.target, TARGETS_SUMMED)
+            slice(None), spaced_places(samples.target.shape[0], TARGETS_SUMMED)
         )
     X, T = samples.source, samples.target
     p, q = samples.source_share, samples.target_share
@@ -157,20 +160,6 @@ def _scale(uniform: float, spread: float, samples: TwoSamples) -> float:
 def _uncovered(samples: TwoSamples, reach: Array, share: Array) -> float:
     """Return the share of rows with less than one expected source neighbour."""
     return float(share[samples.source_mass * reach < 1.0].sum() / share.sum())
-
-
-def _uncovered_of_some(samples: TwoSamples, gamma: float) -> float:
-    """Return that share among target rows at equal intervals."""
-    rows = _at_intervals(samples.target, TARGETS_COUNTED)
-    reach = Kernel("rbf", gamma).pull(
-        samples.source_share, samples.source, samples.target[rows]
-    )
-    return _uncovered(samples, reach, samples.target_share[rows])
-
-
-def _at_intervals(rows: Array, count: int) -> Indices:
-    n = rows.shape[0]
-    return np.linspace(0, n - 1, min(n, count)).astype(np.intp)
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,6 +274,7 @@ MATCHING_RIDGES = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003, LEAST_RIDGE)
 ROWS_BY_NEWTON = 1000
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class KMM(WeightEstimator):
     r"""Weights that bring the source's kernel mean to the target's.
 
@@ -414,41 +404,24 @@ class KMM(WeightEstimator):
         "solver": MATCHING_SOLVER_CHOICE,
     }
 
-    def __init__(
-        self,
-        *,
-        gamma: float | str = "median",
-        bound: float = 1000.0,
-        slack: float | None = None,
-        ridge: float | str = "auto",
-        solver: str | Solver = "auto",
-        standardize: bool = True,
-        tol: float = 1e-6,
-        max_iter: int = 10_000,
-        max_time: float | None = None,
-        callback: Any = None,
-        exponent: float = 1.0,
-        allow_no_overlap: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.gamma = gamma
-        self.bound = bound
-        self.slack = slack
-        self.ridge = ridge
-        self.solver = solver
-        self.standardize = standardize
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.callback = callback
-        self.exponent = exponent
-        self.allow_no_overlap = allow_no_overlap
-        self.random_state = random_state
+    gamma: float | str = "median"
+    bound: float = 1000.0
+    slack: float | None = None
+    ridge: float | str = "auto"
+    solver: str | Solver = "auto"
+    standardize: bool = True
+    tol: float = 1e-6
+    max_iter: int = 10_000
+    max_time: float | None = None
+    callback: Callback = None
+    exponent: float = 1.0
+    allow_no_overlap: bool = False
+    random_state: RandomState = None
 
-    def _chosen(self) -> dict[str, Any]:
+    def _chosen(self) -> dict[str, object]:
         return {"gamma": self.gamma_, "ridge": self.ridge_}
 
-    def _fit(self, samples: TwoSamples, deadline: Deadline) -> Fitted:
+    def _fit(self, samples: TwoSamples, deadline: Deadline) -> FitResult:
         if self.gamma == "median":
             self.gamma_ = median_gamma(samples.target, samples.target_share)
         else:
@@ -461,7 +434,7 @@ class KMM(WeightEstimator):
         )
         # With slack the mean is a result; scaled to one it could break the bound.
         mean = float(solution.x.sum()) if self.slack else 1.0
-        return Fitted(solution, ratio, means.unsupported_fraction, mean=mean)
+        return FitResult(solution, ratio, means.unsupported_fraction, mean=mean)
 
     def _predict_weights(self, X: Matrix) -> Array:
         return self._extension_.at(X)

@@ -1,14 +1,17 @@
 """Importance weights under label shift."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import product
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from counterpoise.data.arrays import estimator_matrix
+from counterpoise.data.arrays import Matrix, estimator_matrix, n_rows
+from counterpoise.data.blocks import Blocks
 from counterpoise.data.labels_and_weights import as_responses
 from counterpoise.data.parallel import current_budget, one_thread
 from counterpoise.data.parameters import Integer, Number, Rule
@@ -28,8 +31,8 @@ from counterpoise.optim.loop import Solution, solve
 from counterpoise.optim.problems import MixtureLikelihood
 from counterpoise.optim.solvers.corrective import Corrective
 from counterpoise.shift.kernel_two_sample import median_gamma
-from counterpoise.weights.base import WeightEstimator
-from counterpoise.weights.search import Deadline, lonely_share
+from counterpoise.weights.base import Callback, RandomState, WeightEstimator
+from counterpoise.weights.search import Deadline, isolated_share
 
 # -----------------------------------------------------------------------------
 # Densities of inputs that go with bumps over the labels, at target rows.
@@ -121,6 +124,7 @@ WIDTHS_Y = (0.1, 0.2, 0.35, 0.6, 1.0)
 FEWEST_HELD_OUT = 10
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class LabelShiftWeights(WeightEstimator):
     r"""Density ratio of labels, where p(y) has moved and p(x given y) has not.
 
@@ -208,41 +212,26 @@ class LabelShiftWeights(WeightEstimator):
         "n_centers": Integer(1),
     }
 
-    def __init__(
-        self,
-        *,
-        gamma: float | str = "cv",
-        gamma_y: float | str = "cv",
-        n_centers: int = 200,
-        standardize: bool = True,
-        tol: float = 1e-6,
-        max_iter: int = 10_000,
-        max_time: float | None = None,
-        callback: Callable[..., Any] | None = None,
-        exponent: float = 1.0,
-        allow_no_overlap: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.gamma = gamma
-        self.gamma_y = gamma_y
-        self.n_centers = n_centers
-        self.standardize = standardize
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.callback = callback
-        self.exponent = exponent
-        self.allow_no_overlap = allow_no_overlap
-        self.random_state = random_state
+    gamma: float | str = "cv"
+    gamma_y: float | str = "cv"
+    n_centers: int = 200
+    standardize: bool = True
+    tol: float = 1e-6
+    max_iter: int = 10_000
+    max_time: float | None = None
+    callback: Callback = None
+    exponent: float = 1.0
+    allow_no_overlap: bool = False
+    random_state: RandomState = None
 
     def fit(  # type: ignore[override]
         self,
-        X: Any,
-        y: Any,
+        X: ArrayLike | Blocks,
+        y: object,
         *,
-        X_target: Any = None,
-        sample_weight: Any = None,
-        target_weight: Any = None,
+        X_target: ArrayLike | Blocks | tuple[ArrayLike, ...] | None = None,
+        sample_weight: ArrayLike | None = None,
+        target_weight: ArrayLike | None = None,
     ) -> Self:
         """Weigh the source rows so that their labels stand for the target's.
 
@@ -269,7 +258,8 @@ class LabelShiftWeights(WeightEstimator):
             target_weight=target_weight,
         )
 
-    def _fit_labelled(self, samples: SamplesAsRead, y: Any) -> Self:
+    def _fit_samples(self, samples: SamplesAsRead, y: object = None) -> Self:
+        self._check_parameters()
         labels = self._check_labels(y, samples.source.shape[0])
         weight = samples.source_weight
         self._remember_columns(samples)
@@ -282,18 +272,17 @@ class LabelShiftWeights(WeightEstimator):
             self._set_solution(self._solution(rows))
             ratio = self._predict_weights(labels)
         used = weight > 0
-        share = weight[used] / weight[used].sum()
-        self._set_mean_ratio(ratio[used], 1.0, share)
+        self._set_mean_ratio(ratio[used], 1.0, weight[used] / weight[used].sum())
         self.weights_ = self._normalized(ratio)
         self.effective_sample_size_ = effective_sample_size(self.weights_ * weight)
         return self
 
-    def _check_labels(self, y: Any, n: int) -> Array:
+    def _check_labels(self, y: object, n: int) -> Array:
         labels = as_responses(y, n, multi_output=True).reshape(n, -1)
         self.n_outputs_ = labels.shape[1]
         return labels
 
-    def predict_weights(self, y: Any) -> Array:
+    def predict_weights(self, y: ArrayLike) -> Array:  # type: ignore[override]
         """Return the weights of labels, on the scale of `weights_`.
 
         Parameters
@@ -305,7 +294,7 @@ class LabelShiftWeights(WeightEstimator):
         array of shape (k,)
         """
         check_is_fitted(self, "weights_")
-        labels = as_responses(y, len(y), multi_output=True).reshape(len(y), -1)
+        labels = as_responses(y, n_rows(y), multi_output=True).reshape(n_rows(y), -1)
         if labels.shape[1] != self.n_outputs_:
             raise InvalidInputError(
                 f"y has {labels.shape[1]} columns, fit had {self.n_outputs_}"
@@ -314,7 +303,7 @@ class LabelShiftWeights(WeightEstimator):
             return np.ones(len(labels))
         return self._normalized(self._predict_weights(labels))
 
-    def is_extrapolation(self, X: Any) -> NDArray[np.bool_]:
+    def is_extrapolation(self, X: ArrayLike) -> NDArray[np.bool_]:
         """Refuse: the ratio is a function of y, and inputs tell nothing of it.
 
         Without a target all weights are one, and known at every row.
@@ -329,7 +318,12 @@ class LabelShiftWeights(WeightEstimator):
         )
 
     def score(
-        self, X: Any, y: Any = None, *, X_target: Any = None, sample_weight: Any = None
+        self,
+        X: ArrayLike,
+        y: object = None,
+        *,
+        X_target: ArrayLike | tuple[ArrayLike, ...] | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> float:
         """Refuse: weights of target rows need their labels, which nobody knows.
 
@@ -359,7 +353,7 @@ class LabelShiftWeights(WeightEstimator):
         if self.standardize:
             self.column_scale_ = pooled_scale(two, samples.matrix_names)
             two = rows_scaled(two, self.column_scale_)
-        self._judge_overlap(lonely_share(two))
+        self._judge_overlap(isolated_share(two), "unsupported_fraction", None, None)
         return LabelledRows(
             two.source, labels[used], weight[used], two.target, two.target_share
         )
@@ -416,14 +410,14 @@ class LabelShiftWeights(WeightEstimator):
         self.coef_ = solution.x / total * rows.weight.sum()
         return solution
 
-    def _predict_weights(self, X: Any) -> Array:
+    def _predict_weights(self, X: Matrix) -> Array:
         """Return the ratio at labels, up to a factor."""
         used = np.flatnonzero(self.coef_)
         kernel = Kernel("rbf", self.gamma_y_).matrix(X, self.centers_[used])
         out: Array = kernel @ self.coef_[used]
         return out
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.target_tags.multi_output = True

@@ -3,6 +3,7 @@
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy.linalg import cho_factor, cho_solve
 from counterpoise.data.arrays import Matrix
 from counterpoise.data.parallel import current_budget
 from counterpoise.data.parameters import Integer, Number, Rule
+from counterpoise.data.samples import SamplesAsRead
 from counterpoise.data.two_samples import TwoSamples
 from counterpoise.errors import InvalidInputError, warn_user
 from counterpoise.linalg.arrays import Array, Indices
@@ -20,7 +22,12 @@ from counterpoise.optim.path import Breakpoint, PathError, SolutionPath, follow
 from counterpoise.optim.problems import RidgeQuadratic
 from counterpoise.shift.kernel_two_sample import median_gamma
 from counterpoise.shift.support import RELATIVE_FROM
-from counterpoise.weights.base import Fitted, WeightEstimator
+from counterpoise.weights.base import (
+    Callback,
+    FitResult,
+    RandomState,
+    WeightEstimator,
+)
 from counterpoise.weights.kernel_design import all_or_few, centers_of_blocks
 from counterpoise.weights.least_squares_search import (
     Curve,
@@ -32,7 +39,6 @@ from counterpoise.weights.least_squares_search import (
     search,
     spread_rows,
 )
-from counterpoise.weights.out_of_core import TwoBlocks
 from counterpoise.weights.search import (
     FEWEST_TO_CHOOSE,
     WIDTH_FACTORS,
@@ -78,7 +84,7 @@ class LeastSquaresWeights(WeightEstimator):
     def _fallback(self, samples: TwoSamples, gamma: float) -> float:
         """Return a penalty for samples too small to hold anything out."""
 
-    def _fit(self, samples: TwoSamples, deadline: Deadline) -> Fitted:
+    def _fit(self, samples: TwoSamples, deadline: Deadline) -> FitResult:
         self.__dict__.pop("cv_results_", None)
         distinct = _without_repeats(samples)
         seed = self._seed()
@@ -86,7 +92,7 @@ class LeastSquaresWeights(WeightEstimator):
         _plan(len(self.centers_))
         self._choose(distinct, seed, deadline)
         solution, self.coef_ = self._solve_at(distinct, deadline)
-        return Fitted(
+        return FitResult(
             solution,
             self._predict_weights(samples.source),
             unsupported_share(distinct, self.gamma_),
@@ -99,7 +105,7 @@ class LeastSquaresWeights(WeightEstimator):
         )
         return np.maximum(ratio, SMALLEST_RATIO)
 
-    def _chosen(self) -> dict[str, Any]:
+    def _chosen(self) -> dict[str, object]:
         return {"gamma": self.gamma_, "regularization": self.regularization_}
 
     def _choose(self, samples: TwoSamples, seed: int, deadline: Deadline) -> None:
@@ -174,15 +180,14 @@ def _without_repeats(samples: TwoSamples) -> TwoSamples:
     Equal rows stand beside one another in the order in which samples come. A row twice
     is then the row of weight two in centres, folds and left-out rows alike.
     """
-    source, source_weight = _merged(samples.source, samples.source_share)
-    target, target_weight = _merged(samples.target, samples.target_share)
-    return TwoSamples(
-        source,
-        target,
-        source_weight,
-        target_weight,
-        samples.source_mass,
-        samples.target_mass,
+    source, source_share = _merged(samples.source, samples.source_share)
+    target, target_share = _merged(samples.target, samples.target_share)
+    return replace(
+        samples,
+        source=source,
+        target=target,
+        source_share=source_share,
+        target_share=target_share,
     )
 
 
@@ -204,6 +209,7 @@ PENALTY_FRACTIONS = np.logspace(-0.5, -4.5, 9)
 USUAL_FRACTION = 0.1
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class LSIF(LeastSquaresWeights):
     r"""Weights by least squares without negative coefficients: LSIF, with its path.
 
@@ -307,32 +313,17 @@ class LSIF(LeastSquaresWeights):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        gamma: float | str = "cv",
-        regularization: float | str = "cv",
-        n_centers: int | None = 100,
-        standardize: bool = True,
-        tol: float = 1e-6,
-        max_iter: int = 10_000,
-        max_time: float | None = None,
-        callback: Callable[[Any], object] | None = None,
-        exponent: float = 1.0,
-        allow_no_overlap: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.gamma = gamma
-        self.regularization = regularization
-        self.n_centers = n_centers
-        self.standardize = standardize
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.callback = callback
-        self.exponent = exponent
-        self.allow_no_overlap = allow_no_overlap
-        self.random_state = random_state
+    gamma: float | str = "cv"
+    regularization: float | str = "cv"
+    n_centers: int | None = 100
+    standardize: bool = True
+    tol: float = 1e-6
+    max_iter: int = 10_000
+    max_time: float | None = None
+    callback: Callback = None
+    exponent: float = 1.0
+    allow_no_overlap: bool = False
+    random_state: RandomState = None
 
     def _solve_at(
         self, samples: TwoSamples, deadline: Deadline
@@ -437,16 +428,16 @@ class _Ridge(LeastSquaresWeights):
     ) -> tuple[Solution, Array]:
         return self._solve_moments(Moments.of(samples, self.centers_, self.gamma_))
 
-    def _fit_blocks(self, both: TwoBlocks) -> Solution:
+    def _fit_blocks(self, samples: SamplesAsRead) -> Solution:
         if self.n_centers is None:
             raise InvalidInputError(
                 "n_centers=None makes a centre of every target row, which blocks are "
                 "too many for: give a number"
             )
-        rows, aims = self._rows_in_blocks(both)
-        self.centers_ = centers_of_blocks(aims, int(self.n_centers), self._seed())
+        source, target = self._scaled_blocks(samples)
+        self.centers_ = centers_of_blocks(target, int(self.n_centers), self._seed())
         solution, self.coef_ = self._solve_moments(
-            Moments.of_blocks(rows, aims, self.centers_, self.gamma_)
+            Moments.of_blocks(source, target, self.centers_, self.gamma_)
         )
         return solution
 
@@ -472,6 +463,7 @@ class _Ridge(LeastSquaresWeights):
         return USUAL_PENALTY
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ULSIF(_Ridge):
     r"""Weights by least squares in closed form: uLSIF.
 
@@ -569,30 +561,18 @@ class ULSIF(_Ridge):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        gamma: float | str = "cv",
-        regularization: float | str = "cv",
-        n_centers: int | None = 100,
-        standardize: bool = True,
-        tol: float = 1e-6,
-        max_time: float | None = None,
-        exponent: float = 1.0,
-        allow_no_overlap: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.gamma = gamma
-        self.regularization = regularization
-        self.n_centers = n_centers
-        self.standardize = standardize
-        self.tol = tol
-        self.max_time = max_time
-        self.exponent = exponent
-        self.allow_no_overlap = allow_no_overlap
-        self.random_state = random_state
+    gamma: float | str = "cv"
+    regularization: float | str = "cv"
+    n_centers: int | None = 100
+    standardize: bool = True
+    tol: float = 1e-6
+    max_time: float | None = None
+    exponent: float = 1.0
+    allow_no_overlap: bool = False
+    random_state: RandomState = None
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class RULSIF(_Ridge):
     r"""Weights by least squares, relative to a mixture of both samples: RuLSIF.
 
@@ -693,27 +673,13 @@ class RULSIF(_Ridge):
         "relative": Number(0.0, 1.0, closed="left"),
     }
 
-    def __init__(
-        self,
-        *,
-        relative: float = 0.1,
-        gamma: float | str = "cv",
-        regularization: float | str = "cv",
-        n_centers: int | None = 100,
-        standardize: bool = True,
-        tol: float = 1e-6,
-        max_time: float | None = None,
-        exponent: float = 1.0,
-        allow_no_overlap: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.relative = relative
-        self.gamma = gamma
-        self.regularization = regularization
-        self.n_centers = n_centers
-        self.standardize = standardize
-        self.tol = tol
-        self.max_time = max_time
-        self.exponent = exponent
-        self.allow_no_overlap = allow_no_overlap
-        self.random_state = random_state
+    relative: float = 0.1
+    gamma: float | str = "cv"
+    regularization: float | str = "cv"
+    n_centers: int | None = 100
+    standardize: bool = True
+    tol: float = 1e-6
+    max_time: float | None = None
+    exponent: float = 1.0
+    allow_no_overlap: bool = False
+    random_state: RandomState = None

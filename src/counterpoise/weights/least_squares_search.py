@@ -1,8 +1,8 @@
 """Cross-validation of least-squares importance fitting."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 
 import numpy as np
 from scipy.linalg import eigh
@@ -11,12 +11,13 @@ from scipy.linalg.lapack import dposv
 from counterpoise.data.blocks import Blocks
 from counterpoise.data.parallel import map_reduce
 from counterpoise.data.progress import announce
-from counterpoise.data.two_samples import N_FOLDS, TwoSamples, folds
+from counterpoise.data.two_samples import N_FOLDS, TwoSamples, folds, spaced_places
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.linalg.kernels import Kernel
 from counterpoise.optim.certificate import Certificate
 from counterpoise.optim.path import Breakpoint, PathError, follow
 from counterpoise.optim.problems import NonnegativeQuadratic
+from counterpoise.weights.kernel_design import sum_of_pairs
 from counterpoise.weights.search import (
     LARGEST_UNCOVERED,
     Deadline,
@@ -172,36 +173,25 @@ class Moments:
     ) -> "Moments":
         """Return the moments over two tables that are read block by block."""
         announce("reading every row: moments of the basis")
-        moment, _ = map_reduce(
-            source, _BlockMoments(centers, gamma, source.n_rows), _added
-        )
-        moment_target, mean = map_reduce(
-            target, _BlockMoments(centers, gamma, target.n_rows), _added
-        )
-        return cls(moment, moment_target, mean)
+        parts = [
+            map_reduce(
+                blocks,
+                partial(_moments_of_block, centers, gamma, blocks.n_rows),
+                sum_of_pairs,
+            )
+            for blocks in (source, target)
+        ]
+        return cls(parts[0][0], *parts[1])
 
     def mixed(self, relative: float) -> Array:
         """Return the second moment over the mixture of both samples."""
         return (1.0 - relative) * self.source + relative * self.target
 
 
-@dataclass(frozen=True, eq=False)
-class _BlockMoments:
-    """A block's part of the moments, every row counting the same."""
-
-    centers: Array
-    gamma: float
-    n_rows: int
-
-    def __call__(self, rows: Array, first: int) -> tuple[Array, Array]:
-        share = np.full(len(rows), 1.0 / self.n_rows)
-        return _moments(rows, share, self.centers, self.gamma)
-
-
-def _added(
-    earlier: tuple[Array, Array], later: tuple[Array, Array]
+def _moments_of_block(
+    centers: Array, gamma: float, n_rows: int, rows: Array, first: int
 ) -> tuple[Array, Array]:
-    return earlier[0] + later[0], earlier[1] + later[1]
+    return _moments(rows, np.full(len(rows), 1.0 / n_rows), centers, gamma)
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,10 +272,7 @@ def search(
 def spread_rows(samples: TwoSamples) -> tuple[Indices, Indices]:
     """Return at most 5000 rows of each sample, at equal intervals."""
     n, m = samples.source.shape[0], samples.target.shape[0]
-    return (
-        np.linspace(0, n - 1, min(n, ROWS_SCORED)).astype(np.intp),
-        np.linspace(0, m - 1, min(m, ROWS_SCORED)).astype(np.intp),
-    )
+    return spaced_places(n, ROWS_SCORED), spaced_places(m, ROWS_SCORED)
 
 
 def count_admissible(
@@ -515,13 +502,9 @@ def _moments(
 
 def _with_mixture(samples: TwoSamples, relative: float) -> TwoSamples:
     """Return the samples with the mixture of both in place of the source."""
-    return TwoSamples(
-        np.concatenate([samples.source, samples.target]),
-        samples.target,
-        np.concatenate(
-            [(1.0 - relative) * samples.source_share, relative * samples.target_share]
-        ),
-        samples.target_share,
-        samples.source_mass,
-        samples.target_mass,
+    share = [(1.0 - relative) * samples.source_share, relative * samples.target_share]
+    return replace(
+        samples,
+        source=np.concatenate([samples.source, samples.target]),
+        source_share=np.concatenate(share),
     )

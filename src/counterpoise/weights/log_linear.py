@@ -1,31 +1,43 @@
 """Log-linear and Gaussian-mixture KLIEP."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from functools import partial
+from typing import ClassVar, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import logsumexp
+from sklearn.base import clone
 
 from counterpoise.data.arrays import Matrix
 from counterpoise.data.blocks import Blocks
-from counterpoise.data.columns import column_limits
 from counterpoise.data.parallel import map_reduce, whole_vector
 from counterpoise.data.parameters import Choice, Integer, Number, Rule
 from counterpoise.data.progress import announce
 from counterpoise.data.samples import SamplesAsRead
-from counterpoise.data.two_samples import N_FOLDS, TwoSamples, folds
-from counterpoise.errors import InvalidInputError
-from counterpoise.linalg.arrays import Array
+from counterpoise.data.two_samples import (
+    N_FOLDS,
+    TwoSamples,
+    folds,
+    pooled_scale,
+    rows_scaled,
+)
+from counterpoise.errors import InvalidInputError, held_back
+from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.optim.likelihoods import log_mean
 from counterpoise.optim.loop import Solution
 from counterpoise.optim.problems import LogLinearMixture, LogLinearRatio
 from counterpoise.optim.solvers.newton import ExpectationMaximization, Newton
 from counterpoise.shift.support import uncovered_share_of
-from counterpoise.weights.base import Fitted, WeightEstimator
-from counterpoise.weights.out_of_core import TwoBlocks
-from counterpoise.weights.search import Deadline
+from counterpoise.weights.base import (
+    Callback,
+    FitResult,
+    RandomState,
+    WeightEstimator,
+)
+from counterpoise.weights.search import Deadline, HeldOut
 
 # -----------------------------------------------------------------------------
 # Statistics of rows for log-linear ratios: the columns, their squares, products.
@@ -51,11 +63,8 @@ class Standardization:
         d = samples.source.shape[1]
         if sparse.issparse(samples.source):
             return cls(family, None, np.zeros(d), np.zeros(d), np.ones(d))
-        both = [
-            (samples.source, samples.source_share),
-            (samples.target, samples.target_share),
-        ]
-        limits = column_limits(both)
+        both = samples.both
+        limits = samples.limits
         center = np.asarray(0.5 * sum(q @ np.clip(X, *limits) for X, q in both))
         return cls.by_means(
             family, limits, center, lambda raw: [raw.raw_means(X, q) for X, q in both]
@@ -67,7 +76,7 @@ class Standardization:
         family: str,
         limits: tuple[Array, Array],
         center: Array,
-        means_of: Callable[["Standardization"], list[Any]],
+        means_of: Callable[["Standardization"], Sequence[Sequence[Array] | Array]],
     ) -> "Standardization":
         """Return the standardisation, given how `raw_means` of both samples are had."""
         d = center.size
@@ -78,7 +87,7 @@ class Standardization:
         middle = 0.5 * (means[0] + means[1])
         return cls(family, limits, center, middle, _factor(means, squares))
 
-    def statistics(self, X: Matrix) -> Any:
+    def statistics(self, X: Matrix) -> "Matrix | PairProducts":
         """Return the statistics of rows: an array, or something that acts like one."""
         if self.limits is None:
             return X
@@ -131,7 +140,7 @@ class PairProducts:
         raw = np.concatenate([q @ self.Z, moments[np.triu_indices(d)]])
         return (raw - q.sum() * self.offset) * self.factor
 
-    def __getitem__(self, rows: Any) -> Array:
+    def __getitem__(self, rows: slice | Indices) -> Array:
         Z = self.Z[rows]
         i, j = np.triu_indices(Z.shape[1])
         return (np.hstack([Z, Z[:, i] * Z[:, j]]) - self.offset) * self.factor
@@ -177,82 +186,58 @@ class BlockedStatistics:
     # An array on the left leaves the product to this class.
     __array_ufunc__ = None
 
-    def __init__(self, blocks: Blocks, statistics: Any, p: int) -> None:
+    def __init__(self, blocks: Blocks, statistics: "Statistics", p: int) -> None:
         self.blocks, self.statistics = blocks, statistics
         self.shape = (blocks.n_rows, p)
 
     def __matmul__(self, v: Array) -> Array:
-        return np.asarray(whole_vector(self.blocks, _Image(self.statistics, v)))
+        work = partial(_block_image, self.statistics, v)
+        return np.asarray(whole_vector(self.blocks, work))
 
     def __rmatmul__(self, q: Array) -> Array:
-        return map_reduce(self.blocks, _Pull(self.statistics, q))
+        return map_reduce(self.blocks, partial(_block_pull, self.statistics, q))
 
     def second_moment(self, weights: Array, mean: Array) -> Array:
         """Return the weighted second moment about a mean, of shape (p, p)."""
-        return map_reduce(self.blocks, _SecondMoment(self.statistics, weights, mean))
+        work = partial(_block_second_moment, self.statistics, weights, mean)
+        return map_reduce(self.blocks, work)
 
 
-@dataclass(frozen=True, eq=False)
-class _Image:
-    statistics: Any
-    v: Array
-
-    def __call__(self, rows: Array, first: Any) -> Array:
-        return np.asarray(self.statistics(rows) @ self.v)
+Statistics: TypeAlias = Callable[[Array], "Array | PairProducts"]
 
 
-@dataclass(frozen=True, eq=False)
-class _Pull:
-    statistics: Any
-    q: Array
-
-    def __call__(self, rows: Array, first: int) -> Array:
-        return np.asarray(self.q[first : first + len(rows)] @ self.statistics(rows))
+def _block_image(statistics: Statistics, v: Array, rows: Array, first: int) -> Array:
+    return np.asarray(statistics(rows) @ v)
 
 
-@dataclass(frozen=True, eq=False)
-class _SecondMoment:
-    statistics: Any
-    weights: Array
-    mean: Array
-
-    def __call__(self, rows: Array, first: int) -> Array:
-        S = self.statistics(rows)
-        root = np.sqrt(self.weights[first : first + len(rows)])[:, None]
-        p = self.mean.size
-        out = np.zeros((p, p))
-        step = max(SLICE_ENTRIES // p, 1)
-        for start in range(0, len(rows), step):
-            part = slice(start, start + step)
-            spread = (S[part] - self.mean) * root[part]
-            out += spread.T @ spread
-        return out
+def _block_pull(statistics: Statistics, q: Array, rows: Array, first: int) -> Array:
+    return np.asarray(q[first : first + len(rows)] @ statistics(rows))
 
 
-@dataclass(frozen=True, eq=False)
-class MeanStatistics:
-    """A block's part of the mean statistics."""
+def _block_second_moment(
+    statistics: Statistics, weights: Array, mean: Array, rows: Array, first: int
+) -> Array:
+    S = statistics(rows)
+    root = np.sqrt(weights[first : first + len(rows)])[:, None]
+    p = mean.size
+    out = np.zeros((p, p))
+    step = max(SLICE_ENTRIES // p, 1)
+    for start in range(0, len(rows), step):
+        part = slice(start, start + step)
+        spread = (S[part] - mean) * root[part]
+        out += spread.T @ spread
+    return out
 
-    statistics: Any
-    n_rows: int
 
-    def __call__(self, rows: Array, first: int) -> Array:
-        """Return a block's part."""
-        share = np.full(len(rows), 1.0 / self.n_rows)
-        return np.asarray(share @ self.statistics(rows))
+def _block_mean(statistics: Statistics, n_rows: int, rows: Array, first: int) -> Array:
+    return np.asarray(np.full(len(rows), 1.0 / n_rows) @ statistics(rows))
 
 
-@dataclass(frozen=True, eq=False)
-class MeanOfPowers:
-    """A block's part of the means of unscaled statistics, and of their squares."""
-
-    standardization: Any
-    n_rows: int
-
-    def __call__(self, rows: Array, first: int) -> Array:
-        """Return a block's part."""
-        share = np.full(len(rows), 1.0 / self.n_rows)
-        return np.stack(self.standardization.raw_means(rows, share))
+def _block_raw_means(
+    standardization: Standardization, n_rows: int, rows: Array, first: int
+) -> Array:
+    share = np.full(len(rows), 1.0 / n_rows)
+    return np.stack(standardization.raw_means(rows, share))
 
 
 # -----------------------------------------------------------------------------
@@ -268,6 +253,7 @@ FEW_STATISTICS = 0.1
 STATISTICS = ("full", "diag", "linear")
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class LogLinearKLIEP(WeightEstimator):
     r"""Weights from a log-linear or log-quadratic ratio, or a mixture of such.
 
@@ -371,7 +357,7 @@ class LogLinearKLIEP(WeightEstimator):
     """
 
     # Read by the base: columns come divided by their pooled scale.
-    standardize = True
+    standardize: ClassVar[bool] = True
     _accepts_sparse = True
     _rules: ClassVar[Mapping[str, Rule]] = {
         "n_components": Integer(1),
@@ -379,39 +365,19 @@ class LogLinearKLIEP(WeightEstimator):
         "ridge": Number(0.0, closed="neither"),
     }
 
-    def __init__(
-        self,
-        *,
-        n_components: int = 1,
-        statistics: str = "auto",
-        ridge: float = 1e-2,
-        tol: float = 1e-6,
-        max_iter: int = 10_000,
-        max_time: float | None = None,
-        callback: Callable[..., object] | None = None,
-        exponent: float = 1.0,
-        allow_no_overlap: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.statistics = statistics
-        self.ridge = ridge
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.callback = callback
-        self.exponent = exponent
-        self.allow_no_overlap = allow_no_overlap
-        self.random_state = random_state
+    n_components: int = 1
+    statistics: str = "auto"
+    ridge: float = 1e-2
+    tol: float = 1e-6
+    max_iter: int = 10_000
+    max_time: float | None = None
+    callback: Callback = None
+    exponent: float = 1.0
+    allow_no_overlap: bool = False
+    random_state: RandomState = None
 
-    def _chosen(self) -> dict[str, Any]:
+    def _chosen(self) -> dict[str, object]:
         return {"statistics": self.statistics_}
-
-    def _fit_ratio(
-        self, samples: TwoSamples, deadline: Deadline
-    ) -> tuple[Array, float]:
-        self._find(samples, deadline)
-        return self._predict_weights(samples.source), 1.0
 
     def _find(self, samples: TwoSamples, deadline: Deadline) -> Solution:
         """Set what the ratio is made of, and return how it was found."""
@@ -428,7 +394,7 @@ class LogLinearKLIEP(WeightEstimator):
                 f"X has {n} row that counts, LogLinearKLIEP needs {self._least_rows}"
             )
 
-    def _fit(self, samples: TwoSamples, deadline: Deadline) -> Fitted:
+    def _fit(self, samples: TwoSamples, deadline: Deadline) -> FitResult:
         solution = self._find(samples, deadline)
         self.coef_, self.proportions_ = self._ratio_.slopes, self._ratio_.proportions
         self.statistic_names_ = self._names(samples.source.shape[1])
@@ -437,26 +403,28 @@ class LogLinearKLIEP(WeightEstimator):
         ratio = np.exp(np.minimum(logs, LARGEST_LOG))
         if _is_one_row(samples.target):
             # Nothing can be held out; the base looks how far the row is from others.
-            return Fitted(solution, ratio, 0.0)
+            return FitResult(solution, ratio, 0.0)
         told = (logs, logs_target)
         if self.coef_.shape[1] > few:
             told = self._logs_out_of_fold(samples, deadline)
         uncovered_fraction = uncovered_share_of(
             *told, samples.source_share, samples.target_share
         )
-        return Fitted(solution, ratio, uncovered_fraction, "uncovered_fraction")
+        return FitResult(solution, ratio, uncovered_fraction, "uncovered_fraction")
 
-    def _fit_blocks(self, both: TwoBlocks) -> Solution | None:
+    def _fit_blocks(self, samples: SamplesAsRead) -> Solution | None:
         if self.n_components > 1:
             return None
-        n, d = both.source.n_rows, self.n_features_in_
+        source, target = self._scaled_blocks(samples)
+        n, d = source.n_rows, self.n_features_in_
         self.statistics_ = self._family_of(n, d)
-        rows, aims = self._rows_in_blocks(both)
-        self._standardization_ = _standardized(both, rows, aims, self.statistics_)
+        self._standardization_ = _standardize_blocks(
+            samples, source, target, self.statistics_
+        )
         statistics = self._standardization_.statistics
         announce("reading every row: mean statistics of the target")
-        mean = map_reduce(aims, MeanStatistics(statistics, aims.n_rows))
-        S = BlockedStatistics(rows, statistics, mean.size)
+        mean = map_reduce(target, partial(_block_mean, statistics, target.n_rows))
+        S = BlockedStatistics(source, statistics, mean.size)
         shares = np.full(n, 1.0 / n)
         problem = LogLinearRatio(S, mean, shares, self.ridge)
         solution = self._solve(problem, Newton(), deadline=Deadline(self.max_time))
@@ -542,7 +510,7 @@ class LogLinearKLIEP(WeightEstimator):
                 out[left] = ratio.logarithm(self._standardization_.statistics(X[left]))
         return logs, logs_target
 
-    def _names(self, d: int) -> Any:
+    def _names(self, d: int) -> NDArray[np.object_]:
         columns = getattr(self, "feature_names_in_", [f"x{k}" for k in range(d)])
         names = [str(name) for name in columns]
         if self.statistics_ == "diag":
@@ -563,35 +531,69 @@ class MixedRatio:
     slopes: Array
     norms: Array
 
-    def logarithm(self, statistics: Any) -> Array:
+    def logarithm(self, statistics: "Matrix | PairProducts") -> Array:
         """Return the log ratio of rows, given their statistics."""
         parts = np.column_stack([statistics @ eta for eta in self.slopes])
         return np.asarray(logsumexp(parts - self.norms, axis=1, b=self.proportions))
 
 
-def _standardized(
-    both: TwoBlocks, rows: Blocks, aims: Blocks, family: str
+def _standardize_blocks(
+    samples: SamplesAsRead, source: Blocks, target: Blocks, family: str
 ) -> Standardization:
-    """Return the standardisation by all rows, cut where a sample says."""
-    scale = both.scale
-    limits = tuple(
-        np.divide(end, scale, out=np.zeros_like(end), where=scale > 0)
-        for end in both.limits
-    )
-    means = [
-        np.divide(one.mean, scale, out=np.zeros_like(scale), where=scale > 0)
-        for one in both.moments
-    ]
+    """Return the standardization by all scaled rows, cut where their sample says."""
+    scale = samples.scale_of_blocks
+    factor = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
+    low, high = (end * factor for end in samples.limits)
+    moments, moments_target = samples.moments
+    center = 0.5 * (moments.mean + moments_target.mean) * factor
     announce("reading every row: moments of the statistics")
     return Standardization.by_means(
         family,
-        (limits[0], limits[1]),
-        0.5 * (means[0] + means[1]),
+        (low, high),
+        center,
         lambda raw: [
-            map_reduce(blocks, MeanOfPowers(raw, blocks.n_rows))
-            for blocks in (rows, aims)
+            map_reduce(blocks, partial(_block_raw_means, raw, blocks.n_rows))
+            for blocks in (source, target)
         ],
     )
+
+
+@dataclass(frozen=True, eq=False)
+class ScaledFold:
+    """All rows, and those outside a fold, on the scale of the latter's columns.
+
+    What the rows count is worked out anew: a part of fractional weights is worth what
+    it is worth by itself.
+    """
+
+    out: NDArray[np.bool_]
+    out_target: NDArray[np.bool_]
+    rows: TwoSamples
+    part: TwoSamples
+
+    @classmethod
+    def of(cls, samples: TwoSamples, *out: NDArray[np.bool_]) -> "ScaledFold":
+        """Return the fold of the rows `out` of the source and of the target."""
+        part = samples.recounted(~out[0], ~out[1])
+        rows = rows_scaled(samples, pooled_scale(part))
+        part = part.with_rows(rows.source[~out[0]], rows.target[~out[1]])
+        return cls(*out, rows, part)
+
+
+def held_out_log_linear(
+    weight_estimator: LogLinearKLIEP, parts: Sequence[ScaledFold], deadline: Deadline
+) -> HeldOut:
+    """Return a log-linear ratio at the rows of both samples, each held out once."""
+    again = clone(weight_estimator)
+    source, target = (np.empty(one.size) for one in (parts[0].out, parts[0].out_target))
+    for fold in parts:
+        with held_back():
+            again._find(fold.part, deadline)
+        mean = fold.part.source_share @ again._predict_weights(fold.part.source)
+        rows, out, out_target = fold.rows, fold.out, fold.out_target
+        source[out] = again._predict_weights(rows.source[out]) / mean
+        target[out_target] = again._predict_weights(rows.target[out_target]) / mean
+    return HeldOut(target, source)
 
 
 def _is_one_row(rows: Matrix) -> bool:

@@ -1,17 +1,21 @@
 """Weight estimators by name.
 
-The public names, the choices of the command line, the laws and common checks that are
-tested, and the README's table read it. What kind of weights a method makes (whether
-they are a ratio, need labels, vary much ...) its class says itself, by tags.
+The public names, the choices of the command line and the common tests read it. What
+kind of weights a method makes (a ratio, by labels, of high variance) its class says.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from inspect import signature
-from typing import Any
+from typing import TYPE_CHECKING, TypeVar
 
-Parameters = Mapping[str, Any]
+if TYPE_CHECKING:
+    from counterpoise.weights.base import WeightEstimator
+
+Made = TypeVar("Made")
+
+Parameters = Mapping[str, object]
 
 
 @dataclass(frozen=True)
@@ -23,97 +27,60 @@ class Registered:
     name : str
         Of the class.
     module : str
-        Where it lives in this room.
-    about : str
-        What it is, for the README's table.
+        Its module in `counterpoise.weights`.
     commands : mapping of str to parameters
         Its names on the command line, and what each sets; none: labels are needed.
     laws : tuple of parameters
-        With which parameters the laws are tested.
+        With which parameters the common properties are tested.
     """
 
     name: str
     module: str
-    about: str
     commands: Mapping[str, Parameters] = field(default_factory=dict)
     laws: tuple[Parameters, ...] = ({},)
 
-    def load(self) -> Any:
+    def load(self) -> type["WeightEstimator"]:
         """Return the class."""
-        return getattr(import_module(f"counterpoise.weights.{self.module}"), self.name)
+        module = import_module(f"counterpoise.weights.{self.module}")
+        found: type[WeightEstimator] = getattr(module, self.name)
+        return found
 
-
-# Among weights as good, those that leave the most effective rows.
-_SPREAD = {"spread": 0.01}
 
 WEIGHT_ESTIMATORS = (
-    Registered(
-        "AutoWeights",
-        "auto",
-        "the simplest of all below that is as good as the best by its held-out score",
-        {"auto": {}},
-    ),
-    Registered(
-        "UniformWeights", "base", "weights of one, to compare with", {"uniform": {}}
-    ),
+    Registered("AutoWeights", "auto", {"auto": {}}),
+    Registered("UniformWeights", "base", {"uniform": {}}),
     Registered(
         "KLIEP",
         "kliep",
-        "mixture of Gaussians by maximum likelihood; corrective Newton (default), "
-        "Frank-Wolfe, away-step, pairwise, projected gradient, the published loop; a "
-        "million centres in one dimension",
         {"kliep": {}},
         ({}, {"gamma": "median", "solver": "pairwise", "tol": 1e-3}),
     ),
-    Registered(
-        "LSIF", "least_squares", "least squares with its exact path", {"lsif": {}}
-    ),
-    Registered("ULSIF", "least_squares", "least squares in closed form", {"ulsif": {}}),
-    Registered(
-        "RULSIF",
-        "least_squares",
-        "least squares, relative to both samples: bounded",
-        {"rulsif": {}},
-    ),
-    Registered(
-        "KMM",
-        "kmm",
-        "kernel mean matching with bounds that hold and a ridge by the noise floor",
-        {"kmm": {}},
-    ),
+    Registered("LSIF", "least_squares", {"lsif": {}}),
+    Registered("ULSIF", "least_squares", {"ulsif": {}}),
+    Registered("RULSIF", "least_squares", {"rulsif": {}}),
+    Registered("KMM", "kmm", {"kmm": {}}),
     Registered(
         "LogLinearKLIEP",
         "log_linear",
-        "log-linear and log-quadratic ratios and mixtures of them; text",
         {"log-linear": {"statistics": "linear"}, "log-quadratic": {}},
         ({}, {"statistics": "linear"}),
     ),
-    Registered(
-        "DiscriminatorWeights",
-        "discriminator",
-        "any classifier of target against source, cross-fitted, calibrated",
-        {"discriminator": {}},
-    ),
+    Registered("DiscriminatorWeights", "discriminator", {"discriminator": {}}),
+    # Among weights as good, those that leave the most effective rows.
     Registered(
         "DiscrepancyWeights",
         "discrepancy",
-        "least discrepancy, the distance tied to the squared loss of linear and kernel "
-        "models; proved against a dual bound; weights of the rows of `fit` alone",
-        {"discrepancy": _SPREAD},
+        {"discrepancy": {"spread": 0.01}},
         ({}, {"kernel": "rbf"}),
     ),
-    Registered(
-        "LabelShiftWeights",
-        "label_shift",
-        "weights by label, where p(y) has moved and p(x given y) has not",
-    ),
+    Registered("LabelShiftWeights", "label_shift"),
 )
 WEIGHT_ESTIMATORS_BY_COMMAND: dict[str, Registered] = {
     command: entry for entry in WEIGHT_ESTIMATORS for command in entry.commands
 }
 
 
-def of_command(command: str, **common: Any) -> Any:
+def of_command(command: str, **common: object) -> "WeightEstimator":
     """Return the weight estimator that a name on the command line means.
 
     Parameters
@@ -127,7 +94,9 @@ def of_command(command: str, **common: Any) -> Any:
     return with_parameters(entry.load(), **{**common, **entry.commands[command]})
 
 
-def with_parameters(weight_estimator: Any, **parameters: Any) -> Any:
+def with_parameters(
+    weight_estimator: Callable[..., Made], **parameters: object
+) -> Made:
     """Return a weight estimator of a class with those of the parameters that it has."""
     known = signature(weight_estimator).parameters
     return weight_estimator(**{k: v for k, v in parameters.items() if k in known})
@@ -145,9 +114,3 @@ def take_sparse() -> str:
         if one._accepts_sparse
     ]
     return f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def readme_table() -> str:
-    """Return the README's table of weight estimators."""
-    rows = [f"| `{entry.name}` | {entry.about} |" for entry in WEIGHT_ESTIMATORS]
-    return "\n".join(["| weight estimator | what it is |", "|---|---|", *rows])

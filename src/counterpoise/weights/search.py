@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from counterpoise.data.two_samples import N_FOLDS, TwoSamples, folds
+from counterpoise.data.two_samples import (
+    N_FOLDS,
+    TwoSamples,
+    folds,
+    some_rows,
+    spaced_places,
+)
 from counterpoise.errors import InvalidInputError, warn_user
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.linalg.kernels import Kernel, nearest_distance
@@ -74,8 +80,7 @@ def unsupported_share(samples: TwoSamples, gamma: float) -> float:
     The expectation is n times the mean of the kernel over the source; it is computed
     at no more than 2000 target rows, taken at equal intervals.
     """
-    m = samples.target.shape[0]
-    some = np.linspace(0, m - 1, min(m, ROWS_SEARCHED)).astype(int)
+    some = spaced_places(samples.target.shape[0], ROWS_SEARCHED)
     reach = Kernel("rbf", gamma).pull(
         samples.source_share, samples.source, samples.target[some]
     )
@@ -83,30 +88,25 @@ def unsupported_share(samples: TwoSamples, gamma: float) -> float:
     return float(share[samples.source_mass * reach < 1.0].sum() / share.sum())
 
 
-def lonely_share(samples: TwoSamples) -> float:
+def isolated_share(samples: TwoSamples) -> float:
     """Return the share of target rows that are far from all source rows.
 
-    A target row is lonely if its nearest source row is further away than the nearest
+    A target row is isolated if its nearest source row is further away than the nearest
     other row is from all but one of the source rows. No width is involved: a wide
     kernel reaches across a hole. At most 500 rows are asked and 20,000 source rows
     looked at, at equal intervals; 0 for sparse rows and for few different ones.
     """
     if sparse.issparse(samples.source):
         return 0.0
-    source = np.unique(_at_intervals(samples.source, 20_000), axis=0)
+    source = np.unique(some_rows(samples.source, 20_000), axis=0)
     if len(source) < FEWEST_TO_CHOOSE:
         return 0.0
-    asked = _at_intervals(source, 500)
-    aims = np.linspace(0, samples.target.shape[0] - 1, 500).astype(int)
-    aims = np.unique(aims)
+    asked = some_rows(source, 500)
+    aims = spaced_places(samples.target.shape[0], 500)
     own = np.sort(nearest_distance(asked, source, own=True))
     far = nearest_distance(samples.target[aims], source) > own[-2]
     share = samples.target_share[aims]
     return float(share[far].sum() / share.sum())
-
-
-def _at_intervals(rows: Array, most: int) -> Array:
-    return rows[np.linspace(0, len(rows) - 1, min(len(rows), most)).astype(int)]
 
 
 def thinned(
