@@ -20,7 +20,7 @@ from counterpoise.data.two_samples import (
     pooled_scale,
     scale_columns,
 )
-from counterpoise.errors import filters_left_clean, held_back
+from counterpoise.errors import held_back
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.linalg.kernels import Kernel
 from counterpoise.optim.loop import solve
@@ -570,8 +570,7 @@ def diagnose(
     random = samples.seed(random_state)
     if not isinstance(random, int | np.integer):
         random = as_random(random)
-    with filters_left_clean():
-        return diagnose_samples(samples, n_permutations, random)
+    return diagnose_samples(samples, n_permutations, random)
 
 
 def diagnose_samples(

@@ -44,7 +44,6 @@ from counterpoise.errors import (
     NoOverlapError,
     NoTargetWarning,
     PartialOverlapWarning,
-    filters_left_clean,
     held_back,
     warn_user,
 )
@@ -584,8 +583,7 @@ class WeightEstimator(FittedWeightEstimator):
             accept_sparse=self._accepts_sparse,
         )
         try:
-            with filters_left_clean():
-                return self._fit_labelled(samples, y)
+            return self._fit_labelled(samples, y)
         except NoOverlapError as error:
             raise with_columns(error, samples) from None
 
