@@ -8,8 +8,8 @@ import peers
 from reporting import bar, left_out, table
 from streams import Sign, question, rows
 
-from counterpoise.monitor.alerts import begin, features_of
 from counterpoise.monitor.estimates import shares_of, spent
+from counterpoise.monitor.monitor import features_of, reference_state
 from counterpoise.monitor.results import SHARE_OF_ALARM
 from counterpoise.performance.metrics import Answers
 
@@ -21,7 +21,7 @@ def stream(seed: int) -> dict[str, bool]:
     rng = np.random.default_rng(seed)
     model = Sign()
     X, y = rows(rng, REFERENCE)
-    state, [metric] = begin(model, X, y, "error_rate", 0.95, ALARM, 0.0, seed)
+    state, [metric] = reference_state(model, X, y, "error_rate", 0.95, ALARM, 0.0, seed)
     X, y = rows(rng, CHUNKS * ROWS)
     one = state.estimates[0]
     numbers = state.encoder.transform(X)

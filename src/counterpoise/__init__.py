@@ -111,10 +111,8 @@ _PUBLIC: dict[str, tuple[str, ...]] = {
         "discrepancy",
         "discrepancy_spectrum",
     ),
-    "shift.kernel_two_sample": (
-        "domain_auc",
-        "mmd",
-    ),
+    "shift.domain_classifier": ("domain_auc",),
+    "shift.kernel_two_sample": ("mmd",),
     "shift.support": ("overlap",),
     "subspaces.clustering": ("OrthogonalGraphClustering",),
     "subspaces.discriminant": ("MaxMinDistanceAnalysis",),

@@ -538,3 +538,14 @@ def test_a_bug_in_somebody_s_metric_is_no_fact_about_the_rows(
             weight_estimator=FAST,
             random_state=0,
         )
+
+
+def test_a_performance_is_a_table_in_a_notebook():
+    X, y = numbers(0, n=120)
+    found = estimate_performance(
+        Ridge().fit(X, y), X, y, numbers(1, n=90)[0], cv=3, random_state=0
+    )
+    html = found._repr_html_()
+    assert f"{found.doubly_robust.value:.4g}" in html
+    assert html.count("<tr>") >= 5
+    assert "<script" not in html

@@ -241,7 +241,7 @@ def test_the_most_telling_column_is_named():
     rng = np.random.default_rng(0)
     X, T = rng.normal(size=(2, 400, 2))
     ranked = TwoSamples.of(X, T * [1.0, 1.5])
-    tests = shift_tests(seen(), features, ("a", "b"), None, ranked)
+    tests = shift_tests(seen(), features, ("a", "b"), None, moment_test(ranked))
     assert [t.about for t in tests] == [(), ("b",), ("height",), ("b",)]
     by_columns, moments = tests[2:]
     assert (by_columns.p_value, moments.tells) == (0.001, True)

@@ -8,8 +8,6 @@ from scipy import stats
 
 from counterpoise import InvalidInputError
 from counterpoise.data.table import read_table
-from counterpoise.monitor.alerts import FEWEST_REFERENCE_ROWS, Judged, new_alerts
-from counterpoise.monitor.chunks import KnownColumns
 from counterpoise.monitor.estimates import (
     Missed,
     Rise,
@@ -18,8 +16,19 @@ from counterpoise.monitor.estimates import (
     spent,
 )
 from counterpoise.monitor.evidence import InputsEvidence, RiskEvidence, _shrunk
+from counterpoise.monitor.monitor import (
+    FEWEST_REFERENCE_ROWS,
+    ChunkEvidence,
+    new_alerts,
+)
 from counterpoise.monitor.results import SHARE_OF_ALARM, advice
-from counterpoise.monitor.state import SeenChunk, Tally, rows_to_keep, with_first_labels
+from counterpoise.monitor.state import (
+    ReferenceSchema,
+    SeenChunk,
+    Tally,
+    rows_to_keep,
+    with_first_labels,
+)
 
 
 def told(kind, *, inputs_changed=False, estimate_rose=False, covered=None):
@@ -152,7 +161,7 @@ def test_a_process_of_the_inputs_learns_from_its_own_rows_alone():
 
 
 def _known(values):
-    return KnownColumns.of(read_table(np.asarray(values, dtype=float)[:, None]))
+    return ReferenceSchema.of(read_table(np.asarray(values, dtype=float)[:, None]))
 
 
 def test_a_unit_has_changed_where_half_lies_outside_and_sizes_differ_five_times():
@@ -273,7 +282,7 @@ def test_keys_of_a_megabyte_are_kept():
 
 
 def test_a_column_is_named_where_its_own_bets_would_be_an_alarm():
-    from counterpoise.monitor.alerts import telling_columns
+    from counterpoise.monitor.monitor import telling_columns
 
     # Two columns, an alert of the inputs at .05 * .4.
     needed = np.log(2 / (0.05 * 0.4))
@@ -309,7 +318,7 @@ def alerts(
         has_alert=lambda kind: kind in [alert.kind for alert in raised],
     )
     chunk = SeenChunk(1, "now", 100, "")
-    found = Judged(rose=rose, low_rise=0.03, columns=moved, odd=odd)
+    found = ChunkEvidence(rose=rose, low_rise=0.03, columns=moved, odd=odd)
     return {alert.kind: alert for alert in new_alerts(state, chunk, found)}
 
 

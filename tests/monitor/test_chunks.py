@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from counterpoise import InvalidInputError
-from counterpoise.monitor.chunks import as_time, cut, is_before
+from counterpoise.monitor.chunks import cut
+from counterpoise.monitor.state import as_time, is_before
 
 
 @pytest.mark.parametrize("every", ["hour", "day", "week", "month", "year"])

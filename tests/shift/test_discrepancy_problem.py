@@ -10,10 +10,9 @@ from counterpoise.optim import Discrepancy, KernelDiscrepancy
 from counterpoise.shift.discrepancy_distance import (
     discrepancy,
     kernel_matrix,
-    pooled_gamma,
     pose_discrepancy,
 )
-from counterpoise.shift.kernel_two_sample import mmd
+from counterpoise.shift.kernel_two_sample import mmd, pooled_gamma
 
 LINEAR = Kernel("linear")
 

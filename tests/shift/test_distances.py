@@ -8,10 +8,10 @@ from counterpoise.shift.columns import (
     holm,
     ks_distance,
     ks_p_value,
-    means_p_value,
     shares_p_value,
     standardized_difference,
 )
+from counterpoise.shift.two_sample_tests import means_p_value
 
 
 def equal(n):

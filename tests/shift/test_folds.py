@@ -5,8 +5,7 @@ import pytest
 from scipy import sparse
 
 from counterpoise.data.two_samples import TwoSamples, content, folds
-from counterpoise.shift.domain_classifier import Pool
-from counterpoise.shift.kernel_two_sample import domain_auc
+from counterpoise.shift.domain_classifier import Pool, domain_auc
 from counterpoise.shift.support import overlap
 
 

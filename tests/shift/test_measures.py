@@ -11,8 +11,8 @@ from scipy.spatial.distance import pdist
 from sklearn.metrics.pairwise import rbf_kernel
 
 from counterpoise.shift import kernel_two_sample as measures
-from counterpoise.shift.domain_classifier import domain_score
-from counterpoise.shift.kernel_two_sample import domain_auc, mmd
+from counterpoise.shift.domain_classifier import domain_auc, domain_score
+from counterpoise.shift.kernel_two_sample import mmd
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import norm
 
 from counterpoise.datasets import make_uncovered_cluster
-from counterpoise.shift.kernel_two_sample import domain_auc
+from counterpoise.shift.domain_classifier import domain_auc
 from counterpoise.shift.support import (
     overlap,
     uncovered_by_chance,

@@ -62,7 +62,6 @@ from counterpoise.errors import (
     InvalidTypeError,
     NoOverlapError,
     NoTargetWarning,
-    filters_left_clean,
     gathered,
     refusals_of_estimators,
     warn_user,
@@ -694,10 +693,10 @@ class Adapted(AskedOfFit, MetaEstimatorMixin, FittedModel):
         self._seen_rows_ = self._drawn_by_ = None
         if isinstance(X, Blocks) or isinstance(X_target, Blocks):
             refuse_beside_blocks(sample_weight=sample_weight, groups=groups)
-            with told(self.verbose, self.callback), filters_left_clean():
+            with told(self.verbose, self.callback):
                 fit_model(self, X, y, X_target)
             return self
-        with told(self.verbose, self.callback), filters_left_clean():
+        with told(self.verbose, self.callback):
             return self._fit_told(X, y, X_target, sample_weight, groups)
 
     def _fit_told(

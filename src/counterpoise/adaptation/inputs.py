@@ -11,7 +11,12 @@ from counterpoise.data.arrays import Matrix, n_rows, target_pieces
 from counterpoise.data.frames import is_missing
 from counterpoise.data.samples import SamplesAsRead
 from counterpoise.data.table import Table
-from counterpoise.errors import InvalidInputError, PartialOverlapWarning, warn_user
+from counterpoise.errors import (
+    CounterpoiseWarning,
+    InvalidInputError,
+    PartialOverlapWarning,
+    warn_user,
+)
 from counterpoise.linalg.arrays import Array, row_keys
 from counterpoise.models.boosting import boosting_for
 from counterpoise.performance.intervals import neighbors_alike
@@ -130,19 +135,19 @@ RANGES_APART = 20.0
 SHARE_KNOWN, SHARE_TWINS = 0.5, 0.1
 
 
-class CutTargetWarning(UserWarning):
+class CutTargetWarning(CounterpoiseWarning):
     """`X_target` has as many rows as `X`: cross-validation would cut it."""
 
 
-class TimeOrderWarning(UserWarning):
+class TimeOrderWarning(CounterpoiseWarning):
     """Neighbouring rows are near-duplicates: folds drawn by chance flatter."""
 
 
-class FarTargetWarning(UserWarning):
+class FarTargetWarning(CounterpoiseWarning):
     """Every column of the target is far from the source: was it transformed?"""
 
 
-class TrainingRowsWarning(UserWarning):
+class TrainingRowsWarning(CounterpoiseWarning):
     """Rows to judge a model by are among those that it was fitted to."""
 
 

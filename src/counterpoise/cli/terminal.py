@@ -577,6 +577,9 @@ def followed(plan: Sequence[str], *, quiet: bool = False) -> Iterator[Steps]:
 
 def _noticed(warning: Warning | str) -> str | Notice:
     """Return a warning as a notice; to others the target is what is predicted."""
-    from counterpoise.errors import is_own
+    from sklearn.exceptions import ConvergenceWarning
 
-    return in_options(str(warning)) if is_own(warning) else Notice(str(warning))
+    from counterpoise.errors import CounterpoiseWarning
+
+    is_ours = isinstance(warning, CounterpoiseWarning | ConvergenceWarning)
+    return in_options(str(warning)) if is_ours else Notice(str(warning))

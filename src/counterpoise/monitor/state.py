@@ -1,20 +1,20 @@
 """The state of a monitor: labels, rows seen and rows with identifiers."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from counterpoise.data.columns import FEWEST_ROWS_TOLD
 from counterpoise.data.encoder import TableEncoder
 from counterpoise.data.labels_and_weights import as_classes, as_responses
-from counterpoise.data.table import NUMBERS, Table, read_table
-from counterpoise.errors import InvalidInputError
-from counterpoise.linalg.arrays import Array, Indices, one_zero
-from counterpoise.monitor.chunks import KnownColumns, as_time, single_columns
+from counterpoise.data.table import CATEGORIES, NOTHING, NUMBERS, Table, TableColumn
+from counterpoise.errors import InvalidInputError, InvalidTypeError
+from counterpoise.linalg.arrays import Array, Indices, is_single, one_zero
 from counterpoise.monitor.estimates import (
     FEWEST_LABELS,
     LabelFree,
@@ -30,6 +30,160 @@ from counterpoise.performance.metrics import (
     Metric,
     RegressorAnswers,
 )
+
+# -----------------------------------------------------------------------------
+# What a chunk is called, as plain words or numbers that can be ordered.
+# -----------------------------------------------------------------------------
+
+
+def as_time(time: Any, number: int | None) -> Any:
+    """Return a time as text or a number; None as the number of the chunk.
+
+    Examples
+    --------
+    >>> as_time(np.datetime64("2024-01-01"), 3), as_time(None, 3)
+    ('2024-01-01', 3)
+    """
+    if time is None:
+        return number
+    if isinstance(time, str | int | float):
+        return time
+    if isinstance(time, np.datetime64):
+        return str(time)
+    if isinstance(time, np.generic):
+        return time.item()
+    if hasattr(time, "isoformat"):
+        return time.isoformat()
+    raise InvalidTypeError(
+        f"time must be text, a number, a date or None, got {type(time).__name__}"
+    )
+
+
+def is_before(time: Any, other: Any) -> bool:
+    """Return whether a time comes before another; False where they do not compare."""
+    if isinstance(time, str) != isinstance(other, str):
+        return False
+    return bool(time < other)
+
+
+# -----------------------------------------------------------------------------
+# What is odd about a chunk, named: categories, columns without values, units.
+# -----------------------------------------------------------------------------
+
+
+# A unit is held to have changed where this share of a column lies outside the
+# reference's range, and its typical size is so many times as large or small.
+_SHARE_OUTSIDE, _TIMES = 0.5, 5.0
+_LISTED = 5
+
+
+@dataclass(frozen=True)
+class ReferenceSchema:
+    """What the columns of the reference held.
+
+    Attributes
+    ----------
+    kinds : dict
+        Of each column, by its label.
+    categories : dict
+        Of each column of categories those that it had.
+    ranges : dict
+        Of each column of numbers the least, the largest, and the median absolute value.
+    single : tuple
+        Columns of numbers of single precision.
+    """
+
+    kinds: dict[Hashable, str]
+    categories: dict[Hashable, tuple[str, ...]]
+    ranges: dict[Hashable, tuple[float, float, float]]
+    single: tuple[Hashable, ...]
+
+    @classmethod
+    def of(cls, table: Table) -> "ReferenceSchema":
+        """Return what the reference held."""
+        kinds: dict[Hashable, str] = {}
+        categories: dict[Hashable, tuple[str, ...]] = {}
+        ranges: dict[Hashable, tuple[float, float, float]] = {}
+        for column in table.columns:
+            kinds[column.label] = column.kind
+            if column.kind == CATEGORIES:
+                categories[column.label] = column.categories
+            elif column.kind == NUMBERS:
+                there = column.values[~column.missing]
+                ranges[column.label] = (
+                    float(there.min()),
+                    float(there.max()),
+                    float(np.median(np.abs(there))),
+                )
+        return cls(kinds, categories, ranges, tuple(single_columns(table)))
+
+    def check_has(self, table: Table) -> None:
+        """Refuse a chunk that lacks columns of the reference, by their names."""
+        if table.labels is None:
+            return
+        lacking = [repr(k) for k in self.kinds if k not in set(table.labels)]
+        if lacking:
+            raise InvalidInputError(
+                f"columns that the reference had are gone: {', '.join(lacking)}"
+            )
+
+    def oddities(self, table: Table) -> list[tuple[str, str]]:
+        """Return what is odd about a chunk: the column, and a sentence about it."""
+        found = []
+        for column in table.columns:
+            label, text = column.label, None
+            if self.kinds.get(label, NOTHING) == NOTHING:
+                continue
+            if column.missing.all():
+                text = f"column {column.name!r} has no value at all"
+            elif label in self.categories and column.kind == CATEGORIES:
+                text = _new_categories(column, self.categories[label])
+            elif label in self.ranges and column.kind == NUMBERS:
+                text = _changed_unit(column, *self.ranges[label])
+            if text:
+                found.append((column.name, text))
+        return found
+
+
+def single_columns(table: Table) -> list[Hashable]:
+    """Return the labels of columns of numbers of single precision."""
+    numbers = [column for column in table.columns if column.kind == NUMBERS]
+    return [column.label for column in numbers if is_single(column.values)]
+
+
+def _new_categories(column: TableColumn, had: tuple[str, ...]) -> str | None:
+    has, values = column.categories, column.values
+    counts = np.bincount(values[values >= 0], minlength=len(has))
+    new = [k for k, category in enumerate(has) if category not in set(had)]
+    if not new:
+        return None
+    # A category that few rows have may name a person.
+    told = [repr(has[k]) for k in new if counts[k] >= FEWEST_ROWS_TOLD]
+    named = f": {', '.join(told[:_LISTED])}" if told else ""
+    more = f" and {len(told) - _LISTED} more" if len(told) > _LISTED else ""
+    return (
+        f"column {column.name!r} has categories that are new, in "
+        f"{int(counts[new].sum())} rows{named}{more}"
+    )
+
+
+def _changed_unit(
+    column: TableColumn, low: float, high: float, size: float
+) -> str | None:
+    values = column.values[~column.missing]
+    outside = float(((values < low) | (values > high)).mean())
+    now = float(np.median(np.abs(values)))
+    if outside < _SHARE_OUTSIDE or size == 0.0 or now == 0.0:
+        return None
+    times = now / size
+    if 1 / _TIMES < times < _TIMES:
+        return None
+    return (
+        f"column {column.name!r}: {outside:.0%} of the values lie outside the "
+        f"reference's range, about {times:.3g} times its size: its unit may have "
+        "changed"
+    )
+
 
 # -----------------------------------------------------------------------------
 # All that a monitor knows, small and without the stream's rows.
@@ -110,7 +264,7 @@ class MonitorState:
     is_classifier: bool
     classes: Any
     encoder: TableEncoder
-    known: KnownColumns
+    schema: ReferenceSchema
     numbers: Array
     scores: Array
     reference: dict[str, float]
@@ -141,10 +295,8 @@ class MonitorState:
 
     def chunk_at(self, time: Any) -> SeenChunk | None:
         """Return the last chunk of a time."""
-        for chunk in reversed(self.chunks):
-            if chunk.time == time:
-                return chunk
-        return None
+        of_time = [chunk for chunk in self.chunks if chunk.time == time]
+        return of_time[-1] if of_time else None
 
     def missed(self, one: LabelFree) -> Missed:
         """Return what chance does not explain of how far estimates have missed."""
@@ -161,7 +313,7 @@ class MonitorState:
         """
         numbers = self.encoder.transform(table)
         labels = list(self.encoder.columns_)
-        rounded = set(single_columns(table)) ^ set(self.known.single)
+        rounded = set(single_columns(table)) ^ set(self.schema.single)
         for column in table.columns:
             if column.label in rounded & set(labels) and column.kind == NUMBERS:
                 k = labels.index(column.label)
@@ -238,11 +390,15 @@ def tally(metric: Metric, known: Tally, answers: Answers, labels: NDArray[Any]) 
 # -----------------------------------------------------------------------------
 
 
-def labelled_part(y: Any, n: int, state: MonitorState) -> tuple[Indices, NDArray[Any]]:
+def labelled_part(
+    y: ArrayLike | None, n: int, state: MonitorState
+) -> tuple[Indices, NDArray[Any]]:
     """Return which rows have a label, and these labels.
 
     Missing are None, NaN and pandas' own NA.
     """
+    if y is None:
+        y = np.full(n, None)
     values = np.asarray(y, dtype=object).reshape(-1)
     if values.size != n:
         raise InvalidInputError(f"y has {values.size} entries, and X has {n} rows")
@@ -402,24 +558,22 @@ def keys_of_rows(numbers: Array, when: Any) -> RowKeys:
 
 def places_of(chunks: Sequence[SeenChunk], keys: Keys) -> tuple[Indices, Indices]:
     """Return in which chunk each row was, and at which place in it; -1: in none."""
-    known = [k for k, one in enumerate(chunks) if one.keys is not None]
     chunk = np.full(keys.size, -1, dtype=np.intp)
     place = np.full(keys.size, -1, dtype=np.intp)
-    for k in known:
-        have = chunks[k].keys
-        assert have is not None
-        order = np.argsort(have, kind="stable")
-        at = np.searchsorted(have, keys, sorter=order)
-        at = order[np.minimum(at, max(have.size - 1, 0))] if have.size else at
-        there = (have[at] == keys) & (chunk < 0) if have.size else at < 0
+    for k, one in enumerate(chunks):
+        if one.keys is None or not one.keys.size:
+            continue
+        order = np.argsort(one.keys, kind="stable")
+        at = np.searchsorted(one.keys, keys, sorter=order)
+        at = order[np.minimum(at, order.size - 1)]
+        there = (one.keys[at] == keys) & (chunk < 0)
         chunk[there], place[there] = k, at[there]
     return chunk, place
 
 
-def seen(chunks: Sequence[SeenChunk], keys: Keys) -> NDArray[np.bool_]:
+def is_seen(chunks: Sequence[SeenChunk], keys: Keys) -> NDArray[np.bool_]:
     """Return which rows have been in a chunk."""
-    found: NDArray[np.bool_] = places_of(chunks, keys)[0] >= 0
-    return found
+    return np.asarray(places_of(chunks, keys)[0] >= 0)
 
 
 def is_new(chunks: Sequence[SeenChunk], keys: Keys) -> NDArray[np.bool_]:
@@ -427,7 +581,7 @@ def is_new(chunks: Sequence[SeenChunk], keys: Keys) -> NDArray[np.bool_]:
     _, first = np.unique(keys, return_index=True)
     new = np.zeros(keys.size, dtype=bool)
     new[first] = True
-    return new & ~seen(chunks, keys)
+    return new & ~is_seen(chunks, keys)
 
 
 def with_first_labels(keys: Keys, y: NDArray[Any]) -> tuple[NDArray[Any], int]:
@@ -454,85 +608,3 @@ def _mixed(keys: Keys) -> Keys:
     keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return keys ^ (keys >> np.uint64(31))
-
-
-# -----------------------------------------------------------------------------
-# What a monitor knows of rows: what tells them apart, and which have been.
-# -----------------------------------------------------------------------------
-
-
-class KnownRows:
-    """The part of a `ModelMonitor` that those ask who cut a table into chunks."""
-
-    _state: MonitorState
-
-    def row_ids(self, X: Any, when: Any) -> RowKeys:
-        """Return ids for `update`: of each row its own time and what it holds.
-
-        Rows that are equal in both are told apart by which of them it is, so that the
-        rows of a table that grows, or of a window that moves on, keep their ids.
-
-        Parameters
-        ----------
-        X : table of shape (m, d)
-        when : array of shape (m,)
-        """
-        numbers = self._state.encoder.transform(read_table(X))
-        return keys_of_rows(numbers, when)
-
-    def id_column(self, what: str) -> None:
-        """Keep what ids are made from; refuse another, which would know no row."""
-        state = self._state
-        if state.rows_told_by and state.rows_told_by != what:
-            raise InvalidInputError(
-                f"this monitor tells rows apart by {state.rows_told_by!r}, not by "
-                f"{what!r}: rows would be counted again"
-            )
-        state.rows_told_by = what
-
-    def labels_by_id(self, ids: Any, y: Any) -> tuple[NDArray[Any], int]:
-        """Return labels by id, and how many differ from the first (`update`)."""
-        labels = np.asarray(y, dtype=object).reshape(-1)
-        return with_first_labels(keys_of_ids(ids, len(labels)), labels)
-
-    @property
-    def label_column(self) -> str:
-        """What a table calls the labels, where somebody said so; else empty."""
-        return self._state.label_column
-
-    @label_column.setter
-    def label_column(self, name: str) -> None:
-        self._state.label_column = name
-
-    def is_new(self, ids: Any) -> NDArray[np.bool_]:
-        """Return which ids `update` would count: those of no row that has been."""
-        return is_new(self._state.chunks, keys_of_ids(ids, len(ids)))
-
-    def seen(self, ids: Any) -> NDArray[np.bool_]:
-        """Return which ids are those of rows that have been in a chunk."""
-        return seen(self._state.chunks, keys_of_ids(ids, len(ids)))
-
-    def n_seen(self, X: Any, time: Any) -> int:
-        """Return how many of the first rows were in the chunks of a time already.
-
-        For tables that grow: what is left are new rows. The rows must stand in the
-        order in which they were given.
-        """
-        seen, numbers = 0, self._state.encoder.transform(read_table(X))
-        for chunk in self._state.chunks:
-            part = numbers[seen : seen + chunk.n_rows]
-            if chunk.time == as_time(time, None) and digest_of(part) == chunk.digest:
-                seen += chunk.n_rows
-        return seen
-
-    def against(self, X: Any) -> tuple[Table, Table]:
-        """Return the reference rows that were kept and rows of a chunk, as tables.
-
-        Numbers of the reference are as precise as files of a monitor keep them, and
-        categories that were pooled have the name of their pool in both.
-        """
-        state = self._state
-        return tuple(  # type: ignore[return-value]
-            state.decoded(numbers.astype(float))
-            for numbers in (state.numbers, state.encoder.transform(read_table(X)))
-        )

@@ -1,8 +1,8 @@
 """Shifts of single columns and of correlations."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ from counterpoise.shift.domain_classifier import TEST_LEVEL
 from counterpoise.shift.two_sample_tests import (
     RankScores,
     chance_of_products,
+    means_p_value,
     middle_ranks,
 )
 
@@ -114,7 +115,7 @@ def ks_distance(
     0.5
     """
     n, m = values.size, target.size
-    if _are_equal(share) and _are_equal(target_share):
+    if np.ptp(share) == 0.0 and np.ptp(target_share) == 0.0:
         ordered, ordered_target = np.sort(values), np.sort(target)
         apart = 0.0
         for at in (ordered, ordered_target):
@@ -140,14 +141,7 @@ def ks_p_value(distance: float, n: float, m: float) -> float:
     That of one sample of n m / (n + m) rows and its distribution, as in scipy's
     ``ks_2samp(method="asymp")``. With weights, n and m are effective sizes.
     """
-    return float(ks_p_values(*np.array([[distance], [n], [m]]))[0])
-
-
-def ks_p_values(distances: Array, n: Array, m: Array) -> Array:
-    """Return `ks_p_value` of many distances, in one call."""
-    sizes = np.maximum(np.round(n * m / (n + m)), 1)
-    out: Array = stats.kstwo.sf(distances, sizes)
-    return out
+    return float(stats.kstwo.sf(distance, max(np.round(n * m / (n + m)), 1)))
 
 
 def shares_p_value(shares: Array, target_shares: Array, n: float, m: float) -> float:
@@ -175,21 +169,6 @@ def shares_p_value(shares: Array, target_shares: Array, n: float, m: float) -> f
     return float(stats.chi2.sf(statistic, counts.shape[1] - 1))
 
 
-def means_p_value(
-    apart: Array, variance: Array, variance_target: Array, n: float, m: float
-) -> Array:
-    """Return the chance of means as far apart in two samples drawn alike.
-
-    By the normal distribution, with the variance of both samples together.
-    """
-    together = (n * variance + m * variance_target) / (n + m)
-    together = together + n * m / (n + m) ** 2 * apart**2
-    error = np.sqrt(together * (1 / n + 1 / m))
-    z = np.divide(apart, error, out=np.zeros_like(error), where=error > 0)
-    p: Array = 2 * stats.norm.sf(np.abs(z))
-    return p
-
-
 def holm(p_values: Array) -> Array:
     """Return p-values corrected for their number (Holm).
 
@@ -211,10 +190,6 @@ def holm(p_values: Array) -> Array:
     corrected = np.empty_like(p_values)
     corrected[order] = np.minimum(np.maximum.accumulate(factors * p_values[order]), 1)
     return corrected
-
-
-def _are_equal(share: Array) -> bool:
-    return bool(share.min() == share.max())
 
 
 def _moments(values: Array, share: Array) -> tuple[float, float]:
@@ -353,99 +328,62 @@ def column_shifts(
     *,
     tested: bool = True,
 ) -> list[FeatureShift]:
-    """Return how every column differs; the p-values are not corrected.
+    """Return how every column differs, with p-values that are not corrected.
 
-    `tested`: whether p-values are asked for; of numbers they take their time.
+    `tested`: whether p-values of numbers and of missing values are computed.
     """
-    shares = _Shares(share), _Shares(target_share)
-    pairs = zip(source.columns, target.columns, strict=True)
-    found = [_column_shift(x, t, *shares) for x, t in pairs]
-    if not tested:
-        return [shift for shift, _ in found]
-    # One call for all columns: the machinery around a call takes longer than a value.
-    waiting = [(shift.ks, *sizes) for shift, sizes in found if sizes is not None]
-    p_values = iter(ks_p_values(*np.array(waiting).T) if waiting else ())
     return [
-        shift if sizes is None else _with_p_value(shift, float(next(p_values)))
-        for shift, sizes in found
+        _column_shift(x, t, share, target_share, tested)
+        for x, t in zip(source.columns, target.columns, strict=True)
     ]
-
-
-def _with_p_value(shift: FeatureShift, p: float) -> FeatureShift:
-    """Return the shift with the p-value of its values beside that of missing ones."""
-    if shift.p_value is not None:
-        p = min(1.0, 2 * min(p, shift.p_value))
-    return replace(shift, p_value=p)
-
-
-@dataclass(frozen=True, eq=False)
-class _Shares:
-    """What the rows of a sample count in a mean over it."""
-
-    share: Array
-
-    @cached_property
-    def size(self) -> float:
-        """The effective size of the sample."""
-        return effective_sample_size(self.share)
-
-    def there(self, absent: NDArray[np.bool_]) -> tuple[Array, float]:
-        """Return shares of the rows that have a value, and their effective size."""
-        return self._of_some(~absent) if absent.any() else self._of_all
-
-    @cached_property
-    def _of_all(self) -> tuple[Array, float]:
-        return self._of_some(np.ones(self.share.size, dtype=bool))
-
-    def _of_some(self, rows: NDArray[np.bool_]) -> tuple[Array, float]:
-        some = self.share[rows]
-        some = some / some.sum()
-        return some, effective_sample_size(some)
 
 
 def _column_shift(
     source: TableColumn,
     target: TableColumn,
-    share: _Shares,
-    target_share: _Shares,
-) -> tuple[FeatureShift, tuple[float, float] | None]:
-    """Return how one column differs; its p-value is not corrected.
-
-    Numbers come with the effective sizes that their p-value needs; till then they have
-    that of missing values alone.
-    """
+    share: Array,
+    target_share: Array,
+    tested: bool,
+) -> FeatureShift:
+    """Return how one column differs; its p-value is not corrected."""
     source, target, absent = of_one_kind(source, target)
-    kind = source.kind
-    missing = (
-        _share_of(absent[0], share.share),
-        _share_of(absent[1], target_share.share),
-    )
-    blank = FeatureShift(
+    sizes = effective_sample_size(share), effective_sample_size(target_share)
+    p, q = (_share_of(a, x) for a, x in zip(absent, (share, target_share), strict=True))
+    p_missing, effect = None, 0.0
+    if tested and (p, q) != (0.0, 0.0):
+        p_missing = shares_p_value(np.array([p, 1 - p]), np.array([q, 1 - q]), *sizes)
+    if (p, q) != (0.0, 0.0):
+        smd = standardized(p, q, p * (1 - p), q * (1 - q))
+        effect = max(abs(smd or 0.0), NORMAL * abs(q - p))
+    found = FeatureShift(
         name=source.name,
-        kind=kind,
-        effect=_missing_effect(*missing),
-        source_missing=missing[0],
-        target_missing=missing[1],
+        kind=source.kind,
+        effect=effect,
+        p_value=p_missing,
+        source_missing=p,
+        target_missing=q,
     )
-    if kind == CATEGORIES:
-        blank = replace(blank, **_new(source, target, target_share.share))
-    p_missing = _missing_p_value(missing, share, target_share)
+    if source.kind == CATEGORIES:
+        found = _with_new_categories(found, source, target, target_share)
     if absent[0].all() or absent[1].all():
-        return replace(blank, p_value=p_missing), None
-    (p_share, size), (q_share, target_size) = (
-        share.there(absent[0]),
-        target_share.there(absent[1]),
-    )
-    shares, sizes = (p_share, q_share), (size, target_size)
-    if kind == CATEGORIES:
+        return found
+    shares = share[~absent[0]], target_share[~absent[1]]
+    shares = shares[0] / shares[0].sum(), shares[1] / shares[1].sum()
+    sizes = effective_sample_size(shares[0]), effective_sample_size(shares[1])
+    if source.kind == CATEGORIES:
         both = joined([source, target])
-        places = np.split(both.values, [share.share.size])
+        places = np.split(both.values, [share.size])
         there = places[0][~absent[0]], places[1][~absent[1]]
-        found, p = _of_categories(blank, both.categories, there, shares, sizes)
+        found, p_value = _of_categories(found, both.categories, there, shares, sizes)
     else:
         values = source.values[~absent[0]], target.values[~absent[1]]
-        return replace(_of_numbers(blank, values, shares), p_value=p_missing), sizes
-    return _with_p_value(replace(found, p_value=p_missing), p), None
+        found = _of_numbers(found, values, shares)
+        if not tested:
+            return found
+        p_value = ks_p_value(found.ks or 0.0, *sizes)
+    if p_missing is not None:
+        p_value = min(1.0, 2 * min(p_value, p_missing))
+    return replace(found, p_value=p_value)
 
 
 def sparse_shifts(
@@ -550,54 +488,40 @@ def _of_categories(
     return found, shares_p_value(p, q, *sizes)
 
 
-def _new(
-    source: TableColumn, target: TableColumn, target_share: Array
-) -> dict[str, Any]:
-    """Return what is told of the categories that the source has not."""
+def _with_new_categories(
+    found: FeatureShift, source: TableColumn, target: TableColumn, target_share: Array
+) -> FeatureShift:
+    """Add the categories that the source has not."""
     # A category may be there by its type alone.
-    seen = np.bincount(source.values[source.values >= 0])
-    known = [source.categories[k] for k in np.flatnonzero(seen)]
-    places = places_in(known, target)
-    new = target.values[places == -2]
+    known = [source.categories[k] for k in np.unique(source.values[source.values >= 0])]
+    is_new = places_in(known, target) == -2
     k = len(target.categories)
-    counts = np.bincount(new, minlength=k)
-    shares = np.bincount(new, target_share[places == -2], minlength=k)
-    common = [
-        j for j in np.argsort(-shares, kind="stable") if counts[j] >= FEWEST_ROWS_TOLD
-    ]
-    return {
-        "n_new": int(np.count_nonzero(counts)),
-        "new_share": _share_of(places == -2, target_share),
-        "new_categories": tuple(
+    counts = np.bincount(target.values[is_new], minlength=k)
+    shares = np.bincount(target.values[is_new], target_share[is_new], minlength=k)
+    order = np.argsort(-shares, kind="stable")
+    common = [j for j in order if counts[j] >= FEWEST_ROWS_TOLD]
+    return replace(
+        found,
+        n_new=int(np.count_nonzero(counts)),
+        new_share=_share_of(is_new, target_share),
+        new_categories=tuple(
             (target.categories[j], float(shares[j])) for j in common[:_LISTED]
         ),
-    }
-
-
-def _missing_effect(source: float, target: float) -> float:
-    if source == target == 0.0:
-        return 0.0
-    smd = standardized(source, target, source * (1 - source), target * (1 - target))
-    return max(abs(smd or 0.0), NORMAL * abs(target - source))
-
-
-def _missing_p_value(
-    missing: tuple[float, float], share: _Shares, target_share: _Shares
-) -> float | None:
-    if missing == (0.0, 0.0):
-        return None
-    p, q = (np.array([part, 1.0 - part]) for part in missing)
-    return shares_p_value(p, q, share.size, target_share.size)
+    )
 
 
 def _corrected(shifts: Sequence[FeatureShift]) -> tuple[FeatureShift, ...]:
-    p_values = [shift.p_value for shift in shifts if shift.p_value is not None]
-    adjusted = iter(holm(np.array(p_values)).tolist())
-    return tuple(
-        shift if shift.p_value is None else replace(shift, adjusted_p_value=p)
-        for shift in shifts
-        for p in ([None] if shift.p_value is None else [next(adjusted)])
-    )
+    tested = [j for j, shift in enumerate(shifts) if shift.p_value is not None]
+    adjusted = holm(np.array([shifts[j].p_value for j in tested], dtype=float))
+    corrected = list(shifts)
+    for j, p_value in zip(tested, adjusted.tolist(), strict=True):
+        corrected[j] = replace(shifts[j], adjusted_p_value=p_value)
+    return tuple(corrected)
+
+
+def select_columns(table: Table, places: Sequence[int]) -> Table:
+    """Return the table of some columns."""
+    return Table(tuple(table.columns[j] for j in places), table.named)
 
 
 def _share_of(rows: NDArray[np.bool_], share: Array) -> float:
@@ -646,16 +570,22 @@ class ColumnSums:
         """Return the sums of one block's column."""
         there = column.values[~column.missing]
         n, missing = len(column.values), len(column.values) - len(there)
+        blank = cls(column.name, column.kind, n, missing)
         if column.kind == CATEGORIES:
             found = np.bincount(there, minlength=len(column.categories)).tolist()
-            counts = dict(zip(column.categories, found, strict=True))
-            return cls(column.name, column.kind, n, missing, counts=counts)
+            return replace(
+                blank, counts=dict(zip(column.categories, found, strict=True))
+            )
         if not len(there):
-            return cls(column.name, column.kind, n, missing)
+            return blank
         mean = float(there.mean())
-        about = float(((there - mean) ** 2).sum())
-        ends = float(there.min()), float(there.max())
-        return cls(column.name, column.kind, n, missing, mean, about, *ends)
+        return replace(
+            blank,
+            mean=mean,
+            squares=float(((there - mean) ** 2).sum()),
+            low=float(there.min()),
+            high=float(there.max()),
+        )
 
     @property
     def standard_deviation(self) -> float:
@@ -671,9 +601,8 @@ class ColumnSums:
         apart = later.mean - self.mean
         counts = None
         if self.counts is not None or later.counts is not None:
-            counts = dict(self.counts or {})
-            for name, count in (later.counts or {}).items():
-                counts[name] = counts.get(name, 0) + count
+            counts = Counter(self.counts or {})
+            counts.update(later.counts or {})
         return ColumnSums(
             self.name,
             kind,
@@ -720,7 +649,7 @@ def column_sums(blocks: Blocks) -> tuple[ColumnSums, ...]:
     return map_reduce(blocks, _sums_of_block, _added)
 
 
-def _sums_of_block(rows: Any, first: int) -> tuple[ColumnSums, ...]:
+def _sums_of_block(rows: Table | object, first: int) -> tuple[ColumnSums, ...]:
     table = rows if isinstance(rows, Table) else Table.of(rows)
     return tuple(ColumnSums.of(column) for column in table.columns)
 
@@ -765,9 +694,7 @@ class CorrelationShift:
     @classmethod
     def of_dict(cls, told: dict[str, Any]) -> "CorrelationShift":
         """Return what `to_dict` told."""
-        first, second = told["columns"]
-        pair = str(first), str(second)
-        return cls(pair, *(float(told[key]) for key in ("source", "target", "p_value")))
+        return cls(**{**told, "columns": tuple(told["columns"])})
 
 
 def correlation_shifts(

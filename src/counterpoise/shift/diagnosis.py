@@ -1,10 +1,11 @@
 """Diagnosis of distribution shift between two samples."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from counterpoise.data.arrays import Matrix
 from counterpoise.data.blocks import Blocks, rows_decided_on
@@ -13,14 +14,14 @@ from counterpoise.data.encoder import TableEncoder, encoded_rows, encoder_of
 from counterpoise.data.groups import asked_of, divided, with_units
 from counterpoise.data.parameters import as_random, as_seed, check_integer
 from counterpoise.data.samples import SamplesAsRead
-from counterpoise.data.table import Table, names_of
+from counterpoise.data.table import names_of
 from counterpoise.data.two_samples import (
     TwoSamples,
     canonical_order,
     pooled_scale,
     scale_columns,
 )
-from counterpoise.errors import filters_left_clean, held_back
+from counterpoise.errors import held_back
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.linalg.kernels import Kernel
 from counterpoise.optim.loop import solve
@@ -29,6 +30,7 @@ from counterpoise.shift.columns import (
     CorrelationShift,
     FeatureShift,
     correlation_shifts,
+    select_columns,
     sparse_shifts,
     table_shifts,
 )
@@ -76,6 +78,7 @@ from counterpoise.shift.support import (
     Overlap,
     overlap_between,
 )
+from counterpoise.shift.two_sample_tests import moment_test
 
 # -----------------------------------------------------------------------------
 # How much of what a linear model sees of a shift weights of the source can remove.
@@ -132,7 +135,7 @@ class Reweighting:
             return None
         return max(1.0 - self.after / self.before, 0.0)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return plain numbers, strings, lists and dictionaries."""
         return {
             "before": list(self.spectrum_before),
@@ -207,12 +210,12 @@ def _standardized(samples: TwoSamples) -> TwoSamples:
         (samples.source, samples.source_share),
         (samples.target, samples.target_share),
     ]
-    # The features say what varies in one sample alone.
-    with held_back(UserWarning, message="hardly varies"):
-        scale = pooled_scale(samples)
     low, high = column_limits(both)
     cut = [np.clip(rows, low, high) for rows, _ in both]
     middle = 0.5 * sum(share @ part for part, (_, share) in zip(cut, both, strict=True))
+    # The features say what varies in one sample alone.
+    with held_back(UserWarning, message="hardly varies"):
+        scale = pooled_scale(samples)
     return samples.with_rows(*(scale_columns(part - middle, scale) for part in cut))
 
 
@@ -226,13 +229,10 @@ def _told(spectrum: DiscrepancySpectrum) -> tuple[tuple[str, float], ...]:
 
 
 def _by_size(values: Array) -> tuple[float, ...]:
-    kept = (
-        values
-        if values.size <= 2 * EIGENVALUES_KEPT
-        else np.r_[values[:EIGENVALUES_KEPT], values[-EIGENVALUES_KEPT:]]
-    )
-    order = np.argsort(-np.abs(kept), kind="stable")
-    return tuple(kept[order].tolist())
+    """Return the eigenvalues of both ends, the largest absolute values first."""
+    if values.size > 2 * EIGENVALUES_KEPT:
+        values = np.r_[values[:EIGENVALUES_KEPT], values[-EIGENVALUES_KEPT:]]
+    return tuple(values[np.argsort(-np.abs(values), kind="stable")].tolist())
 
 
 # -----------------------------------------------------------------------------
@@ -250,31 +250,28 @@ class RowsLookedAt:
     samples: SamplesAsRead
     covered: Overlap
     seed: int
-    found: dict[tuple[int, int], TwoSamples] = field(default_factory=dict)
 
     def __call__(self, most: int) -> TwoSamples:
         """Return these rows."""
-        sizes = self.covered.rows.size, self.covered.rows_target.size
-        key = min(sizes[0], most), min(sizes[1], most)
-        if key not in self.found:
-            w, v = self.samples.source_weight, self.samples.target_weight
-            some, aims = self.places(most)
-            self.found[key] = TwoSamples.of(
-                self.samples.source[some], self.samples.target[aims], w[some], v[aims]
-            ).ordered()
-        return self.found[key]
+        some, aims = self.places(most)
+        w, v = self.samples.source_weight, self.samples.target_weight
+        return TwoSamples.of(
+            self.samples.source[some], self.samples.target[aims], w[some], v[aims]
+        ).ordered()
 
     def places(self, most: int) -> tuple[Indices, Indices]:
         """Return where they stand in the samples."""
         samples, covered = self.samples, self.covered
         w, v = samples.source_weight, samples.target_weight
         return (
-            _some(samples.source, w, covered.rows, self.seed, most),
-            _some(samples.target, v, covered.rows_target, self.seed, most),
+            _draw_rows(samples.source, w, covered.rows, self.seed, most),
+            _draw_rows(samples.target, v, covered.rows_target, self.seed, most),
         )
 
 
-def _some(rows: Matrix, weight: Array, among: Indices, seed: int, most: int) -> Indices:
+def _draw_rows(
+    rows: Matrix, weight: Array, among: Indices, seed: int, most: int
+) -> Indices:
     """Return at most so many rows, the same whatever order they came in."""
     if among.size <= most:
         return among
@@ -288,7 +285,7 @@ def _some(rows: Matrix, weight: Array, among: Indices, seed: int, most: int) -> 
 # -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Diagnosis:
     """What has shifted between two samples, and what is still covered.
 
@@ -365,35 +362,36 @@ class Diagnosis:
     """
 
     verdict: str
-    explanation: str
+    explanation: str = ""
     auc: float
     auc_low: float
     auc_high: float
     uncovered_fraction: float
-    uncovered_rows: UncoveredRows
-    mmd: float | None
-    mmd_p_value: float | None
-    discrepancy: float | None
-    features: tuple[FeatureShift, ...] = field(repr=False)
-    n_source: int
-    n_target: int
-    dropped: Mapping[str, str]
-    unseen: Mapping[str, float]
-    note: str = ""
-    reweighting: Reweighting | None = field(default=None, repr=False)
-    overlap: Overlap | None = field(default=None, repr=False)
-    source_duplicates: int | None = None
-    target_duplicates: int | None = None
-    tests: tuple[ShiftTest, ...] = ()
     uncovered_fraction_low: float | None = None
     uncovered_fraction_high: float | None = None
     detectable: Detectable | None = None
     dependence: Dependence | None = None
     asks: str = ""
     digits: tuple[str, ...] = ()
-    correlations: tuple[CorrelationShift, ...] = ()
     spellings: tuple[Spelling, ...] = ()
+    correlations: tuple[CorrelationShift, ...] = ()
     separation: Separation | None = None
+    uncovered_rows: UncoveredRows
+    mmd: float | None = None
+    mmd_p_value: float | None = None
+    discrepancy: float | None = None
+    correction: str = field(default="Holm", init=False)
+    tests: tuple[ShiftTest, ...] = ()
+    features: tuple[FeatureShift, ...] = field(repr=False)
+    n_source: int
+    n_target: int
+    dropped: Mapping[str, str] = field(default_factory=dict)
+    unseen: Mapping[str, float] = field(default_factory=dict)
+    note: str = ""
+    reweighting: Reweighting | None = field(default=None, repr=False)
+    overlap: Overlap | None = field(default=None, repr=False)
+    source_duplicates: int | None = None
+    target_duplicates: int | None = None
     watched: bool = False
 
     def explained(self) -> "Diagnosis":
@@ -409,50 +407,25 @@ class Diagnosis:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers, strings, lists and dictionaries."""
-        return {
-            "verdict": self.verdict,
-            "explanation": self.explanation,
-            "auc": self.auc,
-            "auc_low": self.auc_low,
-            "auc_high": self.auc_high,
-            "uncovered_fraction": self.uncovered_fraction,
-            "uncovered_fraction_low": self.uncovered_fraction_low,
-            "uncovered_fraction_high": self.uncovered_fraction_high,
-            "detectable": None
-            if self.detectable is None
-            else self.detectable.to_dict(),
-            "dependence": None
-            if self.dependence is None
-            else self.dependence.to_dict(),
-            "asks": self.asks,
-            "digits": list(self.digits),
-            "spellings": [one.to_dict() for one in self.spellings],
-            "correlations": [pair.to_dict() for pair in self.correlations],
-            "separation": None
-            if self.separation is None
-            else self.separation.to_dict(),
-            "uncovered_rows": self.uncovered_rows.to_dict(),
-            "mmd": self.mmd,
-            "mmd_p_value": self.mmd_p_value,
-            "discrepancy": self.discrepancy,
-            "correction": "Holm",
-            "tests": [test.to_dict() for test in self.tests],
-            "features": [feature.to_dict() for feature in self.features],
-            "n_source": self.n_source,
-            "n_target": self.n_target,
-            "dropped": dict(self.dropped),
-            "unseen": dict(self.unseen),
-            "note": self.note,
-            "spectrum": (
-                None if self.reweighting is None else self.reweighting.to_dict()
-            ),
-        }
+        recorded = [one.name for one in fields(self)]
+        recorded = recorded[: recorded.index("reweighting")]
+        plain = {name: _plain(getattr(self, name)) for name in recorded}
+        return {**plain, "spectrum": _plain(self.reweighting)}
 
     def __str__(self) -> str:
         return diagnosis_text(self)
 
     def _repr_html_(self) -> str:
         return diagnosis_html(self)
+
+
+def _plain(value: object) -> object:
+    """Return plain numbers, strings, lists and dictionaries."""
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
+    return dict(value) if isinstance(value, Mapping) else value
 
 
 # -----------------------------------------------------------------------------
@@ -466,17 +439,17 @@ MMD_ROWS, WEIGHED_ROWS = 2_000, 1_000
 
 
 def diagnose(
-    X: Any,
-    X_target: Any,
+    X: object,
+    X_target: object,
     *,
-    sample_weight: Any = None,
-    target_weight: Any = None,
-    groups: Any = None,
-    groups_target: Any = None,
-    time: Any = None,
-    time_target: Any = None,
+    sample_weight: ArrayLike | None = None,
+    target_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    groups_target: ArrayLike | None = None,
+    time: ArrayLike | None = None,
+    time_target: ArrayLike | None = None,
     n_permutations: int = 200,
-    random_state: Any = None,
+    random_state: int | np.random.RandomState | None = None,
 ) -> Diagnosis:
     r"""Return what has shifted between source and target, with a verdict.
 
@@ -562,7 +535,7 @@ def diagnose(
     """
     check_integer("n_permutations", n_permutations, low=0)
     if isinstance(X, Blocks) or isinstance(X_target, Blocks):
-        # What they hold is not read for a seed: places alone decide.
+        # A seed by their content would need a pass over them: places alone decide.
         seed = as_seed(0 if random_state is None else random_state)
         X, X_target = rows_decided_on(X, seed), rows_decided_on(X_target, seed)
     samples = SamplesAsRead.read(X, X_target, sample_weight, target_weight)
@@ -570,12 +543,13 @@ def diagnose(
     random = samples.seed(random_state)
     if not isinstance(random, int | np.integer):
         random = as_random(random)
-    with filters_left_clean():
-        return diagnose_samples(samples, n_permutations, random)
+    return diagnose_samples(samples, n_permutations, random)
 
 
 def diagnose_samples(
-    samples: SamplesAsRead, n_permutations: int, random: Any
+    samples: SamplesAsRead,
+    n_permutations: int,
+    random: int | np.integer[Any] | np.random.RandomState | None,
 ) -> Diagnosis:
     """Return what `diagnose` does, of samples as read.
 
@@ -583,7 +557,7 @@ def diagnose_samples(
     """
     samples = samples.without_zeros()
     if samples.tables is None:
-        return _of_matrices(samples, random)
+        return _diagnose_sparse(samples, random)
     source, target = samples.tables
     w, v = samples.source_weight, samples.target_weight
     numbers, encoder = _as_numbers(samples)
@@ -596,69 +570,57 @@ def diagnose_samples(
         names = [labels[k] for k in encoder.columns_]
         dropped = {labels[k]: reason for k, reason in encoder.dropped_.items()}
         unseen = {labels[k]: share for k, share in encoder.unseen_.items()}
-    covered = overlap_between(numbers, _drawn(random))
-    seed = _drawn(random)
+    covered = overlap_between(numbers, as_seed(random))
+    seed = as_seed(random)
     looked_at = RowsLookedAt(numbers, covered, seed)
+    by_rows, rows = numbers.units is None, looked_at(MMD_ROWS)
     # The features say what varies in one sample alone.
     with held_back(UserWarning, message="hardly varies"):
         distance = measure_mmd(
-            looked_at(MMD_ROWS),
-            None,
-            n_permutations if numbers.units is None else 0,
-            random,
-            standardize=True,
+            rows, None, n_permutations if by_rows else 0, random, standardize=True
         )
     weighed = reweighting_of(looked_at(WEIGHED_ROWS), names)
     kept = [j for j, name in enumerate(column_names) if name not in dropped]
-    source, target = _with_columns(source, kept), _with_columns(target, kept)
+    source, target = select_columns(source, kept), select_columns(target, kept)
     features = table_shifts(source, target, w / w.sum(), v / v.sum())
     ranked = off_grids(looked_at(rows_to_rank(numbers.source.shape[1])).ordered())
-    if numbers.units is None:
-        tests = shift_tests(covered, features, names, distance.p_value, ranked)
+    if by_rows:
+        moments = moment_test(ranked)
     else:
         found = divided(numbers, covered.rows, covered.rows_target, seed)
+        moments = moments_by_units(numbers, found)
         features = columns_by_units(features, source, target, found)
         if n_permutations:
-            few = looked_at.places(MMD_ROWS)
-            distance = replace(
-                distance,
-                p_value=kernel_means_by_units(
-                    numbers,
-                    looked_at(MMD_ROWS),
-                    divided(numbers, *few, seed, n_permutations),
-                    distance.gamma,
-                ),
-            )
-        tests = shift_tests(
-            covered,
-            features,
-            names,
-            distance.p_value,
-            moments=moments_by_units(numbers, found),
-        )
-    word = verdict_by(tests, covered, w, v)
-    apart = separating_columns(samples, seed) if word == NO_OVERLAP else None
-    diagnosis = replace(
-        _of_overlap(covered, len(source), len(target)),
-        verdict=word,
-        separation=apart,
-        tests=tests,
-        correlations=_pairs(word, tests, ranked, names, numbers.units is not None),
-        detectable=None if numbers.units is not None else detectable_of(source, w, v),
-        dependence=dependence_of(numbers),
-        asks=asked_of(samples, names) if numbers.units is None else "",
-        digits=_digits(numbers, covered, names),
-        spellings=spelled_otherwise(source, target, v / v.sum()),
+            few = divided(numbers, *looked_at.places(MMD_ROWS), seed, n_permutations)
+            p_value = kernel_means_by_units(numbers, rows, few, distance.gamma)
+            distance = replace(distance, p_value=p_value)
+    tests = shift_tests(covered, features, names, distance.p_value, moments=moments)
+    verdict = verdict_by(tests, covered, w, v)
+    diagnosis = Diagnosis(
+        **_of_overlap(covered),
+        verdict=verdict,
         uncovered_rows=uncovered_rows_of(source, target, w, v, covered, names),
         mmd=distance.value,
         mmd_p_value=distance.p_value,
         discrepancy=None if weighed is None else weighed.before,
-        reweighting=weighed,
         features=features,
+        n_source=len(source),
+        n_target=len(target),
         dropped=dropped,
         unseen=unseen,
+        reweighting=weighed,
         source_duplicates=duplicate_rows(source),
         target_duplicates=duplicate_rows(target),
+        tests=tests,
+        detectable=detectable_of(source, w, v) if by_rows else None,
+        dependence=dependence_of(numbers),
+        asks=asked_of(samples, names) if by_rows else "",
+        digits=_digits(numbers, covered, names),
+        correlations=_pairs(verdict, tests, ranked, names, by_rows),
+        spellings=spelled_otherwise(source, target, v / v.sum()),
+        separation=(
+            separating_columns(samples, seed) if verdict == NO_OVERLAP else None
+        ),
     )
     return diagnosis.explained()
 
@@ -699,7 +661,7 @@ def _pairs(
     tests: Sequence[ShiftTest],
     ranked: TwoSamples,
     names: Sequence[str],
-    by_units: bool,
+    by_rows: bool,
 ) -> tuple[CorrelationShift, ...]:
     """Return the pairs of columns that go together otherwise, where there is a shift.
 
@@ -707,7 +669,7 @@ def _pairs(
     """
     if word in (NO_SHIFT, TOO_FEW, NO_OVERLAP):
         return ()
-    if not by_units:
+    if by_rows:
         return correlation_shifts(ranked, names)
     moments = next(test for test in tests if test.name == MOMENTS)
     if not moments.tells or len(moments.about) != 2:
@@ -715,16 +677,15 @@ def _pairs(
     return correlation_shifts(ranked, names, moments.about)
 
 
-def _of_matrices(samples: SamplesAsRead, random: Any) -> Diagnosis:
+def _diagnose_sparse(
+    samples: SamplesAsRead, random: int | np.integer[Any] | np.random.RandomState | None
+) -> Diagnosis:
+    """Return the diagnosis of sparse matrices, of which means alone are compared."""
     source, target = samples.source, samples.target
     w, v = samples.source_weight, samples.target_weight
-    covered = overlap_between(samples, _drawn(random))
+    covered = overlap_between(samples, as_seed(random))
     labels = samples.labels or range(source.shape[1])
     names = [k if isinstance(k, str) else f"x{k}" for k in labels]
-    note = "Sparse matrices are not described."
-    uncovered_fraction = UncoveredRows(
-        covered.uncovered_rows.size, covered.rows_target.size, note=note
-    )
     features = sparse_shifts(source, target, names, w / w.sum(), v / v.sum())
     if samples.units is not None:
         # Of so many columns no division of units could tell: the classifier does.
@@ -732,49 +693,36 @@ def _of_matrices(samples: SamplesAsRead, random: Any) -> Diagnosis:
             replace(one, p_value=None, adjusted_p_value=None) for one in features
         )
     tests = shift_tests(covered, features, names)
-    found = replace(
-        _of_overlap(covered, source.shape[0], target.shape[0]),
+    found = Diagnosis(
+        **_of_overlap(covered),
         verdict=verdict_by(tests, covered, w, v),
-        tests=tests,
-        uncovered_rows=uncovered_fraction,
-        dependence=dependence_of(samples),
+        uncovered_rows=UncoveredRows(
+            covered.uncovered_rows.size,
+            covered.rows_target.size,
+            note="Sparse matrices are not described.",
+        ),
         features=features,
+        n_source=source.shape[0],
+        n_target=target.shape[0],
         note="Of sparse matrices means alone are compared: there is no "
         "Kolmogorov-Smirnov distance, no maximum mean discrepancy and no "
         "discrepancy.",
         source_duplicates=duplicate_rows(source),
         target_duplicates=duplicate_rows(target),
+        tests=tests,
+        dependence=dependence_of(samples),
     )
     return found.explained()
 
 
-def _of_overlap(covered: Overlap, n: int, m: int) -> Diagnosis:
-    """Return a diagnosis with nothing in it but the overlap."""
-    return Diagnosis(
-        verdict=covered.verdict,
-        explanation="",
-        auc=covered.auc,
-        auc_low=covered.auc_low,
-        auc_high=covered.auc_high,
-        uncovered_fraction=covered.uncovered_fraction,
-        uncovered_fraction_low=covered.uncovered_fraction_low,
-        uncovered_fraction_high=covered.uncovered_fraction_high,
-        uncovered_rows=UncoveredRows(0, 0),
-        mmd=None,
-        mmd_p_value=None,
-        discrepancy=None,
-        features=(),
-        n_source=n,
-        n_target=m,
-        dropped={},
-        unseen={},
-        overlap=covered,
-    )
-
-
-def _drawn(random: Any) -> int:
-    return as_seed(random)
-
-
-def _with_columns(table: Table, kept: list[int]) -> Table:
-    return Table(tuple(table.columns[j] for j in kept), table.named)
+def _of_overlap(covered: Overlap) -> dict[str, Any]:
+    """Return the fields of a diagnosis that the overlap has."""
+    return {
+        "overlap": covered,
+        "auc": covered.auc,
+        "auc_low": covered.auc_low,
+        "auc_high": covered.auc_high,
+        "uncovered_fraction": covered.uncovered_fraction,
+        "uncovered_fraction_low": covered.uncovered_fraction_low,
+        "uncovered_fraction_high": covered.uncovered_fraction_high,
+    }

@@ -1,12 +1,12 @@
 """The discrepancy distance of two samples."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.linalg import eigh, eigvalsh
 
@@ -48,7 +48,11 @@ from counterpoise.optim.spectral.problem import (
     RitzPairs,
     kernel_ritz,
 )
-from counterpoise.shift.kernel_two_sample import median_gamma
+from counterpoise.shift.kernel_two_sample import (
+    divided_shares,
+    pooled_gamma,
+    stack_rows,
+)
 
 # -----------------------------------------------------------------------------
 # The hypotheses that a discrepancy compares two samples by: a kernel, a constant.
@@ -87,7 +91,9 @@ def hypotheses(
     return Kernel(kernel, number, int(degree), float(coef0), float(bool(constant)))
 
 
-def kernel_matrix(kernel: Kernel, rows: Any, gram: Array | None = None) -> KernelMatrix:
+def kernel_matrix(
+    kernel: Kernel, rows: Matrix | None, gram: Array | None = None
+) -> KernelMatrix:
     """Return the kernel of all rows, stored as exactly as memory allows.
 
     `gram` is it where it was precomputed, the constant included.
@@ -95,26 +101,13 @@ def kernel_matrix(kernel: Kernel, rows: Any, gram: Array | None = None) -> Kerne
     return StoredMatrix(gram) if gram is not None else kept_matrix(kernel.entries(rows))
 
 
-def check_hypotheses(kernel: Any, gamma: Any, degree: Any, coef0: Any) -> None:
+def check_hypotheses(
+    kernel: str, gamma: float | str, degree: int, coef0: float
+) -> None:
     """Refuse a kernel that is none, or numbers that make it indefinite."""
     given = SimpleNamespace(kernel=kernel, gamma=gamma, degree=degree, coef0=coef0)
     check_parameters(given, HYPOTHESES_RULES)
     refuse_indefinite(kernel, coef0)
-
-
-def pooled_gamma(samples: TwoSamples) -> float:
-    r"""Return :math:`1 / (2 \sigma^2)` at the median distance of all rows together.
-
-    Each sample counts half; the order of the rows does not matter.
-    """
-    both = [samples.source, samples.target]
-    if sparse.issparse(samples.source):
-        rows: Any = sparse.vstack(both).tocsr()
-    else:
-        rows = np.vstack(both)
-    share = np.concatenate([samples.source_share, samples.target_share])
-    order = canonical_order(rows, share)
-    return median_gamma(rows[order], share[order])
 
 
 def precomputed_gram(source: Array, target: Array, constant: bool) -> Array:
@@ -166,7 +159,7 @@ class PosedDiscrepancy:
         What each group counts in the source as it is.
     """
 
-    problem: Any
+    problem: Discrepancy | KernelDiscrepancy
     groups: Indices
     rows: Indices
     group_share: Array
@@ -188,7 +181,7 @@ class PosedDiscrepancy:
     def flattened(self, z: Array, exponent: float) -> Array:
         """Return the weights of the problem whose ratios are those of z to a power."""
         mass = np.bincount(self.rows, weights=z, minlength=self.group_share.size)
-        found = self.start * ((mass / self.group_share) ** exponent)[self.rows]
+        found: Array = self.start * ((mass / self.group_share) ** exponent)[self.rows]
         return found / found.sum()
 
 
@@ -236,21 +229,21 @@ def pose_discrepancy(
     aims, first_aim = _equal_neighbours(target)
     aim_share: Array = np.bincount(aims, samples.target_share).astype(float)
     bound = None if cap is None else cap / rows.size
-    chosen, aimed = first[rows], first_aim
-    problem: Any
-    if _by_columns(hypotheses, samples):
-        problem = Discrepancy.of(
-            _features(hypotheses, source[chosen]),
-            _features(hypotheses, target[aimed]),
-            aim_share,
-            bound,
-            spread,
-        )
+    chosen = source[first[rows]], target[first_aim]
+    problem: Discrepancy | KernelDiscrepancy
+    is_sparse = sparse.issparse(source)
+    if hypotheses.kind == "linear" and not (
+        is_sparse and source.shape[1] > DENSE_COLUMNS
+    ):
+        x, t = (rows.toarray() if is_sparse else rows for rows in chosen)
+        if hypotheses.constant:
+            x, t = (np.column_stack([rows, np.ones(len(rows))]) for rows in (x, t))
+        problem = Discrepancy.of(x, t, aim_share, bound, spread)
     else:
-        kernel = _kernel(hypotheses, source[chosen], target[aimed])
         if gram is not None:
-            places = np.concatenate([chosen, n + aimed])
-            kernel = kernel_matrix(hypotheses, None, gram[np.ix_(places, places)])
+            places = np.concatenate([first[rows], n + first_aim])
+            gram = gram[np.ix_(places, places)]
+        kernel = kernel_matrix(hypotheses, stack_rows(*chosen), gram)
         problem = KernelDiscrepancy(kernel, aim_share, bound, spread)
     posed = PosedDiscrepancy(problem, groups, rows, share)
     start = posed.start
@@ -261,37 +254,12 @@ def pose_discrepancy(
     return posed
 
 
-def _by_columns(kernel: Kernel, samples: TwoSamples) -> bool:
-    """Tell whether rows are best described by their columns, not by a kernel."""
-    if kernel.kind != "linear":
-        return False
-    return not sparse.issparse(samples.source) or (
-        samples.source.shape[1] <= DENSE_COLUMNS
-    )
-
-
-def _features(kernel: Kernel, rows: Any) -> Array:
-    """Return the rows of a linear kernel, dense, a column of ones added."""
-    dense = rows.toarray() if sparse.issparse(rows) else rows
-    if not kernel.constant:
-        return dense
-    return np.column_stack([dense, np.ones(dense.shape[0])])
-
-
-def _kernel(hypotheses: Kernel, source: Any, target: Any) -> Any:
-    if hypotheses.kind == "precomputed":
-        return None
-    both = [source, target]
-    rows = sparse.vstack(both) if sparse.issparse(source) else np.vstack(both)
-    return kernel_matrix(hypotheses, rows)
-
-
-def _equal_neighbours(rows: Any) -> tuple[Indices, Indices]:
+def _equal_neighbours(rows: Matrix) -> tuple[Indices, Indices]:
     """Return the number of every row's group of equal rows, and each group's first."""
     if sparse.issparse(rows):
-        apart = rows[1:] - rows[:-1]
+        apart = sparse.csr_array(rows[1:] - rows[:-1])
         apart.eliminate_zeros()
-        differs = np.diff(apart.tocsr().indptr) > 0
+        differs = np.diff(apart.indptr) > 0
     else:
         differs = (rows[1:] != rows[:-1]).any(axis=1)
     starts = np.concatenate([[True], differs])
@@ -374,7 +342,7 @@ class DiscrepancySpectrum:
     eigenvalues: Array = field(repr=False)
     signed: tuple[float, float]
     direction: Array = field(repr=False)
-    ranking: tuple[tuple[Any, float], ...] = field(repr=False)
+    ranking: tuple[tuple[str | int, float], ...] = field(repr=False)
     p_value: float | None
     kernel: str
     gamma: float
@@ -418,7 +386,7 @@ class MomentPair:
     """
 
     hypotheses: Kernel
-    rows: Any
+    rows: Matrix
     names: tuple[str, ...]
     gram: Array | None = None
 
@@ -426,16 +394,13 @@ class MomentPair:
     def of(
         cls,
         hypotheses: Kernel,
-        source: Any,
-        target: Any,
+        source: Matrix,
+        target: Matrix,
         names: tuple[str, ...],
         gram: Array | None = None,
     ) -> "MomentPair":
         """Return the pair of two samples, on columns as they are to be compared."""
-        if sparse.issparse(source):
-            rows: Any = sparse.vstack([source, target]).tocsr()
-        else:
-            rows = np.vstack([source, target])
+        rows = stack_rows(source, target)
         if hypotheses.kind == "linear" and hypotheses.constant:
             ones = np.ones((rows.shape[0], 1))
             if sparse.issparse(rows):
@@ -454,7 +419,7 @@ class MomentPair:
         return bool(self.rows.shape[1] <= min(self.rows.shape[0], most))
 
     @cached_property
-    def kernel(self) -> Any:
+    def kernel(self) -> KernelMatrix:
         """The kernel of all rows."""
         # A linear kernel has its constant in the rows already.
         linear = self.hypotheses.kind == "linear"
@@ -546,12 +511,12 @@ class MomentPair:
         coefficients = self.factor @ (vector / np.where(lengths > 0, lengths, 1.0))
         return np.asarray(self.rows.T @ coefficients).ravel()
 
-    def _ranking(self, direction: Array) -> tuple[tuple[Any, float], ...]:
+    def _ranking(self, direction: Array) -> tuple[tuple[str | int, float], ...]:
         squares = direction**2
         total = max(float(squares.sum()), float(np.finfo(float).tiny))
         by_name = self.hypotheses.kind == "linear"
-        names = self.names if by_name else range(squares.size)
-        found: dict[Any, float] = {}
+        names: Sequence[str | int] = self.names if by_name else range(squares.size)
+        found: dict[str | int, float] = {}
         for name, square in zip(names, squares.tolist(), strict=True):
             found[name] = found.get(name, 0.0) + square / total
         return tuple(sorted(found.items(), key=lambda item: -item[1]))
@@ -563,8 +528,8 @@ class MomentPair:
 
 
 def discrepancy(
-    X: Any,
-    X_target: Any,
+    X: ArrayLike,
+    X_target: ArrayLike,
     *,
     kernel: str = "linear",
     gamma: float | str = "median",
@@ -572,8 +537,8 @@ def discrepancy(
     coef0: float = 1.0,
     add_constant: bool = False,
     standardize: bool = False,
-    sample_weight: Any = None,
-    target_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
+    target_weight: ArrayLike | None = None,
 ) -> float:
     r"""Return the discrepancy of two samples for the squared loss.
 
@@ -641,16 +606,18 @@ def discrepancy(
     >>> discrepancy([[1.0], [3.0]], [[2.0], [4.0]])
     5.0
     """
-    samples = _Samples.of(
-        X, X_target, sample_weight, target_weight, kernel, gamma, degree, coef0,
-        add_constant, standardize,
-    )  # fmt: skip
-    return samples.pair.norm(samples.shares)
+    check_hypotheses(kernel, gamma, degree, coef0)
+    pair, mass, n = _moment_pair(
+        (X, X_target, sample_weight, target_weight),
+        (kernel, gamma, degree, coef0, add_constant),
+        standardize,
+    )
+    return pair.norm(_signed_shares(mass, n))
 
 
 def discrepancy_spectrum(
-    X: Any,
-    X_target: Any,
+    X: ArrayLike,
+    X_target: ArrayLike,
     *,
     kernel: str = "linear",
     gamma: float | str = "median",
@@ -658,10 +625,10 @@ def discrepancy_spectrum(
     coef0: float = 1.0,
     add_constant: bool = False,
     standardize: bool = False,
-    sample_weight: Any = None,
-    target_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
+    target_weight: ArrayLike | None = None,
     n_permutations: int = 0,
-    random_state: Any = None,
+    random_state: int | np.random.RandomState | None = None,
 ) -> DiscrepancySpectrum:
     """Return the spectrum behind the discrepancy: how far apart, and in what.
 
@@ -702,79 +669,70 @@ def discrepancy_spectrum(
     ('x1', True, 0.01)
     """
     check_integer("n_permutations", n_permutations, low=0)
-    samples = _Samples.of(
-        X, X_target, sample_weight, target_weight, kernel, gamma, degree, coef0,
-        add_constant, standardize,
-    )  # fmt: skip
-    found = samples.pair.spectrum(samples.shares)
+    check_hypotheses(kernel, gamma, degree, coef0)
+    pair, mass, n = _moment_pair(
+        (X, X_target, sample_weight, target_weight),
+        (kernel, gamma, degree, coef0, add_constant),
+        standardize,
+    )
+    shares = _signed_shares(mass, n)
+    found = pair.spectrum(shares)
     if n_permutations == 0:
         return found
-    seed = as_seed(samples.own_seed if random_state is None else random_state)
-    return replace(found, p_value=_p_value(samples, found.value, n_permutations, seed))
+    # Rows that count, in an order that does not depend on theirs.
+    counted = _canonical_places(pair, mass, n)
+    n_counted = int(np.count_nonzero(mass[:n]))
+    if random_state is None:
+        rows = pair.rows[counted]
+        if pair.gram is not None:
+            # Its columns follow the order of the rows.
+            rows = np.sort(pair.gram[np.ix_(counted, counted)], axis=1)
+        random_state = seed_of_rows([rows[:n_counted], rows[n_counted:]])
+    rng = np.random.default_rng(as_seed(random_state))
+    # Rounding must not tell apart what is equal.
+    limit = found.value - 1e-12 * float(np.abs(shares) @ pair.squares)
+    as_large = 1
+    for _ in range(n_permutations):
+        divided = np.zeros(mass.size)
+        divided[counted] = -divided_shares(mass[counted], n_counted, rng)
+        as_large += pair.norm(divided) >= limit
+    return replace(found, p_value=as_large / (1 + n_permutations))
 
 
-@dataclass(frozen=True, eq=False)
-class _Samples:
-    """Two samples in the order in which they came, with what their rows count."""
+def _moment_pair(
+    samples: tuple[ArrayLike, ArrayLike, ArrayLike | None, ArrayLike | None],
+    kernel: tuple[str, float | str, int, float, bool],
+    standardize: bool,
+) -> tuple[MomentPair, Array, int]:
+    """Return the rows of both samples, what each counts, and the source's number."""
+    X, X_target, sample_weight, target_weight = samples
+    source, target, names = named_numbers(
+        X, X_target, sample_weight=sample_weight, target_weight=target_weight
+    )
+    n, m = source.shape[0], target.shape[0]
+    w, v = weights_of_both(sample_weight, target_weight, n, m)
+    gram = None
+    if kernel[0] == "precomputed":
+        gram = precomputed_gram(source, target, kernel[-1])
+    elif standardize:
+        scale = pooled_scale(TwoSamples.of(source, target, w, v), names)
+        source, target = (scale_columns(rows, scale) for rows in (source, target))
+    seen = hypotheses(TwoSamples.of(source, target, w, v), *kernel)
+    pair = MomentPair.of(seen, source, target, names, gram)
+    return pair, np.concatenate([w, v]), n
 
-    pair: MomentPair
-    mass: Array
-    n: int
 
-    @classmethod
-    def of(
-        cls,
-        X: Any,
-        X_target: Any,
-        sample_weight: Any,
-        target_weight: Any,
-        kernel: str,
-        gamma: float | str,
-        degree: int,
-        coef0: float,
-        add_constant: bool,
-        standardize: bool,
-    ) -> "_Samples":
-        check_hypotheses(kernel, gamma, degree, coef0)
-        source, target, names = named_numbers(
-            X, X_target, sample_weight=sample_weight, target_weight=target_weight
-        )
-        n, m = source.shape[0], target.shape[0]
-        w, v = weights_of_both(sample_weight, target_weight, n, m)
-        gram = None
-        if kernel == "precomputed":
-            gram = precomputed_gram(source, target, add_constant)
-        elif standardize:
-            scale = pooled_scale(TwoSamples.of(source, target, w, v), names)
-            source, target = (scale_columns(rows, scale) for rows in (source, target))
-        counted = TwoSamples.of(source, target, w, v)
-        seen = hypotheses(counted, kernel, gamma, degree, coef0, add_constant)
-        pair = MomentPair.of(seen, source, target, names, gram)
-        return cls(pair, np.concatenate([w, v]), n)
-
-    @property
-    def own_seed(self) -> int:
-        """A seed by what the rows that count hold (`seed_of_rows`).
-
-        Of a precomputed kernel by the sorted values of each of them with all: its
-        columns follow the order of the rows.
-        """
-        counts = np.flatnonzero(self.mass > 0.0)
-        rows = self.pair.rows[counts]
-        if self.pair.gram is not None:
-            rows = np.sort(self.pair.gram[np.ix_(counts, counts)], axis=1)
-        n = int(np.count_nonzero(self.mass[: self.n]))
-        return seed_of_rows([rows[:n], rows[n:]])
-
-    @property
-    def shares(self) -> Array:
-        """Source shares with a minus sign, then target shares."""
-        w, v = self.mass[: self.n], self.mass[self.n :]
-        return np.concatenate([-w / w.sum(), v / v.sum()])
+def _signed_shares(mass: Array, n: int) -> Array:
+    """Return source shares with a minus sign, then target shares."""
+    return np.concatenate([-mass[:n] / mass[:n].sum(), mass[n:] / mass[n:].sum()])
 
 
 def named_numbers(
-    X: Any, X_target: Any, *, sample_weight: Any = None, target_weight: Any = None
+    X: ArrayLike,
+    X_target: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    target_weight: ArrayLike | None = None,
 ) -> tuple[Matrix, Matrix, tuple[str, ...]]:
     """Return both samples as numbers, and which column each of theirs comes from.
 
@@ -805,33 +763,12 @@ def named_numbers(
     return source, target, tuple(labels[label] for label in encoder.columns_)
 
 
-def _p_value(samples: _Samples, value: float, n_permutations: int, seed: int) -> float:
-    rng = np.random.default_rng(seed)
-    counted = _counted(samples)
-    n = int(np.count_nonzero(samples.mass[: samples.n]))
-    mass = samples.mass[counted]
-    # Rounding must not tell apart what is equal.
-    limit = value - 1e-12 * float(np.abs(samples.shares) @ samples.pair.squares)
-    as_large = 0
-    for _ in range(n_permutations):
-        chosen = np.zeros(counted.size, dtype=bool)
-        chosen[rng.permutation(counted.size)[:n]] = True
-        shares = np.zeros(samples.mass.size)
-        shares[counted] = np.where(
-            chosen, -mass / mass[chosen].sum(), mass / mass[~chosen].sum()
-        )
-        as_large += samples.pair.norm(shares) >= limit
-    return (1 + as_large) / (1 + n_permutations)
-
-
-def _counted(samples: _Samples) -> Indices:
+def _canonical_places(pair: MomentPair, mass: Array, n: int) -> Indices:
     """Return the rows of positive weight in an order that does not depend on theirs."""
-    rows, mass, gram = samples.pair.rows, samples.mass, samples.pair.gram
-    if gram is not None:
+    rows = pair.rows
+    if pair.gram is not None:
         # The columns of a Gram matrix have the order of its rows: no key by themselves.
-        rows = np.column_stack([gram.sum(axis=1), gram.diagonal()])
-    found = []
-    for part in (slice(0, samples.n), slice(samples.n, None)):
-        places = np.arange(mass.size)[part][mass[part] > 0]
-        found.append(places[canonical_order(rows[places], mass[places])])
-    return np.concatenate(found)
+        rows = np.column_stack([pair.gram.sum(axis=1), pair.gram.diagonal()])
+    parts = np.flatnonzero(mass[:n]), n + np.flatnonzero(mass[n:])
+    ordered = [part[canonical_order(rows[part], mass[part])] for part in parts]
+    return np.concatenate(ordered)

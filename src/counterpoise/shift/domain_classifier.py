@@ -1,29 +1,31 @@
 """Domain classifiers: candidates, cross-fitted scores, AUC."""
 
 import copy
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.linalg import LinAlgWarning, solve_triangular
 from scipy.optimize import minimize
 from scipy.sparse.linalg import svds
-from scipy.special import expit, ndtri, xlogy
-from scipy.stats import norm
+from scipy.special import expit, ndtri
+from scipy.stats import false_discovery_control, norm
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler, normalize
+from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import ThreadpoolController
 
-from counterpoise.data.arrays import Matrix
+from counterpoise.data.arrays import Matrix, SparseMatrix
 from counterpoise.data.columns import column_limits
 from counterpoise.data.groups import auc_of_units, share_below
 from counterpoise.data.parameters import as_seed
@@ -40,6 +42,7 @@ from counterpoise.data.two_samples import (
 )
 from counterpoise.errors import InvalidInputError, held_back, refusals_of_estimators
 from counterpoise.linalg.arrays import Array, Indices
+from counterpoise.shift.kernel_two_sample import stack_rows
 from counterpoise.shift.rounding_and_spelling import off_grids
 
 # -----------------------------------------------------------------------------
@@ -57,9 +60,11 @@ class NormalScores(TransformerMixin, BaseEstimator):
     single row rules.
     """
 
-    def fit(self, X: Array, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: Array, y: Array | None = None, sample_weight: Array | None = None
+    ) -> Self:
         """Learn the values of every column and their scores."""
-        weight = np.ones(len(X)) if sample_weight is None else sample_weight
+        weight = _weights(X, sample_weight)
         self.values_, self.scores_ = [], []
         for column in np.asarray(X).T:
             values, places = np.unique(column, return_inverse=True)
@@ -70,12 +75,8 @@ class NormalScores(TransformerMixin, BaseEstimator):
 
     def transform(self, X: Array) -> Array:
         """Return the scores of rows."""
-        scores = np.empty(X.shape)
-        for j, (values, known) in enumerate(
-            zip(self.values_, self.scores_, strict=True)
-        ):
-            scores[:, j] = np.interp(X[:, j], values, known)
-        return scores
+        columns = zip(X.T, self.values_, self.scores_, strict=True)
+        return np.column_stack([np.interp(*column) for column in columns])
 
 
 class TwoGaussians(ClassifierMixin, BaseEstimator):
@@ -90,9 +91,9 @@ class TwoGaussians(ClassifierMixin, BaseEstimator):
     many columns much steadier than a ratio fitted to all their products.
     """
 
-    def fit(self, X: Array, y: Array, sample_weight: Any = None) -> Self:
+    def fit(self, X: Array, y: Array, sample_weight: Array | None = None) -> Self:
         """Learn the two means and covariances; the labels are 0 and 1."""
-        weight = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight)
+        weight = _weights(X, sample_weight)
         self.classes_ = np.array([0, 1])
         self.means_, self.factors_ = [], []
         for label in (0, 1):
@@ -152,15 +153,14 @@ FALSE_SHARE, FEWEST_STRIKING = 0.2, 10
 N_COMPONENTS = 12
 
 
-def text_classifiers(max_iter: int = 10_000) -> dict[str, Any]:
+def text_classifiers(max_iter: int = 10_000) -> dict[str, ClassifierMixin]:
     """Return classifiers of wide sparse rows by their names, the simplest first.
 
-    Logistic regression on twelve directions of words weighed by how rare they are (a
-    shift of topics), on the words that differ most by themselves (a shift of some
-    words), on all words so weighed, on these times the log odds that each speaks for,
-    and on the rows as they are; each with a ridge that held-out rows choose. No column
-    is divided by its spread: that would make a word that three rows have as large as
-    one that tells the samples apart.
+    Logistic regression on twelve components of tf-idf (a shift of topics), on the
+    columns that differ most by themselves (a shift of some words), on tf-idf, on tf-idf
+    times the log odds that each word speaks for, and on the rows as they are; each with
+    a ridge that held-out rows choose. No column is divided by its spread: that would
+    make a word that three rows have as large as one that separates the samples.
     """
     ridged = RidgedLogistic(max_iter=max_iter)
     return {
@@ -189,15 +189,15 @@ class RidgedLogistic(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     transformer : transformer or None
-        What makes columns by the labels of rows: fitted without the held-out rows
-        while the ridge is chosen, else these would be told by their own labels.
+        Makes columns by the labels of rows. It is fitted without the held-out rows
+        while the ridge is chosen, else their own labels would leak.
     tol, max_iter : float, int
         Of the regression.
     """
 
     def __init__(
         self,
-        transformer: Any = None,
+        transformer: TransformerMixin | None = None,
         *,
         tol: float = TOL_OF_TEXT,
         max_iter: int = 10_000,
@@ -206,46 +206,51 @@ class RidgedLogistic(ClassifierMixin, BaseEstimator):
         self.tol = tol
         self.max_iter = max_iter
 
-    def fit(self, X: Any, y: Array, sample_weight: Any = None) -> Self:
+    def fit(self, X: Matrix, y: Array, sample_weight: Array | None = None) -> Self:
         """Choose the ridge, and fit."""
-        y = np.asarray(y)
-        weight = np.ones(y.size) if sample_weight is None else np.asarray(sample_weight)
+        y, weight = np.asarray(y), _weights(X, sample_weight)
         self.classes_ = np.array([0, 1])
-        held_out = _one_in(y)
+        held_out = np.zeros(y.size, dtype=bool)
+        for label in (0, 1):
+            held_out[np.flatnonzero(y == label)[ONE_IN - 1 :: ONE_IN]] = True
         self.strength_ = STRENGTHS[0]
         model = LogisticRegression(
             warm_start=True, tol=self.tol, max_iter=self.max_iter
         )
         if held_out.any() and np.unique(y[~held_out]).size == 2:
-            least, kept, best = np.inf, ~held_out, model
-            seen = X[kept], y[kept], weight[kept]
-            made = self._fitted_transformer(*seen)
-            rows, others = _made(made, seen[0]), _made(made, X[held_out])
-            size = _mean_square(rows, seen[2])
+            kept = ~held_out
+            transformer = self._fit_transformer(X[kept], y[kept], weight[kept])
+            rows = _transformed(transformer, X[kept])
+            others = _transformed(transformer, X[held_out])
+            size = _mean_square(rows, weight[kept])
+            least, best = np.inf, model
             for strength in STRENGTHS:
-                model.set_params(C=strength / size).fit(rows, *seen[1:])
+                model.set_params(C=strength / size).fit(rows, y[kept], weight[kept])
                 odds = model.decision_function(others)
-                loss = _log_loss(odds, y[held_out], weight[held_out])
+                loss = log_loss(odds, y[held_out], weight[held_out])
                 if loss >= least:
                     break
                 least, self.strength_, best = loss, strength, copy.deepcopy(model)
             # Columns chosen by other rows are others.
             model = best if self.transformer is None else clone(model)
-        self.transformer_ = self._fitted_transformer(X, y, weight)
-        rows = _made(self.transformer_, X)
+        self.transformer_ = self._fit_transformer(X, y, weight)
+        rows = _transformed(self.transformer_, X)
         self.model_ = model.set_params(C=self.strength_ / _mean_square(rows, weight))
         self.model_.fit(rows, y, weight)
         return self
 
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: Matrix) -> Array:
         """Return the log odds of label 1."""
-        return np.asarray(self.model_.decision_function(_made(self.transformer_, X)))
+        rows = _transformed(self.transformer_, X)
+        return np.asarray(self.model_.decision_function(rows))
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Matrix) -> Array:
         """Return the likelier label."""
-        return np.asarray(self.model_.predict(_made(self.transformer_, X)))
+        return (self.decision_function(X) > 0).astype(int)
 
-    def _fitted_transformer(self, X: Any, y: Array, weight: Array) -> Any:
+    def _fit_transformer(
+        self, X: Matrix, y: Array, weight: Array
+    ) -> TransformerMixin | None:
         if self.transformer is None:
             return None
         return clone(self.transformer).fit(X, y, sample_weight=weight)
@@ -264,28 +269,26 @@ class StrikingColumns(TransformerMixin, BaseEstimator):
     Y. Benjamini and Y. Hochberg, 1995.
     """
 
-    def fit(self, X: Any, y: Array, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: SparseMatrix, y: Array, sample_weight: Array | None = None
+    ) -> Self:
         """Learn which columns to keep."""
-        y = np.asarray(y)
-        weight = np.ones(y.size) if sample_weight is None else np.asarray(sample_weight)
+        y, weight = np.asarray(y), _weights(X, sample_weight)
         apart, variance = np.zeros(X.shape[1]), np.zeros(X.shape[1])
         for label, sign in ((0, -1.0), (1, 1.0)):
-            own = weight[y == label]
-            share = own / own.sum()
+            share = weight[y == label] / weight[y == label].sum()
             mean, spread = sparse_moments(X[y == label], share)
             apart += sign * mean
             variance += spread * float(share @ share)
         error = np.sqrt(variance)
         z = np.divide(apart, error, out=np.zeros_like(apart), where=error > 0)
         chance = 2 * norm.sf(np.abs(z))
+        striking = np.count_nonzero(false_discovery_control(chance) <= FALSE_SHARE)
         order = np.argsort(chance, kind="stable")
-        levels = FALSE_SHARE * np.arange(1, chance.size + 1) / chance.size
-        below = np.flatnonzero(chance[order] <= levels)
-        k = max(FEWEST_STRIKING, int(below[-1]) + 1 if below.size else 0)
-        self.kept_ = np.sort(order[:k])
+        self.kept_ = np.sort(order[: max(FEWEST_STRIKING, striking)])
         return self
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: SparseMatrix) -> Matrix:
         """Return these columns, dense if they are few."""
         kept = X.tocsc()[:, self.kept_].tocsr()
         return np.asarray(kept.toarray()) if self.kept_.size <= 100 else kept
@@ -303,19 +306,19 @@ class TellingWords(TransformerMixin, BaseEstimator):
     S. Wang and C. Manning, 2012.
     """
 
-    def fit(self, X: Any, y: Array, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: SparseMatrix, y: Array, sample_weight: Array | None = None
+    ) -> Self:
         """Learn the factors."""
-        y = np.asarray(y)
-        weight = np.ones(y.size) if sample_weight is None else np.asarray(sample_weight)
-        logs = []
-        for label in (0, 1):
-            own = y == label
-            sums = 1.0 + np.asarray(weight[own] @ abs(X[own])).ravel()
-            logs.append(np.log(sums / sums.sum()))
+        y, weight = np.asarray(y), _weights(X, sample_weight)
+        sums = [
+            1.0 + np.asarray(weight[y == k] @ abs(X[y == k])).ravel() for k in (0, 1)
+        ]
+        logs = [np.log(one / one.sum()) for one in sums]
         self.factor_ = logs[1] - logs[0]
         return self
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: SparseMatrix) -> Matrix:
         """Return the columns times their factors."""
         return (X @ sparse.diags_array(self.factor_)).tocsr()
 
@@ -327,21 +330,21 @@ class RareWords(TransformerMixin, BaseEstimator):
     :math:`\log((1 + N) / (1 + N')) + 1`.
     """
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: SparseMatrix,
+        y: Array | None = None,
+        sample_weight: Array | None = None,
+    ) -> Self:
         """Learn in how many rows each column is not zero."""
-        weight = np.ones(X.shape[0]) if sample_weight is None else sample_weight
-        found = X.tocsr().copy()
-        found.data = (found.data != 0.0).astype(float)
-        seen = np.asarray(weight @ found).ravel()
+        weight = _weights(X, sample_weight)
+        seen = np.asarray(weight @ (X != 0.0)).ravel()
         self.factor_ = np.log((1.0 + weight.sum()) / (1.0 + seen)) + 1.0
         return self
 
-    def transform(self, X: Any) -> Any:
-        """Return the rows so weighed, of length one unless they are zero."""
-        weighed = X @ sparse.diags_array(self.factor_)
-        lengths = np.sqrt(np.asarray(weighed.multiply(weighed).sum(axis=1)).ravel())
-        inverse = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-        return (sparse.diags_array(inverse) @ weighed).tocsr()
+    def transform(self, X: SparseMatrix) -> Matrix:
+        """Return the rows so weighted, of length one unless they are zero."""
+        return normalize((X @ sparse.diags_array(self.factor_)).tocsr())
 
 
 class Components(TransformerMixin, BaseEstimator):
@@ -350,58 +353,48 @@ class Components(TransformerMixin, BaseEstimator):
     Twelve of them, or one fewer than there are rows or columns.
     """
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: SparseMatrix,
+        y: Array | None = None,
+        sample_weight: Array | None = None,
+    ) -> Self:
         """Learn the directions; a row of weight two counts twice."""
-        weight = np.ones(X.shape[0]) if sample_weight is None else sample_weight
-        rows = (sparse.diags_array(np.sqrt(weight)) @ X).tocsc()
+        rows = sparse.diags_array(np.sqrt(_weights(X, sample_weight))) @ X
         k = max(1, min(N_COMPONENTS, min(rows.shape) - 1))
-        # Ones are no random start, and not across the rows of counts.
         start = np.ones(min(rows.shape))
-        _, _, directions = svds(rows, k=k, v0=start, solver="arpack")
-        # The largest first, and the sign that makes the largest entry positive.
-        directions = directions[::-1]
-        largest = np.abs(directions).argmax(axis=1)
-        self.directions_ = directions * np.sign(
-            directions[np.arange(k), largest]
-        ).reshape(-1, 1)
+        self.directions_ = svds(rows.tocsc(), k=k, v0=start, solver="arpack")[2]
         return self
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: SparseMatrix) -> Array:
         """Return where the rows lie along the directions."""
         return np.asarray(X @ self.directions_.T)
 
 
-def _made(transformer: Any, X: Any) -> Any:
-    """Return rows as a regression takes them, columns made by a transformer or not."""
-    return _narrow(X if transformer is None else transformer.transform(X))
+def _weights(X: Matrix, sample_weight: Array | None) -> Array:
+    return np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight)
 
 
-def _mean_square(X: Any, weight: Array) -> float:
+def _transformed(transformer: TransformerMixin | None, X: Matrix) -> Matrix:
+    """Return rows as a regression takes them, with 32-bit places where sparse."""
+    rows = X if transformer is None else transformer.transform(X)
+    if not sparse.issparse(rows):
+        return rows
+    narrow = sparse.csr_array(rows)
+    places = narrow.indices.astype(np.int32), narrow.indptr.astype(np.int32)
+    return sparse.csr_array((narrow.data, *places), shape=narrow.shape)
+
+
+def _mean_square(X: Matrix, weight: Array) -> float:
     """Return the mean squared length of the rows."""
-    squares = X.multiply(X) if sparse.issparse(X) else X * X
-    lengths = np.asarray(squares.sum(axis=1)).ravel()
-    return max(float(weight @ lengths / weight.sum()), np.finfo(float).tiny)
+    mean = float(weight @ row_norms(X, squared=True) / weight.sum())
+    return max(mean, np.finfo(float).tiny)
 
 
-def _one_in(y: Array) -> NDArray[np.bool_]:
-    """Return every fifth row of each class, as a mask."""
-    number = np.empty(y.size, dtype=int)
-    for label in (0, 1):
-        number[y == label] = np.arange(np.count_nonzero(y == label))
-    return np.asarray(number % ONE_IN == ONE_IN - 1)
-
-
-def _narrow(X: Any) -> Any:
-    """Return sparse rows with the places of 32 bits that scikit-learn wants."""
-    if not sparse.issparse(X) or X.indices.dtype == np.int32:
-        return X
-    parts = X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)
-    return sparse.csr_array(parts, shape=X.shape)
-
-
-def _log_loss(log_odds: Array, y: Array, weight: Array) -> float:
-    p = np.clip(expit(log_odds), 1e-12, 1.0 - 1e-12)
-    return float(-weight @ (xlogy(y, p) + xlogy(1 - y, 1 - p)) / weight.sum())
+def log_loss(log_odds: Array, y: Array, weight: Array) -> float:
+    """Return the mean log-loss of log odds of label 1."""
+    losses = np.logaddexp(0.0, np.where(y == 1, -log_odds, log_odds))
+    return float(weight @ losses / weight.sum())
 
 
 # -----------------------------------------------------------------------------
@@ -425,7 +418,7 @@ ROWS_FOR_ONE_THREAD = 50_000
 
 def logistic(
     is_sparse: bool, n_columns: int, tol: float = 1e-6, max_iter: int = 10_000
-) -> Any:
+) -> Pipeline:
     """Return logistic regression on columns of variance one."""
     regression = plain_logistic(n_columns, tol, max_iter)
     if is_sparse:
@@ -434,8 +427,8 @@ def logistic(
 
 
 def linear_classifiers(
-    X: Any, tol: float = 1e-6, max_iter: int = 10_000
-) -> dict[str, Any]:
+    X: Matrix, tol: float = 1e-6, max_iter: int = 10_000
+) -> dict[str, ClassifierMixin]:
     """Return the classifiers that rows like these are told apart by, trees aside.
 
     By their names: logistic regression, or for sparse rows of more than 100 columns
@@ -448,22 +441,15 @@ def linear_classifiers(
 
 def prepared(X: Array, weights: Array) -> Array:
     """Return columns cut and of variance one, as `logistic` makes them."""
-    cut = CutColumns().fit(X, sample_weight=weights).transform(X)
-    with _roots_of_rounding():
-        out: Array = StandardScaler().fit(cut, sample_weight=weights).transform(cut)
-    return out
+    columns = make_pipeline(CutColumns(), StandardScaler())
+    names = {f"{name}__sample_weight": weights for name in columns.named_steps}
+    # The weighted variance of a constant column may be negative by rounding.
+    with np.errstate(invalid="ignore"):
+        rows: Array = columns.fit_transform(X, **names)
+    return rows
 
 
-def _roots_of_rounding() -> Any:
-    """Hold back what numpy says of roots of negative numbers.
-
-    scikit-learn's weighted variance of an equal column is one where rounding wants it;
-    such a column is then taken for constant.
-    """
-    return np.errstate(invalid="ignore")
-
-
-def squared_logistic(n_columns: int) -> Any:
+def squared_logistic(n_columns: int) -> Pipeline:
     """Return logistic regression on columns and their squares."""
     return make_pipeline(
         CutColumns(),
@@ -474,7 +460,7 @@ def squared_logistic(n_columns: int) -> Any:
     )
 
 
-def product_logistic(n_columns: int, C: float) -> Any:
+def product_logistic(n_columns: int, C: float) -> Pipeline:
     """Return logistic regression on all products of two columns, made normal first.
 
     `C` is one over the ridge, as scikit-learn has it.
@@ -488,7 +474,7 @@ def product_logistic(n_columns: int, C: float) -> Any:
     )
 
 
-def two_gaussians(by_ranks: bool) -> Any:
+def two_gaussians(by_ranks: bool) -> Pipeline:
     """Return the odds of two Gaussians with shrunk covariances.
 
     Of columns made normal by their ranks, or of columns as they are, cut far outside
@@ -498,7 +484,7 @@ def two_gaussians(by_ranks: bool) -> Any:
     return make_pipeline(columns, StandardScaler(), TwoGaussians())
 
 
-def boosted() -> Any:
+def boosted() -> Pipeline:
     """Return boosted trees, small enough for some thousand rows."""
     trees = HistGradientBoostingClassifier(
         max_iter=60,
@@ -514,7 +500,7 @@ def boosted() -> Any:
 class WithSquares(TransformerMixin, BaseEstimator):
     """The columns and their squares; a type, since files of models hold no function."""
 
-    def fit(self, X: Array, y: Any = None) -> Self:
+    def fit(self, X: Array, y: Array | None = None) -> Self:
         """Learn nothing."""
         self.n_features_in_ = X.shape[1]
         return self
@@ -531,12 +517,14 @@ class CutColumns(TransformerMixin, BaseEstimator):
     what follows squares them.
     """
 
-    # Files of older versions, and fits by passes, know none.
-    exponents_: Any = None
+    # Fits by passes have no exponents.
+    exponents_: Indices | None = None
 
-    def fit(self, X: Array, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: Array, y: Array | None = None, sample_weight: Array | None = None
+    ) -> Self:
         """Learn the limits of every column."""
-        weight = np.ones(len(X)) if sample_weight is None else sample_weight
+        weight = _weights(X, sample_weight)
         self.limits_ = column_limits([(X, weight / weight.sum())])
         exponents = unit_exponents(np.abs(X).max(axis=0))
         self.exponents_ = exponents if exponents.any() else None
@@ -560,35 +548,28 @@ class BinnedColumns(TransformerMixin, BaseEstimator):
     were learnt from are on the right side of a gap.
     """
 
-    def fit(self, X: Array, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: Array, y: Array | None = None, sample_weight: Array | None = None
+    ) -> Self:
         """Learn which columns to keep, and the upper ends of their bins."""
-        self.kept_ = None
-        if y is not None and X.shape[1] > COLUMNS_OF_TREES:
-            weight = np.ones(len(X)) if sample_weight is None else sample_weight
-            apart = distances_at_eighths(X, np.asarray(y) == np.max(y), weight)
-            # Rounding must not tell apart what is equal.
-            apart = np.round(apart, 12)
-            first = np.argsort(-apart, kind="stable")[:COLUMNS_OF_TREES]
-            self.kept_ = np.sort(first)
         second = None if y is None else np.asarray(y) == np.max(y)
-        self.ends_ = [_bin_ends(x, sample_weight, second) for x in self._columns(X)]
+        self.kept_ = np.arange(X.shape[1])
+        if second is not None and X.shape[1] > COLUMNS_OF_TREES:
+            apart = distances_at_eighths(X, second, _weights(X, sample_weight))
+            # Rounding must not tell apart what is equal.
+            order = np.argsort(-np.round(apart, 12), kind="stable")
+            self.kept_ = np.sort(order[:COLUMNS_OF_TREES])
+        self.ends_ = [_bin_ends(X[:, j], sample_weight, second) for j in self.kept_]
         return self
 
     def transform(self, X: Array) -> Array:
         """Return the numbers of the bins of the columns that are kept."""
-        binned = np.empty((len(X), len(self.ends_)))
-        pairs = zip(self.ends_, self._columns(X), strict=True)
-        for k, (ends, column) in enumerate(pairs):
-            binned[:, k] = np.searchsorted(ends, column)
-        return binned
-
-    def _columns(self, X: Array) -> Array:
-        # Older model files keep all columns.
-        kept = getattr(self, "kept_", None)
-        return X.T if kept is None else X.T[kept]
+        columns = zip(self.ends_, X.T[self.kept_], strict=True)
+        binned = [np.searchsorted(ends, column) for ends, column in columns]
+        return np.column_stack(binned).astype(float)
 
 
-def distances_at_eighths(X: Array, second: Any, weight: Array) -> Array:
+def distances_at_eighths(X: Array, second: NDArray[np.bool_], weight: Array) -> Array:
     r"""Return how far two classes are apart in every column.
 
     :math:`\max_b |F_1(c_b) - F_0(c_b)|` over the values :math:`c_b` of the column up to
@@ -604,7 +585,7 @@ def distances_at_eighths(X: Array, second: Any, weight: Array) -> Array:
     return out
 
 
-def weight_names(estimator: Any) -> list[str]:
+def weight_names(estimator: BaseEstimator) -> list[str]:
     """Return what `fit` calls the weights: of the estimator, or of a pipeline's steps.
 
     Nothing where the classifier itself takes none.
@@ -618,42 +599,44 @@ def weight_names(estimator: Any) -> list[str]:
     return [f"{name}__{inner}" for name, step in steps for inner in weight_names(step)]
 
 
-def fitted_classifier(estimator: Any, X: Matrix, labels: Array, weights: Array) -> Any:
-    """Return a fresh copy of the classifier, fitted.
-
-    What it says of its own convergence is kept from the user: held-out rows judge it.
-    """
-    with refusals_of_estimators():
-        return _fitted(estimator, X, labels, weights)
-
-
-def _fitted(estimator: Any, X: Matrix, labels: Array, weights: Array) -> Any:
+def fitted_classifier(
+    estimator: ClassifierMixin, X: Matrix, labels: Array, weights: Array
+) -> ClassifierMixin:
+    """Return a fitted clone of the classifier, without warnings about convergence."""
     # Ones change nothing, and weighted quantiles of the columns take their time.
     names = [] if (weights == 1.0).all() else weight_names(estimator)
-    given = dict.fromkeys(names, weights)
-    # Weights go to the steps of a pipeline by name, as without metadata routing.
-    unrouted = config_context(enable_metadata_routing=False)
-    quiet = held_back(ConvergenceWarning, LinAlgWarning)
-    with unrouted, _threads(X), quiet, _roots_of_rounding():
-        return clone(estimator).fit(X, labels, **given)
+    with (
+        refusals_of_estimators(),
+        # Weights go to the steps of a pipeline by name, as without metadata routing.
+        config_context(enable_metadata_routing=False),
+        _threads(X),
+        held_back(ConvergenceWarning, LinAlgWarning),
+        # The weighted variance of a constant column may be negative by rounding.
+        np.errstate(invalid="ignore"),
+    ):
+        return clone(estimator).fit(X, labels, **dict.fromkeys(names, weights))
 
 
 def out_of_fold_log_odds(
-    estimator: Any, X: Any, labels: Array, weights: Array, fold: Indices, n_folds: int
+    estimator: ClassifierMixin,
+    X: Matrix,
+    labels: Array,
+    weights: Array,
+    fold: Indices,
+    n_folds: int,
 ) -> Array:
     """Return the log odds of all rows, each by a classifier fitted without its fold."""
     scores = np.empty(labels.size)
-    with refusals_of_estimators():
-        for k in range(n_folds):
-            rest, left = fold != k, fold == k
-            fitted = _fitted(estimator, X[rest], labels[rest], weights[rest])
-            scores[left] = log_odds(fitted, X[left])
+    for k in range(n_folds):
+        rest, left = fold != k, fold == k
+        fitted = fitted_classifier(estimator, X[rest], labels[rest], weights[rest])
+        scores[left] = log_odds(fitted, X[left])
     return scores
 
 
-def log_odds(fitted: Any, X: Matrix) -> Array:
+def log_odds(fitted: ClassifierMixin, X: Matrix) -> Array:
     """Return the log odds of the target that a classifier gives rows."""
-    with _threads(X):
+    with refusals_of_estimators(), _threads(X):
         if not hasattr(fitted, "predict_proba"):
             return np.asarray(fitted.decision_function(X), dtype=float)
         p = np.clip(fitted.predict_proba(X)[:, 1], NO_EVIDENCE, 1.0 - NO_EVIDENCE)
@@ -674,7 +657,9 @@ def plain_logistic(
     return LogisticRegression(solver=solver, tol=tol, max_iter=max_iter)
 
 
-def _bin_ends(column: Array, weight: Array | None, second: Any = None) -> Array:
+def _bin_ends(
+    column: Array, weight: Array | None, second: NDArray[np.bool_] | None = None
+) -> Array:
     """Return the largest values of all bins but the last, or the middle of a gap.
 
     `second`: which rows are of the second class, if there are two.
@@ -691,17 +676,11 @@ def _bin_ends(column: Array, weight: Array | None, second: Any = None) -> Array:
     ends = np.unique(ends[ends < values[-1]])
     if second is None:
         return ends
-    return _in_a_gap(ends, values, last, each, second[order])
-
-
-def _in_a_gap(
-    ends: Array, values: Array, last: Indices, each: Array, second: Any
-) -> Array:
-    """Return the ends of bins with one in the middle of the gap between two classes."""
-    masses = float(each[second].sum()), float(each[~second].sum())
+    of_second = np.where(second[order], each, 0.0)
+    masses = float(of_second.sum()), float((each - of_second).sum())
     if not min(masses) > 0:
         return ends
-    shares = np.where(second, each / masses[0], -each / masses[1])
+    shares = of_second / masses[0] - (each - of_second) / masses[1]
     apart = np.abs(np.cumsum(shares)[last])
     k = int(np.argmax(apart))
     if apart[k] < TOLD_BY_ONE_CUT - 1e-9:
@@ -713,7 +692,7 @@ def _in_a_gap(
     return ends
 
 
-def _threads(X: Matrix) -> Any:
+def _threads(X: Matrix) -> AbstractContextManager[object]:
     """Return a context in which a classifier takes one thread for a small table."""
     most = 1 if X.shape[0] <= ROWS_FOR_ONE_THREAD else None
     return _thread_pools().limit(limits=most, user_api="openmp")
@@ -749,7 +728,7 @@ class Pool:
         For every row of `X`, which rows are equal to it, in either sample.
     """
 
-    X: Any
+    X: Matrix
     labels: Array
     weights: Array
     fold: Indices
@@ -768,9 +747,9 @@ class Pool:
         `units`: numbers of what rows belong to, the source's first. Rows of a unit are
         then held out together, and equal rows stay as many as they are.
         """
-        as_they_came = _stacked(samples)
+        as_they_came = stack_rows(samples.source, samples.target)
         samples = off_grids(samples)
-        X = _stacked(samples)
+        X = stack_rows(samples.source, samples.target)
         sizes = samples.source.shape[0], samples.target.shape[0]
         labels = np.repeat([0, 1], sizes)
         weights = np.concatenate(
@@ -811,7 +790,7 @@ class Pool:
             group,
         )
 
-    def out_of_fold(self, estimator: Any) -> Array:
+    def out_of_fold(self, estimator: ClassifierMixin) -> Array:
         """Return the log odds of the rows of `X`, each by a classifier without it."""
         return out_of_fold_log_odds(
             estimator, self.X, self.labels, self.weights, self.fold, self.n_folds
@@ -822,14 +801,6 @@ class Pool:
         sums = np.bincount(self.group, self.weights * log_odds)
         means = sums / np.maximum(np.bincount(self.group, self.weights), 1e-300)
         return means[self.group][self.place]
-
-
-def _stacked(samples: TwoSamples) -> Any:
-    """Return the rows of the source, then those of the target."""
-    both = [samples.source, samples.target]
-    if sparse.issparse(samples.source):
-        return sparse.vstack(both, format="csr")
-    return np.vstack(both)
 
 
 def _whole(weights: Array) -> Array:
@@ -871,7 +842,7 @@ class DomainScore:
     auc_low, auc_high : float
         Its interval of level 0.95 (DeLong; down to one half near it, see Notes of
         `domain_score`).
-    p_value : float
+    auc_p_value : float
         Chance of an AUC as large where nothing has shifted; below 0.01 exactly where
         `auc_low` is above one half.
     model : str
@@ -895,7 +866,7 @@ class DomainScore:
     auc: float
     auc_low: float
     auc_high: float
-    p_value: float
+    auc_p_value: float
     model: str
     log_loss: float
     scores: Array = field(repr=False)
@@ -914,12 +885,12 @@ class DomainScore:
 
 
 def domain_score(
-    X: Any,
-    X_target: Any,
+    X: ArrayLike,
+    X_target: ArrayLike,
     *,
-    sample_weight: Any = None,
-    target_weight: Any = None,
-    random_state: Any = None,
+    sample_weight: ArrayLike | None = None,
+    target_weight: ArrayLike | None = None,
+    random_state: int | np.random.RandomState | None = None,
 ) -> DomainScore:
     r"""Return P(target | x) of every row, out of fold, and how well it separates.
 
@@ -998,6 +969,46 @@ def domain_score(
     return score_domains(samples, seed)
 
 
+def domain_auc(
+    X: ArrayLike,
+    X_target: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    target_weight: ArrayLike | None = None,
+    random_state: int | np.random.RandomState | None = None,
+) -> float:
+    """Return how well a classifier tells target rows from source rows, out of fold.
+
+    One half where the samples cannot be told apart, one where they never meet;
+    `domain_score` has the interval and the scores.
+
+    Parameters
+    ----------
+    X : array-like, frame or sparse matrix of shape (n, d)
+        The source rows. A table with categories, dates or missing values is read by
+        `TableEncoder`.
+    X_target : the same of shape (m, d), or a tuple of such
+        The target rows.
+    sample_weight, target_weight : array of shape (n,), (m,)
+        What the rows count in every mean; only their ratios within a sample matter.
+    random_state : int, RandomState or None
+        Where the folds come from, and the 5,000 rows of a sample that has more; None:
+        from what the rows hold, so that the same rows get the same answer.
+
+    Examples
+    --------
+    >>> domain_auc([[0.0], [1.0], [2.0]], [[7.0], [8.0], [9.0]], random_state=0)
+    1.0
+    """
+    return domain_score(
+        X,
+        X_target,
+        sample_weight=sample_weight,
+        target_weight=target_weight,
+        random_state=random_state,
+    ).auc
+
+
 def score_domains(samples: SamplesAsRead, seed: int) -> DomainScore:
     """Return what `domain_score` does, of samples as read; worked out once a seed."""
     key = score_domains, seed
@@ -1041,7 +1052,7 @@ def _scored(samples: SamplesAsRead, seed: int) -> DomainScore:
         auc=auc,
         auc_low=low,
         auc_high=high,
-        p_value=chance,
+        auc_p_value=chance,
         model=name,
         log_loss=loss,
         scores=first,
@@ -1058,10 +1069,8 @@ def _some_rows(order: Indices, weight: Array, seed: int) -> tuple[Indices, Array
     """Return rows that count, in an order of their own, and weights of mean one."""
     if order.size > ROWS_OF_DOMAIN_SCORE:
         # The same draw for both samples, so that equal samples stay equal.
-        picked = np.random.default_rng(seed).permutation(order.size)[
-            :ROWS_OF_DOMAIN_SCORE
-        ]
-        order = order[np.sort(picked)]
+        drawn = np.random.default_rng(seed).permutation(order.size)
+        order = order[np.sort(drawn[:ROWS_OF_DOMAIN_SCORE])]
     weight = weight[order]
     return order, weight / weight.mean()
 
@@ -1080,8 +1089,7 @@ def _better_model(pool: Pool) -> tuple[str, Array, float]:
     for name, model in models.items():
         log_odds = pool.out_of_fold(model)
         cautious = np.clip(log_odds, -_LONGEST_ODDS, _LONGEST_ODDS)
-        losses = np.logaddexp(0.0, np.where(pool.labels == 1, -cautious, cautious))
-        loss = float(pool.weights @ losses / pool.weights.sum())
+        loss = log_loss(cautious, pool.labels, pool.weights)
         found.append((name, log_odds, loss))
     return min(found, key=lambda candidate: candidate[2])
 

@@ -1,13 +1,15 @@
 """Maximum mean discrepancy (MMD) and the median kernel width."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
+from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.utils.extmath import row_norms
 
-from counterpoise.data.arrays import check_moderate
+from counterpoise.data.arrays import Matrix, check_moderate
 from counterpoise.data.encoder import as_numbers
 from counterpoise.data.labels_and_weights import weights_of_both
 from counterpoise.data.parameters import as_seed, check_integer, check_number
@@ -21,7 +23,6 @@ from counterpoise.data.two_samples import (
 from counterpoise.errors import InvalidTypeError
 from counterpoise.linalg.arrays import Array
 from counterpoise.linalg.kernels import Kernel
-from counterpoise.shift.domain_classifier import domain_score
 
 # -----------------------------------------------------------------------------
 # The width at the median distance: one rule for every Gaussian kernel.
@@ -32,7 +33,7 @@ from counterpoise.shift.domain_classifier import domain_score
 ROWS_MEASURED = 1000
 
 
-def median_gamma(rows: Any, share: Array | None = None) -> float:
+def median_gamma(rows: Matrix, share: Array | None = None) -> float:
     r"""Return :math:`1 / (2 \sigma^2)` at the median distance of two different rows.
 
     A pair counts the product of its shares, so that a row of weight two is the row
@@ -71,20 +72,34 @@ def median_gamma(rows: Any, share: Array | None = None) -> float:
     return 1.0 / float(sum(middle[places]))
 
 
-def _pairs(rows: Any, share: Array) -> tuple[Array, Array]:
+def _pairs(rows: Matrix, share: Array) -> tuple[Array, Array]:
     """Return the squared distances of different rows, and what each pair counts."""
-    if sparse.issparse(rows):
-        norms = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
-        products = (rows @ rows.T).toarray()
-    else:
+    if not sparse.issparse(rows):
         rows = rows - rows.mean(axis=0)
-        norms = np.einsum("ij,ij->i", rows, rows)
-        products = rows @ rows.T
+    norms = row_norms(rows, squared=True)
     i, j = np.triu_indices(share.size, k=1)
-    squares = (norms[:, None] + norms - 2.0 * products)[i, j]
+    squares = euclidean_distances(rows, squared=True)[i, j]
     # What rounding leaves of the distance of equal rows is no distance.
     apart = squares > 1e-13 * (norms[i] + norms[j])
     return squares[apart], (share[i] * share[j])[apart]
+
+
+def stack_rows(source: Matrix, target: Matrix) -> Matrix:
+    """Return the rows of the source, then those of the target."""
+    if sparse.issparse(source):
+        return sparse.vstack([source, target], format="csr")
+    return np.vstack([source, target])
+
+
+def pooled_gamma(samples: TwoSamples) -> float:
+    r"""Return :math:`1 / (2 \sigma^2)` at the median distance of all rows together.
+
+    Each sample counts half; the order of the rows does not matter.
+    """
+    rows = stack_rows(samples.source, samples.target)
+    share = np.concatenate([samples.source_share, samples.target_share])
+    order = canonical_order(rows, share)
+    return median_gamma(rows[order], share[order])
 
 
 # -----------------------------------------------------------------------------
@@ -130,15 +145,15 @@ class MMD:
 
 
 def mmd(
-    X: Any,
-    X_target: Any,
+    X: ArrayLike,
+    X_target: ArrayLike,
     *,
     gamma: float | str = "median",
     n_permutations: int = 0,
     standardize: bool = False,
-    sample_weight: Any = None,
-    target_weight: Any = None,
-    random_state: Any = None,
+    sample_weight: ArrayLike | None = None,
+    target_weight: ArrayLike | None = None,
+    random_state: int | np.random.RandomState | None = None,
 ) -> MMD:
     r"""Return the maximum mean discrepancy of the two samples.
 
@@ -198,7 +213,19 @@ def mmd(
     """
     check_number("gamma", gamma, low=0.0, closed="neither", options=("median",))
     check_integer("n_permutations", n_permutations, low=0)
-    samples = _samples(X, X_target, sample_weight, target_weight)
+    source, target = as_numbers(
+        X, X_target, sample_weight=sample_weight, target_weight=target_weight
+    )
+    if sparse.issparse(source):
+        raise InvalidTypeError(
+            "mmd takes no sparse matrices: X and X_target must be dense"
+        )
+    check_moderate(source, "X", None)
+    check_moderate(target, "X_target", None)
+    weights = weights_of_both(
+        sample_weight, target_weight, source.shape[0], target.shape[0]
+    )
+    samples = TwoSamples.of(source, target, *weights).ordered()
     if random_state is None:
         random_state = seed_of_rows([samples.source, samples.target])
     return measure_mmd(
@@ -214,7 +241,7 @@ def measure_mmd(
     samples: TwoSamples,
     gamma: float | None,
     n_permutations: int,
-    random_state: Any,
+    random_state: int | np.integer[Any] | np.random.RandomState | None,
     *,
     standardize: bool,
 ) -> MMD:
@@ -227,155 +254,37 @@ def measure_mmd(
         samples = samples.with_rows(
             scale_columns(samples.source, scale), scale_columns(samples.target, scale)
         )
+    gamma = pooled_gamma(samples) if gamma is None else gamma
     rows = np.vstack([samples.source, samples.target])
-    shares = _shares(samples)
-    number = _median_gamma(rows, shares.sum(axis=1)) if gamma is None else gamma
-    seed = as_seed(random_state)
-    divisions = _divisions(samples, n_permutations, seed)
-    sums, squares = _forms(rows, number, shares, divisions)
-    square = float(sums[0, 0] + sums[1, 1] - 2 * sums[0, 1])
+    p, q = samples.source_share, samples.target_share
+    mass = np.concatenate([p * samples.source_mass, q * samples.target_mass])
+    shares = np.zeros((mass.size, 3))
+    shares[: p.size, 0], shares[p.size :, 1] = p, q
+    shares[:, 2] = shares[:, 0] - shares[:, 1]
+    rng = np.random.default_rng(as_seed(random_state))
+    found, at_once = list[Array](), max(1, ENTRIES_AT_ONCE // mass.size)
+    for done in range(0, max(n_permutations, 1), at_once):
+        count = min(at_once, n_permutations - done)
+        divided = [divided_shares(mass, p.size, rng) for _ in range(count)]
+        found.append(_forms(rows, gamma, np.column_stack([shares, *divided])))
+        shares = shares[:, :0]
+    forms = np.concatenate(found)
+    within, square = forms[:2], float(forms[2])
+    # Rounding must not tell apart what is equal.
+    as_large = 1 + int(np.count_nonzero(forms[3:] >= square - 1e-12))
+    with_itself, unbiased = np.array([p @ p, q @ q]), None
+    if (with_itself < 1).all():
+        without = (within - with_itself) / (1 - with_itself)
+        unbiased = float(without.sum() - within.sum() + square)
     return MMD(
         value=float(np.sqrt(max(square, 0.0))),
-        unbiased_square=_unbiased(sums, shares),
-        p_value=_p_value(square, squares),
-        gamma=number,
+        unbiased_square=unbiased,
+        p_value=None if n_permutations == 0 else as_large / (1 + n_permutations),
+        gamma=gamma,
     )
 
 
-def domain_auc(
-    X: Any,
-    X_target: Any,
-    *,
-    sample_weight: Any = None,
-    target_weight: Any = None,
-    random_state: Any = None,
-) -> float:
-    """Return how well a classifier tells target rows from source rows, out of fold.
-
-    One half where the samples cannot be told apart, one where they never meet;
-    `domain_score` has the interval and the scores.
-
-    Parameters
-    ----------
-    X : array-like, frame or sparse matrix of shape (n, d)
-        The source rows. A table with categories, dates or missing values is read by
-        `TableEncoder`.
-    X_target : the same of shape (m, d), or a tuple of such
-        The target rows.
-    sample_weight, target_weight : array of shape (n,), (m,)
-        What the rows count in every mean; only their ratios within a sample matter.
-    random_state : int, RandomState or None
-        Where the folds come from, and the 5,000 rows of a sample that has more; None:
-        from what the rows hold, so that the same rows get the same answer.
-
-    Examples
-    --------
-    >>> domain_auc([[0.0], [1.0], [2.0]], [[7.0], [8.0], [9.0]], random_state=0)
-    1.0
-    """
-    return domain_score(
-        X,
-        X_target,
-        sample_weight=sample_weight,
-        target_weight=target_weight,
-        random_state=random_state,
-    ).auc
-
-
-def _samples(
-    X: Any, X_target: Any, sample_weight: Any, target_weight: Any
-) -> TwoSamples:
-    """Return both samples, the rows in an order that does not depend on theirs."""
-    source, target = as_numbers(
-        X, X_target, sample_weight=sample_weight, target_weight=target_weight
-    )
-    if sparse.issparse(source):
-        raise InvalidTypeError(
-            "mmd takes no sparse matrices: X and X_target must be dense"
-        )
-    check_moderate(source, "X", None)
-    check_moderate(target, "X_target", None)
-    return TwoSamples.of(
-        source,
-        target,
-        *weights_of_both(
-            sample_weight, target_weight, source.shape[0], target.shape[0]
-        ),
-    ).ordered()
-
-
-def _shares(samples: TwoSamples) -> Array:
-    """Return one column a sample: the shares of its rows, zero for the other's."""
-    n, m = samples.source_share.size, samples.target_share.size
-    shares = np.zeros((n + m, 2))
-    shares[:n, 0], shares[n:, 1] = samples.source_share, samples.target_share
-    return shares
-
-
-def _forms(
-    rows: Array, gamma: float, shares: Array, divisions: Iterator[Array]
-) -> tuple[Array, Array]:
-    """Return S' K S of the shares S, and a' K a of every column of the divisions.
-
-    K, the kernel of all rows, is made by blocks, once for each array of divisions.
-    """
-    sums = np.zeros((shares.shape[1], shares.shape[1]))
-    found = []
-    for k, A in enumerate(divisions):
-        squares = np.zeros(A.shape[1])
-        for block, kernel in _kernel_blocks(rows, gamma):
-            if k == 0:
-                sums += shares[block].T @ (kernel @ shares)
-            squares += np.einsum("ij,ij->j", A[block], kernel @ A)
-        found.append(squares)
-    return sums, np.concatenate(found)
-
-
-def _kernel_blocks(rows: Array, gamma: float) -> Iterator[tuple[slice, Array]]:
-    size = max(1, ENTRIES_AT_ONCE // rows.shape[0])
-    for first in range(0, rows.shape[0], size):
-        block = slice(first, first + size)
-        yield block, Kernel("rbf", gamma).matrix(rows[block], rows)
-
-
-def _unbiased(sums: Array, shares: Array) -> float | None:
-    with_itself = np.einsum("ij,ij->j", shares, shares)
-    if (with_itself == 1).any():
-        return None
-    source, target = (np.diag(sums) - with_itself) / (1 - with_itself)
-    return float(source + target - 2 * sums[0, 1])
-
-
-def _divisions(samples: TwoSamples, n_permutations: int, seed: int) -> Iterator[Array]:
-    """Yield differences of shares, a column a division by chance, some at a time.
-
-    Without permutations there is one array without columns.
-    """
-    rng = np.random.default_rng(seed)
-    mass = np.concatenate(
-        [
-            samples.source_share * samples.source_mass,
-            samples.target_share * samples.target_mass,
-        ]
-    )
-    n, at_once = samples.source_share.size, max(1, ENTRIES_AT_ONCE // mass.size)
-    if n_permutations == 0:
-        yield np.empty((mass.size, 0))
-    for done in range(0, n_permutations, at_once):
-        count = min(at_once, n_permutations - done)
-        yield np.stack([_divided(mass, n, rng) for _ in range(count)], axis=1)
-
-
-def _p_value(square: float, squares: Array) -> float | None:
-    """Return the chance of a square as large, by those of divisions by chance."""
-    if squares.size == 0:
-        return None
-    # Rounding must not tell apart what is equal.
-    as_large = int(np.count_nonzero(squares >= square - 1e-12))
-    return (1 + as_large) / (1 + squares.size)
-
-
-def _divided(mass: Array, n: int, rng: np.random.Generator) -> Array:
+def divided_shares(mass: Array, n: int, rng: np.random.Generator) -> Array:
     """Return shares of n rows drawn by chance, minus shares of the others."""
     chosen = np.zeros(mass.size, dtype=bool)
     chosen[rng.permutation(mass.size)[:n]] = True
@@ -385,7 +294,12 @@ def _divided(mass: Array, n: int, rng: np.random.Generator) -> Array:
     return shares
 
 
-def _median_gamma(rows: Array, share: Array) -> float:
-    """Return the width for both samples together, whatever the order of the rows."""
-    order = canonical_order(rows, share)
-    return median_gamma(rows[order], share[order])
+def _forms(rows: Array, gamma: float, columns: Array) -> Array:
+    """Return a' K a of every column a, with the kernel K made by blocks of rows."""
+    forms = np.zeros(columns.shape[1])
+    size = max(1, ENTRIES_AT_ONCE // rows.shape[0])
+    for first in range(0, rows.shape[0], size):
+        block = slice(first, first + size)
+        kernel = Kernel("rbf", gamma).matrix(rows[block], rows)
+        forms += np.einsum("ij,ij->j", columns[block], kernel @ columns)
+    return forms

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from counterpoise.data.groups import Divided, Divisions, by_chance
 from counterpoise.data.samples import GROUPS, SamplesAsRead
@@ -20,7 +21,7 @@ from counterpoise.linalg.kernels import Kernel
 from counterpoise.shift.columns import FeatureShift
 from counterpoise.shift.domain_classifier import TEST_LEVEL
 from counterpoise.shift.support import Overlap, uncovered_by_chance, verdict
-from counterpoise.shift.two_sample_tests import MomentTest, RankScores, moment_test
+from counterpoise.shift.two_sample_tests import MomentTest, RankScores
 
 # -----------------------------------------------------------------------------
 # Columns, moments and kernel means compared by units that are divided by chance.
@@ -55,12 +56,7 @@ class Dependence:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and words."""
-        return {
-            "kind": self.kind,
-            "n_source": self.n_source,
-            "n_target": self.n_target,
-            "smallest_p": self.smallest_p,
-        }
+        return asdict(self)
 
     def __str__(self) -> str:
         held = (
@@ -165,15 +161,15 @@ def _of_column(source: TableColumn, target: TableColumn, divisions: Divisions) -
     if source.kind == CATEGORIES:
         cells = _levels(joined([source, target]).values, missing)
         apart = divisions.shares_apart(cells, int(cells.max()) + 1)
-        found: Array = np.abs(apart).sum(axis=1) / 2
-        return found
+        distances: Array = np.abs(apart).sum(axis=1) / 2
+        return distances
     cells = _steps(np.concatenate([source.values, target.values]), missing)
     apart = divisions.shares_apart(cells, int(cells.max()) + 1)
     largest: Array = np.abs(np.cumsum(apart, axis=1)).max(axis=1)
     return largest
 
 
-def _levels(values: Indices, missing: Any) -> Indices:
+def _levels(values: Indices, missing: NDArray[np.bool_]) -> Indices:
     """Return a cell for every row: a level, all rare ones, or none."""
     cells = np.where(missing, 0, values.astype(np.intp) + 1)
     counts = np.bincount(cells)
@@ -185,7 +181,7 @@ def _levels(values: Indices, missing: Any) -> Indices:
     return place[cells]
 
 
-def _steps(values: Array, missing: Any) -> Indices:
+def _steps(values: Array, missing: NDArray[np.bool_]) -> Indices:
     """Return a cell for every row: values in turn, missing ones last."""
     there = np.sort(values[~missing])
     if there.size == 0:
@@ -236,8 +232,7 @@ class ShiftTest:
     @classmethod
     def of_dict(cls, told: dict[str, Any]) -> "ShiftTest":
         """Return what `to_dict` told."""
-        about = tuple(map(str, told["about"]))
-        return cls(str(told["name"]), told["p_value"], bool(told["tells"]), about)
+        return cls(**{**told, "about": tuple(told["about"])})
 
 
 def rows_to_rank(d: int) -> int:
@@ -250,7 +245,6 @@ def shift_tests(
     features: Sequence[FeatureShift],
     names: Sequence[str],
     mmd_p_value: float | None = None,
-    ranked: TwoSamples | None = None,
     moments: MomentTest | None = None,
 ) -> tuple[ShiftTest, ...]:
     """Return the tests that could be made.
@@ -263,10 +257,7 @@ def shift_tests(
     names : sequence of str
         Of the columns of the matrices, by the columns of the table.
     mmd_p_value : float or None
-    ranked : TwoSamples or None
-        Rows whose ranks are compared.
     moments : MomentTest or None
-        What was found, where they were compared already.
     """
     # The interval tells, and not its p-value: rounding must not come between them.
     found = [ShiftTest(CLASSIFIER, covered.auc_p_value, covered.auc_low > 0.5)]
@@ -279,8 +270,6 @@ def shift_tests(
         chance = [one.adjusted_p_value or 0.0 for one in tested]
         least = int(np.argmin(chance))
         found.append(_test(COLUMNS, chance[least], (tested[least].name,)))
-    if ranked is not None:
-        moments = moment_test(ranked)
     if moments is not None:
         about = tuple(dict.fromkeys(names[j] for j in moments.columns))
         found.append(_test(MOMENTS, moments.p_value, about))

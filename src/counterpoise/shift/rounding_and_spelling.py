@@ -209,10 +209,7 @@ class Spelling:
     @classmethod
     def of_dict(cls, told: dict[str, Any]) -> "Spelling":
         """Return what `to_dict` told."""
-        column, target, source = (
-            str(told[key]) for key in ("column", "target", "source")
-        )
-        return cls(column, target, source, float(told["share"]))
+        return cls(**told)
 
 
 def spelled_otherwise(

@@ -4,10 +4,8 @@ import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from counterpoise.data.columns import FEWEST_ROWS_TOLD, weighted_quantile
@@ -26,7 +24,12 @@ from counterpoise.data.table import (
 from counterpoise.data.two_samples import effective_sample_size
 from counterpoise.errors import InvalidInputError, NoOverlapError
 from counterpoise.linalg.arrays import Array, Indices
-from counterpoise.shift.columns import FeatureShift, column_shifts
+from counterpoise.shift.columns import (
+    FeatureShift,
+    column_shifts,
+    ks_distance,
+    select_columns,
+)
 from counterpoise.shift.rounding_and_spelling import spelled_in_column
 from counterpoise.shift.support import (
     NO_OVERLAP,
@@ -52,8 +55,6 @@ UNIT_FROM, UNIT_SPREADS = 2.0, 1.5
 # The range of a column is between these quantiles.
 _LOW, _HIGH = 0.05, 0.95
 _ENDS = (_LOW, 0.25, 0.5, 0.75, _HIGH)
-# Values, and what each counts.
-_Weighted = tuple[Array, Array]
 
 
 @dataclass(frozen=True)
@@ -96,71 +97,39 @@ def column_apart(
     their weights, which are positive, in every share, distance and quantile.
     """
     source, target, (gone, gone_target) = of_one_kind(source, target)
-    w, v = source_weight, target_weight
-    before, after = _share(gone, w), _share(gone_target, v)
-    there, there_target = source.values[~gone], target.values[~gone_target]
-    w_there, v_there = w[~gone], v[~gone_target]
-    present = 1.0 - after
+    w, v = source_weight / source_weight.sum(), target_weight / target_weight.sum()
+    before, after = float(w[gone].sum()), float(v[gone_target].sum())
     uncovers = after if before <= 1 - UNCOVERED_QUANTILE else 0.0
-    found = [
-        (
-            abs(after - before),
-            _MISSING,
-            f"missing in {after:.1%} of the target rows, in the source in {before:.1%}",
-        )
-    ]
-    if not there.size or not there_target.size:
+    words = f"missing in {after:.1%} of the target rows, in the source in {before:.1%}"
+    found = [(abs(after - before), _MISSING, words)]
+    if gone.all() or gone_target.all():
         pass
     elif source.kind == CATEGORIES:
-        place = places_in(source.categories, target)
-        new, known = _share(place == -2, v), place >= 0
-        shares = np.bincount(there, w_there, len(source.categories)) / w_there.sum()
-        shares_target = np.bincount(place[known], v[known], shares.size)
-        shares_target = shares_target / v_there.sum()
-        distance = float(np.abs(shares - shares_target).sum() + new / present) / 2
+        k, place = len(source.categories), places_in(source.categories, target)
+        new, known = float(v[place == -2].sum()), place >= 0
+        shares = np.bincount(source.values[~gone], w[~gone], k) / (1.0 - before)
+        shares_target = np.bincount(place[known], v[known], k)
+        distance = np.abs((1.0 - after) * shares - shares_target).sum() + new
         uncovers = max(uncovers, new)
-        found.append((new, *_new_categories(source, target, v / v.sum(), new)))
-        found.append((present * distance, _SHARES, "its categories have other shares"))
+        found.append((new, *_new_categories(source, target, v, new)))
+        found.append((float(distance) / 2, _SHARES, "its categories have other shares"))
     else:
-        both = (there, w_there), (there_target, v_there)
-        distance = present * _distance(*both)
-        told = _RANGE, ""
+        x, t = source.values[~gone], target.values[~gone_target]
+        p, q = w[~gone] / w[~gone].sum(), v[~gone_target] / v[~gone_target].sum()
+        distance, how, words = (1.0 - after) * ks_distance(x, t, p, q), _RANGE, ""
         if distance > NO_OVERLAP_ABOVE:
-            uncovers = max(uncovers, present * _beyond(*both))
-            told = _values(source.kind, *both)
-        found.append((distance, *told))
-    apart, how, words = max(found, key=lambda one: one[0])
-    return SeparatingColumn(source.name, how, apart, words), uncovers
+            low, high = _quantiles(x, p, 1 - UNCOVERED_QUANTILE, UNCOVERED_QUANTILE)
+            beyond = max(float(q[t < low].sum()), float(q[t > high].sum()))
+            uncovers = max(uncovers, (1.0 - after) * beyond)
+            how, words = _values(source.kind, x, t, p, q)
+        found.append((distance, how, words))
+    # Rounding must not decide: the first of equals.
+    apart, how, words = max(found, key=lambda one: round(one[0], 12))
+    return SeparatingColumn(source.name, how, min(apart, 1.0), words), uncovers
 
 
-def _share(which: NDArray[np.bool_], weights: Array) -> float:
-    return float(weights[which].sum() / weights.sum())
-
-
-def _distance(source: _Weighted, target: _Weighted) -> float:
-    """Return the largest distance of the two distribution functions."""
-    at = np.concatenate([source[0], target[0]])
-    below = _up_to(at, *source) - _up_to(at, *target)
-    return float(np.abs(below).max())
-
-
-def _up_to(at: Array, values: Array, weights: Array) -> Array:
-    """Return the share of the values up to each of some."""
-    order = np.argsort(values, kind="stable")
-    counted = np.append(0.0, np.cumsum(weights[order]))
-    below: Array = counted[np.searchsorted(values[order], at, side="right")]
-    return below / counted[-1]
-
-
-def _beyond(source: _Weighted, target: _Weighted) -> float:
-    """Return the target share above 99.5 % of the source, or below if that is more."""
-    low, high = _quantiles(source, 1 - UNCOVERED_QUANTILE, UNCOVERED_QUANTILE)
-    values, weights = target
-    return max(_share(values < low, weights), _share(values > high, weights))
-
-
-def _quantiles(sample: _Weighted, *levels: float) -> list[float]:
-    return [weighted_quantile(*sample, level) for level in levels]
+def _quantiles(values: Array, share: Array, *levels: float) -> list[float]:
+    return [weighted_quantile(values, share, level) for level in levels]
 
 
 def _new_categories(
@@ -170,27 +139,29 @@ def _new_categories(
 
     Where most rows that have one differ in spelling alone, the commonest such is named.
     """
-    said = f"categories in {new:.1%} of the target rows that the source has not"
+    words = f"categories in {new:.1%} of the target rows that the source has not"
     alike = spelled_in_column(source, target, share)
     # Rounding must not decide.
     if 2 * sum(one.share for one in alike) <= new * (1 + 1e-9):
-        return _NEW_CATEGORIES, said
+        return _NEW_CATEGORIES, words
     most = max(alike, key=lambda one: one.share)
-    return _SPELLING, f"{said}: spelled {most.target!r} for {most.source!r}?"
+    return _SPELLING, f"{words}: spelled {most.target!r} for {most.source!r}?"
 
 
-def _values(kind: str, source: _Weighted, target: _Weighted) -> tuple[str, str]:
+def _values(
+    kind: str, source: Array, target: Array, share: Array, target_share: Array
+) -> tuple[str, str]:
     """Return whether numbers are of another unit or in another range, in words."""
-    if min(source[0].size, target[0].size) < FEWEST_ROWS_TOLD:
+    if min(source.size, target.size) < FEWEST_ROWS_TOLD:
         return _RANGE, "other values"
-    times = times_larger(source[0], target[0], source[1], target[1])
+    times = times_larger(source, target, share, target_share)
     if kind == NUMBERS and times is not None:
         how_much = f"{times:.3g} times" if times > 1 else f"1/{1 / times:.3g} of"
         return _UNIT, f"about {how_much} the source's values: another unit?"
     if kind in (DATES, ZONED_DATES):
         return _RANGE, "other dates"
-    low, high = _quantiles(target, _LOW, _HIGH)
-    source_low, source_high = _quantiles(source, _LOW, _HIGH)
+    low, high = _quantiles(target, target_share, _LOW, _HIGH)
+    source_low, source_high = _quantiles(source, share, _LOW, _HIGH)
     return _RANGE, (
         f"mostly from {low:.4g} to {high:.4g}, in the source from {source_low:.4g} to "
         f"{source_high:.4g}"
@@ -218,7 +189,7 @@ def times_larger(
     if source.min() <= 0 or target.min() <= 0:
         return None
     ends, ends_target = (
-        _quantiles((x, np.ones(x.size) if w is None else w), *_ENDS)
+        _quantiles(x, np.ones(x.size) if w is None else w, *_ENDS)
         for x, w in ((source, source_weight), (target, target_weight))
     )
     if ends[0] <= ends_target[-1] and ends_target[0] <= ends[-1]:
@@ -291,14 +262,10 @@ class Separation:
             f"{'it' if one else 'them'} alike."
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return plain numbers, strings and lists."""
-        return {
-            "columns": [asdict(column) for column in self.columns],
-            "verdict": self.verdict,
-            "covered": self.covered,
-            "drop": self.drop,
-        }
+        columns = [asdict(column) for column in self.columns]
+        return {**asdict(self), "columns": columns, "drop": self.drop}
 
 
 def separating_columns(samples: SamplesAsRead, seed: int) -> Separation | None:
@@ -339,13 +306,14 @@ def separating_columns(samples: SamplesAsRead, seed: int) -> Separation | None:
     if len(used) < 2:
         return None
     every = len(used) == len(tables[0].columns)
-    tables = _with(tables[0], used), _with(tables[1], used)
+    tables = select_columns(tables[0], used), select_columns(tables[1], used)
     w, v = samples.source_weight, samples.target_weight
-    rows = _some(w, lambda: samples.places[0], seed)
-    aims = _some(v, lambda: samples.places[1], seed + 1)
+    rows, aims = (
+        _draw_rows(weight, samples, k, seed + k) for k, weight in enumerate((w, v))
+    )
     source, target = tables[0].take(rows), tables[1].take(aims)
     pairs = zip(source.columns, target.columns, strict=True)
-    apart = (column_apart(*pair, w[rows], v[aims]) for pair in pairs)
+    apart = [column_apart(*pair, w[rows], v[aims]) for pair in pairs]
     found, uncovers = zip(*apart, strict=True)
     order = sorted(range(len(found)), key=lambda j: -found[j].apart)
     order = [j for j in order if found[j].apart > NO_OVERLAP_ABOVE]
@@ -358,7 +326,7 @@ def separating_columns(samples: SamplesAsRead, seed: int) -> Separation | None:
     @cache
     def without(left_out: frozenset[int]) -> tuple[str, float]:
         kept = [j for j in range(len(found)) if j not in left_out]
-        pair = _with(source, kept), _with(target, kept)
+        pair = select_columns(source, kept), select_columns(target, kept)
         part = SamplesAsRead(w[rows], v[aims], tables=pair)
         try:
             seen = overlap_between(part if left_out or not is_all else samples, seed)
@@ -393,16 +361,17 @@ def _needed(
     it is enough to leave out these.
     """
     left_out = frozenset(order)
-    looked_at: dict[frozenset[int], bool] = {}
+    looked_at: set[frozenset[int]] = set()
 
     def put_back(some: list[int]) -> None:
         nonlocal left_out
         fewer = left_out.difference(some)
         if fewer and len(looked_at) < _MOST_LOOKS:
-            looked_at[fewer] = suffice(fewer)
-        if looked_at.get(fewer):
-            left_out = fewer
-        elif len(some) > 1:
+            looked_at.add(fewer)
+            if suffice(fewer):
+                left_out = fewer
+                return
+        if len(some) > 1:
             half = len(some) // 2
             put_back(some[:half])
             put_back(some[half:])
@@ -440,25 +409,15 @@ def _tables(samples: SamplesAsRead) -> tuple[Table, Table] | None:
     return source, target
 
 
-def _with(table: Table, kept: Sequence[int]) -> Table:
-    return Table(tuple(table.columns[j] for j in kept), table.named)
-
-
-def _some(weights: Array, places: Callable[[], Indices], seed: int) -> Indices:
-    """Return the places of rows that count, or of some of them drawn by chance.
-
-    `places`: gives their canonical order, of which is drawn: rows in another order are
-    the same rows.
-    """
-    rows = np.flatnonzero(weights)
+def _draw_rows(weight: Array, samples: SamplesAsRead, k: int, seed: int) -> Indices:
+    """Return rows of sample k that count, at most 1,000 whatever their order."""
+    rows = np.flatnonzero(weight)
     if rows.size <= _ROWS_LOOKED_AT:
         return rows
-    ordered = places()
-    drawn = np.random.default_rng(seed).choice(
-        ordered.size, _ROWS_LOOKED_AT, replace=False
-    )
-    found: Indices = ordered[np.sort(drawn)]
-    return found
+    ordered = samples.places[k]
+    rng = np.random.default_rng(seed)
+    drawn: Indices = rng.choice(ordered.size, _ROWS_LOOKED_AT, replace=False)
+    return ordered[np.sort(drawn)]
 
 
 # -----------------------------------------------------------------------------
@@ -466,8 +425,6 @@ def _some(weights: Array, places: Callable[[], Indices], seed: int) -> Indices:
 # -----------------------------------------------------------------------------
 
 
-# The range of a column is between these quantiles.
-LOW, HIGH = 0.05, 0.95
 # Columns that are described, and categories of each.
 _COLUMNS, _CATEGORIES = 5, 3
 # Columns of a hole that are named; one in more is one in all columns.
@@ -533,15 +490,14 @@ class UncoveredRows:
     columns: tuple[UncoveredColumn, ...] = ()
     note: str = ""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return plain numbers, strings and lists."""
-        columns = []
-        for column in self.columns:
-            shares = [
+        columns = [asdict(column) for column in self.columns]
+        for column in columns:
+            column["shares"] = [
                 {"category": category, "share": share, "source_share": source_share}
-                for category, share, source_share in column.shares
+                for category, share, source_share in column["shares"]
             ]
-            columns.append({**asdict(column), "shares": shares})
         return {**asdict(self), "columns": columns}
 
 
@@ -568,68 +524,56 @@ def uncovered_rows_of(
     p, q = w[covered.rows], v[covered.rows_target]
     sizes = effective_sample_size(p), effective_sample_size(q)
     chance = uncovered_by_chance(*(covered.units or sizes))
-    uncovered_fraction = covered.uncovered_rows
+    rows, share = covered.uncovered_rows, p / p.sum()
+    scored = source.take(covered.rows)
     described = describe_uncovered_rows(
-        source.take(covered.rows),
-        target.take(uncovered_fraction),
-        p / p.sum(),
-        v[uncovered_fraction] / max(v[uncovered_fraction].sum(), np.finfo(float).tiny),
+        scored,
+        target.take(rows),
+        share,
+        v[rows] / max(v[rows].sum(), np.finfo(float).tiny),
         n_scored=covered.rows_target.size,
         by_chance=covered.uncovered_fraction <= chance,
     )
-    return _with_holes(described, source, target, p, v, covered, names)
-
-
-def _with_holes(
-    found: UncoveredRows,
-    source: Table,
-    target: Table,
-    p: Array,
-    v: Array,
-    covered: Overlap,
-    names: Sequence[str],
-) -> UncoveredRows:
-    """Add who the rows in holes are, by the columns in which the holes were found."""
     inside = covered.rows_target[covered.in_hole]
     if inside.size < FEWEST_ROWS_TOLD:
-        return found
+        return described
+    # The columns in which the holes were found.
     sets = [
         tuple(dict.fromkeys(names[j] for j in one.columns))
         for one in covered.holes.balls
     ]
     few = [one for one in sets if len(one) <= _IN_A_HOLE]
     wanted = list(dict.fromkeys(name for one in few for name in one))[:_COLUMNS]
-    rows, whole = target.take(inside), source.take(covered.rows)
-    share, inside_share = p / p.sum(), v[inside] / v[inside].sum()
     by_name = {column.name: j for j, column in enumerate(source.columns)}
     places = [by_name[name] for name in wanted if name in by_name]
-    parts = [
-        Table(tuple(one.columns[j] for j in places), one.named) for one in (whole, rows)
-    ]
-    shifts = column_shifts(parts[0], parts[1], share, inside_share)
-    columns = tuple(
-        _described(whole.columns[j], rows.columns[j], share, inside_share, shift)
-        for j, shift in zip(places, shifts, strict=True)
-    )
+    pair = select_columns(scored, places), select_columns(target.take(inside), places)
+    shares = share, v[inside] / v[inside].sum()
+    shifts = column_shifts(*pair, *shares, tested=False)
     told = " and ".join(" with ".join(f"'{name}'" for name in one) for one in few[:3])
     told = f"in {told}" if told else "in all columns together"
     note = (
         f"{inside.size:,} of them lie in holes among the source rows, {told}: the "
         "source has rows around them, and none near."
     )
-    already = {column.name for column in found.columns}
-    more = [column for column in columns if column.name not in already]
-    kept = [*found.columns[: _COLUMNS - len(more)], *more]
+    already = {column.name for column in described.columns}
+    more = [
+        _described(source_column, column, *shares, shift)
+        for source_column, column, shift in zip(
+            pair[0].columns, pair[1].columns, shifts, strict=True
+        )
+        if shift.name not in already
+    ]
+    kept = [*described.columns[: _COLUMNS - len(more)], *more]
     kept.sort(key=lambda column: -column.effect)
     # A note on what could not be described is no longer true.
-    return replace(found, columns=tuple(kept), note=note)
+    return replace(described, columns=tuple(kept), note=note)
 
 
 def describe_uncovered_rows(
     source: Table,
-    uncovered_fraction: Table,
+    uncovered: Table,
     share: Array,
-    uncovered_share_of: Array,
+    uncovered_share: Array,
     n_scored: int,
     by_chance: bool,
 ) -> UncoveredRows:
@@ -639,16 +583,16 @@ def describe_uncovered_rows(
     ----------
     source : Table
         Source rows that were scored.
-    thin : Table
+    uncovered : Table
         The thinly covered target rows among those scored, none or some.
-    share, uncovered_share_of : array of shape (n,), (k,)
+    share, uncovered_share : array of shape (n,), (k,)
         What a row counts in a mean over its sample; they sum to one.
     n_scored : int
         Target rows that were scored.
     by_chance : bool
         Whether samples drawn alike may have as many.
     """
-    k = len(uncovered_fraction)
+    k = len(uncovered)
     if k == 0:
         return UncoveredRows(0, n_scored)
     if by_chance:
@@ -660,20 +604,14 @@ def describe_uncovered_rows(
             "recognised."
         )
         return UncoveredRows(k, n_scored, note=note)
-    shifts = column_shifts(
-        source, uncovered_fraction, share, uncovered_share_of, tested=False
-    )
+    shifts = column_shifts(source, uncovered, share, uncovered_share, tested=False)
     order = np.argsort([-shift.effect for shift in shifts], kind="stable")
-    apart = [j for j in order[:_COLUMNS] if shifts[j].effect >= _APART]
     columns = tuple(
         _described(
-            source.columns[j],
-            uncovered_fraction.columns[j],
-            share,
-            uncovered_share_of,
-            shifts[j],
+            source.columns[j], uncovered.columns[j], share, uncovered_share, shifts[j]
         )
-        for j in apart
+        for j in order[:_COLUMNS]
+        if shifts[j].effect >= _APART
     )
     note = "" if columns else "No column sets them apart alone: it is a combination."
     return UncoveredRows(k, n_scored, columns, note)
@@ -681,15 +619,12 @@ def describe_uncovered_rows(
 
 def _described(
     source: TableColumn,
-    uncovered_fraction: TableColumn,
+    uncovered: TableColumn,
     p: Array,
     q: Array,
     shift: FeatureShift,
 ) -> UncoveredColumn:
-    (low, high), (source_low, source_high) = (
-        _range(uncovered_fraction, q),
-        _range(source, p),
-    )
+    (low, high), (source_low, source_high) = _range(uncovered, q), _range(source, p)
     return UncoveredColumn(
         name=shift.name,
         kind=shift.kind,
@@ -698,32 +633,34 @@ def _described(
         high=high,
         source_low=source_low,
         source_high=source_high,
-        shares=_shares(source, uncovered_fraction, p, q),
+        shares=_shares(source, uncovered, p, q),
         missing=shift.target_missing,
         source_missing=shift.source_missing,
     )
 
 
 def _shares(
-    source: TableColumn, uncovered_fraction: TableColumn, p: Array, q: Array
+    source: TableColumn, uncovered: TableColumn, p: Array, q: Array
 ) -> tuple[tuple[str, float, float], ...]:
-    if uncovered_fraction.kind != CATEGORIES:
+    """Return the commonest categories, with their share here and in the source."""
+    if uncovered.kind != CATEGORIES:
         return ()
-    k, there = len(uncovered_fraction.categories), uncovered_fraction.values >= 0
-    counts = np.bincount(uncovered_fraction.values[there], minlength=k)
-    shares = np.bincount(uncovered_fraction.values[there], q[there], minlength=k)
-    in_source = dict.fromkeys(source.categories, 0.0)
+    k, there = len(uncovered.categories), uncovered.values >= 0
+    counts = np.bincount(uncovered.values[there], minlength=k)
+    shares = np.bincount(uncovered.values[there], q[there], minlength=k)
+    in_source: dict[str, float] = {}
     if source.kind == CATEGORIES:
         rows = source.values >= 0
         known = np.bincount(source.values[rows], p[rows], len(source.categories))
         in_source = dict(zip(source.categories, known.tolist(), strict=True))
-    common = [
-        j for j in np.argsort(-shares, kind="stable") if counts[j] >= FEWEST_ROWS_TOLD
+    order = np.argsort(-shares, kind="stable")
+    names = [
+        (uncovered.categories[j], float(shares[j]))
+        for j in order
+        if counts[j] >= FEWEST_ROWS_TOLD
     ]
     return tuple(
-        (name, float(shares[j]), in_source.get(name, 0.0))
-        for j in common[:_CATEGORIES]
-        for name in [uncovered_fraction.categories[j]]
+        (name, share, in_source.get(name, 0.0)) for name, share in names[:_CATEGORIES]
     )
 
 
@@ -735,7 +672,6 @@ def _range(column: TableColumn, share: Array) -> tuple[float | None, float | Non
     if there.size < FEWEST_ROWS_TOLD:
         return None, None
     order = there[np.argsort(column.values[there], kind="stable")]
-    values, share = column.values[order], share[order]
-    before = np.cumsum(share) - share
-    low, high = np.interp([LOW, HIGH], before / before[-1], values)
+    before = np.cumsum(share[order]) - share[order]
+    low, high = np.interp([_LOW, _HIGH], before / before[-1], column.values[order])
     return float(low), float(high)

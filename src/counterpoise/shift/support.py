@@ -1,11 +1,10 @@
 """Overlap: target rows outside the source support, and the verdict on it."""
 
 from dataclasses import dataclass, field, replace
-from itertools import count
-from typing import Any
+from itertools import combinations, count
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.spatial import cKDTree
 from scipy.special import betaln
@@ -129,8 +128,8 @@ class EmptyBalls:
         found = np.zeros(X.shape[0], dtype=bool)
         if X.shape[0] and self.reach.size:
             reach = wider * self.reach
-            for rows in self._tree(X).query_ball_point(self.centers, reach):
-                found[rows] = True
+            near = self._tree(X).query_ball_point(self.centers, reach)
+            found[np.concatenate(near).astype(np.intp)] = True
         return found
 
     def without(self, X: Array) -> "EmptyBalls":
@@ -167,12 +166,12 @@ class Holes:
         """Whether the samples differ, by this test's part of the level."""
         return self.p_value <= TEST_LEVEL
 
-    def without(self, X: Any) -> "Holes":
+    def without(self, X: Array) -> "Holes":
         """Return the holes in which no row of a matrix lies."""
         balls = tuple(one.without(X) for one in self.balls)
         return replace(self, balls=tuple(one for one in balls if one.reach.size))
 
-    def hold(self, X: Any, wider: float = 1.0) -> NDArray[np.bool_]:
+    def hold(self, X: Array, wider: float = 1.0) -> NDArray[np.bool_]:
         """Return which rows of a matrix lie in a hole, made wider by a factor."""
         found = np.zeros(X.shape[0], dtype=bool)
         for one in self.balls:
@@ -243,11 +242,9 @@ def find_holes(samples: TwoSamples, seed: int) -> Holes:
     n_families = len(families) + (among_all is not None)
     unlike: list[tuple[float, tuple[int, ...]]] = []
     suspects: list[tuple[float, tuple[int, ...]]] = []
-    for family in families:
-        for one in family:
-            times = n_families * one.among
-            unlike.append((times * one.p_value, one.blocks))
-            suspects.append((times * one.p_depleted, one.blocks))
+    for one in (test for family in families for test in family):
+        unlike.append((n_families * one.among * one.p_value, one.blocks))
+        suspects.append((n_families * one.among * one.p_depleted, one.blocks))
     if among_all is not None:
         every = tuple(range(len(blocks)))
         unlike.append((n_families * among_all, every))
@@ -324,13 +321,10 @@ def _among_all(blocks: list[CutColumn], samples: TwoSamples, seed: int) -> float
     if uneven or not 1 < len(blocks) <= MOST_COLUMNS:
         return None
     rng = np.random.default_rng(seed)
-    # The same draw for both samples, so that equal samples stay equal.
-    rows, aims = (np.arange(size) for size in (n, m))
-    if max(n, m) > _ROWS:
-        rows, aims = (
-            np.sort(rng.permutation(size)[:_ROWS]) if size > _ROWS else np.arange(size)
-            for size in (n, m)
-        )
+    rows, aims = (
+        np.sort(rng.permutation(size)[:_ROWS]) if size > _ROWS else np.arange(size)
+        for size in (n, m)
+    )
     # Ties among neighbours must not go by the sample: the rows are shuffled first.
     shuffled = rng.permutation(np.concatenate([rows, n + aims]))
     place = _places(blocks, [one.place for one in blocks])[shuffled]
@@ -339,14 +333,9 @@ def _among_all(blocks: list[CutColumn], samples: TwoSamples, seed: int) -> float
         return None
     near = NearestNeighbors(n_neighbors=_NEIGHBOURS + 1, algorithm="brute").fit(place)
     neighbours = near.kneighbors(place, return_distance=False)
-    graph = sparse.csr_array(
-        (
-            np.ones(neighbours.size, dtype=np.float32),
-            neighbours.ravel(),
-            np.arange(0, neighbours.size + 1, _NEIGHBOURS + 1),
-        ),
-        shape=(N, N),
-    )
+    starts = np.arange(0, neighbours.size + 1, _NEIGHBOURS + 1)
+    ones = np.ones(neighbours.size, dtype=np.float32)
+    graph = sparse.csr_array((ones, neighbours.ravel(), starts), shape=(N, N))
     is_target = np.zeros((N, _DIVISIONS + 1), dtype=np.float32)
     is_target[:, 0] = shuffled >= n
     for k in range(1, _DIVISIONS + 1):
@@ -381,15 +370,9 @@ def _empty_balls(
     source_around = _rows_within(trees[1], at, 2 * reach)
     enough = is_hole(inside, around, source_around, part, n_places)
     at, reach = at[enough], reach[enough]
-    near = trees[1].query_ball_point(at, 2 * reach)
-    surrounded = np.array(
-        [
-            is_surrounded(source[rows], *ball)
-            for rows, *ball in zip(near, at, reach, strict=True)
-        ],
-        dtype=bool,
-    )
-    kept = _reached_from(surrounded, at, reach)
+    balls = zip(trees[1].query_ball_point(at, 2 * reach), at, reach, strict=True)
+    surrounded = [is_surrounded(source[rows], *ball) for rows, *ball in balls]
+    kept = _reached_from(np.array(surrounded, dtype=bool), at, reach)
     grown = reach if len(blocks) <= 2 else reach / 2
     return EmptyBalls(blocks, at[kept], grown[kept])
 
@@ -409,7 +392,9 @@ def is_surrounded(rows: Array, center: Array, reach: float) -> bool:
     return away <= _ON_ALL_SIDES * reach
 
 
-def _reached_from(chosen: NDArray[np.bool_], at: Array, reach: Array) -> Any:
+def _reached_from(
+    chosen: NDArray[np.bool_], at: Array, reach: Array
+) -> NDArray[np.bool_]:
     """Return the balls chosen, and those that are reached from one to the next."""
     reached = chosen.copy()
     if not chosen.any():
@@ -417,11 +402,9 @@ def _reached_from(chosen: NDArray[np.bool_], at: Array, reach: Array) -> Any:
     tree, open_balls = cKDTree(at), np.flatnonzero(chosen)
     while open_balls.size:
         near = tree.query_ball_point(at[open_balls], _TO_THE_NEXT * reach[open_balls])
-        found = np.zeros(reached.size, dtype=bool)
-        for rows in near:
-            found[rows] = True
-        open_balls = np.flatnonzero(found & ~reached)
-        reached |= found
+        found = np.unique(np.concatenate(near)).astype(np.intp)
+        open_balls = found[~reached[found]]
+        reached[found] = True
     return reached
 
 
@@ -437,10 +420,8 @@ def _places(blocks: list[CutColumn], places: list[Array]) -> Array:
     """
     found = []
     for one, place in zip(blocks, places, strict=True):
-        if one.is_number:
-            found.append(place[:, None])
-        elif len(blocks) <= 2:
-            found.append(4 * _APART * place[:, None])
+        if one.is_number or len(blocks) <= 2:
+            found.append((1.0 if one.is_number else 4 * _APART) * place[:, None])
         else:
             hot = place[:, None] == np.arange(one.n_levels)
             found.append(_APART_AMONG_ALL * hot)
@@ -488,20 +469,17 @@ def cells_by_units(
     )
     if not blocks:
         return Holes(1.0)
-    sets = [(k,) for k in range(len(blocks))]
-    statistics = [_unlike(found.divisions, blocks[k].cells(ALONE_CUT)) for (k,) in sets]
+    columns = [one.cells(ALONE_CUT) for one in blocks]
+    sets: list[tuple[int, ...]] = [(k,) for k in range(len(blocks))]
     few = [one.cells(PAIR_CUT) for one in blocks[:PAIRED]]
-    pairs: list[tuple[int, ...]] = list(sets)
-    for a in range(len(few)):
-        for b in range(a + 1, len(few)):
-            pairs.append((a, b))
-            statistics.append(
-                _unlike(found.divisions, few[a] * (int(few[b].max()) + 1) + few[b])
-            )
+    for a, b in combinations(range(len(few)), 2):
+        sets.append((a, b))
+        columns.append(few[a] * (int(few[b].max()) + 1) + few[b])
+    statistics = [_unlike(found.divisions, cells) for cells in columns]
     chance = by_chance(np.column_stack(statistics)).corrected
     least = int(np.argmin(chance))
-    columns = tuple(int(j) for k in pairs[least] for j in blocks[k].columns)
-    return Holes(float(chance[least]), columns)
+    most = tuple(int(j) for k in sets[least] for j in blocks[k].columns)
+    return Holes(float(chance[least]), most)
 
 
 def _unlike(divisions: Divisions, cells: Indices) -> Array:
@@ -509,8 +487,8 @@ def _unlike(divisions: Divisions, cells: Indices) -> Array:
     names, cells = np.unique(cells, return_inverse=True)
     apart = divisions.shares_apart(cells, names.size)
     whole = np.bincount(cells, divisions.mass, names.size) / divisions.mass.sum()
-    found: Array = np.cbrt((apart**2 / whole).sum(axis=1))
-    return found
+    statistics: Array = np.cbrt((apart**2 / whole).sum(axis=1))
+    return statistics
 
 
 # -----------------------------------------------------------------------------
@@ -547,8 +525,8 @@ _VERDICT_MEANING = {
 
 
 @dataclass(frozen=True, eq=False)
-class Overlap:
-    """Which part of the target the source covers.
+class Overlap(DomainScore):
+    """Which part of the target the source covers, with the `DomainScore` behind it.
 
     Attributes
     ----------
@@ -561,16 +539,8 @@ class Overlap:
     verdict : str
         "no shift detected", "small shift", "shift, full overlap", "shift, partial
         overlap", "no overlap" or "too few rows".
-    auc, auc_low, auc_high : float
-        How well a classifier tells the samples apart, with its interval of level 0.95.
     threshold : float
         The 99.5 % quantile of the source scores.
-    auc_p_value : float
-        Chance of an AUC as large where nothing has shifted.
-    scores, scores_target : array of shape (k,), (l,)
-        P(target | x) of source and of target rows, out of fold.
-    rows, rows_target : array of shape (k,), (l,)
-        Which rows were scored: all that count, or some drawn by chance.
     in_hole, near_hole : array of bool of shape (l,)
         Which of the target rows scored lie in a hole; in one or at its rim, up to 1.6
         times as far from its middle.
@@ -587,15 +557,7 @@ class Overlap:
     uncovered_fraction_low: float
     uncovered_fraction_high: float
     verdict: str
-    auc: float
-    auc_low: float
-    auc_high: float
-    auc_p_value: float
     threshold: float
-    scores: Array = field(repr=False)
-    scores_target: Array = field(repr=False)
-    rows: Indices = field(repr=False)
-    rows_target: Indices = field(repr=False)
     in_hole: NDArray[np.bool_] = field(repr=False)
     near_hole: NDArray[np.bool_] = field(repr=False)
     holes: Holes = field(repr=False)
@@ -626,12 +588,12 @@ class Overlap:
 
 
 def overlap(
-    X: Any,
-    X_target: Any,
+    X: ArrayLike,
+    X_target: ArrayLike,
     *,
-    sample_weight: Any = None,
-    target_weight: Any = None,
-    random_state: Any = None,
+    sample_weight: ArrayLike | None = None,
+    target_weight: ArrayLike | None = None,
+    random_state: int | np.random.RandomState | None = None,
 ) -> Overlap:
     """Return the share of the target that the source hardly covers, with a verdict.
 
@@ -739,26 +701,20 @@ def overlap_of(
     `in_hole`, `near_hole`: which of the target rows scored lie in a hole, and at one.
     `units`: what all rows belong to; chance is then that of units.
     """
-    threshold = weighted_quantile(score.scores, score.share, UNCOVERED_QUANTILE)
-    uncovered_fraction = as_share(
-        score.share_target[(score.scores_target > threshold) | in_hole]
-    )
-    sizes = [effective_sample_size(s) for s in (score.share, score.share_target)]
-    n_rows, worth, enough = min(sizes), (sizes[0], sizes[1]), True
+    shares = score.share, score.share_target
+    sizes = effective_sample_size(shares[0]), effective_sample_size(shares[1])
+    worth, enough = sizes, True
     if units is not None:
         units = units.kept(score.rows, score.rows_target)
-        worth = units.worth(score.share, score.share_target)
-        enough = units.are_enough(TEST_LEVEL)
-    chance = uncovered_by_chance(*worth)
+        worth, enough = units.worth(*shares), units.are_enough(TEST_LEVEL)
+    threshold = weighted_quantile(score.scores, score.share, UNCOVERED_QUANTILE)
+    outside = (score.scores_target > threshold) | in_hole
+    uncovered_fraction = as_share(score.share_target[outside])
     low, high = uncovered_interval(
-        score.scores,
-        score.scores_target,
-        score.share,
-        score.share_target,
-        in_hole,
-        worth,
+        score.scores, score.scores_target, *shares, in_hole, worth
     )
     return Overlap(
+        **vars(score),
         uncovered_fraction=uncovered_fraction,
         uncovered_fraction_low=low,
         uncovered_fraction_high=high,
@@ -766,20 +722,12 @@ def overlap_of(
             score.auc,
             score.auc_low,
             uncovered_fraction,
-            chance,
-            n_rows if enough else 0.0,
+            uncovered_by_chance(*worth),
+            min(sizes) if enough else 0.0,
             told=holes.tells,
             uncovered_fraction_low=low,
         ),
-        auc=score.auc,
-        auc_low=score.auc_low,
-        auc_high=score.auc_high,
-        auc_p_value=score.p_value,
         threshold=threshold,
-        scores=score.scores,
-        scores_target=score.scores_target,
-        rows=score.rows,
-        rows_target=score.rows_target,
         in_hole=in_hole,
         near_hole=near_hole,
         holes=holes,
@@ -816,10 +764,8 @@ def is_outside_support(
     scores: Array, scores_target: Array, source_share: Array
 ) -> NDArray[np.bool_]:
     """Return which target rows score above 99.5 % of the source."""
-    found: NDArray[np.bool_] = scores_target > weighted_quantile(
-        scores, source_share, UNCOVERED_QUANTILE
-    )
-    return found
+    threshold = weighted_quantile(scores, source_share, UNCOVERED_QUANTILE)
+    return np.asarray(scores_target > threshold)
 
 
 def uncovered_interval(
@@ -874,24 +820,16 @@ def uncovered_interval(
         above = scores_target > threshold
         return as_share(target_share[above if in_hole is None else above | in_hole])
 
-    uncovered_fraction = share_above(UNCOVERED_QUANTILE)
-    both = 0.5 - UNCOVERED_LEVEL / 2, 0.5 + UNCOVERED_LEVEL / 2
-    few, many = (float(binom.ppf(p, round(n), 1 - UNCOVERED_QUANTILE)) for p in both)
-    more = (
-        share_above(min(UNCOVERED_QUANTILE, max(1 - (many + 0.5) / n, 0.0)))
-        - uncovered_fraction
-    )
-    less = uncovered_fraction - share_above(
-        max(UNCOVERED_QUANTILE, 1 - (few + 0.5) / n)
-    )
-    of_target = float(norm.ppf(both[1])) * np.sqrt(
-        uncovered_fraction * (1 - uncovered_fraction) / m
-    )
-    below, above = (
-        float(np.hypot(of_target, _SCORES_VARY * off))
-        for off in (max(more, less), more)
-    )
-    return max(uncovered_fraction - below, 0.0), min(uncovered_fraction + above, 1.0)
+    fraction = share_above(UNCOVERED_QUANTILE)
+    tails = 0.5 - UNCOVERED_LEVEL / 2, 0.5 + UNCOVERED_LEVEL / 2
+    few, many = binom.ppf(tails, round(n), 1 - UNCOVERED_QUANTILE)
+    lower = min(UNCOVERED_QUANTILE, max(1 - (many + 0.5) / n, 0.0))
+    more = share_above(lower) - fraction
+    less = fraction - share_above(max(UNCOVERED_QUANTILE, 1 - (few + 0.5) / n))
+    of_target = norm.ppf(tails[1]) * np.sqrt(fraction * (1 - fraction) / m)
+    below = float(np.hypot(of_target, _SCORES_VARY * max(more, less)))
+    above = float(np.hypot(of_target, _SCORES_VARY * more))
+    return max(fraction - below, 0.0), min(fraction + above, 1.0)
 
 
 def lowest_share(share: float, target_share: Array) -> float:
@@ -940,9 +878,9 @@ def verdict(
     >>> verdict(0.66, 0.63, 0.31, 0.02)
     'shift, partial overlap'
     """
-    low = (
-        uncovered_fraction if uncovered_fraction_low is None else uncovered_fraction_low
-    )
+    low = uncovered_fraction_low
+    if low is None:
+        low = uncovered_fraction
     is_apart = low > NO_OVERLAP_ABOVE and uncovered_fraction > chance
     if n_rows < ROWS_OF_WORTH_TO_TELL - 1e-9 and not is_apart:
         return TOO_FEW

@@ -1,8 +1,8 @@
 """Two-sample tests: cells of histograms and moments of ranks."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import betainc, gammaincc, gammaln
@@ -184,24 +184,25 @@ def cell_tests(
     """
     sizes = 1 / float(share @ share), 1 / float(target_share @ target_share)
     mass = np.concatenate([sizes[0] * share, sizes[1] * target_share])
-    part = sizes[0] / (sizes[0] + sizes[1])
-    total = sum(sizes)
+    part, total = sizes[0] / sum(sizes), sum(sizes)
     # What rounding makes of equal weights is equal.
     even = all(one.max() <= one.min() * (1 + 1e-9) for one in (share, target_share))
     cut = int(np.clip(total / ROWS_A_CELL, COARSEST, FINEST_ALONE))
-    alone = [
-        _tested((k,), *_counts(one.cells(cut), mass, n, even), part, even)
-        for k, one in enumerate(blocks)
-    ]
+    alone = _tests_of_columns(blocks, cut, mass, n, part, even)
     if len(blocks) < 2:
         return alone, []
     tried = [
-        list(_pairs(blocks, one, mass, n, part, even)) for one in cuts_of_pairs(total)
+        _tests_of_pairs(blocks, one, mass, n, part, even)
+        for one in cuts_of_pairs(total)
     ]
-    pairs = [
-        _smallest(tests, any(blocks[k].is_number for k in tests[0].blocks))
-        for tests in zip(*tried, strict=True)
-    ]
+    pairs = []
+    for tests in zip(*tried, strict=True):
+        # A pair of categories is cut but once.
+        is_cut_anew = any(blocks[k].is_number for k in tests[0].blocks)
+        times = len(tests) if is_cut_anew else 1
+        p_value = min(1.0, times * min(test.p_value for test in tests))
+        p_depleted = min(1.0, times * min(test.p_depleted for test in tests))
+        pairs.append(CellTest(tests[0].blocks, p_value, p_depleted))
     return _by_kind(alone, blocks), _by_kind(pairs, blocks)
 
 
@@ -227,9 +228,9 @@ def chance_of_cells(s: Array, t: Array, part: float) -> float:
     part : float
         The source's part of all rows.
     """
-    x, _ = _surprises(s, t, part)
     first = np.zeros(1, dtype=np.intp)
-    return float(_chance(_sums(x[None], first, first), np.array([[s.size]]))[0, 0])
+    x, _ = _surprises(s[None], t[None], part)
+    return float(_chance(x, first, first)[0, 0])
 
 
 def _by_kind(tests: list[CellTest], blocks: list[CutColumn]) -> list[CellTest]:
@@ -241,121 +242,113 @@ def _by_kind(tests: list[CellTest], blocks: list[CutColumn]) -> list[CellTest]:
     ]
 
 
-def _smallest(tests: tuple[CellTest, ...], cut_anew: bool) -> CellTest:
-    """Return the test of one pair by its cuts; a pair of categories has but one."""
-    times = len(tests) if cut_anew else 1
-    return CellTest(
-        tests[0].blocks,
-        min(1.0, times * min(test.p_value for test in tests)),
-        min(1.0, times * min(test.p_depleted for test in tests)),
-    )
-
-
-def _counts(cells: Indices, mass: Array, n: int, even: bool) -> tuple[Array, Array]:
-    """Return how many rows of the source and of the target the cells hold."""
-    k = int(cells.max()) + 1
-
-    def summed(values: Array) -> tuple[Array, Array]:
-        return (
-            np.bincount(cells[:n], values[:n], k).astype(np.float64),
-            np.bincount(cells[n:], values[n:], k).astype(np.float64),
-        )
-
-    s, t = summed(mass)
-    return (s, t) if even else rows_of_worth(s, t, *summed(mass**2))
-
-
 def rows_of_worth(
-    s: Array,
-    t: Array,
-    squares: Array,
-    squares_target: Array,
-    largest_of: Callable[[Array], Any] = lambda each: each.max(initial=1.0),
-) -> tuple[Array, Array]:
+    masses: Sequence[Array], squares: Sequence[Array], firsts: Indices, second: Indices
+) -> list[Array]:
     """Return masses of cells over what a row counts there, as `cell_tests` has it.
 
     Parameters
     ----------
-    s, t : array
-        Masses of source and target in the cells.
-    squares, squares_target : array
+    masses : two arrays
+        Of source and target in the cells.
+    squares : two arrays
         Sums of the squares of the rows' masses.
-    largest_of : callable
-        The largest number of all cells of a column or pair, for each of them.
+    firsts, second : array of int
+        Where the cells of a column begin, in rows and columns of the arrays.
 
     Examples
     --------
-    >>> masses, squares = np.array([20.0, 1.0]), np.array([80.0, 1.0])
-    >>> s, t = rows_of_worth(masses, masses, squares, masses)
-    >>> s, t
-    (array([5.  , 0.25]), array([5.  , 0.25]))
+    >>> masses, squares = np.array([[20.0, 1.0]]), np.array([[80.0, 1.0]])
+    >>> first = np.zeros(1, dtype=int)
+    >>> rows_of_worth([masses, masses], [squares, masses], first, first)
+    [array([[5.  , 0.25]]), array([[5.  , 0.25]])]
     """
-    mean = np.ones_like(s)
-    for own, of_squares in ((s, squares), (t, squares_target)):
+    mean = np.ones_like(masses[0])
+    widths = [
+        np.diff(np.append(starts, size))
+        for starts, size in zip((firsts, second), mean.shape, strict=True)
+    ]
+    for own, of_squares in zip(masses, squares, strict=True):
         known = (own**2 >= _EXPECTED * of_squares) & (own > 0)
         each = np.divide(of_squares, own, out=np.zeros_like(own), where=own > 0)
-        mean = np.maximum(mean, np.where(known, each, largest_of(each)))
-    return s / mean, t / mean
+        largest = _by_block(each, firsts, second, np.maximum)
+        largest = np.repeat(np.repeat(largest, widths[0], axis=0), widths[1], axis=1)
+        mean = np.maximum(mean, np.where(known, each, largest))
+    return [own / mean for own in masses]
 
 
-def _tested(
-    blocks: tuple[int, ...], s: Array, t: Array, part: float, even: bool
-) -> CellTest:
-    x, y = _surprises(s, t, part)
-    first, k = np.zeros(1, dtype=np.intp), np.array([[s.size]])
-    depleted = float(_chance(_sums(x[None], first, first), k)[0, 0])
-    other = float(_chance(_sums(y[None], first, first), k)[0, 0])
-    summed = 1.0
-    if even:
-        summed = float(_chance_of_sum(s[None], t[None], part, first, first)[0, 0])
-    return CellTest(blocks, _smaller(depleted, other, summed), depleted)
-
-
-def _smaller(depleted: float, other: float, summed: float) -> float:
-    """Return the p-value of striking cells of either kind, and of all together."""
-    return min(1.0, 2 * min(2 * min(depleted, other), summed))
-
-
-def _pairs(
+def _tests_of_columns(
     blocks: list[CutColumn], cut: int, mass: Array, n: int, part: float, even: bool
-) -> Iterator[CellTest]:
+) -> list[CellTest]:
+    """Return the tests of the columns, each cut into so many cells."""
     cells = [one.cells(cut) for one in blocks]
     widths = np.array([int(one.max()) + 1 for one in cells])
-    firsts = np.concatenate([[0], np.cumsum(widths)[:-1]])
+    first, second = np.zeros(1, dtype=np.intp), np.cumsum(widths) - widths
+
+    def counted(values: Array) -> list[Array]:
+        return [
+            np.concatenate(
+                [
+                    np.bincount(one[rows], values[rows], width)
+                    for one, width in zip(cells, widths, strict=True)
+                ],
+                dtype=float,
+            )[None]
+            for rows in (slice(n), slice(n, None))
+        ]
+
+    s, t = counted(mass)
+    if not even:
+        s, t = rows_of_worth((s, t), counted(mass**2), first, second)
+    either, depleted = _p_values(s, t, part, even, first, second)
+    return [
+        CellTest((k,), float(either[0, k]), float(depleted[0, k]))
+        for k in range(len(blocks))
+    ]
+
+
+def _tests_of_pairs(
+    blocks: list[CutColumn], cut: int, mass: Array, n: int, part: float, even: bool
+) -> list[CellTest]:
+    """Return the tests of the pairs of columns, each cut into so many cells."""
+    cells = [one.cells(cut) for one in blocks]
+    widths = np.array([int(one.max()) + 1 for one in cells])
+    firsts = np.cumsum(widths) - widths
     N = mass.size
     hot = np.zeros((N, int(widths.sum())), dtype=np.float32)
     for one, first in zip(cells, firsts, strict=True):
         hot[np.arange(N), first + one] = 1.0
 
-    def summed_over(values: Array) -> tuple[Array, Array]:
-        weighed = hot * values[:, None].astype(np.float32)
-        return (
-            (hot[:n].T @ weighed[:n]).astype(np.float64),
-            (hot[n:].T @ weighed[n:]).astype(np.float64),
-        )
+    def counted(values: Array) -> list[Array]:
+        weighted = hot * values[:, None].astype(np.float32)
+        return [
+            (hot[rows].T @ weighted[rows]).astype(np.float64)
+            for rows in (slice(n), slice(n, None))
+        ]
 
-    def largest_of(each: Array) -> Array:
-        of_pairs = _by_block(each, firsts, firsts, np.maximum)
-        return np.repeat(np.repeat(of_pairs, widths, axis=0), widths, axis=1)
-
-    s, t = summed_over(mass)
+    s, t = counted(mass)
     if not even:
-        s, t = rows_of_worth(s, t, *summed_over(mass**2), largest_of)
-    # Each pair once: cells of a block with those of later ones.
-    block = np.repeat(np.arange(len(blocks)), widths)
-    later = block[:, None] < block
-    x, y = np.zeros_like(s), np.zeros_like(s)
-    x[later], y[later] = _surprises(s[later], t[later], part)
-    k = np.outer(widths, widths)
-    depleted = _chance(_sums(x, firsts, firsts), k)
-    other = _chance(_sums(y, firsts, firsts), k)
-    summed = np.ones_like(depleted)
+        s, t = rows_of_worth((s, t), counted(mass**2), firsts, firsts)
+    # Each pair once: cells of a column with those of later ones.
+    column = np.repeat(np.arange(len(blocks)), widths)
+    s, t = (np.where(column[:, None] < column, one, 0.0) for one in (s, t))
+    either, depleted = _p_values(s, t, part, even, firsts, firsts)
+    return [
+        CellTest((int(a), int(b)), float(either[a, b]), float(depleted[a, b]))
+        for a, b in zip(*np.triu_indices(len(blocks), 1), strict=True)
+    ]
+
+
+def _p_values(
+    s: Array, t: Array, part: float, even: bool, firsts: Indices, second: Indices
+) -> tuple[Array, Array]:
+    """Return p-values of any difference, and of a depleted source, by blocks."""
+    x, y = _surprises(s, t, part)
+    depleted = _chance(x, firsts, second)
+    striking = 2 * np.minimum(depleted, _chance(y, firsts, second))
     if even:
-        summed = _chance_of_sum(s, t, part, firsts, firsts)
-    for a, b in zip(*np.triu_indices(len(blocks), 1), strict=True):
-        least = float(depleted[a, b])
-        either = _smaller(least, float(other[a, b]), float(summed[a, b]))
-        yield CellTest((int(a), int(b)), either, least)
+        striking = np.minimum(striking, _chance_of_sum(s, t, part, firsts, second))
+    return np.minimum(1.0, 2 * striking), depleted
 
 
 def _surprises(s: Array, t: Array, part: float) -> tuple[Array, Array]:
@@ -403,28 +396,28 @@ def _by_block(
     return found
 
 
-def _sums(x: Array, firsts: Indices, second: Indices) -> Array:
-    """Return (r, X) of each selection, by blocks of rows and columns."""
+def _chance(x: Array, firsts: Indices, second: Indices) -> Array:
+    """Return the least of r (r + 1) C(K, r) exp(-a r) Q(r, X - a r), by blocks.
+
+    K is the number of cells of a block, and r of them reach a with the sum X: the
+    largest alone (a = 0), or all that reach one of two values.
+    """
+    k = _by_block(np.ones_like(x), firsts, second, np.add)
     largest = _by_block(x, firsts, second, np.maximum)
-    found = [np.stack([np.ones_like(largest), largest])]
+    selections = [(0.0, np.ones_like(largest), largest)]
     for at in _STRIKING:
-        striking = x >= at
-        counts = _by_block(striking.astype(np.float64), firsts, second, np.add)
-        sums = _by_block(np.where(striking, x, 0.0), firsts, second, np.add)
-        found.append(np.stack([counts, sums]))
-    return np.stack(found)
-
-
-def _chance(sums: Array, k: Array) -> Array:
-    """Return the least of r (r + 1) C(K, r) exp(-a r) Q(r, X - a r) over selections."""
-    found, x = sums[:, 0], sums[:, 1]
-    r = np.maximum(found, 1.0)
-    all_reach = r * np.reshape((0.0, *_STRIKING), (-1, 1, 1))
-    ways = gammaln(k + 1.0) - gammaln(r + 1.0) - gammaln(k - r + 1.0)
-    beyond = gammaincc(r, np.maximum(x - all_reach, 0.0))
-    tail = np.log(beyond + np.finfo(float).tiny) - all_reach
-    chance: Array = np.exp(np.minimum(np.log(r * (r + 1)) + ways + tail, 0.0))
-    return np.where(found > 0, chance, 1.0).min(axis=0)
+        counts = _by_block((x >= at).astype(np.float64), firsts, second, np.add)
+        sums = _by_block(np.where(x >= at, x, 0.0), firsts, second, np.add)
+        selections.append((at, counts, sums))
+    least = np.ones_like(largest)
+    for at, counts, sums in selections:
+        r = np.maximum(counts, 1.0)
+        ways = gammaln(k + 1.0) - gammaln(r + 1.0) - gammaln(k - r + 1.0)
+        beyond = gammaincc(r, np.maximum(sums - at * r, 0.0))
+        tail = np.log(beyond + np.finfo(float).tiny) - at * r
+        chance = np.exp(np.minimum(np.log(r * (r + 1)) + ways + tail, 0.0))
+        least = np.minimum(least, np.where(counts > 0, chance, 1.0))
+    return least
 
 
 def _number(column: Array, j: int) -> CutColumn:
@@ -606,12 +599,29 @@ def _ranked(column: Array, share: Array) -> tuple[Array, Array]:
     return ranks, mass
 
 
+def means_p_value(
+    apart: Array, variance: Array, variance_target: Array, n: float, m: float
+) -> Array:
+    """Return the chance of means as far apart in two samples drawn alike.
+
+    By the normal distribution, with the variance of both samples together.
+    """
+    together = (n * variance + m * variance_target) / (n + m)
+    together = together + n * m / (n + m) ** 2 * apart**2
+    error = np.sqrt(np.maximum(together, 0.0) * (1 / n + 1 / m))
+    z = np.divide(np.abs(apart), error, out=np.zeros_like(error), where=error > 0)
+    p_values: Array = 2 * norm.sf(z)
+    return p_values
+
+
 def _of_means(values: Array, p: Array, q: Array) -> Array:
     """Return the chance of means as unlike over the two samples, of each column."""
-    both = (p, values[: p.size]), (q, values[p.size :])
-    means = [share @ u for share, u in both]
-    errors = [share**2 @ (u - share @ u) ** 2 for share, u in both]
-    return _rank_p_value(means, errors, p, q)
+    means, variances = [], []
+    n, m = effective_sample_size(p), effective_sample_size(q)
+    for share, size, u in ((p, n, values[: p.size]), (q, m, values[p.size :])):
+        means.append(share @ u)
+        variances.append(size * (share**2 @ (u - means[-1]) ** 2))
+    return means_p_value(means[1] - means[0], variances[0], variances[1], n, m)
 
 
 def chance_of_products(values: Array, p: Array, q: Array) -> Array:
@@ -619,23 +629,13 @@ def chance_of_products(values: Array, p: Array, q: Array) -> Array:
 
     `values`: of the source rows, then of the target's; `p`, `q`: what they count.
     """
-    means, errors = [], []
-    for share, u in ((p, values[: p.size]), (q, values[p.size :])):
+    means, variances = [], []
+    n, m = effective_sample_size(p), effective_sample_size(q)
+    for share, size, u in ((p, n, values[: p.size]), (q, m, values[p.size :])):
         mean = (u * share[:, None]).T @ u
         cross = (u * share[:, None] ** 2).T @ u
         squares = (u**2 * share[:, None] ** 2).T @ u**2
+        error = squares - 2 * mean * cross + mean**2 * float(share @ share)
         means.append(mean)
-        errors.append(squares - 2 * mean * cross + mean**2 * float(share @ share))
-    return _rank_p_value(means, errors, p, q)
-
-
-def _rank_p_value(means: list[Array], errors: list[Array], p: Array, q: Array) -> Array:
-    """Return the chance of two means as unlike, given the squares of their errors."""
-    n, m = effective_sample_size(p), effective_sample_size(q)
-    apart = np.abs(means[1] - means[0])
-    spread = (n**2 * errors[0] + m**2 * errors[1]) / (n + m)
-    spread = spread + n * m / (n + m) ** 2 * apart**2
-    error = np.sqrt(np.maximum(spread, 0.0) * (1 / n + 1 / m))
-    z = np.divide(apart, error, out=np.zeros_like(error), where=error > 0)
-    found: Array = 2 * norm.sf(z)
-    return found
+        variances.append(size * error)
+    return means_p_value(means[1] - means[0], variances[0], variances[1], n, m)

@@ -47,7 +47,6 @@ from counterpoise.errors import (
     NoOverlapError,
     NoTargetWarning,
     PartialOverlapWarning,
-    filters_left_clean,
     held_back,
     warn_user,
 )
@@ -252,8 +251,7 @@ class WeightEstimator(BaseEstimator):
             accept_sparse=self._accepts_sparse,
         )
         try:
-            with filters_left_clean():
-                return self._fit_samples(samples, y)
+            return self._fit_samples(samples, y)
         except NoOverlapError as error:
             raise with_columns(error, samples) from None
 
