@@ -3,7 +3,16 @@
 import sys
 from collections.abc import Hashable, Iterator, Sequence
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    Protocol,
+    Self,
+    TypeAlias,
+    cast,
+    overload,
+)
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +36,54 @@ from counterpoise.errors import (
     warn_user,
 )
 from counterpoise.linalg.arrays import Array, in_one_precision
+
+# -----------------------------------------------------------------------------
+# Protocols of scikit-learn's estimators and of data frames.
+# -----------------------------------------------------------------------------
+
+
+class Estimator(Protocol):
+    """An object with scikit-learn's `fit` and parameters."""
+
+    def fit(self, X: Any, y: Any = None, **fit_params: Any) -> Self:
+        """Fit to rows and labels."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name."""
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name."""
+
+
+class Regressor(Estimator, Protocol):
+    """An estimator that predicts."""
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return a prediction for every row."""
+
+
+class Classifier(Regressor, Protocol):
+    """A regressor's interface with the probabilities of classes."""
+
+    classes_: NDArray[Any]
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of every class for every row."""
+
+
+class Frame(Protocol):
+    """A table with named columns: pandas, polars or pyarrow."""
+
+    @property
+    def columns(self) -> Any:
+        """The names of the columns."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+
+    def __len__(self) -> int: ...
+
 
 # -----------------------------------------------------------------------------
 # Targets that a pipeline hands on without transforming them.
