@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse, stats
 from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -15,8 +15,9 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from counterpoise.adaptation.inputs import fit_weight_estimator
 from counterpoise.adaptation.partial import PriorByEM, prior_by_em
+from counterpoise.adaptation.routing import fit_weight_estimator
+from counterpoise.data.arrays import Estimator
 from counterpoise.data.labels_and_weights import as_classes
 from counterpoise.data.samples import SamplesAsRead
 from counterpoise.data.two_samples import canonical_order, effective_sample_size
@@ -26,7 +27,7 @@ from counterpoise.performance.loss_model import ProbabilityLine, fit_line
 from counterpoise.performance.metrics import SMALLEST_PROBABILITY, is_classifier
 from counterpoise.shift.columns import holm
 from counterpoise.shift.domain_classifier import score_domains
-from counterpoise.shift.support import NO_OVERLAP, NO_SHIFT, TOO_FEW
+from counterpoise.weights.auto import AutoWeights
 from counterpoise.weights.label_shift import LabelShiftWeights
 
 # -----------------------------------------------------------------------------
@@ -553,7 +554,7 @@ def judged(found: LabelShift, score_inputs: float) -> LabelShift:
     """Return the same, judged beside weights by inputs on held-out rows."""
     better = found.score >= score_inputs - found.score_error
     labels = found.is_label_shift and better
-    told = (
+    words = (
         f"{found.words}; on held-out rows the shares of classes score {found.score:.3f}"
         f" nats (standard error {found.score_error:.2g}), weights by inputs "
         f"{score_inputs:.3f}"
@@ -562,7 +563,7 @@ def judged(found: LabelShift, score_inputs: float) -> LabelShift:
         found,
         score_inputs=score_inputs,
         preferred="labels" if labels else "inputs",
-        words=told,
+        words=words,
     )
 
 
@@ -584,17 +585,10 @@ def _words(
     rest: tuple[float, float, float] | None,
     p_value: float | None,
 ) -> str:
-    told = ", ".join(
-        f"{one} {before:.1%} -> {after:.1%}"
-        for one, before, after in sorted(
-            zip(
-                map(str, found.classes.tolist()),
-                found.source_shares.tolist(),
-                found.em.shares.tolist(),
-                strict=True,
-            ),
-            key=lambda one: -abs(one[2] - one[1]),
-        )[:5]
+    before, after = found.source_shares, found.em.shares
+    largest = np.argsort(-np.abs(after - before), kind="stable")[:5]
+    changes = ", ".join(
+        f"{found.classes[k]} {before[k]:.1%} -> {after[k]:.1%}" for k in largest
     )
     if not moved:
         return "the shares of the classes are not seen to differ in the target"
@@ -608,15 +602,15 @@ def _words(
     if rest is not None:
         left = f"AUC {rest[0]:.3f} ({rest[1]:.3f} to {rest[2]:.3f}), {left}"
     elif p_value >= FLAT_P_VALUE:
-        return f"too few rows a label shift ({told}) from one of inputs"
+        return f"too few rows a label shift ({changes}) from one of inputs"
     if is_label_shift:
         return (
-            f"the target rows look like the source's classes in other shares ({told}); "
-            f"within classes nothing is seen to have moved ({left})"
+            "the target rows look like the source's classes in other shares "
+            f"({changes}); within classes nothing is seen to have moved ({left})"
         )
     return (
-        f"no label shift alone: with the classes in other shares ({told}) the samples "
-        f"are still told apart ({left})"
+        f"no label shift alone: with the classes in other shares ({changes}) the "
+        f"samples are still told apart ({left})"
     )
 
 
@@ -630,13 +624,12 @@ BY_INPUTS, LABELS, EITHER = "auto", "labels", "either"
 
 def weight_estimator_by_labels(
     samples: SamplesAsRead,
-    estimator: Any,
-    y: Any,
+    estimator: Estimator,
+    y: ArrayLike,
     counts: Array | None,
     seed: int,
-    *,
     allow_no_overlap: bool,
-) -> tuple[Any, LabelShift | None]:
+) -> tuple[ClassShareWeights | LabelShiftWeights, LabelShift | None]:
     """Return a fitted weight estimator by labels, and whether they explain the shift.
 
     Of a classifier by the shares of the classes, of a regressor `LabelShiftWeights`.
@@ -646,50 +639,38 @@ def weight_estimator_by_labels(
             allow_no_overlap=allow_no_overlap, random_state=seed
         )
         return fit_weight_estimator(weight_estimator, samples, y, counts), None
-    weight = np.ones(len(y)) if counts is None else counts
-    labels = as_classes(y, weight.size)
-    found = class_shares(samples, labels, weight, seed)
-    weight_estimator = ClassShareWeights(random_state=seed).fit_shares(
-        found, labels, weight
-    )
-    return weight_estimator, recognised(found, samples, labels, seed)
+    counts = np.ones(samples.source_weight.size) if counts is None else counts
+    labels = as_classes(y, counts.size)
+    found = class_shares(samples, labels, counts, seed)
+    by_classes = ClassShareWeights(random_state=seed).fit_shares(found, labels, counts)
+    return by_classes, recognised(found, samples, labels, seed)
 
 
-def explained(
-    by_inputs: Any,
-    verdict: str,
+def explain_by_labels(
+    by_inputs: AutoWeights,
     samples: SamplesAsRead,
-    estimator: Any,
-    y: Any,
+    y: ArrayLike,
     counts: Array | None,
     seed: int,
 ) -> tuple[LabelShift | None, ClassShareWeights | None]:
     """Return whether labels explain the shift, and their weights if they are preferred.
 
-    Nothing is asked of numbers, of several outputs, where no shift is found or none
-    can be made up for, and of classes of a single row.
+    (None, None) where a class has a single row.
     """
-    if verdict in (NO_SHIFT, TOO_FEW, NO_OVERLAP) or np.ndim(y) != 1:
-        return None, None
-    if not is_classifier(estimator, y):
-        return None, None
-    weight = np.ones(len(y)) if counts is None else counts
-    labels = as_classes(y, weight.size)
+    counts = np.ones(samples.source_weight.size) if counts is None else counts
+    labels = as_classes(y, counts.size)
     try:
-        found: ClassShares = class_shares(samples, labels, weight, seed)
+        found = class_shares(samples, labels, counts, seed)
     except InvalidInputError:
         return None, None
-    told = judged(recognised(found, samples, labels, seed), _score_of(by_inputs))
-    if told.preferred != LABELS:
-        return told, None
-    weight_estimator = ClassShareWeights(random_state=seed)
-    return told, weight_estimator.fit_shares(found, labels, weight)
-
-
-def _score_of(weight_estimator: Any) -> float:
-    """Return the held-out score of the weights that were chosen; of none zero."""
-    results = getattr(weight_estimator, "cv_results_", None) or {}
+    # The held-out score of the weights that were chosen; zero where there is none.
+    results = getattr(by_inputs, "cv_results_", None) or {}
     scores = np.asarray(results.get("score", ()), dtype=float)
     chosen = np.asarray(results.get("chosen", ()), dtype=bool)
-    found = scores[chosen] if chosen.size == scores.size else scores[:0]
-    return float(found[0]) if found.size and np.isfinite(found[0]) else 0.0
+    score = scores[chosen] if chosen.size == scores.size else scores[:0]
+    score_inputs = float(score[0]) if score.size and np.isfinite(score[0]) else 0.0
+    shift = judged(recognised(found, samples, labels, seed), score_inputs)
+    if shift.preferred != LABELS:
+        return shift, None
+    weight_estimator = ClassShareWeights(random_state=seed)
+    return shift, weight_estimator.fit_shares(found, labels, counts)

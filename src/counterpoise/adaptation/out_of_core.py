@@ -14,8 +14,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
-from counterpoise.adaptation.inputs import check_none_missing
-from counterpoise.adaptation.routing import fit_weighted
+from counterpoise.adaptation.routing import check_none_missing, fit_weighted
 from counterpoise.data.blocks import ROWS_DECIDED_ON, Blocks, all_rows, sample
 from counterpoise.data.encoder import TableEncoder
 from counterpoise.data.linear_out_of_core import (
@@ -780,14 +779,9 @@ def fit_model(model: Any, X: Any, y: Any, X_target: Any) -> None:
     _check(model, X_target)
     seed = as_seed(model.random_state)
     tables = TablesInBlocks.drawn(X, y, X_target, seed)
-    max_samples = model.max_samples
     # The sample's own fit decides; it needs no draw.
-    model.max_samples = None
-    try:
-        model._fit_told(tables.X, tables.y, tables.samples, None, None)
-    finally:
-        model.max_samples = max_samples
-    fit_all_rows(model, tables, max_samples)
+    model._fit(tables.X, tables.y, tables.samples, None, None, max_samples=None)
+    fit_all_rows(model, tables, model.max_samples)
     model._drawn_by_ = seed
 
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import get_tags
@@ -719,19 +719,6 @@ class PartialWeights(BaseEstimator):
 # -----------------------------------------------------------------------------
 # A user's classifier, fitted for a target that has some of the classes.
 # -----------------------------------------------------------------------------
-
-
-def partial_weight_estimator(
-    weight_estimator: Any, guard: bool | str, seed: int
-) -> Any:
-    """Return a fresh `PartialWeights` where one is asked for, else None."""
-    if isinstance(weight_estimator, str) and weight_estimator == "partial":
-        return PartialWeights(guard=guard is not False, random_state=seed)
-    return (
-        clone(weight_estimator)
-        if isinstance(weight_estimator, PartialWeights)
-        else None
-    )
 
 
 def fit_partial_weights(

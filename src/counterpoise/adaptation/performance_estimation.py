@@ -11,14 +11,13 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from counterpoise.adaptation.adapted import Adapted
-from counterpoise.adaptation.inputs import (
-    fit_weight_estimator,
-    row_marks,
-    warn_if_fitted_to,
-)
+from counterpoise.adaptation.adapted import Adapted, row_marks, warn_if_fitted_to
 from counterpoise.adaptation.out_of_core import refuse_beside_blocks, rows_to_judge_by
-from counterpoise.adaptation.routing import fit_weighted, known, rows_of
+from counterpoise.adaptation.routing import (
+    fit_weight_estimator,
+    fit_weighted,
+    rows_of,
+)
 from counterpoise.data.arrays import (
     Matrix,
     check_same_columns,
@@ -523,11 +522,17 @@ def _fitted_to(
     if max_samples is not None:
         max_samples = ceil(max_samples * kept.size / counts.size)
     asked = not plain or model.adapted_ or max_samples is not None
-    found = None if asked else known(model, kept)
-    if found is not None:
-        return found
-    return model._fit_rows(
-        model.estimator_, some, labels, weights if asked else None, seed, max_samples
+    known = (model._fold_models or {}).get(kept.tobytes())
+    if known is not None and not asked:
+        return known
+    return fit_weighted(
+        model.estimator_,
+        some,
+        labels,
+        weights if asked else None,
+        resample=model.resample,
+        max_samples=max_samples,
+        seed=seed,
     )
 
 

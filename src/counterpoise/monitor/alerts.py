@@ -9,7 +9,7 @@ from scipy import sparse
 from scipy.stats import norm
 from scipy.stats import t as student
 
-from counterpoise.adaptation.inputs import row_marks, warn_if_fitted_to
+from counterpoise.adaptation.adapted import row_marks, warn_if_fitted_to
 from counterpoise.adaptation.performance_estimation import (
     adapted_within,
     ends_in_adapted,
