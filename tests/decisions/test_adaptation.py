@@ -189,7 +189,9 @@ def test_the_guard_estimates_gains_by_weighted_losses_of_held_out_rows(
     losses, share = losses[:, :70] / times[:70], (counts * weights)[:70]
     share = share / share.sum()
     means = losses @ share
-    best = int(np.argmin(means))
+    # Exponents may tie but for rounding.
+    best = TRIED.index(found.best)
+    assert means[best] == pytest.approx(means.min(), abs=1e-12)
     unit = slope(means[best])
 
     def error(j, k):
@@ -198,7 +200,7 @@ def test_the_guard_estimates_gains_by_weighted_losses_of_held_out_rows(
             part = np.add.reduceat(part, np.flatnonzero(np.arange(70) % 4 == 0))
         return unit * np.sqrt(part @ part)
 
-    assert found.best == TRIED[best] > 0.0
+    assert found.best > 0.0
     assert found.values == pytest.approx([of_mean(mean) for mean in means])
     assert found.errors == pytest.approx([error(j, best) for j in range(5)])
     place = TRIED.index(found.chosen)

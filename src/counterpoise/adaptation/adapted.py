@@ -1,7 +1,7 @@
 """`Adapted`: a model fitted for the target distribution."""
 
 import zlib
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
 from typing import Any, Self
@@ -590,7 +590,10 @@ class Adapted(MetaEstimatorMixin, FittedModel):
             warn_user(message, NoTargetWarning)
 
     def _diagnose(self, samples: SamplesAsRead, X: Any, seed: int) -> None:
-        """Diagnose the shift, and raise an error where the samples do not overlap."""
+        """Diagnose the shift, and raise an error where the samples do not overlap.
+
+        Several fits to samples that a caller validated once share what was found.
+        """
         samples.refuse_huge(by_label=True)
         warn_if_far(samples.source, samples.target)
         # By the user's own seed, as `diagnose` would: one quantity, one number.
@@ -598,11 +601,10 @@ class Adapted(MetaEstimatorMixin, FittedModel):
             seed_of_tests = int(self.random_state)
         else:
             seed_of_tests = seed
-        self.diagnosis_ = found = _known(
-            samples,
-            ("diagnosis", seed_of_tests),
-            lambda: diagnose_samples(samples, PERMUTATIONS, seed_of_tests),
-        )
+        key = ("diagnosis", seed_of_tests)
+        if key not in samples.found:
+            samples.found[key] = diagnose_samples(samples, PERMUTATIONS, seed_of_tests)
+        self.diagnosis_ = found = samples.found[key]
         if found.verdict == NO_OVERLAP and not (
             self.allow_no_overlap or self._is_partial()
         ):
@@ -651,14 +653,12 @@ class Adapted(MetaEstimatorMixin, FittedModel):
             )
             return
         assert self.diagnosis_ is not None
-        # The overlap was decided by the diagnosis, once.
-        self.weight_estimator_ = _known(
-            samples,
-            ("weights", seed),
-            lambda: fit_weight_estimator(
-                AutoWeights(allow_no_overlap=True, random_state=seed), samples
-            ),
-        )
+        key = ("weights", seed)
+        if key not in samples.found:
+            # The overlap was decided by the diagnosis, once.
+            weight_estimator = AutoWeights(allow_no_overlap=True, random_state=seed)
+            samples.found[key] = weight_estimator._fit_samples(samples)
+        self.weight_estimator_ = samples.found[key]
         unexplained = self.diagnosis_.verdict not in (NO_SHIFT, TOO_FEW, NO_OVERLAP)
         if unexplained and np.ndim(y) == 1 and is_classifier(estimator, y):
             self.label_shift_, by_labels = explain_by_labels(
@@ -792,16 +792,6 @@ def _read_samples(
         warn_if_cut(X_target, n_rows(X))
         samples = SamplesAsRead.read(X, X_target, counts)
     return samples if samples.units is not None else with_units(samples, groups)
-
-
-def _known(samples: SamplesAsRead, key: Hashable, compute: Callable[[], Any]) -> Any:
-    """Return what was computed from these samples before, or compute it.
-
-    Only samples that a caller validated once and passes to several fits repeat.
-    """
-    if key not in samples.found:
-        samples.found[key] = compute()
-    return samples.found[key]
 
 
 def _as_dense(samples: SamplesAsRead, X: Any) -> Any:

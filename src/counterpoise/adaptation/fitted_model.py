@@ -23,7 +23,7 @@ from counterpoise.adaptation.partial import (
     over_all_classes,
     values_over_all_classes,
 )
-from counterpoise.data.arrays import Classifier, Regressor, check_columns, n_rows
+from counterpoise.data.arrays import Classifier, check_columns, n_rows
 from counterpoise.data.blocks import Blocks
 from counterpoise.data.columns import weighted_quantile
 from counterpoise.data.encoder import TableEncoder, encoded
@@ -80,9 +80,7 @@ def _offered(name: str) -> Callable[[Method], Method]:
     return decorator
 
 
-def calibrate(
-    model: Regressor | Classifier, X: Any, y: ArrayLike, weights: Array
-) -> Calibration:
+def calibrate(model: Classifier, X: Any, y: ArrayLike, weights: Array) -> Calibration:
     """Return the calibration of a fitted estimator on held-out labelled rows.
 
     Regressors are scored by :math:`|y - f(x)|`, classifiers by the probability of all
@@ -151,8 +149,6 @@ class FittedModel(BaseEstimator):
             p = answered(self, X, "predict_proba")
         else:
             p = self.estimator_.predict_proba(X)
-        if not self._lacks_classes():
-            return p
         return over_all_classes(p, self.estimator_.classes_, self._every_class_)
 
     @_offered("predict_log_proba")
@@ -169,8 +165,6 @@ class FittedModel(BaseEstimator):
         """Return the classifier's decision values, least for classes judged absent."""
         check_is_fitted(self)
         values = self.estimator_.decision_function(X)
-        if not self._lacks_classes():
-            return values
         return values_over_all_classes(
             values, self.estimator_.classes_, self._every_class_
         )
@@ -395,11 +389,6 @@ class FittedModel(BaseEstimator):
         if self._every_class_ is None:
             return self.estimator_.classes_
         return self._every_class_
-
-    def _lacks_classes(self) -> bool:
-        """Return whether the estimator was fitted to some of the classes."""
-        every = self._every_class_
-        return every is not None and len(self.estimator_.classes_) < len(every)
 
     @property
     def _weighs_by_label(self) -> bool:

@@ -189,7 +189,7 @@ def choose_exponent(
 
 def _guard(
     metric: Metric,
-    amounts: Sequence[float],
+    amounts: Sequence[float] | Array,
     losses: Array,
     shares: Array,
     groups: Indices | None,
@@ -240,7 +240,7 @@ def smallest_as_good(
     best: int,
     effective: float,
     unit: float,
-    tried: Sequence[float],
+    tried: Sequence[float] | Array,
     noun: str,
 ) -> tuple[int, str]:
     """Return which amount of weights to use, the first being none, and why.

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse, stats
 from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -17,14 +17,18 @@ from threadpoolctl import threadpool_limits
 
 from counterpoise.adaptation.partial import PriorByEM, prior_by_em
 from counterpoise.adaptation.routing import fit_weight_estimator
-from counterpoise.data.arrays import Estimator
+from counterpoise.data.arrays import Classifier, Estimator, Matrix
 from counterpoise.data.labels_and_weights import as_classes
 from counterpoise.data.samples import SamplesAsRead
 from counterpoise.data.two_samples import canonical_order, effective_sample_size
 from counterpoise.errors import InvalidInputError
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.performance.loss_model import ProbabilityLine, fit_line
-from counterpoise.performance.metrics import SMALLEST_PROBABILITY, is_classifier
+from counterpoise.performance.metrics import (
+    SMALLEST_PROBABILITY,
+    Labels,
+    is_classifier,
+)
 from counterpoise.shift.columns import holm
 from counterpoise.shift.domain_classifier import score_domains
 from counterpoise.weights.auto import AutoWeights
@@ -62,7 +66,7 @@ class ClassShares:
         What gives them, one after another.
     """
 
-    classes: NDArray[Any]
+    classes: Labels
     source_shares: Array
     em: PriorByEM = field(repr=False)
     black_box: Array
@@ -71,18 +75,18 @@ class ClassShares:
     target: Array = field(repr=False)
     rows: Indices = field(repr=False)
     rows_target: Indices = field(repr=False)
-    scaler: Any = field(repr=False)
-    model: Any = field(repr=False)
+    scaler: MaxAbsScaler | StandardScaler = field(repr=False)
+    model: Classifier = field(repr=False)
     line: ProbabilityLine = field(repr=False)
 
-    def probabilities(self, X: Any) -> Array:
+    def probabilities(self, X: Matrix) -> Array:
         """Return the classes' probabilities at rows of the source's law."""
         said = self.model.predict_proba(self.scaler.transform(X))
         return floored(self.line.of(said))
 
 
 def class_shares(
-    samples: SamplesAsRead, labels: NDArray[Any], counts: Array, seed: int
+    samples: SamplesAsRead, labels: Labels, counts: Array, seed: int
 ) -> ClassShares:
     r"""Return the shares of the classes in the target, by EM and as a black box.
 
@@ -163,7 +167,9 @@ def black_box(
     return shares, source_shares * np.sqrt(np.maximum(spread, 0.0))
 
 
-def _better(X: Any, place: Indices, weight: Array, seed: int) -> tuple[Array, Any]:
+def _better(
+    X: Matrix, place: Indices, weight: Array, seed: int
+) -> tuple[Array, Classifier]:
     """Return out-of-fold probabilities of the better classifier, and it refitted."""
     offered: list[Any] = [LogisticRegression(max_iter=300)]
     if not sparse.issparse(X):
@@ -178,7 +184,7 @@ def _better(X: Any, place: Indices, weight: Array, seed: int) -> tuple[Array, An
     )
     # Ones change nothing, and weighted quantiles of the columns take their time.
     equal = bool((weight == weight[0]).all())
-    best: tuple[float, Array, Any] | None = None
+    best: tuple[float, Array, Classifier] | None = None
     for one in offered:
         said = np.empty((place.size, int(place.max()) + 1))
         for kept, out in folds:
@@ -194,7 +200,7 @@ def _better(X: Any, place: Indices, weight: Array, seed: int) -> tuple[Array, An
 
 
 def _some(
-    samples: SamplesAsRead, labels: NDArray[Any], counts: Array, seed: int
+    samples: SamplesAsRead, labels: Labels, counts: Array, seed: int
 ) -> tuple[Indices, Indices]:
     """Return the rows that are looked at, in an order that is not the user's."""
     place = np.unique(labels, return_inverse=True)[1].astype(float)
@@ -260,7 +266,14 @@ class ClassShareWeights(BaseEstimator):
     def __init__(self, *, random_state: int = 0) -> None:
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, *, X_target: Any, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        *,
+        X_target: Any,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Estimate the shares and weigh the source rows by their classes.
 
         Parameters
@@ -277,9 +290,7 @@ class ClassShareWeights(BaseEstimator):
         found = class_shares(samples, labels, counts, self.random_state)
         return self.fit_shares(found, labels, counts)
 
-    def fit_shares(
-        self, found: ClassShares, labels: NDArray[Any], counts: Array
-    ) -> Self:
+    def fit_shares(self, found: ClassShares, labels: Labels, counts: Array) -> Self:
         """Weigh the source rows by shares that were found."""
         self.shares_ = found
         self.classes_ = found.classes
@@ -291,7 +302,7 @@ class ClassShareWeights(BaseEstimator):
         self.effective_sample_size_ = effective_sample_size(self.weights_ * counts)
         return self
 
-    def weights_of(self, labels: NDArray[Any]) -> Array:
+    def weights_of(self, labels: Labels) -> Array:
         """Return what rows of these classes weigh, before the mean of one.
 
         A class that was drawn into no subsample weighs as in the source.
@@ -301,7 +312,7 @@ class ClassShareWeights(BaseEstimator):
         same = self.classes_[known] == labels
         return np.where(same, self.class_weight_[known], 1.0)
 
-    def predict_weights(self, X: Any) -> Array:
+    def predict_weights(self, X: Matrix) -> Array:
         """Return the density ratio of rows without labels.
 
         Parameters
@@ -340,7 +351,7 @@ FEWEST_TO_TELL, MOST_TO_TELL = 100, 2_000
 
 
 def rest_auc(
-    found: ClassShares, samples: SamplesAsRead, labels: NDArray[np.object_], seed: int
+    found: ClassShares, samples: SamplesAsRead, labels: Labels, seed: int
 ) -> tuple[float, float, float] | None:
     """Return how well source rows in the estimated shares are told from the target's.
 
@@ -365,9 +376,7 @@ def rest_auc(
     return seen.auc, seen.auc_low, seen.auc_high
 
 
-def rest_p_value(
-    found: ClassShares, samples: SamplesAsRead, labels: NDArray[np.object_]
-) -> float:
+def rest_p_value(found: ClassShares, samples: SamplesAsRead, labels: Labels) -> float:
     r"""Return how often chance moves a mean within classes by more than is seen.
 
     Under a label shift the mean of any :math:`f(x)` over the target is
@@ -487,7 +496,7 @@ class LabelShift:
 
 
 def recognised(
-    found: ClassShares, samples: SamplesAsRead, labels: NDArray[Any], seed: int
+    found: ClassShares, samples: SamplesAsRead, labels: Labels, seed: int
 ) -> LabelShift:
     r"""Return whether the classes in other shares explain the shift.
 

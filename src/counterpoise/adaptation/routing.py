@@ -225,7 +225,7 @@ def drawn_rows(weights: Array, seed: int, n_rows: int | None = None) -> Indices:
     return np.sort(positive[np.argpartition(-keys, n_rows)[:n_rows]])
 
 
-def rows_of(X: Any, rows: Indices | NDArray[np.bool_] | slice) -> Any:
+def rows_of(X: Any, rows: Indices | NDArray[np.bool_]) -> Any:
     """Return some rows of an array, a list, a frame, a series or a sparse matrix."""
     if X is None:
         return None

@@ -14,7 +14,6 @@ from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.performance.intervals import (
     Interval,
     combined,
-    drawn_again,
     effective_rows,
     hull,
     least_error,
@@ -26,7 +25,7 @@ from counterpoise.performance.intervals import (
     weighted_mean_error,
     wilson_interval,
 )
-from counterpoise.performance.loss_model import fit_line, promised, promised_again
+from counterpoise.performance.loss_model import fit_line, promised
 from counterpoise.performance.metrics import Answers, Metric
 
 # -----------------------------------------------------------------------------
@@ -734,7 +733,7 @@ def _slice_parts(
 # -----------------------------------------------------------------------------
 
 
-N_RESAMPLES = 100
+N_RESAMPLES, STEPS_OF_RESAMPLES = 100, 2
 # Estimated ratios are flatter than the true one; so much sharper it may be.
 SHARPER = 1.25
 # Rows of either sample that are drawn again to see how much the confidence moves.
@@ -835,15 +834,17 @@ def confidence_estimate(
     p, places, weights = p[some], places[some], weights[some]
     if groups is not None:
         groups = np.unique(groups[some], return_inverse=True)[1]
-    moved = promised_again(
-        promised(metric, answers_target.take(aims)),
-        p_target[aims],
-        p,
-        places,
-        drawn_again(weights, N_RESAMPLES, seed, groups),
-        line,
-        rng,
-    )
+    p_target = p_target[aims]
+    promise = promised(metric, answers_target.take(aims))
+
+    def value_again(weights: Array) -> float:
+        kept = weights > 0
+        # A line needs few Newton steps from that of all rows.
+        near = fit_line(p[kept], places[kept], weights[kept], line, STEPS_OF_RESAMPLES)
+        drawn = np.bincount(rng.integers(0, aims.size, aims.size), minlength=aims.size)
+        return promise(near.of(p_target), drawn.astype(float))
+
+    moved = resampled(value_again, weights, N_RESAMPLES, seed, groups)
     error = scale * float(moved.std())
     if has_ends(metric):
         error = max(error, least_error(effective, metric.lowest, metric.highest))

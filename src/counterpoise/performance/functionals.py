@@ -60,12 +60,6 @@ class Law:
             np.concatenate([self.negative, -rest]),
         )
 
-    @classmethod
-    def of_chances(cls, points: Array, chances: Array) -> "Law":
-        """Return the law of rows that are positive with these chances."""
-        m = points.size
-        return cls(points, chances / m, (1 - chances) / m)
-
 
 @dataclass(frozen=True, eq=False)
 class Influence:
@@ -265,49 +259,17 @@ _RATIOS = {
 # -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Chances:
-    """The chance that a row is positive, as a cross-fitted regression sees it.
-
-    Attributes
-    ----------
-    rows, target : array of shape (n,), (m,)
-        Of source rows, each out of fold, and of target rows.
-    by_fold : array of shape (n_folds, m) or None
-        Of target rows, by each fit.
-    """
-
-    rows: Array = field(repr=False)
-    target: Array = field(repr=False)
-    by_fold: Array | None = field(default=None, repr=False)
-
-    @classmethod
-    def of(cls, rows: Array, target: Array, by_fold: Array | None) -> "Chances":
-        """Return chances, which are not beyond one, wherever a regression ends up."""
-        return cls(
-            np.clip(rows, 0.0, 1.0),
-            np.clip(target, 0.0, 1.0),
-            None if by_fold is None else np.clip(by_fold, 0.0, 1.0),
-        )
-
-    def take(self, rows: Any, target_rows: Any) -> "Chances":
-        """Return the chances of some rows of both samples."""
-        return Chances(
-            self.rows[rows],
-            self.target[target_rows],
-            None if self.by_fold is None else self.by_fold[:, target_rows],
-        )
-
-
 def linearised(
     functional: Functional,
     answers: Answers,
     labels: NDArray[Any],
     counts: Array,
     ratio: Array,
-    chances: Chances,
+    chances: Array,
     answers_target: Answers,
+    chances_target: Array,
     groups: Indices | None = None,
+    by_fold: Array | None = None,
 ) -> Evidence | None:
     r"""Return the evidence of a metric that is no mean, as that of a mean.
 
@@ -324,14 +286,20 @@ def linearised(
     answers, answers_target : Answers
     labels : array of shape (n,)
     counts, ratio : array of shape (n,)
-    chances : Chances
+    chances, chances_target : array of shape (n,), (m,)
+        That a row is positive, as a cross-fitted regression sees it: of source rows,
+        each out of fold, and of target rows. Cut at zero and one.
     groups : array of shape (n,) or None
+    by_fold : array of shape (n_folds, m) or None
+        Of target rows, by each fit.
     """
     points, points_target = (functional.points(a) for a in (answers, answers_target))
     y = (labels == functional.positive).astype(float)
-    bare = Evidence(y, ratio, counts, chances.rows, chances.target, groups)
-    direct = Law.of_chances(points_target, chances.target)
-    rest = bare.cut_share * (y - chances.rows)
+    chances, chances_target = (np.clip(p, 0.0, 1.0) for p in (chances, chances_target))
+    m = points_target.size
+    bare = Evidence(y, ratio, counts, chances, chances_target, groups)
+    direct = Law(points_target, chances_target / m, (1 - chances_target) / m)
+    rest = bare.cut_share * (y - chances)
 
     def of_rows(share: Array) -> Influence | None:
         return functional.influence(Law(points, share * y, share * (1 - y)))
@@ -359,12 +327,12 @@ def linearised(
         modelled(points, y),
         ratio,
         counts,
-        modelled(points, chances.rows),
-        modelled(points_target, chances.target),
+        modelled(points, chances),
+        modelled(points_target, chances_target),
         groups,
         by_fold=None
-        if chances.by_fold is None
-        else np.array([modelled(points_target, one) for one in chances.by_fold]),
+        if by_fold is None
+        else np.array([modelled(points_target, p) for p in np.clip(by_fold, 0, 1)]),
         exact=exact,
         worth=worth,
         least=functional.least_error(both.value, worth),

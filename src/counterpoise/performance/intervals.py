@@ -1,6 +1,6 @@
 """Confidence intervals of weighted means, and splits for cross-fitting."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -450,10 +450,15 @@ def resampled(
     groups : array of shape (n,) or None
         Numbers of groups, which are then drawn as a whole.
     """
+    rng = np.random.default_rng(seed)
+    n = weights.size if groups is None else int(groups.max()) + 1
     found = []
-    for drawn in _draws(weights, n_resamples, seed, groups):
+    for _ in range(n_resamples):
+        times = np.bincount(rng.integers(0, n, n), minlength=n)
+        if groups is not None:
+            times = times[groups]
         try:
-            value = float(value_of(drawn))
+            value = float(value_of(weights * times))
         except InvalidTypeError:  # no rows make a wrong call right
             raise
         except (ValueError, ZeroDivisionError):  # a class was not drawn
@@ -461,20 +466,3 @@ def resampled(
         if np.isfinite(value):
             found.append(value)
     return np.array(found)
-
-
-def drawn_again(
-    weights: Array, n_resamples: int, seed: int, groups: Indices | None = None
-) -> list[Array]:
-    """Return the weights of all rows in every resample that `resampled` makes."""
-    return list(_draws(weights, n_resamples, seed, groups))
-
-
-def _draws(
-    weights: Array, n_resamples: int, seed: int, groups: Indices | None
-) -> Iterator[Array]:
-    rng = np.random.default_rng(seed)
-    n = weights.size if groups is None else int(groups.max()) + 1
-    for _ in range(n_resamples):
-        drawn = np.bincount(rng.integers(0, n, n), minlength=n)
-        yield weights * (drawn if groups is None else drawn[groups])

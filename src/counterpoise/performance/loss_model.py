@@ -12,7 +12,6 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import RidgeCV
 from threadpoolctl import threadpool_limits
 
-from counterpoise.errors import InvalidTypeError
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.performance.metrics import SMALLEST_PROBABILITY, Answers, Metric
 from counterpoise.shift.domain_classifier import BinnedColumns
@@ -97,9 +96,6 @@ class LossCurve(BaseEstimator):
 # How hard the line is held to the identity, in rows: separable labels have no best one.
 _RIDGE = 0.1
 _NEWTON_STEPS, _SMALLEST_DECREMENT = 50, 1e-10
-
-# A line through probabilities needs few Newton steps from where it was.
-_STEPS_AGAIN = 2
 
 Promise = Callable[[Array, Array | None], float]
 
@@ -245,51 +241,6 @@ def promised(metric: Metric, answers: Answers) -> Promise:
     return lambda q, counts: float(
         np.average(np.einsum("ij,ij->i", q, by_class), weights=counts)
     )
-
-
-def promised_again(
-    promise: Promise,
-    p_target: Array,
-    probabilities: Array,
-    places: Indices,
-    draws: Sequence[Array],
-    line: ProbabilityLine,
-    rng: np.random.Generator,
-) -> Array:
-    """Return what is promised for rows of both samples drawn again, where defined.
-
-    Parameters
-    ----------
-    promise : callable
-        Of `promised`.
-    p_target, probabilities : array of shape (m, n_classes), (n, n_classes)
-        Of target and source rows, as the model gave them.
-    places : array of shape (n,)
-        The column of each source row's label.
-    draws : sequence of array of shape (n,)
-        The weights of the source rows in each resample.
-    line : ProbabilityLine
-        Of all rows, near which the others are.
-    rng : Generator
-        What the target rows are drawn by.
-    """
-    m = len(p_target)
-    found = []
-    for weights in draws:
-        kept = weights > 0
-        try:
-            near = fit_line(
-                probabilities[kept], places[kept], weights[kept], line, _STEPS_AGAIN
-            )
-            drawn = np.bincount(rng.integers(0, m, m), minlength=m).astype(float)
-            value = float(promise(near.of(p_target), drawn))
-        except InvalidTypeError:  # no rows make a wrong call right
-            raise
-        except (ValueError, ZeroDivisionError):  # a class was not drawn
-            continue
-        if np.isfinite(value):
-            found.append(value)
-    return np.array(found)
 
 
 def _logs(probabilities: Any) -> Array:
