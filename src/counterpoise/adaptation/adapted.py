@@ -77,7 +77,7 @@ from counterpoise.errors import (
     warn_user,
 )
 from counterpoise.linalg.arrays import Array, Indices, row_keys
-from counterpoise.performance.intervals import neighbors_alike
+from counterpoise.performance.intervals import neighbors_alike, random_rows
 from counterpoise.performance.metrics import is_classifier
 from counterpoise.shift.diagnosis import Diagnosis, diagnose_samples
 from counterpoise.shift.support import (
@@ -815,9 +815,7 @@ def _reference_rows(samples: SamplesAsRead, most: int, seed: int) -> Any:
     else:
         target = samples.target
     m = n_rows(target)
-    some = np.arange(m)
-    if m > most:
-        some = np.sort(np.random.default_rng(seed).choice(m, most, replace=False))
+    some = random_rows(m, most, np.random.default_rng(seed))
     # A copy: what the user does to the table later is no business of the model's.
     return target[some] if sparse.issparse(target) else target.take(some)
 

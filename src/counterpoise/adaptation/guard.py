@@ -18,7 +18,12 @@ from counterpoise.data.progress import advance
 from counterpoise.data.two_samples import effective_sample_size, powers
 from counterpoise.errors import InvalidInputError, held_back
 from counterpoise.linalg.arrays import Array, Indices
-from counterpoise.performance.intervals import alike_rows, folds_of, folds_within
+from counterpoise.performance.intervals import (
+    alike_rows,
+    folds_of,
+    folds_within,
+    random_rows,
+)
 from counterpoise.performance.metrics import (
     ERROR_RATE,
     Metric,
@@ -599,10 +604,8 @@ def select_exponent(
     fold_models : dict or None
         Receives the models that were fitted to unweighted rows, by these rows.
     """
-    some = rows
-    if rows.size > ROWS_JUDGED:
-        drawn = np.random.default_rng(seed).choice(rows, ROWS_JUDGED, replace=False)
-        some = np.sort(drawn)
+    rng = np.random.default_rng(seed)
+    some = rows[random_rows(rows.size, ROWS_JUDGED, rng)]
     classes = is_classifier(estimator, y)
     # The user's folds are of all rows; the choice is made on those that are left.
     folds = folds_of(cv, X, y, groups, is_classifier=classes, seed=seed)

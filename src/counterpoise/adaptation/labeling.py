@@ -13,6 +13,7 @@ from counterpoise.data.two_samples import TwoSamples, pooled_scale, scale_column
 from counterpoise.errors import held_back
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.linalg.kernels import Kernel, median_distance
+from counterpoise.performance.intervals import random_rows
 from counterpoise.performance.metrics import Answers, is_classifier
 
 # Source rows that are taken into account, and target rows that are candidates together.
@@ -91,9 +92,9 @@ def select_rows_to_label(
     check_integer("k", k, low=1, high=m)
     rng = np.random.default_rng(as_seed(random_state))
     n_rounds = -(-k // CANDIDATES_AT_ONCE)
-    candidates = _some(m, n_rounds * CANDIDATES_AT_ONCE, rng)
+    candidates = random_rows(m, n_rounds * CANDIDATES_AT_ONCE, rng)
     unsure = _unsure(model, pieces)[candidates]
-    rows = _some(source.shape[0], SOURCE_ROWS_SEEN, rng)
+    rows = random_rows(source.shape[0], SOURCE_ROWS_SEEN, rng)
     seen, open_rows = _scaled(source[rows], target[candidates])
     gamma = 0.5 / max(median_distance(open_rows), 1e-12) ** 2
     # What a source row tells stands for all that were left out.
@@ -155,9 +156,3 @@ def _scaled(source: Any, target: Any) -> tuple[Array, Array]:
     with held_back(UserWarning):
         scale = pooled_scale(TwoSamples.of(source, target))
     return scale_columns(source, scale), scale_columns(target, scale)
-
-
-def _some(n: int, most: int, rng: np.random.Generator) -> Indices:
-    if n <= most:
-        return np.arange(n)
-    return np.sort(rng.choice(n, most, replace=False))

@@ -541,17 +541,30 @@ class PartialWeights(BaseEstimator):
             )
             return self._fit_without_target(labels, counts)
         seed = as_seed(self.random_state)
-        used = counts > 0.0
-        if self.classifier is None:
-            found = of_components(
-                source[used], labels[used], target, counts[used], seed
-            )
+        return self._fit_rows(
+            self.classifier, (source, target), source, target, labels, counts, seed
+        )
+
+    def _fit_rows(
+        self,
+        classifier: Classifier | None,
+        given: tuple[Any, Any],
+        source: Matrix,
+        target: Matrix,
+        labels: Labels,
+        counts: Array,
+        seed: int,
+    ) -> Self:
+        """Fit by a classifier of both samples as `given`, or by their components."""
+        used = np.flatnonzero(counts > 0.0)
+        rows, y, weight = source[used], labels[used], counts[used]
+        if classifier is None:
+            found = of_components(_dense(rows), y, _dense(target), weight, seed)
         else:
-            rows = source[used]
+            X = given[0] if used.size == labels.size else rows_of(given[0], used)
             found = of_classifier(
-                self.classifier, rows, labels[used], target, counts[used], rows, target,
-                seed,
-            )  # fmt: skip
+                classifier, X, y, given[1], weight, rows, target, seed
+            )
         return self._fit_probabilities(found, labels, counts)
 
     def _fit_probabilities(
@@ -776,24 +789,19 @@ def fit_partial_weights(
         )
     weight_estimator._check_parameters()
     labels = as_classes(y, samples.source_weight.size)
-    weight = np.ones(labels.size) if counts is None else counts
-    used = np.flatnonzero(weight > 0.0)
     classifier: Any = weight_estimator.classifier
     if classifier is None and hasattr(estimator, "predict_proba"):
         classifier = estimator
-    source, target = samples.source[used], samples.target
-    if classifier is None:
-        found = of_components(
-            _dense(source), labels[used], _dense(target), weight[used], seed
-        )
-    else:
-        X, X_target = samples.given or (samples.source, target)
-        rows = X if used.size == labels.size else rows_of(X, used)
-        found = of_classifier(
-            classifier, rows, labels[used], X_target, weight[used], source, target, seed
-        )
     weight_estimator.n_features_in_ = samples.source.shape[1]
-    return weight_estimator._fit_probabilities(found, labels, weight)
+    return weight_estimator._fit_rows(
+        classifier,
+        samples.given or (samples.source, samples.target),
+        samples.source,
+        samples.target,
+        labels,
+        np.ones(labels.size) if counts is None else counts,
+        seed,
+    )
 
 
 def fit_to_present(

@@ -1,7 +1,7 @@
 """`estimate_performance`: the expected score on unlabeled target data."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from math import ceil
 from typing import Any
 
@@ -51,7 +51,7 @@ from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.performance.advice import baseline_of, labels_wanted
 from counterpoise.performance.conformal import interval_sizes, set_sizes
 from counterpoise.performance.estimators import MovedColumn, loss_by_slice
-from counterpoise.performance.intervals import folds_of
+from counterpoise.performance.intervals import folds_of, random_rows
 from counterpoise.performance.metrics import (
     OF_PROBABILITIES,
     Answers,
@@ -235,9 +235,7 @@ def methods_asked(
 
 def some_rows(n: int, seed: int) -> Indices:
     """Return the places of all rows, or of 5,000 drawn at random."""
-    if n <= ROWS_WEIGHED:
-        return np.arange(n)
-    return np.sort(np.random.default_rng(seed).choice(n, ROWS_WEIGHED, replace=False))
+    return random_rows(n, ROWS_WEIGHED, np.random.default_rng(seed))
 
 
 def _read_labels(
@@ -533,14 +531,14 @@ def _density_ratio(
         as_weights(part.source_weight, some.size)
     if isinstance(weight_estimator, str) and weight_estimator == "auto":
         weight_estimator = AutoWeights(allow_no_overlap=True, random_state=seed)
-        fitted = getattr(model, "weight_estimator_", None)
         # The same method, seed and rows give the same weights.
         if (
-            type(fitted) is AutoWeights
-            and fitted.rows_of_fit is part.counted
-            and fitted.get_params() == weight_estimator.get_params()
+            isinstance(model, Adapted)
+            and type(model.weight_estimator_) is AutoWeights
+            and model.weight_estimator_.get_params() == weight_estimator.get_params()
+            and _was_fitted_to(model, part)
         ):
-            return np.array(fitted.weights_)
+            return np.array(model.weight_estimator_.weights_)
     elif not hasattr(weight_estimator, "predict_weights"):
         raise InvalidTypeError(
             f'weight_estimator must be "auto", "model" or a weight estimator, got '
@@ -556,6 +554,22 @@ def _density_ratio(
     if others.size:
         ratio[others] = fitted.predict_weights(numbers.source[others])
     return ratio
+
+
+def _was_fitted_to(model: Adapted, samples: SamplesAsRead) -> bool:
+    """Return whether the weights of a model are those of these rows, in this order."""
+    rows, other = model.weight_estimator_.rows_of_fit, samples.counted
+    if rows is None or samples.is_sparse or rows is other:
+        return rows is other
+    marks = model._row_marks_
+    return (
+        marks is not None
+        and np.array_equal(marks, row_marks(samples.source))
+        and all(
+            np.array_equal(getattr(rows, field.name), getattr(other, field.name))
+            for field in fields(rows)
+        )
+    )
 
 
 # -----------------------------------------------------------------------------
@@ -671,7 +685,6 @@ def estimate_performance(
     )
     some = some_rows(counts.size, seed)
     some_target = some_rows(len(rows.answers_target.rows), seed)
-    # The overlap is that of the two tables, whatever the model.
     overlap = overlap_between(samples, seed)
     try:
         ratio = _density_ratio(

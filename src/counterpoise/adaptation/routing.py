@@ -155,8 +155,7 @@ def fit_weighted(
         fitted = clone(estimator)
         keywords = {}
         if sample_weight is not None:
-            check_takes_weights(fitted)
-            keyword = str(weight_keyword(fitted))
+            keyword = check_takes_weights(fitted)
             if get_config()["enable_metadata_routing"]:
                 _request_weights(fitted)
                 keyword = _WEIGHT
@@ -164,14 +163,16 @@ def fit_weighted(
         return fitted.fit(X, y, **keywords)
 
 
-def check_takes_weights(estimator: Estimator) -> None:
-    """Raise an error that names an estimator whose `fit` takes no weights."""
-    if weight_keyword(estimator) is None:
+def check_takes_weights(estimator: Estimator) -> str:
+    """Return the keyword of weights; raise an error that names an estimator without."""
+    keyword = weight_keyword(estimator)
+    if keyword is None:
         raise InvalidTypeError(
             f"{_without_weights(estimator)} takes no sample_weight: it cannot be "
             "fitted to weighted rows. resample=True draws rows in proportion to their "
             "weights instead; max_samples=k draws k different ones"
         )
+    return keyword
 
 
 def weight_keyword(estimator: Any) -> str | None:

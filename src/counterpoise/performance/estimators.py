@@ -17,6 +17,7 @@ from counterpoise.performance.intervals import (
     effective_rows,
     hull,
     least_error,
+    random_rows,
     resampled,
     rows_worth,
     skewness_of_mean,
@@ -827,7 +828,7 @@ def confidence_estimate(
     line = fit_line(p, places, weights)
     value = promised(metric, answers_target)(line.of(p_target), None)
     rng = np.random.default_rng(seed)
-    some, aims = (_drawn(len(q), rng) for q in (p, p_target))
+    some, aims = (random_rows(len(q), MOST_RESAMPLED, rng) for q in (p, p_target))
     # The sample of which the larger share was drawn rules, to be on the safe side.
     scale = np.sqrt(max(some.size / len(p), aims.size / len(p_target)))
     effective = effective_rows(weights, groups)
@@ -850,9 +851,3 @@ def confidence_estimate(
         error = max(error, least_error(effective, metric.lowest, metric.highest))
     found = student_interval(value, error, effective, level)
     return as_estimate(metric, "confidence", found)
-
-
-def _drawn(n: int, rng: np.random.Generator) -> Indices:
-    if n <= MOST_RESAMPLED:
-        return np.arange(n)
-    return np.sort(rng.choice(n, MOST_RESAMPLED, replace=False))

@@ -14,6 +14,7 @@ from sklearn.model_selection import (
     check_cv,
 )
 
+from counterpoise.data.arrays import n_rows
 from counterpoise.data.parameters import check_integer
 from counterpoise.data.two_samples import effective_sample_size
 from counterpoise.errors import (
@@ -69,7 +70,7 @@ def folds_of(
     >>> folds_of("blocks", y, y, is_classifier=False)[0]
     (array([1, 2, 3]), array([0]))
     """
-    n = _length(X)
+    n = n_rows(X)
     if isinstance(cv, str) and cv != "blocks":
         raise InvalidInputError(
             f'cv must be a number, "blocks", a splitter or pairs, got {cv!r}'
@@ -176,11 +177,20 @@ def neighbors_alike(X: Array) -> bool:
     return bool(near < NEAR_NEIGHBORS * far)
 
 
+def random_rows(n: int, most: int, rng: np.random.Generator) -> Indices:
+    """Return the places of all of n rows, or of `most` drawn at random, ascending."""
+    if n <= most:
+        return np.arange(n)
+    return np.sort(rng.choice(n, most, replace=False))
+
+
 def _by_chance(
     n_folds: int, y: Any, groups: Any, is_classifier: bool, seed: int
 ) -> Any:
     # A class with fewer rows than folds cannot be in all of them.
-    stratify = is_classifier and np.ndim(y) == 1 and _rarest(y) >= n_folds
+    stratify = is_classifier and np.ndim(y) == 1
+    if stratify:
+        stratify = np.unique(np.asarray(y), return_counts=True)[1].min() >= n_folds
     if groups is not None:
         of_groups = StratifiedGroupKFold if stratify else GroupKFold
         return of_groups(
@@ -188,14 +198,6 @@ def _by_chance(
         )
     by_rows = StratifiedKFold if stratify else KFold
     return by_rows(n_folds, shuffle=True, random_state=seed)
-
-
-def _rarest(y: Any) -> int:
-    return int(np.unique(np.asarray(y), return_counts=True)[1].min())
-
-
-def _length(X: Any) -> int:
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
 # -----------------------------------------------------------------------------

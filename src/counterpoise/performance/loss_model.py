@@ -13,6 +13,7 @@ from sklearn.linear_model import RidgeCV
 from threadpoolctl import threadpool_limits
 
 from counterpoise.linalg.arrays import Array, Indices
+from counterpoise.performance.intervals import random_rows
 from counterpoise.performance.metrics import SMALLEST_PROBABILITY, Answers, Metric
 from counterpoise.shift.domain_classifier import BinnedColumns
 
@@ -333,11 +334,13 @@ def fit_loss_model(
     n = losses.size
     fold = _folds(n, groups, seed)
     if n < FEWEST_ROWS_TO_MODEL or fold.max() == 0:
-        flat = _Constant(float(np.average(losses, weights=weights)))
+        flat = _Sum([], np.zeros(0), float(np.average(losses, weights=weights)))
         found = flat.predict(features_target)
         return LossModel(flat.predict(features), found, None, [flat])
     root = np.sqrt(weights)
-    known = np.vstack([features, _some(features_target, seed)])
+    rng = np.random.default_rng(seed)
+    some = random_rows(len(features_target), ROWS_MODELLED, rng)
+    known = np.vstack([features, features_target[some]])
     bins = BinnedColumns().fit(known)
     parts: list[list[Any]] = []
     curve = curve and features.shape[1] <= MOST_FOR_CURVE
@@ -400,29 +403,18 @@ class _Trees(BaseEstimator):
         self.bins = bins
 
     def fit(self, features: Array, losses: Array, weights: Array) -> "_Trees":
-        self._trees = _trees().fit(self.bins.transform(features), losses, weights)
+        trees = HistGradientBoostingRegressor(
+            max_iter=60,
+            max_depth=4,
+            min_samples_leaf=FEWEST_ROWS_A_LEAF,
+            early_stopping=False,
+            random_state=0,
+        )
+        self._trees = trees.fit(self.bins.transform(features), losses, weights)
         return self
 
     def predict(self, features: Array) -> Array:
         return self._trees.predict(self.bins.transform(features))
-
-
-def _trees() -> HistGradientBoostingRegressor:
-    return HistGradientBoostingRegressor(
-        max_iter=60,
-        max_depth=4,
-        min_samples_leaf=FEWEST_ROWS_A_LEAF,
-        early_stopping=False,
-        random_state=0,
-    )
-
-
-@dataclass(frozen=True)
-class _Constant:
-    mean: float
-
-    def predict(self, features: Array) -> Array:
-        return np.full(len(features), self.mean)
 
 
 def _mean(models: Sequence[Any], features: Array) -> Array:
@@ -443,10 +435,3 @@ def _folds(n: int, groups: Indices | None, seed: int) -> Indices:
         return rng.permutation(n) % FOLDS_OF_LOSS_MODEL
     present, place = np.unique(groups, return_inverse=True)
     return (rng.permutation(present.size) % FOLDS_OF_LOSS_MODEL)[place]
-
-
-def _some(features: Array, seed: int) -> Array:
-    if len(features) <= ROWS_MODELLED:
-        return features
-    rng = np.random.default_rng(seed)
-    return features[np.sort(rng.choice(len(features), ROWS_MODELLED, replace=False))]
