@@ -135,7 +135,7 @@ def warn_if_fitted_to(marks: NDArray[np.uint32], fitted: NDArray[np.uint32]) -> 
         )
 
 
-def warn_if_cut(X_target: Any, n: int) -> None:
+def warn_if_cut(X_target: object, n: int) -> None:
     """Warn about a bare target that cross-validation takes for a vector of rows."""
     if isinstance(X_target, tuple) or n_rows(X_target) != n:
         return
@@ -351,18 +351,18 @@ class Adapted(MetaEstimatorMixin, FittedModel):
 
     def __init__(
         self,
-        estimator: Any = None,
-        weight_estimator: Any = "auto",
+        estimator: Estimator | None = None,
+        weight_estimator: object = "auto",
         *,
         guard: bool | str = "auto",
-        cv: Any = None,
-        scoring: Any = None,
+        cv: object = None,
+        scoring: object = None,
         resample: bool = False,
         max_samples: int | None = None,
         calibration_fraction: float = 0.0,
         missing_target: str = "warn",
         allow_no_overlap: bool = False,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
         callback: Callable[[str, int, int], Any] | None = None,
     ) -> None:
@@ -382,10 +382,10 @@ class Adapted(MetaEstimatorMixin, FittedModel):
 
     def fit(
         self,
-        X: Any,
-        y: Any,
+        X: object,
+        y: ArrayLike,
         *,
-        X_target: Any = None,
+        X_target: object = None,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
@@ -419,9 +419,9 @@ class Adapted(MetaEstimatorMixin, FittedModel):
 
     def _fit(
         self,
-        X: Any,
-        y: Any,
-        X_target: Any,
+        X: object,
+        y: ArrayLike,
+        X_target: object,
         sample_weight: ArrayLike | None,
         groups: ArrayLike | None,
         max_samples: int | None,
@@ -589,7 +589,7 @@ class Adapted(MetaEstimatorMixin, FittedModel):
         if self.missing_target == "warn":
             warn_user(message, NoTargetWarning)
 
-    def _diagnose(self, samples: SamplesAsRead, X: Any, seed: int) -> None:
+    def _diagnose(self, samples: SamplesAsRead, X: object, seed: int) -> None:
         """Diagnose the shift, and raise an error where the samples do not overlap.
 
         Several fits to samples that a caller validated once share what was found.
@@ -621,7 +621,7 @@ class Adapted(MetaEstimatorMixin, FittedModel):
         self,
         samples: SamplesAsRead,
         estimator: Estimator,
-        y: Any,
+        y: ArrayLike,
         counts: Array | None,
         seed: int,
     ) -> None:
@@ -697,7 +697,7 @@ class Adapted(MetaEstimatorMixin, FittedModel):
     def _held_out_weights(
         self,
         samples: SamplesAsRead | None,
-        y: Any,
+        y: ArrayLike,
         counts: Array | None,
         rows: Indices,
     ) -> Array:
@@ -764,7 +764,7 @@ def split_for_calibration(
     return np.flatnonzero(~held_out), np.flatnonzero(held_out)
 
 
-def _checked_labels(estimator: Estimator, y: Any, n: int) -> Any:
+def _checked_labels(estimator: Estimator, y: ArrayLike, n: int) -> Any:
     """Return labels of two rows or more, none missing; a column of classes as 1-D."""
     if n < 2:
         raise InvalidInputError("n_samples = 1: two source rows or more are needed")
@@ -776,7 +776,7 @@ def _checked_labels(estimator: Estimator, y: Any, n: int) -> Any:
 
 
 def _read_samples(
-    X: Any, X_target: Any, counts: Array | None, groups: ArrayLike | None
+    X: object, X_target: object, counts: Array | None, groups: ArrayLike | None
 ) -> SamplesAsRead:
     """Return validated source and target samples (no-op if already validated)."""
     if isinstance(X_target, SamplesAsRead):
@@ -794,7 +794,7 @@ def _read_samples(
     return samples if samples.units is not None else with_units(samples, groups)
 
 
-def _as_dense(samples: SamplesAsRead, X: Any) -> Any:
+def _as_dense(samples: SamplesAsRead, X: object) -> Any:
     """Return the source as numbers; a frame of sparse columns as one of dense ones."""
     if samples.is_sparse and not sparse.issparse(X):
         return np.asarray(X, dtype=float)
@@ -820,7 +820,9 @@ def _reference_rows(samples: SamplesAsRead, most: int, seed: int) -> Any:
     return target[some] if sparse.issparse(target) else target.take(some)
 
 
-def adapt(estimator: Any, X: Any, y: Any, X_target: Any, **parameters: Any) -> Adapted:
+def adapt(
+    estimator: Any, X: object, y: ArrayLike, X_target: object, **parameters: Any
+) -> Adapted:
     """Return an `Adapted` of the estimator, fitted.
 
     Parameters

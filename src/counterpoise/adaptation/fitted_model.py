@@ -80,7 +80,9 @@ def _offered(name: str) -> Callable[[Method], Method]:
     return decorator
 
 
-def calibrate(model: Classifier, X: Any, y: ArrayLike, weights: Array) -> Calibration:
+def calibrate(
+    model: Classifier, X: object, y: ArrayLike, weights: Array
+) -> Calibration:
     """Return the calibration of a fitted estimator on held-out labelled rows.
 
     Regressors are scored by :math:`|y - f(x)|`, classifiers by the probability of all
@@ -134,7 +136,7 @@ class FittedModel(BaseEstimator):
     _fold_models: dict[bytes, Any] | None = None
 
     @_offered("predict")
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: object) -> Any:
         """Return the estimator's predictions, also of rows in `engine.Blocks`."""
         check_is_fitted(self)
         if isinstance(X, Blocks):
@@ -142,7 +144,7 @@ class FittedModel(BaseEstimator):
         return self.estimator_.predict(X)
 
     @_offered("predict_proba")
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: object) -> Any:
         """Return the classifier's probabilities, none for classes judged absent."""
         check_is_fitted(self)
         if isinstance(X, Blocks):
@@ -152,7 +154,7 @@ class FittedModel(BaseEstimator):
         return over_all_classes(p, self.estimator_.classes_, self._every_class_)
 
     @_offered("predict_log_proba")
-    def predict_log_proba(self, X: Any) -> Any:
+    def predict_log_proba(self, X: object) -> Any:
         """Return the logarithms of the classifier's probabilities."""
         check_is_fitted(self)
         if self._every_class_ is None:
@@ -161,7 +163,7 @@ class FittedModel(BaseEstimator):
             return np.log(self.predict_proba(X))
 
     @_offered("decision_function")
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: object) -> Any:
         """Return the classifier's decision values, least for classes judged absent."""
         check_is_fitted(self)
         values = self.estimator_.decision_function(X)
@@ -171,7 +173,7 @@ class FittedModel(BaseEstimator):
 
     @_offered("score")
     def score(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+        self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> float:
         """Return the estimator's own score of labelled rows, as they come.
 
@@ -181,7 +183,7 @@ class FittedModel(BaseEstimator):
         more = {} if sample_weight is None else {"sample_weight": sample_weight}
         return float(self.estimator_.score(X, y, **more))
 
-    def predict_weights(self, X: Any) -> Array:
+    def predict_weights(self, X: object) -> Array:
         """Return the density ratio target/source at rows, without the exponent.
 
         Parameters
@@ -206,7 +208,7 @@ class FittedModel(BaseEstimator):
 
     def write_predictions(
         self,
-        X: Any,
+        X: object,
         path: str | Path,
         *,
         id_column: str | None = None,
@@ -229,7 +231,7 @@ class FittedModel(BaseEstimator):
         check_is_fitted(self)
         write_answers(self, Blocks.of(X), path, name=id_column, chances=probabilities)
 
-    def predict_interval(self, X: Any, level: float = 0.9) -> Array:
+    def predict_interval(self, X: object, level: float = 0.9) -> Array:
         r"""Return intervals that hold the response with probability `level`.
 
         Weighted split conformal: half of the width at a row is the `level` quantile of
@@ -256,7 +258,7 @@ class FittedModel(BaseEstimator):
         )
         return intervals_of(self.predict(X), radius)
 
-    def predict_set(self, X: Any, level: float = 0.9) -> Any:
+    def predict_set(self, X: object, level: float = 0.9) -> Any:
         """Return for every row which classes its set has, as booleans.
 
         Adaptive prediction sets, weighted as in `predict_interval`: the likeliest
@@ -394,7 +396,7 @@ class FittedModel(BaseEstimator):
     def _weighs_by_label(self) -> bool:
         return getattr(self.weight_estimator_, "needs_labels", False)
 
-    def is_extrapolation(self, X: Any) -> NDArray[np.bool_]:
+    def is_extrapolation(self, X: object) -> NDArray[np.bool_]:
         """Return which rows the fit knows no density ratio of.
 
         In holes among the source rows, outside the range of both samples, of a larger
@@ -420,7 +422,7 @@ class FittedModel(BaseEstimator):
             self.weight_estimator_, "is_extrapolation"
         )
 
-    def is_uncovered(self, X: Any) -> NDArray[np.bool_]:
+    def is_uncovered(self, X: object) -> NDArray[np.bool_]:
         """Return which rows have few source rows like them.
 
         Those whose weight exceeds that of 99.5 % of the source rows of the fit, as in
@@ -439,7 +441,7 @@ class FittedModel(BaseEstimator):
         limit = weighted_quantile(known, np.ones(known.size), UNCOVERED_QUANTILE)
         return np.asarray(self.predict_weights(X) > limit)
 
-    def _test_weights(self, X: Any) -> Array:
+    def _test_weights(self, X: object) -> Array:
         """Return the rows' density ratios, beyond all where they are not known."""
         weights = self.predict_weights(X)
         if not self._knows_extrapolation():

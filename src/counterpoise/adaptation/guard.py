@@ -116,8 +116,8 @@ class Guard:
 def choose_exponent(
     fit: Fit,
     metric: Metric,
-    X: Any,
-    y: Any,
+    X: object,
+    y: ArrayLike,
     weights: Array,
     counts: Array,
     folds: Sequence[tuple[Indices, Indices]],
@@ -300,8 +300,8 @@ def _errors_of_few(effective: float) -> float:
 
 def _fold_models(
     fit: Fit,
-    X: Any,
-    y: Any,
+    X: object,
+    y: ArrayLike,
     weights: Array,
     counts: Array,
     folds: Sequence[Fold],
@@ -407,7 +407,7 @@ MOST_PIECES = 400
 SHARES_TOLD = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
-def follows_path(estimator: Any, metric: Metric) -> bool:
+def follows_path(estimator: Estimator, metric: Metric) -> bool:
     """Return whether all shares of the weights can be tried at once, exactly.
 
     They can for `WeightedSVC` by its errors, unless it breaks ties, and for
@@ -432,10 +432,10 @@ def mixed(ratio: Array, mixing: float, counts: Array | None = None) -> Array:
 
 
 def choose_mixing(
-    estimator: Any,
+    estimator: Estimator,
     metric: Metric,
-    X: Any,
-    y: Any,
+    X: object,
+    y: ArrayLike,
     weights: Array,
     counts: Array,
     folds: Sequence[tuple[Indices, Indices]],
@@ -500,9 +500,9 @@ def _last(estimator: Any) -> Any:
 
 
 def _followed(
-    estimator: Any,
-    X: Any,
-    y: Any,
+    estimator: Estimator,
+    X: object,
+    y: ArrayLike,
     weights: Array,
     counts: Array,
     kept: Indices,
@@ -571,16 +571,16 @@ def _curve(
 
 def select_exponent(
     estimator: Estimator,
-    X: Any,
-    y: Any,
+    X: object,
+    y: ArrayLike,
     ratio: Array,
     counts: Array | None,
     groups: ArrayLike | None,
     rows: Indices,
     seed: int,
     *,
-    cv: Any = None,
-    scoring: Any = None,
+    cv: object = None,
+    scoring: object = None,
     resample: bool = False,
     max_samples: int | None = None,
     fold_models: dict[bytes, Any] | None = None,
@@ -614,7 +614,9 @@ def select_exponent(
     if classes and np.ndim(y) == 1:
         _check_folds_have_classes(np.asarray(y), folds)
 
-    def fit(X: Any, y: Any, weights: list[Array | None], fold: int) -> list[Any]:
+    def fit(
+        X: object, y: ArrayLike, weights: list[Array | None], fold: int
+    ) -> list[Any]:
         share = None
         if max_samples is not None:
             n = n_rows(X)

@@ -184,7 +184,7 @@ def _better(
     )
     # Ones change nothing, and weighted quantiles of the columns take their time.
     equal = bool((weight == weight[0]).all())
-    best: tuple[float, Array, Classifier] | None = None
+    best: tuple[float, Array, Any] | None = None
     for one in offered:
         said = np.empty((place.size, int(place.max()) + 1))
         for kept, out in folds:
@@ -268,10 +268,10 @@ class ClassShareWeights(BaseEstimator):
 
     def fit(
         self,
-        X: Any,
+        X: object,
         y: ArrayLike,
         *,
-        X_target: Any,
+        X_target: object,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
         """Estimate the shares and weigh the source rows by their classes.

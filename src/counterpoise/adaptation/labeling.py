@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
 
-from counterpoise.data.arrays import target_pieces
+from counterpoise.data.arrays import Regressor, target_pieces
 from counterpoise.data.parameters import as_seed, check_integer
 from counterpoise.data.samples import SamplesAsRead
 from counterpoise.data.two_samples import TwoSamples, pooled_scale, scale_columns
@@ -25,12 +25,12 @@ LEAST_UNSURE = 0.1
 
 
 def select_rows_to_label(
-    model: Any,
-    X: Any,
-    X_target: Any,
+    model: Regressor,
+    X: object,
+    X_target: object,
     k: int,
     *,
-    random_state: Any = None,
+    random_state: int | np.random.RandomState | None = None,
 ) -> Indices:
     r"""Return the target rows whose labels would tell most, the best first.
 
@@ -138,7 +138,7 @@ def _greedy(left: Array, unsure: Array, k: int) -> Indices:
     return chosen
 
 
-def _unsure(model: Any, pieces: tuple[Any, ...]) -> Array:
+def _unsure(model: Regressor, pieces: tuple[object, ...]) -> Array:
     """Return how unsure the model is of every row, at most one."""
     classifier = is_classifier(model)
     answers = Answers.of(model, pieces, classifier)

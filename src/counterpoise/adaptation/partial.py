@@ -223,9 +223,9 @@ def of_components(
 
 def of_classifier(
     classifier: Classifier,
-    X: Any,
+    X: object,
     y: Labels,
-    X_target: Any,
+    X_target: object,
     counts: Array,
     source: Matrix,
     target: Matrix,
@@ -510,7 +510,7 @@ class PartialWeights(BaseEstimator):
         X: ArrayLike,
         y: ArrayLike,
         *,
-        X_target: Any = None,
+        X_target: object = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
         """Find the classes of the target, and weigh the source rows by theirs.
@@ -720,7 +720,7 @@ class PartialWeights(BaseEstimator):
         X: ArrayLike,
         y: ArrayLike | None = None,
         *,
-        X_target: Any = None,
+        X_target: object = None,
         sample_weight: ArrayLike | None = None,
     ) -> float:
         """Refuse: weights of target rows need their labels, which nobody knows.
@@ -806,12 +806,12 @@ def fit_partial_weights(
 
 def fit_to_present(
     estimator: Estimator,
-    X: Any,
+    X: object,
     y: ArrayLike,
     kept: Indices,
     weight_estimator: PartialWeights,
     counts: Array | None,
-    X_target: Any,
+    X_target: object,
 ) -> Any:
     """Return the estimator, fitted to rows of the classes that are present.
 
@@ -882,7 +882,7 @@ def values_over_all_classes(
     return out
 
 
-def stacked(X: Any, X_target: Any) -> Any:
+def stacked(X: Any, X_target: object) -> Any:
     """Return rows of source and target in one table of the source's kind."""
     pieces = X_target if isinstance(X_target, tuple) else (X_target,)
     kind = type(X).__module__.partition(".")[0]

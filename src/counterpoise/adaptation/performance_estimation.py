@@ -87,13 +87,13 @@ from counterpoise.weights.auto import AutoWeights
 class TargetScorer:
     """What `target_scorer` returns: called like any of scikit-learn's scorers."""
 
-    def __init__(self, scoring: Any = None) -> None:
+    def __init__(self, scoring: object = None) -> None:
         self.scoring = scoring
 
     def __call__(
         self,
         estimator: Any,
-        X: Any,
+        X: object,
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
     ) -> float:
@@ -121,7 +121,7 @@ class TargetScorer:
         return f"target_scorer({self.scoring!r})"
 
 
-def target_scorer(scoring: Any = None) -> TargetScorer:
+def target_scorer(scoring: object = None) -> TargetScorer:
     r"""Return a scorer that estimates the target's score on held-out source rows.
 
     Importance-weighted cross-validation: with the density ratio :math:`w` of the fitted
@@ -171,7 +171,7 @@ def target_scorer(scoring: Any = None) -> TargetScorer:
 # -----------------------------------------------------------------------------
 
 
-def _last_step(model: Any, X: Any) -> tuple[Any, Any]:
+def _last_step(model: Any, X: object) -> tuple[Any, Any]:
     """Return the last step of pipelines and searches, and the rows that it gets."""
     while True:
         if isinstance(model, Pipeline):
@@ -192,7 +192,7 @@ def ends_in_adapted(model: Any) -> bool:
     return isinstance(model, Adapted) if found is None else ends_in_adapted(found)
 
 
-def adapted_within(model: Any, X: Any) -> tuple[Any, Any]:
+def adapted_within(model: Any, X: object) -> tuple[Any, Any]:
     """Return the fitted `Adapted` at the end of pipelines and searches, and its rows.
 
     A model without one comes back as it is. One that is made around an `Adapted` in
@@ -272,8 +272,8 @@ def _read_groups(groups: ArrayLike | None, n: int) -> Indices | None:
 
 def _read_labelled(
     model: Regressor,
-    X: Any,
-    X_lab: Any,
+    X: object,
+    X_lab: object,
     y_lab: ArrayLike | None,
     classifier: bool,
     methods: Sequence[str] | None,
@@ -297,7 +297,7 @@ def _read_labelled(
 
 
 def _encode(
-    samples: SamplesAsRead, X_lab: Any, counts: Array
+    samples: SamplesAsRead, X_lab: object, counts: Array
 ) -> tuple[SamplesAsRead, Matrix | None, Sequence[str] | None]:
     """Return both samples and labelled target rows, encoded alike, and their names."""
     if X_lab is None:
@@ -421,10 +421,10 @@ def _rows_of_pieces(pieces: Mapping[str, Any], rows: Indices) -> tuple[Any, ...]
 
 def cross_val_predictions(
     model: Any,
-    X: Any,
+    X: object,
     y: NDArray[Any],
     counts: Array,
-    cv: Any,
+    cv: object,
     groups: ArrayLike | None,
     *,
     classifier: bool,
@@ -495,12 +495,12 @@ def check_is_ratio(weight_estimator: object) -> None:
 
 def _density_ratio(
     model: Any,
-    X: Any,
+    X: object,
     numbers: SamplesAsRead,
     overlap: Overlap,
     some: Indices,
     some_target: Indices,
-    weight_estimator: Any,
+    weight_estimator: object,
     *,
     refitted: bool,
     seed: int,
@@ -583,20 +583,20 @@ LEVEL = 0.9
 
 def estimate_performance(
     model: Any,
-    X: Any,
+    X: object,
     y: Any,
-    X_target: Any,
+    X_target: object,
     *,
-    metrics: Any = None,
+    metrics: object = None,
     level: float = 0.95,
-    X_lab: Any = None,
+    X_lab: object = None,
     y_lab: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
-    weight_estimator: Any = "auto",
-    cv: Any = None,
+    weight_estimator: object = "auto",
+    cv: object = None,
     groups: ArrayLike | None = None,
     precision: float = 0.2,
-    random_state: Any = None,
+    random_state: int | np.random.RandomState | None = None,
 ) -> Performance:
     r"""Return how good the model is on the target, without the target's labels.
 
@@ -705,14 +705,14 @@ def estimate_performance(
 
 def _predicted_rows(
     model: Any,
-    X: Any,
-    y: Any,
-    X_target: Any,
-    metrics: Any,
-    X_lab: Any,
+    X: object,
+    y: ArrayLike,
+    X_target: object,
+    metrics: object,
+    X_lab: object,
     y_lab: ArrayLike | None,
     counts: Array,
-    cv: Any,
+    cv: object,
     groups: ArrayLike | None,
     seed: int,
 ) -> tuple[Rows, SamplesAsRead, SamplesAsRead, Mapping[str, Any], list[Metric]]:
@@ -757,7 +757,7 @@ def _predicted_rows(
     return rows, samples, numbers, pieces, wanted
 
 
-def _warn_if_fitted_to(model: Any, X: Any) -> None:
+def _warn_if_fitted_to(model: Any, X: object) -> None:
     """Warn where an `Adapted` is judged by the rows of its own fit."""
     if ends_in_adapted(model):
         inner, X = adapted_within(model, X)

@@ -33,7 +33,7 @@ from counterpoise.weights.base import WeightEstimator
 MOST_CLASSES, ROWS_A_CLASS = 20, 10
 
 
-def default_estimator(X: ArrayLike, y: ArrayLike, seed: int) -> Estimator:
+def default_estimator(X: object, y: ArrayLike, seed: int) -> Estimator:
     """Return histogram gradient boosting, by the type of the label (`are_classes`).
 
     Examples
@@ -121,8 +121,8 @@ def fit_weight_estimator(
 
 def fit_weighted(
     estimator: Estimator,
-    X: Any,
-    y: Any,
+    X: object,
+    y: ArrayLike,
     sample_weight: Array | None,
     *,
     resample: bool = False,

@@ -5,7 +5,6 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
 from counterpoise.data.columns import weighted_quantile
@@ -19,6 +18,7 @@ from counterpoise.performance.intervals import (
 from counterpoise.performance.metrics import (
     Answers,
     ClassifierAnswers,
+    Labels,
     Metric,
     RegressorAnswers,
 )
@@ -217,16 +217,16 @@ class Constant:
     name: str
     prediction: Any
     shares: Array | None = None
-    classes: NDArray[Any] | None = None
+    classes: Labels | None = None
 
     @classmethod
     def of(
         cls,
         metric: Metric,
         answers: Answers,
-        y: NDArray[Any],
+        y: Labels,
         weights: Array,
-        classes: NDArray[Any] | None = None,
+        classes: Labels | None = None,
     ) -> "Constant":
         """Return the best constant for a metric.
 
@@ -279,7 +279,7 @@ class Constant:
 def guessed_by_others(
     metric: Metric,
     answers: Answers,
-    y: NDArray[Any],
+    y: Labels,
     weights: Array,
     groups: Indices | None,
     seed: int,
@@ -304,7 +304,7 @@ def guessed_by_others(
     drawn = np.random.default_rng(seed).permutation(int(units.max()) + 1)
     fold = drawn[units] % GUESSING_FOLDS
     classes = None if answers.classes is None else np.unique(y)
-    said: dict[str, NDArray[Any]] = {}
+    said: dict[str, Labels] = {}
     for k in range(GUESSING_FOLDS):
         held_out, others = fold == k, fold != k
         if not weights[others].sum() > 0:
@@ -359,7 +359,7 @@ def _saved_rows(metric: Metric, rows: Rows, constant: Constant) -> Rows:
     """Return the rows with what the model saves at each in place of its answers."""
     sign = 1.0 if metric.higher_is_better else -1.0
 
-    def saved(answers: Answers, y: NDArray[Any]) -> RegressorAnswers:
+    def saved(answers: Answers, y: Labels) -> RegressorAnswers:
         guessed = constant.answers(len(y))
         more = metric.rows(answers, answers.rows, y)
         less = metric.rows(guessed, guessed.rows, y)
@@ -377,7 +377,7 @@ def _saved_rows(metric: Metric, rows: Rows, constant: Constant) -> Rows:
     )
 
 
-def _said_to_be_saved(model: Any, places: Any, y: NDArray[Any]) -> Array:
+def _said_to_be_saved(model: Any, places: Any, y: Labels) -> Array:
     found: Array = model.said["saved"][places]
     return found
 

@@ -5,12 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.performance.estimators import Evidence, share_of
 from counterpoise.performance.intervals import effective_rows
-from counterpoise.performance.metrics import Answers, Metric
+from counterpoise.performance.metrics import Answers, Labels, Metric
 
 # -----------------------------------------------------------------------------
 # Metrics of two classes that are no means over rows, and what a row adds to them.
@@ -137,7 +136,7 @@ def _scores(answers: Answers) -> Array:
 
 
 def _predicted(answers: Answers) -> Array:
-    predicted: NDArray[Any] = answers.said["predict"]
+    predicted: Labels = answers.said["predict"]
     return (predicted == 1).astype(float)
 
 
@@ -188,7 +187,7 @@ def _least_of_area(value: float, rows: float) -> float:
     return float(np.sqrt(value * (1 - value) ** 2 / ((2 - value) * max(rows, 1.0))))
 
 
-def _summed(places: NDArray[Any], masses: Array) -> Array:
+def _summed(places: Labels, masses: Array) -> Array:
     return np.bincount(places, masses).astype(float)
 
 
@@ -262,7 +261,7 @@ _RATIOS = {
 def linearised(
     functional: Functional,
     answers: Answers,
-    labels: NDArray[Any],
+    labels: Labels,
     counts: Array,
     ratio: Array,
     chances: Array,

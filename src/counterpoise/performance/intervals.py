@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import stats
 from sklearn.model_selection import (
     GroupKFold,
@@ -39,10 +40,10 @@ _FEWEST_ROWS_TO_TELL = 50
 
 
 def folds_of(
-    cv: Any,
-    X: Any,
-    y: Any,
-    groups: Any = None,
+    cv: object,
+    X: object,
+    y: ArrayLike,
+    groups: ArrayLike | None = None,
     *,
     is_classifier: bool,
     seed: int = 0,
@@ -132,7 +133,7 @@ def folds_within(
     return inside
 
 
-def alike_rows(cv: Any, groups: Any, rows: Indices) -> Indices | None:
+def alike_rows(cv: object, groups: ArrayLike | None, rows: Indices) -> Indices | None:
     """Return numbers of groups of rows that err together; None where each errs alone.
 
     The user's groups; with ``cv="blocks"`` runs of neighbours, thirty of them.
@@ -185,7 +186,7 @@ def random_rows(n: int, most: int, rng: np.random.Generator) -> Indices:
 
 
 def _by_chance(
-    n_folds: int, y: Any, groups: Any, is_classifier: bool, seed: int
+    n_folds: int, y: ArrayLike, groups: ArrayLike | None, is_classifier: bool, seed: int
 ) -> Any:
     # A class with fewer rows than folds cannot be in all of them.
     stratify = is_classifier and np.ndim(y) == 1

@@ -188,7 +188,7 @@ class Metric:
     lowest: float = -math.inf
     highest: float = math.inf
 
-    def rows(self, model: Any, X: Any, y: ArrayLike) -> Array:
+    def rows(self, model: Any, X: object, y: ArrayLike) -> Array:
         """Return the metric's value at every row.
 
         Parameters
@@ -208,7 +208,11 @@ class Metric:
         return self.by_row(model, X, np.asarray(y))
 
     def value(
-        self, model: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+        self,
+        model: Any,
+        X: object,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
     ) -> float:
         """Return the metric over all rows.
 
@@ -241,7 +245,7 @@ class Metric:
         return float(np.sqrt(max(mean, 0.0))) if self.root else mean
 
 
-def as_metric(scoring: Any, model: object, y: ArrayLike | None) -> Metric:
+def as_metric(scoring: object, model: object, y: ArrayLike | None) -> Metric:
     """Return the metric that a name, a scorer or None stands for.
 
     Parameters
@@ -390,7 +394,7 @@ class _Knowing(ClassifierMixin, BaseEstimator):
         return np.array([[0.9, 0.1], [0.1, 0.9]])
 
 
-def _log_losses(model: Classifier, X: Any, y: Labels) -> Array:
+def _log_losses(model: Classifier, X: object, y: Labels) -> Array:
     p = class_probabilities(model, X)
     own = np.zeros(len(y))
     place = _places(model, y)
@@ -400,7 +404,7 @@ def _log_losses(model: Classifier, X: Any, y: Labels) -> Array:
     return np.abs(np.log(np.clip(own, SMALLEST_PROBABILITY, 1.0)))
 
 
-def _brier(model: Classifier, X: Any, y: Labels) -> Array:
+def _brier(model: Classifier, X: object, y: Labels) -> Array:
     p = class_probabilities(model, X)
     place = _places(model, y)
     known = place >= 0
@@ -419,11 +423,11 @@ def _places(model: Classifier, y: Labels) -> NDArray[np.intp]:
     return np.where(classes[place] == y, place, -1)
 
 
-def _hits(model: Regressor, X: Any, y: Labels) -> Array:
+def _hits(model: Regressor, X: object, y: Labels) -> Array:
     return (np.asarray(model.predict(X)) == y).astype(float)
 
 
-def _errors(model: Regressor, X: Any, y: Labels) -> Array:
+def _errors(model: Regressor, X: object, y: Labels) -> Array:
     return 1.0 - _hits(model, X, y)
 
 
@@ -433,7 +437,7 @@ class _OfResponses:
 
     function: Callable[[Array, Array], Array]
 
-    def __call__(self, model: Any, X: Any, y: Labels) -> Array:
+    def __call__(self, model: Any, X: object, y: Labels) -> Array:
         y = np.asarray(y, dtype=float)
         predicted = np.asarray(model.predict(X), dtype=float).reshape(y.shape)
         values = self.function(y, predicted)
@@ -542,7 +546,7 @@ class Answers(BaseEstimator):
     def of(
         cls,
         model: Any,
-        tables: Sequence[Any],
+        tables: Sequence[object],
         classifier: bool,
         methods: Sequence[str] | None = None,
     ) -> "Answers":
@@ -573,7 +577,7 @@ class Answers(BaseEstimator):
         classes = getattr(model, "classes_", None) if classifier else None
         return kind(said, None if classes is None else np.asarray(classes))
 
-    def take(self, rows: Any) -> Self:
+    def take(self, rows: Indices | slice) -> Self:
         """Return the answers at some of the rows."""
         said = {method: answer[rows] for method, answer in self.said.items()}
         return type(self)(said, self.classes)

@@ -7,7 +7,6 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse, stats
 
 from counterpoise.data.arrays import Matrix
@@ -45,7 +44,7 @@ from counterpoise.performance.label_change import (
     residual_directions,
 )
 from counterpoise.performance.loss_model import fit_loss_model
-from counterpoise.performance.metrics import Answers, Metric
+from counterpoise.performance.metrics import Answers, Labels, Metric
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -514,10 +513,10 @@ class Rows:
     """What is known of the rows, and what the model says of them."""
 
     answers: Answers
-    labels: NDArray[Any]
+    labels: Labels
     counts: Array
     answers_target: Answers
-    labelled: tuple[Answers, NDArray[Any]] | None
+    labelled: tuple[Answers, Labels] | None
     source: Matrix
     target: Matrix
     source_lab: Matrix | None
@@ -787,7 +786,7 @@ def as_they_are(
     metric: Metric,
     name: str,
     answers: Answers,
-    y: NDArray[Any],
+    y: Labels,
     counts: Array | None,
     level: float,
     seed: int,
