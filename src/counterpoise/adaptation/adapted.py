@@ -439,7 +439,13 @@ class Adapted(MetaEstimatorMixin, FittedModel):
         draws = self.resample or max_samples is not None
         ratio, samples = np.ones(n), None
         if X_target is None:
-            self._report_missing_target()
+            message = (
+                "no X_target was given: all weights are one and nothing is adapted"
+            )
+            if self.missing_target == "raise":
+                raise InvalidInputError(message)
+            if self.missing_target == "warn":
+                warn_user(message, NoTargetWarning)
         else:
             if not draws and not self._is_partial():
                 check_takes_weights(estimator)
@@ -581,13 +587,6 @@ class Adapted(MetaEstimatorMixin, FittedModel):
         for name in OF_CLASSES:
             if hasattr(self, name):
                 delattr(self, name)
-
-    def _report_missing_target(self) -> None:
-        message = "no X_target was given: all weights are one and nothing is adapted"
-        if self.missing_target == "raise":
-            raise InvalidInputError(message)
-        if self.missing_target == "warn":
-            warn_user(message, NoTargetWarning)
 
     def _diagnose(self, samples: SamplesAsRead, X: object, seed: int) -> None:
         """Diagnose the shift, and raise an error where the samples do not overlap.

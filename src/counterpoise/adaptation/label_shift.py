@@ -450,7 +450,7 @@ class LabelShift:
         estimated shares: what is left within classes. None: not looked at.
     rest_p_value : float or None
         How often chance moves the mean of a column or its square within classes by as
-        much (`within_classes.rest_p_value`).
+        much (`rest_p_value`).
     flat : bool
         Whether nothing is seen to be left.
     score, score_error : float

@@ -377,12 +377,9 @@ def _saved_rows(metric: Metric, rows: Rows, constant: Constant) -> Rows:
     )
 
 
-def _said_to_be_saved(model: Any, places: Any, y: Labels) -> Array:
-    found: Array = model.said["saved"][places]
-    return found
-
-
-_SAVED = Metric("saved", True, True, False, _said_to_be_saved, None)
+_SAVED = Metric(
+    "saved", True, True, False, lambda model, rows, y: model.said["saved"][rows], None
+)
 
 
 def _of_score(
@@ -495,12 +492,17 @@ def labels_wanted(
         words = f"the interval is {width:.0%} as wide as the score: narrow enough"
         return LabelsWanted(precision, width, 0, m, words)
     n_known = 0 if judge.rows.labelled is None else len(judge.rows.labelled[1])
-    reach: Callable[[int], float] | None
-    if found.labelled is best and n_known >= FEWEST_TO_EXTRAPOLATE:
-        reach = _shrinking(width, n_known)
-    else:
-        reach = _reach(judge, model, found)
-    k = None if reach is None else smallest(lambda k: reach(k) <= precision)
+    half_width = _half_width(judge, model, found)
+
+    def width_of(k: int) -> float:
+        """Return the width over the score by k labels."""
+        if found.labelled is best and n_known >= FEWEST_TO_EXTRAPOLATE:
+            return width * float(np.sqrt(n_known / k))
+        if half_width is None:
+            return np.inf
+        return width_within(best.value, half_width(k), root=judge.metric.root)
+
+    k = smallest(lambda k: width_of(k) <= precision)
     if k is None:
         words = (
             f"no number of labels makes the interval {precision:.0%} as wide as the "
@@ -514,8 +516,8 @@ def labels_wanted(
         if k > m:
             words += f", more than the {m} that there are"
     of_all = None
-    if reach is not None and (k is None or k > m):
-        of_all = reach(m)
+    if np.isfinite(width_of(m)) and (k is None or k > m):
+        of_all = width_of(m)
         if of_all < width:
             words += f"; labels of all of them would leave it {of_all:.0%} as wide"
     return LabelsWanted(precision, width, k, m, words, of_all)
@@ -557,21 +559,6 @@ def smallest(enough: Callable[[int], bool]) -> int | None:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle + 1, high)
     return high
-
-
-def _shrinking(width: float, n_known: int) -> Callable[[int], float]:
-    return lambda k: width * float(np.sqrt(n_known / k))
-
-
-def _reach(
-    judge: Judge, model: Modelled | None, found: MetricPerformance
-) -> Callable[[int], float] | None:
-    """Return the width over the score as a function of the number of labels."""
-    half_width = _half_width(judge, model, found)
-    if half_width is None or found.best is None:
-        return None
-    value, root = found.best.value, judge.metric.root
-    return lambda k: width_within(value, half_width(k), root=root)
 
 
 def _half_width(

@@ -290,7 +290,9 @@ def errors_of(evidence: Evidence) -> Errors:
     )
     groups, share = evidence.groups, share_of(evidence.counts * evidence.ratio)
     cut = evidence.cut_share
-    of_rows = _parts(cut * ((losses - g) - cut @ (losses - g)), evidence)
+    of_rows = cut * ((losses - g) - cut @ (losses - g))
+    if groups is not None:
+        of_rows = np.bincount(groups, of_rows).astype(float)
     of_target = (g_target - g_target.mean()) / g_target.size
     rest = weighted_mean_error(losses - g, cut, groups) ** 2
     target = float(of_target @ of_target)
@@ -301,7 +303,10 @@ def errors_of(evidence: Evidence) -> Errors:
     missed = values["doubly_robust"] - values["direct"]
     alone = weighted_mean_error(losses, share, groups) ** 2
     weighted = alone + target
-    direct = rest if evidence.by_fold is None else _of_fits(evidence.by_fold)
+    direct = rest
+    if evidence.by_fold is not None:
+        means = evidence.by_fold.mean(axis=1)
+        direct = (means.size - 1) / means.size * ((means - means.mean()) ** 2).sum()
     parts = np.concatenate([of_rows, of_target])
     squares = parts @ parts
     scaled = parts / np.sqrt(squares) if squares > 0 else parts
@@ -326,20 +331,6 @@ def leading_estimate(evidence: Evidence) -> str:
     least = errors_of(evidence).least
     shrunken = evidence.exact is not None and least == "direct"
     return JUDGED[0] if shrunken else least
-
-
-def _parts(centred: Array, evidence: Evidence) -> Array:
-    """Return what each row adds to the error, rows of a group together."""
-    if evidence.groups is None:
-        return centred
-    return np.bincount(evidence.groups, centred).astype(float)
-
-
-def _of_fits(by_fold: Array) -> float:
-    """Return the variance of the mean of the fits, each without one group of rows."""
-    means = by_fold.mean(axis=1)
-    k = means.size
-    return float((k - 1) / k * ((means - means.mean()) ** 2).sum())
 
 
 # -----------------------------------------------------------------------------

@@ -51,14 +51,6 @@ class Law:
     positive: Array = field(repr=False)
     negative: Array = field(repr=False)
 
-    def and_rest(self, points: Array, rest: Array) -> "Law":
-        """Return the law with what the chance of a positive leaves, put right."""
-        return Law(
-            np.concatenate([self.points, points]),
-            np.concatenate([self.positive, rest]),
-            np.concatenate([self.negative, -rest]),
-        )
-
 
 @dataclass(frozen=True, eq=False)
 class Influence:
@@ -152,8 +144,8 @@ def _area(law: Law) -> Influence | None:
     if min(positives, negatives) <= 0:
         return None
     places, inverse = np.unique(law.points, return_inverse=True)
-    below = _halfway(_summed(inverse, law.negative)) / negatives
-    above = 1 - _halfway(_summed(inverse, law.positive)) / positives
+    below = _mass_below(inverse, law.negative) / negatives
+    above = 1 - _mass_below(inverse, law.positive) / positives
     value = float(law.positive @ below[inverse] / positives)
 
     def at(table: Array, share: float) -> Callable[[Array], Array]:
@@ -187,13 +179,10 @@ def _least_of_area(value: float, rows: float) -> float:
     return float(np.sqrt(value * (1 - value) ** 2 / ((2 - value) * max(rows, 1.0))))
 
 
-def _summed(places: Labels, masses: Array) -> Array:
-    return np.bincount(places, masses).astype(float)
-
-
-def _halfway(masses: Array) -> Array:
+def _mass_below(places: Indices, masses: Array) -> Array:
     """Return the mass below every place, and half of that at it."""
-    return np.cumsum(masses) - masses / 2
+    at = np.bincount(places, masses).astype(float)
+    return np.cumsum(at) - at / 2
 
 
 @dataclass(frozen=True)
@@ -299,6 +288,11 @@ def linearised(
     bare = Evidence(y, ratio, counts, chances, chances_target, groups)
     direct = Law(points_target, chances_target / m, (1 - chances_target) / m)
     rest = bare.cut_share * (y - chances)
+    corrected = Law(
+        np.concatenate([points_target, points]),
+        np.concatenate([direct.positive, rest]),
+        np.concatenate([direct.negative, -rest]),
+    )
 
     def of_rows(share: Array) -> Influence | None:
         return functional.influence(Law(points, share * y, share * (1 - y)))
@@ -308,7 +302,7 @@ def linearised(
         "source": of_rows(share_of(counts)),
         "weighted": of_rows(share),
         "direct": functional.influence(direct),
-        "doubly_robust": functional.influence(direct.and_rest(points, rest)),
+        "doubly_robust": functional.influence(corrected),
     }
     exact = {name: one.value for name, one in found.items() if one is not None}
     both = found["doubly_robust"]

@@ -277,8 +277,10 @@ def as_metric(scoring: object, model: object, y: ArrayLike | None) -> Metric:
     >>> metric.name, metric.higher_is_better, metric.rowwise
     ('neg_mean_squared_error', False, True)
     """
-    if scoring is None:
-        scoring = _usual(model, y)
+    if scoring is None and not is_classifier(model, y):
+        scoring = "neg_mean_squared_error"
+    elif scoring is None:
+        scoring = "neg_log_loss" if hasattr(model, "predict_proba") else ERROR_RATE
     if isinstance(scoring, str):
         return _named(scoring)
     if not callable(scoring):
@@ -319,12 +321,6 @@ def class_probabilities(model: Classifier, X: Any) -> Array:
             "evaluate its outputs one by one"
         )
     return np.asarray(found, dtype=float)
-
-
-def _usual(model: object, y: ArrayLike | None) -> str:
-    if not is_classifier(model, y):
-        return "neg_mean_squared_error"
-    return "neg_log_loss" if hasattr(model, "predict_proba") else ERROR_RATE
 
 
 def _named(name: str) -> Metric:

@@ -130,7 +130,7 @@ class LabelCheck:
     words : str
     directions : tuple of Direction
         What was looked at, the loss and what predictions leave of the labels: see
-        `evaluation.labels.label_change`.
+        `residual_directions`.
     """
 
     difference: float | None
@@ -170,7 +170,7 @@ class MetricPerformance:
     reasons : dict
         Why an estimate is None.
     baseline : Baseline or None
-        The best constant prediction beside the model, see `evaluation.advice.baseline`.
+        The best constant prediction beside the model, see `baseline_of`.
     """
 
     metric: str
@@ -320,13 +320,13 @@ class Performance(_SeveralMetrics):
     statement : str
         What the numbers speak for.
     calibration : dict or None
-        Of classifiers with probabilities: see `evaluation.reliability`.
+        Of classifiers with probabilities: see `reliability`.
     slices : dict or None
         The first metric on parts of the target, by the columns that moved most: see
-        `evaluation.slices`. None for metrics that are no means, and without overlap.
+        `loss_by_slice`. None for metrics that are no means, and without overlap.
     sets : dict or None
         How large the intervals or sets of an `Adapted` with a calibration are on the
-        target: see `interval_sizes` and `set_sizes` of `evaluation.conformal`.
+        target: see `interval_sizes` and `set_sizes`.
     labels : LabelsWanted or None
         How many labelled target rows would make the first metric's interval as narrow
         as was asked for; None without overlap.
