@@ -25,7 +25,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from counterpoise import AutoWeights
 from counterpoise.adaptation.guard import EXPONENTS, choose_exponent
-from counterpoise.adaptation.routing import fit_rows, fit_weighted
+from counterpoise.adaptation.routing import fit_weighted
 from counterpoise.data.two_samples import powers
 from counterpoise.performance.intervals import folds_of
 from counterpoise.performance.metrics import as_metric
@@ -98,7 +98,7 @@ def one(draw: Draw, seed: int) -> list[dict]:
         metric = as_metric("error_rate", learner, y)
 
         def fit(X, y, weights, fold, learner=learner):
-            return fit_rows(learner, X, y, weights, seed + fold)
+            return [fit_weighted(learner, X, y, one) for one in weights]
 
         ones = np.ones(len(X))
         guard = choose_exponent(fit, metric, X, y, ratio, ones, folds)

@@ -30,7 +30,7 @@ from sklearn.ensemble import (
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from counterpoise import AutoWeights
-from counterpoise.adaptation.performance_estimation import out_of_fold_answers
+from counterpoise.adaptation.performance_estimation import cross_val_predictions
 from counterpoise.performance.metrics import Answers, as_metric
 from counterpoise.performance.result import Judge, Rows, label_changes, label_check
 
@@ -119,7 +119,7 @@ def _said(draw: Draw, seed: int) -> dict[str, list[tuple[float, float]]]:
         model = _model(learner, classes).fit(world.X, world.y)
         metric = as_metric(None, model, world.y)
         ones = np.ones(n)
-        answers = out_of_fold_answers(
+        answers = cross_val_predictions(
             model, world.X, world.y, ones, 5, None, classifier=classes, seed=seed
         )
         answers_target = Answers.of(model, [world.T], classes)

@@ -14,13 +14,11 @@ __version__ = "0.1.0"
 _PUBLIC: dict[str, tuple[str, ...]] = {
     "adaptation.adapted": (
         "Adapted",
-        "adapt",
-    ),
-    "adaptation.inputs": (
         "CutTargetWarning",
         "FarTargetWarning",
         "TimeOrderWarning",
         "TrainingRowsWarning",
+        "adapt",
     ),
     "adaptation.labeling": ("select_rows_to_label",),
     "adaptation.model_io": ("load_model",),

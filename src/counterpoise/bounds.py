@@ -35,9 +35,9 @@ D. Alvarez Melis, 2013.
 """
 
 from math import sqrt
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from counterpoise.data.labels_and_weights import as_responses, row_counts
 from counterpoise.data.parameters import check_choice, check_number
@@ -252,7 +252,9 @@ def kernel_ridge(
     )
 
 
-def ridge_norm(y: Any, alpha: float, sample_weight: Any = None) -> float:
+def ridge_norm(
+    y: ArrayLike, alpha: float, sample_weight: ArrayLike | None = None
+) -> float:
     r"""Return a number that the norm of a ridge model does not exceed.
 
     :math:`\|h\|_K^2 \le E_q[y^2] / \lambda`, because the zero function is no better

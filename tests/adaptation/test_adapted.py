@@ -45,7 +45,7 @@ from counterpoise import (
     load_model,
     target_scorer,
 )
-from counterpoise.adaptation.inputs import check_none_missing
+from counterpoise.adaptation.routing import check_none_missing
 from counterpoise.data.samples import SamplesAsRead
 from counterpoise.datasets import (
     load_breast_cancer_shift,

@@ -2,11 +2,9 @@
 
 from typing import Any
 
-import numpy as np
 from sklearn.tree import DecisionTreeRegressor
 
 from counterpoise import Adapted, estimate_performance
-from counterpoise.adaptation.routing import keep, kept_folds, known
 from counterpoise.datasets import make_gaussian_shift
 
 SHIFT = make_gaussian_shift(2, n=150, m=120, random_state=0)
@@ -20,8 +18,9 @@ class _Counted(DecisionTreeRegressor):
         return super().fit(X, y, sample_weight)
 
 
-def _estimated() -> tuple[Any, int]:
+def _estimated(fold_models: dict[bytes, Any] | None = None) -> tuple[Any, int]:
     model = Adapted(_Counted(min_samples_leaf=20, random_state=0), random_state=0)
+    model._fold_models = fold_models
     model.fit(SHIFT.X, SHIFT.y, X_target=SHIFT.X_target)
     assert not model.adapted_
     before = _Counted.fits
@@ -33,19 +32,6 @@ def _estimated() -> tuple[Any, int]:
 
 def test_the_estimate_takes_the_guards_models_and_says_the_same():
     alone, fits = _estimated()
-    with kept_folds():
-        together, fewer = _estimated()
+    together, fewer = _estimated({})
     assert (fits, fewer) == (5, 0)
     assert alone.to_dict() == together.to_dict()
-
-
-def test_models_are_known_inside_by_owner_and_rows_and_nowhere_else():
-    owner, rows = object(), np.arange(3)
-    keep(owner, rows, [None], ["model"])
-    assert known(owner, rows) is None
-    with kept_folds():
-        keep(owner, rows, [np.ones(3), None], ["weighted", "plain"])
-        assert known(owner, rows) == "plain"
-        assert known(object(), rows) is None
-        assert known(owner, rows[:2]) is None
-    assert known(owner, rows) is None

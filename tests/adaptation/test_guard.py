@@ -10,15 +10,22 @@ from sklearn.model_selection import RepeatedKFold
 from counterpoise.adaptation.guard import (
     EXPONENTS,
     Guard,
-    _Tried,
+    _fold_models,
     choose_exponent,
     paired_error,
     smallest_as_good,
 )
-from counterpoise.adaptation.routing import fit_rows
+from counterpoise.adaptation.routing import fit_weighted
 from counterpoise.datasets import make_sinc_shift
 from counterpoise.performance.intervals import folds_of
 from counterpoise.performance.metrics import as_metric, sureness_of_gain
+
+
+def _fit_by(estimator: Any) -> Any:
+    def fit(X: Any, y: Any, weights: Any, fold: int) -> Any:
+        return [fit_weighted(estimator, X, y, one, seed=fold) for one in weights]
+
+    return fit
 
 
 def _guard(
@@ -33,13 +40,12 @@ def _guard(
     seed: int = 0,
     groups: Any = None,
 ) -> Guard:
-    def fit(X: Any, y: Any, weights: Any, fold: int) -> Any:
-        return fit_rows(estimator, X, y, weights, fold)
-
     counts = np.ones(len(y)) if counts is None else counts
     folds = folds_of(None, X, y, is_classifier=classes, seed=seed)
     metric = as_metric(scoring, estimator, y)
-    return choose_exponent(fit, metric, X, y, weights, counts, folds, groups)
+    return choose_exponent(
+        _fit_by(estimator), metric, X, y, weights, counts, folds, groups
+    )
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +124,7 @@ def test_the_users_weights_multiply_ours(sinc: Any) -> None:
     ]
     y = sinc.y[twice]
     again = choose_exponent(
-        lambda X, y, weights, fold: fit_rows(LinearRegression(), X, y, weights, fold),
+        _fit_by(LinearRegression()),
         as_metric(None, LinearRegression(), y),
         sinc.X[twice],
         y,
@@ -191,9 +197,7 @@ def test_rows_held_out_ten_times_are_not_ten_rows(sinc: Any) -> None:
             is_classifier=False,
         )
         guard = choose_exponent(
-            lambda X, y, weights, fold: fit_rows(
-                LinearRegression(), X, y, weights, fold
-            ),
+            _fit_by(LinearRegression()),
             metric,
             sinc.X,
             sinc.y,
@@ -213,7 +217,7 @@ def test_a_fold_without_a_score_is_left_out_and_told() -> None:
     rest = np.setdiff1d(np.arange(200), one_class)
     folds = [(rest, one_class), (rest[::2], rest[1::2]), (rest[1::2], rest[::2])]
     guard = choose_exponent(
-        lambda X, y, weights, fold: fit_rows(LogisticRegression(), X, y, weights, fold),
+        _fit_by(LogisticRegression()),
         as_metric("roc_auc", LogisticRegression(), y),
         X,
         y,
@@ -267,7 +271,7 @@ def test_without_weights_the_estimator_is_called_at_every_exponent_of_zero():
 
     folds = [(np.arange(6), np.arange(6, 12))]
     weights, counts = np.linspace(0.5, 1.5, 12), np.ones(12)
-    list(_Tried(fit, X, X[:, 0], weights, counts, folds, (1.0, 0.0))._folds())
+    list(_fold_models(fit, X, X[:, 0], weights, counts, folds, (1.0, 0.0)))
     assert given == [[False, True]]
 
 

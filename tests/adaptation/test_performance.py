@@ -16,8 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import check_array
 
-from counterpoise.adaptation.adapted import Adapted
-from counterpoise.adaptation.inputs import TrainingRowsWarning, row_marks
+from counterpoise.adaptation.adapted import Adapted, TrainingRowsWarning, row_marks
 from counterpoise.adaptation.performance_estimation import estimate_performance
 from counterpoise.data.samples import SamplesAsRead
 from counterpoise.performance.estimators import Evidence

@@ -13,8 +13,8 @@ from sklearn.preprocessing import StandardScaler
 
 from counterpoise import Adapted, estimate_performance
 from counterpoise.adaptation.performance_estimation import (
+    _rows_of_pieces,
     moved_columns,
-    some_of,
     target_sets,
 )
 from counterpoise.data.samples import SamplesAsRead
@@ -49,9 +49,9 @@ def test_pieces_of_a_target_are_counted_one_after_another():
     target = table(300, 1.0, 1)
     pieces = {"a": target[:100], "b": target[100:]}
     rows = np.array([0, 99, 100, 299])
-    taken = pd.concat(some_of(pieces, rows))
+    taken = pd.concat(_rows_of_pieces(pieces, rows))
     pd.testing.assert_frame_equal(taken, target.iloc[rows])
-    assert len(some_of(pieces, np.array([5]))) == 1
+    assert len(_rows_of_pieces(pieces, np.array([5]))) == 1
 
 
 def test_sparse_rows_are_not_sliced():

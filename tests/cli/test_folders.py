@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from counterpoise.adaptation.model_io import load_model
 from counterpoise.cli import out_of_core as large_pair
 from counterpoise.data import parallel as schedule
 
@@ -201,9 +202,8 @@ def test_a_run_that_was_ended_goes_on_where_it_was(run, folders, tmp_path, monke
         weights_in(tmp_path / k / "weights.parquet") for k in ("clean", "cut")
     )
     assert clean.equals(cut)
-    assert (tmp_path / "clean" / "model.skops").read_bytes() == (
-        tmp_path / "cut" / "model.skops"
-    ).read_bytes()
+    models = [load_model(tmp_path / k / "model.skops") for k in ("clean", "cut")]
+    assert np.array_equal(*(model.estimator_[-1].coef_ for model in models))
     assert not (tmp_path / ".cut.passes").exists()
 
 

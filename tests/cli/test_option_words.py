@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from counterpoise.adaptation.inputs import warn_if_far, warn_if_in_time_order
+from counterpoise.adaptation.adapted import warn_if_far, warn_if_in_time_order
 from counterpoise.cli.main import main
 from counterpoise.cli.terminal import followed, in_options
 

@@ -13,30 +13,27 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from counterpoise import Adapted, InvalidInputError, WeightedSVC, WeightedSVR
-from counterpoise.adaptation.fitted_model import divided
+from counterpoise.adaptation.adapted import (
+    CutTargetWarning,
+    FarTargetWarning,
+    TimeOrderWarning,
+    TrainingRowsWarning,
+    row_marks,
+    split_for_calibration,
+    warn_if_cut,
+    warn_if_far,
+    warn_if_fitted_to,
+    warn_if_hardly_covered,
+    warn_if_in_time_order,
+)
 from counterpoise.adaptation.guard import (
     Guard,
-    _error_about_zero,
     _errors_to,
     choose_exponent,
     follows_path,
     mixed,
     paired_error,
     smallest_as_good,
-)
-from counterpoise.adaptation.inputs import (
-    CutTargetWarning,
-    FarTargetWarning,
-    TimeOrderWarning,
-    TrainingRowsWarning,
-    are_classes,
-    default_estimator,
-    row_marks,
-    warn_if_cut,
-    warn_if_far,
-    warn_if_fitted_to,
-    warn_if_hardly_covered,
-    warn_if_in_time_order,
 )
 from counterpoise.adaptation.labeling import _greedy as greedy
 from counterpoise.adaptation.labeling import _unsure as unsure
@@ -51,7 +48,9 @@ from counterpoise.adaptation.performance_estimation import (
     target_sets,
 )
 from counterpoise.adaptation.routing import (
+    are_classes,
     check_takes_weights,
+    default_estimator,
     drawn_rows,
     fit_weighted,
     weight_keyword,
@@ -190,7 +189,9 @@ def test_the_guard_estimates_gains_by_weighted_losses_of_held_out_rows(
     losses, share = losses[:, :70] / times[:70], (counts * weights)[:70]
     share = share / share.sum()
     means = losses @ share
-    best = int(np.argmin(means))
+    # Exponents may tie but for rounding.
+    best = TRIED.index(found.best)
+    assert means[best] == pytest.approx(means.min(), abs=1e-12)
     unit = slope(means[best])
 
     def error(j, k):
@@ -199,7 +200,7 @@ def test_the_guard_estimates_gains_by_weighted_losses_of_held_out_rows(
             part = np.add.reduceat(part, np.flatnonzero(np.arange(70) % 4 == 0))
         return unit * np.sqrt(part @ part)
 
-    assert found.best == TRIED[best] > 0.0
+    assert found.best > 0.0
     assert found.values == pytest.approx([of_mean(mean) for mean in means])
     assert found.errors == pytest.approx([error(j, best) for j in range(5)])
     place = TRIED.index(found.chosen)
@@ -212,9 +213,9 @@ def test_the_guard_estimates_gains_by_weighted_losses_of_held_out_rows(
 
 def test_the_error_of_a_share_of_the_weights_is_that_of_no_difference():
     d, shares = np.array([1.0, 2.0, 0.0, 0.0]), np.full(4, 0.25)
-    assert _error_about_zero(d, shares, None) == pytest.approx(np.sqrt(5) / 4)
+    assert paired_error(d, shares, None, center=False) == pytest.approx(np.sqrt(5) / 4)
     by = np.array([0, 0, 1, 1])
-    assert _error_about_zero(d, shares, by) == pytest.approx(0.75)
+    assert paired_error(d, shares, by, center=False) == pytest.approx(0.75)
 
 
 @pytest.mark.parametrize("size", [1.0, 1e9])
@@ -441,11 +442,10 @@ def test_rows_are_drawn_with_replacement_or_a_budget_of_different_ones():
 
 def test_equal_weights_are_not_drawn_by():
     X, y = np.arange(8.0)[:, None], np.arange(8.0)
-    model = Adapted(KNeighborsRegressor(1), resample=True)
-    plain = model._fit_rows(KNeighborsRegressor(1), X, y, np.ones(8), 0, None)
+    plain = fit_weighted(KNeighborsRegressor(1), X, y, np.ones(8), resample=True)
     assert plain.predict(X).tolist() == y.tolist()
     drawn = fit_weighted(
-        KNeighborsRegressor(1), X, y, np.r_[np.ones(7), 0.0], resample_seed=0
+        KNeighborsRegressor(1), X, y, np.r_[np.ones(7), 0.0], resample=True
     )
     assert drawn.predict([[7.0]])[0] < 7.0
 
@@ -456,12 +456,12 @@ def test_equal_weights_are_not_drawn_by():
 def test_as_many_groups_are_held_out_as_come_nearest_to_the_share():
     groups = np.repeat(np.arange(4), 5)
     for share, held in ((0.3, 5), (0.4, 10), (0.9, 15), (0.01, 5)):
-        kept, out = divided(20, share, groups, 0)
+        kept, out = split_for_calibration(20, share, groups, 0)
         assert out.size == held
         assert not set(groups[kept]) & set(groups[out])
-    assert divided(20, 0.0, None, 0)[1].size == 0
+    assert split_for_calibration(20, 0.0, None, 0)[1].size == 0
     with pytest.raises(ValueError, match="two groups or more"):
-        divided(4, 0.5, [1, 1, 1, 1], 0)
+        split_for_calibration(4, 0.5, [1, 1, 1, 1], 0)
 
 
 def test_the_row_that_leaves_the_least_variance_is_asked_first_and_no_twin_of_it():
@@ -587,29 +587,3 @@ def test_a_model_file_is_refused_by_its_members_its_ratio_and_its_size():
                 InvalidInputError, match="bytes unpacked, and the memory"
             ):
                 _check_sizes(package(1, size, size, name))
-
-
-# -- what was found before -------------------------------------------------------------
-
-
-def test_findings_are_kept_by_content_and_seed_and_few_of_them():
-    from counterpoise.adaptation.adapted import _CONTENT, _Findings, remember_content
-    from counterpoise.data.samples import SamplesAsRead
-
-    kept = _Findings()
-    for k in range(25):
-        kept.put(("rows", str(k)), k, [])
-    assert len(kept) == 24
-    assert kept.get(("rows", "0")) is None
-    X = np.arange(8.0).reshape(4, 2)
-
-    def mark(X, target, seed):
-        samples = SamplesAsRead.read_numbers(X, target)
-        remember_content(samples, X, target, seed)
-        return samples.found.get(_CONTENT)
-
-    assert mark(X, X + 1.0, 0) == mark(X.copy(), X + 1.0, 0)
-    assert mark(X, X + 1.0, None) is None
-    others = [mark(X, X + 1.0, 1), mark(X + 1.0, X, 0), mark(X, X[:3] + 1.0, 0)]
-    assert mark(X, X + 1.0, 0) not in others
-    assert len(set(others)) == 3

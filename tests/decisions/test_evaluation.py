@@ -31,7 +31,7 @@ from counterpoise.performance.estimators import (
     mean_intervals,
     rows_outside_support,
 )
-from counterpoise.performance.functionals import Chances, as_functional, linearised
+from counterpoise.performance.functionals import as_functional, linearised
 from counterpoise.performance.intervals import (
     Interval,
     alike_rows,
@@ -226,8 +226,9 @@ def test_the_interval_of_an_area_does_not_heed_the_direct_one_and_counts_few_row
         labels,
         one,
         one,
-        Chances(chance, chance),
+        chance,
         answers,
+        chance,
     )
     found = mean_intervals(metric, told, 0.95)["doubly_robust"]
     assert told.worth == pytest.approx(50.0)

@@ -2,9 +2,6 @@
 
 import io
 import json
-import os
-import subprocess
-import sys
 import warnings
 from itertools import count
 from zipfile import ZIP_DEFLATED, ZipFile
@@ -225,33 +222,6 @@ def test_members_are_counted_and_their_ratio_is_looked_at(saved, tmp_path, monke
     monkeypatch.setattr(unpacking, "LARGEST_RATIO", 0.5)
     with pytest.raises(InvalidInputError, match="which no compression gives"):
         load_model(saved / "forest.skops")
-
-
-MODELS_IN_FILES = """
-import sys, warnings
-import numpy as np
-from sklearn.linear_model import LogisticRegression
-from counterpoise import Adapted, UniformWeights
-rng = np.random.default_rng(0)
-X, X_target = rng.normal(size=(60, 2)), rng.normal(0.3, size=(40, 2))
-warnings.simplefilter("ignore")
-chosen, boosted = LogisticRegression(), UniformWeights()
-for path, parts in zip(sys.argv[1:], ([chosen], [None, boosted]), strict=True):
-    Adapted(*parts, random_state=0).fit(X, X[:, 0] > 0, X_target=X_target).save(path)
-"""
-
-
-def test_a_model_file_is_the_same_bytes_in_every_process(tmp_path):
-    files = []
-    for seed in ("1", "2"):
-        paths = [tmp_path / f"{kind}-{seed}.skops" for kind in ("chosen", "boosted")]
-        subprocess.run(
-            [sys.executable, "-c", MODELS_IN_FILES, *map(str, paths)],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            check=True,
-        )
-        files.append([path.read_bytes() for path in paths])
-    assert files[0] == files[1]
 
 
 def node_that_writes(path, module):

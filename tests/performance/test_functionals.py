@@ -11,7 +11,7 @@ from sklearn.metrics import (
 )
 
 from counterpoise.performance.estimators import mean_estimates
-from counterpoise.performance.functionals import Chances, Law, as_functional, linearised
+from counterpoise.performance.functionals import Law, as_functional, linearised
 from counterpoise.performance.intervals import wilson_interval
 from counterpoise.performance.metrics import Answers, ClassifierAnswers, as_metric
 
@@ -83,16 +83,16 @@ def test_the_doubly_robust_one_needs_only_one_of_weights_and_chances(name):
     truth = metric.value(model, x_target[:, None], y_target)
     functional = as_functional(metric, answers)
     ones = np.ones(6000)
-    right, flat = (expit(1.5 * z - 1 + np.sin(3 * z)) for z in (x, x_target)), 0.3
-    right = Chances(*right)
-    flat = Chances(flat * ones, flat * ones)
+    right = [expit(1.5 * z - 1 + np.sin(3 * z)) for z in (x, x_target)]
+    flat = [0.3 * ones, 0.3 * ones]
     found = {}
     for case, ratio, chances in (
         ("weights", np.exp(0.8 * x), flat),
         ("chances", ones, right),
         ("neither", ones, flat),
     ):
-        one = linearised(functional, answers, y, ones, ratio, chances, there)
+        p, p_there = chances
+        one = linearised(functional, answers, y, ones, ratio, p, there, p_there)
         found[case] = abs(one.values()["doubly_robust"] - truth)
     assert found["weights"] < 0.04
     assert found["chances"] < 0.02
@@ -132,8 +132,9 @@ def test_few_positives_have_intervals_that_hold_the_truth(name):
             y,
             ones,
             np.exp(0.2 * np.random.default_rng(seed).normal(size=600)),
-            Chances(flat, flat),
+            flat,
             answers,
+            flat,
         )
         found = mean_estimates(metric, one, 0.95)["weighted"]
         held.append(found.low <= truth <= found.high)
@@ -145,10 +146,10 @@ def test_nothing_found_among_few_is_no_proof_of_nothing():
     answers = ClassifierAnswers(said, np.arange(2))
     y, ones = np.r_[np.zeros(190), np.ones(10)].astype(int), np.ones(200)
     metric = as_metric("f1", None, y)
-    none = Chances(np.zeros(200), np.zeros(200))
     one = linearised(
-        as_functional(metric, answers), answers, y, ones, ones, none, answers
-    )
+        as_functional(metric, answers), answers, y, ones, ones, 0 * ones, answers,
+        0 * ones,
+    )  # fmt: skip
     assert one.worth == pytest.approx(20.0)
     found = mean_estimates(metric, one, 0.95)["weighted"]
     assert found.value == 0.0

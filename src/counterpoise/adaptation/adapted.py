@@ -1,49 +1,57 @@
 """`Adapted`: a model fitted for the target distribution."""
 
-import hashlib
-import pickle
-from collections import OrderedDict
+import zlib
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass, replace
-from threading import Lock
+from dataclasses import replace
 from typing import Any, Self
-from uuid import uuid4
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import MetaEstimatorMixin, clone
-from sklearn.utils import column_or_1d, get_tags
+from sklearn.utils import Tags, column_or_1d, get_tags
 
-from counterpoise.adaptation.fitted_model import FittedModel, calibrated_on, divided
-from counterpoise.adaptation.guard import EQUAL_WEIGHTS, choose_how_much, mixed
-from counterpoise.adaptation.inputs import (
-    check_none_missing,
-    default_estimator,
-    fit_weight_estimator,
-    reference_rows,
-    row_marks,
-    warn_if_cut,
-    warn_if_far,
-    warn_if_hardly_covered,
+from counterpoise.adaptation.fitted_model import FittedModel, calibrate
+from counterpoise.adaptation.guard import (
+    EQUAL_WEIGHTS,
+    ROWS_JUDGED,
+    Guard,
+    mixed,
+    select_exponent,
 )
 from counterpoise.adaptation.label_shift import (
     BY_INPUTS,
     EITHER,
     LABELS,
     LabelShift,
-    explained,
+    explain_by_labels,
     weight_estimator_by_labels,
 )
 from counterpoise.adaptation.out_of_core import AllRows, fit_model, refuse_beside_blocks
 from counterpoise.adaptation.partial import (
+    PartialGuard,
     PartialWeights,
     fit_partial_weights,
     fit_to_present,
-    partial_weight_estimator,
 )
-from counterpoise.adaptation.routing import check_takes_weights, fit_rows, part_of
-from counterpoise.data.arrays import check_columns, check_same_length, n_rows, readable
+from counterpoise.adaptation.routing import (
+    check_none_missing,
+    check_takes_weights,
+    default_estimator,
+    fit_weight_estimator,
+    fit_weighted,
+    rows_of,
+)
+from counterpoise.data.arrays import (
+    Estimator,
+    Matrix,
+    check_columns,
+    check_same_length,
+    n_rows,
+    readable,
+    target_pieces,
+)
 from counterpoise.data.blocks import Blocks
 from counterpoise.data.encoder import TableEncoder
 from counterpoise.data.groups import with_units
@@ -56,183 +64,141 @@ from counterpoise.data.parameters import (
 )
 from counterpoise.data.progress import announce, told
 from counterpoise.data.samples import SamplesAsRead
+from counterpoise.data.table import Table
 from counterpoise.data.two_samples import effective_sample_size, flatten_weights
 from counterpoise.errors import (
+    CounterpoiseWarning,
     InvalidInputError,
     InvalidTypeError,
     NoOverlapError,
     NoTargetWarning,
-    gathered,
+    PartialOverlapWarning,
     refusals_of_estimators,
     warn_user,
 )
-from counterpoise.linalg.arrays import Array
+from counterpoise.linalg.arrays import Array, Indices, row_keys
+from counterpoise.performance.intervals import neighbors_alike, random_rows
 from counterpoise.performance.metrics import is_classifier
 from counterpoise.shift.diagnosis import Diagnosis, diagnose_samples
-from counterpoise.shift.support import NO_OVERLAP
+from counterpoise.shift.support import (
+    NO_OVERLAP,
+    NO_OVERLAP_ABOVE,
+    NO_SHIFT,
+    TOO_FEW,
+)
 from counterpoise.weights.auto import AutoWeights
-from counterpoise.weights.base import WeightEstimator
 
 # -----------------------------------------------------------------------------
-# What was found of two samples before: a search weighs once a fold.
-#
-# A grid search fits many candidates to the same rows of each fold, and diagnosis and
-# weights depend on the rows alone. They are kept by a digest of everything that they
-# depend on, and found again only where all of it is the same to the byte.
+# Warnings about suspicious tables.
 # -----------------------------------------------------------------------------
 
 
-# A search of five folds needs twelve: a diagnosis and weights of each, and of all.
-FINDINGS_KEPT = 24
-# The rows of a fit are not kept, but weights and centres are: not of larger samples.
-LARGEST_KEPT = 200_000
-
-_Key = tuple[str, str]
-# Under which samples keep the digest of what they hold.
-_CONTENT = ("content",)
+# A target is odd where every column lies outside the source's range by so many times
+# the distance of the source's quartiles.
+RANGES_APART = 20.0
+# Rows are those of a fit if more than this share is, and few of the fit are twins.
+SHARE_KNOWN, SHARE_TWINS = 0.5, 0.1
 
 
-class _Findings:
-    """The last findings, by their keys; the one that was asked least lately goes."""
-
-    def __init__(self) -> None:
-        self._found: OrderedDict[_Key, tuple[Any, list[Any]]] = OrderedDict()
-        self._lock = Lock()
-
-    def get(self, key: _Key) -> tuple[Any, list[Any]] | None:
-        with self._lock:
-            if key in self._found:
-                self._found.move_to_end(key)
-            return self._found.get(key)
-
-    def put(self, key: _Key, found: Any, told: list[Any]) -> None:
-        with self._lock:
-            self._found[key] = found, told
-            while len(self._found) > FINDINGS_KEPT:
-                self._found.popitem(last=False)
-
-    def forget(self) -> None:
-        with self._lock:
-            self._found.clear()
-
-    def __len__(self) -> int:
-        return len(self._found)
+class CutTargetWarning(CounterpoiseWarning):
+    """`X_target` has as many rows as `X`: cross-validation would cut it."""
 
 
-FOUND = _Findings()
+class TimeOrderWarning(CounterpoiseWarning):
+    """Adjacent rows are near-duplicates: random folds overestimate performance."""
 
 
-def remember_content(
-    samples: SamplesAsRead, X: Any, X_target: Any, random_state: Any
-) -> None:
-    """Write down what the samples hold, where it can be told and asked for again.
+class FarTargetWarning(CounterpoiseWarning):
+    """Every column of the target is far from the source: was it transformed?"""
 
-    Without a seed nothing is kept: every fit draws anew.
-    """
-    n, m = samples.source_weight.size, samples.target_weight.size
-    if isinstance(random_state, int) and max(n, m) <= LARGEST_KEPT:
-        samples.found[_CONTENT] = digest(
-            (X, X_target, samples.source_weight, samples.units, random_state)
+
+class TrainingRowsWarning(CounterpoiseWarning):
+    """Rows to evaluate a model on are among those that it was fitted to."""
+
+
+def row_marks(X: Matrix) -> NDArray[np.uint32]:
+    """Return a number a row by which to know it again; equal rows have equal ones."""
+    rows = X if sparse.issparse(X) else np.asarray(X, dtype=float)
+    return np.fromiter(map(zlib.crc32, row_keys(rows)), dtype=np.uint32)
+
+
+def warn_if_fitted_to(marks: NDArray[np.uint32], fitted: NDArray[np.uint32]) -> None:
+    """Warn where most rows are among those of a fit, and not as twins by chance."""
+    twins = 1.0 - np.unique(fitted).size / fitted.size
+    share = float(np.isin(marks, fitted).mean())
+    if share > SHARE_KNOWN and twins < SHARE_TWINS:
+        warn_user(
+            f"{share:.0%} of the rows of X are rows that the model was fitted to, and "
+            "flatter it: give rows that it has not seen, or cv=5 to fit it again "
+            "without each fold",
+            TrainingRowsWarning,
         )
 
 
-def remember_in_this_run(samples: SamplesAsRead) -> None:
-    """Let samples that were read once be diagnosed and weighed once, while they live.
-
-    For who fits several estimators to them with one seed.
-    """
-    samples.found.setdefault(_CONTENT, uuid4().hex)
-
-
-def diagnosed(samples: SamplesAsRead, find: Callable[[], Any]) -> Any:
-    """Return the diagnosis of the samples, by `find` unless it is known."""
-    return _once(samples, "diagnosis", find, lambda found: found)
-
-
-def weighed(
-    samples: SamplesAsRead, weight_estimator: Any, y: Any, find: Callable[[], Any]
-) -> Any:
-    """Return a weight estimator fitted to the samples, from the cache if it is there.
-
-    Only our own weight estimators, which are known to depend on nothing else.
-    """
-    if not isinstance(weight_estimator, WeightEstimator):
-        return find()
-    of_labels = y if getattr(weight_estimator, "needs_labels", False) else None
-    own = digest(
-        (type(weight_estimator).__qualname__, weight_estimator.get_params(), of_labels)
+def warn_if_cut(X_target: object, n: int) -> None:
+    """Warn about a bare target that cross-validation takes for a vector of rows."""
+    if isinstance(X_target, tuple) or n_rows(X_target) != n:
+        return
+    warn_user(
+        f"X_target has as many rows as X ({n}): inside cross-validation scikit-learn "
+        "cuts it like X, and a part of the target is lost in every fold. Give it as a "
+        "tuple, X_target=(X_target,), to pass it whole",
+        CutTargetWarning,
     )
-    if own is None:
-        return find()
-    found = _once(samples, own, find, lambda one: deepcopy(one.without_rows()))
-    if found._samples_ is None:
-        # A copy of one that was fitted to rows of the same content, in their order.
-        found = deepcopy(found)
-        found._samples_ = samples.counted
-    return found
 
 
-def digest(content: Any) -> str | None:
-    """Return a hash of everything that objects hold; None where it cannot be told.
+def warn_if_far(source: Matrix, target: Matrix) -> None:
+    """Warn about a target that looks like another unit or an earlier step."""
+    if sparse.issparse(source):
+        return
+    low, quarter, three, high = np.quantile(source, [0, 0.25, 0.75, 1], axis=0)
+    room = RANGES_APART * (three - quarter)
+    below = target.max(axis=0) < low - room
+    above = target.min(axis=0) > high + room
+    if (below | above).all():
+        warn_user(
+            f"every column of X_target lies outside the range of X by more than "
+            f"{RANGES_APART:g} times the distance of its quartiles: was X transformed "
+            "and X_target not? A pipeline hands its last step the target "
+            "untransformed; put the pipeline inside, Adapted(make_pipeline(...)), or "
+            'set transform_input=["X_target"]',
+            FarTargetWarning,
+        )
 
-    Equal bytes alone give equal hashes; equal objects may be told apart, which costs
-    time and nothing else.
 
-    Examples
-    --------
-    >>> digest([1.0, "a"]) == digest([1.0, "a"]), digest(lambda: 0) is None
-    (True, True)
+def warn_if_in_time_order(X: Matrix) -> None:
+    """Warn where folds drawn by chance hold out rows next to rows fitted to."""
+    if not sparse.issparse(X) and neighbors_alike(np.asarray(X, dtype=float)):
+        warn_user(
+            "neighbouring rows of X are near-duplicates, as in a time series: folds "
+            'drawn by chance flatter every model. cv="blocks" holds out runs of '
+            "neighbouring rows",
+            TimeOrderWarning,
+        )
+
+
+def warn_if_hardly_covered(found: Diagnosis) -> None:
+    """Warn where more than half of the target may be thinly covered, or may not.
+
+    Where the lower end of the share's interval is above one half a fit is refused.
     """
-    hashed = _Hash()
-    try:
-        pickle.Pickler(hashed, protocol=5).dump(content)
-    except Exception:
-        # Functions of the user's own, generators and the like.
-        return None
-    return hashed.sha.hexdigest()
-
-
-class _Hash:
-    """A file that keeps nothing but the hash of what was written."""
-
-    def __init__(self) -> None:
-        self.sha = hashlib.sha256()
-
-    def write(self, data: Any) -> int:
-        self.sha.update(data)
-        return len(data)
-
-
-def _once(
-    samples: SamplesAsRead,
-    what: str,
-    find: Callable[[], Any],
-    kept: Callable[[Any], Any],
-) -> Any:
-    """Return what was found before, with what was told then; else find it."""
-    content = samples.found.get(_CONTENT)
-    if content is None:
-        return find()
-    known = FOUND.get((content, what))
-    if known is not None:
-        found, told = known
-        for message, category in told:
-            warn_user(message, category)
-        return found
-    with gathered() as told:
-        found = find()
-    FOUND.put((content, what), kept(found), told)
-    for message, category in told:
-        warn_user(message, category)
-    return found
+    if found.uncovered_fraction > NO_OVERLAP_ABOVE and found.verdict != NO_OVERLAP:
+        warn_user(
+            f"{found.uncovered_fraction:.1%} of the target rows, "
+            f"{found.uncovered_fraction_low:.1%} to "
+            f"{found.uncovered_fraction_high:.1%} by chance, lie where the source has "
+            f"next to no "
+            "rows: with a little more a fit would be refused",
+            PartialOverlapWarning,
+        )
 
 
 # -----------------------------------------------------------------------------
-# What is asked of a fit: parameters, checked, and the steps that they lead to.
+# The estimator.
 # -----------------------------------------------------------------------------
 
 
-# Ways to weigh that have a name.
+# Weights that have a name.
 NAMED_WEIGHT_ESTIMATORS = (BY_INPUTS, LABELS, EITHER, "partial")
 
 # The steps of a fit, as they are announced.
@@ -241,260 +207,15 @@ WEIGHING = "weighing the source rows"
 CHOOSING = "choosing how much of the weights to use"
 FITTING = "fitting the estimator"
 
-
-class AskedOfFit:
-    """The parameters of `Adapted`, and what they mean."""
-
-    weight_estimator: Any
-    guard: bool | str
-    max_samples: int | None
-    calibration_fraction: float
-    missing_target: str
-    verbose: int
-    callback: Callable[[str, int, int], Any] | None
-
-    def _asks_for(self, name: str) -> bool:
-        return isinstance(self.weight_estimator, str) and self.weight_estimator == name
-
-    def _is_partial(self) -> bool:
-        return self._asks_for("partial") or isinstance(
-            self.weight_estimator, PartialWeights
-        )
-
-    def _is_guarded(self) -> bool:
-        if self._is_partial():
-            # It has a guard of its own.
-            return False
-        if isinstance(self.guard, str):
-            return isinstance(self.weight_estimator, str)
-        return self.guard
-
-    def _check_parameters(self) -> None:
-        if isinstance(self.weight_estimator, str):
-            check_choice(
-                "weight_estimator", self.weight_estimator, NAMED_WEIGHT_ESTIMATORS
-            )
-        elif self.weight_estimator is not None and not hasattr(
-            self.weight_estimator, "predict_weights"
-        ):
-            raise InvalidTypeError(
-                'weight_estimator must be "auto", "labels", "either", "partial", None '
-                "or an "
-                "estimator with `predict_weights`, got "
-                f"{type(self.weight_estimator).__name__}"
-            )
-        if not isinstance(self.guard, bool):
-            check_choice("guard", self.guard, ("auto",))
-        check_integer("max_samples", self.max_samples, low=1, options=(None,))
-        check_number(
-            "calibration_fraction",
-            self.calibration_fraction,
-            low=0.0,
-            high=1.0,
-            closed="left",
-        )
-        if self.calibration_fraction > 0.0 and self._is_partial():
-            raise InvalidInputError(
-                "calibration needs weights of rows without labels, and PartialWeights "
-                "weighs by class: choose calibration_fraction=0"
-            )
-        if self.calibration_fraction > 0.0 and self._asks_for(LABELS):
-            raise InvalidInputError(
-                'calibration needs weights of rows without labels, and "labels" weighs '
-                "by them: choose calibration_fraction=0"
-            )
-        check_integer("verbose", self.verbose, low=0)
-        if self.callback is not None and not callable(self.callback):
-            raise InvalidTypeError(
-                f"callback must be callable or None, got {self.callback!r}"
-            )
-        check_choice("missing_target", self.missing_target, ("warn", "ignore", "raise"))
-
-
-def steps_of_fit(model: AskedOfFit) -> tuple[str, ...]:
-    """Return what a fit to both samples will announce, in order.
-
-    Parameters
-    ----------
-    model : Adapted
-
-    Examples
-    --------
-    >>> from counterpoise import Adapted
-    >>> steps_of_fit(Adapted(weight_estimator=None))
-    ('diagnosing the shift', 'fitting the estimator')
-    >>> len(steps_of_fit(Adapted()))
-    4
-    """
-    if model.weight_estimator is None:
-        return DIAGNOSING, FITTING
-    if not model._is_guarded():
-        return DIAGNOSING, WEIGHING, FITTING
-    return DIAGNOSING, WEIGHING, CHOOSING, FITTING
-
-
-# -----------------------------------------------------------------------------
-# What a fit sees of the target: the shift, what is covered, and the weights.
-# -----------------------------------------------------------------------------
-
-
 # Draws of a permutation test of the diagnosis, and target rows that are kept, to
-# compare next week's with.
+# compare later targets with.
 PERMUTATIONS, REFERENCE_ROWS = 200, 5_000
-
-
-@dataclass(frozen=True, eq=False)
-class TargetSeen:
-    """What is known of the target after a look; nothing where there is none.
-
-    Attributes
-    ----------
-    ratio : array of shape (n,)
-        The density ratio at the source rows.
-    encoder, row_marks, diagnosis, reference, weight estimator, label_shift
-        What `Adapted` keeps under the same names.
-    """
-
-    ratio: Array
-    encoder: TableEncoder | None = None
-    row_marks: Any = None
-    diagnosis: Diagnosis | None = None
-    reference: Any = None
-    weight_estimator: Any = None
-    label_shift: LabelShift | None = None
-
-
-def read_both(X: Any, X_target: Any, counts: Array | None) -> SamplesAsRead:
-    """Return both samples as read; those that were read before, as they are."""
-    if isinstance(X_target, SamplesAsRead):
-        X_target.check_rows(n_rows(X))
-        return X_target if counts is None else replace(X_target, source_weight=counts)
-    X_target = (
-        tuple(map(readable, X_target))
-        if isinstance(X_target, tuple)
-        else readable(X_target)
-    )
-    warn_if_cut(X_target, n_rows(X))
-    return SamplesAsRead.read(X, X_target, counts)
-
-
-def as_dense(samples: SamplesAsRead, X: Any) -> Any:
-    """Return the source as numbers; a frame of sparse columns as one of dense ones."""
-    if samples.is_sparse and not sparse.issparse(X):
-        return np.asarray(X, dtype=float)
-    return samples.source
-
-
-def see_target(
-    model: Any,
-    samples: SamplesAsRead,
-    estimator: Any,
-    X: Any,
-    y: Any,
-    counts: Array | None,
-    seed: int,
-) -> TargetSeen:
-    """Diagnose the shift, refuse what does not overlap, and weigh the source rows.
-
-    Parameters
-    ----------
-    model : Adapted
-        Whose parameters say how.
-    samples : SamplesAsRead
-    estimator : the model's, or the default one
-    X, y : the source as given, and its labels
-    counts : array of shape (n,) or None
-        The user's own weights.
-    seed : int
-    """
-    samples.refuse_huge(by_label=True)
-    warn_if_far(samples.source, samples.target)
-    marks = row_marks(as_dense(samples, X))
-    announce(DIAGNOSING)
-    # By the user's own seed, as `diagnose` would: one quantity, one number.
-    given = model.random_state
-    drawn_by = given if isinstance(given, int | np.integer) else seed
-    found = diagnosed(
-        samples, lambda: diagnose_samples(samples, PERMUTATIONS, drawn_by)
-    )
-    partial = partial_weight_estimator(model.weight_estimator, model.guard, seed)
-    goes_on = model.allow_no_overlap or partial is not None
-    if found.verdict == NO_OVERLAP and not goes_on:
-        # Who catches the refusal can ask why.
-        model.diagnosis_ = found
-        columns = "" if found.separation is None else str(found.separation)
-        raise NoOverlapError(
-            found.uncovered_fraction, "uncovered_fraction", found.auc, columns
-        )
-    warn_if_hardly_covered(found)
-    seen = TargetSeen(
-        np.ones(samples.source_weight.size),
-        encoder=samples.encoder,
-        row_marks=marks,
-        diagnosis=found,
-        reference=reference_rows(samples, REFERENCE_ROWS, seed),
-    )
-    if model.weight_estimator is None:
-        return seen
-    announce(WEIGHING)
-    label_shift = None
-    if partial is not None:
-        weight_estimator = fit_partial_weights(
-            partial, samples, estimator, y, counts, seed
-        )
-    elif model._asks_for(LABELS):
-        weight_estimator, label_shift = weight_estimator_by_labels(
-            samples, estimator, y, counts, seed, allow_no_overlap=model.allow_no_overlap
-        )
-    else:
-        weight_estimator = _by_inputs(model, samples, y, counts, seed)
-        if isinstance(model.weight_estimator, str):
-            label_shift, by_labels = explained(
-                weight_estimator, found.verdict, samples, estimator, y, counts, seed
-            )
-            # Rows that are held out for sets need weights by inputs.
-            if model._asks_for(EITHER) and by_labels and not model.calibration_fraction:
-                weight_estimator = by_labels
-    return replace(
-        seen,
-        ratio=np.asarray(weight_estimator.weights_),
-        weight_estimator=weight_estimator,
-        label_shift=label_shift,
-    )
-
-
-def _by_inputs(
-    model: Any, samples: SamplesAsRead, y: Any, counts: Array | None, seed: int
-) -> Any:
-    """Return the weight estimator that looks at the inputs, fitted."""
-    if isinstance(model.weight_estimator, str):
-        # What is covered was decided by the diagnosis, once.
-        weight_estimator: Any = AutoWeights(allow_no_overlap=True, random_state=seed)
-    else:
-        weight_estimator = clone(model.weight_estimator)
-        if (
-            model.allow_no_overlap
-            and "allow_no_overlap" in weight_estimator.get_params()
-        ):
-            weight_estimator.set_params(allow_no_overlap=True)
-    return weighed(
-        samples,
-        weight_estimator,
-        y,
-        lambda: fit_weight_estimator(weight_estimator, samples, y, counts),
-    )
-
-
-# -----------------------------------------------------------------------------
-# A model fitted where data were cheap, for where it must work.
-# -----------------------------------------------------------------------------
-
 
 # What a partial weight estimator adds to a fitted model.
 OF_CLASSES = ("class_prior_", "class_weight_", "absent_classes_", "target_labels_")
 
 
-class Adapted(AskedOfFit, MetaEstimatorMixin, FittedModel):
+class Adapted(MetaEstimatorMixin, FittedModel):
     r"""An estimator fitted to weighted source rows, so that it serves the target.
 
     Four steps, each of which can be had alone: `diagnose` the shift; weigh the source
@@ -595,9 +316,8 @@ class Adapted(AskedOfFit, MetaEstimatorMixin, FittedModel):
     The guard works on at most 5,000 rows. `predict_weights` returns the density ratio
     itself, without the exponent. Cross-validation cuts an `X_target` that has as many
     rows as `X`: give it as a tuple, ``X_target=(X_target,)``. The progress of a fit
-    goes to the logger "counterpoise" too. With a number as `random_state`, diagnosis
-    and weights of the last fits are kept by a digest of all rows: a grid search weighs
-    once a fold, not once a candidate.
+    goes to the logger "counterpoise" too. ``GridSearchCV(Adapted(...))`` estimates
+    the weights again for every candidate; ``Adapted(GridSearchCV(...))`` once.
 
     Tables in blocks (`engine.Blocks`): diagnosis, weight estimator, guard and the steps
     of a pipeline before its last are those of 10,000 rows drawn of each table, whose
@@ -631,18 +351,18 @@ class Adapted(AskedOfFit, MetaEstimatorMixin, FittedModel):
 
     def __init__(
         self,
-        estimator: Any = None,
-        weight_estimator: Any = "auto",
+        estimator: Estimator | None = None,
+        weight_estimator: object = "auto",
         *,
         guard: bool | str = "auto",
-        cv: Any = None,
-        scoring: Any = None,
+        cv: object = None,
+        scoring: object = None,
         resample: bool = False,
         max_samples: int | None = None,
         calibration_fraction: float = 0.0,
         missing_target: str = "warn",
         allow_no_overlap: bool = False,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
         callback: Callable[[str, int, int], Any] | None = None,
     ) -> None:
@@ -662,14 +382,14 @@ class Adapted(AskedOfFit, MetaEstimatorMixin, FittedModel):
 
     def fit(
         self,
-        X: Any,
-        y: Any,
+        X: object,
+        y: ArrayLike,
         *,
-        X_target: Any = None,
-        sample_weight: Any = None,
-        groups: Any = None,
+        X_target: object = None,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
     ) -> Self:
-        """Diagnose, weigh, choose how much of the weights to use, and fit.
+        """Diagnose the shift, estimate weights, select their exponent, and fit.
 
         Parameters
         ----------
@@ -689,19 +409,24 @@ class Adapted(AskedOfFit, MetaEstimatorMixin, FittedModel):
         self
         """
         self._check_parameters()
-        self.all_rows_: AllRows | None = None
-        self._seen_rows_ = self._drawn_by_ = None
-        if isinstance(X, Blocks) or isinstance(X_target, Blocks):
-            refuse_beside_blocks(sample_weight=sample_weight, groups=groups)
-            with told(self.verbose, self.callback):
-                fit_model(self, X, y, X_target)
-            return self
+        self._forget()
         with told(self.verbose, self.callback):
-            return self._fit_told(X, y, X_target, sample_weight, groups)
+            if isinstance(X, Blocks) or isinstance(X_target, Blocks):
+                refuse_beside_blocks(sample_weight=sample_weight, groups=groups)
+                fit_model(self, X, y, X_target)
+                return self
+            return self._fit(X, y, X_target, sample_weight, groups, self.max_samples)
 
-    def _fit_told(
-        self, X: Any, y: Any, X_target: Any, sample_weight: Any, groups: Any
+    def _fit(
+        self,
+        X: object,
+        y: ArrayLike,
+        X_target: object,
+        sample_weight: ArrayLike | None,
+        groups: ArrayLike | None,
+        max_samples: int | None,
     ) -> Self:
+        """Fit to rows in memory; `max_samples` takes the place of the parameter."""
         check_columns(self, X, reset=True)
         seed = as_seed(self.random_state)
         estimator = self.estimator
@@ -711,99 +436,241 @@ class Adapted(AskedOfFit, MetaEstimatorMixin, FittedModel):
         check_same_length(X, y, groups)
         n = n_rows(X)
         counts = None if sample_weight is None else row_counts(sample_weight, n)
-        samples = None
-        self._forget_classes()
+        draws = self.resample or max_samples is not None
+        ratio, samples = np.ones(n), None
         if X_target is None:
-            self._tell_of_no_target()
-            seen = TargetSeen(np.ones(n))
+            message = (
+                "no X_target was given: all weights are one and nothing is adapted"
+            )
+            if self.missing_target == "raise":
+                raise InvalidInputError(message)
+            if self.missing_target == "warn":
+                warn_user(message, NoTargetWarning)
         else:
-            if (
-                not self.resample
-                and self.max_samples is None
-                and not self._is_partial()
-            ):
+            if not draws and not self._is_partial():
                 check_takes_weights(estimator)
-            if n < 2:
-                raise InvalidInputError(
-                    "n_samples = 1: two source rows or more are needed"
-                )
-            if is_classifier(estimator, y):
-                with refusals_of_estimators():
-                    y = column_or_1d(y, warn=True)
-            check_none_missing(y)
-            samples = read_both(X, X_target, counts)
-            if samples.units is None:
-                samples = with_units(samples, groups)
-            if not isinstance(X_target, SamplesAsRead):
-                remember_content(samples, X, X_target, self.random_state)
-            seen = see_target(self, samples, estimator, X, y, counts, seed)
-        self._keep(seen)
-        kept, held_out = divided(n, self.calibration_fraction, groups, seed)
+            y = _checked_labels(estimator, y, n)
+            samples = _read_samples(X, X_target, counts, groups)
+            announce(DIAGNOSING)
+            self._diagnose(samples, X, seed)
+            if self.weight_estimator is not None:
+                announce(WEIGHING)
+                self._estimate_weights(samples, estimator, y, counts, seed)
+                ratio = np.asarray(self.weight_estimator_.weights_)
+        rows, held_out = split_for_calibration(
+            n, self.calibration_fraction, groups, seed
+        )
         if self._row_marks_ is not None:
-            self._row_marks_ = self._row_marks_[kept]
-        self.guard_ = None
-        if self.weight_estimator_ is not None and self._is_guarded():
-            assert samples is not None
+            self._row_marks_ = self._row_marks_[rows]
+        if samples is not None and self._is_guarded():
             announce(CHOOSING)
-            self.guard_ = choose_how_much(
-                self,
+            if self.cv is None and groups is None:
+                warn_if_in_time_order(_as_dense(samples, X)[:ROWS_JUDGED])
+            self.guard_ = select_exponent(
                 estimator,
-                as_dense(samples, X),
                 X,
                 y,
-                seen.ratio,
+                ratio,
                 counts,
                 groups,
-                kept,
+                rows,
                 seed,
+                cv=self.cv,
+                scoring=self.scoring,
+                resample=self.resample,
+                max_samples=max_samples,
+                fold_models=self._fold_models,
             )
-        self._set_weights(seen.ratio, counts)
+        self._set_weights(ratio, counts)
         if isinstance(self.weight_estimator_, PartialWeights):
-            self._set_partial()
+            self._set_classes(self.weight_estimator_)
         announce(FITTING)
-        weights = self.weights_ if counts is None else self.weights_ * counts
-        # Without weights of anybody's the estimator is called as the user would.
-        plain = self._is_partial() and not self._leaves_out()
-        asked = counts is not None or (self.weight_estimator_ is not None and not plain)
-        asked = asked or self.max_samples is not None
-        if self._leaves_out() and not self.resample and self.max_samples is None:
+        leaves_out = self._every_class_ is not None and self.adapted_
+        if leaves_out and not draws:
             assert samples is not None
-            given = samples.given or (X, samples.target)
+            X_target = (samples.given or (X, samples.target))[1]
             self.estimator_ = fit_to_present(
-                estimator, X, y, kept, self.weight_estimator_, counts, given[1]
+                estimator, X, y, rows, self.weight_estimator_, counts, X_target
             )
         else:
-            self.estimator_ = self._fit_rows(
+            # Without weights of anybody's the estimator is called as the user would.
+            has_weights = self.weight_estimator_ is not None
+            if self._is_partial():
+                has_weights = leaves_out
+            weights = None
+            if has_weights or counts is not None or max_samples is not None:
+                weights = (self.weights_ if counts is None else self.weights_ * counts)[
+                    rows
+                ]
+            whole = rows.size == n
+            self.estimator_ = fit_weighted(
                 estimator,
-                part_of(X, kept, n),
-                part_of(y, kept, n),
-                weights[kept] if asked else None,
-                seed,
-                self.max_samples,
+                X if whole else rows_of(X, rows),
+                y if whole else rows_of(y, rows),
+                weights,
+                resample=self.resample,
+                max_samples=max_samples,
+                seed=seed,
             )
-        self.calibration_ = None
         if held_out.size:
-            self.calibration_ = calibrated_on(self, samples, X, y, counts, held_out)
+            self.calibration_ = calibrate(
+                self.estimator_,
+                rows_of(X, held_out),
+                rows_of(y, held_out),
+                self._held_out_weights(samples, y, counts, held_out),
+            )
         return self
 
-    def _tell_of_no_target(self) -> None:
-        words = "no X_target was given: all weights are one and nothing is adapted"
-        if self.missing_target == "raise":
-            raise InvalidInputError(words)
-        if self.missing_target == "warn":
-            warn_user(words, NoTargetWarning)
+    def _check_parameters(self) -> None:
+        weight_estimator, share = self.weight_estimator, self.calibration_fraction
+        if isinstance(weight_estimator, str):
+            check_choice("weight_estimator", weight_estimator, NAMED_WEIGHT_ESTIMATORS)
+        elif weight_estimator is not None and not hasattr(
+            weight_estimator, "predict_weights"
+        ):
+            raise InvalidTypeError(
+                'weight_estimator must be "auto", "labels", "either", "partial", None '
+                "or an estimator with `predict_weights`, got "
+                f"{type(weight_estimator).__name__}"
+            )
+        if not isinstance(self.guard, bool):
+            check_choice("guard", self.guard, ("auto",))
+        check_integer("max_samples", self.max_samples, low=1, options=(None,))
+        check_number("calibration_fraction", share, low=0.0, high=1.0, closed="left")
+        if share > 0.0 and self._is_partial():
+            raise InvalidInputError(
+                "calibration needs weights of rows without labels, and PartialWeights "
+                "weighs by class: choose calibration_fraction=0"
+            )
+        if share > 0.0 and self._is_named(LABELS):
+            raise InvalidInputError(
+                'calibration needs weights of rows without labels, and "labels" weighs '
+                "by them: choose calibration_fraction=0"
+            )
+        check_integer("verbose", self.verbose, low=0)
+        if self.callback is not None and not callable(self.callback):
+            raise InvalidTypeError(
+                f"callback must be callable or None, got {self.callback!r}"
+            )
+        check_choice("missing_target", self.missing_target, ("warn", "ignore", "raise"))
 
-    def _keep(self, seen: TargetSeen) -> None:
-        self.encoder_ = seen.encoder
-        self._row_marks_ = seen.row_marks
-        self.diagnosis_ = seen.diagnosis
-        self.reference_ = seen.reference
-        self.weight_estimator_ = seen.weight_estimator
-        self.label_shift_ = seen.label_shift
+    def _is_named(self, name: str) -> bool:
+        return isinstance(self.weight_estimator, str) and self.weight_estimator == name
+
+    def _is_partial(self) -> bool:
+        return self._is_named("partial") or isinstance(
+            self.weight_estimator, PartialWeights
+        )
+
+    def _is_guarded(self) -> bool:
+        if self.weight_estimator is None or self._is_partial():
+            # A partial weight estimator has a guard of its own.
+            return False
+        if isinstance(self.guard, str):
+            return isinstance(self.weight_estimator, str)
+        return self.guard
+
+    def _forget(self) -> None:
+        """Set what a fit may leave unset; delete what a fit before this one found."""
+        self.all_rows_: AllRows | None = None
+        self.encoder_: TableEncoder | None = None
+        self.diagnosis_: Diagnosis | None = None
+        self.reference_: Any = None
+        self.weight_estimator_: Any = None
+        self.label_shift_: LabelShift | None = None
+        self.guard_: Guard | PartialGuard | None = None
+        self.calibration_ = None
+        self._seen_rows_ = self._drawn_by_ = None
+        self._row_marks_ = self._every_class_ = None
+        if self._fold_models is not None:
+            self._fold_models = {}
+        for name in OF_CLASSES:
+            if hasattr(self, name):
+                delattr(self, name)
+
+    def _diagnose(self, samples: SamplesAsRead, X: object, seed: int) -> None:
+        """Diagnose the shift, and raise an error where the samples do not overlap.
+
+        Several fits to samples that a caller validated once share what was found.
+        """
+        samples.refuse_huge(by_label=True)
+        warn_if_far(samples.source, samples.target)
+        # By the user's own seed, as `diagnose` would: one quantity, one number.
+        if isinstance(self.random_state, int | np.integer):
+            seed_of_tests = int(self.random_state)
+        else:
+            seed_of_tests = seed
+        key = ("diagnosis", seed_of_tests)
+        if key not in samples.found:
+            samples.found[key] = diagnose_samples(samples, PERMUTATIONS, seed_of_tests)
+        self.diagnosis_ = found = samples.found[key]
+        if found.verdict == NO_OVERLAP and not (
+            self.allow_no_overlap or self._is_partial()
+        ):
+            columns = "" if found.separation is None else str(found.separation)
+            raise NoOverlapError(
+                found.uncovered_fraction, "uncovered_fraction", found.auc, columns
+            )
+        warn_if_hardly_covered(found)
+        self.encoder_ = samples.encoder
+        self._row_marks_ = row_marks(_as_dense(samples, X))
+        self.reference_ = _reference_rows(samples, REFERENCE_ROWS, seed)
+
+    def _estimate_weights(
+        self,
+        samples: SamplesAsRead,
+        estimator: Estimator,
+        y: ArrayLike,
+        counts: Array | None,
+        seed: int,
+    ) -> None:
+        """Set the fitted weight estimator, and whether labels explain the shift."""
+        if self._is_partial():
+            partial = self.weight_estimator
+            if isinstance(partial, str):
+                partial = PartialWeights(
+                    guard=self.guard is not False, random_state=seed
+                )
+            self.weight_estimator_ = fit_partial_weights(
+                clone(partial), samples, estimator, y, counts, seed
+            )
+            return
+        if self._is_named(LABELS):
+            self.weight_estimator_, self.label_shift_ = weight_estimator_by_labels(
+                samples, estimator, y, counts, seed, self.allow_no_overlap
+            )
+            return
+        if not isinstance(self.weight_estimator, str):
+            weight_estimator = clone(self.weight_estimator)
+            if (
+                self.allow_no_overlap
+                and "allow_no_overlap" in weight_estimator.get_params()
+            ):
+                weight_estimator.set_params(allow_no_overlap=True)
+            self.weight_estimator_ = fit_weight_estimator(
+                weight_estimator, samples, y, counts
+            )
+            return
+        assert self.diagnosis_ is not None
+        key = ("weights", seed)
+        if key not in samples.found:
+            # The overlap was decided by the diagnosis, once.
+            weight_estimator = AutoWeights(allow_no_overlap=True, random_state=seed)
+            samples.found[key] = weight_estimator._fit_samples(samples)
+        self.weight_estimator_ = samples.found[key]
+        unexplained = self.diagnosis_.verdict not in (NO_SHIFT, TOO_FEW, NO_OVERLAP)
+        if unexplained and np.ndim(y) == 1 and is_classifier(estimator, y):
+            self.label_shift_, by_labels = explain_by_labels(
+                self.weight_estimator_, samples, y, counts, seed
+            )
+            # Rows that are held out for sets need weights by inputs.
+            if self._is_named(EITHER) and by_labels and not self.calibration_fraction:
+                self.weight_estimator_ = by_labels
 
     def _set_weights(self, ratio: Array, counts: Array | None) -> None:
+        """Set the weights of the estimator by the density ratio and the guard."""
         chosen = 1.0 if self.guard_ is None else self.guard_.chosen
-        self.exponent_ = 0.0 if self.weight_estimator_ is None else chosen
+        self.exponent_ = 0.0 if self.weight_estimator_ is None else float(chosen)
         self.mixing_ = 1.0
         if self.guard_ is not None and self.guard_.kind == "mixing":
             self.mixing_, self.exponent_ = chosen, float(self.exponent_ > 0.0)
@@ -814,52 +681,37 @@ class Adapted(AskedOfFit, MetaEstimatorMixin, FittedModel):
         self.adapted_ = bool(np.abs(self.weights_ - 1.0).max() > EQUAL_WEIGHTS)
         self.effective_sample_size_ = effective_sample_size(self.weights_)
 
-    def _leaves_out(self) -> bool:
-        """Return whether a partial weight estimator left a class out."""
-        return isinstance(self.weight_estimator_, PartialWeights) and self.adapted_
-
-    def _forget_classes(self) -> None:
-        """Forget what a partial weight estimator found in a fit before this one."""
-        self._every_class_: Any = None
-        for name in OF_CLASSES:
-            if hasattr(self, name):
-                delattr(self, name)
-
-    def _set_partial(self) -> None:
-        """Tell what a partial weight estimator found; the rest is as with any other."""
-        found = self.weight_estimator_
-        self.guard_ = found.guard_
-        self.adapted_ = bool(found.absent_classes_.size or found.exponent > 0.0)
-        self.adapted_ = self.adapted_ and bool(found.guard_.chosen)
+    def _set_classes(self, fitted: PartialWeights) -> None:
+        """Set what a partial weight estimator found about the classes."""
+        self.guard_ = fitted.guard_
+        leaves_out = bool(fitted.absent_classes_.size or fitted.exponent > 0.0)
+        self.adapted_ = leaves_out and bool(fitted.guard_.chosen)
         self.exponent_ = float(self.adapted_)
-        self.class_prior_ = found.class_prior_
-        self.class_weight_ = found.class_weight_
-        self.absent_classes_ = found.absent_classes_
-        self.target_labels_ = found.labels_
-        self._every_class_ = found.classes_
+        self.class_prior_ = fitted.class_prior_
+        self.class_weight_ = fitted.class_weight_
+        self.absent_classes_ = fitted.absent_classes_
+        self.target_labels_ = fitted.labels_
+        self._every_class_ = fitted.classes_
 
-    def _fit_rows(
+    def _held_out_weights(
         self,
-        estimator: Any,
-        X: Any,
-        y: Any,
-        weights: Array | None,
-        seed: int,
-        max_samples: int | None,
-    ) -> Any:
-        """Return the estimator, fitted as this one's is: for the fit and for folds."""
-        (fitted,) = fit_rows(
-            estimator,
-            X,
-            y,
-            [weights],
-            seed,
-            resample=self.resample,
-            max_samples=max_samples,
-        )
-        return fitted
+        samples: SamplesAsRead | None,
+        y: ArrayLike,
+        counts: Array | None,
+        rows: Indices,
+    ) -> Array:
+        """Return the density ratios of held-out rows, times the user's weights."""
+        weights = np.ones(rows.size)
+        if self.weight_estimator_ is not None and samples is not None:
+            weights = self.weight_estimator_.predict_weights(
+                rows_of(y, rows) if self._weighs_by_label else samples.source[rows]
+            )
+        if counts is not None and counts[rows].any():
+            # On the scale of a row that counts once, as the row to predict does.
+            weights = weights * counts[rows] / counts[rows].mean()
+        return weights
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         inner = getattr(self, "estimator_", self.estimator)
@@ -875,7 +727,101 @@ class Adapted(AskedOfFit, MetaEstimatorMixin, FittedModel):
         return tags
 
 
-def adapt(estimator: Any, X: Any, y: Any, X_target: Any, **parameters: Any) -> Adapted:
+def steps_of_fit(model: Adapted) -> tuple[str, ...]:
+    """Return what a fit to both samples will announce, in order.
+
+    Examples
+    --------
+    >>> from counterpoise import Adapted
+    >>> steps_of_fit(Adapted(weight_estimator=None))
+    ('diagnosing the shift', 'fitting the estimator')
+    >>> len(steps_of_fit(Adapted()))
+    4
+    """
+    if model.weight_estimator is None:
+        return DIAGNOSING, FITTING
+    if not model._is_guarded():
+        return DIAGNOSING, WEIGHING, FITTING
+    return DIAGNOSING, WEIGHING, CHOOSING, FITTING
+
+
+def split_for_calibration(
+    n: int, share: float, groups: ArrayLike | None, seed: int
+) -> tuple[Indices, Indices]:
+    """Return rows to fit to and rows held out for calibration, groups whole."""
+    if share == 0.0:
+        return np.arange(n), np.arange(0)
+    names = np.arange(n) if groups is None else np.asarray(groups)
+    different, place = np.unique(names, return_inverse=True)
+    if different.size < 2:
+        raise InvalidInputError("calibration needs two groups or more, got one")
+    order = np.random.default_rng(seed).permutation(different.size)
+    sizes = np.cumsum(np.bincount(place)[order])
+    # As many groups as bring the held-out rows nearest to their share.
+    count = int(np.argmin(np.abs(sizes[:-1] - share * n))) + 1
+    held_out = np.isin(place, order[:count])
+    return np.flatnonzero(~held_out), np.flatnonzero(held_out)
+
+
+def _checked_labels(estimator: Estimator, y: ArrayLike, n: int) -> Any:
+    """Return labels of two rows or more, none missing; a column of classes as 1-D."""
+    if n < 2:
+        raise InvalidInputError("n_samples = 1: two source rows or more are needed")
+    if is_classifier(estimator, y):
+        with refusals_of_estimators():
+            y = column_or_1d(y, warn=True)
+    check_none_missing(y)
+    return y
+
+
+def _read_samples(
+    X: object, X_target: object, counts: Array | None, groups: ArrayLike | None
+) -> SamplesAsRead:
+    """Return validated source and target samples (no-op if already validated)."""
+    if isinstance(X_target, SamplesAsRead):
+        X_target.check_rows(n_rows(X))
+        samples = X_target
+        if counts is not None:
+            samples = replace(samples, source_weight=counts)
+    else:
+        if isinstance(X_target, tuple):
+            X_target = tuple(map(readable, X_target))
+        else:
+            X_target = readable(X_target)
+        warn_if_cut(X_target, n_rows(X))
+        samples = SamplesAsRead.read(X, X_target, counts)
+    return samples if samples.units is not None else with_units(samples, groups)
+
+
+def _as_dense(samples: SamplesAsRead, X: object) -> Any:
+    """Return the source as numbers; a frame of sparse columns as one of dense ones."""
+    if samples.is_sparse and not sparse.issparse(X):
+        return np.asarray(X, dtype=float)
+    return samples.source
+
+
+def _reference_rows(samples: SamplesAsRead, most: int, seed: int) -> Any:
+    """Return at most so many rows of the target, as plain arrays."""
+    target: Any = None
+    if samples.tables is not None:
+        target = samples.tables[1]
+    elif samples.given is not None:
+        pieces = list(target_pieces(samples.given[1]).values())
+        if any(sparse.issparse(piece) for piece in pieces):
+            target = sparse.vstack(pieces, format="csr")
+        else:
+            target = Table.of(samples.given[1])
+    else:
+        target = samples.target
+    m = n_rows(target)
+    some = random_rows(m, most, np.random.default_rng(seed))
+    # A copy: what the user does to the table later is no business of the model's.
+    return target[some] if sparse.issparse(target) else target.take(some)
+
+
+def adapt(
+    estimator: Any, X: object, y: ArrayLike, X_target: object, **parameters: Any
+) -> Adapted:
     """Return an `Adapted` of the estimator, fitted.
 
     Parameters

@@ -1,30 +1,33 @@
 """Weight selection (the guard): the exponent that lowers the target error."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from math import ceil
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 from sklearn.base import clone
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.pipeline import Pipeline
 
-from counterpoise.adaptation.inputs import (
-    check_folds_have_classes,
-    warn_if_in_time_order,
-)
-from counterpoise.adaptation.routing import divided_rows, fit_rows, keep, rows_of
-from counterpoise.data.arrays import n_rows
+from counterpoise.adaptation.routing import fit_weighted, rows_of
+from counterpoise.data.arrays import Estimator, n_rows
 from counterpoise.data.progress import advance
 from counterpoise.data.two_samples import effective_sample_size, powers
 from counterpoise.errors import InvalidInputError, held_back
 from counterpoise.linalg.arrays import Array, Indices
-from counterpoise.performance.intervals import alike_rows, folds_of, folds_within
+from counterpoise.performance.intervals import (
+    alike_rows,
+    folds_of,
+    folds_within,
+    random_rows,
+)
 from counterpoise.performance.metrics import (
     ERROR_RATE,
     Metric,
+    RegressorAnswers,
     as_metric,
     is_classifier,
 )
@@ -34,7 +37,7 @@ from counterpoise.svm.path import SVMPath, ValidationCurve
 from counterpoise.svm.regression import WeightedSVR
 
 # -----------------------------------------------------------------------------
-# How much of the weights to use: none, unless the user's own loss gains by them.
+# The choice of an exponent, by importance-weighted cross-validation.
 # -----------------------------------------------------------------------------
 
 
@@ -50,6 +53,7 @@ ROWS_JUDGED = 5_000
 # counts, to either side.
 FEW_EFFECTIVE_ROWS, CHANCE_OF_FEW = 50, 0.05
 
+Fold = tuple[Indices, Indices]
 Fit = Callable[[Any, Any, list[Array | None], int], list[Any]]
 
 
@@ -112,8 +116,8 @@ class Guard:
 def choose_exponent(
     fit: Fit,
     metric: Metric,
-    X: Any,
-    y: Any,
+    X: object,
+    y: ArrayLike,
     weights: Array,
     counts: Array,
     folds: Sequence[tuple[Indices, Indices]],
@@ -162,39 +166,76 @@ def choose_exponent(
     """
     # Powers of equal weights are all the same.
     exponents = EXPONENTS if np.ptp(weights) > 0 else EXPONENTS[:1]
-    tried = _Tried(fit, X, y, weights, counts, folds, exponents)
+    models = _fold_models(fit, X, y, weights, counts, folds, exponents)
+    held_out = np.unique(np.concatenate([test for _, test in folds]))
+    masses, note = counts * weights, ""
+    if metric.by_row is not None:
+        losses, _ = _mean_by_row(
+            (
+                (out, np.array([metric.rows(model, *held) for model in fitted]))
+                for out, fitted, held in models
+            ),
+            len(exponents),
+            weights.size,
+        )
+        shares = masses[held_out] / masses[held_out].sum()
+        groups = None if groups is None else groups[held_out]
+    else:
+        losses, left_out = _values_by_fold(metric, models, masses)
+        shares = np.full(losses.shape[1], 1 / losses.shape[1])
+        groups = None
+        if left_out:
+            note = f" ({left_out} of {len(folds)} folds left out: no {metric.name})"
     sign = -1.0 if metric.higher_is_better else 1.0
-    judge = tried.by_rows if metric.by_row is not None else tried.by_folds
-    losses, shares, left_out = judge(metric)
-    losses = sign * losses
+    return _guard(
+        metric, exponents, sign * losses, shares, groups, masses[held_out], note=note
+    )
+
+
+def _guard(
+    metric: Metric,
+    amounts: Sequence[float] | Array,
+    losses: Array,
+    shares: Array,
+    groups: Indices | None,
+    masses: Array,
+    *,
+    kind: str = "exponent",
+    note: str = "",
+) -> Guard:
+    """Return the choice among amounts of weights by the losses of each, a line each.
+
+    `masses` are the weights of the held-out rows; `shares` those of the columns.
+    """
     means = losses @ shares
     best = int(np.argmin(means))
-    held_out = np.unique(np.concatenate([test for _, test in folds]))
-    # A metric by folds has no rows to group.
-    by = groups[held_out] if groups is not None and metric.by_row is not None else None
-    errors = _errors_to(losses, best, shares, by)
-    effective = effective_sample_size((counts * weights)[held_out])
-    # A root of a mean is judged by the mean, and told in its own units.
+    errors = _errors_to(losses, best, shares, groups, center=kind == "exponent")
+    effective = effective_sample_size(masses)
+    # The root of a mean is chosen by the mean, and reported in its own units.
     root = max(metric.of_mean(float(means[best])), LEAST_ROOT)
     unit = 0.5 / root if metric.root else 1.0
     chosen, reason = smallest_as_good(
-        means, errors, best, effective, unit, exponents, "exponent"
+        means, errors, best, effective, unit, amounts, kind
     )
-    if left_out:
-        reason += f" ({left_out} of {len(folds)} folds left out: no {metric.name})"
+    sign = -1.0 if metric.higher_is_better else 1.0
+    listed, places = np.asarray(amounts), np.arange(len(amounts))
+    if kind == "mixing":
+        listed = np.unique(np.append(SHARES_TOLD, listed[[best, chosen]]))
+        places = np.searchsorted(amounts, listed, side="right") - 1
     return Guard(
-        exponents=exponents,
-        values=tuple(metric.of_mean(float(sign * mean)) for mean in means),
-        errors=tuple(float(unit * error) for error in errors),
+        exponents=tuple(listed.tolist()),
+        values=tuple(metric.of_mean(float(sign * means[k])) for k in places),
+        errors=tuple(float(unit * errors[k]) for k in places),
         metric=metric.name,
         higher_is_better=metric.higher_is_better,
-        best=exponents[best],
-        chosen=exponents[chosen],
+        best=float(amounts[best]),
+        chosen=float(amounts[chosen]),
         gain=unit * float(means[0] - means[chosen]),
-        gain_error=unit * paired_error(losses[0] - losses[chosen], shares, by),
-        rows=int(held_out.size),
+        gain_error=unit * paired_error(losses[0] - losses[chosen], shares, groups),
+        rows=int(masses.size),
         effective_rows=effective,
-        reason=reason,
+        reason=reason + note,
+        kind=kind,
     )
 
 
@@ -204,7 +245,7 @@ def smallest_as_good(
     best: int,
     effective: float,
     unit: float,
-    tried: Sequence[float],
+    tried: Sequence[float] | Array,
     noun: str,
 ) -> tuple[int, str]:
     """Return which amount of weights to use, the first being none, and why.
@@ -224,7 +265,7 @@ def smallest_as_good(
         What an amount is called.
     """
     gain, error = float(means[0] - means[best]), float(errors[0])
-    told = (
+    finding = (
         f"by importance-weighted cross-validation, {noun} {tried[best]:.3g} is "
         f"the best, {in_figures(unit * gain, 4)} better than no weights (standard "
         f"error {in_figures(unit * error, 2)})"
@@ -234,20 +275,20 @@ def smallest_as_good(
     if best == 0:
         return 0, "no amount of weights is better than none: rows stay unweighted"
     few = effective < FEW_EFFECTIVE_ROWS
-    if few and not gain > (asked := _errors_of_few(effective)) * error:
+    if few and not gain > (least := _errors_of_few(effective)) * error:
         return 0, (
-            f"only {effective:.0f} effective rows: too few to tell, and {told}, less "
-            f"than {asked:.3g} standard errors: rows stay unweighted"
+            f"only {effective:.0f} effective rows: too few to tell, and {finding}, "
+            f"less than {least:.3g} standard errors: rows stay unweighted"
         )
     within = means - means[best] <= errors
     smallest = int(np.argmax(within))
     if smallest == 0:
-        return 0, f"{told}, within one standard error: rows stay unweighted"
+        return 0, f"{finding}, within one standard error: rows stay unweighted"
     if smallest == best:
-        return best, f"{told}: it is used"
+        return best, f"{finding}: it is used"
     return smallest, (
-        f"{told}; {noun} {tried[smallest]:.3g} is within one standard error of it and "
-        "is used"
+        f"{finding}; {noun} {tried[smallest]:.3g} is within one standard error of it "
+        "and is used"
     )
 
 
@@ -257,72 +298,74 @@ def _errors_of_few(effective: float) -> float:
     return float(stdtrit(freedom, 1 - CHANCE_OF_FEW / 2)) if freedom > 0 else np.inf
 
 
-@dataclass(frozen=True, eq=False)
-class _Tried:
-    """Models of every exponent on every fold."""
-
-    fit: Fit
-    X: Any
-    y: Any
-    weights: Array
-    counts: Array
-    folds: Sequence[tuple[Indices, Indices]]
-    exponents: tuple[float, ...]
-
-    def by_rows(self, metric: Metric) -> tuple[Array, Array, int]:
-        """Return the value at every held-out row, and the row's share of the mean.
-
-        A row that is held out more than once has the mean of its values.
-        """
-        n = self.weights.size
-        total, times = np.zeros((len(self.exponents), n)), np.zeros(n)
-        for out, models, held in self._folds():
-            for j, model in enumerate(models):
-                np.add.at(total[j], out, metric.rows(model, *held))
-            np.add.at(times, out, 1.0)
-        seen = times > 0
-        share = (self.counts * self.weights)[seen]
-        return total[:, seen] / times[seen], share / share.sum(), 0
-
-    def by_folds(self, metric: Metric) -> tuple[Array, Array, int]:
-        """Return the value of every fold that has one, each of the same share."""
-        count = self.counts * self.weights
-        values = []
-        for out, models, held in self._folds():
-            # What is not defined is counted and told.
-            with held_back(UndefinedMetricWarning):
-                values.append(
-                    [metric.value(m, *held, sample_weight=count[out]) for m in models]
-                )
-        found = np.array(values).T
-        # An area under the curve needs two classes, for one.
-        defined = np.isfinite(found).all(axis=0)
-        if not defined.any():
-            raise InvalidInputError(
-                f"{metric.name} is not defined on any of the folds of cv"
+def _fold_models(
+    fit: Fit,
+    X: object,
+    y: ArrayLike,
+    weights: Array,
+    counts: Array,
+    folds: Sequence[Fold],
+    exponents: Sequence[float],
+) -> Iterator[tuple[Indices, list[Any], tuple[Any, Any]]]:
+    """Yield the held-out places of each fold, the models without it, and its rows."""
+    for k, (kept, out) in enumerate(folds):
+        # Equal weights are none: the estimator is called as its user would.
+        are_equal = np.ptp(counts[kept]) == 0.0
+        sample_weights = [
+            None if are_equal and exponent == 0.0 else power * counts[kept]
+            for exponent, power in zip(
+                exponents, powers(weights[kept], exponents), strict=True
             )
-        found = found[:, defined]
-        share = np.full(found.shape[1], 1 / found.shape[1])
-        return found, share, int(np.count_nonzero(~defined))
-
-    def _folds(self) -> Iterator[tuple[Indices, list[Any], tuple[Any, Any]]]:
-        """Yield the rows of each fold, the models without it, and its held-out part."""
-        for k, (kept, out) in enumerate(self.folds):
-            (X, y), held = divided_rows(self.X, self.y, kept, out)
-            counts = self.counts[kept]
-            # Equal weights are none: the estimator is called as its user would.
-            alike = np.ptp(counts) == 0.0
-            raised = powers(self.weights[kept], self.exponents)
-            weights = [
-                None if alike and exponent == 0.0 else power * counts
-                for exponent, power in zip(self.exponents, raised, strict=True)
-            ]
-            yield out, self.fit(X, y, weights, k), held
+        ]
+        models = fit(rows_of(X, kept), rows_of(y, kept), sample_weights, k)
+        yield out, models, (rows_of(X, out), rows_of(y, out))
 
 
-def paired_error(difference: Array, shares: Array, groups: Indices | None) -> float:
-    """Return the standard error of a weighted mean, rows of a group taken together."""
-    parts = shares * (difference - shares @ difference)
+def _mean_by_row(
+    parts: Iterable[tuple[Indices, Array]], n_amounts: int, n: int
+) -> tuple[Array, Indices]:
+    """Return the mean loss of every held-out row, a line per amount, and the rows."""
+    total, times = np.zeros((n_amounts, n)), np.zeros(n)
+    for out, losses in parts:
+        np.add.at(total.T, out, losses.T)
+        np.add.at(times, out, 1.0)
+    held_out = np.flatnonzero(times)
+    return total[:, held_out] / times[held_out], held_out
+
+
+def _values_by_fold(
+    metric: Metric,
+    models: Iterable[tuple[Indices, list[Any], tuple[Any, Any]]],
+    masses: Array,
+) -> tuple[Array, int]:
+    """Return the metric on every fold, and on how many folds it is not defined."""
+    values = []
+    for out, fitted, held in models:
+        # Folds without a value are counted and reported.
+        with held_back(UndefinedMetricWarning):
+            values.append(
+                [metric.value(one, *held, sample_weight=masses[out]) for one in fitted]
+            )
+    by_fold = np.array(values).T
+    # An area under the curve needs two classes, for one.
+    defined = np.isfinite(by_fold).all(axis=0)
+    if not defined.any():
+        raise InvalidInputError(
+            f"{metric.name} is not defined on any of the folds of cv"
+        )
+    return by_fold[:, defined], int(np.count_nonzero(~defined))
+
+
+def paired_error(
+    difference: Array, shares: Array, groups: Indices | None, *, center: bool = True
+) -> float:
+    """Return the standard error of a weighted mean, rows of a group taken together.
+
+    Without `center` it is that of a mean of zero. On an exact path every row changes
+    sides at some share; about its own mean, one such row would always be a little more
+    than one standard error.
+    """
+    parts = shares * (difference - (shares @ difference if center else 0.0))
     if groups is not None:
         parts = np.asarray(np.bincount(groups, weights=parts), dtype=float)
     return float(np.sqrt(parts @ parts))
@@ -333,7 +376,8 @@ def _errors_to(
     best: int,
     shares: Array,
     groups: Indices | None,
-    standard_error: Callable[[Array, Array, Indices | None], float] = paired_error,
+    *,
+    center: bool = True,
 ) -> Array:
     """Return the standard errors of all differences to the best, and its rounding.
 
@@ -341,13 +385,16 @@ def _errors_to(
     a difference of that size is never a reason for weights.
     """
     errors = np.array(
-        [standard_error(row - losses[best], shares, groups) for row in losses]
+        [
+            paired_error(row - losses[best], shares, groups, center=center)
+            for row in losses
+        ]
     )
     return errors + LOSS_ROUNDING * float(np.abs(losses[best]) @ shares)
 
 
 # -----------------------------------------------------------------------------
-# How much of the weights a support vector machine gets, by its exact path.
+# The choice of a share of the weights on the exact path of a support vector machine.
 # -----------------------------------------------------------------------------
 
 
@@ -355,12 +402,12 @@ def _errors_to(
 SHORTEST_INTERVAL = 1e-12
 # Losses that are kept at once, a row and a share each.
 MOST_LOSSES = 20_000_000
-# Pieces of the curve that a record holds, and shares that are told with their errors.
+# Pieces of the curve that a record holds, and shares that are listed with their errors.
 MOST_PIECES = 400
 SHARES_TOLD = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
-def follows_path(estimator: Any, metric: Metric) -> bool:
+def follows_path(estimator: Estimator, metric: Metric) -> bool:
     """Return whether all shares of the weights can be tried at once, exactly.
 
     They can for `WeightedSVC` by its errors, unless it breaks ties, and for
@@ -385,10 +432,10 @@ def mixed(ratio: Array, mixing: float, counts: Array | None = None) -> Array:
 
 
 def choose_mixing(
-    estimator: Any,
+    estimator: Estimator,
     metric: Metric,
-    X: Any,
-    y: Any,
+    X: object,
+    y: ArrayLike,
     weights: Array,
     counts: Array,
     folds: Sequence[tuple[Indices, Indices]],
@@ -419,71 +466,33 @@ def choose_mixing(
     -----
     A `gamma` of "scale" stays that of equal weights along the path.
     """
-    followed = [
+    paths = [
         _followed(estimator, X, y, weights, counts, kept, out) for kept, out in folds
     ]
     classes = isinstance(_last(estimator), WeightedSVC)
-    shares = _shares_to_try(followed, classes, len(weights))
-    where = shares
-    if classes:
-        where = 0.5 * (shares + np.append(shares[1:], 1.0))
-    losses, seen = _losses(followed, where, metric, y, len(weights))
+    shares = _shares_to_try(paths, classes, len(weights))
+    where = 0.5 * (shares + np.append(shares[1:], 1.0)) if classes else shares
+    labels = np.asarray(y)
+
+    def losses_of(path: SVMPath, out: Indices, held: Any) -> Array:
+        predicted = path.predict(held, where)
+        answers = RegressorAnswers({"predict": predicted.ravel()})
+        rows = metric.rows(answers, slice(None), np.tile(labels[out], where.size))
+        return rows.reshape(predicted.shape)
+
+    losses, held_out = _mean_by_row(
+        ((out, losses_of(path, out, held)) for path, out, held in paths),
+        where.size,
+        len(weights),
+    )
     sign = -1.0 if metric.higher_is_better else 1.0
     losses *= sign
-    share_of_row = (counts * weights)[seen]
-    share_of_row = share_of_row / share_of_row.sum()
-    means = losses @ share_of_row
-    best = int(np.argmin(means))
-    by = None if groups is None else groups[seen]
-    errors = _errors_to(losses, best, share_of_row, by, _error_about_zero)
-    effective = effective_sample_size((counts * weights)[seen])
-    root = max(metric.of_mean(float(means[best])), LEAST_ROOT)
-    unit = 0.5 / root if metric.root else 1.0
-    chosen, reason = smallest_as_good(
-        means, errors, best, effective, unit, shares.tolist(), "mixing"
-    )
-    told = np.unique(np.append(SHARES_TOLD, shares[[best, chosen]]))
-    places = np.searchsorted(shares, told, side="right") - 1
-    values = [metric.of_mean(float(sign * mean)) for mean in means]
-    return Guard(
-        exponents=tuple(told.tolist()),
-        values=tuple(values[k] for k in places),
-        errors=tuple(float(unit * errors[k]) for k in places),
-        metric=metric.name,
-        higher_is_better=metric.higher_is_better,
-        best=float(shares[best]),
-        chosen=float(shares[chosen]),
-        gain=unit * float(means[0] - means[chosen]),
-        gain_error=unit * paired_error(losses[0] - losses[chosen], share_of_row, by),
-        rows=int(seen.size),
-        effective_rows=effective,
-        reason=reason,
-        kind="mixing",
-        curve=_curve(metric, sign, shares, means, classes),
-    )
-
-
-def _error_about_zero(
-    difference: Array, shares: Array, groups: Indices | None
-) -> float:
-    """Return the standard error of a paired difference if there were none.
-
-    About the mean found, one row that changes sides would be a little more than one
-    standard error, and the path has a share at which each row does.
-    """
-    parts = shares * difference
-    if groups is not None:
-        parts = np.asarray(np.bincount(groups, weights=parts), dtype=float)
-    return float(np.sqrt(parts @ parts))
-
-
-@dataclass(frozen=True, eq=False)
-class _Followed:
-    """The path of one fold, and its held-out rows as the machine sees them."""
-
-    path: SVMPath
-    out: Indices
-    held: Any
+    masses = (counts * weights)[held_out]
+    groups = None if groups is None else groups[held_out]
+    row_shares = masses / masses.sum()
+    choice = _guard(metric, shares, losses, row_shares, groups, masses, kind="mixing")
+    curve = _curve(metric, sign, shares, losses @ row_shares, classes)
+    return replace(choice, curve=curve)
 
 
 def _last(estimator: Any) -> Any:
@@ -491,32 +500,32 @@ def _last(estimator: Any) -> Any:
 
 
 def _followed(
-    estimator: Any,
-    X: Any,
-    y: Any,
+    estimator: Estimator,
+    X: object,
+    y: ArrayLike,
     weights: Array,
     counts: Array,
     kept: Indices,
     out: Indices,
-) -> _Followed:
-    """Follow the machine on the rows that are kept."""
+) -> tuple[SVMPath, Indices, Any]:
+    """Return the path on the rows that are kept, and its held-out rows, transformed."""
     rows, labels, held = rows_of(X, kept), rows_of(y, kept), rows_of(X, out)
     if isinstance(estimator, Pipeline) and len(estimator.steps) > 1:
         steps = clone(estimator[:-1])
         rows, held = steps.fit_transform(rows, labels), steps.transform(held)
     machine = clone(_last(estimator)).fit(rows, labels, counts[kept])
     full = counts[kept] * mixed(weights[kept], 1.0, counts[kept])
-    return _Followed(machine.path(sample_weight=full), out, held)
+    return machine.path(sample_weight=full), out, held
 
 
-def _shares_to_try(followed: list[_Followed], classes: bool, n: int) -> Array:
-    """Return where anything changes on any fold, zero first."""
-    parts = [
-        one.path.switches(one.held) if classes else one.path.thetas for one in followed
-    ]
-    # Responses change between breakpoints too: what is told must be of its share.
-    told = [0.0] if classes else SHARES_TOLD
-    found = np.unique(np.concatenate([told, *parts]))
+def _shares_to_try(
+    paths: Sequence[tuple[SVMPath, Indices, Any]], classes: bool, n: int
+) -> Array:
+    """Return where a prediction changes on any fold, zero first."""
+    parts = [path.switches(held) if classes else path.thetas for path, _, held in paths]
+    # Responses change between breakpoints too: values are listed at their own shares.
+    listed = [0.0] if classes else SHARES_TOLD
+    found = np.unique(np.concatenate([listed, *parts]))
     if classes:
         # Shorter stretches are rounding: several rows that change sides at one share.
         found = found[np.diff(np.append(found, 1.0)) > SHORTEST_INTERVAL]
@@ -525,34 +534,6 @@ def _shares_to_try(followed: list[_Followed], classes: bool, n: int) -> Array:
     if found.size > most:
         found = found[np.unique(np.linspace(0, found.size - 1, most).astype(np.intp))]
     return found
-
-
-def _losses(
-    followed: list[_Followed], where: Array, metric: Metric, y: Any, n: int
-) -> tuple[Array, Indices]:
-    """Return the loss of every held-out row at every share, and which rows they are.
-
-    A row that is held out more than once has the mean of its losses.
-    """
-    total, times = np.zeros((where.size, n)), np.zeros(n)
-    for one in followed:
-        predicted = one.path.predict(one.held, where)
-        truth = np.asarray(rows_of(y, one.out))
-        rows = metric.rows(_Told(predicted.ravel()), None, np.tile(truth, where.size))
-        np.add.at(total.T, one.out, rows.reshape(predicted.shape).T)
-        np.add.at(times, one.out, 1.0)
-    seen = np.flatnonzero(times)
-    return total[:, seen] / times[seen], seen
-
-
-@dataclass(frozen=True, eq=False)
-class _Told:
-    """A model that says what it was told to say."""
-
-    answers: Any
-
-    def predict(self, X: Any) -> Any:
-        return self.answers
 
 
 def _curve(
@@ -564,19 +545,17 @@ def _curve(
         # The last share is the end of the last piece.
         starts, slopes = shares[:-1], np.diff(means) / np.diff(shares)
     full = ValidationCurve(metric.name, starts, means[: starts.size], slopes, 1.0)
-    uncovered_fraction = full.thinned(MOST_PIECES)
-    values = np.array(
-        [metric.of_mean(float(sign * mean)) for mean in uncovered_fraction.values]
-    )
+    pieces = full.thinned(MOST_PIECES)
+    values = np.array([metric.of_mean(float(sign * mean)) for mean in pieces.values])
     slopes = np.zeros(values.size)
     if not classes:
         end = metric.of_mean(float(sign * means[-1]))
-        lengths = np.diff(np.append(uncovered_fraction.thetas, 1.0))
+        lengths = np.diff(np.append(pieces.thetas, 1.0))
         slopes = np.diff(np.append(values, end)) / lengths
     return {
         "parameter": "mixing",
         "loss": metric.name,
-        "thetas": uncovered_fraction.thetas.tolist(),
+        "thetas": pieces.thetas.tolist(),
         "values": values.tolist(),
         "slopes": slopes.tolist(),
         "stop": 1.0,
@@ -586,83 +565,98 @@ def _curve(
 
 
 # -----------------------------------------------------------------------------
-# How much of the weights an estimator can use, by its own loss on held-out rows.
+# Weight selection for an estimator of the user's.
 # -----------------------------------------------------------------------------
 
 
-def choose_how_much(
-    asked: Any,
-    estimator: Any,
-    numbers: Any,
-    X: Any,
-    y: Any,
+def select_exponent(
+    estimator: Estimator,
+    X: object,
+    y: ArrayLike,
     ratio: Array,
     counts: Array | None,
-    groups: Any,
-    kept: Indices,
+    groups: ArrayLike | None,
+    rows: Indices,
     seed: int,
+    *,
+    cv: object = None,
+    scoring: object = None,
+    resample: bool = False,
+    max_samples: int | None = None,
+    fold_models: dict[bytes, Any] | None = None,
 ) -> Guard:
-    """Let the estimator's own loss say how much of the weights it can use.
+    """Choose how much of the weights to use, by the estimator's own held-out loss.
 
     Parameters
     ----------
-    asked : Adapted
-        Whose `cv`, `scoring`, `resample` and `max_samples` hold.
-    estimator : estimator
-    numbers : matrix of shape (n, d)
-        The source rows as numbers, to tell whether they are in the order of time.
+    estimator : scikit-learn estimator
     X, y : the source rows and their labels
     ratio : array of shape (n,)
         Density ratios.
     counts : array of shape (n,) or None
         The user's weights.
     groups : array of shape (n,) or None
-    kept : array of int
-        Rows that the estimator may see.
+    rows : array of int
+        Rows that the estimator may use.
     seed : int
+    cv, scoring, resample, max_samples
+        Parameters of `Adapted`.
+    fold_models : dict or None
+        Receives the models that were fitted to unweighted rows, by these rows.
     """
-    some = kept
-    if kept.size > ROWS_JUDGED:
-        drawn = np.random.default_rng(seed).choice(kept, ROWS_JUDGED, replace=False)
-        some = np.sort(drawn)
+    rng = np.random.default_rng(seed)
+    some = rows[random_rows(rows.size, ROWS_JUDGED, rng)]
     classes = is_classifier(estimator, y)
     # The user's folds are of all rows; the choice is made on those that are left.
-    folds = folds_of(asked.cv, X, y, groups, is_classifier=classes, seed=seed)
+    folds = folds_of(cv, X, y, groups, is_classifier=classes, seed=seed)
     folds = folds_within(folds, some)
-    if classes and np.ndim(y) == 1:
-        check_folds_have_classes(y, [(some[kept], out) for kept, out in folds])
-    if asked.cv is None and groups is None:
-        warn_if_in_time_order(numbers[slice(min(n_rows(X), ROWS_JUDGED))])
     X, y = rows_of(X, some), rows_of(y, some)
-    max_samples = asked.max_samples
+    if classes and np.ndim(y) == 1:
+        _check_folds_have_classes(np.asarray(y), folds)
 
-    def fit(X: Any, y: Any, weights: list[Array | None], fold: int) -> list[Any]:
+    def fit(
+        X: object, y: ArrayLike, weights: list[Array | None], fold: int
+    ) -> list[Any]:
         share = None
         if max_samples is not None:
             n = n_rows(X)
             weights = [np.ones(n) if one is None else one for one in weights]
             share = ceil(max_samples * n / some.size)
-        fitted = fit_rows(
-            estimator,
-            X,
-            y,
-            weights,
-            seed + fold,
-            resample=asked.resample,
-            max_samples=share,
-        )
-        keep(asked, some[folds[fold][0]], weights, fitted)
+        models = [
+            fit_weighted(
+                estimator,
+                X,
+                y,
+                one,
+                resample=resample,
+                max_samples=share,
+                seed=seed + fold,
+            )
+            for one in weights
+        ]
+        if fold_models is not None:
+            unweighted = (m for w, m in zip(weights, models, strict=True) if w is None)
+            fold_models.update((some[folds[fold][0]].tobytes(), m) for m in unweighted)
         advance(fold + 1, len(folds))
-        return fitted
+        return models
 
-    metric = as_metric(asked.scoring, estimator, y)
-    judged = (
-        ratio[some],
-        np.ones(some.size) if counts is None else counts[some],
-        folds,
-        alike_rows(asked.cv, groups, some),
-    )
-    draws = asked.resample or max_samples is not None
-    if not draws and follows_path(estimator, metric) and np.ptp(ratio[some]) > 0.0:
-        return choose_mixing(estimator, metric, X, y, *judged)
-    return choose_exponent(fit, metric, X, y, *judged)
+    metric = as_metric(scoring, estimator, y)
+    weights = ratio[some]
+    counts = np.ones(some.size) if counts is None else counts[some]
+    together = alike_rows(cv, groups, some)
+    draws = resample or max_samples is not None
+    if not draws and follows_path(estimator, metric) and np.ptp(weights) > 0.0:
+        return choose_mixing(estimator, metric, X, y, weights, counts, folds, together)
+    return choose_exponent(fit, metric, X, y, weights, counts, folds, together)
+
+
+def _check_folds_have_classes(y: Array, folds: Sequence[Fold]) -> None:
+    """Raise an error that names the rarest class if a fold has one class to fit to."""
+    if any(np.unique(y[kept]).size < 2 for kept, _ in folds):
+        classes, counts = np.unique(y, return_counts=True)
+        rarest = int(np.argmin(counts))
+        raise InvalidInputError(
+            f"class {classes[rarest]!s} has {counts[rarest]} of {y.size} rows: a "
+            "fold of cross-validation has no other class to fit to; collect more such "
+            "rows, or fit with weight_estimator=None"
+        )

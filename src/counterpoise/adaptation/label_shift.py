@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse, stats
 from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -15,18 +15,23 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from counterpoise.adaptation.inputs import fit_weight_estimator
 from counterpoise.adaptation.partial import PriorByEM, prior_by_em
+from counterpoise.adaptation.routing import fit_weight_estimator
+from counterpoise.data.arrays import Classifier, Estimator, Matrix
 from counterpoise.data.labels_and_weights import as_classes
 from counterpoise.data.samples import SamplesAsRead
 from counterpoise.data.two_samples import canonical_order, effective_sample_size
 from counterpoise.errors import InvalidInputError
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.performance.loss_model import ProbabilityLine, fit_line
-from counterpoise.performance.metrics import SMALLEST_PROBABILITY, is_classifier
+from counterpoise.performance.metrics import (
+    SMALLEST_PROBABILITY,
+    Labels,
+    is_classifier,
+)
 from counterpoise.shift.columns import holm
 from counterpoise.shift.domain_classifier import score_domains
-from counterpoise.shift.support import NO_OVERLAP, NO_SHIFT, TOO_FEW
+from counterpoise.weights.auto import AutoWeights
 from counterpoise.weights.label_shift import LabelShiftWeights
 
 # -----------------------------------------------------------------------------
@@ -61,7 +66,7 @@ class ClassShares:
         What gives them, one after another.
     """
 
-    classes: NDArray[Any]
+    classes: Labels
     source_shares: Array
     em: PriorByEM = field(repr=False)
     black_box: Array
@@ -70,18 +75,18 @@ class ClassShares:
     target: Array = field(repr=False)
     rows: Indices = field(repr=False)
     rows_target: Indices = field(repr=False)
-    scaler: Any = field(repr=False)
-    model: Any = field(repr=False)
+    scaler: MaxAbsScaler | StandardScaler = field(repr=False)
+    model: Classifier = field(repr=False)
     line: ProbabilityLine = field(repr=False)
 
-    def probabilities(self, X: Any) -> Array:
+    def probabilities(self, X: Matrix) -> Array:
         """Return the classes' probabilities at rows of the source's law."""
         said = self.model.predict_proba(self.scaler.transform(X))
         return floored(self.line.of(said))
 
 
 def class_shares(
-    samples: SamplesAsRead, labels: NDArray[Any], counts: Array, seed: int
+    samples: SamplesAsRead, labels: Labels, counts: Array, seed: int
 ) -> ClassShares:
     r"""Return the shares of the classes in the target, by EM and as a black box.
 
@@ -162,7 +167,9 @@ def black_box(
     return shares, source_shares * np.sqrt(np.maximum(spread, 0.0))
 
 
-def _better(X: Any, place: Indices, weight: Array, seed: int) -> tuple[Array, Any]:
+def _better(
+    X: Matrix, place: Indices, weight: Array, seed: int
+) -> tuple[Array, Classifier]:
     """Return out-of-fold probabilities of the better classifier, and it refitted."""
     offered: list[Any] = [LogisticRegression(max_iter=300)]
     if not sparse.issparse(X):
@@ -193,7 +200,7 @@ def _better(X: Any, place: Indices, weight: Array, seed: int) -> tuple[Array, An
 
 
 def _some(
-    samples: SamplesAsRead, labels: NDArray[Any], counts: Array, seed: int
+    samples: SamplesAsRead, labels: Labels, counts: Array, seed: int
 ) -> tuple[Indices, Indices]:
     """Return the rows that are looked at, in an order that is not the user's."""
     place = np.unique(labels, return_inverse=True)[1].astype(float)
@@ -259,7 +266,14 @@ class ClassShareWeights(BaseEstimator):
     def __init__(self, *, random_state: int = 0) -> None:
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, *, X_target: Any, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: object,
+        y: ArrayLike,
+        *,
+        X_target: object,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Estimate the shares and weigh the source rows by their classes.
 
         Parameters
@@ -276,9 +290,7 @@ class ClassShareWeights(BaseEstimator):
         found = class_shares(samples, labels, counts, self.random_state)
         return self.fit_shares(found, labels, counts)
 
-    def fit_shares(
-        self, found: ClassShares, labels: NDArray[Any], counts: Array
-    ) -> Self:
+    def fit_shares(self, found: ClassShares, labels: Labels, counts: Array) -> Self:
         """Weigh the source rows by shares that were found."""
         self.shares_ = found
         self.classes_ = found.classes
@@ -290,7 +302,7 @@ class ClassShareWeights(BaseEstimator):
         self.effective_sample_size_ = effective_sample_size(self.weights_ * counts)
         return self
 
-    def weights_of(self, labels: NDArray[Any]) -> Array:
+    def weights_of(self, labels: Labels) -> Array:
         """Return what rows of these classes weigh, before the mean of one.
 
         A class that was drawn into no subsample weighs as in the source.
@@ -300,7 +312,7 @@ class ClassShareWeights(BaseEstimator):
         same = self.classes_[known] == labels
         return np.where(same, self.class_weight_[known], 1.0)
 
-    def predict_weights(self, X: Any) -> Array:
+    def predict_weights(self, X: Matrix) -> Array:
         """Return the density ratio of rows without labels.
 
         Parameters
@@ -339,7 +351,7 @@ FEWEST_TO_TELL, MOST_TO_TELL = 100, 2_000
 
 
 def rest_auc(
-    found: ClassShares, samples: SamplesAsRead, labels: NDArray[np.object_], seed: int
+    found: ClassShares, samples: SamplesAsRead, labels: Labels, seed: int
 ) -> tuple[float, float, float] | None:
     """Return how well source rows in the estimated shares are told from the target's.
 
@@ -364,9 +376,7 @@ def rest_auc(
     return seen.auc, seen.auc_low, seen.auc_high
 
 
-def rest_p_value(
-    found: ClassShares, samples: SamplesAsRead, labels: NDArray[np.object_]
-) -> float:
+def rest_p_value(found: ClassShares, samples: SamplesAsRead, labels: Labels) -> float:
     r"""Return how often chance moves a mean within classes by more than is seen.
 
     Under a label shift the mean of any :math:`f(x)` over the target is
@@ -440,7 +450,7 @@ class LabelShift:
         estimated shares: what is left within classes. None: not looked at.
     rest_p_value : float or None
         How often chance moves the mean of a column or its square within classes by as
-        much (`within_classes.rest_p_value`).
+        much (`rest_p_value`).
     flat : bool
         Whether nothing is seen to be left.
     score, score_error : float
@@ -486,7 +496,7 @@ class LabelShift:
 
 
 def recognised(
-    found: ClassShares, samples: SamplesAsRead, labels: NDArray[Any], seed: int
+    found: ClassShares, samples: SamplesAsRead, labels: Labels, seed: int
 ) -> LabelShift:
     r"""Return whether the classes in other shares explain the shift.
 
@@ -553,7 +563,7 @@ def judged(found: LabelShift, score_inputs: float) -> LabelShift:
     """Return the same, judged beside weights by inputs on held-out rows."""
     better = found.score >= score_inputs - found.score_error
     labels = found.is_label_shift and better
-    told = (
+    words = (
         f"{found.words}; on held-out rows the shares of classes score {found.score:.3f}"
         f" nats (standard error {found.score_error:.2g}), weights by inputs "
         f"{score_inputs:.3f}"
@@ -562,7 +572,7 @@ def judged(found: LabelShift, score_inputs: float) -> LabelShift:
         found,
         score_inputs=score_inputs,
         preferred="labels" if labels else "inputs",
-        words=told,
+        words=words,
     )
 
 
@@ -584,17 +594,10 @@ def _words(
     rest: tuple[float, float, float] | None,
     p_value: float | None,
 ) -> str:
-    told = ", ".join(
-        f"{one} {before:.1%} -> {after:.1%}"
-        for one, before, after in sorted(
-            zip(
-                map(str, found.classes.tolist()),
-                found.source_shares.tolist(),
-                found.em.shares.tolist(),
-                strict=True,
-            ),
-            key=lambda one: -abs(one[2] - one[1]),
-        )[:5]
+    before, after = found.source_shares, found.em.shares
+    largest = np.argsort(-np.abs(after - before), kind="stable")[:5]
+    changes = ", ".join(
+        f"{found.classes[k]} {before[k]:.1%} -> {after[k]:.1%}" for k in largest
     )
     if not moved:
         return "the shares of the classes are not seen to differ in the target"
@@ -608,15 +611,15 @@ def _words(
     if rest is not None:
         left = f"AUC {rest[0]:.3f} ({rest[1]:.3f} to {rest[2]:.3f}), {left}"
     elif p_value >= FLAT_P_VALUE:
-        return f"too few rows a label shift ({told}) from one of inputs"
+        return f"too few rows a label shift ({changes}) from one of inputs"
     if is_label_shift:
         return (
-            f"the target rows look like the source's classes in other shares ({told}); "
-            f"within classes nothing is seen to have moved ({left})"
+            "the target rows look like the source's classes in other shares "
+            f"({changes}); within classes nothing is seen to have moved ({left})"
         )
     return (
-        f"no label shift alone: with the classes in other shares ({told}) the samples "
-        f"are still told apart ({left})"
+        f"no label shift alone: with the classes in other shares ({changes}) the "
+        f"samples are still told apart ({left})"
     )
 
 
@@ -630,13 +633,12 @@ BY_INPUTS, LABELS, EITHER = "auto", "labels", "either"
 
 def weight_estimator_by_labels(
     samples: SamplesAsRead,
-    estimator: Any,
-    y: Any,
+    estimator: Estimator,
+    y: ArrayLike,
     counts: Array | None,
     seed: int,
-    *,
     allow_no_overlap: bool,
-) -> tuple[Any, LabelShift | None]:
+) -> tuple[ClassShareWeights | LabelShiftWeights, LabelShift | None]:
     """Return a fitted weight estimator by labels, and whether they explain the shift.
 
     Of a classifier by the shares of the classes, of a regressor `LabelShiftWeights`.
@@ -646,50 +648,38 @@ def weight_estimator_by_labels(
             allow_no_overlap=allow_no_overlap, random_state=seed
         )
         return fit_weight_estimator(weight_estimator, samples, y, counts), None
-    weight = np.ones(len(y)) if counts is None else counts
-    labels = as_classes(y, weight.size)
-    found = class_shares(samples, labels, weight, seed)
-    weight_estimator = ClassShareWeights(random_state=seed).fit_shares(
-        found, labels, weight
-    )
-    return weight_estimator, recognised(found, samples, labels, seed)
+    counts = np.ones(samples.source_weight.size) if counts is None else counts
+    labels = as_classes(y, counts.size)
+    found = class_shares(samples, labels, counts, seed)
+    by_classes = ClassShareWeights(random_state=seed).fit_shares(found, labels, counts)
+    return by_classes, recognised(found, samples, labels, seed)
 
 
-def explained(
-    by_inputs: Any,
-    verdict: str,
+def explain_by_labels(
+    by_inputs: AutoWeights,
     samples: SamplesAsRead,
-    estimator: Any,
-    y: Any,
+    y: ArrayLike,
     counts: Array | None,
     seed: int,
 ) -> tuple[LabelShift | None, ClassShareWeights | None]:
     """Return whether labels explain the shift, and their weights if they are preferred.
 
-    Nothing is asked of numbers, of several outputs, where no shift is found or none
-    can be made up for, and of classes of a single row.
+    (None, None) where a class has a single row.
     """
-    if verdict in (NO_SHIFT, TOO_FEW, NO_OVERLAP) or np.ndim(y) != 1:
-        return None, None
-    if not is_classifier(estimator, y):
-        return None, None
-    weight = np.ones(len(y)) if counts is None else counts
-    labels = as_classes(y, weight.size)
+    counts = np.ones(samples.source_weight.size) if counts is None else counts
+    labels = as_classes(y, counts.size)
     try:
-        found: ClassShares = class_shares(samples, labels, weight, seed)
+        found = class_shares(samples, labels, counts, seed)
     except InvalidInputError:
         return None, None
-    told = judged(recognised(found, samples, labels, seed), _score_of(by_inputs))
-    if told.preferred != LABELS:
-        return told, None
-    weight_estimator = ClassShareWeights(random_state=seed)
-    return told, weight_estimator.fit_shares(found, labels, weight)
-
-
-def _score_of(weight_estimator: Any) -> float:
-    """Return the held-out score of the weights that were chosen; of none zero."""
-    results = getattr(weight_estimator, "cv_results_", None) or {}
+    # The held-out score of the weights that were chosen; zero where there is none.
+    results = getattr(by_inputs, "cv_results_", None) or {}
     scores = np.asarray(results.get("score", ()), dtype=float)
     chosen = np.asarray(results.get("chosen", ()), dtype=bool)
-    found = scores[chosen] if chosen.size == scores.size else scores[:0]
-    return float(found[0]) if found.size and np.isfinite(found[0]) else 0.0
+    score = scores[chosen] if chosen.size == scores.size else scores[:0]
+    score_inputs = float(score[0]) if score.size and np.isfinite(score[0]) else 0.0
+    shift = judged(recognised(found, samples, labels, seed), score_inputs)
+    if shift.preferred != LABELS:
+        return shift, None
+    weight_estimator = ClassShareWeights(random_state=seed)
+    return shift, weight_estimator.fit_shares(found, labels, counts)

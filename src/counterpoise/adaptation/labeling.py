@@ -6,13 +6,14 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
 
-from counterpoise.data.arrays import target_pieces
+from counterpoise.data.arrays import Regressor, target_pieces
 from counterpoise.data.parameters import as_seed, check_integer
 from counterpoise.data.samples import SamplesAsRead
 from counterpoise.data.two_samples import TwoSamples, pooled_scale, scale_columns
 from counterpoise.errors import held_back
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.linalg.kernels import Kernel, median_distance
+from counterpoise.performance.intervals import random_rows
 from counterpoise.performance.metrics import Answers, is_classifier
 
 # Source rows that are taken into account, and target rows that are candidates together.
@@ -24,12 +25,12 @@ LEAST_UNSURE = 0.1
 
 
 def select_rows_to_label(
-    model: Any,
-    X: Any,
-    X_target: Any,
+    model: Regressor,
+    X: object,
+    X_target: object,
     k: int,
     *,
-    random_state: Any = None,
+    random_state: int | np.random.RandomState | None = None,
 ) -> Indices:
     r"""Return the target rows whose labels would tell most, the best first.
 
@@ -91,9 +92,9 @@ def select_rows_to_label(
     check_integer("k", k, low=1, high=m)
     rng = np.random.default_rng(as_seed(random_state))
     n_rounds = -(-k // CANDIDATES_AT_ONCE)
-    candidates = _some(m, n_rounds * CANDIDATES_AT_ONCE, rng)
+    candidates = random_rows(m, n_rounds * CANDIDATES_AT_ONCE, rng)
     unsure = _unsure(model, pieces)[candidates]
-    rows = _some(source.shape[0], SOURCE_ROWS_SEEN, rng)
+    rows = random_rows(source.shape[0], SOURCE_ROWS_SEEN, rng)
     seen, open_rows = _scaled(source[rows], target[candidates])
     gamma = 0.5 / max(median_distance(open_rows), 1e-12) ** 2
     # What a source row tells stands for all that were left out.
@@ -137,7 +138,7 @@ def _greedy(left: Array, unsure: Array, k: int) -> Indices:
     return chosen
 
 
-def _unsure(model: Any, pieces: tuple[Any, ...]) -> Array:
+def _unsure(model: Regressor, pieces: tuple[object, ...]) -> Array:
     """Return how unsure the model is of every row, at most one."""
     classifier = is_classifier(model)
     answers = Answers.of(model, pieces, classifier)
@@ -155,9 +156,3 @@ def _scaled(source: Any, target: Any) -> tuple[Array, Array]:
     with held_back(UserWarning):
         scale = pooled_scale(TwoSamples.of(source, target))
     return scale_columns(source, scale), scale_columns(target, scale)
-
-
-def _some(n: int, most: int, rng: np.random.Generator) -> Indices:
-    if n <= most:
-        return np.arange(n)
-    return np.sort(rng.choice(n, most, replace=False))

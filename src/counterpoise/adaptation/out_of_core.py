@@ -15,8 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.pipeline import Pipeline
 
-from counterpoise.adaptation.inputs import check_none_missing
-from counterpoise.adaptation.routing import fit_weighted
+from counterpoise.adaptation.routing import check_none_missing, fit_weighted
 from counterpoise.data.blocks import (
     ROWS_DECIDED_ON,
     Blocks,
@@ -701,15 +700,10 @@ def fit_model(
     _check(model, X_target)
     seed = as_seed(model.random_state)
     tables = TablesInBlocks.drawn(X, y, X_target, seed)
-    max_samples = model.max_samples
     # The sample's own fit decides; it needs no draw.
-    model.max_samples = None
-    try:
-        model._fit_told(tables.X, tables.y, tables.samples, None, None)
-    finally:
-        model.max_samples = max_samples
-    fit_all_rows(model, tables, max_samples)
-    model._drawn_by_ = seed  # type: ignore[assignment]
+    model._fit(tables.X, tables.y, tables.samples, None, None, max_samples=None)
+    fit_all_rows(model, tables, model.max_samples)
+    model._drawn_by_ = seed
 
 
 def fit_all_rows(
@@ -749,7 +743,7 @@ def fit_all_rows(
         check_classes(tables.source, tables.labels, classes)
     task = FitTask(tables.source, tables.labels, tables.kinds, weights, classes, seed)
     model.estimator_ = fit_estimator(model.estimator_, task, max_samples)
-    model._seen_rows_ = dict(tables.kinds)  # type: ignore[assignment]
+    model._seen_rows_ = dict(tables.kinds)
     # The rows of the fit are not those drawn: none is known again by its marks.
     model._row_marks_ = None
     model.all_rows_ = AllRows(

@@ -1,20 +1,28 @@
 """Partial domain adaptation: target classes are a subset of the source's."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
+from importlib import import_module
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils import get_tags
+from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.adaptation.routing import fit_weighted, rows_of, weight_keyword
-from counterpoise.data.arrays import estimator_matrix, estimator_samples, n_rows
+from counterpoise.data.arrays import (
+    Classifier,
+    Estimator,
+    Matrix,
+    estimator_matrix,
+    estimator_samples,
+    n_rows,
+)
 from counterpoise.data.labels_and_weights import as_classes, row_counts
 from counterpoise.data.parameters import (
     Integer,
@@ -37,6 +45,7 @@ from counterpoise.errors import (
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.optim.certificate import Certificate
 from counterpoise.optim.loop import Solution, attested
+from counterpoise.performance.metrics import Labels
 from counterpoise.selection.classes import (
     PRESENT_ABOVE,
     classes_by_probabilities,
@@ -105,7 +114,11 @@ class PartialGuard:
 
 
 def judge_selection(
-    probabilities: Array, labels: Any, shares: Array, present: Any, guarded: bool
+    probabilities: Array,
+    labels: Indices,
+    shares: Array,
+    present: NDArray[np.bool_],
+    guarded: bool,
 ) -> PartialGuard:
     r"""Return whether a selection of classes is to be used.
 
@@ -188,20 +201,14 @@ class TargetProbabilities:
         Of each class, the share of its source rows that are given to it; None: all.
     """
 
-    classes: NDArray[Any]
+    classes: Labels
     probabilities: Array
     points: Array
     recalls: Array | None = None
 
-    def with_points(self, source: Any, target: Any, seed: int) -> "TargetProbabilities":
-        """Return the same, its rows in the common components of both samples."""
-        if sparse.issparse(source):
-            source, target = source.toarray(), target.toarray()
-        return replace(self, points=common_components(source, target, seed)[1])
-
 
 def of_components(
-    X: Array, y: NDArray[Any], X_target: Array, counts: Array, seed: int
+    X: Array, y: Labels, X_target: Array, counts: Array, seed: int
 ) -> TargetProbabilities:
     """Return what logistic regression says, in the common components of both."""
     check_two_classes(y)
@@ -215,21 +222,23 @@ def of_components(
 
 
 def of_classifier(
-    classifier: Any,
-    X: Any,
-    y: NDArray[Any],
-    X_target: Any,
-    counts: Array | None,
+    classifier: Classifier,
+    X: object,
+    y: Labels,
+    X_target: object,
+    counts: Array,
+    source: Matrix,
+    target: Matrix,
     seed: int,
 ) -> TargetProbabilities:
-    """Return what somebody's classifier says; pieces of a tuple one after another.
+    """Return the probabilities of a user's classifier; pieces of a tuple are stacked.
 
-    Weights are handed over where they differ and the classifier takes some.
+    Weights are passed on where they differ and the classifier takes some. Points are
+    in the common components of `source` and `target`, the same rows as numbers.
     """
     check_two_classes(y)
-    differ = counts is not None and np.ptp(counts) > 0.0
-    given = counts if differ and weight_keyword(classifier) is not None else None
-    model = fit_weighted(classifier, X, y, given)
+    differ = np.ptp(counts) > 0.0 and weight_keyword(classifier) is not None
+    model = fit_weighted(classifier, X, y, counts if differ else None)
     if not hasattr(model, "predict_proba"):
         raise InvalidInputError(
             f"classifier must have predict_proba, {type(classifier).__name__} has not"
@@ -246,12 +255,15 @@ def of_classifier(
     classes = np.asarray(model.classes_)
     with refusals_of_estimators():
         own = model.predict(X)
-    weight = np.ones(len(y)) if counts is None else counts
-    recalls = _recalls(classes, own, y, weight)
-    return TargetProbabilities(classes, p, np.zeros((len(p), 1)), recalls)
+    points = common_components(_dense(source), _dense(target), seed)[1]
+    return TargetProbabilities(classes, p, points, _recalls(classes, own, y, counts))
 
 
-def check_two_classes(y: NDArray[Any]) -> None:
+def _dense(X: Any) -> Array:
+    return np.asarray(X.toarray() if sparse.issparse(X) else X)
+
+
+def check_two_classes(y: Labels) -> None:
     """Refuse labels of one class."""
     if np.unique(y).size < 2:
         raise InvalidInputError(
@@ -272,7 +284,7 @@ def _first_hole(pieces: tuple[Any, ...]) -> str:
     return ""
 
 
-def _recalls(classes: Any, own: Any, y: Any, weight: Array) -> Array:
+def _recalls(classes: Labels, own: Labels, y: Labels, weight: Array) -> Array:
     """Return of each class the share of its rows that a classifier gives to it."""
     places = np.searchsorted(classes, y)
     right = np.bincount(places, weight * (np.asarray(own) == y), classes.size)
@@ -470,7 +482,7 @@ class PartialWeights(BaseEstimator):
         self,
         method: str = "selection",
         *,
-        classifier: Any = None,
+        classifier: Classifier | None = None,
         sparsity: float | str = "auto",
         smoothness: float = 0.3,
         n_neighbors: int = 7,
@@ -479,7 +491,7 @@ class PartialWeights(BaseEstimator):
         guard: bool = True,
         tol: float = 1e-4,
         max_iter: int = 3000,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.method = method
         self.classifier = classifier
@@ -494,7 +506,12 @@ class PartialWeights(BaseEstimator):
         self.random_state = random_state
 
     def fit(
-        self, X: Any, y: Any, *, X_target: Any = None, sample_weight: Any = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        X_target: object = None,
+        sample_weight: ArrayLike | None = None,
     ) -> Self:
         """Find the classes of the target, and weigh the source rows by theirs.
 
@@ -515,26 +532,43 @@ class PartialWeights(BaseEstimator):
         """
         self._check_parameters()
         source, target = estimator_samples(self, X, X_target, reset=True)
-        labels, counts = self._read_labels(y, len(source), sample_weight)
+        labels = as_classes(y, len(source))
+        counts = row_counts(sample_weight, len(source))
         if target is None:
-            told = "no X_target was given: all weights are one and no class is absent"
-            warn_user(told, NoTargetWarning)
-            self._without_target(labels, counts)
-            return self
-        seed = as_seed(self.random_state)
-        used = counts > 0.0
-        if self.classifier is None:
-            found = of_components(
-                source[used], labels[used], target, counts[used], seed
+            warn_user(
+                "no X_target was given: all weights are one and no class is absent",
+                NoTargetWarning,
             )
+            return self._fit_without_target(labels, counts)
+        seed = as_seed(self.random_state)
+        return self._fit_rows(
+            self.classifier, (source, target), source, target, labels, counts, seed
+        )
+
+    def _fit_rows(
+        self,
+        classifier: Classifier | None,
+        given: tuple[Any, Any],
+        source: Matrix,
+        target: Matrix,
+        labels: Labels,
+        counts: Array,
+        seed: int,
+    ) -> Self:
+        """Fit by a classifier of both samples as `given`, or by their components."""
+        used = np.flatnonzero(counts > 0.0)
+        rows, y, weight = source[used], labels[used], counts[used]
+        if classifier is None:
+            found = of_components(_dense(rows), y, _dense(target), weight, seed)
         else:
+            X = given[0] if used.size == labels.size else rows_of(given[0], used)
             found = of_classifier(
-                self.classifier, source[used], labels[used], target, counts[used], seed
-            ).with_points(source[used], target, seed)
+                classifier, X, y, given[1], weight, rows, target, seed
+            )
         return self._fit_probabilities(found, labels, counts)
 
     def _fit_probabilities(
-        self, found: TargetProbabilities, labels: NDArray[Any], counts: Array
+        self, found: TargetProbabilities, labels: Labels, counts: Array
     ) -> Self:
         """Fit to what a classifier says of the target rows."""
         self._check_parameters()
@@ -600,7 +634,11 @@ class PartialWeights(BaseEstimator):
         return selection.shares, selection.assignment, selection.solution
 
     def _set_weights(
-        self, present: Any, source_shares: Array, labels: Any, counts: Array
+        self,
+        present: NDArray[np.bool_],
+        source_shares: Array,
+        labels: Labels,
+        counts: Array,
     ) -> None:
         """Set the weights of classes and rows, of mean one over rows that count."""
         ratio = np.where(present, 1.0, 0.0)
@@ -634,7 +672,7 @@ class PartialWeights(BaseEstimator):
                 WeakClassifierWarning,
             )
 
-    def _without_target(self, labels: Any, counts: Array) -> None:
+    def _fit_without_target(self, labels: Labels, counts: Array) -> Self:
         used = counts > 0.0
         self.classes_, places = np.unique(labels[used], return_inverse=True)
         shares = np.bincount(places, counts[used], self.classes_.size)
@@ -651,8 +689,9 @@ class PartialWeights(BaseEstimator):
         self.solution_ = attested(
             self.class_prior_, Certificate("none", objective=0.0), self.tol
         )
+        return self
 
-    def predict_weights(self, y: Any) -> Array:
+    def predict_weights(self, y: Labels) -> Array:
         """Return the weights of labels, on the scale of `weights_`.
 
         Parameters
@@ -677,7 +716,12 @@ class PartialWeights(BaseEstimator):
         return np.array([self._weight_of_[one] for one in labels.tolist()])
 
     def score(
-        self, X: Any, y: Any = None, *, X_target: Any = None, sample_weight: Any = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
+        *,
+        X_target: object = None,
+        sample_weight: ArrayLike | None = None,
     ) -> float:
         """Refuse: weights of target rows need their labels, which nobody knows.
 
@@ -692,11 +736,6 @@ class PartialWeights(BaseEstimator):
             "target rows do not have; guard_ tells how sure its classifier is"
         )
 
-    def _read_labels(
-        self, y: Any, n: int, sample_weight: Any
-    ) -> tuple[NDArray[Any], Array]:
-        return as_classes(y, n), row_counts(sample_weight, n)
-
     def _check_parameters(self) -> None:
         check_parameters(self, self._rules)
         check_choice("method", self.method, METHODS_OF_CLASSES)
@@ -710,7 +749,7 @@ class PartialWeights(BaseEstimator):
                 f"classifier must be a classifier, got {self.classifier!r}"
             )
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
@@ -721,24 +760,11 @@ class PartialWeights(BaseEstimator):
 # -----------------------------------------------------------------------------
 
 
-def partial_weight_estimator(
-    weight_estimator: Any, guard: bool | str, seed: int
-) -> Any:
-    """Return a fresh `PartialWeights` where one is asked for, else None."""
-    if isinstance(weight_estimator, str) and weight_estimator == "partial":
-        return PartialWeights(guard=guard is not False, random_state=seed)
-    return (
-        clone(weight_estimator)
-        if isinstance(weight_estimator, PartialWeights)
-        else None
-    )
-
-
 def fit_partial_weights(
     weight_estimator: PartialWeights,
     samples: SamplesAsRead,
-    estimator: Any,
-    y: Any,
+    estimator: Estimator,
+    y: ArrayLike,
     counts: Array | None,
     seed: int,
 ) -> PartialWeights:
@@ -763,34 +789,29 @@ def fit_partial_weights(
         )
     weight_estimator._check_parameters()
     labels = as_classes(y, samples.source_weight.size)
-    weight = np.ones(labels.size) if counts is None else counts
-    used = np.flatnonzero(weight > 0.0)
-    classifier = weight_estimator.classifier
+    classifier: Any = weight_estimator.classifier
     if classifier is None and hasattr(estimator, "predict_proba"):
         classifier = estimator
-    source, target = samples.source, samples.target
-    if classifier is None:
-        if sparse.issparse(source):
-            source, target = source.toarray(), target.toarray()
-        found = of_components(source[used], labels[used], target, weight[used], seed)
-    else:
-        X, X_target = samples.given or (source, target)
-        rows = X if used.size == labels.size else rows_of(X, used)
-        found = of_classifier(
-            classifier, rows, labels[used], X_target, weight[used], seed
-        ).with_points(source[used], target, seed)
     weight_estimator.n_features_in_ = samples.source.shape[1]
-    return weight_estimator._fit_probabilities(found, labels, weight)
+    return weight_estimator._fit_rows(
+        classifier,
+        samples.given or (samples.source, samples.target),
+        samples.source,
+        samples.target,
+        labels,
+        np.ones(labels.size) if counts is None else counts,
+        seed,
+    )
 
 
 def fit_to_present(
-    estimator: Any,
-    X: Any,
-    y: Any,
+    estimator: Estimator,
+    X: object,
+    y: ArrayLike,
     kept: Indices,
     weight_estimator: PartialWeights,
     counts: Array | None,
-    X_target: Any,
+    X_target: object,
 ) -> Any:
     """Return the estimator, fitted to rows of the classes that are present.
 
@@ -832,47 +853,50 @@ def fit_to_present(
     return fit_weighted(estimator, part, labels, given)
 
 
-def over_all_classes(probabilities: Any, classes: Any, every: Any) -> Any:
+def over_all_classes(
+    probabilities: Array, classes: Labels, every: Labels | None
+) -> Array:
     """Return probabilities over all classes, none for those that a model has not."""
+    if every is None or len(classes) == len(every):
+        return probabilities
     out = np.zeros((len(probabilities), len(every)))
     out[:, np.searchsorted(every, classes)] = probabilities
     return out
 
 
-def values_over_all_classes(values: Any, classes: Any, every: Any) -> Any:
+def values_over_all_classes(
+    values: Array, classes: Labels, every: Labels | None
+) -> Array:
     """Return decision values over all classes, the absent ones one below a row's least.
 
     Of two classes that are left the second's values are its own, the first's their
     negatives.
     """
+    if every is None or len(classes) == len(every):
+        return values
     if values.ndim == 1:
         values = np.column_stack([-values, values])
     least = values.min(axis=1, keepdims=True) - 1.0
-    out = np.repeat(least, len(every), axis=1)
+    out: Array = np.repeat(least, len(every), axis=1)
     out[:, np.searchsorted(every, classes)] = values
     return out
 
 
-def stacked(X: Any, X_target: Any) -> Any:
+def stacked(X: Any, X_target: object) -> Any:
     """Return rows of source and target in one table of the source's kind."""
     pieces = X_target if isinstance(X_target, tuple) else (X_target,)
     kind = type(X).__module__.partition(".")[0]
-    if kind == "pandas":
-        import pandas as pd
-
+    if kind in ("pandas", "polars"):
+        package = import_module(kind)
+        names = {"columns" if kind == "pandas" else "schema": X.columns}
+        how: dict[str, Any] = {"ignore_index": True}
+        if kind == "polars":
+            how = {"how": "vertical_relaxed"}
         named = [
-            one if hasattr(one, "columns") else pd.DataFrame(one, columns=X.columns)
+            one if hasattr(one, "columns") else package.DataFrame(one, **names)
             for one in pieces
         ]
-        return pd.concat([X, *named], ignore_index=True)
-    if kind == "polars":
-        import polars as pl
-
-        named = [
-            one if hasattr(one, "columns") else pl.DataFrame(one, schema=X.columns)
-            for one in pieces
-        ]
-        return pl.concat([X, *named], how="vertical_relaxed")
+        return package.concat([X, *named], **how)
     if sparse.issparse(X) or any(map(sparse.issparse, pieces)):
         return sparse.vstack([X, *pieces], format="csr")
     return np.vstack([np.asarray(X), *(np.asarray(one) for one in pieces)])

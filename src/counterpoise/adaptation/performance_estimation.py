@@ -1,26 +1,26 @@
 """`estimate_performance`: the expected score on unlabeled target data."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from math import ceil
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from counterpoise.adaptation.adapted import Adapted
-from counterpoise.adaptation.inputs import (
-    fit_weight_estimator,
-    row_marks,
-    warn_if_fitted_to,
-)
+from counterpoise.adaptation.adapted import Adapted, row_marks, warn_if_fitted_to
 from counterpoise.adaptation.out_of_core import refuse_beside_blocks, rows_to_judge_by
-from counterpoise.adaptation.routing import fit_weighted, known, rows_of
+from counterpoise.adaptation.routing import (
+    fit_weight_estimator,
+    fit_weighted,
+    rows_of,
+)
 from counterpoise.data.arrays import (
     Matrix,
+    Regressor,
     check_same_columns,
     n_rows,
     target_pieces,
@@ -51,7 +51,7 @@ from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.performance.advice import baseline_of, labels_wanted
 from counterpoise.performance.conformal import interval_sizes, set_sizes
 from counterpoise.performance.estimators import MovedColumn, loss_by_slice
-from counterpoise.performance.intervals import folds_of
+from counterpoise.performance.intervals import folds_of, random_rows
 from counterpoise.performance.metrics import (
     OF_PROBABILITIES,
     Answers,
@@ -80,18 +80,22 @@ from counterpoise.shift.support import (
 from counterpoise.weights.auto import AutoWeights
 
 # -----------------------------------------------------------------------------
-# The target's score, estimated on held-out source rows.
+# Importance-weighted cross-validation, as a scorer.
 # -----------------------------------------------------------------------------
 
 
 class TargetScorer:
     """What `target_scorer` returns: called like any of scikit-learn's scorers."""
 
-    def __init__(self, scoring: Any = None) -> None:
+    def __init__(self, scoring: object = None) -> None:
         self.scoring = scoring
 
     def __call__(
-        self, estimator: Any, X: Any, y: Any, sample_weight: Any = None
+        self,
+        estimator: Any,
+        X: object,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
     ) -> float:
         """Return the score, the higher the better.
 
@@ -102,7 +106,12 @@ class TargetScorer:
         sample_weight : array of shape (k,)
             What the rows count; it multiplies the density ratio.
         """
-        weights = _weights(estimator, X)
+        last, rows = _last_step(estimator, X)
+        if not hasattr(last, "predict_weights"):
+            raise InvalidTypeError(
+                f"target_scorer needs a fitted Adapted, got {type(last).__name__}"
+            )
+        weights = last.predict_weights(rows)
         weights = weights * row_counts(sample_weight, weights.size)
         metric = as_metric(self.scoring, estimator, y)
         value = metric.value(estimator, X, y, sample_weight=weights)
@@ -112,7 +121,7 @@ class TargetScorer:
         return f"target_scorer({self.scoring!r})"
 
 
-def target_scorer(scoring: Any = None) -> TargetScorer:
+def target_scorer(scoring: object = None) -> TargetScorer:
     r"""Return a scorer that estimates the target's score on held-out source rows.
 
     Importance-weighted cross-validation: with the density ratio :math:`w` of the fitted
@@ -157,55 +166,64 @@ def target_scorer(scoring: Any = None) -> TargetScorer:
     return TargetScorer(scoring)
 
 
-def _weights(estimator: Any, X: Any) -> Any:
-    if isinstance(estimator, Pipeline):
-        if len(estimator) > 1:
-            X = estimator[:-1].transform(X)
-        return _weights(estimator[-1], X)
-    if hasattr(estimator, "best_estimator_"):
-        return _weights(estimator.best_estimator_, X)
-    if not hasattr(estimator, "predict_weights"):
+# -----------------------------------------------------------------------------
+# The `Adapted` at the end of pipelines and searches.
+# -----------------------------------------------------------------------------
+
+
+def _last_step(model: Any, X: object) -> tuple[Any, Any]:
+    """Return the last step of pipelines and searches, and the rows that it gets."""
+    while True:
+        if isinstance(model, Pipeline):
+            if len(model.steps) > 1:
+                X = model[:-1].transform(X)
+            model = model.steps[-1][1]
+        elif hasattr(model, "best_estimator_"):
+            model = model.best_estimator_
+        else:
+            return model, X
+
+
+def ends_in_adapted(model: Any) -> bool:
+    """Tell whether a model, a pipeline's last step or a search's best is `Adapted`."""
+    if isinstance(model, Pipeline):
+        return ends_in_adapted(model.steps[-1][1])
+    found = getattr(model, "best_estimator_", None)
+    return isinstance(model, Adapted) if found is None else ends_in_adapted(found)
+
+
+def adapted_within(model: Any, X: object) -> tuple[Any, Any]:
+    """Return the fitted `Adapted` at the end of pipelines and searches, and its rows.
+
+    A model without one comes back as it is. One that is made around an `Adapted` in
+    another way is refused: a copy of it would be fitted without a target.
+    """
+    if ends_in_adapted(model):
+        return _last_step(model, X)
+    inside: dict[str, Any] = getattr(model, "get_params", dict)()
+    if any(isinstance(one, Adapted) for one in inside.values()):
         raise InvalidTypeError(
-            f"target_scorer needs a fitted Adapted, got {type(estimator).__name__}"
+            f"{type(model).__name__} around an Adapted cannot be fitted again "
+            "without a fold, having no target: leave cv=None and give rows that "
+            "the model was not fitted to"
         )
-    return estimator.predict_weights(X)
+    return model, X
 
 
 # -----------------------------------------------------------------------------
-# What `estimate_performance` was given: labels, groups, labelled rows, numbers.
+# Input of `estimate_performance`.
 # -----------------------------------------------------------------------------
 
 
-# Rows of either sample that are weighed and that teach the model of the loss.
+# Rows of either sample that are weighted and that the loss model is fitted to.
 ROWS_WEIGHED = 5_000
-# Labelled target rows that have a spread.
-_FEWEST_LABELLED = 2
-
-
-def labels_of(y: Any, n: int, classifier: bool, name: str) -> NDArray[Any]:
-    """Return classes, or responses as numbers, one a row."""
-    if classifier:
-        return as_classes(y, n, name=name)
-    return as_responses(y, n, multi_output=np.ndim(y) == 2, name=name)
-
-
-def several(metrics: Any) -> list[Any]:
-    """Return the metrics that were named, one or many; None is the usual one."""
-    if metrics is None or isinstance(metrics, str) or callable(metrics):
-        return [metrics]
-    found = list(metrics)
-    if not found:
-        raise InvalidInputError("metrics is empty: name one, or None for the usual one")
-    return found
+_FEW_EFFECTIVE = 50
 
 
 def methods_asked(
-    metrics: Sequence[Metric], model: Any, classifier: bool
+    metrics: Sequence[Metric], model: object, classifier: bool
 ) -> tuple[str, ...] | None:
-    """Return the methods of a model that its metrics need, None for all it has.
-
-    Large tables are asked for no more than that: every answer takes its time.
-    """
+    """Return the methods of a model that its metrics need, None for all it has."""
     if not (classifier and hasattr(model, "predict_proba")):
         return None
     if any(metric.by_row is None for metric in metrics):
@@ -215,7 +233,31 @@ def methods_asked(
     return ("predict", "predict_proba")
 
 
-def group_numbers(groups: Any, n: int) -> Indices | None:
+def some_rows(n: int, seed: int) -> Indices:
+    """Return the places of all rows, or of 5,000 drawn at random."""
+    return random_rows(n, ROWS_WEIGHED, np.random.default_rng(seed))
+
+
+def _read_labels(
+    y: ArrayLike, n: int, classifier: bool, name: str = "y"
+) -> NDArray[Any]:
+    """Return classes, or responses as numbers, one a row."""
+    if classifier:
+        return as_classes(y, n, name=name)
+    return as_responses(y, n, multi_output=np.ndim(y) == 2, name=name)
+
+
+def _read_metrics(metrics: Any, model: Regressor, y: NDArray[Any]) -> list[Metric]:
+    """Return the metrics that were named, one or many; None is the default one."""
+    if metrics is None or isinstance(metrics, str) or callable(metrics):
+        metrics = [metrics]
+    found = [as_metric(one, model, y) for one in metrics]
+    if not found:
+        raise InvalidInputError("metrics is empty: name one, or None for the usual one")
+    return found
+
+
+def _read_groups(groups: ArrayLike | None, n: int) -> Indices | None:
     """Return the groups as numbers from zero."""
     if groups is None:
         return None
@@ -228,42 +270,34 @@ def group_numbers(groups: Any, n: int) -> Indices | None:
     return np.unique(groups, return_inverse=True)[1]
 
 
-def some_rows(n: int, seed: int) -> Indices:
-    """Return the places of all rows, or of some drawn by chance."""
-    if n <= ROWS_WEIGHED:
-        return np.arange(n)
-    return np.sort(np.random.default_rng(seed).choice(n, ROWS_WEIGHED, replace=False))
-
-
-def labelled_rows(
-    model: Any,
-    X: Any,
-    X_lab: Any,
-    y_lab: Any,
+def _read_labelled(
+    model: Regressor,
+    X: object,
+    X_lab: object,
+    y_lab: ArrayLike | None,
     classifier: bool,
-    asked: Sequence[str] | None,
+    methods: Sequence[str] | None,
 ) -> tuple[Answers, NDArray[Any]] | None:
-    """Return what the model says of labelled target rows, and their labels, if any."""
-    if (X_lab is None) != (y_lab is None):
+    """Return predictions of labelled target rows, and their labels, if any."""
+    if X_lab is None and y_lab is None:
+        return None
+    if X_lab is None or y_lab is None:
         missing = "X_lab" if X_lab is None else "y_lab"
         raise InvalidInputError(
             f"X_lab and y_lab belong together, {missing} is missing"
         )
-    if X_lab is None:
-        return None
     check_same_columns(X, X_lab, name="X_lab")
     k = n_rows(X_lab)
-    if k < _FEWEST_LABELLED:
+    if k < 2:
         raise InvalidInputError(
             f"X_lab has {k} row, at least 2 are needed for an interval"
         )
-    return Answers.of(model, [X_lab], classifier, asked), labels_of(
-        y_lab, k, classifier, "y_lab"
-    )
+    answers = Answers.of(model, [X_lab], classifier, methods)
+    return answers, _read_labels(y_lab, k, classifier, "y_lab")
 
 
-def as_numbers(
-    samples: SamplesAsRead, X_lab: Any, counts: Array
+def _encode(
+    samples: SamplesAsRead, X_lab: object, counts: Array
 ) -> tuple[SamplesAsRead, Matrix | None, Sequence[str] | None]:
     """Return both samples and labelled target rows, encoded alike, and their names."""
     if X_lab is None:
@@ -288,18 +322,8 @@ def as_numbers(
     return numbers, together.target[len(target) :], names
 
 
-def weighed_rows(samples: SamplesAsRead, some: Indices, aims: Indices) -> SamplesAsRead:
-    """Return the rows that are weighed, which are all where they are few."""
-    sizes = samples.source_weight.size, samples.target_weight.size
-    if sizes == (some.size, aims.size):
-        return samples
-    part = samples.take(some, aims)
-    as_weights(part.source_weight, some.size)
-    return part
-
-
 # -----------------------------------------------------------------------------
-# By which columns the target is sliced: those that moved most.
+# Columns by which the target is sliced: those that changed most.
 # -----------------------------------------------------------------------------
 
 
@@ -378,7 +402,7 @@ def _as_read(table: Table, rows: Indices) -> Table:
     return Table(tuple(columns), taken.named)
 
 
-def some_of(pieces: Mapping[str, Any], rows: Indices) -> tuple[Any, ...]:
+def _rows_of_pieces(pieces: Mapping[str, Any], rows: Indices) -> tuple[Any, ...]:
     """Return some rows of tables that are counted one after another."""
     found, first = [], 0
     for piece in pieces.values():
@@ -391,23 +415,23 @@ def some_of(pieces: Mapping[str, Any], rows: Indices) -> tuple[Any, ...]:
 
 
 # -----------------------------------------------------------------------------
-# What a fitted model would have said of rows not fitted to, and their ratio.
+# Predictions without a fold, and the density ratio.
 # -----------------------------------------------------------------------------
 
 
-def out_of_fold_answers(
+def cross_val_predictions(
     model: Any,
-    X: Any,
+    X: object,
     y: NDArray[Any],
     counts: Array,
-    cv: Any,
-    groups: Any,
+    cv: object,
+    groups: ArrayLike | None,
     *,
     classifier: bool,
     seed: int,
     methods: Sequence[str] | None = None,
 ) -> Answers:
-    """Return what copies of the model, fitted without a fold, say of the fold.
+    """Return predictions of every row by a copy of the model fitted without its fold.
 
     An `Adapted` is fitted again as it was: with the weights that it had, and by drawing
     rows where it draws them, of a budget its share. It may be the last step of a
@@ -426,221 +450,153 @@ def out_of_fold_answers(
         See `Answers.of`.
     """
     model, X = adapted_within(model, X)
-    if isinstance(model, Adapted) and len(model.weights_) != counts.size:
-        raise InvalidInputError(
-            f"X has {counts.size} rows, the model was fitted to "
-            f"{len(model.weights_)}: with cv they must be the same rows"
-        )
+    n, max_samples = counts.size, None
+    weights = None if (counts == counts[0]).all() else counts
+    how: dict[str, Any] = {}
+    fold_models: dict[bytes, Any] = {}
+    if isinstance(model, Adapted):
+        if len(model.weights_) != n:
+            raise InvalidInputError(
+                f"X has {n} rows, the model was fitted to "
+                f"{len(model.weights_)}: with cv they must be the same rows"
+            )
+        max_samples = model.max_samples
+        if weights is not None or model.adapted_ or max_samples is not None:
+            weights = counts * model.weights_
+        else:
+            fold_models = model._fold_models or {}
+        how = {"resample": model.resample, "seed": seed}
+        model = model.estimator_
     parts, places = [], []
     folds = folds_of(cv, X, y, groups, is_classifier=classifier, seed=seed)
     for kept, out in folds:
-        fitted = _fitted_to(model, X, y, counts, kept, seed)
+        fitted = fold_models.get(kept.tobytes())
+        if fitted is None:
+            if max_samples is not None:
+                how["max_samples"] = ceil(max_samples * kept.size / n)
+            fold_weights = None if weights is None else weights[kept]
+            fitted = fit_weighted(model, rows_of(X, kept), y[kept], fold_weights, **how)
         parts.append(Answers.of(fitted, [rows_of(X, out)], classifier, methods))
         places.append(out)
         advance(len(places), len(folds))
-    if not np.array_equal(np.sort(np.concatenate(places)), np.arange(counts.size)):
+    if not np.array_equal(np.sort(np.concatenate(places)), np.arange(n)):
         raise InvalidInputError("cv must hold out every row exactly once")
     return joined_answers(parts, places)
 
 
-def adapted_within(model: Any, X: Any) -> tuple[Any, Any]:
-    """Return the fitted `Adapted` at the end of pipelines and searches, and its rows.
-
-    A model without one comes back as it is. One that is made around an `Adapted` in
-    another way is refused: a copy of it would be fitted without a target.
-    """
-    if not ends_in_adapted(model):
-        inside: dict[str, Any] = getattr(model, "get_params", dict)()
-        if any(isinstance(one, Adapted) for one in inside.values()):
-            raise InvalidTypeError(
-                f"{type(model).__name__} around an Adapted cannot be fitted again "
-                "without a fold, having no target: leave cv=None and give rows that "
-                "the model was not fitted to"
-            )
-        return model, X
-    while not isinstance(model, Adapted):
-        if isinstance(model, Pipeline):
-            if len(model.steps) > 1:
-                X = model[:-1].transform(X)
-            model = model.steps[-1][1]
-        else:
-            model = model.best_estimator_
-    return model, X
-
-
-def ratio_of_model(model: Any, X: Any, *, refitted: bool) -> Array:
-    """Return the density ratio by which an `Adapted` was fitted, at source rows.
-
-    Parameters
-    ----------
-    model : fitted `Adapted`, or a pipeline or search that ends in one
-    X : table of shape (n, d)
-    refitted : bool
-        Whether these are the very rows of its fit.
-    """
-    inner, X = adapted_within(model, X)
-    if getattr(inner, "weight_estimator_", None) is None:
-        raise InvalidTypeError(
-            'weight_estimator="model" needs an Adapted that has weights, got '
-            f"{type(inner).__name__}"
-        )
-    check_is_ratio(inner.weight_estimator_)
-    ratio: Array = (
-        inner.weight_estimator_.weights_ if refitted else inner.predict_weights(X)
-    )
-    return ratio
-
-
-def check_is_ratio(weight_estimator: Any) -> None:
-    """Refuse a weight estimator whose weights are no density ratio, as estimates need "
-    "one."""
+def check_is_ratio(weight_estimator: object) -> None:
+    """Refuse a weight estimator whose weights are not a density ratio."""
     if not getattr(weight_estimator, "weights_are_a_ratio", True):
         raise InvalidTypeError(
             f"the weights of {type(weight_estimator).__name__} are no density ratio, "
-            f"which "
-            'estimates of performance need: take weight_estimator="auto"'
+            'which estimates of performance need: take weight_estimator="auto"'
         )
 
 
-def ends_in_adapted(model: Any) -> bool:
-    """Tell whether a model, a pipeline's last step or a search's best is `Adapted`."""
-    if isinstance(model, Pipeline):
-        return ends_in_adapted(model.steps[-1][1])
-    found = getattr(model, "best_estimator_", None)
-    return isinstance(model, Adapted) if found is None else ends_in_adapted(found)
-
-
-def _fitted_to(
-    model: Any, X: Any, y: NDArray[Any], counts: Array, kept: Indices, seed: int
-) -> Any:
-    """Return a copy of the model, fitted to some of the rows."""
-    some, labels = rows_of(X, kept), y[kept]
-    plain = bool(np.all(counts == counts[0]))
-    if not isinstance(model, Adapted):
-        return fit_weighted(model, some, labels, None if plain else counts[kept])
-    weights = (counts * model.weights_)[kept]
-    max_samples = model.max_samples
-    if max_samples is not None:
-        max_samples = ceil(max_samples * kept.size / counts.size)
-    asked = not plain or model.adapted_ or max_samples is not None
-    found = None if asked else known(model, kept)
-    if found is not None:
-        return found
-    return model._fit_rows(
-        model.estimator_, some, labels, weights if asked else None, seed, max_samples
-    )
-
-
-def ratio_at_rows(
+def _density_ratio(
     model: Any,
-    samples: SamplesAsRead,
-    looked_at: SamplesAsRead,
+    X: object,
+    numbers: SamplesAsRead,
+    overlap: Overlap,
     some: Indices,
-    weight_estimator: Any,
+    some_target: Indices,
+    weight_estimator: object,
+    *,
+    refitted: bool,
     seed: int,
 ) -> Array:
-    """Return the density ratio at all source rows, learned from some.
+    """Return the density ratio at all source rows; raise an error without overlap.
 
-    Whether the samples overlap was asked before, of the two tables.
+    It is that of the model, or estimated from some rows of both samples. `refitted`:
+    whether the source rows are those of the model's fit.
     """
+    if overlap.verdict == NO_OVERLAP:
+        raise NoOverlapError(
+            overlap.uncovered_fraction, "uncovered_fraction", overlap.auc
+        )
+    if isinstance(weight_estimator, str) and weight_estimator == "model":
+        inner, X = adapted_within(model, X)
+        fitted = getattr(inner, "weight_estimator_", None)
+        if fitted is None:
+            raise InvalidTypeError(
+                'weight_estimator="model" needs an Adapted that has weights, got '
+                f"{type(inner).__name__}"
+            )
+        check_is_ratio(fitted)
+        return np.asarray(fitted.weights_ if refitted else inner.predict_weights(X))
+    n, m = numbers.source_weight.size, numbers.target_weight.size
+    part = numbers
+    if (n, m) != (some.size, some_target.size):
+        part = numbers.take(some, some_target)
+        as_weights(part.source_weight, some.size)
     if isinstance(weight_estimator, str) and weight_estimator == "auto":
         weight_estimator = AutoWeights(allow_no_overlap=True, random_state=seed)
-        known = _known_ratio(model, looked_at, weight_estimator)
-        if known is not None:
-            return known
+        # The same method, seed and rows give the same weights.
+        if (
+            isinstance(model, Adapted)
+            and type(model.weight_estimator_) is AutoWeights
+            and model.weight_estimator_.get_params() == weight_estimator.get_params()
+            and _was_fitted_to(model, part)
+        ):
+            return np.array(model.weight_estimator_.weights_)
     elif not hasattr(weight_estimator, "predict_weights"):
         raise InvalidTypeError(
             f'weight_estimator must be "auto", "model" or a weight estimator, got '
             f"{weight_estimator!r}"
         )
     check_is_ratio(weight_estimator)
-    # What is thinly covered is in the record.
+    # The result says what is not covered.
     with held_back(PartialOverlapWarning):
-        fitted = fit_weight_estimator(clone(weight_estimator), looked_at)
-    ratio = np.empty(samples.source.shape[0])
+        fitted = fit_weight_estimator(clone(weight_estimator), part)
+    ratio = np.empty(n)
     ratio[some] = fitted.weights_
-    others = np.setdiff1d(np.arange(ratio.size), some)
+    others = np.setdiff1d(np.arange(n), some)
     if others.size:
-        ratio[others] = fitted.predict_weights(samples.source[others])
+        ratio[others] = fitted.predict_weights(numbers.source[others])
     return ratio
 
 
-def _known_ratio(
-    model: Any, samples: SamplesAsRead, weight_estimator: Any
-) -> Array | None:
-    """Return the ratio of a model that this weight estimator was fitted with, if any.
-
-    The same method, seed and rows give the same weights: they are not sought again.
-    """
-    fitted = getattr(model, "weight_estimator_", None)
-    if type(fitted) is not AutoWeights or fitted.rows_of_fit is not samples.counted:
-        return None
-    # A copy: the model's own weights are not for others to write to.
-    same = fitted.get_params() == weight_estimator.get_params()
-    return fitted.weights_.copy() if same else None
+def _was_fitted_to(model: Adapted, samples: SamplesAsRead) -> bool:
+    """Return whether the weights of a model are those of these rows, in this order."""
+    rows, other = model.weight_estimator_.rows_of_fit, samples.counted
+    if rows is None or samples.is_sparse or rows is other:
+        return rows is other
+    marks = model._row_marks_
+    return (
+        marks is not None
+        and np.array_equal(marks, row_marks(samples.source))
+        and all(
+            np.array_equal(getattr(rows, field.name), getattr(other, field.name))
+            for field in fields(rows)
+        )
+    )
 
 
 # -----------------------------------------------------------------------------
-# How large the intervals and sets of a fitted model are on the target.
+# Performance on the target without its labels.
 # -----------------------------------------------------------------------------
 
 
-# What `predict_interval` and `predict_set` promise by default.
+# The level of `predict_interval` and `predict_set` by default.
 LEVEL = 0.9
-
-
-def target_sets(
-    model: Any, pieces: Sequence[Any], labels: Any, level: float = LEVEL
-) -> dict[str, Any] | None:
-    """Return the sizes of intervals or sets; None for a model without a calibration.
-
-    Parameters
-    ----------
-    model : fitted predictor
-        An `Adapted`, or a pipeline or search that ends in one.
-    pieces : sequence of tables
-        Target rows.
-    labels : array of shape (n,)
-        Of source rows, to compare the width of intervals with.
-    level : float
-    """
-    if not ends_in_adapted(model):
-        return None
-    inside = [adapted_within(model, piece) for piece in pieces]
-    inner = inside[0][0]
-    if getattr(inner, "calibration_", None) is None:
-        return None
-    if is_classifier(inner.estimator_):
-        sets = [one.predict_set(rows, level) for one, rows in inside]
-        return set_sizes(np.concatenate(sets), level)
-    intervals = [one.predict_interval(rows, level) for one, rows in inside]
-    return interval_sizes(np.concatenate(intervals), labels, level)
-
-
-# -----------------------------------------------------------------------------
-# How good a model is where nobody has labels yet.
-# -----------------------------------------------------------------------------
-
-
-_FEW_EFFECTIVE = 50
 
 
 def estimate_performance(
     model: Any,
-    X: Any,
+    X: object,
     y: Any,
-    X_target: Any,
+    X_target: object,
     *,
-    metrics: Any = None,
+    metrics: object = None,
     level: float = 0.95,
-    X_lab: Any = None,
-    y_lab: Any = None,
-    sample_weight: Any = None,
-    weight_estimator: Any = "auto",
-    cv: Any = None,
-    groups: Any = None,
+    X_lab: object = None,
+    y_lab: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    weight_estimator: object = "auto",
+    cv: object = None,
+    groups: ArrayLike | None = None,
     precision: float = 0.2,
-    random_state: Any = None,
+    random_state: int | np.random.RandomState | None = None,
 ) -> Performance:
     r"""Return how good the model is on the target, without the target's labels.
 
@@ -666,10 +622,8 @@ def estimate_performance(
     model : fitted predictor
         An `Adapted`, a pipeline around one, or anything that predicts.
     X, y : table of shape (n, d), array of shape (n,)
-        Labelled source rows that the model was not fitted to; with `cv` they may be
-        those of its fit. Of tables in blocks (`engine.Blocks`) 10,000 rows each are
-        drawn, by the seed of a model that was fitted to blocks those that it was
-        decided on; y may be the name of a column.
+        Labelled source rows that the model was not fitted to; with `cv` those of its
+        fit. Of `engine.Blocks` 10,000 rows are drawn, and y may name a column.
     X_target : table of shape (m, d), or a tuple of such
         Rows from where the model is to work.
     metrics : str, callable, sequence of them, or None
@@ -677,52 +631,36 @@ def estimate_performance(
     level : float
         Of the intervals.
     X_lab, y_lab : table of shape (k, d), array of shape (k,)
-        A few labelled target rows, drawn by chance. They sharpen the estimate and tell
-        whether p(y | x) has changed.
+        Labelled target rows, drawn at random.
     sample_weight : array of shape (n,)
-        What the source rows count in every mean, apart from the weights.
-    weight estimator : "auto", "model" or weight estimator
-        "auto": `AutoWeights`, fitted to `X` and `X_target`. "model": the weights of a
-        fitted `Adapted`, whose target must then have been `X_target`.
+        What the source rows count, apart from the weights.
+    weight_estimator : "auto", "model" or weight estimator
+        "auto": `AutoWeights`. "model": the weights of a fitted `Adapted`, whose target
+        must then have been `X_target`.
     cv : None, int, "blocks" or splitter
-        None: the model is asked as it is. Else it is fitted again without each fold,
-        with the weights that it had, and asked about the fold; an `Adapted` must have
-        been fitted to the rows of `X`, in this order, draws rows where it drew them,
-        and may be the end of a pipeline, whose transformers stay as they are, or what
-        a search has found.
+        Folds without which the model is fitted again, with the weights that it had.
     groups : array of shape (n,)
-        Rows of one group are held out together, and may be alike: errors of means are
-        those of groups, drawn by chance as a whole.
+        Rows of one group are held out together, and may be alike.
     precision : float
-        A width of the first metric's interval, as a share of its value: `.labels` says
-        how many labelled target rows would make it so narrow.
+        Width of the first metric's interval, as a share of its value, for `.labels`.
     random_state : int, RandomState or None
         Seed of folds, subsamples, weights and resamples.
 
     Returns
     -------
     Performance
+        `.best` is the estimate to use, see `MetricPerformance`.
 
     Notes
     -----
-    All but the estimate from labelled rows assume that p(y | x) has not changed, which
-    inputs cannot tell, and nothing is known where the source has no rows: therefore the
-    estimates for the covered part of the target (`.covered`), and none at all without
-    overlap. Weights and :math:`g` are learned from at most 5,000 rows of each sample,
-    and the estimates for the covered part are made of those rows alone.
-    The estimate to go by (`.best`) is that of labelled rows, or the doubly robust one,
-    or the weighted one where its estimated error is less than half, or (but not of AUC,
-    F1 and their like) the direct one where it is less and one row makes nearly all of
-    the doubly robust one's: `estimating.errors.Errors.least`. AUC, F1,
-    Jaccard's index, precision and recall of two classes have them all, to the first
-    order (`linearised`); other metrics that are no means over rows (R2,
-    those of several classes) have no direct and no doubly robust estimate. How the
-    intervals are made: `evaluation.estimates.mean_estimates`.
+    All but the estimate from labelled rows assume no concept drift, and nothing is
+    known outside the source support: see `.covered`. Weights and :math:`g` are fitted
+    to at most 5,000 rows of each sample. Metrics that are not means over rows have no
+    direct and no doubly robust estimate, except AUC, F1 and their like of two classes.
 
     References
     ----------
-    Shimodaira (2000) on weighted losses; Robins, Rotnitzky and Zhao (1994) on double
-    robustness; Angelopoulos et al. (2023) on predictions with few labels.
+    Shimodaira (2000); Robins, Rotnitzky and Zhao (1994); Angelopoulos et al. (2023).
 
     Examples
     --------
@@ -741,31 +679,69 @@ def estimate_performance(
     if isinstance(X, Blocks) or isinstance(X_target, Blocks):
         refuse_beside_blocks(sample_weight=sample_weight, groups=groups)
         X, y, X_target = rows_to_judge_by(model, X, y, X_target, seed)
-    n = n_rows(X)
-    counts = row_counts(sample_weight, n)
-    classifier = is_classifier(model, y)
-    labels = labels_of(y, n, classifier, "y")
-    is_read = isinstance(X_target, SamplesAsRead)
-    pieces = target_pieces(X_target.given[1] if is_read else X_target)
-    wanted = [as_metric(one, model, labels) for one in several(metrics)]
-    asked = methods_asked(wanted, model, classifier)
+    counts = row_counts(sample_weight, n_rows(X))
+    rows, samples, numbers, pieces, wanted = _predicted_rows(
+        model, X, y, X_target, metrics, X_lab, y_lab, counts, cv, groups, seed
+    )
+    some = some_rows(counts.size, seed)
+    some_target = some_rows(len(rows.answers_target.rows), seed)
+    overlap = overlap_between(samples, seed)
+    try:
+        ratio = _density_ratio(
+            model, X, numbers, overlap, some, some_target,
+            weight_estimator, refitted=cv is not None, seed=seed,
+        )  # fmt: skip
+    except NoOverlapError as error:
+        found = _without_overlap(rows, wanted, error.share, level, seed)
+    else:
+        moved = moved_columns(samples, counts, some, some_target)
+        found = _with_overlap(
+            rows, wanted, overlap, some, some_target, ratio, moved, level, precision,
+            seed,
+        )  # fmt: skip
+    sets = target_sets(model, _rows_of_pieces(pieces, some_target), rows.labels)
+    return replace(found, sets=sets)
+
+
+def _predicted_rows(
+    model: Any,
+    X: object,
+    y: ArrayLike,
+    X_target: object,
+    metrics: object,
+    X_lab: object,
+    y_lab: ArrayLike | None,
+    counts: Array,
+    cv: object,
+    groups: ArrayLike | None,
+    seed: int,
+) -> tuple[Rows, SamplesAsRead, SamplesAsRead, Mapping[str, Any], list[Metric]]:
+    """Return the rows with predictions, both samples as read and encoded, the target's
+    pieces, and the metrics."""
+    n, classifier = counts.size, is_classifier(model, y)
+    labels = _read_labels(y, n, classifier)
+    samples = X_target if isinstance(X_target, SamplesAsRead) else None
+    if samples is not None:
+        assert samples.given is not None
+        X_target = samples.given[1]
+    pieces = target_pieces(X_target)
+    wanted = _read_metrics(metrics, model, labels)
+    methods = methods_asked(wanted, model, classifier)
     if cv is None:
         _warn_if_fitted_to(model, X)
-        answers = Answers.of(model, [X], classifier, asked)
+        answers = Answers.of(model, [X], classifier, methods)
     else:
-        answers = out_of_fold_answers(
+        answers = cross_val_predictions(
             model, X, labels, counts, cv, groups,
-            classifier=classifier, seed=seed, methods=asked,
+            classifier=classifier, seed=seed, methods=methods,
         )  # fmt: skip
-    answers_target = Answers.of(model, list(pieces.values()), classifier, asked)
-    labelled = labelled_rows(model, X, X_lab, y_lab, classifier, asked)
-    if is_read:
-        samples: SamplesAsRead = X_target
-    else:
+    answers_target = Answers.of(model, list(pieces.values()), classifier, methods)
+    labelled = _read_labelled(model, X, X_lab, y_lab, classifier, methods)
+    if samples is None:
         samples = SamplesAsRead.read(X, tuple(pieces.values()))
     if not np.array_equal(samples.source_weight, counts):
         samples = replace(samples, source_weight=counts)
-    numbers, lab, names = as_numbers(samples, X_lab, counts)
+    numbers, lab, names = _encode(samples, X_lab, counts)
     rows = Rows(
         answers,
         labels,
@@ -775,35 +751,13 @@ def estimate_performance(
         numbers.source,
         numbers.target,
         lab,
-        group_numbers(groups, n),
+        _read_groups(groups, n),
         names,
     )
-    some, aims = (some_rows(len(z.rows), seed) for z in (answers, answers_target))
-    looked_at = weighed_rows(numbers, some, aims)
-    # What is covered is a matter of the two tables alone, and one number.
-    seen = overlap_between(samples, seed)
-    try:
-        if seen.verdict == NO_OVERLAP:
-            raise NoOverlapError(
-                seen.uncovered_fraction, "uncovered_fraction", seen.auc
-            )
-        if isinstance(weight_estimator, str) and weight_estimator == "model":
-            ratio = ratio_of_model(model, X, refitted=cv is not None)
-        else:
-            ratio = ratio_at_rows(
-                model, numbers, looked_at, some, weight_estimator, seed
-            )
-    except NoOverlapError as error:
-        found = _without_overlap(rows, wanted, error, level, seed)
-    else:
-        moved = moved_columns(samples, counts, some, aims)
-        found = _with_overlap(
-            rows, wanted, seen, some, aims, ratio, moved, level, precision, seed
-        )
-    return replace(found, sets=target_sets(model, some_of(pieces, aims), labels))
+    return rows, samples, numbers, pieces, wanted
 
 
-def _warn_if_fitted_to(model: Any, X: Any) -> None:
+def _warn_if_fitted_to(model: Any, X: object) -> None:
     """Warn where an `Adapted` is judged by the rows of its own fit."""
     if ends_in_adapted(model):
         inner, X = adapted_within(model, X)
@@ -815,9 +769,9 @@ def _warn_if_fitted_to(model: Any, X: Any) -> None:
 def _with_overlap(
     rows: Rows,
     metrics: Sequence[Metric],
-    seen: Overlap,
+    overlap: Overlap,
     some: Indices,
-    aims: Indices,
+    some_target: Indices,
     ratio: Array,
     moved: Sequence[MovedColumn],
     level: float,
@@ -825,10 +779,10 @@ def _with_overlap(
     seed: int,
 ) -> Performance:
     n, m = ratio.size, len(rows.answers_target.rows)
-    inside = seen.rows[seen.scores <= seen.threshold]
+    inside = overlap.rows[overlap.scores <= overlap.threshold]
     # A hole's rim belongs to neither part: what is missed of it would be judged.
-    left = ~(seen.is_outside_support | seen.near_hole)
-    aims_inside = seen.rows_target[left]
+    left = ~(overlap.is_outside_support | overlap.near_hole)
+    target_inside = overlap.rows_target[left]
     whole, covered, slices, labels = {}, {}, None, None
     changes = label_changes(rows, ratio, some, seed)
     for metric in metrics:
@@ -839,13 +793,13 @@ def _with_overlap(
         whole[metric.name] = replace(found, baseline=baseline)
         if metric is metrics[0]:
             labels = labels_wanted(judge, model, found, precision)
-        if inside.size and aims_inside.size:
+        if inside.size and target_inside.size:
             covered[metric.name] = judge.performance(
-                model, inside, aims_inside, with_labelled=False, of_these_rows=True
+                model, inside, target_inside, with_labelled=False, of_these_rows=True
             )
         of_rows = metric.by_row is not None
         if metric is metrics[0] and model is not None and of_rows and moved:
-            evidence = judge.evidence(model).take(some, aims)
+            evidence = judge.evidence(model).take(some, some_target)
             slices = loss_by_slice(metric, evidence, moved, level)
     effective = effective_sample_size(rows.counts * ratio)
     return Performance(
@@ -854,21 +808,21 @@ def _with_overlap(
         covered=None
         if not covered
         else CoveredPart(
-            share=1.0 - seen.uncovered_fraction
-            if not seen.holes.balls
+            share=1.0 - overlap.uncovered_fraction
+            if not overlap.holes.balls
             else float(left.mean()),
             # Of the rows that were drawn to be scored; they stand for all.
             effective_rows=effective_sample_size((rows.counts * ratio)[inside])
-            * (n / seen.rows.size),
+            * (n / overlap.rows.size),
             metrics=covered,
         ),
         level=level,
-        uncovered_fraction=seen.uncovered_fraction,
-        verdict=seen.verdict,
+        uncovered_fraction=overlap.uncovered_fraction,
+        verdict=overlap.verdict,
         n_source=n,
         n_target=m,
         effective_rows=effective,
-        statement=_statement(n, m, effective, seen.uncovered_fraction),
+        statement=_statement(n, m, effective, overlap.uncovered_fraction),
         calibration=reliability_of(rows.answers, rows.labels, rows.counts * ratio),
         slices=slices,
         labels=labels,
@@ -878,63 +832,89 @@ def _with_overlap(
 def _without_overlap(
     rows: Rows,
     metrics: Sequence[Metric],
-    error: NoOverlapError,
+    uncovered_fraction: float,
     level: float,
     seed: int,
 ) -> Performance:
-    n, m = len(rows.answers.rows), len(rows.answers_target.rows)
-    reason = "the source does not cover the target"
     reasons = dict.fromkeys(
-        ("weighted", "direct", "doubly_robust", "confidence"), reason
+        ("weighted", "direct", "doubly_robust", "confidence"),
+        "the source does not cover the target",
     )
-    found = {}
-    for metric in metrics:
-        labelled = None
-        if rows.labelled is not None:
-            labelled = as_they_are(
-                metric, "labelled", *rows.labelled, None, level, seed
-            )
-        source = as_they_are(
-            metric,
-            "source",
-            rows.answers,
-            rows.labels,
-            rows.counts,
-            level,
-            seed,
-            rows.groups,
-        )
-        found[metric.name] = MetricPerformance(
+    found = {
+        metric.name: MetricPerformance(
             metric.name,
             metric.higher_is_better,
-            source,
-            labelled=labelled,
+            as_they_are(
+                metric,
+                "source",
+                rows.answers,
+                rows.labels,
+                rows.counts,
+                level,
+                seed,
+                rows.groups,
+            ),
+            labelled=None
+            if rows.labelled is None
+            else as_they_are(metric, "labelled", *rows.labelled, None, level, seed),
             reasons=reasons,
         )
+        for metric in metrics
+    }
     return Performance(
         metrics=found,
         covered=None,
         level=level,
-        uncovered_fraction=error.share,
+        uncovered_fraction=uncovered_fraction,
         verdict=NO_OVERLAP,
-        n_source=n,
-        n_target=m,
+        n_source=len(rows.answers.rows),
+        n_target=len(rows.answers_target.rows),
         effective_rows=None,
         statement=(
-            f"{error.share:.1%} of the target rows lie where the source has next to no "
-            "rows: how good the model is there cannot be told without labels. The "
-            "source's own figure does not speak for the target"
+            f"{uncovered_fraction:.1%} of the target rows lie where the source has "
+            "next to no rows: how good the model is there cannot be told without "
+            "labels. The source's own figure does not speak for the target"
         ),
     )
 
 
 def _statement(n: int, m: int, effective: float, uncovered_fraction: float) -> str:
-    told = (
+    statement = (
         f"{n} labelled source rows, worth {effective:.0f} where the {m} target rows are"
     )
     if effective < _FEW_EFFECTIVE:
-        told += ": few, so that the intervals are wide"
-    told += f"; {uncovered_fraction:.1%} of the target is thinly covered by the source"
+        statement += ": few, so that the intervals are wide"
+    statement += (
+        f"; {uncovered_fraction:.1%} of the target is thinly covered by the source"
+    )
     if uncovered_fraction > UNCOVERED_ABOVE:
-        told += ": the estimates for the whole target extrapolate there"
-    return told
+        statement += ": the estimates for the whole target extrapolate there"
+    return statement
+
+
+def target_sets(
+    model: Any, pieces: Sequence[Any], labels: ArrayLike, level: float = LEVEL
+) -> dict[str, Any] | None:
+    """Return the sizes of intervals or sets; None for a model without a calibration.
+
+    Parameters
+    ----------
+    model : fitted predictor
+        An `Adapted`, or a pipeline or search that ends in one.
+    pieces : sequence of tables
+        Target rows.
+    labels : array of shape (n,)
+        Of source rows, to compare the width of intervals with.
+    level : float
+    """
+    if not ends_in_adapted(model):
+        return None
+    inside = [adapted_within(model, piece) for piece in pieces]
+    inner = inside[0][0]
+    if getattr(inner, "calibration_", None) is None:
+        return None
+    if is_classifier(inner.estimator_):
+        sets = [one.predict_set(rows, level) for one, rows in inside]
+        return set_sizes(np.concatenate(sets), level)
+    intervals = [one.predict_interval(rows, level) for one, rows in inside]
+    return interval_sizes(np.concatenate(intervals), labels, level)

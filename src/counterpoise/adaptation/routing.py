@@ -1,12 +1,10 @@
-"""Calls to estimators: sample weights, metadata routing, folds."""
+"""Calls to estimators and weight estimators: defaults, sample weights, row draws."""
 
 import inspect
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn import get_config
 from sklearn.base import clone
@@ -14,69 +12,81 @@ from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
-from counterpoise.errors import InvalidTypeError, refusals_of_estimators
-from counterpoise.linalg.arrays import Array, Indices
-
-# -----------------------------------------------------------------------------
-# Models that were fitted without a fold, kept for who asks about the same fold next.
-#
-# The guard fits the user's estimator to unweighted rows without each fold, and where
-# it
-# leaves the rows unweighted the estimate of the target's score needs the very same
-# models. Inside `kept_folds` they are kept, and nowhere else: models are large.
-# -----------------------------------------------------------------------------
-
-
-_KEPT: ContextVar[dict[tuple[int, bytes], Any] | None] = ContextVar(
-    "fold_models", default=None
+from counterpoise.data.arrays import Estimator
+from counterpoise.data.frames import is_missing
+from counterpoise.data.samples import SamplesAsRead
+from counterpoise.errors import (
+    InvalidInputError,
+    InvalidTypeError,
+    refusals_of_estimators,
 )
+from counterpoise.linalg.arrays import Array, Indices
+from counterpoise.models.boosting import boosting_for
+from counterpoise.weights.base import WeightEstimator
+
+# -----------------------------------------------------------------------------
+# Labels, and the estimator that is used by default.
+# -----------------------------------------------------------------------------
 
 
-@contextmanager
-def kept_folds() -> Iterator[None]:
-    """Let what runs inside fit no estimator twice to the same unweighted rows.
+# Integers are classes up to this many distinct values, with ten rows each on average.
+MOST_CLASSES, ROWS_A_CLASS = 20, 10
 
-    The rows of one `Adapted` must be the same table all along.
+
+def default_estimator(X: object, y: ArrayLike, seed: int) -> Estimator:
+    """Return histogram gradient boosting, by the type of the label (`are_classes`).
+
+    Examples
+    --------
+    >>> type(default_estimator([[1.0], [2.0]], ["a", "b"], 0)).__name__
+    'BoostedClassifier'
+    >>> type(default_estimator([[1.0], [2.0]], [0.5, 1.5], 0)).__name__
+    'BoostedRegressor'
     """
-    token = _KEPT.set({})
-    try:
-        yield
-    finally:
-        _KEPT.reset(token)
+    found: Estimator = boosting_for(X, classes=are_classes(y), seed=seed)
+    return found
 
 
-def keep(
-    owner: Any, rows: Indices, weights: Sequence[Array | None], models: Sequence[Any]
-) -> None:
-    """Keep the model that was fitted to unweighted rows, if anybody keeps some.
+def are_classes(y: ArrayLike) -> bool:
+    """Return whether labels are classes; everything else is regression.
 
-    Parameters
-    ----------
-    owner : Adapted
-        For whom it was fitted; by identity.
-    rows : array of int
-        Places of the rows among all of the owner's.
-    weights, models : sequences
-        What each model was fitted by; None stands for unweighted rows.
+    Classes are strings, booleans, categories and pairs of numbers; integers too, up to
+    twenty distinct ones with ten rows each on average.
     """
-    kept = _KEPT.get()
-    if kept is None:
+    values = np.asarray(y)
+    if values.ndim != 1 or values.size == 0:
+        return False
+    if values.dtype.kind not in "iuf":
+        return True
+    if not np.array_equal(values, np.round(values)):
+        return False
+    different = np.unique(values).size
+    return different <= 2 or different <= min(MOST_CLASSES, values.size // ROWS_A_CLASS)
+
+
+def check_none_missing(y: ArrayLike | None) -> None:
+    """Raise an error that names the first row without a label."""
+    if y is None:
+        raise InvalidInputError(
+            "Adapted requires y to be passed, but the target y is None"
+        )
+    labels = np.asarray(y)
+    if labels.dtype.kind == "f":
+        gaps = np.isnan(labels)
+    elif labels.dtype.kind == "O":
+        # A missing date differs from itself.
+        gaps = np.array([is_missing(one) or one != one for one in labels.ravel()])
+    else:
         return
-    for one, model in zip(weights, models, strict=True):
-        if one is None:
-            # The owner is kept too, so that no other gets its identity.
-            kept[id(owner), rows.tobytes()] = owner, model
-
-
-def known(owner: Any, rows: Indices) -> Any | None:
-    """Return the owner's model of these unweighted rows; None if none was kept."""
-    kept = _KEPT.get()
-    found = None if kept is None else kept.get((id(owner), rows.tobytes()))
-    return None if found is None else found[1]
+    if gaps.any():
+        row = int(np.argmax(gaps.reshape(len(labels), -1).any(axis=1)))
+        raise InvalidInputError(
+            f"Input y contains NaN: row {row} has no label; leave it out"
+        )
 
 
 # -----------------------------------------------------------------------------
-# How weights reach an estimator, through pipelines and searches, to the bit.
+# Fits of estimators and weight estimators, through pipelines and searches.
 # -----------------------------------------------------------------------------
 
 
@@ -84,102 +94,85 @@ _SCORER_NAMES = frozenset(get_scorer_names())
 _WEIGHT = "sample_weight"
 
 
+def fit_weight_estimator(
+    weight_estimator: Any,
+    samples: SamplesAsRead,
+    y: ArrayLike | None = None,
+    counts: Array | None = None,
+) -> Any:
+    """Return the weight estimator, fitted to validated samples.
+
+    Parameters
+    ----------
+    weight_estimator : estimator with `predict_weights`
+        One of another package is called by its public `fit`.
+    samples : SamplesAsRead
+    y : array of shape (n,)
+        Labels of the source rows, for a weight estimator that uses them.
+    counts : array of shape (n,) or None
+        The user's weights, for a weight estimator of another package.
+    """
+    if type(weight_estimator).fit is WeightEstimator.fit:
+        return weight_estimator._fit_samples(samples)
+    given = samples.given if samples.encoder is None else None
+    X, X_target = given or (samples.source, samples.target)
+    return weight_estimator.fit(X, y, X_target=X_target, sample_weight=counts)
+
+
 def fit_weighted(
-    estimator: Any,
-    X: Any,
-    y: Any,
+    estimator: Estimator,
+    X: object,
+    y: ArrayLike,
     sample_weight: Array | None,
     *,
-    resample_seed: int | None = None,
-    n_rows: int | None = None,
+    resample: bool = False,
+    max_samples: int | None = None,
+    seed: int = 0,
 ) -> Any:
     """Return a clone of the estimator, fitted to weighted rows.
 
     Parameters
     ----------
     estimator : scikit-learn estimator
-        Pipelines, searches and other estimators around one are looked through.
+        Pipelines, searches and other meta-estimators pass the weights on.
     X, y : the rows and their labels
     sample_weight : array of shape (n,) or None
-        Weights, handed over as they are. None: the estimator is called without any.
-    resample_seed : int or None
-        If given, rows are drawn in proportion to the weights instead, and the
-        estimator is called without any.
-    n_rows : int or None
-        How many rows are then drawn: as many as there are, with replacement, or this
-        many different ones.
-    """
-    with refusals_of_estimators():
-        return _fitted(estimator, X, y, sample_weight, resample_seed, n_rows)
-
-
-def _fitted(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    sample_weight: Array | None,
-    resample_seed: int | None,
-    n_rows: int | None,
-) -> Any:
-    fresh = clone(estimator)
-    given = {}
-    if sample_weight is not None and resample_seed is not None:
-        rows = drawn_rows(sample_weight, resample_seed, n_rows)
-        X, y = rows_of(X, rows), rows_of(y, rows)
-    elif sample_weight is not None:
-        check_takes_weights(fresh)
-        keyword = str(weight_keyword(fresh))
-        if get_config()["enable_metadata_routing"]:
-            _request_weights(fresh)
-            keyword = _WEIGHT
-        given = {keyword: sample_weight}
-    return fresh.fit(X, y, **given)
-
-
-def fit_rows(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    weights: Sequence[Array | None],
-    seed: int,
-    *,
-    resample: bool = False,
-    max_samples: int | None = None,
-) -> list[Any]:
-    """Return clones of the estimator, one fitted by each of several weights.
-
-    Parameters
-    ----------
-    estimator, X, y
-        As for `fit_weighted`.
-    weights : sequence of array of shape (n,) or None
-    seed : int
-        Of draws.
+        None: the estimator is called without weights.
     resample : bool
-        Whether rows are drawn in proportion to their weights.
+        Whether rows are drawn in proportion to their weights instead. Equal weights
+        draw nothing.
     max_samples : int or None
-        Draw so many different rows.
+        Draw this many different rows by their weights instead.
+    seed : int
+        Of the draws.
     """
-    fitted = []
+    if sample_weight is not None and (resample or max_samples is not None):
+        if max_samples is not None or np.ptp(sample_weight) > 0:
+            rows = drawn_rows(sample_weight, seed, max_samples)
+            X, y = rows_of(X, rows), rows_of(y, rows)
+        sample_weight = None
     with refusals_of_estimators():
-        for one in weights:
-            draws = resample or max_samples is not None
-            if draws and max_samples is None and one is not None and np.ptp(one) == 0:
-                # A draw in proportion to equal weights would only lose rows.
-                draws, one = False, None
-            drawn = seed if draws else None
-            fitted.append(_fitted(estimator, X, y, one, drawn, max_samples))
-    return fitted
+        fitted = clone(estimator)
+        keywords = {}
+        if sample_weight is not None:
+            keyword = check_takes_weights(fitted)
+            if get_config()["enable_metadata_routing"]:
+                _request_weights(fitted)
+                keyword = _WEIGHT
+            keywords = {keyword: sample_weight}
+        return fitted.fit(X, y, **keywords)
 
 
-def check_takes_weights(estimator: Any) -> None:
-    """Refuse, by its name, an estimator whose `fit` takes no weights."""
-    if weight_keyword(estimator) is None:
+def check_takes_weights(estimator: Estimator) -> str:
+    """Return the keyword of weights; raise an error that names an estimator without."""
+    keyword = weight_keyword(estimator)
+    if keyword is None:
         raise InvalidTypeError(
-            f"{_named_culprit(estimator)} takes no sample_weight: it cannot be fitted "
-            "to weighted rows. resample=True draws rows in proportion to their weights "
-            "instead; max_samples=k draws k different ones"
+            f"{_without_weights(estimator)} takes no sample_weight: it cannot be "
+            "fitted to weighted rows. resample=True draws rows in proportion to their "
+            "weights instead; max_samples=k draws k different ones"
         )
+    return keyword
 
 
 def weight_keyword(estimator: Any) -> str | None:
@@ -201,9 +194,10 @@ def weight_keyword(estimator: Any) -> str | None:
         return None
     inner = _wrapped(estimator)
     if has_fit_parameter(estimator, _WEIGHT):
-        # One that only hands weights on is worth what it hands them to.
+        # A meta-estimator takes weights if all that it wraps do.
         return None if any(weight_keyword(one) is None for one in inner) else _WEIGHT
-    if not inner or not _takes_any_keyword(estimator):
+    parameters = inspect.signature(estimator.fit).parameters.values()
+    if not inner or not any(p.kind is p.VAR_KEYWORD for p in parameters):
         return None
     keywords = {weight_keyword(one) for one in inner}
     return keywords.pop() if len(keywords) == 1 else None
@@ -232,7 +226,7 @@ def drawn_rows(weights: Array, seed: int, n_rows: int | None = None) -> Indices:
     return np.sort(positive[np.argpartition(-keys, n_rows)[:n_rows]])
 
 
-def rows_of(X: Any, rows: Any) -> Any:
+def rows_of(X: Any, rows: Indices | NDArray[np.bool_]) -> Any:
     """Return some rows of an array, a list, a frame, a series or a sparse matrix."""
     if X is None:
         return None
@@ -242,25 +236,11 @@ def rows_of(X: Any, rows: Any) -> Any:
         return X.tocsr()[rows]
     if isinstance(X, list | tuple):
         return [X[i] for i in rows]
-    if hasattr(X, "__getitem__"):
-        return X[rows]
-    return np.asarray(X)[rows]
+    return X[rows] if hasattr(X, "__getitem__") else np.asarray(X)[rows]
 
 
-def divided_rows(
-    X: Any, y: Any, kept: Any, out: Any
-) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-    """Return rows and labels to fit to, and those held out."""
-    return (rows_of(X, kept), rows_of(y, kept)), (rows_of(X, out), rows_of(y, out))
-
-
-def part_of(X: Any, rows: Any, n: int) -> Any:
-    """Return some of n rows, or the very same table where they are all."""
-    return X if rows.size == n else rows_of(X, rows)
-
-
-def _wrapped(estimator: Any) -> list[Any]:
-    """Return the estimators that this one is made around."""
+def _wrapped(estimator: object) -> list[Any]:
+    """Return the estimators that a meta-estimator wraps."""
     for name in ("estimator", "regressor", "base_estimator"):
         inner = getattr(estimator, name, None)
         if hasattr(inner, "fit"):
@@ -271,53 +251,45 @@ def _wrapped(estimator: Any) -> list[Any]:
     return []
 
 
-def _takes_any_keyword(estimator: Any) -> bool:
-    parameters = inspect.signature(estimator.fit).parameters.values()
-    return any(p.kind is p.VAR_KEYWORD for p in parameters)
-
-
-def _named_culprit(estimator: Any) -> str:
+def _without_weights(estimator: object) -> str:
+    """Return the name of the part of an estimator that takes no weights."""
     if isinstance(estimator, Pipeline):
         last = estimator.steps[-1][1]
-        return f"the last step of the pipeline, {_named_culprit(last)},"
+        return f"the last step of the pipeline, {_without_weights(last)},"
     inner = [one for one in _wrapped(estimator) if weight_keyword(one) is None]
     if inner:
-        return f"{_named_culprit(inner[0])} in {type(estimator).__name__}"
+        return f"{_without_weights(inner[0])} in {type(estimator).__name__}"
     return estimator if isinstance(estimator, str) else type(estimator).__name__
 
 
 def _request_weights(estimator: Any) -> None:
-    """Ask for weights where they must go, and nowhere else unless the user did.
+    """Request weights where they are used, and nowhere else unless the user did.
 
-    Only our own clone is touched; the setting itself stays the user's.
+    Only our own clone is changed.
     """
     users = {id(one) for one in _weight_users(estimator)}
-    parts = [estimator, *estimator.get_params(deep=True).values()]
-    for part in parts:
+    for part in (estimator, *estimator.get_params(deep=True).values()):
         if isinstance(part, type):
             continue
         for method in ("fit", "score"):
             setter = getattr(part, f"set_{method}_request", None)
             if setter is None or _WEIGHT not in inspect.signature(setter).parameters:
                 continue
-            # A search inside scores its held-out rows by their weights too.
-            if id(part) in users or not _was_requested(part, method):
+            requests = getattr(part.get_metadata_routing(), method, None)
+            is_requested = requests and requests.requests.get(_WEIGHT) is not None
+            # A search scores its held-out rows by their weights too.
+            if id(part) in users or not is_requested:
                 setter(sample_weight=id(part) in users)
-        # Boosting's "loss" is no scorer.
+        # The parameter `scoring` of boosting may be "loss", which is not a scorer.
         if getattr(part, "scoring", None) in _SCORER_NAMES:
             scorer = get_scorer(part.scoring)
             if hasattr(scorer, "set_score_request"):
                 part.scoring = scorer.set_score_request(sample_weight=True)
 
 
-def _weight_users(estimator: Any) -> list[Any]:
-    """Return the estimators on the way that weights go, up to its ends."""
+def _weight_users(estimator: object) -> list[Any]:
+    """Return the estimators that receive weights, meta-estimators included."""
     if isinstance(estimator, Pipeline):
         return _weight_users(estimator.steps[-1][1])
     own = [estimator] if has_fit_parameter(estimator, _WEIGHT) else []
     return own + [user for one in _wrapped(estimator) for user in _weight_users(one)]
-
-
-def _was_requested(part: Any, method: str) -> bool:
-    requests = getattr(part.get_metadata_routing(), method, None)
-    return requests is not None and requests.requests.get(_WEIGHT) is not None

@@ -460,7 +460,6 @@ def do(options: Namespace, *, estimates: bool) -> int:
         Whether the score on the target is estimated too.
     """
     from counterpoise.adaptation.adapted import steps_of_fit
-    from counterpoise.adaptation.routing import kept_folds
 
     names = ALL_NUMBERS if estimates else FIT_NUMBERS
     own = [options.out / name for name in FILES]
@@ -477,21 +476,20 @@ def do(options: Namespace, *, estimates: bool) -> int:
         memory_limit(options),
         working_on_blocks(options, large),
     ):
-        with kept_folds():
-            pair, found, performance, more = _done(
-                model, options, steps, large, estimates=estimates
-            )
-            every_row = fit_every_row(found, large, pair, options, steps)
-            steps.begin(RECORDING)
-            record = Record.of(
-                found,
-                performance,
-                data=data_card(pair, large),
-                reproduce=reproduced_by(options),
-                notices=list(steps.notices),
-                **more,
-                **every_row.sections,
-            )
+        pair, found, performance, more = _done(
+            model, options, steps, large, estimates=estimates
+        )
+        every_row = fit_every_row(found, large, pair, options, steps)
+        steps.begin(RECORDING)
+        record = Record.of(
+            found,
+            performance,
+            data=data_card(pair, large),
+            reproduce=reproduced_by(options),
+            notices=list(steps.notices),
+            **more,
+            **every_row.sections,
+        )
         refused = "model" not in record
         code, reasons = exit_code(record, conditions, refused=refused)
         files = {RECORD: write_text(record.to_json()), **_page(record, steps)}
@@ -578,7 +576,6 @@ def _done(
     """
     from sklearn.base import clone
 
-    from counterpoise.adaptation.adapted import remember_in_this_run
     from counterpoise.errors import NoOverlapError
     from counterpoise.shift.support import NO_OVERLAP
 
@@ -591,8 +588,6 @@ def _done(
     counts = read_own_weights(options.weights, pair.source, pair.rows, options.id)
     try:
         if options.estimator == BY_ESTIMATE:
-            remember_in_this_run(pair.samples)
-
             def fitted(name: str) -> Tried:
                 one = _fitted(clone(model), name, pair, options, counts)
                 return Tried(name, one, _estimated(one, pair, options, steps, counts))
@@ -624,6 +619,8 @@ def _fitted(model: Any, name: str, pair: Pair, options: Namespace, counts: Any) 
     model.set_params(
         estimator=build_estimator(name, pair.task, pair.kinds, options.seed, crowded)
     )
+    # The estimate of the performance needs the models of the same folds.
+    model._fold_models = {}
     return model.fit(
         pair.X,
         pair.y,
@@ -925,7 +922,7 @@ def add_weights(commands: Any) -> None:
 
 def weights_command(options: argparse.Namespace) -> int:
     """Weigh the source rows and write the weights."""
-    from counterpoise.adaptation.inputs import fit_weight_estimator
+    from counterpoise.adaptation.routing import fit_weight_estimator
     from counterpoise.cli.inputs import read_pair
     from counterpoise.cli.out_of_core import (
         WEIGHTS_FILE,

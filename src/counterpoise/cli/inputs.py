@@ -230,7 +230,7 @@ def _whole(
 
 def task_of(values: NDArray[Any]) -> str:
     """Return what labels are, by the rule of `Adapted(estimator=None)`."""
-    from counterpoise.adaptation.inputs import are_classes
+    from counterpoise.adaptation.routing import are_classes
 
     return CLASSIFICATION if are_classes(values) else REGRESSION
 

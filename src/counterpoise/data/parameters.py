@@ -19,7 +19,7 @@ from counterpoise.errors import InvalidInputError, InvalidTypeError
 Closed: TypeAlias = Literal["both", "left", "right", "neither"]
 Bound: TypeAlias = float | None
 Options: TypeAlias = Sequence[str | None]
-RandomState: TypeAlias = int | np.random.RandomState | None
+RandomState: TypeAlias = int | np.integer | np.random.RandomState | None
 
 
 @dataclass(frozen=True)

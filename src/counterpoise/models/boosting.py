@@ -255,7 +255,7 @@ class BoostedRegressor(_EmptyColumns, HistGradientBoostingRegressor):
 
 
 def boosting_for(
-    X: ArrayLike, *, classes: bool, seed: int
+    X: object, *, classes: bool, seed: int
 ) -> "BoostedClassifier | BoostedRegressor | Pipeline":
     """Return histogram gradient boosting for a table, not fitted.
 

@@ -12,7 +12,7 @@ from scipy.stats import norm
 from scipy.stats import t as student
 from sklearn.metrics import get_scorer_names
 
-from counterpoise.adaptation.inputs import row_marks, warn_if_fitted_to
+from counterpoise.adaptation.adapted import row_marks, warn_if_fitted_to
 from counterpoise.adaptation.model_io import load_model, save
 from counterpoise.adaptation.performance_estimation import (
     adapted_within,

@@ -5,7 +5,6 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
 from counterpoise.data.columns import weighted_quantile
@@ -19,6 +18,7 @@ from counterpoise.performance.intervals import (
 from counterpoise.performance.metrics import (
     Answers,
     ClassifierAnswers,
+    Labels,
     Metric,
     RegressorAnswers,
 )
@@ -217,16 +217,16 @@ class Constant:
     name: str
     prediction: Any
     shares: Array | None = None
-    classes: NDArray[Any] | None = None
+    classes: Labels | None = None
 
     @classmethod
     def of(
         cls,
         metric: Metric,
         answers: Answers,
-        y: NDArray[Any],
+        y: Labels,
         weights: Array,
-        classes: NDArray[Any] | None = None,
+        classes: Labels | None = None,
     ) -> "Constant":
         """Return the best constant for a metric.
 
@@ -279,7 +279,7 @@ class Constant:
 def guessed_by_others(
     metric: Metric,
     answers: Answers,
-    y: NDArray[Any],
+    y: Labels,
     weights: Array,
     groups: Indices | None,
     seed: int,
@@ -304,7 +304,7 @@ def guessed_by_others(
     drawn = np.random.default_rng(seed).permutation(int(units.max()) + 1)
     fold = drawn[units] % GUESSING_FOLDS
     classes = None if answers.classes is None else np.unique(y)
-    said: dict[str, NDArray[Any]] = {}
+    said: dict[str, Labels] = {}
     for k in range(GUESSING_FOLDS):
         held_out, others = fold == k, fold != k
         if not weights[others].sum() > 0:
@@ -359,7 +359,7 @@ def _saved_rows(metric: Metric, rows: Rows, constant: Constant) -> Rows:
     """Return the rows with what the model saves at each in place of its answers."""
     sign = 1.0 if metric.higher_is_better else -1.0
 
-    def saved(answers: Answers, y: NDArray[Any]) -> RegressorAnswers:
+    def saved(answers: Answers, y: Labels) -> RegressorAnswers:
         guessed = constant.answers(len(y))
         more = metric.rows(answers, answers.rows, y)
         less = metric.rows(guessed, guessed.rows, y)
@@ -377,12 +377,9 @@ def _saved_rows(metric: Metric, rows: Rows, constant: Constant) -> Rows:
     )
 
 
-def _said_to_be_saved(model: Any, places: Any, y: NDArray[Any]) -> Array:
-    found: Array = model.said["saved"][places]
-    return found
-
-
-_SAVED = Metric("saved", True, True, False, _said_to_be_saved, None)
+_SAVED = Metric(
+    "saved", True, True, False, lambda model, rows, y: model.said["saved"][rows], None
+)
 
 
 def _of_score(
@@ -495,12 +492,17 @@ def labels_wanted(
         words = f"the interval is {width:.0%} as wide as the score: narrow enough"
         return LabelsWanted(precision, width, 0, m, words)
     n_known = 0 if judge.rows.labelled is None else len(judge.rows.labelled[1])
-    reach: Callable[[int], float] | None
-    if found.labelled is best and n_known >= FEWEST_TO_EXTRAPOLATE:
-        reach = _shrinking(width, n_known)
-    else:
-        reach = _reach(judge, model, found)
-    k = None if reach is None else smallest(lambda k: reach(k) <= precision)
+    half_width = _half_width(judge, model, found)
+
+    def width_of(k: int) -> float:
+        """Return the width over the score by k labels."""
+        if found.labelled is best and n_known >= FEWEST_TO_EXTRAPOLATE:
+            return width * float(np.sqrt(n_known / k))
+        if half_width is None:
+            return np.inf
+        return width_within(best.value, half_width(k), root=judge.metric.root)
+
+    k = smallest(lambda k: width_of(k) <= precision)
     if k is None:
         words = (
             f"no number of labels makes the interval {precision:.0%} as wide as the "
@@ -514,8 +516,8 @@ def labels_wanted(
         if k > m:
             words += f", more than the {m} that there are"
     of_all = None
-    if reach is not None and (k is None or k > m):
-        of_all = reach(m)
+    if np.isfinite(width_of(m)) and (k is None or k > m):
+        of_all = width_of(m)
         if of_all < width:
             words += f"; labels of all of them would leave it {of_all:.0%} as wide"
     return LabelsWanted(precision, width, k, m, words, of_all)
@@ -557,21 +559,6 @@ def smallest(enough: Callable[[int], bool]) -> int | None:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle + 1, high)
     return high
-
-
-def _shrinking(width: float, n_known: int) -> Callable[[int], float]:
-    return lambda k: width * float(np.sqrt(n_known / k))
-
-
-def _reach(
-    judge: Judge, model: Modelled | None, found: MetricPerformance
-) -> Callable[[int], float] | None:
-    """Return the width over the score as a function of the number of labels."""
-    half_width = _half_width(judge, model, found)
-    if half_width is None or found.best is None:
-        return None
-    value, root = found.best.value, judge.metric.root
-    return lambda k: width_within(value, half_width(k), root=root)
 
 
 def _half_width(

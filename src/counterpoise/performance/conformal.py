@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from counterpoise.data.labels_and_weights import as_weights
 from counterpoise.data.parameters import check_number
@@ -56,7 +56,7 @@ class Calibration:
     weights: Array = field(repr=False)
 
     @classmethod
-    def of(cls, scores: Any, weights: Any = None) -> Self:
+    def of(cls, scores: ArrayLike, weights: ArrayLike | None = None) -> Self:
         """Return the calibration by scores in any order.
 
         Parameters
@@ -71,7 +71,7 @@ class Calibration:
         order = np.argsort(scores, kind="stable")
         return cls(scores[order], weights[order])
 
-    def radius(self, test_weight: Any, level: float = 0.9) -> Array:
+    def radius(self, test_weight: ArrayLike, level: float = 0.9) -> Array:
         """Return how large the score of each row's label can be, infinite or not.
 
         Parameters
@@ -92,7 +92,7 @@ class Calibration:
         return quantiles_below_infinity(self.scores, self.weights, atoms, level)
 
 
-def absolute_scores(y: Any, predicted: Any) -> Array:
+def absolute_scores(y: ArrayLike, predicted: ArrayLike) -> Array:
     """Return :math:`|y - f(x)|`; of several outputs the largest.
 
     Examples
@@ -104,7 +104,7 @@ def absolute_scores(y: Any, predicted: Any) -> Array:
     return away if away.ndim == 1 else away.max(axis=1)
 
 
-def intervals_of(predicted: Any, radius: Array) -> Array:
+def intervals_of(predicted: ArrayLike, radius: Array) -> Array:
     """Return the lower and the upper end of every row's interval, infinite or not.
 
     Returns
@@ -122,7 +122,7 @@ def intervals_of(predicted: Any, radius: Array) -> Array:
     return np.stack([predicted - reach, predicted + reach], axis=-1)
 
 
-def adaptive_scores(probabilities: Any, labels: Any) -> Array:
+def adaptive_scores(probabilities: ArrayLike, labels: ArrayLike) -> Array:
     r"""Return the probability of all classes more probable than the label.
 
     .. math:: r(x, y) = \sum_k p_k(x) \, [p_k(x) > p_y(x)]
@@ -160,7 +160,7 @@ def adaptive_scores(probabilities: Any, labels: Any) -> Array:
     return np.where(labels < 0, 2.0, own)
 
 
-def class_scores(probabilities: Any) -> Array:
+def class_scores(probabilities: ArrayLike) -> Array:
     """Return the score that each class would have as the label."""
     p = np.asarray(probabilities, dtype=float)
     order = np.argsort(-p, axis=1, kind="stable")
@@ -176,7 +176,7 @@ def class_scores(probabilities: Any) -> Array:
     return scores
 
 
-def sets_of(probabilities: Any, radius: Array) -> NDArray[np.bool_]:
+def sets_of(probabilities: ArrayLike, radius: Array) -> NDArray[np.bool_]:
     """Return which classes belong to every row's set; all where the radius is infinite.
 
     The most probable class has the score zero and always belongs.
@@ -195,7 +195,9 @@ def sets_of(probabilities: Any, radius: Array) -> NDArray[np.bool_]:
     return held
 
 
-def interval_sizes(intervals: Any, labels: Any, level: float) -> dict[str, Any]:
+def interval_sizes(
+    intervals: ArrayLike, labels: ArrayLike, level: float
+) -> dict[str, Any]:
     """Return how wide intervals are, beside the spread of labels without a model.
 
     Parameters
@@ -239,7 +241,7 @@ def interval_sizes(intervals: Any, labels: Any, level: float) -> dict[str, Any]:
     }
 
 
-def set_sizes(sets: Any, level: float) -> dict[str, Any]:
+def set_sizes(sets: ArrayLike, level: float) -> dict[str, Any]:
     """Return how many classes sets have.
 
     Parameters

@@ -14,10 +14,10 @@ from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.performance.intervals import (
     Interval,
     combined,
-    drawn_again,
     effective_rows,
     hull,
     least_error,
+    random_rows,
     resampled,
     rows_worth,
     skewness_of_mean,
@@ -26,7 +26,7 @@ from counterpoise.performance.intervals import (
     weighted_mean_error,
     wilson_interval,
 )
-from counterpoise.performance.loss_model import fit_line, promised, promised_again
+from counterpoise.performance.loss_model import fit_line, promised
 from counterpoise.performance.metrics import Answers, Metric
 
 # -----------------------------------------------------------------------------
@@ -290,7 +290,9 @@ def errors_of(evidence: Evidence) -> Errors:
     )
     groups, share = evidence.groups, share_of(evidence.counts * evidence.ratio)
     cut = evidence.cut_share
-    of_rows = _parts(cut * ((losses - g) - cut @ (losses - g)), evidence)
+    of_rows = cut * ((losses - g) - cut @ (losses - g))
+    if groups is not None:
+        of_rows = np.bincount(groups, of_rows).astype(float)
     of_target = (g_target - g_target.mean()) / g_target.size
     rest = weighted_mean_error(losses - g, cut, groups) ** 2
     target = float(of_target @ of_target)
@@ -301,7 +303,10 @@ def errors_of(evidence: Evidence) -> Errors:
     missed = values["doubly_robust"] - values["direct"]
     alone = weighted_mean_error(losses, share, groups) ** 2
     weighted = alone + target
-    direct = rest if evidence.by_fold is None else _of_fits(evidence.by_fold)
+    direct = rest
+    if evidence.by_fold is not None:
+        means = evidence.by_fold.mean(axis=1)
+        direct = (means.size - 1) / means.size * ((means - means.mean()) ** 2).sum()
     parts = np.concatenate([of_rows, of_target])
     squares = parts @ parts
     scaled = parts / np.sqrt(squares) if squares > 0 else parts
@@ -326,20 +331,6 @@ def leading_estimate(evidence: Evidence) -> str:
     least = errors_of(evidence).least
     shrunken = evidence.exact is not None and least == "direct"
     return JUDGED[0] if shrunken else least
-
-
-def _parts(centred: Array, evidence: Evidence) -> Array:
-    """Return what each row adds to the error, rows of a group together."""
-    if evidence.groups is None:
-        return centred
-    return np.bincount(evidence.groups, centred).astype(float)
-
-
-def _of_fits(by_fold: Array) -> float:
-    """Return the variance of the mean of the fits, each without one group of rows."""
-    means = by_fold.mean(axis=1)
-    k = means.size
-    return float((k - 1) / k * ((means - means.mean()) ** 2).sum())
 
 
 # -----------------------------------------------------------------------------
@@ -734,7 +725,7 @@ def _slice_parts(
 # -----------------------------------------------------------------------------
 
 
-N_RESAMPLES = 100
+N_RESAMPLES, STEPS_OF_RESAMPLES = 100, 2
 # Estimated ratios are flatter than the true one; so much sharper it may be.
 SHARPER = 1.25
 # Rows of either sample that are drawn again to see how much the confidence moves.
@@ -828,30 +819,26 @@ def confidence_estimate(
     line = fit_line(p, places, weights)
     value = promised(metric, answers_target)(line.of(p_target), None)
     rng = np.random.default_rng(seed)
-    some, aims = (_drawn(len(q), rng) for q in (p, p_target))
+    some, aims = (random_rows(len(q), MOST_RESAMPLED, rng) for q in (p, p_target))
     # The sample of which the larger share was drawn rules, to be on the safe side.
     scale = np.sqrt(max(some.size / len(p), aims.size / len(p_target)))
     effective = effective_rows(weights, groups)
     p, places, weights = p[some], places[some], weights[some]
     if groups is not None:
         groups = np.unique(groups[some], return_inverse=True)[1]
-    moved = promised_again(
-        promised(metric, answers_target.take(aims)),
-        p_target[aims],
-        p,
-        places,
-        drawn_again(weights, N_RESAMPLES, seed, groups),
-        line,
-        rng,
-    )
+    p_target = p_target[aims]
+    promise = promised(metric, answers_target.take(aims))
+
+    def value_again(weights: Array) -> float:
+        kept = weights > 0
+        # A line needs few Newton steps from that of all rows.
+        near = fit_line(p[kept], places[kept], weights[kept], line, STEPS_OF_RESAMPLES)
+        drawn = np.bincount(rng.integers(0, aims.size, aims.size), minlength=aims.size)
+        return promise(near.of(p_target), drawn.astype(float))
+
+    moved = resampled(value_again, weights, N_RESAMPLES, seed, groups)
     error = scale * float(moved.std())
     if has_ends(metric):
         error = max(error, least_error(effective, metric.lowest, metric.highest))
     found = student_interval(value, error, effective, level)
     return as_estimate(metric, "confidence", found)
-
-
-def _drawn(n: int, rng: np.random.Generator) -> Indices:
-    if n <= MOST_RESAMPLED:
-        return np.arange(n)
-    return np.sort(rng.choice(n, MOST_RESAMPLED, replace=False))

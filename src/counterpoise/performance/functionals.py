@@ -5,12 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.performance.estimators import Evidence, share_of
 from counterpoise.performance.intervals import effective_rows
-from counterpoise.performance.metrics import Answers, Metric
+from counterpoise.performance.metrics import Answers, Labels, Metric
 
 # -----------------------------------------------------------------------------
 # Metrics of two classes that are no means over rows, and what a row adds to them.
@@ -51,20 +50,6 @@ class Law:
     points: Array = field(repr=False)
     positive: Array = field(repr=False)
     negative: Array = field(repr=False)
-
-    def and_rest(self, points: Array, rest: Array) -> "Law":
-        """Return the law with what the chance of a positive leaves, put right."""
-        return Law(
-            np.concatenate([self.points, points]),
-            np.concatenate([self.positive, rest]),
-            np.concatenate([self.negative, -rest]),
-        )
-
-    @classmethod
-    def of_chances(cls, points: Array, chances: Array) -> "Law":
-        """Return the law of rows that are positive with these chances."""
-        m = points.size
-        return cls(points, chances / m, (1 - chances) / m)
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +128,7 @@ def _scores(answers: Answers) -> Array:
 
 
 def _predicted(answers: Answers) -> Array:
-    predicted: NDArray[Any] = answers.said["predict"]
+    predicted: Labels = answers.said["predict"]
     return (predicted == 1).astype(float)
 
 
@@ -159,8 +144,8 @@ def _area(law: Law) -> Influence | None:
     if min(positives, negatives) <= 0:
         return None
     places, inverse = np.unique(law.points, return_inverse=True)
-    below = _halfway(_summed(inverse, law.negative)) / negatives
-    above = 1 - _halfway(_summed(inverse, law.positive)) / positives
+    below = _mass_below(inverse, law.negative) / negatives
+    above = 1 - _mass_below(inverse, law.positive) / positives
     value = float(law.positive @ below[inverse] / positives)
 
     def at(table: Array, share: float) -> Callable[[Array], Array]:
@@ -194,13 +179,10 @@ def _least_of_area(value: float, rows: float) -> float:
     return float(np.sqrt(value * (1 - value) ** 2 / ((2 - value) * max(rows, 1.0))))
 
 
-def _summed(places: NDArray[Any], masses: Array) -> Array:
-    return np.bincount(places, masses).astype(float)
-
-
-def _halfway(masses: Array) -> Array:
+def _mass_below(places: Indices, masses: Array) -> Array:
     """Return the mass below every place, and half of that at it."""
-    return np.cumsum(masses) - masses / 2
+    at = np.bincount(places, masses).astype(float)
+    return np.cumsum(at) - at / 2
 
 
 @dataclass(frozen=True)
@@ -265,49 +247,17 @@ _RATIOS = {
 # -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Chances:
-    """The chance that a row is positive, as a cross-fitted regression sees it.
-
-    Attributes
-    ----------
-    rows, target : array of shape (n,), (m,)
-        Of source rows, each out of fold, and of target rows.
-    by_fold : array of shape (n_folds, m) or None
-        Of target rows, by each fit.
-    """
-
-    rows: Array = field(repr=False)
-    target: Array = field(repr=False)
-    by_fold: Array | None = field(default=None, repr=False)
-
-    @classmethod
-    def of(cls, rows: Array, target: Array, by_fold: Array | None) -> "Chances":
-        """Return chances, which are not beyond one, wherever a regression ends up."""
-        return cls(
-            np.clip(rows, 0.0, 1.0),
-            np.clip(target, 0.0, 1.0),
-            None if by_fold is None else np.clip(by_fold, 0.0, 1.0),
-        )
-
-    def take(self, rows: Any, target_rows: Any) -> "Chances":
-        """Return the chances of some rows of both samples."""
-        return Chances(
-            self.rows[rows],
-            self.target[target_rows],
-            None if self.by_fold is None else self.by_fold[:, target_rows],
-        )
-
-
 def linearised(
     functional: Functional,
     answers: Answers,
-    labels: NDArray[Any],
+    labels: Labels,
     counts: Array,
     ratio: Array,
-    chances: Chances,
+    chances: Array,
     answers_target: Answers,
+    chances_target: Array,
     groups: Indices | None = None,
+    by_fold: Array | None = None,
 ) -> Evidence | None:
     r"""Return the evidence of a metric that is no mean, as that of a mean.
 
@@ -324,14 +274,25 @@ def linearised(
     answers, answers_target : Answers
     labels : array of shape (n,)
     counts, ratio : array of shape (n,)
-    chances : Chances
+    chances, chances_target : array of shape (n,), (m,)
+        That a row is positive, as a cross-fitted regression sees it: of source rows,
+        each out of fold, and of target rows. Cut at zero and one.
     groups : array of shape (n,) or None
+    by_fold : array of shape (n_folds, m) or None
+        Of target rows, by each fit.
     """
     points, points_target = (functional.points(a) for a in (answers, answers_target))
     y = (labels == functional.positive).astype(float)
-    bare = Evidence(y, ratio, counts, chances.rows, chances.target, groups)
-    direct = Law.of_chances(points_target, chances.target)
-    rest = bare.cut_share * (y - chances.rows)
+    chances, chances_target = (np.clip(p, 0.0, 1.0) for p in (chances, chances_target))
+    m = points_target.size
+    bare = Evidence(y, ratio, counts, chances, chances_target, groups)
+    direct = Law(points_target, chances_target / m, (1 - chances_target) / m)
+    rest = bare.cut_share * (y - chances)
+    corrected = Law(
+        np.concatenate([points_target, points]),
+        np.concatenate([direct.positive, rest]),
+        np.concatenate([direct.negative, -rest]),
+    )
 
     def of_rows(share: Array) -> Influence | None:
         return functional.influence(Law(points, share * y, share * (1 - y)))
@@ -341,7 +302,7 @@ def linearised(
         "source": of_rows(share_of(counts)),
         "weighted": of_rows(share),
         "direct": functional.influence(direct),
-        "doubly_robust": functional.influence(direct.and_rest(points, rest)),
+        "doubly_robust": functional.influence(corrected),
     }
     exact = {name: one.value for name, one in found.items() if one is not None}
     both = found["doubly_robust"]
@@ -359,12 +320,12 @@ def linearised(
         modelled(points, y),
         ratio,
         counts,
-        modelled(points, chances.rows),
-        modelled(points_target, chances.target),
+        modelled(points, chances),
+        modelled(points_target, chances_target),
         groups,
         by_fold=None
-        if chances.by_fold is None
-        else np.array([modelled(points_target, one) for one in chances.by_fold]),
+        if by_fold is None
+        else np.array([modelled(points_target, p) for p in np.clip(by_fold, 0, 1)]),
         exact=exact,
         worth=worth,
         least=functional.least_error(both.value, worth),

@@ -1,10 +1,11 @@
 """Confidence intervals of weighted means, and splits for cross-fitting."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import stats
 from sklearn.model_selection import (
     GroupKFold,
@@ -14,6 +15,7 @@ from sklearn.model_selection import (
     check_cv,
 )
 
+from counterpoise.data.arrays import n_rows
 from counterpoise.data.parameters import check_integer
 from counterpoise.data.two_samples import effective_sample_size
 from counterpoise.errors import (
@@ -38,10 +40,10 @@ _FEWEST_ROWS_TO_TELL = 50
 
 
 def folds_of(
-    cv: Any,
-    X: Any,
-    y: Any,
-    groups: Any = None,
+    cv: object,
+    X: object,
+    y: ArrayLike,
+    groups: ArrayLike | None = None,
     *,
     is_classifier: bool,
     seed: int = 0,
@@ -69,7 +71,7 @@ def folds_of(
     >>> folds_of("blocks", y, y, is_classifier=False)[0]
     (array([1, 2, 3]), array([0]))
     """
-    n = _length(X)
+    n = n_rows(X)
     if isinstance(cv, str) and cv != "blocks":
         raise InvalidInputError(
             f'cv must be a number, "blocks", a splitter or pairs, got {cv!r}'
@@ -131,7 +133,7 @@ def folds_within(
     return inside
 
 
-def alike_rows(cv: Any, groups: Any, rows: Indices) -> Indices | None:
+def alike_rows(cv: object, groups: ArrayLike | None, rows: Indices) -> Indices | None:
     """Return numbers of groups of rows that err together; None where each errs alone.
 
     The user's groups; with ``cv="blocks"`` runs of neighbours, thirty of them.
@@ -176,11 +178,20 @@ def neighbors_alike(X: Array) -> bool:
     return bool(near < NEAR_NEIGHBORS * far)
 
 
+def random_rows(n: int, most: int, rng: np.random.Generator) -> Indices:
+    """Return the places of all of n rows, or of `most` drawn at random, ascending."""
+    if n <= most:
+        return np.arange(n)
+    return np.sort(rng.choice(n, most, replace=False))
+
+
 def _by_chance(
-    n_folds: int, y: Any, groups: Any, is_classifier: bool, seed: int
+    n_folds: int, y: ArrayLike, groups: ArrayLike | None, is_classifier: bool, seed: int
 ) -> Any:
     # A class with fewer rows than folds cannot be in all of them.
-    stratify = is_classifier and np.ndim(y) == 1 and _rarest(y) >= n_folds
+    stratify = is_classifier and np.ndim(y) == 1
+    if stratify:
+        stratify = np.unique(np.asarray(y), return_counts=True)[1].min() >= n_folds
     if groups is not None:
         of_groups = StratifiedGroupKFold if stratify else GroupKFold
         return of_groups(
@@ -188,14 +199,6 @@ def _by_chance(
         )
     by_rows = StratifiedKFold if stratify else KFold
     return by_rows(n_folds, shuffle=True, random_state=seed)
-
-
-def _rarest(y: Any) -> int:
-    return int(np.unique(np.asarray(y), return_counts=True)[1].min())
-
-
-def _length(X: Any) -> int:
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
 # -----------------------------------------------------------------------------
@@ -450,10 +453,15 @@ def resampled(
     groups : array of shape (n,) or None
         Numbers of groups, which are then drawn as a whole.
     """
+    rng = np.random.default_rng(seed)
+    n = weights.size if groups is None else int(groups.max()) + 1
     found = []
-    for drawn in _draws(weights, n_resamples, seed, groups):
+    for _ in range(n_resamples):
+        times = np.bincount(rng.integers(0, n, n), minlength=n)
+        if groups is not None:
+            times = times[groups]
         try:
-            value = float(value_of(drawn))
+            value = float(value_of(weights * times))
         except InvalidTypeError:  # no rows make a wrong call right
             raise
         except (ValueError, ZeroDivisionError):  # a class was not drawn
@@ -461,20 +469,3 @@ def resampled(
         if np.isfinite(value):
             found.append(value)
     return np.array(found)
-
-
-def drawn_again(
-    weights: Array, n_resamples: int, seed: int, groups: Indices | None = None
-) -> list[Array]:
-    """Return the weights of all rows in every resample that `resampled` makes."""
-    return list(_draws(weights, n_resamples, seed, groups))
-
-
-def _draws(
-    weights: Array, n_resamples: int, seed: int, groups: Indices | None
-) -> Iterator[Array]:
-    rng = np.random.default_rng(seed)
-    n = weights.size if groups is None else int(groups.max()) + 1
-    for _ in range(n_resamples):
-        drawn = np.bincount(rng.integers(0, n, n), minlength=n)
-        yield weights * (drawn if groups is None else drawn[groups])

@@ -5,7 +5,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse, stats
 
 from counterpoise.data.arrays import Matrix
@@ -13,7 +12,7 @@ from counterpoise.data.columns import weighted_quantile
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.performance.intervals import effective_rows, weighted_mean_error
 from counterpoise.performance.loss_model import fit_line, fit_loss_model
-from counterpoise.performance.metrics import SMALLEST_PROBABILITY, Answers
+from counterpoise.performance.metrics import SMALLEST_PROBABILITY, Answers, Labels
 
 # Columns along which what is left is looked at, beside the prediction.
 STRONG_COLUMNS = 3
@@ -85,7 +84,7 @@ class LabelledSample:
     """
 
     answers: Answers
-    labels: NDArray[Any]
+    labels: Labels
     rows: Matrix | None
 
 

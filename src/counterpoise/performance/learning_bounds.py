@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 from math import log, sqrt
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from counterpoise.data.parameters import check_choice, check_integer, check_number
 from counterpoise.errors import InvalidInputError
@@ -49,13 +49,13 @@ class Guarantee:
         return f"{self.bounds} <= {self.value:.4g} ({self.form}; assuming: {assumed})"
 
 
-def at_least_zero(**named: Any) -> float:
+def at_least_zero(**named: object) -> float:
     """Return the one number that is named, which must not be negative."""
     ((name, value),) = named.items()
     return check_number(name, value, low=0.0)
 
 
-def positive(**named: Any) -> float:
+def positive(**named: object) -> float:
     """Return the one number that is named, which must be positive."""
     ((name, value),) = named.items()
     return check_number(name, value, low=0.0, closed="neither")
@@ -74,7 +74,7 @@ def discrepancy_deviation(
     *,
     radius: float,
     confidence: float = 0.95,
-    kernel_diagonal: Any = None,
+    kernel_diagonal: ArrayLike | None = None,
     method: str = "operator",
 ) -> Guarantee:
     r"""Return how far the second moments of a sample are from those of its population.
@@ -150,7 +150,7 @@ def discrepancy_deviation(
     )
 
 
-def rademacher_complexity(kernel_diagonal: Any, norm_bound: float) -> float:
+def rademacher_complexity(kernel_diagonal: ArrayLike, norm_bound: float) -> float:
     r"""Return a bound of the Rademacher complexity of a ball of hypotheses.
 
     :math:`E \sup_{\|h\| \le \Lambda} |\frac{2}{n} \sum_i \sigma_i h(x_i)| \le

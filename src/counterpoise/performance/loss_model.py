@@ -12,12 +12,8 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import RidgeCV
 from threadpoolctl import threadpool_limits
 
-from counterpoise.errors import InvalidTypeError
 from counterpoise.linalg.arrays import Array, Indices
-from counterpoise.optim.likelihoods import SoftmaxLine
-from counterpoise.optim.loop import solve
-from counterpoise.optim.problems import Smooth
-from counterpoise.optim.solvers.newton import Newton
+from counterpoise.performance.intervals import random_rows
 from counterpoise.performance.metrics import SMALLEST_PROBABILITY, Answers, Metric
 from counterpoise.shift.domain_classifier import BinnedColumns
 
@@ -102,9 +98,6 @@ class LossCurve(BaseEstimator):
 _RIDGE = 0.1
 _NEWTON_STEPS, _SMALLEST_DECREMENT = 50, 1e-10
 
-# A line through probabilities needs few Newton steps from where it was.
-_STEPS_AGAIN = 2
-
 Promise = Callable[[Array, Array | None], float]
 
 
@@ -163,17 +156,47 @@ def fit_line(
     array([[0.5, 0.5]])
     """
     n, k = probabilities.shape
-    logs = _logs(probabilities)
-    weights = weights * (n / weights.sum())
-    hit = np.zeros((n, k))
-    hit[np.arange(n), places] = 1.0
-    line = SoftmaxLine(logs, hit, weights, _RIDGE)
-    first = line.identity
-    if start is not None:
-        first = np.concatenate([[start.slope], start.offsets[1:]])
-    problem = Smooth(line, first, scale=n)
-    at = solve(problem, Newton(), tol=_SMALLEST_DECREMENT, max_iter=steps).x
-    return ProbabilityLine(float(at[0]), np.concatenate([[0.0], at[1:]]))
+    logs, weights = _logs(probabilities), weights * (n / weights.sum())
+    rows, identity = np.arange(n), np.eye(1, k)[0]
+    if start is None:
+        x = identity.copy()
+    else:
+        x = np.concatenate([[start.slope], start.offsets[1:]])
+
+    def likelihood(x: Array) -> tuple[float, Array]:
+        z = x[0] * logs
+        z[:, 1:] += x[1:]
+        z -= z.max(axis=1, keepdims=True)
+        p = np.exp(z)
+        total = p.sum(axis=1)
+        loss = weights @ (np.log(total) - z[rows, places])
+        value = loss + 0.5 * _RIDGE * ((x - identity) ** 2).sum()
+        return float(value), p / total[:, None]
+
+    value, p = likelihood(x)
+    for _ in range(steps):
+        wrong = weights[:, None] * p
+        wrong[rows, places] -= weights
+        gradient = np.append((wrong * logs).sum(), wrong[:, 1:].sum(axis=0))
+        gradient += _RIDGE * (x - identity)
+        mean, rest = (p * logs).sum(axis=1), p[:, 1:] * weights[:, None]
+        hessian = np.diag(np.append(0.0, rest.sum(axis=0)) + _RIDGE)
+        hessian[0, 0] += weights @ ((p * logs**2).sum(axis=1) - mean**2)
+        across = (rest * (logs[:, 1:] - mean[:, None])).sum(axis=0)
+        hessian[0, 1:] = hessian[1:, 0] = across
+        hessian[1:, 1:] -= rest.T @ p[:, 1:]
+        step = -np.linalg.solve(hessian, gradient)
+        decrement = -float(gradient @ step)
+        if decrement <= _SMALLEST_DECREMENT * n:
+            break
+        length, before = 1.0, value + 2e-16 * max(1.0, abs(value))
+        while length > 1e-16:
+            value, p = likelihood(x + length * step)
+            if value <= before - 1e-4 * length * decrement:
+                break
+            length *= 0.5
+        x = x + length * step
+    return ProbabilityLine(float(x[0]), np.append(0.0, x[1:]))
 
 
 def rows_by_class(metric: Metric, answers: Answers) -> Array:
@@ -219,51 +242,6 @@ def promised(metric: Metric, answers: Answers) -> Promise:
     return lambda q, counts: float(
         np.average(np.einsum("ij,ij->i", q, by_class), weights=counts)
     )
-
-
-def promised_again(
-    promise: Promise,
-    p_target: Array,
-    probabilities: Array,
-    places: Indices,
-    draws: Sequence[Array],
-    line: ProbabilityLine,
-    rng: np.random.Generator,
-) -> Array:
-    """Return what is promised for rows of both samples drawn again, where defined.
-
-    Parameters
-    ----------
-    promise : callable
-        Of `promised`.
-    p_target, probabilities : array of shape (m, n_classes), (n, n_classes)
-        Of target and source rows, as the model gave them.
-    places : array of shape (n,)
-        The column of each source row's label.
-    draws : sequence of array of shape (n,)
-        The weights of the source rows in each resample.
-    line : ProbabilityLine
-        Of all rows, near which the others are.
-    rng : Generator
-        What the target rows are drawn by.
-    """
-    m = len(p_target)
-    found = []
-    for weights in draws:
-        kept = weights > 0
-        try:
-            near = fit_line(
-                probabilities[kept], places[kept], weights[kept], line, _STEPS_AGAIN
-            )
-            drawn = np.bincount(rng.integers(0, m, m), minlength=m).astype(float)
-            value = float(promise(near.of(p_target), drawn))
-        except InvalidTypeError:  # no rows make a wrong call right
-            raise
-        except (ValueError, ZeroDivisionError):  # a class was not drawn
-            continue
-        if np.isfinite(value):
-            found.append(value)
-    return np.array(found)
 
 
 def _logs(probabilities: Any) -> Array:
@@ -356,11 +334,13 @@ def fit_loss_model(
     n = losses.size
     fold = _folds(n, groups, seed)
     if n < FEWEST_ROWS_TO_MODEL or fold.max() == 0:
-        flat = _Constant(float(np.average(losses, weights=weights)))
+        flat = _Sum([], np.zeros(0), float(np.average(losses, weights=weights)))
         found = flat.predict(features_target)
         return LossModel(flat.predict(features), found, None, [flat])
     root = np.sqrt(weights)
-    known = np.vstack([features, _some(features_target, seed)])
+    rng = np.random.default_rng(seed)
+    some = random_rows(len(features_target), ROWS_MODELLED, rng)
+    known = np.vstack([features, features_target[some]])
     bins = BinnedColumns().fit(known)
     parts: list[list[Any]] = []
     curve = curve and features.shape[1] <= MOST_FOR_CURVE
@@ -423,29 +403,18 @@ class _Trees(BaseEstimator):
         self.bins = bins
 
     def fit(self, features: Array, losses: Array, weights: Array) -> "_Trees":
-        self._trees = _trees().fit(self.bins.transform(features), losses, weights)
+        trees = HistGradientBoostingRegressor(
+            max_iter=60,
+            max_depth=4,
+            min_samples_leaf=FEWEST_ROWS_A_LEAF,
+            early_stopping=False,
+            random_state=0,
+        )
+        self._trees = trees.fit(self.bins.transform(features), losses, weights)
         return self
 
     def predict(self, features: Array) -> Array:
         return self._trees.predict(self.bins.transform(features))
-
-
-def _trees() -> HistGradientBoostingRegressor:
-    return HistGradientBoostingRegressor(
-        max_iter=60,
-        max_depth=4,
-        min_samples_leaf=FEWEST_ROWS_A_LEAF,
-        early_stopping=False,
-        random_state=0,
-    )
-
-
-@dataclass(frozen=True)
-class _Constant:
-    mean: float
-
-    def predict(self, features: Array) -> Array:
-        return np.full(len(features), self.mean)
 
 
 def _mean(models: Sequence[Any], features: Array) -> Array:
@@ -466,10 +435,3 @@ def _folds(n: int, groups: Indices | None, seed: int) -> Indices:
         return rng.permutation(n) % FOLDS_OF_LOSS_MODEL
     present, place = np.unique(groups, return_inverse=True)
     return (rng.permutation(present.size) % FOLDS_OF_LOSS_MODEL)[place]
-
-
-def _some(features: Array, seed: int) -> Array:
-    if len(features) <= ROWS_MODELLED:
-        return features
-    rng = np.random.default_rng(seed)
-    return features[np.sort(rng.choice(len(features), ROWS_MODELLED, replace=False))]

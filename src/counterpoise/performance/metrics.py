@@ -4,10 +4,10 @@ import inspect
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import get_scorer, get_scorer_names
@@ -15,7 +15,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import type_of_target
 
-from counterpoise.data.arrays import n_rows
+from counterpoise.data.arrays import Classifier, Regressor, n_rows
 from counterpoise.data.columns import FEWEST_ROWS_TOLD
 from counterpoise.data.labels_and_weights import row_counts
 from counterpoise.data.parameters import check_choice
@@ -27,9 +27,14 @@ from counterpoise.errors import (
     refusals_of_estimators,
 )
 from counterpoise.linalg.arrays import Array, Indices
+from counterpoise.performance.intervals import wilson_interval
+
+# Classes or responses, a row each; and a metric of a model at rows with labels.
+Labels: TypeAlias = NDArray[Any]
+RowMetric: TypeAlias = Callable[[Any, Any, Labels], Array]
 
 # -----------------------------------------------------------------------------
-# What may be said of a score that changes from the source to the target.
+# How a score changes from the source to the target, in words.
 # -----------------------------------------------------------------------------
 
 
@@ -177,13 +182,13 @@ class Metric:
     higher_is_better: bool
     rowwise: bool
     root: bool
-    by_row: Callable[[Any, Any, NDArray[Any]], Array] | None
+    by_row: RowMetric | None
     scorer: Callable[..., float] | None
     sign: float = 1.0
     lowest: float = -math.inf
     highest: float = math.inf
 
-    def rows(self, model: Any, X: Any, y: Any) -> Array:
+    def rows(self, model: Any, X: object, y: ArrayLike) -> Array:
         """Return the metric's value at every row.
 
         Parameters
@@ -202,7 +207,13 @@ class Metric:
             )
         return self.by_row(model, X, np.asarray(y))
 
-    def value(self, model: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def value(
+        self,
+        model: Any,
+        X: object,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
         """Return the metric over all rows.
 
         Parameters
@@ -234,7 +245,7 @@ class Metric:
         return float(np.sqrt(max(mean, 0.0))) if self.root else mean
 
 
-def as_metric(scoring: Any, model: Any, y: Any) -> Metric:
+def as_metric(scoring: object, model: object, y: ArrayLike | None) -> Metric:
     """Return the metric that a name, a scorer or None stands for.
 
     Parameters
@@ -266,8 +277,10 @@ def as_metric(scoring: Any, model: Any, y: Any) -> Metric:
     >>> metric.name, metric.higher_is_better, metric.rowwise
     ('neg_mean_squared_error', False, True)
     """
-    if scoring is None:
-        scoring = _usual(model, y)
+    if scoring is None and not is_classifier(model, y):
+        scoring = "neg_mean_squared_error"
+    elif scoring is None:
+        scoring = "neg_log_loss" if hasattr(model, "predict_proba") else ERROR_RATE
     if isinstance(scoring, str):
         return _named(scoring)
     if not callable(scoring):
@@ -280,7 +293,7 @@ def as_metric(scoring: Any, model: Any, y: Any) -> Metric:
     return Metric(name, True, False, False, None, scoring)
 
 
-def is_classifier(model: Any, y: Any = None) -> bool:
+def is_classifier(model: object, y: ArrayLike | None = None) -> bool:
     """Return whether the model predicts classes; by the labels if it does not say.
 
     Examples
@@ -299,7 +312,7 @@ def is_classifier(model: Any, y: Any = None) -> bool:
     return bool(kind == "classifier")
 
 
-def class_probabilities(model: Any, X: Any) -> Array:
+def class_probabilities(model: Classifier, X: Any) -> Array:
     """Return `predict_proba` as one array, or an error for several outputs."""
     found = model.predict_proba(X)
     if isinstance(found, list):
@@ -308,12 +321,6 @@ def class_probabilities(model: Any, X: Any) -> Array:
             "evaluate its outputs one by one"
         )
     return np.asarray(found, dtype=float)
-
-
-def _usual(model: Any, y: Any) -> str:
-    if not is_classifier(model, y):
-        return "neg_mean_squared_error"
-    return "neg_log_loss" if hasattr(model, "predict_proba") else ERROR_RATE
 
 
 def _named(name: str) -> Metric:
@@ -376,14 +383,14 @@ class _Knowing(ClassifierMixin, BaseEstimator):
 
     classes_ = np.arange(2)
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> Labels:
         return np.arange(2)
 
     def predict_proba(self, X: Any) -> Array:
         return np.array([[0.9, 0.1], [0.1, 0.9]])
 
 
-def _log_losses(model: Any, X: Any, y: NDArray[Any]) -> Array:
+def _log_losses(model: Classifier, X: object, y: Labels) -> Array:
     p = class_probabilities(model, X)
     own = np.zeros(len(y))
     place = _places(model, y)
@@ -393,7 +400,7 @@ def _log_losses(model: Any, X: Any, y: NDArray[Any]) -> Array:
     return np.abs(np.log(np.clip(own, SMALLEST_PROBABILITY, 1.0)))
 
 
-def _brier(model: Any, X: Any, y: NDArray[Any]) -> Array:
+def _brier(model: Classifier, X: object, y: Labels) -> Array:
     p = class_probabilities(model, X)
     place = _places(model, y)
     known = place >= 0
@@ -403,7 +410,7 @@ def _brier(model: Any, X: Any, y: NDArray[Any]) -> Array:
     return np.maximum(squares, 0.0) / (2 if p.shape[1] == 2 else 1)
 
 
-def _places(model: Any, y: NDArray[Any]) -> NDArray[np.intp]:
+def _places(model: Classifier, y: Labels) -> NDArray[np.intp]:
     """Return the column of every label among the model's classes, -1 for none."""
     classes = np.asarray(model.classes_)
     order = np.argsort(classes)
@@ -412,11 +419,11 @@ def _places(model: Any, y: NDArray[Any]) -> NDArray[np.intp]:
     return np.where(classes[place] == y, place, -1)
 
 
-def _hits(model: Any, X: Any, y: NDArray[Any]) -> Array:
+def _hits(model: Regressor, X: object, y: Labels) -> Array:
     return (np.asarray(model.predict(X)) == y).astype(float)
 
 
-def _errors(model: Any, X: Any, y: NDArray[Any]) -> Array:
+def _errors(model: Regressor, X: object, y: Labels) -> Array:
     return 1.0 - _hits(model, X, y)
 
 
@@ -426,7 +433,7 @@ class _OfResponses:
 
     function: Callable[[Array, Array], Array]
 
-    def __call__(self, model: Any, X: Any, y: NDArray[Any]) -> Array:
+    def __call__(self, model: Any, X: object, y: Labels) -> Array:
         y = np.asarray(y, dtype=float)
         predicted = np.asarray(model.predict(X), dtype=float).reshape(y.shape)
         values = self.function(y, predicted)
@@ -475,7 +482,7 @@ def _check_above(
             )
 
 
-_ROWS: dict[str, Callable[[Any, Any, NDArray[Any]], Array]] = {
+_ROWS: dict[str, RowMetric] = {
     "neg_log_loss": _log_losses,
     "neg_brier_score": _brier,
     "accuracy": _hits,
@@ -486,7 +493,7 @@ _ROWS: dict[str, Callable[[Any, Any, NDArray[Any]], Array]] = {
     "neg_mean_poisson_deviance": _OfResponses(_poisson),
     "neg_mean_gamma_deviance": _OfResponses(_gamma),
 }
-_ROOTS: dict[str, Callable[[Any, Any, NDArray[Any]], Array]] = {
+_ROOTS: dict[str, RowMetric] = {
     "neg_root_mean_squared_error": _OfResponses(_squared),
     "neg_root_mean_squared_log_error": _OfResponses(_squared_log),
 }
@@ -500,15 +507,15 @@ _ROOTS: dict[str, Callable[[Any, Any, NDArray[Any]], Array]] = {
 _METHODS = ("predict", "predict_proba", "decision_function")
 
 
-Method = TypeVar("Method", bound=Callable[..., Any])
+def _answer_of(method: str) -> Any:
+    """Return a method that gives answers back; available if the model has it."""
 
+    def answer(self: "Answers", rows: Any) -> Labels:
+        return self.said[method][rows]
 
-def _said(method: str) -> Callable[[Method], Method]:
-    """Return a decorator: a method is there if the model had it."""
-    decorator: Callable[[Method], Method] = available_if(
-        lambda self: method in self.said
-    )
-    return decorator
+    # Scorers look at the name.
+    answer.__name__ = method
+    return available_if(lambda self: method in self.said)(answer)
 
 
 class Answers(BaseEstimator):
@@ -525,9 +532,7 @@ class Answers(BaseEstimator):
         Of classifiers.
     """
 
-    def __init__(
-        self, said: dict[str, NDArray[Any]], classes: NDArray[Any] | None = None
-    ) -> None:
+    def __init__(self, said: dict[str, Labels], classes: Labels | None = None) -> None:
         self.said = said
         self.classes = classes
         if classes is not None:
@@ -537,7 +542,7 @@ class Answers(BaseEstimator):
     def of(
         cls,
         model: Any,
-        tables: Sequence[Any],
+        tables: Sequence[object],
         classifier: bool,
         methods: Sequence[str] | None = None,
     ) -> "Answers":
@@ -552,23 +557,23 @@ class Answers(BaseEstimator):
         methods : sequence of str or None
             Which methods to ask, of those it has. None: all.
         """
-        said: dict[str, NDArray[Any]] = {}
-        asked = _METHODS if classifier else _METHODS[:1]
-        for method in asked if methods is None else methods:
-            ask = (
-                (lambda X: class_probabilities(model, X))
-                if method == "predict_proba"
-                else getattr(model, method, None)
-            )
-            if ask is not None and hasattr(model, method):
-                with refusals_of_estimators():
-                    told = [np.asarray(ask(X)) for X in tables]
-                said[method] = np.concatenate(told)
+        said: dict[str, Labels] = {}
+        if methods is None:
+            methods = _METHODS if classifier else _METHODS[:1]
+        for method in methods:
+            if not hasattr(model, method):
+                continue
+            with refusals_of_estimators():
+                if method == "predict_proba":
+                    parts = [class_probabilities(model, X) for X in tables]
+                else:
+                    parts = [np.asarray(getattr(model, method)(X)) for X in tables]
+            said[method] = np.concatenate(parts)
         kind = ClassifierAnswers if classifier else RegressorAnswers
         classes = getattr(model, "classes_", None) if classifier else None
         return kind(said, None if classes is None else np.asarray(classes))
 
-    def take(self, rows: Any) -> Self:
+    def take(self, rows: Indices | slice) -> Self:
         """Return the answers at some of the rows."""
         said = {method: answer[rows] for method, answer in self.said.items()}
         return type(self)(said, self.classes)
@@ -600,20 +605,9 @@ class Answers(BaseEstimator):
         """Return itself: there is nothing to learn."""
         return self
 
-    @_said("predict")
-    def predict(self, rows: Any) -> NDArray[Any]:
-        """Return what the model predicted there."""
-        return self.said["predict"][rows]
-
-    @_said("predict_proba")
-    def predict_proba(self, rows: Any) -> Array:
-        """Return the probabilities that the model gave."""
-        return self.said["predict_proba"][rows]
-
-    @_said("decision_function")
-    def decision_function(self, rows: Any) -> Array:
-        """Return the scores that the model gave."""
-        return self.said["decision_function"][rows]
+    predict = _answer_of("predict")
+    predict_proba = _answer_of("predict_proba")
+    decision_function = _answer_of("decision_function")
 
 
 class ClassifierAnswers(ClassifierMixin, Answers):
@@ -646,12 +640,9 @@ def joined_answers(parts: Sequence[Answers], places: Sequence[Indices]) -> Answe
             continue
         if method == "decision_function" and not alike:
             continue
-        pieces = [
-            _on_classes(part, method, classes)
-            if classes is not None
-            else part.said[method]
-            for part in parts
-        ]
+        pieces = [part.said[method] for part in parts]
+        if method == "predict_proba" and classes is not None:
+            pieces = [_on_classes(part, classes) for part in parts]
         if len({piece.shape[1:] for piece in pieces}) > 1:
             continue
         out = np.empty((n, *pieces[0].shape[1:]), np.result_type(*pieces))
@@ -661,13 +652,11 @@ def joined_answers(parts: Sequence[Answers], places: Sequence[Indices]) -> Answe
     return type(first)(said, classes)
 
 
-def _on_classes(part: Answers, method: str, classes: NDArray[Any]) -> NDArray[Any]:
-    answer = part.said[method]
+def _on_classes(part: Answers, classes: Labels) -> Array:
+    """Return probabilities over all classes, zero for those a part does not know."""
     assert part.classes is not None
-    if method != "predict_proba" or len(part.classes) == len(classes):
-        return answer
-    wide = np.zeros((len(answer), len(classes)))
-    wide[:, np.searchsorted(classes, part.classes)] = answer
+    wide = np.zeros((len(part.rows), len(classes)))
+    wide[:, np.searchsorted(classes, part.classes)] = part.said["predict_proba"]
     return wide
 
 
@@ -680,7 +669,7 @@ _N_BINS = 10
 
 
 def reliability_of(
-    answers: Answers, labels: NDArray[Any], weights: Array
+    answers: Answers, labels: Labels, weights: Array
 ) -> dict[str, Any] | None:
     """Return the same of a model's answers; None of one without probabilities.
 
@@ -726,7 +715,7 @@ def reliability(
         return None
     w = w / w.sum()
     place = np.minimum((np.cumsum(w) - w / 2) * _N_BINS, _N_BINS - 1).astype(int)
-    z = float(norm.ppf(0.5 + level / 2))
+    quantile = float(norm.ppf(0.5 + level / 2))
     bins, error = [], 0.0
     for k in range(_N_BINS):
         there = place == k
@@ -735,18 +724,15 @@ def reliability(
             continue
         share = w[there] / mass
         said, seen = float(share @ p[there]), float(share @ y[there])
-        n = effective_sample_size(share)
-        middle = (seen + z * z / (2 * n)) / (1 + z * z / n)
-        reach = (
-            z / (1 + z * z / n) * np.sqrt(seen * (1 - seen) / n + z * z / (4 * n * n))
+        found = wilson_interval(
+            seen, effective_sample_size(share), quantile, lowest=0.0, highest=1.0
         )
-        low, high = max(middle - reach, 0.0), min(middle + reach, 1.0)
         bins.append(
             {
                 "predicted": said,
                 "observed": seen,
-                "low": float(low),
-                "high": float(high),
+                "low": max(found.low, 0.0),
+                "high": min(found.high, 1.0),
                 "share": mass,
             }
         )

@@ -1,13 +1,12 @@
 """The estimated target performance and its evaluation."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse, stats
 
 from counterpoise.data.arrays import Matrix
@@ -28,7 +27,6 @@ from counterpoise.performance.estimators import (
     scored_estimate,
 )
 from counterpoise.performance.functionals import (
-    Chances,
     Functional,
     as_functional,
     linearised,
@@ -46,9 +44,11 @@ from counterpoise.performance.label_change import (
     residual_directions,
 )
 from counterpoise.performance.loss_model import fit_loss_model
-from counterpoise.performance.metrics import Answers, Metric
+from counterpoise.performance.metrics import Answers, Labels, Metric
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
     from counterpoise.performance.advice import Baseline, LabelsWanted
 
 
@@ -94,6 +94,21 @@ def leading_of(estimates: Mapping[str, Any]) -> str | None:
     return next((name for name in order if name and estimates.get(name)), None)
 
 
+def plain_dict(result: "DataclassInstance") -> dict[str, Any]:
+    """Return the fields of a result as plain numbers, words, lists and dictionaries."""
+    return {one.name: _plain(getattr(result, one.name)) for one in fields(result)}
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if isinstance(value, Mapping):
+        return {name: _plain(one) for name, one in value.items()}
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
+    return value
+
+
 @dataclass(frozen=True)
 class LabelCheck:
     """Whether labelled target rows are as the source rows say.
@@ -115,7 +130,7 @@ class LabelCheck:
     words : str
     directions : tuple of Direction
         What was looked at, the loss and what predictions leave of the labels: see
-        `evaluation.labels.label_change`.
+        `residual_directions`.
     """
 
     difference: float | None
@@ -133,8 +148,7 @@ class LabelCheck:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and words."""
-        told = [one.to_dict() for one in self.directions]
-        return {**vars(self), "directions": told, "contradicts": self.contradicts}
+        return {**plain_dict(self), "contradicts": self.contradicts}
 
 
 @dataclass(frozen=True)
@@ -147,16 +161,16 @@ class MetricPerformance:
     higher_is_better : bool
     source, weighted, direct, doubly_robust, confidence, labelled : Estimate or None
         None where it is not defined, see `reasons`.
+    leading : str or None
+        Which of weighted, direct and doubly robust to use: the last, unless the
+        estimated errors favor another (`leading_estimate`); None where no errors are
+        known.
     check : LabelCheck or None
         Whether p(y | x) has changed, as labelled target rows tell.
     reasons : dict
         Why an estimate is None.
-    leading : str or None
-        Which of weighted, direct and doubly robust to go by: the last, unless the
-        estimated errors speak for another (`leading_estimate`); None where no errors
-        are known.
     baseline : Baseline or None
-        The best constant prediction beside the model, see `evaluation.advice.baseline`.
+        The best constant prediction beside the model, see `baseline_of`.
     """
 
     metric: str
@@ -167,9 +181,9 @@ class MetricPerformance:
     doubly_robust: Estimate | None = None
     confidence: Estimate | None = None
     labelled: Estimate | None = None
+    leading: str | None = None
     check: LabelCheck | None = None
     reasons: Mapping[str, str] = field(default_factory=dict)
-    leading: str | None = None
     baseline: "Baseline | None" = None
 
     @property
@@ -182,41 +196,47 @@ class MetricPerformance:
         return None if name is None else getattr(self, name)
 
     def __str__(self) -> str:
-        better = "higher" if self.higher_is_better else "lower"
-        # "neg" in a scorer's name says that less is better; the value is not negated.
-        name = self.metric.removeprefix("neg_").replace("_", " ")
-        lines = [f"{name} ({better} is better)"]
-        for kind in ESTIMATES:
-            found: Estimate | None = getattr(self, kind)
-            label = kind.replace("_", " ")
-            if found is not None:
-                lines.append(f"  {label:<14} {found}   if {found.assumption}")
-            elif kind in self.reasons:
-                lines.append(f"  {label:<14} not defined: {self.reasons[kind]}")
+        lines = [self._heading()]
+        for kind, cells in self._lines():
+            if len(cells) == 1:
+                lines.append(f"  {kind:<14} not defined: {cells[0]}")
+            else:
+                lines.append(f"  {kind:<14} {cells[0]} ({cells[1]})   if {cells[2]}")
         if self.baseline is not None:
             lines.append(f"  {'guessing':<14} {self.baseline}")
         if self.check is not None:
             lines.append(f"  {self.check.words}")
         return "\n".join(lines)
 
+    def _heading(self) -> str:
+        # "neg" in a scorer's name says that less is better; the value is not negated.
+        name = self.metric.removeprefix("neg_").replace("_", " ")
+        return f"{name} ({'higher' if self.higher_is_better else 'lower'} is better)"
+
+    def _lines(self) -> Iterator[tuple[str, list[str]]]:
+        """Yield each estimate's name with value, interval, assumption; or the reason
+        why it is not defined."""
+        for kind in ESTIMATES:
+            one: Estimate | None = getattr(self, kind)
+            label = kind.replace("_", " ")
+            if one is not None:
+                interval = f"{one.low:.4g} to {one.high:.4g}"
+                yield label, [f"{one.value:.4g}", interval, one.assumption]
+            elif kind in self.reasons:
+                yield label, [self.reasons[kind]]
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and words; None for what is not defined."""
-        out: dict[str, Any] = {
-            "metric": self.metric,
-            "higher_is_better": self.higher_is_better,
-        }
-        for name in ESTIMATES:
-            found = getattr(self, name)
-            out[name] = None if found is None else found.to_dict()
-        out["leading"] = self.leading
-        out["check"] = None if self.check is None else self.check.to_dict()
-        out["reasons"] = dict(self.reasons)
-        out["baseline"] = None if self.baseline is None else self.baseline.to_dict()
-        return out
+        return plain_dict(self)
+
+
+def _of_first(name: str, summary: str) -> Any:
+    """Return a property: an attribute of the first metric."""
+    return property(lambda self: getattr(self._first, name), doc=summary)
 
 
 class _SeveralMetrics:
-    """Metrics by name; the estimates of the first are at hand."""
+    """Metrics by name, with the attributes of the first."""
 
     metrics: Mapping[str, MetricPerformance]
 
@@ -229,50 +249,28 @@ class _SeveralMetrics:
     def _first(self) -> MetricPerformance:
         return next(iter(self.metrics.values()))
 
-    @property
-    def source(self) -> Estimate:
-        """The first metric's estimate of the source itself."""
-        return self._first.source
+    source = _of_first("source", "The first metric's estimate of the source itself.")
+    weighted = _of_first("weighted", "The first metric's estimate by weights.")
+    direct = _of_first("direct", "The first metric's estimate by the loss model.")
+    doubly_robust = _of_first("doubly_robust", "The first metric's estimate by both.")
+    confidence = _of_first(
+        "confidence", "The first metric's estimate by the model's own probabilities."
+    )
+    labelled = _of_first(
+        "labelled", "The first metric's estimate with labelled target rows."
+    )
+    check = _of_first(
+        "check", "Whether p(y | x) has changed, as labelled target rows tell."
+    )
+    baseline = _of_first(
+        "baseline",
+        "The best constant prediction beside the model, by the first metric.",
+    )
+    best = _of_first("best", "The first metric's estimate to use.")
 
-    @property
-    def weighted(self) -> Estimate | None:
-        """The first metric's estimate by weights."""
-        return self._first.weighted
-
-    @property
-    def direct(self) -> Estimate | None:
-        """The first metric's estimate by the model of the loss."""
-        return self._first.direct
-
-    @property
-    def doubly_robust(self) -> Estimate | None:
-        """The first metric's estimate by both."""
-        return self._first.doubly_robust
-
-    @property
-    def confidence(self) -> Estimate | None:
-        """The first metric's estimate by the model's own probabilities."""
-        return self._first.confidence
-
-    @property
-    def labelled(self) -> Estimate | None:
-        """The first metric's estimate with labelled target rows."""
-        return self._first.labelled
-
-    @property
-    def check(self) -> LabelCheck | None:
-        """Whether p(y | x) has changed, as labelled target rows tell."""
-        return self._first.check
-
-    @property
-    def baseline(self) -> "Baseline | None":
-        """The best constant prediction beside the model, by the first metric."""
-        return self._first.baseline
-
-    @property
-    def best(self) -> Estimate | None:
-        """The first metric's estimate to go by."""
-        return self._first.best
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers and words; None for what is not defined."""
+        return plain_dict(self)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -294,14 +292,6 @@ class CoveredPart(_SeveralMetrics):
     share: float
     effective_rows: float
     metrics: Mapping[str, MetricPerformance]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain numbers and words."""
-        return {
-            "share": self.share,
-            "effective_rows": self.effective_rows,
-            "metrics": {name: one.to_dict() for name, one in self.metrics.items()},
-        }
 
 
 @dataclass(frozen=True)
@@ -330,13 +320,13 @@ class Performance(_SeveralMetrics):
     statement : str
         What the numbers speak for.
     calibration : dict or None
-        Of classifiers with probabilities: see `evaluation.reliability`.
+        Of classifiers with probabilities: see `reliability`.
     slices : dict or None
         The first metric on parts of the target, by the columns that moved most: see
-        `evaluation.slices`. None for metrics that are no means, and without overlap.
+        `loss_by_slice`. None for metrics that are no means, and without overlap.
     sets : dict or None
         How large the intervals or sets of an `Adapted` with a calibration are on the
-        target: see `interval_sizes` and `set_sizes` of `evaluation.conformal`.
+        target: see `interval_sizes` and `set_sizes`.
     labels : LabelsWanted or None
         How many labelled target rows would make the first metric's interval as narrow
         as was asked for; None without overlap.
@@ -375,41 +365,14 @@ class Performance(_SeveralMetrics):
             parts += [f"<p>{told}</p>", *map(_table, self.covered.metrics.values())]
         return f'<div class="counterpoise-performance">{"".join(parts)}</div>'
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain numbers and words; None for what is not defined."""
-        return {
-            "metrics": {name: one.to_dict() for name, one in self.metrics.items()},
-            "covered": None if self.covered is None else self.covered.to_dict(),
-            "level": self.level,
-            "uncovered_fraction": self.uncovered_fraction,
-            "verdict": self.verdict,
-            "n_source": self.n_source,
-            "n_target": self.n_target,
-            "effective_rows": self.effective_rows,
-            "statement": self.statement,
-            "calibration": None if self.calibration is None else dict(self.calibration),
-            "slices": None if self.slices is None else dict(self.slices),
-            "sets": None if self.sets is None else dict(self.sets),
-            "labels": None if self.labels is None else self.labels.to_dict(),
-        }
-
 
 def _table(found: MetricPerformance) -> str:
     """Return the estimates of a metric as a table of HTML, every text escaped."""
-    better = "higher" if found.higher_is_better else "lower"
-    name = found.metric.removeprefix("neg_").replace("_", " ")
-    rows = []
-    for kind in ESTIMATES:
-        one: Estimate | None = getattr(found, kind)
-        if one is not None:
-            cells = [f"{one.value:.4g}", f"{one.low:.4g} to {one.high:.4g}"]
-            cells.append(one.assumption)
-        elif kind in found.reasons:
-            cells = ["not defined", "", found.reasons[kind]]
-        else:
-            continue
-        rows.append([kind.replace("_", " "), *cells])
-    head = (f"{name} ({better} is better)", "value", "interval", "right if")
+    rows = [
+        [kind, *(cells if len(cells) > 1 else ("not defined", "", cells[0]))]
+        for kind, cells in found._lines()
+    ]
+    head = (found._heading(), "value", "interval", "right if")
     lines = [f"<tr>{''.join(f'<th>{escape(one)}</th>' for one in head)}</tr>"]
     lines += [
         f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>"
@@ -485,14 +448,13 @@ def check_of(
     """Return what all directions say together, and what the loss says of the cost."""
     p_value = combined_p_value([one.p_value for one in directions])
     strongest = min(directions, key=lambda one: one.p_value)
-    told = f"{n_labelled} labelled target rows and what the source says of them: "
-    told += (
-        ""
-        if loss is None
-        else f"the loss differs by {loss.difference:+.3g} (standard error "
-        f"{loss.error:.2g}); "
-    )
-    told += (
+    words = f"{n_labelled} labelled target rows and what the source says of them: "
+    if loss is not None:
+        words += (
+            f"the loss differs by {loss.difference:+.3g} (standard error "
+            f"{loss.error:.2g}); "
+        )
+    words += (
         f"of {len(directions)} directions the labels differ most {strongest} "
         f"({strongest.difference:+.3g}, standard error {strongest.error:.2g}), "
         f"p = {p_value:.2g} over all"
@@ -509,7 +471,7 @@ def check_of(
         None if loss is None else loss.statistic,
         p_value,
         n_labelled,
-        f"{told}: {verdict}",
+        f"{words}: {verdict}",
         directions,
     )
 
@@ -551,10 +513,10 @@ class Rows:
     """What is known of the rows, and what the model says of them."""
 
     answers: Answers
-    labels: NDArray[Any]
+    labels: Labels
     counts: Array
     answers_target: Answers
-    labelled: tuple[Answers, NDArray[Any]] | None
+    labelled: tuple[Answers, Labels] | None
     source: Matrix
     target: Matrix
     source_lab: Matrix | None
@@ -565,15 +527,6 @@ class Rows:
     def beyond(self) -> Array | None:
         """Which target rows lie outside the support of the source rows that count."""
         return rows_outside_support(self.source[self.counts > 0], self.target)
-
-    def features(self) -> tuple[Array, Array, Array | None]:
-        """Return what the model of the loss sees, of source, target, labelled rows."""
-        lab = None if self.labelled is None else self.labelled[0]
-        return (
-            _features(self.source, self.answers),
-            _features(self.target, self.answers_target),
-            None if lab is None else _features(self.source_lab, lab),
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -619,14 +572,14 @@ class Judge:
             losses = (rows.labels == functional.positive).astype(float)
         else:
             return None
-        features, features_target, features_lab = rows.features()
+        features = _features(rows.source, rows.answers)
         weights = (rows.counts * self.ratio)[some]
         used = some[weights > 0]
         found = fit_loss_model(
             features[used],
             losses[used],
             weights[weights > 0],
-            features_target,
+            _features(rows.target, rows.answers_target),
             self.seed,
             None if rows.groups is None else rows.groups[used],
         )
@@ -637,8 +590,8 @@ class Judge:
             modelled[others] = found.at(features[others])
         labelled = None
         if rows.labelled is not None and functional is None:
-            assert features_lab is not None
             answers, y = rows.labelled
+            features_lab = _features(rows.source_lab, answers)
             labelled = metric.rows(answers, answers.rows, y), found.at(features_lab)
         return Modelled(losses, modelled, found.target, labelled, found.by_fold)
 
@@ -729,16 +682,17 @@ class Judge:
         rows, functional = self.rows, self.functional
         if model is None or functional is None:
             return None
-        chances = Chances.of(model.modelled, model.modelled_target, model.by_fold)
         return linearised(
             functional,
             rows.answers.take(some),
             rows.labels[some],
             rows.counts[some],
             self.ratio[some],
-            chances.take(some, aims),
+            model.modelled[some],
             rows.answers_target.take(aims),
+            model.modelled_target[aims],
             _numbered(rows.groups, some),
+            None if model.by_fold is None else model.by_fold[:, aims],
         )
 
     def _scored(
@@ -832,7 +786,7 @@ def as_they_are(
     metric: Metric,
     name: str,
     answers: Answers,
-    y: NDArray[Any],
+    y: Labels,
     counts: Array | None,
     level: float,
     seed: int,

@@ -572,12 +572,17 @@ class ScaledFold:
     part: TwoSamples
 
     @classmethod
-    def of(cls, samples: TwoSamples, *out: NDArray[np.bool_]) -> "ScaledFold":
+    def of(
+        cls,
+        samples: TwoSamples,
+        out: NDArray[np.bool_],
+        out_target: NDArray[np.bool_],
+    ) -> "ScaledFold":
         """Return the fold of the rows `out` of the source and of the target."""
-        part = samples.recounted(~out[0], ~out[1])
+        part = samples.recounted(~out, ~out_target)
         rows = rows_scaled(samples, pooled_scale(part))
-        part = part.with_rows(rows.source[~out[0]], rows.target[~out[1]])
-        return cls(*out, rows, part)
+        part = part.with_rows(rows.source[~out], rows.target[~out_target])
+        return cls(out, out_target, rows, part)
 
 
 def held_out_log_linear(
