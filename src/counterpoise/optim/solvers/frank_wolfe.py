@@ -1,22 +1,15 @@
 """Frank-Wolfe methods: classic, away-step and pairwise."""
 
 from collections import Counter
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from counterpoise.linalg.arrays import Array, one_zero
+from counterpoise.optim.certificate import DomainProblem
 from counterpoise.optim.loop import Requirements, State
-from counterpoise.optim.solvers.first_order import (
-    Point,
-    armijo_step,
-    evaluate,
-    exact_step,
-    few_atoms,
-    gradient_of,
-    image_of,
-)
+from counterpoise.optim.objectives import Evaluation
+from counterpoise.optim.solvers.first_order import armijo_step, few_atoms
 
 # -----------------------------------------------------------------------------
 # The atoms of a point: vertices and their shares.
@@ -58,13 +51,7 @@ class Coordinates:
 
     def move(self, scale: float, gains: dict[int, float], drop: int | None) -> None:
         """Multiply all shares by `scale`, add the gains, and empty `drop`."""
-        x = scale * self.x
-        for atom, gain in gains.items():
-            x[atom] += gain
-        if drop is not None:
-            x[drop] = 0.0
-        np.maximum(x, 0.0, out=x)
-        self.x = x / x.sum()
+        self.x = _moved_shares(self.x, scale, gains, drop)
 
 
 class Vertices:
@@ -112,32 +99,30 @@ class Vertices:
 
     def move(self, scale: float, gains: dict[int, float], drop: int | None) -> None:
         """Multiply all shares by `scale`, add the gains, and empty `drop`."""
-        shares = scale * self._shares
-        for atom, gain in gains.items():
-            shares[atom] += gain
-        if drop is not None:
-            shares[drop] = 0.0
-        np.maximum(shares, 0.0, out=shares)
-        self._shares = shares / shares.sum()
+        self._shares = _moved_shares(self._shares, scale, gains, drop)
         if len(self._atoms) > 2 * np.count_nonzero(self._shares) + 50:
-            self._forget()
+            # Vertices that have no share are dropped.
+            active = np.flatnonzero(self._shares)
+            self._atoms = [self._atoms[k] for k in active]
+            self._shares = self._shares[active]
+            self._index = {one_zero(a).tobytes(): k for k, a in enumerate(self._atoms)}
         active = np.flatnonzero(self._shares)
         self.x = self._shares[active] @ np.array([self._atoms[k] for k in active])
 
-    def _forget(self) -> None:
-        """Drop the vertices that have no share."""
-        active = np.flatnonzero(self._shares)
-        self._atoms = [self._atoms[k] for k in active]
-        self._shares = self._shares[active]
-        self._index = {one_zero(a).tobytes(): k for k, a in enumerate(self._atoms)}
+
+def _moved_shares(
+    shares: Array, scale: float, gains: dict[int, float], drop: int | None
+) -> Array:
+    out = scale * shares
+    for atom, gain in gains.items():
+        out[atom] += gain
+    if drop is not None:
+        out[drop] = 0.0
+    np.maximum(out, 0.0, out=out)
+    return np.asarray(out / out.sum())
 
 
 ActiveSet = Coordinates | Vertices
-
-
-def atoms_of(domain: Any, x: Array) -> ActiveSet:
-    """Return the atoms of x: its coordinates on the simplex, else x itself."""
-    return Coordinates(x) if getattr(domain, "coordinates", False) else Vertices(x)
 
 
 # -----------------------------------------------------------------------------
@@ -179,8 +164,7 @@ class _FrankWolfeMemory:
     from since the image was computed afresh; None right after that.
     """
 
-    point: Point
-    gradient: Array
+    here: Evaluation
     atoms: ActiveSet
     peak: Array | None = None
     counts: Counter[str] = field(default_factory=Counter)
@@ -190,8 +174,8 @@ class _FrankWolfeMemory:
 class FrankWolfe:
     r"""Frank-Wolfe, plain, with away steps, or pairwise.
 
-    With g the gradient, s the vertex that minimises g's and a the active atom that
-    maximises g'a, the direction d and its longest step are
+    With g the gradient, s the vertex that minimizes g's and a the active atom that
+    maximizes g'a, the direction d and its longest step are
 
     ============  =========  ==================================
     towards       s - x      1
@@ -210,7 +194,7 @@ class FrankWolfe:
     ----------
     variant : {"plain", "away", "pairwise"}
     line_search : {"exact", "armijo", "open"}
-        "exact" minimises along the line (the objective needs `along`); "armijo" halves
+        "exact" minimizes along the line (the objective needs `along`); "armijo" halves
         the longest step until the value falls enough; "open" takes 2/(k+2) at step k,
         plain steps only.
 
@@ -252,153 +236,130 @@ class FrankWolfe:
     def accepts(self) -> Requirements:
         """A domain with vertices; `along` for the exact line search."""
         exact = self.line_search == "exact"
-        needed = ("value", "gradient", "along") if exact else ("value", "gradient")
         return Requirements(
-            objective=needed,
+            objective=("evaluate", "along") if exact else ("evaluate",),
             domain=("vertex",),
             hint="line_search='armijo' needs no `along`" if exact else "",
         )
 
-    def begin(self, problem: Any, x: Array | None) -> State:
+    def begin(self, problem: DomainProblem, x: Array | None) -> State:
         """Return the first state."""
         if x is None:
             plain = self.variant == "plain"
             x = problem.start() if plain else few_atoms(problem)
-        point = evaluate(problem.objective, x)
-        atoms = atoms_of(problem.domain, x)
-        return self._state(problem, point, atoms, None, Counter())
+        on_simplex = getattr(problem.domain, "coordinates", False)
+        atoms = Coordinates(x) if on_simplex else Vertices(x)
+        memory = _FrankWolfeMemory(problem.objective.evaluate(x), atoms)
+        return _state(problem, memory)
 
-    def step(self, problem: Any, state: State) -> State:
+    def step(self, problem: DomainProblem, state: State) -> State:
         """Return the state after one step."""
+        objective = problem.objective
         memory: _FrankWolfeMemory = state.memory
         move = self._move(problem, memory)
         if move.slope <= 0.0:
-            return State(
-                state.x, state.claim, memory, counts=state.counts, stalled=True
-            )
-        length = self._length(problem.objective, memory, move)
-        if length <= 0.0:
-            return self._refresh_or_stall(problem, state)
-        point, atoms, peak = self._advance(problem.objective, memory, move, length)
-        if self.line_search == "exact" and _rises(memory.point, point):
+            return replace(state, stalled=True)
+        if self.line_search == "exact":
+            images = None if move.image is None else (memory.here.image, move.image)
+            length = objective.along(memory.here.x, move.direction, move.limit, images)
+        elif self.line_search == "open":
+            length = 2.0 / (max(memory.counts["towards"], 2) + 2.0)
+        else:
+            length = _backtrack(problem, memory, move)
+        after = _after(problem, memory, move, length) if length > 0.0 else memory
+        if self.line_search == "exact" and _rises(memory.here, after.here):
             # The exact search saw an image that had cancelled.
-            length = self._backtrack(problem.objective, memory, move)
-            if length <= 0.0:
-                return self._refresh_or_stall(problem, state)
-            point, atoms, peak = self._advance(problem.objective, memory, move, length)
-        if self.line_search != "open" and _rises(memory.point, point):
-            return self._refresh_or_stall(problem, state)
+            length = _backtrack(problem, memory, move)
+            after = _after(problem, memory, move, length) if length > 0.0 else memory
+        rises = self.line_search != "open" and _rises(memory.here, after.here)
+        if length <= 0.0 or rises:
+            # The same point with a fresh image, unless it has one.
+            if memory.peak is None:
+                return replace(state, stalled=True)
+            here = objective.evaluate(memory.atoms.x)
+            return _state(problem, replace(memory, here=here, peak=None))
         counts = memory.counts + Counter({move.kind: 1})
         if length >= move.limit and move.kind != "towards":
             new = not memory.atoms.holds(move.best)
             counts["swap" if move.kind == "pairwise" and new else "drop"] += 1
-        return self._state(problem, point, atoms, peak, counts)
+        return _state(problem, replace(after, counts=counts))
 
-    def _refresh_or_stall(self, problem: Any, state: State) -> State:
-        """Return the same point with a fresh image, or as stalled if it has one."""
-        memory: _FrankWolfeMemory = state.memory
-        if memory.peak is None:
-            return State(
-                state.x, state.claim, memory, counts=state.counts, stalled=True
-            )
-        point = evaluate(problem.objective, memory.atoms.x)
-        return self._state(problem, point, memory.atoms, None, memory.counts)
-
-    def _advance(
-        self,
-        objective: Any,
-        memory: _FrankWolfeMemory,
-        move: _FrankWolfeMove,
-        length: float,
-    ) -> tuple[Point, ActiveSet, Array | None]:
-        """Return the point after a step, its atoms, and the peak of its image."""
-        atoms = _moved_atoms(memory.atoms, move, length)
-        image, peak = _running_image(memory, move, length)
-        steps = 1 + sum(memory.counts[kind] for kind in KINDS)
-        if steps % REFRESH_STEPS == 0:
-            image = peak = None
-        return evaluate(objective, atoms.x, image), atoms, peak
-
-    def _state(
-        self,
-        problem: Any,
-        point: Point,
-        atoms: ActiveSet,
-        peak: Array | None,
-        counts: Counter[str],
-    ) -> State:
-        gradient = gradient_of(problem.objective, point)
-        claim = problem.judge(point.x, point.value, gradient)
-        return State(
-            point.x,
-            claim,
-            _FrankWolfeMemory(point, gradient, atoms, peak, counts),
-            counts=dict(counts),
-        )
-
-    def _move(self, problem: Any, memory: _FrankWolfeMemory) -> _FrankWolfeMove:
-        objective, atoms = problem.objective, memory.atoms
-        gradient, point = memory.gradient, memory.point
+    def _move(
+        self, problem: DomainProblem, memory: _FrankWolfeMemory
+    ) -> _FrankWolfeMove:
+        objective, atoms, here = problem.objective, memory.atoms, memory.here
+        gradient = here.gradient
         vertex = problem.domain.vertex(gradient)
         best, worst = atoms.find(vertex), atoms.worst(gradient)
-        towards = float(gradient @ (point.x - vertex))
+        towards = float(gradient @ (here.x - vertex))
         share, bad = atoms.share(worst), atoms.vector(worst)
         if self.variant == "pairwise":
-            image = _difference(image_of(objective, vertex), image_of(objective, bad))
+            image = _difference(objective.image(vertex), objective.image(bad))
             direction = vertex - bad
             slope = 0.0 if best == worst else -float(gradient @ direction)
             return _FrankWolfeMove(
                 "pairwise", direction, image, share, slope, best, worst
             )
-        away = float(gradient @ (bad - point.x))
+        away = float(gradient @ (bad - here.x))
         if self.variant == "plain" or towards >= away or share >= 1.0:
-            image = _difference(image_of(objective, vertex), point.image)
+            image = _difference(objective.image(vertex), here.image)
             return _FrankWolfeMove(
-                "towards", vertex - point.x, image, 1.0, towards, best, worst
+                "towards", vertex - here.x, image, 1.0, towards, best, worst
             )
-        image = _difference(point.image, image_of(objective, bad))
+        image = _difference(here.image, objective.image(bad))
         limit = share / (1.0 - share)
-        return _FrankWolfeMove("away", point.x - bad, image, limit, away, best, worst)
+        return _FrankWolfeMove("away", here.x - bad, image, limit, away, best, worst)
 
-    def _length(
-        self, objective: Any, memory: _FrankWolfeMemory, move: _FrankWolfeMove
-    ) -> float:
-        if self.line_search == "exact":
-            return exact_step(
-                objective, memory.point, move.direction, move.image, move.limit
-            )
-        if self.line_search == "open":
-            return 2.0 / (max(memory.counts["towards"], 2) + 2.0)
-        return self._backtrack(objective, memory, move)
 
-    @staticmethod
-    def _backtrack(
-        objective: Any, memory: _FrankWolfeMemory, move: _FrankWolfeMove
-    ) -> float:
-        """Return Armijo's step, each trial judged by an image that has its digits.
+def _state(problem: DomainProblem, memory: _FrankWolfeMemory) -> State:
+    here = memory.here
+    claim = problem.judge(here.x, here.value, here.gradient)
+    return State(here.x, claim, memory, counts=dict(memory.counts))
 
-        At the edge of where the objective is defined the gradient predicts a fall that
-        no step has. The trial of least value is taken there, if it lies lower.
-        """
-        least, at = memory.point.value, 0.0
 
-        def value_after(length: float) -> float:
-            nonlocal least, at
-            image, peak = _running_image(memory, move, length)
-            x = memory.point.x + length * move.direction
-            if image is None and peak is None and memory.point.image is not None:
-                # Fresh, and of the atoms: the sum leaves rounding of a dropped one.
-                x = _moved_atoms(memory.atoms, move, length).x
-            value = evaluate(objective, x, image).value
-            if value < least:
-                least, at = value, length
-            return value
+def _after(
+    problem: DomainProblem,
+    memory: _FrankWolfeMemory,
+    move: _FrankWolfeMove,
+    length: float,
+) -> _FrankWolfeMemory:
+    """Return the point after a step, its atoms, and the peak of its image."""
+    atoms = _moved_atoms(memory.atoms, move, length)
+    image, peak = _running_image(memory, move, length)
+    steps = 1 + sum(memory.counts[kind] for kind in KINDS)
+    if steps % REFRESH_STEPS == 0:
+        image = peak = None
+    here = problem.objective.evaluate(atoms.x, image)
+    return replace(memory, here=here, atoms=atoms, peak=peak)
 
-        value = memory.point.value
-        length = armijo_step(value_after, value, move.limit, move.slope)
-        if length > 0.0:
-            return length
-        return at if least < value - ROUNDING * max(1.0, abs(value)) else 0.0
+
+def _backtrack(
+    problem: DomainProblem, memory: _FrankWolfeMemory, move: _FrankWolfeMove
+) -> float:
+    """Return Armijo's step, each trial judged by an image that has its digits.
+
+    At the edge of where the objective is defined the gradient predicts a fall that
+    no step has. The trial of least value is taken there, if it lies lower.
+    """
+    here = memory.here
+    least, at = here.value, 0.0
+
+    def after(length: float) -> Evaluation:
+        nonlocal least, at
+        image, peak = _running_image(memory, move, length)
+        x = here.x + length * move.direction
+        if image is None and peak is None and here.image is not None:
+            # Fresh, and of the atoms: the sum leaves rounding of a dropped one.
+            x = _moved_atoms(memory.atoms, move, length).x
+        there: Evaluation = problem.objective.evaluate(x, image)
+        if there.value < least:
+            least, at = there.value, length
+        return there
+
+    length, _ = armijo_step(after, here.value, move.limit, move.slope)
+    if length > 0.0:
+        return length
+    return at if least < here.value - ROUNDING * max(1.0, abs(here.value)) else 0.0
 
 
 def _moved_atoms(atoms: ActiveSet, move: _FrankWolfeMove, length: float) -> ActiveSet:
@@ -419,7 +380,7 @@ def _running_image(
     memory: _FrankWolfeMemory, move: _FrankWolfeMove, length: float
 ) -> tuple[Array | None, Array | None]:
     """Return the image after a step with its peak; None where it has cancelled."""
-    before, change = memory.point.image, move.image
+    before, change = memory.here.image, move.image
     if before is None or change is None:
         return None, None
     image = before + length * change
@@ -431,7 +392,7 @@ def _running_image(
     return image, peak
 
 
-def _rises(before: Point, after: Point) -> bool:
+def _rises(before: Evaluation, after: Evaluation) -> bool:
     """Tell whether the value has risen, by more than rounding."""
     return not after.value <= before.value + ROUNDING * max(1.0, abs(before.value))
 
