@@ -20,6 +20,13 @@ from counterpoise.optim.solvers.first_order import few_atoms
 # -----------------------------------------------------------------------------
 
 
+# Coordinates among which those that join are looked for.
+MOST_COORDINATES = 20_000
+MOST_JOINING = 320
+# A slope so many times the mean one tells of a point far from the optimum.
+STEEP = 1e3
+
+
 @dataclass(frozen=True, eq=False)
 class _Atoms:
     """The columns of the objective's matrix that are in use, and their shares.
@@ -61,16 +68,16 @@ class _Atoms:
             image = self.columns @ shares
         return shares, taken
 
-    def mix_in(self, shares: Array, image: Array, n_old: int, steep: float) -> Array:
+    def mix_in(self, shares: Array, image: Array, n_old: int) -> Array:
         """Return shares with every very promising newcomer mixed in by a line search.
 
         Those after the first `n_old` are newcomers, very promising ones have slopes
-        `steep` times the mean one. Far from the optimum a Newton step only doubles
+        `STEEP` times the mean one. Far from the optimum a Newton step only doubles
         what is tiny.
         """
         for k in range(n_old, self.active.size):
             slopes, _ = self.objective.model(self.active, self.columns, image)
-            if not -slopes[k] > steep * abs(shares @ slopes):
+            if not -slopes[k] > STEEP * abs(shares @ slopes):
                 break
             direction = -shares
             direction[k] += 1.0
@@ -237,13 +244,6 @@ def _newton_step(
 # -----------------------------------------------------------------------------
 
 
-# Coordinates among which those that join are looked for.
-MOST_COORDINATES = 20_000
-MOST_JOINING = 320
-# A slope so many times the mean one tells of a point far from the optimum.
-STEEP = 1e3
-
-
 @dataclass(frozen=True)
 class _CorrectiveMemory:
     active: Indices
@@ -316,11 +316,7 @@ class Corrective:
         """Return the state after one join and its Newton steps."""
         memory: _CorrectiveMemory = state.memory
         objective, gap = problem.objective, state.claim.gap
-        gradient, shares, n_old = (
-            memory.here.gradient,
-            memory.shares,
-            len(memory.shares),
-        )
+        gradient, shares = memory.here.gradient, memory.shares
         level = float(shares @ gradient[memory.active])
         promising = _most_promising(level - gradient, memory.active, 0.02 * gap)
         joining = objective.distinct(promising, memory.n_join, self.alike)
@@ -333,7 +329,7 @@ class Corrective:
             columns = columns.beside(fresh)
         atoms = _Atoms(objective, active, columns, problem.domain.size)
         if -gradient[joining].min(initial=0.0) > STEEP * abs(level):
-            shares = atoms.mix_in(shares, memory.here.image, n_old, STEEP)
+            shares = atoms.mix_in(shares, memory.here.image, memory.active.size)
         noise = 1e-10 * max(1.0, abs(state.claim.objective))
         shares, taken = atoms.correct(shares, gap, noise, self.n_newton)
         keep, n_newton = shares > 0.0, state.counts["newton"] + taken
@@ -374,7 +370,7 @@ def _most_promising(promise: Array, active: Indices, least: float) -> Indices:
 
 
 def state_unless_worse(after: State, before: State) -> State:
-    """Return the state after a step; where nothing is better, the stalled one before."""
+    """Return the state after a step, or the stalled one before if none is better."""
     worse = after.claim.objective >= before.claim.objective
     if worse and after.claim.gap >= before.claim.gap:
         return replace(before, stalled=True)

@@ -10,6 +10,8 @@ from counterpoise.optim.objectives import FactoredDistance, KernelDistance
 from counterpoise.optim.problems import MeanMatching
 from counterpoise.optim.sets import CappedSimplex
 
+Distance = FactoredDistance | KernelDistance
+
 # Share of the way to the boundary that a step goes.
 NEARLY = 0.995
 # Share of the middle that a start from elsewhere is mixed with.
@@ -163,9 +165,7 @@ class InteriorPoint:
         return State(x, claim, there, stalled=not float(left) > 1e-15 * problem.scale)
 
 
-def _advance(
-    objective: FactoredDistance | KernelDistance, bounds: _Bounds, here: _Inside
-) -> _Inside:
+def _advance(objective: Distance, bounds: _Bounds, here: _Inside) -> _Inside:
     """Return the point after one predictor and one corrector."""
     n, x = bounds.size, here.x
     below, above = x - bounds.low, bounds.high - x

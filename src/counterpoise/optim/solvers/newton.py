@@ -78,12 +78,9 @@ class Newton:
         """Return the state after one step."""
         here: Evaluation = state.memory
         there = newton_step(problem.objective, here, self.direct)
-        steepness, before = (
-            np.linalg.norm(there.gradient),
-            np.linalg.norm(here.gradient),
-        )
+        is_flatter = np.linalg.norm(there.gradient) < np.linalg.norm(here.gradient)
         # Where values differ by rounding alone, only the gradient can still fall.
-        if not there.value < here.value and not steepness < before:
+        if not there.value < here.value and not is_flatter:
             return replace(state, stalled=True)
         claim = problem.judge(there.x, there.value, there.gradient)
         return State(there.x, claim, there)
