@@ -127,7 +127,7 @@ def test_newton_at_the_optimum_stalls_and_does_not_wander():
 
 
 def test_newton_refuses_what_has_no_hessian():
-    with pytest.raises(SolverMismatchError, match="has no `second_derivatives`"):
+    with pytest.raises(SolverMismatchError, match="has no `hessian`"):
         solve(mixture(), Newton())
 
 

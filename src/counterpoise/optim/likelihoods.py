@@ -1,4 +1,4 @@
-"""Likelihood objectives: logistic, mixture and log-linear."""
+"""Likelihood objectives: mixtures and log-linear models."""
 
 import math
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from scipy.special import expit, log_softmax, logsumexp
+from scipy.special import logsumexp
 
 from counterpoise.linalg.arrays import Array, Indices, finite_array
 from counterpoise.linalg.compiled import compiled
@@ -17,122 +17,6 @@ from counterpoise.optim.objectives import (
     distinct_columns,
     product,
 )
-
-# -----------------------------------------------------------------------------
-# Negative log likelihoods of labels: a logistic regression, and a line of logits.
-# -----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class LogisticLoss(Objective):
-    r"""The mean log loss of a linear function of columns, with a ridge.
-
-    .. math:: \sum_i p_i \bigl(\log(1 + e^{z_i'x}) - y_i z_i'x\bigr)
-        + \frac{\rho}{2} |x|^2
-
-    Parameters
-    ----------
-    rows : array of shape (n, k)
-        z.
-    labels : array of shape (n,)
-        y, zero or one.
-    shares : array of shape (n,)
-        p, sum one.
-    ridge : float
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> f = LogisticLoss(np.ones((2, 1)), np.array([0.0, 1.0]), np.full(2, 0.5), 0.0)
-    >>> here = f.evaluate(np.zeros(1))
-    >>> here.gradient, here.hessian()
-    (array([0.]), array([[0.25]]))
-    """
-
-    rows: Array
-    labels: Array
-    shares: Array
-    ridge: float
-    second_derivatives: ClassVar[bool] = True
-
-    def evaluate(self, x: Array, image: Array | None = None) -> Evaluation:
-        """Return value and derivatives at x."""
-        margin = self.rows @ x
-        each = np.logaddexp(0.0, margin) - self.labels * margin
-        value = float(self.shares @ each) + 0.5 * self.ridge * float(x @ x)
-
-        def gradient() -> Array:
-            wrong = self.shares * (expit(margin) - self.labels)
-            return wrong @ self.rows + self.ridge * x
-
-        def hessian() -> Array:
-            p = expit(margin)
-            bend = (self.shares * p * (1.0 - p))[:, None]
-            out: Array = self.rows.T @ (self.rows * bend)
-            return out + self.ridge * np.eye(x.size)
-
-        return Evaluation(x, value, gradient, hessian=hessian)
-
-
-@dataclass(frozen=True, eq=False)
-class SoftmaxLine(Objective):
-    r"""The negative log likelihood of classes whose logits lie on a line.
-
-    .. math:: -\sum_i w_i \log \mathrm{softmax}(a\, l_i + b)_{y_i}
-        + \frac{\rho}{2} \bigl((a - 1)^2 + |b|^2\bigr)
-
-    in :math:`x = (a, b_2, \ldots, b_k)`, with :math:`b_1 = 0`.
-
-    Parameters
-    ----------
-    logits : array of shape (n, k)
-        l.
-    hit : array of shape (n, k)
-        One in the column of a row's class, else zero.
-    weights : array of shape (n,)
-    ridge : float
-    """
-
-    logits: Array
-    hit: Array
-    weights: Array
-    ridge: float
-    second_derivatives: ClassVar[bool] = True
-
-    @property
-    def identity(self) -> Array:
-        """The line that changes nothing, to which the ridge holds."""
-        out = np.zeros(self.logits.shape[1])
-        out[0] = 1.0
-        return out
-
-    def evaluate(self, x: Array, image: Array | None = None) -> Evaluation:
-        """Return value and derivatives at x."""
-        z = x[0] * self.logits
-        z[:, 1:] += x[1:]
-        logs = log_softmax(z, axis=1)
-        fit = -float(self.weights @ (self.hit * logs).sum(axis=1))
-        away = x - self.identity
-
-        def gradient() -> Array:
-            wrong = self.weights[:, None] * (np.exp(logs) - self.hit)
-            slopes = [[(wrong * self.logits).sum()], wrong[:, 1:].sum(axis=0)]
-            return np.concatenate(slopes) + self.ridge * away
-
-        def hessian() -> Array:
-            q, logits, weights = np.exp(logs), self.logits, self.weights
-            k = q.shape[1]
-            mean = (q * logits).sum(axis=1)
-            out = np.empty((k, k))
-            out[0, 0] = weights @ ((q * logits**2).sum(axis=1) - mean**2)
-            out[0, 1:] = out[1:, 0] = weights @ (q * (logits - mean[:, None]))[:, 1:]
-            out[1:, 1:] = -(q[:, 1:] * weights[:, None]).T @ q[:, 1:]
-            out[1:, 1:] += np.diag(weights @ q[:, 1:])
-            return out + self.ridge * np.eye(k)
-
-        value = fit + 0.5 * self.ridge * float(away @ away)
-        return Evaluation(x, value, gradient, hessian=hessian)
-
 
 # -----------------------------------------------------------------------------
 # Negative mean logarithms of linear functions.
@@ -399,7 +283,7 @@ class TiltedLikelihood(Objective):
     mean: Array
     shares: Array
     ridge: float
-    second_derivatives: ClassVar[bool] = True
+    hessian: ClassVar[bool] = True
 
     def image(self, x: Array) -> Array:
         """Return Sx."""
@@ -411,10 +295,10 @@ class TiltedLikelihood(Objective):
         if image is None:
             image = self.image(x)
         top = float(image.max())
-        tilted = self.shares * np.exp(image - top)
-        total = float(tilted.sum())
-        tilted /= total
-        value = top + math.log(total) - float(self.mean @ x)
+        powers = np.exp(image - top)
+        value = top + math.log(float(self.shares @ powers)) - float(self.mean @ x)
+        tilted = self.shares * powers
+        tilted /= tilted.sum()
 
         def gradient() -> Array:
             return np.asarray(tilted @ S) - self.mean + self.ridge * x

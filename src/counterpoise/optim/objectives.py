@@ -89,7 +89,7 @@ class Objective:
     """
 
     # Whether evaluations have a `hessian`.
-    second_derivatives: ClassVar[bool] = False
+    hessian: ClassVar[bool] = False
 
     def evaluate(self, x: Array, image: Array | None = None) -> Evaluation:
         """Return value and derivatives at x; a known image saves a product."""
@@ -162,7 +162,8 @@ def distinct_columns(A: Array, i: Indices, count: int, alike: float) -> Indices:
 class ConicForm:
     """The least of v'Pv/2 + q'v over v = (x, more) with Av + s = b, s in `cones`.
 
-    `cones` are pairs (name, size) of "zero", "nonnegative" and "exponential" (size 3).
+    `cones` are pairs (name, size) of "zero", "nonnegative", "exponential" (size 3) and
+    "semidefinite" (the order of a matrix, given by its scaled upper triangle).
     """
 
     P: Any
@@ -282,12 +283,12 @@ class ProductQuadratic(Objective):
         """Return value and gradient at x; a known image saves a product."""
         if image is None:
             image = self.image(x)
-        scaled = self.weight * image
-        value = float(x @ (scaled + self.linear)) + self.constant
+        half = self.weight * image + 0.5 * self.linear
+        squares = float((self.ridge * x) @ x)
         return Evaluation(
             x,
-            value + float((self.ridge * x) @ x),
-            lambda: 2.0 * (scaled + self.ridge * x) + self.linear,
+            self._without_ridge(x, image) + squares,
+            lambda: 2.0 * (half + self.ridge * x),
             image,
         )
 
@@ -304,6 +305,10 @@ class ProductQuadratic(Objective):
         slope = float(direction @ (self.weight * here + 0.5 * self.linear))
         bend = self.weight * float(direction @ there) + float(ridged @ direction)
         return _line_minimum(slope + float(ridged @ x), bend, limit)
+
+    def _without_ridge(self, x: Array, image: Array) -> float:
+        quadratic = self.weight * float(x @ image)
+        return quadratic + float(self.linear @ x) + self.constant
 
 
 @dataclass(frozen=True, eq=False)
@@ -583,6 +588,10 @@ class KernelDistance(ProductQuadratic):
     def linear(self) -> Array:  # type: ignore[override]
         """Minus twice the products with the mean."""
         return -2.0 * self.kappa
+
+    def _without_ridge(self, x: Array, image: Array) -> float:
+        # Near zero this keeps more digits.
+        return float(x @ (image + self.linear)) + self.constant
 
     def newton(self, extra: Array) -> Callable[[Array], Array]:
         """Return the solver of (Hessian + diag(extra)) y = right, right (n,) or (n, k).

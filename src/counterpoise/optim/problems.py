@@ -43,58 +43,6 @@ def _check_positive(**numbers: float) -> None:
 
 
 # -----------------------------------------------------------------------------
-# A smooth function without constraints, and what Newton's decrement says of it.
-# -----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Smooth(ProblemBase):
-    r"""Minimize a strictly convex function that has second derivatives.
-
-    The residual is Newton's decrement :math:`g'H^{-1}g`, twice the excess over the
-    optimum to second order; nothing is bounded (kind "Newton decrement").
-
-    Parameters
-    ----------
-    objective : Objective
-        With second derivatives.
-    first : array
-        Where a search begins.
-    scale : float
-        The unit of the residual.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from counterpoise.optim import Newton, solve
-    >>> from counterpoise.optim.likelihoods import LogisticLoss
-    >>> labels = np.array([0.0, 1.0, 1.0, 1.0])
-    >>> loss = LogisticLoss(np.ones((4, 1)), labels, np.full(4, 0.25), 0.0)
-    >>> found = solve(Smooth(loss, np.zeros(1)), Newton(), tol=1e-12)
-    >>> found.converged, found.x.round(4)
-    (True, array([1.0986]))
-    """
-
-    objective: Objective
-    first: Array
-    scale: float = 1.0
-
-    def start(self) -> Array:
-        """Return the point to begin with."""
-        return self.first.copy()
-
-    def judge(self, x: Array, value: float, gradient: Array) -> Certificate:
-        """Say what a value and a gradient at x prove."""
-        direction = newton_direction(self.objective.evaluate(x))
-        return Certificate(
-            kind="Newton decrement",
-            objective=value,
-            scale=self.scale,
-            residual=-float(gradient @ direction),
-        )
-
-
-# -----------------------------------------------------------------------------
 # Weighted kernel ridge regression, and what the residual of its equations proves.
 # -----------------------------------------------------------------------------
 

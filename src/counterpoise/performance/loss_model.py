@@ -14,10 +14,6 @@ from threadpoolctl import threadpool_limits
 
 from counterpoise.errors import InvalidTypeError
 from counterpoise.linalg.arrays import Array, Indices
-from counterpoise.optim.likelihoods import SoftmaxLine
-from counterpoise.optim.loop import solve
-from counterpoise.optim.problems import Smooth
-from counterpoise.optim.solvers.newton import Newton
 from counterpoise.performance.metrics import SMALLEST_PROBABILITY, Answers, Metric
 from counterpoise.shift.domain_classifier import BinnedColumns
 
@@ -163,17 +159,47 @@ def fit_line(
     array([[0.5, 0.5]])
     """
     n, k = probabilities.shape
-    logs = _logs(probabilities)
-    weights = weights * (n / weights.sum())
-    hit = np.zeros((n, k))
-    hit[np.arange(n), places] = 1.0
-    line = SoftmaxLine(logs, hit, weights, _RIDGE)
-    first = line.identity
-    if start is not None:
-        first = np.concatenate([[start.slope], start.offsets[1:]])
-    problem = Smooth(line, first, scale=n)
-    at = solve(problem, Newton(), tol=_SMALLEST_DECREMENT, max_iter=steps).x
-    return ProbabilityLine(float(at[0]), np.concatenate([[0.0], at[1:]]))
+    logs, weights = _logs(probabilities), weights * (n / weights.sum())
+    rows, identity = np.arange(n), np.eye(1, k)[0]
+    if start is None:
+        x = identity.copy()
+    else:
+        x = np.concatenate([[start.slope], start.offsets[1:]])
+
+    def likelihood(x: Array) -> tuple[float, Array]:
+        z = x[0] * logs
+        z[:, 1:] += x[1:]
+        z -= z.max(axis=1, keepdims=True)
+        p = np.exp(z)
+        total = p.sum(axis=1)
+        loss = weights @ (np.log(total) - z[rows, places])
+        value = loss + 0.5 * _RIDGE * ((x - identity) ** 2).sum()
+        return float(value), p / total[:, None]
+
+    value, p = likelihood(x)
+    for _ in range(steps):
+        wrong = weights[:, None] * p
+        wrong[rows, places] -= weights
+        gradient = np.append((wrong * logs).sum(), wrong[:, 1:].sum(axis=0))
+        gradient += _RIDGE * (x - identity)
+        mean, rest = (p * logs).sum(axis=1), p[:, 1:] * weights[:, None]
+        hessian = np.diag(np.append(0.0, rest.sum(axis=0)) + _RIDGE)
+        hessian[0, 0] += weights @ ((p * logs**2).sum(axis=1) - mean**2)
+        across = (rest * (logs[:, 1:] - mean[:, None])).sum(axis=0)
+        hessian[0, 1:] = hessian[1:, 0] = across
+        hessian[1:, 1:] -= rest.T @ p[:, 1:]
+        step = -np.linalg.solve(hessian, gradient)
+        decrement = -float(gradient @ step)
+        if decrement <= _SMALLEST_DECREMENT * n:
+            break
+        length, before = 1.0, value + 2e-16 * max(1.0, abs(value))
+        while length > 1e-16:
+            value, p = likelihood(x + length * step)
+            if value <= before - 1e-4 * length * decrement:
+                break
+            length *= 0.5
+        x = x + length * step
+    return ProbabilityLine(float(x[0]), np.append(0.0, x[1:]))
 
 
 def rows_by_class(metric: Metric, answers: Answers) -> Array:

@@ -24,11 +24,9 @@ from counterpoise.data.samples import SamplesAsRead
 from counterpoise.data.two_samples import TwoSamples, far_rows
 from counterpoise.errors import InvalidTypeError
 from counterpoise.linalg.arrays import Array, Indices
+from counterpoise.linalg.newton_line import fit_logistic_line
 from counterpoise.optim.certificate import Certificate
-from counterpoise.optim.likelihoods import LogisticLoss
-from counterpoise.optim.loop import Solution, attested, solve
-from counterpoise.optim.problems import Smooth
-from counterpoise.optim.solvers.newton import Newton
+from counterpoise.optim.loop import Solution, attested
 from counterpoise.shift.domain_classifier import (
     CutColumns,
     Pool,
@@ -49,8 +47,6 @@ from counterpoise.weights.search import Deadline, HeldOut
 # -----------------------------------------------------------------------------
 
 
-# Separable scores have no best slope; so small a ridge changes no other.
-SEPARABLE_RIDGE = 1e-9
 # Where all weight is on one side of a fold, the odds of the other are no smaller.
 LEAST_PRIOR = 1e-12
 
@@ -74,14 +70,8 @@ def calibration_line(scores: Array, labels: Array, weights: Array) -> Array:
     spread = float(np.sqrt(mass @ (scores - center) ** 2))
     if not spread > 1e-12 * max(1.0, abs(center)):
         return flat
-    Z = np.column_stack([(scores - center) / spread, np.ones_like(scores)])
-    problem = Smooth(LogisticLoss(Z, labels, mass, SEPARABLE_RIDGE), flat)
-    found = solve(problem, Newton(), tol=1e-24, max_iter=99).x
-    # One step more costs next to nothing and takes the last digits in.
-    gradient = problem.objective.gradient(found)
-    theta = found + problem.objective.direction(found, gradient)
-    slope = theta[0] / spread
-    return flat if slope <= 0.0 else np.array([slope, theta[1] - slope * center])
+    line = fit_logistic_line(scores, labels, weights)
+    return flat if line[0] <= 0.0 else line
 
 
 def calibrated_by_others(

@@ -55,7 +55,8 @@ class Conic:
     def step(self, problem: DomainProblem, state: State) -> State:
         """Return the answer of Clarabel; there is no second step."""
         form = over_polyhedron(problem.objective.conic(), problem.domain.polyhedron())
-        x = solve_conic(form, self.accuracy, self.max_seconds)[: problem.domain.size]
+        x, _ = solve_conic(form, self.accuracy, self.max_seconds)
+        x = x[: problem.domain.size]
         if not np.isfinite(x).all():
             return replace(state, stalled=True)
         x = problem.domain.project(x)
@@ -84,19 +85,24 @@ def over_polyhedron(form: ConicForm, polyhedron: Polyhedron) -> ConicForm:
 
 
 def solve_conic(
-    form: ConicForm, accuracy: float, max_seconds: float = math.inf
-) -> Array:
-    """Return the variables of a conic form at Clarabel's optimum."""
+    form: ConicForm,
+    accuracy: float,
+    max_seconds: float = math.inf,
+    presolve: bool = True,
+) -> tuple[Array, Array]:
+    """Return variables and multipliers of a conic form at Clarabel's optimum."""
     import clarabel
 
     kinds = {
         "zero": clarabel.ZeroConeT,
         "nonnegative": clarabel.NonnegativeConeT,
         "exponential": lambda size: clarabel.ExponentialConeT(),
+        "semidefinite": clarabel.PSDTriangleConeT,
     }
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.time_limit = max_seconds
+    settings.presolve_enable = presolve
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = accuracy
     answer = clarabel.DefaultSolver(
         sparse.triu(form.P, format="csc"),
@@ -106,4 +112,4 @@ def solve_conic(
         [kinds[name](size) for name, size in form.cones],
         settings,
     ).solve()
-    return np.asarray(answer.x, dtype=float)
+    return np.asarray(answer.x, dtype=float), np.asarray(answer.z, dtype=float)

@@ -332,7 +332,7 @@ class Corrective:
             shares = atoms.mix_in(shares, memory.here.image, memory.active.size)
         noise = 1e-10 * max(1.0, abs(state.claim.objective))
         shares, taken = atoms.correct(shares, gap, noise, self.n_newton)
-        keep, n_newton = shares > 0.0, state.counts["newton"] + taken
+        keep, n_newton = shares > 0.0, state.counts.get("newton", 0) + taken
         # Where a full group of newcomers hardly helps, the optimum has many atoms.
         slow = joining.size == memory.n_join
         n_join = min(2 * memory.n_join, MOST_JOINING) if slow else memory.n_join
@@ -357,7 +357,7 @@ def _state(
     here = problem.objective.evaluate(x, columns @ shares)
     claim = problem.judge(x, here.value, here.gradient)
     memory = _CorrectiveMemory(active, shares, columns, here, n_join)
-    return State(x, claim, memory, counts={"newton": n_newton})
+    return State(x, claim, memory, counts={"newton": n_newton} if n_newton else {})
 
 
 def _most_promising(promise: Array, active: Indices, least: float) -> Indices:

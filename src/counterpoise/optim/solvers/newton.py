@@ -25,11 +25,13 @@ def newton_step(objective: Objective, here: Evaluation, direct: int) -> Evaluati
     slope = -float(here.gradient @ direction)
     if not slope > 0.0:
         return here
+    length = 1.0
     # Below this a line search would only see rounding; Newton's step is right.
-    if slope <= 1e-10 * max(1.0, abs(here.value)):
-        return objective.evaluate(here.x + direction)
-    after = partial(objective.after_step, here, direction, objective.image(direction))
-    return armijo_step(after, here.value, 1.0, slope)[1] or here
+    if slope > 1e-10 * max(1.0, abs(here.value)):
+        image = objective.image(direction)
+        after = partial(objective.after_step, here, direction, image)
+        length, _ = armijo_step(after, here.value, 1.0, slope)
+    return objective.evaluate(here.x + length * direction) if length > 0.0 else here
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ class Newton:
     @property
     def accepts(self) -> Requirements:
         """A smooth objective with second derivatives on the whole space."""
-        return Requirements(objective=("evaluate", "second_derivatives"))
+        return Requirements(objective=("evaluate", "hessian"))
 
     def begin(self, problem: Problem, x: Array | None) -> State:
         """Return the first state."""
