@@ -38,7 +38,6 @@ from counterpoise.optim.objectives import (
 )
 from counterpoise.optim.path import (
     Breakpoint,
-    Path,
     PathError,
     Programme,
     SolutionPath,
@@ -155,7 +154,6 @@ __all__ = [
     "Objective",
     "OrthogonalProblem",
     "PartialPricing",
-    "Path",
     "PathError",
     "Penalized",
     "Penalty",

@@ -55,7 +55,8 @@ class NegativeMeanLog(Objective):
     """
 
     A: Any
-    weights: Array = None  # type: ignore[assignment]
+    weights: Array | None = None
+    _share: Array = field(init=False, repr=False)
     _matrix: Array | None = field(default=None, init=False, repr=False)
     _offset: float = field(default=0.0, init=False, repr=False)
 
@@ -75,6 +76,7 @@ class NegativeMeanLog(Objective):
                 )
             share = share / share.sum()
         object.__setattr__(self, "weights", share)
+        object.__setattr__(self, "_share", share)
         if isinstance(self.A, np.ndarray):
             self._scale_extreme_rows(share)
         matrix = self.A if isinstance(self.A, np.ndarray) else None
@@ -94,11 +96,11 @@ class NegativeMeanLog(Objective):
     def evaluate(self, x: Array, image: Array | None = None) -> Evaluation:
         """Return value and gradient at x; a known image saves a product."""
         at = self.image(x) if image is None else image
-        counted = self.weights > 0.0
+        counted = self._share > 0.0
         value = math.inf
         if (at[counted] >= SMALLEST_COMPONENT).all():
             logs = np.log(at[counted])
-            value = self._offset - float(self.weights[counted] @ logs)
+            value = self._offset - float(self._share[counted] @ logs)
         return Evaluation(x, value, lambda: -self._pull(self._ratios(at)), at)
 
     def image(self, x: Array) -> Array:
@@ -118,7 +120,7 @@ class NegativeMeanLog(Objective):
     ) -> float:
         """Return the best step in [0, limit], by safeguarded Newton."""
         here, there = images or (self.image(x), self.image(direction))
-        return log_line(here, there, self.weights, limit)
+        return log_line(here, there, self._share, limit)
 
     def columns(self, i: Indices) -> Any:
         """Return the columns i of A."""
@@ -131,9 +133,9 @@ class NegativeMeanLog(Objective):
         """
         v = self._ratios(image)
         if not isinstance(columns, np.ndarray):
-            pulled, bend = columns.moments(v, _over(v, image, self.weights))
+            pulled, bend = columns.moments(v, _over(v, image, self._share))
             return -pulled, bend
-        roots = _over(np.sqrt(self.weights), image, self.weights)
+        roots = _over(np.sqrt(self._share), image, self._share)
         scaled = columns * roots[:, None]
         return -(v @ columns), scaled.T @ scaled
 
@@ -146,7 +148,7 @@ class NegativeMeanLog(Objective):
 
     def conic(self) -> ConicForm:
         """Return the exponential cones t_j <= log (Ax)_j, as (t, 1, Ax)."""
-        counted = np.flatnonzero(self.weights > 0.0)
+        counted = np.flatnonzero(self._share > 0.0)
         A = self.A[counted]
         k, n = A.shape
         rows = sparse.lil_matrix((3 * k, n + k))
@@ -156,14 +158,14 @@ class NegativeMeanLog(Objective):
         b[1::3] = 1.0
         return ConicForm(
             sparse.csc_matrix((n + k, n + k)),
-            np.concatenate([np.zeros(n), -self.weights[counted]]),
+            np.concatenate([np.zeros(n), -self._share[counted]]),
             sparse.csc_matrix(rows),
             b,
             (("exponential", 3),) * k,
         )
 
     def _ratios(self, image: Array) -> Array:
-        return _over(self.weights, image, self.weights)
+        return _over(self._share, image, self._share)
 
     def _pull(self, v: Array) -> Array:
         out: Array = self.A.pull(v) if self._matrix is None else v @ self._matrix

@@ -265,15 +265,11 @@ class ResidualQuadratic(Objective):
 class ProductQuadratic(Objective):
     r"""The quadratic :math:`w x'Kx + l'x + c + \sum_i \rho_i x_i^2`."""
 
+    products: Array
     linear: Array
     constant: float
     ridge: Array | float = 0.0
     weight: float = 1.0
-
-    @property
-    def products(self) -> Array:
-        """The matrix K."""
-        raise NotImplementedError
 
     def image(self, x: Array) -> Array:
         """Return Kx, at the price of the non-zero entries of x."""
@@ -339,11 +335,7 @@ class LeastSquares(ResidualQuadratic):
                 f"b must have {self.A.shape[0]} entries, one a row of A, "
                 f"got {len(self.b)}"
             )
-
-    @property
-    def weight(self) -> float:  # type: ignore[override]
-        """One over twice the number of rows."""
-        return 0.5 / len(self.b)
+        object.__setattr__(self, "weight", 0.5 / len(self.b))
 
     def columns(self, i: Indices) -> Array:
         """Return the columns i of A."""
@@ -413,16 +405,8 @@ class Quadratic(ProductQuadratic):
             raise ValueError("Q must be symmetric")
         if not self.trusted:
             _check_semidefinite(self.Q)
-
-    @property
-    def products(self) -> Array:
-        """The matrix Q."""
-        return self.Q
-
-    @property
-    def linear(self) -> Array:  # type: ignore[override]
-        """The linear term c."""
-        return self.c
+        object.__setattr__(self, "products", self.Q)
+        object.__setattr__(self, "linear", self.c)
 
     def columns(self, i: Indices) -> Array:
         """Return the columns i of Q."""
@@ -578,16 +562,8 @@ class KernelDistance(ProductQuadratic):
                 f"{self.K.shape} and {self.ridge.shape}"
             )
         _check_ridge(self.ridge)
-
-    @property
-    def products(self) -> Array:
-        """The matrix K."""
-        return self.K
-
-    @cached_property
-    def linear(self) -> Array:  # type: ignore[override]
-        """Minus twice the products with the mean."""
-        return -2.0 * self.kappa
+        object.__setattr__(self, "products", self.K)
+        object.__setattr__(self, "linear", -2.0 * self.kappa)
 
     def _without_ridge(self, x: Array, image: Array) -> float:
         # Near zero this keeps more digits.

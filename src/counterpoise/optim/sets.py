@@ -75,11 +75,6 @@ def project_capped_simplex(point: Array, upper: Array, total: float = 1.0) -> Ar
     return np.clip(shifted - tau, 0.0, upper)
 
 
-def project_box(point: Array, lower: Array, upper: Array) -> Array:
-    """Return the nearest point between `lower` and `upper`."""
-    return np.clip(point, lower, upper)
-
-
 def project_rows(points: Array) -> Array:
     r"""Return the nearest point of the unit simplex to every row.
 
@@ -365,7 +360,7 @@ class Box:
 
     def project(self, point: Array) -> Array:
         """Return the nearest point of the set."""
-        return project_box(point, self.lower, self.upper)
+        return np.clip(point, self.lower, self.upper)
 
     def infeasibility(self, x: Array) -> float:
         """Return the largest violation of a bound, in units of the largest bound."""

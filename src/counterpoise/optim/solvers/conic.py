@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -40,12 +41,9 @@ class Conic:
     accuracy: float = 1e-12
     max_seconds: float = math.inf
 
-    @property
-    def accepts(self) -> Requirements:
-        """An objective in conic form over a polyhedron."""
-        return Requirements(
-            objective=("evaluate", "conic"), domain=("polyhedron", "project")
-        )
+    accepts: ClassVar[Requirements] = Requirements(
+        objective=("evaluate", "conic"), domain=("polyhedron", "project")
+    )
 
     def begin(self, problem: DomainProblem, x: Array | None) -> State:
         """Return the first state."""

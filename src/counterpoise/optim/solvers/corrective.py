@@ -2,7 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -296,13 +296,10 @@ class Corrective:
     n_newton: int = 5
     alike: float = 0.9
 
-    @property
-    def accepts(self) -> Requirements:
-        """A simplex and an objective with columns and second-order models."""
-        return Requirements(
-            objective=("evaluate", "along", "columns", "model", "distinct"),
-            domain=("coordinates",),
-        )
+    accepts: ClassVar[Requirements] = Requirements(
+        objective=("evaluate", "along", "columns", "model", "distinct"),
+        domain=("coordinates",),
+    )
 
     def begin(self, problem: DomainProblem, x: Array | None) -> State:
         """Return the first state."""

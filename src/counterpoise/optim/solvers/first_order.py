@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
@@ -103,10 +104,7 @@ class ProjectedGradient:
         if self.memory < 1:
             raise ValueError(f"memory must be at least 1, got {self.memory}")
 
-    @property
-    def accepts(self) -> Requirements:
-        """A domain with a projection."""
-        return Requirements(domain=("project",))
+    accepts: ClassVar[Requirements] = Requirements(domain=("project",))
 
     def begin(self, problem: DomainProblem, x: Array | None) -> State:
         """Return the first state."""
@@ -192,10 +190,9 @@ class ProximalGradient:
         if not self.growth >= 1.0:
             raise ValueError(f"growth must be at least 1, got {self.growth}")
 
-    @property
-    def accepts(self) -> Requirements:
-        """A domain with a projection, or a penalty with a prox."""
-        return Requirements(domain=("project",), penalty=("prox",))
+    accepts: ClassVar[Requirements] = Requirements(
+        domain=("project",), penalty=("prox",)
+    )
 
     def begin(self, problem: DomainProblem | Penalized, x: Array | None) -> State:
         """Return the first state."""
@@ -297,14 +294,11 @@ class ADMM:
         if not self.step_size > 0.0:
             raise ValueError(f"step_size must be positive, got {self.step_size}")
 
-    @property
-    def accepts(self) -> Requirements:
-        """An objective with a prox; a domain with a projection or a penalty."""
-        return Requirements(
-            objective=("evaluate", "prox"),
-            domain=("project",),
-            penalty=("prox",),
-        )
+    accepts: ClassVar[Requirements] = Requirements(
+        objective=("evaluate", "prox"),
+        domain=("project",),
+        penalty=("prox",),
+    )
 
     def begin(self, problem: DomainProblem | Penalized, x: Array | None) -> State:
         """Return the first state."""

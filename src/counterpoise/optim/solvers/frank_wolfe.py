@@ -1,5 +1,6 @@
 """Frank-Wolfe methods: classic, away-step and pairwise."""
 
+import abc
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
@@ -16,20 +17,56 @@ from counterpoise.optim.solvers.first_order import armijo_step, few_atoms
 # -----------------------------------------------------------------------------
 
 
-class Coordinates:
+class ActiveSet(abc.ABC):
+    """The atoms of a point and their shares."""
+
+    x: Array
+    shares: Array
+
+    def share(self, atom: int) -> float:
+        """Return the share of an atom."""
+        return float(self.shares[atom])
+
+    @abc.abstractmethod
+    def worst(self, gradient: Array) -> int:
+        """Return the atom with the largest gradient'atom."""
+
+    @abc.abstractmethod
+    def vector(self, atom: int) -> Array:
+        """Return an atom as a point."""
+
+    @abc.abstractmethod
+    def find(self, vertex: Array) -> int:
+        """Return the atom that is this vertex, whether active or not."""
+
+    @abc.abstractmethod
+    def moved(
+        self, scale: float, gains: dict[int, float], drop: int | None
+    ) -> "ActiveSet":
+        """Return these with shares times `scale`, plus the gains, `drop` emptied."""
+
+    def _moved_shares(
+        self, scale: float, gains: dict[int, float], drop: int | None
+    ) -> Array:
+        out = scale * self.shares
+        for atom, gain in gains.items():
+            out[atom] += gain
+        if drop is not None:
+            out[drop] = 0.0
+        np.maximum(out, 0.0, out=out)
+        return np.asarray(out / out.sum())
+
+
+class Coordinates(ActiveSet):
     """The atoms of a point of the unit simplex: its non-zero entries."""
 
     def __init__(self, x: Array) -> None:
-        self.x = x
+        self.x = self.shares = x
 
     def worst(self, gradient: Array) -> int:
         """Return the atom with the largest gradient'atom."""
         support = np.flatnonzero(self.x)
         return int(support[np.argmax(gradient[support])])
-
-    def share(self, atom: int) -> float:
-        """Return the share of an atom."""
-        return float(self.x[atom])
 
     def vector(self, atom: int) -> Array:
         """Return an atom as a point."""
@@ -41,37 +78,25 @@ class Coordinates:
         """Return the atom that is this vertex, whether active or not."""
         return int(np.argmax(vertex))
 
-    def holds(self, atom: int) -> bool:
-        """Tell whether an atom is active."""
-        return bool(self.x[atom] > 0.0)
-
-    def copy(self) -> "Coordinates":
-        """Return atoms that can be moved while these stay."""
-        return Coordinates(self.x)
-
-    def move(self, scale: float, gains: dict[int, float], drop: int | None) -> None:
-        """Multiply all shares by `scale`, add the gains, and empty `drop`."""
-        self.x = _moved_shares(self.x, scale, gains, drop)
+    def moved(
+        self, scale: float, gains: dict[int, float], drop: int | None
+    ) -> "Coordinates":
+        """Return these with shares times `scale`, plus the gains, `drop` emptied."""
+        return Coordinates(self._moved_shares(scale, gains, drop))
 
 
-class Vertices:
+class Vertices(ActiveSet):
     """The atoms of a point of any set: vertices met so far, and the start."""
 
-    def __init__(self, x: Array) -> None:
-        self._atoms: list[Array] = []
-        self._index: dict[bytes, int] = {}
-        self._shares = np.zeros(0)
-        self.move(0.0, {self.find(x): 1.0}, None)
+    def __init__(self, x: Array, atoms: list[Array], shares: Array) -> None:
+        self.x, self.shares, self._atoms = x, shares, atoms
+        self._index = {one_zero(a).tobytes(): k for k, a in enumerate(atoms)}
 
     def worst(self, gradient: Array) -> int:
         """Return the atom with the largest gradient'atom."""
-        active = np.flatnonzero(self._shares)
+        active = np.flatnonzero(self.shares)
         scores = [float(gradient @ self._atoms[k]) for k in active]
         return int(active[int(np.argmax(scores))])
-
-    def share(self, atom: int) -> float:
-        """Return the share of an atom."""
-        return float(self._shares[atom])
 
     def vector(self, atom: int) -> Array:
         """Return an atom as a point."""
@@ -83,46 +108,21 @@ class Vertices:
         if key not in self._index:
             self._index[key] = len(self._atoms)
             self._atoms.append(vertex.copy())
-            self._shares = np.append(self._shares, 0.0)
+            self.shares = np.append(self.shares, 0.0)
         return self._index[key]
 
-    def holds(self, atom: int) -> bool:
-        """Tell whether an atom is active."""
-        return bool(self._shares[atom] > 0.0)
-
-    def copy(self) -> "Vertices":
-        """Return atoms that can be moved while these stay."""
-        out = object.__new__(Vertices)
-        out._atoms, out._index = list(self._atoms), dict(self._index)
-        out._shares, out.x = self._shares, self.x
-        return out
-
-    def move(self, scale: float, gains: dict[int, float], drop: int | None) -> None:
-        """Multiply all shares by `scale`, add the gains, and empty `drop`."""
-        self._shares = _moved_shares(self._shares, scale, gains, drop)
-        if len(self._atoms) > 2 * np.count_nonzero(self._shares) + 50:
-            # Vertices that have no share are dropped.
-            active = np.flatnonzero(self._shares)
-            self._atoms = [self._atoms[k] for k in active]
-            self._shares = self._shares[active]
-            self._index = {one_zero(a).tobytes(): k for k, a in enumerate(self._atoms)}
-        active = np.flatnonzero(self._shares)
-        self.x = self._shares[active] @ np.array([self._atoms[k] for k in active])
-
-
-def _moved_shares(
-    shares: Array, scale: float, gains: dict[int, float], drop: int | None
-) -> Array:
-    out = scale * shares
-    for atom, gain in gains.items():
-        out[atom] += gain
-    if drop is not None:
-        out[drop] = 0.0
-    np.maximum(out, 0.0, out=out)
-    return np.asarray(out / out.sum())
-
-
-ActiveSet = Coordinates | Vertices
+    def moved(
+        self, scale: float, gains: dict[int, float], drop: int | None
+    ) -> "Vertices":
+        """Return these with shares times `scale`, plus the gains, `drop` emptied."""
+        shares = self._moved_shares(scale, gains, drop)
+        active = np.flatnonzero(shares)
+        used = [self._atoms[k] for k in active]
+        x = shares[active] @ np.array(used)
+        # Vertices that have no share are dropped now and then.
+        if len(self._atoms) > 2 * active.size + 50:
+            return Vertices(x, used, shares[active])
+        return Vertices(x, list(self._atoms), shares)
 
 
 # -----------------------------------------------------------------------------
@@ -248,7 +248,7 @@ class FrankWolfe:
             plain = self.variant == "plain"
             x = problem.start() if plain else few_atoms(problem)
         on_simplex = getattr(problem.domain, "coordinates", False)
-        atoms = Coordinates(x) if on_simplex else Vertices(x)
+        atoms = Coordinates(x) if on_simplex else Vertices(x, [x.copy()], np.ones(1))
         memory = _FrankWolfeMemory(problem.objective.evaluate(x), atoms)
         return _state(problem, memory)
 
@@ -280,7 +280,7 @@ class FrankWolfe:
             return _state(problem, replace(memory, here=here, peak=None))
         counts = memory.counts + Counter({move.kind: 1})
         if length >= move.limit and move.kind != "towards":
-            new = not memory.atoms.holds(move.best)
+            new = not memory.atoms.share(move.best) > 0.0
             counts["swap" if move.kind == "pairwise" and new else "drop"] += 1
         return _state(problem, replace(after, counts=counts))
 
@@ -364,16 +364,13 @@ def _backtrack(
 
 def _moved_atoms(atoms: ActiveSet, move: _FrankWolfeMove, length: float) -> ActiveSet:
     """Return the atoms after a step; those before it stay."""
-    out, full = atoms.copy(), length >= move.limit
+    full = length >= move.limit
     if move.kind == "towards":
-        out.move(0.0 if full else 1.0 - length, {move.best: length}, None)
-    elif move.kind == "away":
-        drop = move.worst if full else None
-        out.move(1.0 + length, {move.worst: -length}, drop)
-    else:
-        gains = {move.best: length, move.worst: -length}
-        out.move(1.0, gains, move.worst if full else None)
-    return out
+        return atoms.moved(0.0 if full else 1.0 - length, {move.best: length}, None)
+    drop = move.worst if full else None
+    if move.kind == "away":
+        return atoms.moved(1.0 + length, {move.worst: -length}, drop)
+    return atoms.moved(1.0, {move.best: length, move.worst: -length}, drop)
 
 
 def _running_image(

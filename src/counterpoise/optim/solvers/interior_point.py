@@ -1,6 +1,7 @@
 """A primal-dual interior-point method for simplex-constrained problems."""
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -113,13 +114,10 @@ class InteriorPoint:
     True
     """
 
-    @property
-    def accepts(self) -> Requirements:
-        """A quadratic with `newton` over a capped simplex."""
-        return Requirements(
-            objective=("evaluate", "newton"),
-            domain=("caps", "total", "slack", "project"),
-        )
+    accepts: ClassVar[Requirements] = Requirements(
+        objective=("evaluate", "newton"),
+        domain=("caps", "total", "slack", "project"),
+    )
 
     def begin(self, problem: MeanMatching, x: Array | None) -> State:
         """Return the first state."""

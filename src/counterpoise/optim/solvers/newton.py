@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
@@ -66,10 +67,7 @@ class Newton:
 
     direct: int = DIRECT
 
-    @property
-    def accepts(self) -> Requirements:
-        """A smooth objective with second derivatives on the whole space."""
-        return Requirements(objective=("evaluate", "hessian"))
+    accepts: ClassVar[Requirements] = Requirements(objective=("evaluate", "hessian"))
 
     def begin(self, problem: Problem, x: Array | None) -> State:
         """Return the first state."""
@@ -128,10 +126,9 @@ class ExpectationMaximization:
     n_newton: int = 2
     direct: int = DIRECT
 
-    @property
-    def accepts(self) -> Requirements:
-        """A mixture that splits into convex parts."""
-        return Requirements(objective=("evaluate", "split", "parts"))
+    accepts: ClassVar[Requirements] = Requirements(
+        objective=("evaluate", "split", "parts")
+    )
 
     def begin(self, problem: LogLinearMixture, x: Array | None) -> State:
         """Return the first state."""

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, eigvalsh, solve_triangular
 from scipy.linalg.blas import dsyrk, ssyrk
 from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri, spotrf, spotrs
@@ -17,7 +18,7 @@ from counterpoise.linalg.arrays import Array
 # -----------------------------------------------------------------------------
 
 
-Pairs = Sequence[tuple[Array, Array]]
+Pairs = Sequence[tuple[NDArray[np.floating], NDArray[np.floating]]]
 # Products of pairs of columns are used where they are at most this share of the rows
 # and no more than these columns' pairs.
 FEW_PAIRS, PAIRED_COLUMNS = 0.4, 16
@@ -152,7 +153,9 @@ class BorderedSystem:
         return z, t, level + y_level
 
 
-def _rank_one_sums(rows: Array, factors: Pairs, syrk: Callable[..., Array]) -> Array:
+def _rank_one_sums(
+    rows: NDArray[np.floating], factors: Pairs, syrk: Callable[..., Array]
+) -> Array:
     """Return the lower triangle of the sum of products, entry by entry, of X F F'X'."""
     parts = []
     for a, b in factors:

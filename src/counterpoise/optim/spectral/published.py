@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
@@ -21,9 +21,9 @@ from counterpoise.optim.spectral.problem import (
     KernelDiscrepancy,
 )
 from counterpoise.optim.spectral.working_set import (
+    NEEDS_MOMENTS,
+    NEEDS_MOMENTS_OR_KERNEL,
     Incumbent,
-    of_moments,
-    of_moments_or_kernel,
     refuse_spread,
 )
 
@@ -263,10 +263,7 @@ class MultiplicativeWeights:
         if self.every < 1:
             raise ValueError(f"every must be at least 1, got {self.every}")
 
-    @property
-    def accepts(self) -> Requirements:
-        """Second moments of rows."""
-        return of_moments()
+    accepts: ClassVar[Requirements] = NEEDS_MOMENTS
 
     def begin(self, problem: Discrepancy, x: Array | None) -> State:
         """Return the first state."""
@@ -429,10 +426,7 @@ class DiscrepancySDP:
     max_seconds: float = math.inf
     largest: int = 120
 
-    @property
-    def accepts(self) -> Requirements:
-        """Second moments of rows."""
-        return of_moments()
+    accepts: ClassVar[Requirements] = NEEDS_MOMENTS
 
     def begin(self, problem: Discrepancy, x: Array | None) -> State:
         """Return the first state."""
@@ -698,10 +692,7 @@ class SpectralSubgradient:
                 f"and {self.memory}"
             )
 
-    @property
-    def accepts(self) -> Requirements:
-        """Second moments of rows."""
-        return of_moments()
+    accepts: ClassVar[Requirements] = NEEDS_MOMENTS
 
     def begin(self, problem: Discrepancy, x: Array | None) -> State:
         """Return the first state."""
@@ -898,10 +889,7 @@ class Smoothing:
         if self.by not in ("eigen", "squaring"):
             raise ValueError(f"by must be 'eigen' or 'squaring', got {self.by!r}")
 
-    @property
-    def accepts(self) -> Requirements:
-        """Second moments of rows, or a kernel."""
-        return of_moments_or_kernel()
+    accepts: ClassVar[Requirements] = NEEDS_MOMENTS_OR_KERNEL
 
     def power_for(self, rank: int) -> int:
         """Return p for a matrix of this rank."""

@@ -1,7 +1,7 @@
 """Subspace solvers of the linear and the kernel discrepancy."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import eigh, qr, solve_triangular
@@ -21,11 +21,11 @@ from counterpoise.optim.spectral.problem import (
     orthonormal,
 )
 from counterpoise.optim.spectral.working_set import (
+    NEEDS_MOMENTS,
     Incumbent,
     WorkingSet,
     first_rows,
     no_choice,
-    of_moments,
 )
 
 
@@ -65,14 +65,13 @@ class _SubspaceMemory:
         return self.work.spent and (stuck or not n_joined)
 
 
-def of_kernel() -> Requirements:
-    """Return what solvers need of a discrepancy that is seen through a kernel."""
-    return Requirements(
-        objective=("value",),
-        domain=("project",),
-        problem=("kernel", "target_share", "reduced", "claim"),
-        hint="a KernelDiscrepancy is needed",
-    )
+# What solvers need of a discrepancy that is seen through a kernel.
+NEEDS_KERNEL = Requirements(
+    objective=("value",),
+    domain=("project",),
+    problem=("kernel", "target_share", "reduced", "claim"),
+    hint="a KernelDiscrepancy is needed",
+)
 
 
 # -----------------------------------------------------------------------------
@@ -102,10 +101,7 @@ class KernelFactor:
     pivots: ColumnFactor
     inner: Solver
 
-    @property
-    def accepts(self) -> Requirements:
-        """A discrepancy seen through a kernel."""
-        return of_kernel()
+    accepts: ClassVar[Requirements] = NEEDS_KERNEL
 
     def begin(self, problem: KernelDiscrepancy, x: Array | None) -> State:
         """Return the first state."""
@@ -197,10 +193,7 @@ class KernelSubspace:
     largest: int = 400
     accuracy: float = 0.5
 
-    @property
-    def accepts(self) -> Requirements:
-        """A discrepancy seen through a kernel."""
-        return of_kernel()
+    accepts: ClassVar[Requirements] = NEEDS_KERNEL
 
     def begin(self, problem: KernelDiscrepancy, x: Array | None) -> State:
         """Return the first state."""
@@ -378,10 +371,7 @@ class FeatureSubspace:
     joining: int = 8
     accuracy: float = 0.3
 
-    @property
-    def accepts(self) -> Requirements:
-        """A discrepancy in features."""
-        return of_moments()
+    accepts: ClassVar[Requirements] = NEEDS_MOMENTS
 
     def begin(self, problem: Discrepancy, x: Array | None) -> State:
         """Return the first state."""

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import eigh
@@ -116,24 +116,20 @@ class Incumbent:
         return State(self.z, claim, memory, self.dual, counts or {}, stalled)
 
 
-def of_moments() -> Requirements:
-    """Return what solvers need that work on second moments of rows."""
-    return Requirements(
-        objective=("value",),
-        domain=("vertex", "project"),
-        problem=("rows", "target_moment", "operator", "pull", "truncated", "claim"),
-        hint="a Discrepancy is needed; of a KernelDiscrepancy take `features()`",
-    )
-
-
-def of_moments_or_kernel() -> Requirements:
-    """Return what the solvers need that have a kernel form as well."""
-    return Requirements(
-        objective=("value",),
-        domain=("vertex", "project"),
-        problem=("spread", "inside", "claim"),
-        hint="a Discrepancy or a KernelDiscrepancy is needed",
-    )
+# What solvers need that work on second moments of rows.
+NEEDS_MOMENTS = Requirements(
+    objective=("value",),
+    domain=("vertex", "project"),
+    problem=("rows", "target_moment", "operator", "pull", "truncated", "claim"),
+    hint="a Discrepancy is needed; of a KernelDiscrepancy take `features()`",
+)
+# What those need that have a kernel form as well.
+NEEDS_MOMENTS_OR_KERNEL = Requirements(
+    objective=("value",),
+    domain=("vertex", "project"),
+    problem=("spread", "inside", "claim"),
+    hint="a Discrepancy or a KernelDiscrepancy is needed",
+)
 
 
 def refuse_spread(problem: Any, name: str) -> None:
@@ -568,10 +564,7 @@ class RankOneInteriorPoint:
     array([0.2, 0.8, 0. ])
     """
 
-    @property
-    def accepts(self) -> Requirements:
-        """A discrepancy in features."""
-        return of_moments()
+    accepts: ClassVar[Requirements] = NEEDS_MOMENTS
 
     def begin(self, problem: Discrepancy, x: Array | None) -> State:
         """Return the first state."""
@@ -622,10 +615,7 @@ class ColumnGeneration:
     first: int = 300
     warm_steps: int = 20
 
-    @property
-    def accepts(self) -> Requirements:
-        """A discrepancy in features."""
-        return of_moments()
+    accepts: ClassVar[Requirements] = NEEDS_MOMENTS
 
     def begin(self, problem: Discrepancy, x: Array | None) -> State:
         """Return the first state."""
