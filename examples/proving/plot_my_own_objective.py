@@ -13,6 +13,7 @@ import numpy as np
 from counterpoise.optim import (
     Constrained,
     FrankWolfe,
+    Objective,
     ProjectedGradient,
     Simplex,
     solve,
@@ -20,7 +21,7 @@ from counterpoise.optim import (
 from counterpoise.testing import check_objective, feasible_points
 
 
-class LogisticLoss:
+class LogisticLoss(Objective):
     """The mean of log(1 + exp(-y a'x)) over rows a with labels y."""
 
     def __init__(self, rows, labels):

@@ -9,6 +9,7 @@ from counterpoise.optim import (
     Box,
     Constrained,
     FrankWolfe,
+    Objective,
     ProjectedGradient,
     Quadratic,
     Simplex,
@@ -25,7 +26,7 @@ OPTIMUM = 1 / 6
 POINTS = np.array([[1.0, 0.0, 0.0], [0.2, 0.3, 0.5]])
 
 
-class Concave:
+class Concave(Objective):
     def value(self, x):
         return -float(x @ x)
 
@@ -33,7 +34,7 @@ class Concave:
         return -2.0 * x
 
 
-class WrongSlope:
+class WrongSlope(Objective):
     def value(self, x):
         return float(x @ x)
 

@@ -7,7 +7,7 @@ import pytest
 from docs.test_reference import public_names
 
 from counterpoise.networks.base import NETWORK_SOLVERS
-from counterpoise.optim.registry import solver_names
+from counterpoise.optim.registry import solver_classes
 from counterpoise.optim.stiefel.solvers import FRAME_SOLVERS
 from counterpoise.selection.subset_selector import SOLVER_NAMES
 from counterpoise.subspaces.discriminant import SOLVERS_OF_DISTANCES
@@ -48,7 +48,7 @@ def test_every_learner_is_there(name):
     assert f"`{name}`" in section("Learners")
 
 
-@pytest.mark.parametrize("name", solver_names("general"))
+@pytest.mark.parametrize("name", [kind.__name__ for kind in solver_classes("general")])
 def test_every_public_solver_is_there(name):
     assert f"| `convex.{name}` |" in section("Solvers")
 

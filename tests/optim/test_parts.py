@@ -14,7 +14,7 @@ from counterpoise.optim import (
     Simplex,
 )
 from counterpoise.optim.dc_network.constrained_training import LayerObjective
-from counterpoise.optim.likelihoods import LogisticLoss, SoftmaxLine, TiltedLikelihood
+from counterpoise.optim.likelihoods import TiltedLikelihood
 from counterpoise.optim.objectives import FactoredDistance, KernelDistance
 from counterpoise.testing import check_domain, check_objective, check_penalty
 
@@ -22,7 +22,6 @@ rng = np.random.default_rng(0)
 POSITIVE = rng.random((9, 5)) + 0.1
 GRAM = POSITIVE.T @ POSITIVE
 SHARES = rng.dirichlet(np.ones(9))
-LABELS = (np.arange(9) % 2).astype(float)
 
 OBJECTIVES = {
     "quadratic": Quadratic(GRAM, rng.standard_normal(5), 3.0),
@@ -31,10 +30,6 @@ OBJECTIVES = {
     "negative mean log": NegativeMeanLog(POSITIVE),
     "weighted mean log": NegativeMeanLog(POSITIVE, np.arange(9.0)),
     "extreme mean log": NegativeMeanLog(POSITIVE * np.logspace(-200, 200, 9)[:, None]),
-    "logistic": LogisticLoss(POSITIVE - 0.6, LABELS, SHARES, 0.1),
-    "softmax line": SoftmaxLine(
-        rng.standard_normal((9, 5)), np.eye(5)[np.arange(9) % 5], 9.0 * SHARES, 0.1
-    ),
     "tilted": TiltedLikelihood(POSITIVE, POSITIVE[0], SHARES, 0.1),
     "factored distance": FactoredDistance(POSITIVE, SHARES, np.arange(5.0)),
     "output layer": LayerObjective(

@@ -4,8 +4,10 @@ import importlib
 import inspect
 import pkgutil
 
+from reference.solver_settings import SETTINGS
+
 from counterpoise import optim
-from counterpoise.optim.registry import SOLVERS, solver_names, solver_settings
+from counterpoise.optim.registry import SOLVERS
 
 
 def classes_that_step():
@@ -22,20 +24,19 @@ def classes_that_step():
 
 
 def test_every_solver_is_registered():
-    assert {one.kind for one in SOLVERS} == classes_that_step()
+    assert {kind for kinds in SOLVERS.values() for kind in kinds} == classes_that_step()
 
 
 def test_registered_solvers_are_public():
-    for family in ("general", "assignment", "spectral", "orthogonal", "network"):
-        for name in solver_names(family):
-            assert name in optim.__all__
-            assert inspect.isclass(getattr(optim, name))
+    for kinds in SOLVERS.values():
+        for kind in kinds:
+            assert kind.__name__ in optim.__all__
+            assert getattr(optim, kind.__name__) is kind
     assert len(set(optim.__all__)) == len(optim.__all__)
 
 
 def test_every_solver_has_a_setting_and_every_setting_a_name_of_its_own():
-    assert all(one.settings for one in SOLVERS)
-    count = sum(len(one.settings) for one in SOLVERS)
-    families = {one.family for one in SOLVERS}
-    every = [name for family in families for name in solver_settings(family)]
-    assert len(set(every)) == len(every) == count
+    for family, kinds in SOLVERS.items():
+        assert {one.kind for one in SETTINGS if one.family == family} == set(kinds)
+    names = [one.name for one in SETTINGS]
+    assert len(set(names)) == len(names)

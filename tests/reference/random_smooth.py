@@ -19,8 +19,6 @@ from counterpoise.optim import (
     LogLinearRatio,
     OrthogonalProblem,
 )
-from counterpoise.optim.likelihoods import LogisticLoss
-from counterpoise.optim.problems import Smooth
 
 
 def tilted(seed):
@@ -40,21 +38,6 @@ def one_component(seed):
     shares = np.random.default_rng(seed).dirichlet(np.full(len(S), 3.0))
     _, best = tilted(seed)
     return LogLinearMixture(S, T, shares, np.full(len(T), 1 / len(T)), 1, ridge), best
-
-
-def logistic(seed):
-    """Return a logistic regression and its least value, by cvxpy."""
-    S, _, ridge = statistics(seed)
-    rng = np.random.default_rng(seed)
-    labels = (rng.random(len(S)) < 0.5).astype(float)
-    shares = rng.dirichlet(np.full(len(S), 3.0))
-    x = cp.Variable(S.shape[1])
-    each = cp.logistic(S @ x) - cp.multiply(labels, S @ x)
-    value = shares @ each + 0.5 * ridge * cp.sum_squares(x)
-    programme = cp.Problem(cp.Minimize(value))
-    to_eleven_digits(programme)
-    loss = LogisticLoss(S, labels, shares, ridge)
-    return Smooth(loss, np.zeros(S.shape[1])), float(programme.value)
 
 
 def statistics(seed):
@@ -151,7 +134,6 @@ def blocks_over_frames(seed):
 FAMILIES = {
     "tilted": tilted,
     "one component": one_component,
-    "logistic": logistic,
     "mean matching": mean_matching,
     "mixture": mixture,
     "moments": moments,

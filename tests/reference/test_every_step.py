@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from reference.printed_frank_wolfe import PrintedFrankWolfe
 from reference.random_problems import feasible_optimum, random_mixture, random_problem
+from reference.solver_settings import solver_settings
 from reference.step_checks import broken, lines_of
 
 from counterpoise.optim import (
@@ -13,7 +14,6 @@ from counterpoise.optim import (
     PartialPricing,
     solve,
 )
-from counterpoise.optim.registry import solver_settings
 from counterpoise.testing import feasible_points
 from counterpoise.weights.kliep import OriginalKLIEP
 

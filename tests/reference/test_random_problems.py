@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from reference.random_problems import optimum, random_problem
+from reference.solver_settings import solver_settings
 
-from counterpoise.optim.registry import solver_settings
 from counterpoise.testing import check_problem, check_solver, feasible_points
 
 # Of every registered solver of the general family: those that take a simple set.

@@ -9,7 +9,6 @@ from counterpoise.optim import (
     L1,
     Constrained,
     FrankWolfe,
-    NegativeMeanLog,
     Quadratic,
     Simplex,
 )
@@ -49,16 +48,6 @@ def test_a_faulty_objective_is_found_out(name, fault):
     faulty = with_fault(Quadratic, name, fault)
     with pytest.raises(AssertionError):
         check_objective(faulty(Q, np.ones(3)), POINTS)
-
-
-def test_blocks_that_do_not_average_to_the_whole_are_found_out():
-    def blocks(self, size):
-        yield 1.0, NegativeMeanLog(self.A[:size])
-
-    faulty = with_fault(NegativeMeanLog, "blocks", blocks)
-    A = np.random.default_rng(0).random((7, 3)) + 0.1
-    with pytest.raises(AssertionError):
-        check_objective(faulty(A), POINTS)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 # -----------------------------------------------------------------------------
@@ -14,9 +14,11 @@ from scipy import sparse
 
 Array: TypeAlias = NDArray[np.float64]
 Indices: TypeAlias = NDArray[np.intp]
+# A dense array or a sparse matrix of scipy, which has no types.
+Matrix: TypeAlias = Any
 
 
-def finite_array(name: str, value: Any, ndim: int) -> Array:
+def finite_array(name: str, value: object, ndim: int) -> Array:
     """Return the value as a float64 array, or an error that names it.
 
     Examples
@@ -90,7 +92,7 @@ def _as_single(values: Array, columns: NDArray[np.bool_]) -> Array:
 # -----------------------------------------------------------------------------
 
 
-def one_zero(values: Any) -> NDArray[Any]:
+def one_zero(values: ArrayLike) -> Array:
     """Return numbers in which minus zero is zero: equal ones have equal bytes.
 
     Examples
@@ -102,7 +104,7 @@ def one_zero(values: Any) -> NDArray[Any]:
     return np.asarray(values) + 0.0
 
 
-def row_keys(X: Any, byte_order: str = "=") -> list[bytes]:
+def row_keys(X: Matrix, byte_order: str = "=") -> list[bytes]:
     """Return one key a row, the same for equal rows alone.
 
     Parameters

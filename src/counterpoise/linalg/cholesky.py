@@ -1,12 +1,11 @@
-"""Cholesky factors: updates, pivoted low-rank factors, Newton directions."""
+"""Cholesky factors: updates and pivoted low-rank factors."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
-from scipy.sparse.linalg import LinearOperator, cg
+from scipy.linalg import solve_triangular
 
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.linalg.compiled import compiled, reordered, unchecked
@@ -470,31 +469,3 @@ def _with_room(factor: Array, rank: int) -> Array:
     larger = np.empty((2 * rank + 8, factor.shape[1]))
     larger[: factor.shape[0]] = factor
     return larger
-
-
-# -----------------------------------------------------------------------------
-# Where Newton's method goes, for solvers that step and problems that measure.
-# -----------------------------------------------------------------------------
-
-
-# Up to so many coordinates a Hessian is written out and factored.
-DIRECT = 500
-
-
-def newton_direction(
-    objective: Any, x: Array, gradient: Array, rtol: float, direct: int = DIRECT
-) -> Array:
-    """Return :math:`-H^{-1} g`, to a relative residual where H is not written out.
-
-    An objective may have a `direction` of its own.
-    """
-    if hasattr(objective, "direction"):
-        own: Array = objective.direction(x, gradient)
-        return own
-    if gradient.size <= direct or not hasattr(objective, "hessian_operator"):
-        factor = cho_factor(objective.hessian(x), lower=True)
-        return -cho_solve(factor, gradient)
-    size = gradient.size
-    operator = LinearOperator((size, size), matvec=objective.hessian_operator(x))
-    direction, _ = cg(operator, -gradient, rtol=max(rtol, 1e-12), maxiter=1000)
-    return np.asarray(direction)

@@ -6,11 +6,12 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import DTypeLike
 from scipy import sparse
 from scipy.linalg import LinAlgError, cholesky, eigvalsh
 
 from counterpoise.errors import InvalidInputError
-from counterpoise.linalg.arrays import Array, Indices, finite_array
+from counterpoise.linalg.arrays import Array, Indices, Matrix, finite_array
 
 # -----------------------------------------------------------------------------
 # Positive semidefinite kernels: one object for all that is asked of them.
@@ -21,6 +22,8 @@ from counterpoise.linalg.arrays import Array, Indices, finite_array
 # -----------------------------------------------------------------------------
 
 
+# Rows or columns: places or a slice.
+Selection = Any
 KERNELS = ("linear", "rbf", "poly", "precomputed")
 # Rows and columns at a time: a piece of this size stays in the processor's cache.
 BLOCK_ROWS, BLOCK_COLUMNS = 256, 2048
@@ -55,13 +58,13 @@ class Kernel:
     array([ 2., 26.])
     """
 
-    kind: str | Callable[[Any, Any], Any]
+    kind: str | Callable[[Matrix, Matrix], object]
     gamma: float = 1.0
     degree: int = 3
     coef0: float = 0.0
     constant: float = 0.0
 
-    def matrix(self, X: Any, Z: Any) -> Array:
+    def matrix(self, X: Matrix, Z: Matrix) -> Array:
         """Return the kernel of every row of X with every row of Z, not precomputed.
 
         Sparse rows stay sparse.
@@ -83,12 +86,16 @@ class Kernel:
                     out *= self.gamma
                     out += self.coef0
                     out = out**self.degree
-            _refuse_overflow(out, str(self.kind))
+            if not np.isfinite(out).all():
+                raise InvalidInputError(
+                    f"the {self.kind} kernel of these rows is not finite: their "
+                    "products leave the range of floats; divide the columns"
+                )
         if self.constant:
             out += self.constant
         return out
 
-    def diagonal(self, X: Any) -> Array:
+    def diagonal(self, X: Matrix) -> Array:
         """Return the kernel of every row with itself, from the row alone."""
         out: Array
         if callable(self.kind):
@@ -101,7 +108,7 @@ class Kernel:
                 out = (self.gamma * out + self.coef0) ** self.degree
         return out + self.constant if self.constant else out
 
-    def matrix_diagonal(self, X: Any) -> Array:
+    def matrix_diagonal(self, X: Matrix) -> Array:
         """Return the diagonal to the bit as `matrix` has it, a few rows at a time."""
         if self.kind == "rbf" and not self.constant:
             return np.ones(X.shape[0])
@@ -111,7 +118,7 @@ class Kernel:
             out[first : first + DIAGONAL_ROWS] = self.matrix(some, some).diagonal()
         return out
 
-    def pull(self, v: Array, X: Any, Z: Any) -> Array:
+    def pull(self, v: Array, X: Matrix, Z: Matrix) -> Array:
         """Return v'k(X, Z); a Gaussian is computed by pieces and never stored.
 
         Examples
@@ -123,14 +130,14 @@ class Kernel:
         """
         if self.kind != "rbf":
             return v @ self.matrix(X, Z)
-        out = _gaussian_pull(v, X, Z, self.gamma)
+        out = _gaussian(X, Z, self.gamma, v)
         return out + self.constant * v.sum() if self.constant else out
 
-    def push(self, X: Any, Z: Any, v: Array) -> Array:
+    def push(self, X: Matrix, Z: Matrix, v: Array) -> Array:
         """Return k(X, Z) v, computed the same way."""
         return self.pull(v, Z, X)
 
-    def entries(self, X: Any) -> "KernelEntries":
+    def entries(self, X: Matrix) -> "KernelEntries":
         """Return the matrix of rows with themselves by its blocks, not precomputed."""
         return KernelEntries(self, X.tocsr() if sparse.issparse(X) else X)
 
@@ -148,14 +155,14 @@ class Kernel:
 
         return read
 
-    def cross(self, X: Any, fitted: Any, rows: Indices) -> Array:
+    def cross(self, X: Matrix, fitted: Matrix, rows: Indices) -> Array:
         """Return the kernel of new rows with some of the rows it was fitted to."""
         if self.kind == "precomputed":
             out: Array = X[:, rows]
             return out
         return self.matrix(X, fitted[rows])
 
-    def part(self, X: Any, rows: Indices) -> Any:
+    def part(self, X: Matrix, rows: Indices) -> Matrix:
         """Return what is left of the fitted rows where only some of them count."""
         return X[np.ix_(rows, rows)] if self.kind == "precomputed" else X[rows]
 
@@ -182,7 +189,7 @@ class KernelEntries:
     """
 
     kernel: Kernel
-    points: Any
+    points: Matrix
 
     @property
     def size(self) -> int:
@@ -193,7 +200,9 @@ class KernelEntries:
         """Return the diagonal."""
         return self.kernel.diagonal(self.points)
 
-    def block(self, rows: Any, columns: Any, dtype: Any = np.float64) -> Array:
+    def block(
+        self, rows: Selection, columns: Selection, dtype: DTypeLike = np.float64
+    ) -> Array:
         """Return the entries of some rows and columns; O(N) an entry."""
         if sparse.issparse(self.points):
             out = self.kernel.matrix(self.points[rows], self.points[columns])
@@ -211,7 +220,7 @@ class KernelEntries:
             out += out.dtype.type(self.kernel.constant)
         return out
 
-    def _gaussian(self, rows: Any, columns: Any, dtype: Any) -> Array:
+    def _gaussian(self, rows: Selection, columns: Selection, dtype: DTypeLike) -> Array:
         points, squares = self._double if dtype == np.float64 else self._single
         out: Array = points[rows] @ points[columns].T
         out *= 2.0
@@ -232,7 +241,7 @@ class KernelEntries:
         return points, np.einsum("ij,ij->i", points, points)
 
     @cached_property
-    def _single(self) -> tuple[Any, Any]:
+    def _single(self) -> tuple[Matrix, Matrix]:
         points, squares = self._double
         return points.astype(np.float32), squares.astype(np.float32)
 
@@ -279,7 +288,7 @@ eigenvalue is -1
         ) from None
 
 
-def auto_gamma(X: Any) -> float:
+def auto_gamma(X: Matrix) -> float:
     """Return the width of the rule "auto": one over the number of columns."""
     return 1.0 / float(X.shape[1])
 
@@ -306,33 +315,42 @@ def scale_gamma(X: Array, weights: Array) -> float:
     return 1.0 / (X.shape[1] * variance) if variance > 0.0 else 1.0
 
 
-def _gaussian(X: Any, C: Any, gamma: float) -> Array:
-    """Return the Gaussian kernel by blocks of rows: no second array of its size."""
-    exponents = _Exponents.of(X, C, gamma)
-    out = np.empty((X.shape[0], C.shape[0]))
-    for first in range(0, out.shape[0], BLOCK_ROWS):
-        rows = slice(first, first + BLOCK_ROWS)
-        exponents.fill(out[rows], rows)
-        np.exp(out[rows], out=out[rows])
-    return out
+def _gaussian(X: Matrix, C: Matrix, gamma: float, v: Array | None = None) -> Array:
+    """Return the Gaussian kernel; with v its product v'K, and K is never stored.
 
-
-def _gaussian_pull(v: Array, X: Any, C: Any, gamma: float) -> Array:
-    """Return v'k(X, C), the kernel computed piece by piece."""
-    exponents = _Exponents.of(X, C, gamma)
-    out = np.zeros(C.shape[0])
-    room = np.empty((BLOCK_ROWS, min(BLOCK_COLUMNS, out.size)))
-    for start in range(0, out.size, BLOCK_COLUMNS):
-        columns = slice(start, start + BLOCK_COLUMNS)
-        part = exponents.narrowed(columns)
-        width = part.right.shape[1]
-        for first in range(0, X.shape[0], BLOCK_ROWS):
-            rows = slice(first, first + BLOCK_ROWS)
-            share = v[rows]
-            block = room[: share.size, :width]
-            part.fill(block, rows)
+    Blocks of rows need no second array of the kernel's size. Dense rows carry their
+    squared norms along as two columns more, so that one product makes the exponents;
+    sparse ones do not, as every entry of such a product would be stored.
+    """
+    X, C = moved_to_mean(X, C)
+    n, m = X.shape[0], C.shape[0]
+    own, other = -gamma * squared_norms(X), -gamma * squared_norms(C)
+    is_sparse = sparse.issparse(X) or sparse.issparse(C)
+    if is_sparse:
+        left, right = X, (2.0 * gamma) * C.T
+    else:
+        left = np.column_stack([X, np.ones(n), own])
+        right = np.vstack([2.0 * gamma * C.T, other, np.ones(m)])
+    out = np.empty((n, m)) if v is None else np.zeros(m)
+    width = m if v is None else min(BLOCK_COLUMNS, m)
+    room = np.empty((BLOCK_ROWS, 0 if v is None else width))
+    for start in range(0, m, max(width, 1)):
+        columns = slice(start, start + width)
+        part = right[:, columns]
+        for first in range(0, n, BLOCK_ROWS):
+            rows = slice(first, min(first + BLOCK_ROWS, n))
+            size = rows.stop - first
+            block = out[rows] if v is None else room[:size, : part.shape[1]]
+            if is_sparse:
+                block[...] = dense(left[rows] @ part)
+                block += other[columns]
+                block += own[rows, None]
+            else:
+                np.matmul(left[rows], part, out=block)
+            np.minimum(block, 0.0, out=block)
             np.exp(block, out=block)
-            out[columns] += share @ block
+            if v is not None:
+                out[columns] += v[rows] @ block
     return out
 
 
@@ -355,59 +373,7 @@ def _gaussian_rows(
     return read
 
 
-@dataclass(frozen=True, eq=False)
-class _Exponents:
-    r"""The numbers :math:`-\gamma |x_i - c_l|^2`, some rows at a time.
-
-    Dense rows carry their squared norms along as two columns more, so that one product
-    does it all; sparse ones do not, as every entry of such a product would be stored.
-    """
-
-    left: Any
-    right: Any
-    rows: Array | None = None
-    columns: Array | None = None
-
-    @classmethod
-    def of(cls, X: Any, C: Any, gamma: float) -> "_Exponents":
-        X, C = moved_to_mean(X, C)
-        rows, columns = -gamma * squared_norms(X), -gamma * squared_norms(C)
-        if sparse.issparse(X) or sparse.issparse(C):
-            return cls(X, (2.0 * gamma) * C.T, rows, columns)
-        d = X.shape[1]
-        left, right = np.empty((len(X), d + 2)), np.empty((d + 2, len(C)))
-        left[:, :d], left[:, d], left[:, d + 1] = X, 1.0, rows
-        np.multiply(C.T, 2.0 * gamma, out=right[:d])
-        right[d], right[d + 1] = columns, 1.0
-        return cls(left, right)
-
-    def narrowed(self, some: slice) -> "_Exponents":
-        """Return some of the columns."""
-        if self.columns is None:
-            return _Exponents(self.left, self.right[:, some].copy())
-        return _Exponents(self.left, self.right[:, some], self.rows, self.columns[some])
-
-    def fill(self, block: Array, some: slice) -> None:
-        """Write some of the rows, nothing above zero."""
-        if self.rows is None or self.columns is None:
-            np.matmul(self.left[some], self.right, out=block)
-        else:
-            block[...] = dense(self.left[some] @ self.right)
-            block += self.columns
-            block += self.rows[some, None]
-        np.minimum(block, 0.0, out=block)
-
-
-def _refuse_overflow(out: Array, kind: str) -> None:
-    """Refuse a kernel whose values leave the range of floats."""
-    if not np.isfinite(out).all():
-        raise InvalidInputError(
-            f"the {kind} kernel of these rows is not finite: their products leave the "
-            "range of floats; divide the columns"
-        )
-
-
-def moved_to_mean(X: Any, C: Any) -> tuple[Any, Any]:
+def moved_to_mean(X: Matrix, C: Matrix) -> tuple[Matrix, Matrix]:
     """Return both with the mean of C taken off, which keeps digits far from zero."""
     if sparse.issparse(X) or sparse.issparse(C) or not C.shape[0]:
         return X, C
@@ -415,14 +381,14 @@ def moved_to_mean(X: Any, C: Any) -> tuple[Any, Any]:
     return X - middle, C - middle
 
 
-def squared_norms(X: Any) -> Array:
+def squared_norms(X: Matrix) -> Array:
     """Return the squared norm of every row."""
     if sparse.issparse(X):
         return np.asarray(X.multiply(X).sum(axis=1)).ravel()
     return np.einsum("ij,ij->i", X, X)
 
 
-def dense(product: Any) -> Array:
+def dense(product: Matrix) -> Array:
     """Return a product of matrices, one or both of which may be sparse, as an array."""
     return product.toarray() if sparse.issparse(product) else product
 
@@ -438,25 +404,23 @@ BUILT_ROWS = 1000
 EXACT_CUT, SINGLE_CUT = 1e-10, 1e-5
 
 
-class MatrixEntries(Protocol):
-    """A kernel matrix by its blocks, in double precision."""
+class KernelMatrix(Protocol):
+    """A kernel matrix by its blocks, in double precision, and by its products."""
 
     @property
     def size(self) -> int:
         """The number of rows."""
         ...
 
-    def block(self, rows: Any, columns: Any, dtype: Any = np.float64) -> Array:
-        """Return the entries of some rows and columns."""
-        ...
-
-
-class KernelMatrix(MatrixEntries, Protocol):
-    """A kernel matrix that can be multiplied with."""
-
     @property
     def cut(self) -> float:
         """Share of a squared length below which a direction is rounding only."""
+        ...
+
+    def block(
+        self, rows: Selection, columns: Selection, dtype: DTypeLike = np.float64
+    ) -> Array:
+        """Return the entries of some rows and columns."""
         ...
 
     def product(self, B: Array) -> Array:
@@ -487,7 +451,9 @@ class StoredMatrix:
         """The number of rows."""
         return len(self.K)
 
-    def block(self, rows: Any, columns: Any, dtype: Any = np.float64) -> Array:
+    def block(
+        self, rows: Selection, columns: Selection, dtype: DTypeLike = np.float64
+    ) -> Array:
         """Return the entries of some rows and columns."""
         out: Array = self.K[rows][:, columns].astype(dtype, copy=False)
         return out
@@ -502,82 +468,28 @@ class StoredMatrix:
         return np.diagonal(self.K).copy()
 
 
-class TriangleMatrix:
-    """The upper blocks of a kernel matrix in single precision, 2 q^2 bytes.
+class ComputedMatrix:
+    """A kernel matrix computed again at every product, in single precision.
 
-    Built from `entries` at the first product, O(N q^2 / 2); a product costs 2 q^2 a
-    column in single precision. `block` gives the entries again in double precision,
-    for proofs; `release` gives the memory back until the next product.
+    Stores a block of rows only; a product costs O(N q^2) and 2 q^2 a column. `block`
+    gives the entries in double precision, for proofs.
     """
 
     cut = SINGLE_CUT
 
-    def __init__(self, entries: Any) -> None:
+    def __init__(self, entries: KernelEntries) -> None:
         self.entries = entries
-        self._blocks: list[Array] = []
-
-    def release(self) -> None:
-        """Forget the blocks."""
-        self._blocks = []
-
-    def _build(self) -> None:
-        diagonal = self.entries.diagonal()
-        for first in range(0, self.size, BUILT_ROWS):
-            rows = slice(first, first + BUILT_ROWS)
-            block = self.entries.block(rows, slice(first, None), np.float32)
-            k = np.arange(len(block))
-            block[k, k] = diagonal[rows]
-            self._blocks.append(block)
 
     @property
     def size(self) -> int:
         """The number of rows."""
         return int(self.entries.size)
 
-    def block(self, rows: Any, columns: Any, dtype: Any = np.float64) -> Array:
-        """Return the entries of some rows and columns, computed again."""
-        out: Array = self.entries.block(rows, columns, dtype)
-        return out
-
-    def product(self, B: Array) -> Array:
-        """Return K B, summed in double precision over blocks of single precision."""
-        if not self._blocks:
-            self._build()
-        single = np.ascontiguousarray(B, dtype=np.float32)
-        out = np.zeros(B.shape)
-        for k, block in enumerate(self._blocks):
-            first = k * BUILT_ROWS
-            last = first + len(block)
-            out[first:last] += block @ single[first:]
-            if last < self.size:
-                out[last:] += block[:, last - first :].T @ single[first:last]
-        return out
-
-    def diagonal(self) -> Array:
-        """Return the diagonal."""
-        out: Array = self.entries.diagonal()
-        return out
-
-
-@dataclass(frozen=True, eq=False)
-class ComputedMatrix:
-    """A kernel matrix computed again at every product, in single precision.
-
-    Stores a block of rows only; a product costs O(N q^2) and 2 q^2 a column.
-    """
-
-    entries: Any
-    cut: float = SINGLE_CUT
-
-    @property
-    def size(self) -> int:
-        """The number of rows."""
-        return int(self.entries.size)
-
-    def block(self, rows: Any, columns: Any, dtype: Any = np.float64) -> Array:
+    def block(
+        self, rows: Selection, columns: Selection, dtype: DTypeLike = np.float64
+    ) -> Array:
         """Return the entries of some rows and columns."""
-        out: Array = self.entries.block(rows, columns, dtype)
-        return out
+        return self.entries.block(rows, columns, dtype)
 
     def product(self, B: Array) -> Array:
         """Return K B."""
@@ -590,11 +502,45 @@ class ComputedMatrix:
 
     def diagonal(self) -> Array:
         """Return the diagonal."""
-        out: Array = self.entries.diagonal()
+        return self.entries.diagonal()
+
+
+class TriangleMatrix(ComputedMatrix):
+    """The upper blocks of a kernel matrix in single precision, 2 q^2 bytes.
+
+    Built from `entries` at the first product, O(N q^2 / 2); a product costs 2 q^2 a
+    column in single precision. `release` gives the memory back until the next product.
+    """
+
+    def __init__(self, entries: KernelEntries) -> None:
+        super().__init__(entries)
+        self._blocks: list[Array] = []
+
+    def release(self) -> None:
+        """Forget the blocks."""
+        self._blocks = []
+
+    def product(self, B: Array) -> Array:
+        """Return K B, summed in double precision over blocks of single precision."""
+        if not self._blocks:
+            diagonal = self.entries.diagonal()
+            for first in range(0, self.size, BUILT_ROWS):
+                rows = slice(first, first + BUILT_ROWS)
+                block = self.entries.block(rows, slice(first, None), np.float32)
+                np.fill_diagonal(block, diagonal[rows])
+                self._blocks.append(block)
+        single = np.ascontiguousarray(B, dtype=np.float32)
+        out = np.zeros(B.shape)
+        for k, block in enumerate(self._blocks):
+            first = k * BUILT_ROWS
+            last = first + len(block)
+            out[first:last] += block @ single[first:]
+            if last < self.size:
+                out[last:] += block[:, last - first :].T @ single[first:last]
         return out
 
 
-def kept_matrix(entries: Any, budget: float = 1e9) -> KernelMatrix:
+def kept_matrix(entries: KernelEntries, budget: float = 1e9) -> KernelMatrix:
     """Return the kernel stored as exactly as fits into `max_samples` bytes.
 
     Double precision up to 8 q^2 <= budget / 4 (q = 5,590 at 1 GB), else the triangle in
@@ -623,7 +569,7 @@ def kept_matrix(entries: Any, budget: float = 1e9) -> KernelMatrix:
 SEARCHED_ROWS = 32
 
 
-def median_distance(X: Any, max_rows: int = 1000) -> float:
+def median_distance(X: Matrix, max_rows: int = 1000) -> float:
     """Return the median distance between two rows, over at most `max_rows` rows.
 
     Zero for a single row.

@@ -451,7 +451,7 @@ def _categories(
     )
 
 
-def _kinds(X: ArrayLike) -> dict[Hashable, str] | None:
+def _kinds(X: object) -> dict[Hashable, str] | None:
     """Return what each column holds; None where boosting takes them as they are."""
     if hasattr(X, "dtype") and X.dtype.kind in "biuf":
         return None

@@ -12,7 +12,7 @@ far any point, whoever found it, is from the optimum:
 
 from counterpoise.optim.assignment.published import SlackADMM
 from counterpoise.optim.assignment.solvers import AssignmentConic, ProximalADMM
-from counterpoise.optim.certificate import Certificate, Objective, Problem
+from counterpoise.optim.certificate import Certificate, Problem
 from counterpoise.optim.dc_network.constrained_training import ExactLayer, ProxLinear
 from counterpoise.optim.dc_network.published import ConeRounds
 from counterpoise.optim.dc_network.training import DirectRounds
@@ -29,10 +29,15 @@ from counterpoise.optim.loop import (
     placed,
     solve,
 )
-from counterpoise.optim.objectives import ConicForm, LeastSquares, Quadratic
+from counterpoise.optim.objectives import (
+    ConicForm,
+    Evaluation,
+    LeastSquares,
+    Objective,
+    Quadratic,
+)
 from counterpoise.optim.path import (
     Breakpoint,
-    Path,
     PathError,
     Programme,
     SolutionPath,
@@ -124,6 +129,7 @@ __all__ = [
     "DualMatrix",
     "DualNewton",
     "Eigenvectors",
+    "Evaluation",
     "ExactLayer",
     "ExpectationMaximization",
     "Fallback",
@@ -148,7 +154,6 @@ __all__ = [
     "Objective",
     "OrthogonalProblem",
     "PartialPricing",
-    "Path",
     "PathError",
     "Penalized",
     "Penalty",

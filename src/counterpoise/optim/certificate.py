@@ -1,10 +1,8 @@
-"""Certificates, and what objectives and problems offer."""
+"""Certificates, and what problems offer."""
 
 import math
 from dataclasses import dataclass
 from typing import Any, Protocol
-
-import numpy as np
 
 from counterpoise.linalg.arrays import Array
 
@@ -100,33 +98,16 @@ class Certificate:
 
 
 # -----------------------------------------------------------------------------
-# What every objective has.
-# -----------------------------------------------------------------------------
-
-
-class Objective(Protocol):
-    """A smooth convex function; infinite where it is not defined."""
-
-    def value(self, x: Array) -> float:
-        """Return the function at x."""
-        ...
-
-    def gradient(self, x: Array) -> Array:
-        """Return the gradient at x."""
-        ...
-
-
-# -----------------------------------------------------------------------------
 # What every problem has.
 # -----------------------------------------------------------------------------
 
 
 class Problem(Protocol):
-    """Something to minimise, with a proof for every point."""
+    """Something to minimize, with a proof for every point."""
 
     @property
     def objective(self) -> Any:
-        """The smooth part."""
+        """The smooth part: an `Objective`, with what solvers ask of it by name."""
         ...
 
     def start(self) -> Array:
@@ -142,9 +123,10 @@ class Problem(Protocol):
         ...
 
 
-def evaluate(objective: Objective, x: Array) -> tuple[float, Array]:
-    """Return value and gradient, the gradient only where the value is finite."""
-    value = objective.value(x)
-    if not math.isfinite(value):
-        return math.inf, np.zeros_like(x)
-    return value, objective.gradient(x)
+class DomainProblem(Problem, Protocol):
+    """A problem over a set."""
+
+    @property
+    def domain(self) -> Any:
+        """The set: a `Domain`."""
+        ...

@@ -1,198 +1,22 @@
-"""Likelihood objectives: logistic, mixture and log-linear."""
+"""Likelihood objectives: mixtures and log-linear models."""
 
 import math
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from scipy.special import expit, log_softmax, logsumexp, softmax
+from scipy.special import logsumexp
 
 from counterpoise.linalg.arrays import Array, Indices, finite_array
 from counterpoise.linalg.compiled import compiled
-from counterpoise.optim.objectives import ConicForm, distinct_columns, product, slices
-
-# -----------------------------------------------------------------------------
-# Negative log likelihoods of labels: a logistic regression, and a line of logits.
-# -----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class LogisticLoss:
-    r"""The mean log loss of a linear function of columns, with a ridge.
-
-    .. math:: \sum_i p_i \bigl(\log(1 + e^{z_i'x}) - y_i z_i'x\bigr)
-        + \frac{\rho}{2} |x|^2
-
-    Parameters
-    ----------
-    rows : array of shape (n, k)
-        z.
-    labels : array of shape (n,)
-        y, zero or one.
-    shares : array of shape (n,)
-        p, sum one.
-    ridge : float
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> f = LogisticLoss(np.ones((2, 1)), np.array([0.0, 1.0]), np.full(2, 0.5), 0.0)
-    >>> f.gradient(np.zeros(1)), f.hessian(np.zeros(1))
-    (array([0.]), array([[0.25]]))
-    """
-
-    rows: Array
-    labels: Array
-    shares: Array
-    ridge: float
-    _last: "_LastPoint" = field(default_factory=lambda: _LastPoint(), repr=False)
-
-    def value(self, x: Array) -> float:
-        """Return the function at x."""
-
-        def value() -> float:
-            margin = self.rows @ x
-            each = np.logaddexp(0.0, margin) - self.labels * margin
-            return float(self.shares @ each) + 0.5 * self.ridge * float(x @ x)
-
-        return float(self._last.get("value", x, value))
-
-    def gradient(self, x: Array) -> Array:
-        """Return the gradient at x."""
-        wrong = self.shares * (self._chances(x) - self.labels)
-        return wrong @ self.rows + self.ridge * x
-
-    def hessian(self, x: Array) -> Array:
-        """Return the matrix of second derivatives at x."""
-        p = self._chances(x)
-        bend = (self.shares * p * (1.0 - p))[:, None]
-        out: Array = self.rows.T @ (self.rows * bend)
-        return out + self.ridge * np.eye(x.size)
-
-    def direction(self, x: Array, gradient: Array) -> Array:
-        """Return Newton's direction from x; the last one is kept."""
-
-        def solved() -> Array:
-            return np.asarray(-np.linalg.solve(self.hessian(x), gradient), np.float64)
-
-        out: Array = self._last.get("direction", x, solved)
-        return out
-
-    def _chances(self, x: Array) -> Array:
-        """Return the probabilities of ones at x; those of the last point are kept."""
-        out: Array = self._last.get("chances", x, lambda: expit(self.rows @ x))
-        return out
-
-
-@dataclass(frozen=True, eq=False)
-class SoftmaxLine:
-    r"""The negative log likelihood of classes whose logits lie on a line.
-
-    .. math:: -\sum_i w_i \log \mathrm{softmax}(a\, l_i + b)_{y_i}
-        + \frac{\rho}{2} \bigl((a - 1)^2 + |b|^2\bigr)
-
-    in :math:`x = (a, b_2, \ldots, b_k)`, with :math:`b_1 = 0`.
-
-    Parameters
-    ----------
-    logits : array of shape (n, k)
-        l.
-    hit : array of shape (n, k)
-        One in the column of a row's class, else zero.
-    weights : array of shape (n,)
-    ridge : float
-    """
-
-    logits: Array
-    hit: Array
-    weights: Array
-    ridge: float
-    _last: "_LastPoint" = field(default_factory=lambda: _LastPoint(), repr=False)
-
-    @property
-    def identity(self) -> Array:
-        """The line that changes nothing, to which the ridge holds."""
-        out = np.zeros(self.logits.shape[1])
-        out[0] = 1.0
-        return out
-
-    def value(self, x: Array) -> float:
-        """Return the function at x."""
-
-        def value() -> float:
-            logs = log_softmax(self.logits_at(x), axis=1)
-            fit = -(self.weights @ (self.hit * logs).sum(axis=1))
-            return float(fit + 0.5 * self.ridge * ((x - self.identity) ** 2).sum())
-
-        return float(self._last.get("value", x, value))
-
-    def gradient(self, x: Array) -> Array:
-        """Return the gradient at x."""
-
-        def gradient() -> Array:
-            wrong = self.weights[:, None] * (self._shares(x) - self.hit)
-            slopes = [[(wrong * self.logits).sum()], wrong[:, 1:].sum(axis=0)]
-            return np.concatenate(slopes) + self.ridge * (x - self.identity)
-
-        out: Array = self._last.get("gradient", x, gradient)
-        return out
-
-    def hessian(self, x: Array) -> Array:
-        """Return the matrix of second derivatives at x."""
-        q, logits, weights = self._shares(x), self.logits, self.weights
-        k = q.shape[1]
-        mean = (q * logits).sum(axis=1)
-        out = np.empty((k, k))
-        out[0, 0] = weights @ ((q * logits**2).sum(axis=1) - mean**2)
-        out[0, 1:] = out[1:, 0] = weights @ (q * (logits - mean[:, None]))[:, 1:]
-        out[1:, 1:] = -(q[:, 1:] * weights[:, None]).T @ q[:, 1:]
-        out[1:, 1:] += np.diag(weights @ q[:, 1:])
-        return out + self.ridge * np.eye(k)
-
-    def direction(self, x: Array, gradient: Array) -> Array:
-        """Return Newton's direction from x; the last one is kept."""
-
-        def solved() -> Array:
-            return np.asarray(-np.linalg.solve(self.hessian(x), gradient), np.float64)
-
-        out: Array = self._last.get("direction", x, solved)
-        return out
-
-    def logits_at(self, x: Array) -> Array:
-        """Return the logits on the line x."""
-        z = x[0] * self.logits
-        z[:, 1:] += x[1:]
-        return z
-
-    def _shares(self, x: Array) -> Array:
-        """Return the probabilities at x; those of the last point are kept."""
-
-        def shares() -> Array:
-            return softmax(self.logits_at(x), axis=1)
-
-        out: Array = self._last.get("shares", x, shares)
-        return out
-
-
-class _LastPoint:
-    """What was computed at the last point.
-
-    A trial of a line search, the point that it gives, its proof and the step after it
-    ask for the same numbers; points have few entries and are compared by them.
-    """
-
-    def __init__(self) -> None:
-        self._known: dict[str, tuple[Array, Any]] = {}
-
-    def get(self, name: str, x: Array, compute: Callable[[], Any]) -> Any:
-        """Return what has this name at x."""
-        known = self._known.get(name)
-        if known is None or not np.array_equal(known[0], x):
-            known = self._known[name] = x.copy(), compute()
-        return known[1]
-
+from counterpoise.optim.objectives import (
+    ConicForm,
+    Evaluation,
+    Objective,
+    distinct_columns,
+    product,
+)
 
 # -----------------------------------------------------------------------------
 # Negative mean logarithms of linear functions.
@@ -206,7 +30,7 @@ SMALLEST_COMPONENT = 1e-200
 
 
 @dataclass(frozen=True, eq=False)
-class NegativeMeanLog:
+class NegativeMeanLog(Objective):
     r"""The negative mean logarithm :math:`-\sum_j w_j \log (Ax)_j`.
 
     Infinite where a component of Ax with positive weight is not positive, or below
@@ -214,7 +38,12 @@ class NegativeMeanLog:
 
     Parameters
     ----------
-    A : array or `Design` of shape (m, n)
+    A : array or design of shape (m, n)
+        A design is a non-negative matrix that need not be stored. It has `shape`,
+        `columns(i)`, `pull(v)` (v'A for v >= 0, or an upper bound of it: a bound costs
+        tightness of certificates and never truth) and `distinct(i, count, alike)`.
+        What it has as `matrix` is read in place of columns and products. Columns that
+        are no array offer ``@ shares``, ``[:, i]``, `beside` and `moments`.
     weights : array of shape (m,), optional
         Non-negative weights of the rows; scaled to sum one. All equal by default.
 
@@ -227,7 +56,9 @@ class NegativeMeanLog:
 
     A: Any
     weights: Array | None = None
-    _logs: Array | float = field(default=0.0, init=False, repr=False)
+    _share: Array = field(init=False, repr=False)
+    _matrix: Array | None = field(default=None, init=False, repr=False)
+    _offset: float = field(default=0.0, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not hasattr(self.A, "pull"):
@@ -245,11 +76,14 @@ class NegativeMeanLog:
                 )
             share = share / share.sum()
         object.__setattr__(self, "weights", share)
+        object.__setattr__(self, "_share", share)
         if isinstance(self.A, np.ndarray):
-            self._tame(share)
+            self._scale_extreme_rows(share)
+        matrix = self.A if isinstance(self.A, np.ndarray) else None
+        object.__setattr__(self, "_matrix", getattr(self.A, "matrix", matrix))
 
-    def _tame(self, share: Array) -> None:
-        """Divide rows of extreme size by their largest entry, and keep its logarithm.
+    def _scale_extreme_rows(self, share: Array) -> None:
+        """Divide rows of extreme size by their largest entry.
 
         Gradients stay what they are; products of entries no longer overflow.
         """
@@ -257,34 +91,25 @@ class NegativeMeanLog:
         peak = np.where((peak > 0.0) & (share > 0.0), peak, 1.0)
         if peak.max() > EXTREME_ENTRY or peak.min() < 1.0 / EXTREME_ENTRY:
             object.__setattr__(self, "A", self.A / peak[:, None])
-            object.__setattr__(self, "_logs", np.log(peak))
+            object.__setattr__(self, "_offset", -float((share * np.log(peak)).sum()))
 
-    def value(self, x: Array) -> float:
-        """Return the function at x."""
-        return self.value_at(x, self.image(x))
-
-    def gradient(self, x: Array) -> Array:
-        """Return the gradient at x."""
-        return self.gradient_at(x, self.image(x))
+    def evaluate(self, x: Array, image: Array | None = None) -> Evaluation:
+        """Return value and gradient at x; a known image saves a product."""
+        at = self.image(x) if image is None else image
+        counted = self._share > 0.0
+        value = math.inf
+        if (at[counted] >= SMALLEST_COMPONENT).all():
+            logs = np.log(at[counted])
+            value = self._offset - float(self._share[counted] @ logs)
+        return Evaluation(x, value, lambda: -self._pull(self._ratios(at)), at)
 
     def image(self, x: Array) -> Array:
         """Return Ax, rows of extreme size divided by their largest entry."""
         if isinstance(self.A, np.ndarray):
             return product(self.A, x)
         support = np.flatnonzero(x)
-        return self.columns(support) @ x[support]
-
-    def value_at(self, x: Array, image: Array) -> float:
-        """Return the function at x, given Ax."""
-        counted = self._share > 0.0
-        if not (image[counted] >= SMALLEST_COMPONENT).all():
-            return math.inf
-        return self._offset - float(self._share[counted] @ np.log(image[counted]))
-
-    def gradient_at(self, x: Array, image: Array) -> Array:
-        """Return the gradient at x, given Ax."""
-        v = self._pull(image)
-        return -(self.A.pull(v) if self._matrix is None else v @ self._matrix)
+        out: Array = self.columns(support) @ x[support]
+        return out
 
     def along(
         self,
@@ -297,32 +122,22 @@ class NegativeMeanLog:
         here, there = images or (self.image(x), self.image(direction))
         return log_line(here, there, self._share, limit)
 
-    def columns(self, i: Indices) -> Array:
+    def columns(self, i: Indices) -> Any:
         """Return the columns i of A."""
-        if self._matrix is not None:
-            return self._matrix[:, i]
-        out: Array = self.A.columns(i)
-        return out
+        return self.A.columns(i) if self._matrix is None else self._matrix[:, i]
 
     def model(self, i: Indices, columns: Any, image: Array) -> tuple[Array, Array]:
         """Return gradient and Hessian in the coordinates i.
 
         Columns that are no array know their `moments` themselves.
         """
+        v = self._ratios(image)
         if not isinstance(columns, np.ndarray):
-            v = self._pull(image)
             pulled, bend = columns.moments(v, _over(v, image, self._share))
             return -pulled, bend
-        scaled = (
-            columns
-            * np.divide(
-                np.sqrt(self._share),
-                image,
-                out=np.zeros_like(image),
-                where=self._share > 0,
-            )[:, None]
-        )
-        return -(self._pull(image) @ columns), scaled.T @ scaled
+        roots = _over(np.sqrt(self._share), image, self._share)
+        scaled = columns * roots[:, None]
+        return -(v @ columns), scaled.T @ scaled
 
     def distinct(self, i: Indices, count: int, alike: float) -> Indices:
         """Return the first `count` of the coordinates i that differ."""
@@ -330,16 +145,6 @@ class NegativeMeanLog:
             return distinct_columns(self.A, i, count, alike)
         out: Indices = self.A.distinct(i, count, alike)
         return out
-
-    def blocks(self, size: int) -> Iterator[tuple[float, "NegativeMeanLog"]]:
-        """Yield pieces of `size` rows with their shares."""
-        for rows in slices(self.A.shape[0], size):
-            share = float(self._share[rows].sum())
-            if share > 0.0:
-                piece = NegativeMeanLog(self.A[rows], self._share[rows])
-                if isinstance(self._logs, np.ndarray):
-                    object.__setattr__(piece, "_logs", self._logs[rows])
-                yield share, piece
 
     def conic(self) -> ConicForm:
         """Return the exponential cones t_j <= log (Ax)_j, as (t, 1, Ax)."""
@@ -357,28 +162,14 @@ class NegativeMeanLog:
             sparse.csc_matrix(rows),
             b,
             (("exponential", 3),) * k,
-            self._offset,
         )
 
-    @property
-    def _offset(self) -> float:
-        """What scaled rows add to the value."""
-        return -float((self._share * self._logs).sum())
-
-    @property
-    def _matrix(self) -> Array | None:
-        """The matrix, if it is in memory."""
-        if isinstance(self.A, np.ndarray):
-            return self.A
-        return getattr(self.A, "matrix", None)
-
-    @property
-    def _share(self) -> Array:
-        assert self.weights is not None
-        return self.weights
-
-    def _pull(self, image: Array) -> Array:
+    def _ratios(self, image: Array) -> Array:
         return _over(self._share, image, self._share)
+
+    def _pull(self, v: Array) -> Array:
+        out: Array = self.A.pull(v) if self._matrix is None else v @ self._matrix
+        return out
 
 
 def _over(part: Array, image: Array, share: Array) -> Array:
@@ -451,8 +242,7 @@ def log_line(z: Array, q: Array, weights: Array, limit: float) -> float:
 # The statistics of a sample are an array, a sparse matrix, or anything with `shape`,
 # `S @ v`, `q @ S` and `S[rows]` (a plain array) or `S.second_moment(q, mean)` (of the
 # rows about a mean), so that products of columns need not be written out, nor rows be
-# in
-# memory.
+# in memory.
 # -----------------------------------------------------------------------------
 
 
@@ -461,7 +251,7 @@ BLOCK_ENTRIES = 2**23
 
 
 @dataclass(frozen=True, eq=False)
-class TiltedLikelihood:
+class TiltedLikelihood(Objective):
     r"""The negative log likelihood of a sample under a tilted one, with a ridge.
 
     .. math:: \log \sum_i q_i \exp(S x)_i - t'x + \frac{\rho}{2} |x|^2
@@ -481,18 +271,13 @@ class TiltedLikelihood:
         q, positive, sum one.
     ridge : float
 
-    Notes
-    -----
-    Two capabilities serve Newton steps: `hessian(x)`, the matrix, and
-    `hessian_operator(x)`, its product with a vector at the price of two products with
-    the statistics.
-
     Examples
     --------
     >>> import numpy as np
     >>> S = np.array([[-1.0], [1.0]])
     >>> f = TiltedLikelihood(S, np.array([0.5]), np.full(2, 0.5), ridge=0.1)
-    >>> f.gradient(np.zeros(1)), f.hessian(np.zeros(1))
+    >>> here = f.evaluate(np.zeros(1))
+    >>> here.gradient, here.hessian()
     (array([-0.5]), array([[1.1]]))
     """
 
@@ -500,66 +285,66 @@ class TiltedLikelihood:
     mean: Array
     shares: Array
     ridge: float
-
-    def value(self, x: Array) -> float:
-        """Return the function at x."""
-        return self.value_at(x, self.image(x))
-
-    def gradient(self, x: Array) -> Array:
-        """Return the gradient at x."""
-        return self.gradient_at(x, self.image(x))
+    hessian: ClassVar[bool] = True
 
     def image(self, x: Array) -> Array:
         """Return Sx."""
         return np.asarray(self.statistics @ x)
 
-    def value_at(self, x: Array, image: Array) -> float:
-        """Return the function at x, given Sx."""
-        ridge = 0.5 * self.ridge * float(x @ x)
-        return log_mean(image, self.shares) - float(self.mean @ x) + ridge
+    def evaluate(self, x: Array, image: Array | None = None) -> Evaluation:
+        """Return value and derivatives at x; a known image saves a product."""
+        S = self.statistics
+        if image is None:
+            image = self.image(x)
+        top = float(image.max())
+        powers = np.exp(image - top)
+        value = top + math.log(float(self.shares @ powers)) - float(self.mean @ x)
+        tilted = self.shares * powers
+        tilted /= tilted.sum()
 
-    def gradient_at(self, x: Array, image: Array) -> Array:
-        """Return the gradient at x, given Sx."""
-        return self._pull(self._tilted(image)) - self.mean + self.ridge * x
+        def gradient() -> Array:
+            return np.asarray(tilted @ S) - self.mean + self.ridge * x
 
-    def hessian(self, x: Array) -> Array:
-        """Return the matrix of second derivatives at x."""
-        tilted = self._tilted(self.image(x))
-        mean = self._pull(tilted)
-        S, (n, p) = self.statistics, self.statistics.shape
-        if sparse.issparse(S):
-            out: Array = (S.T @ S.multiply(tilted[:, None])).toarray()
-            out -= np.outer(mean, mean)
-        elif hasattr(S, "second_moment"):
-            out = S.second_moment(tilted, mean)
-        else:
-            out = np.zeros((p, p))
-            for rows in slices(n, max(1, BLOCK_ENTRIES // p)):
-                spread = (S[rows] - mean) * np.sqrt(tilted[rows])[:, None]
-                out += spread.T @ spread
-        out[np.diag_indices(p)] += self.ridge
-        return out
+        def hessian() -> Array:
+            out = _covariance(S, tilted)
+            out[np.diag_indices_from(out)] += self.ridge
+            return out
 
-    def hessian_operator(self, x: Array) -> Callable[[Array], Array]:
-        """Return the product of the Hessian at x with a vector, as a function."""
-        tilted = self._tilted(self.image(x))
-
-        def product(v: Array) -> Array:
+        def hessian_product(v: Array) -> Array:
             along = self.image(v)
-            return self._pull(tilted * (along - tilted @ along)) + self.ridge * v
+            pulled = (tilted * (along - tilted @ along)) @ S
+            return np.asarray(pulled) + self.ridge * v
 
-        return product
+        return Evaluation(
+            x,
+            value + 0.5 * self.ridge * float(x @ x),
+            gradient,
+            image,
+            hessian,
+            hessian_product,
+        )
 
-    def _tilted(self, image: Array) -> Array:
-        weights = self.shares * np.exp(image - image.max())
-        return weights / weights.sum()
 
-    def _pull(self, weights: Array) -> Array:
-        return np.asarray(weights @ self.statistics)
+def _covariance(S: Any, shares: Array) -> Array:
+    """Return the covariance of the rows of S by their shares."""
+    mean = np.asarray(shares @ S)
+    if sparse.issparse(S):
+        moment: Array = (S.T @ S.multiply(shares[:, None])).toarray()
+        return moment - np.outer(mean, mean)
+    if hasattr(S, "second_moment"):
+        return np.asarray(S.second_moment(shares, mean))
+    n, p = S.shape
+    out = np.zeros((p, p))
+    size = max(1, BLOCK_ENTRIES // p)
+    for first in range(0, n, size):
+        rows = slice(first, first + size)
+        spread = (S[rows] - mean) * np.sqrt(shares[rows])[:, None]
+        out += spread.T @ spread
+    return out
 
 
 @dataclass(frozen=True, eq=False)
-class MixedTilts:
+class MixedTilts(Objective):
     r"""The negative log likelihood of a sample under a mixture of tilted ones.
 
     .. math::
@@ -585,23 +370,19 @@ class MixedTilts:
     n_components: int
     ridge: float
 
-    def value(self, x: Array) -> float:
-        """Return the function at x."""
+    def evaluate(self, x: Array, image: Array | None = None) -> Evaluation:
+        """Return value and gradient at x."""
         _, slopes = self.split(x)
-        logs = self._mixed(x)[1]
+        ratios, logs = self._ratios(x)
         ridge = 0.5 * self.ridge * float(np.sum(slopes * slopes))
-        return ridge - float(self.shares_target @ logs)
 
-    def gradient(self, x: Array) -> Array:
-        """Return the gradient at x."""
-        tilts, logs = self._mixed(x)
-        pull = self.shares_target @ np.exp(tilts - logs[:, None])
-        shares, parts = self.parts(x)
-        _, slopes = self.split(x)
-        each = zip(shares, parts, slopes, strict=True)
-        return np.concatenate(
-            [-pull, *(q * part.gradient(eta) for q, part, eta in each)]
-        )
+        def gradient() -> Array:
+            shares, parts = self.parts(x)
+            each = zip(shares, parts, slopes, strict=True)
+            pulled = [q * part.gradient(eta) for q, part, eta in each]
+            return np.concatenate([-(self.shares_target @ ratios), *pulled])
+
+        return Evaluation(x, ridge - float(self.shares_target @ logs), gradient)
 
     def split(self, x: Array) -> tuple[Array, Array]:
         """Return the proportions and the slopes, one row a component."""
@@ -614,9 +395,7 @@ class MixedTilts:
         To replace x by those proportions and each component's slopes by better ones
         for its own problem never raises the value (the step of EM).
         """
-        proportions, _ = self.split(x)
-        tilts, logs = self._mixed(x)
-        belongs = proportions * np.exp(tilts - logs[:, None])
+        belongs = self.split(x)[0] * self._ratios(x)[0]
         return self.parts_of(belongs / belongs.sum(axis=1, keepdims=True))
 
     def parts_of(self, belongs: Array) -> tuple[Array, list[TiltedLikelihood]]:
@@ -633,8 +412,8 @@ class MixedTilts:
             for k in range(self.n_components)
         ]
 
-    def _mixed(self, x: Array) -> tuple[Array, Array]:
-        """Return log a_k and the logarithm of the mixture at the target rows."""
+    def _ratios(self, x: Array) -> tuple[Array, Array]:
+        """Return a_k over the mixture at the target rows, and the mixture's log."""
         proportions, slopes = self.split(x)
         tilts = np.column_stack(
             [
@@ -643,7 +422,8 @@ class MixedTilts:
                 for eta in slopes
             ]
         )
-        return tilts, logsumexp(tilts, axis=1, b=proportions)
+        logs = logsumexp(tilts, axis=1, b=proportions)
+        return np.exp(tilts - logs[:, None]), logs
 
 
 def log_mean(exponents: Array, shares: Array) -> float:

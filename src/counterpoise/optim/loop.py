@@ -1,5 +1,6 @@
 """The solver loop: states, solutions, progress and capability checks."""
 
+import contextlib
 import math
 import time
 from collections.abc import Callable, Mapping
@@ -53,7 +54,7 @@ class Requirements:
         What helps where something is missing.
     """
 
-    objective: tuple[str, ...] | None = ("value", "gradient")
+    objective: tuple[str, ...] | None = ("evaluate",)
     domain: tuple[str, ...] | None = None
     penalty: tuple[str, ...] | None = None
     problem: tuple[str, ...] = ()
@@ -325,6 +326,60 @@ def solve(
         raise ValueError(
             f"max_iter and max_time must not be negative, got {max_iter} and {max_time}"
         )
+    solver = _accepted_solver(problem, solver)
+    if x is not None:
+        x = _checked_start(problem, x)
+    started = time.perf_counter()
+    history: list[Progress] = []
+    best: State | None = None
+    proof: Certificate | None = None
+    ended, restarted_at = "interrupted", -1
+    try:
+        state = best = solver.begin(problem, x)
+        while True:
+            seconds = time.perf_counter() - started
+            n_iter = len(history)
+            history.append(_progress(n_iter, seconds, state))
+            if callback is not None:
+                answer = callback(replace(history[-1], x=state.x))
+                if isinstance(answer, bool | np.bool_) and answer:
+                    ended = "ended by the callback"
+                    break
+            while state.claim.holds(tol):
+                proof = problem.certify(state.x, state.hint)
+                if proof.holds(tol) or restarted_at == n_iter:
+                    best, ended = state, "proved"
+                    break
+                # The solver's running sums have drifted from its point: begin anew.
+                proof, restarted_at = None, n_iter
+                state = solver.begin(problem, state.x)
+                best = _better(state, best)
+            if ended == "proved":
+                break
+            if state.stalled:
+                ended = "stalled: no step improves the point"
+            elif n_iter >= max_iter:
+                ended = f"max_iter = {max_iter} reached"
+            elif max_time is not None and time.perf_counter() - started >= max_time:
+                ended = f"max_time = {max_time:g} s reached"
+            if ended != "interrupted":
+                break
+            state = solver.step(problem, state)
+            best = _better(state, best)
+    except BaseException as error:
+        if best is not None:
+            with contextlib.suppress(BaseException):  # the proof may be broken as well
+                found = _solution(problem, best, None, tol, started, history, ended)
+                error.solution = found  # type: ignore[attr-defined]
+                error.add_note(
+                    "the best point so far, with its proof, is in error.solution"
+                )
+        raise
+    return _solution(problem, best, proof, tol, started, history, ended)
+
+
+def _accepted_solver(problem: Problem, solver: Solver | None) -> Solver:
+    """Return the solver, the default one for None; refuse one that does not fit."""
     if solver is None:
         from counterpoise.optim.registry import default_solver
 
@@ -337,138 +392,35 @@ def solve(
     lacking = accepts.lacking(problem)
     if lacking:
         raise SolverMismatchError(type(solver).__name__, problem, lacking)
-    if x is not None:
-        x = _checked_start(problem, x)
-    search = _Bookkeeping(problem, solver, tol, time.perf_counter())
-    try:
-        search.begin(x)
-        while not (_told(callback, search) or search.finished(max_iter, max_time)):
-            search.advance()
-    except BaseException as error:
-        search.attach_to(error)
-        raise
-    return search.solution()
+    return solver
 
 
-class _Bookkeeping:
-    """The bookkeeping of one call of `solve`."""
-
-    def __init__(
-        self, problem: Problem, solver: Solver, tol: float, started: float
-    ) -> None:
-        self.problem, self.solver, self.tol = problem, solver, tol
-        self.started = started
-        self.history: list[Progress] = []
-        self.state: State | None = None
-        self.best: State | None = None
-        self.proof: Certificate | None = None
-        self.n_iter = 0
-        self.ended = "interrupted"
-        self._restarted_at = -1
-
-    def begin(self, x: Array | None) -> None:
-        """Take the first state and write it down."""
-        self._enter(self.solver.begin(self.problem, x))
-        self._record()
-
-    def advance(self) -> None:
-        """Take one step and write it down."""
-        assert self.state is not None
-        state = self.solver.step(self.problem, self.state)
-        self.n_iter += 1
-        self._enter(state)
-        self._record()
-
-    def finished(self, max_iter: int, max_time: float | None) -> bool:
-        """Tell whether a proof is there or a budget used up."""
-        assert self.state is not None
-        if self.state.claim.holds(self.tol):
-            proof = self.problem.certify(self.state.x, self.state.hint)
-            if proof.holds(self.tol) or self._restarted_at == self.n_iter:
-                self.best, self.proof = self.state, proof
-                self.ended = "proved"
-                return True
-            # The solver's running sums have drifted from its point: begin there anew.
-            self._restarted_at = self.n_iter
-            self._enter(self.solver.begin(self.problem, self.state.x))
-            return self.finished(max_iter, max_time)
-        if self.state.stalled:
-            self.ended = "stalled: no step improves the point"
-        elif self.n_iter >= max_iter:
-            self.ended = f"max_iter = {max_iter} reached"
-        elif max_time is not None and self._clock() >= max_time:
-            self.ended = f"max_time = {max_time:g} s reached"
-        else:
-            return False
-        return True
-
-    def attach_to(self, error: BaseException) -> None:
-        """Give an exception the best point with its proof, if that can be had."""
-        if self.best is None:
-            return
-        try:
-            error.solution = self.solution()  # type: ignore[attr-defined]
-        except BaseException:  # what broke the search may break the proof as well
-            return
-        error.add_note("the best point so far, with its proof, is in error.solution")
-
-    def progress(self) -> Progress:
-        """Return the last line of the history with its point."""
-        assert self.state is not None
-        return replace(self.history[-1], x=self.state.x)
-
-    def solution(self) -> Solution:
-        """Return the best point with the problem's own proof."""
-        assert self.best is not None
-        proof = self.proof or self.problem.certify(self.best.x, self.best.hint)
-        return Solution(
-            self.best.x,
-            proof,
-            self.tol,
-            self.n_iter,
-            self._clock(),
-            tuple(self.history),
-            self.ended,
-        )
-
-    def _enter(self, state: State) -> None:
-        self.state = state
-        if self.best is None or _better(state.claim, self.best.claim):
-            self.best = state
-
-    def _record(self) -> None:
-        assert self.state is not None
-        claim = self.state.claim
-        gap = claim.gap
-        if not math.isfinite(gap) and claim.residual is not None:
-            gap = claim.residual
-        self.history.append(
-            Progress(
-                self.n_iter,
-                self._clock(),
-                claim.objective,
-                gap,
-                int(np.count_nonzero(self.state.x)),
-                self.state.counts,
-            )
-        )
-
-    def _clock(self) -> float:
-        return time.perf_counter() - self.started
+def _progress(n_iter: int, seconds: float, state: State) -> Progress:
+    claim = state.claim
+    gap = claim.gap
+    if not math.isfinite(gap) and claim.residual is not None:
+        gap = claim.residual
+    support = int(np.count_nonzero(state.x))
+    return Progress(n_iter, seconds, claim.objective, gap, support, state.counts)
 
 
-def _told(callback: Callable[[Progress], object] | None, search: _Bookkeeping) -> bool:
-    """Tell the callback how far the search is, and whether it says to end it."""
-    if callback is None:
-        return False
-    answer = callback(search.progress())
-    if isinstance(answer, bool | np.bool_) and answer:
-        search.ended = "ended by the callback"
-        return True
-    return False
+def _solution(
+    problem: Problem,
+    best: State,
+    proof: Certificate | None,
+    tol: float,
+    started: float,
+    history: list[Progress],
+    ended: str,
+) -> Solution:
+    """Return the best point with the problem's own proof."""
+    proof = proof or problem.certify(best.x, best.hint)
+    seconds = time.perf_counter() - started
+    n_iter = max(len(history) - 1, 0)
+    return Solution(best.x, proof, tol, n_iter, seconds, tuple(history), ended)
 
 
-def _checked_start(problem: Any, x: Array) -> Array:
+def _checked_start(problem: Problem, x: Array) -> Array:
     """Return a copy of a start that lies in the problem's set and has a value."""
     x = finite_array("x", x, getattr(problem, "point_dimensions", 1)).copy()
     part = getattr(problem, "domain", None) or getattr(problem, "penalty", None)
@@ -486,17 +438,19 @@ def _checked_start(problem: Any, x: Array) -> Array:
     return x
 
 
-def _better(new: Certificate, old: Certificate) -> bool:
-    """Tell whether a claim is better: inside, lower, or as low with a smaller gap.
+def _better(new: State, old: State) -> State:
+    """Return the better state: inside, then lower, then of the smaller gap.
 
     Of two points outside, the nearer one is better.
     """
-    inside, was_inside = new.infeasibility <= FEASIBLE, old.infeasibility <= FEASIBLE
+    a, b = new.claim, old.claim
+    inside, was_inside = a.infeasibility <= FEASIBLE, b.infeasibility <= FEASIBLE
     if inside != was_inside:
-        return inside
-    if not inside:
-        return new.infeasibility < old.infeasibility
-    noise = 1e-14 * max(1.0, abs(old.objective))
-    if abs(new.objective - old.objective) <= noise:
-        return new.gap <= old.gap
-    return new.objective < old.objective
+        is_better = inside
+    elif not inside:
+        is_better = a.infeasibility < b.infeasibility
+    elif abs(a.objective - b.objective) <= 1e-14 * max(1.0, abs(b.objective)):
+        is_better = a.gap <= b.gap
+    else:
+        is_better = a.objective < b.objective
+    return new if is_better else old

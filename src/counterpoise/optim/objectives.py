@@ -1,6 +1,7 @@
-"""Least-squares, quadratic and distance objectives."""
+"""Objectives: least squares, quadratics and squared distances of means."""
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Protocol
@@ -8,12 +9,111 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
+from scipy.sparse.linalg import LinearOperator, cg
 
 from counterpoise.linalg.arrays import Array, Indices, finite_array
 
 # -----------------------------------------------------------------------------
-# Products with few columns of a matrix, and which of them differ.
+# An objective, and all that is known of it at a point.
 # -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """An objective at a point: its value, and its derivatives once they are read.
+
+    Parameters
+    ----------
+    x : array
+    value : float
+    slopes : callable
+        Returns the gradient; it is called once, where the value is finite.
+    image : array, optional
+        Ax, where the objective depends on x by a linear map.
+    hessian : callable, optional
+        Returns the matrix of second derivatives.
+    hessian_product : callable, optional
+        Returns the product of that matrix with a vector, which need not store it.
+    """
+
+    x: Array
+    value: float
+    slopes: Callable[[], Array]
+    image: Array | None = None
+    hessian: Callable[[], Array] | None = None
+    hessian_product: Callable[[Array], Array] | None = None
+
+    @cached_property
+    def gradient(self) -> Array:
+        """The gradient; zero where the value is not finite."""
+        if not math.isfinite(self.value):
+            return np.zeros_like(self.x)
+        out = self.slopes()
+        if not np.isfinite(out).all():
+            k = int(np.argmax(~np.isfinite(out)))
+            raise ValueError(
+                f"the gradient is {out[k]} at entry {k}, where x is {self.x[k]:g} and "
+                "the value finite: keep x off that edge, for example by Box(1e-9, ...)"
+            )
+        return out
+
+
+# Up to so many coordinates a Hessian is written out and factored.
+DIRECT = 500
+
+
+def newton_direction(
+    here: Evaluation, direct: int = DIRECT, rtol: float | None = None
+) -> Array:
+    """Return :math:`-H^{-1} g`, by a factor of H or by conjugate gradients.
+
+    `rtol` is the relative residual of these, the norm of g or 0.1 by default.
+    """
+    gradient, size = here.gradient, here.x.size
+    if size <= direct or here.hessian_product is None:
+        assert here.hessian is not None
+        factor = cho_factor(here.hessian(), lower=True)
+        return -cho_solve(factor, gradient)
+    if rtol is None:
+        rtol = min(0.1, float(np.linalg.norm(gradient)))
+    operator = LinearOperator((size, size), matvec=here.hessian_product)
+    direction, _ = cg(operator, -gradient, rtol=max(rtol, 1e-12), maxiter=1000)
+    return np.asarray(direction)
+
+
+class Objective:
+    """A smooth convex function; infinite where it is not defined.
+
+    A subclass defines `evaluate`, or both `value` and `gradient`. What else it offers
+    is named in the `accepts` of the solvers that use it.
+    """
+
+    # Whether evaluations have a `hessian`.
+    hessian: ClassVar[bool] = False
+
+    def evaluate(self, x: Array, image: Array | None = None) -> Evaluation:
+        """Return value and derivatives at x; a known image saves a product."""
+        return Evaluation(x, float(self.value(x)), lambda: self.gradient(x))
+
+    def value(self, x: Array) -> float:
+        """Return the function at x."""
+        return self.evaluate(x).value
+
+    def gradient(self, x: Array) -> Array:
+        """Return the gradient at x."""
+        return self.evaluate(x).gradient
+
+    def image(self, x: Array) -> Array | None:
+        """Return Ax where the function depends on x by a linear map, else None."""
+        return None
+
+    def after_step(
+        self, here: Evaluation, direction: Array, image: Array | None, step: float
+    ) -> Evaluation:
+        """Return the evaluation after a step; `image` is that of the direction."""
+        if here.image is not None and image is not None:
+            image = here.image + step * image
+        return self.evaluate(here.x + step * direction, image)
 
 
 def product(A: Array, x: Array) -> Array:
@@ -22,13 +122,6 @@ def product(A: Array, x: Array) -> Array:
     if 4 * support.size < x.size:
         return A[:, support] @ x[support]
     return A @ x
-
-
-def beside(columns: Any, others: Any) -> Any:
-    """Return columns and then others; those that are not stored know how."""
-    if isinstance(columns, np.ndarray):
-        return np.hstack([columns, others])
-    return columns.beside(others)
 
 
 def distinct(
@@ -60,12 +153,6 @@ def distinct_columns(A: Array, i: Indices, count: int, alike: float) -> Indices:
     return distinct(i, count, alike, lambda k: columns[:, k] @ columns)
 
 
-def slices(m: int, size: int) -> Iterator[slice]:
-    """Yield pieces of `size` rows out of m."""
-    for first in range(0, m, size):
-        yield slice(first, min(first + size, m))
-
-
 # -----------------------------------------------------------------------------
 # An objective as interior-point solvers see it.
 # -----------------------------------------------------------------------------
@@ -75,8 +162,8 @@ def slices(m: int, size: int) -> Iterator[slice]:
 class ConicForm:
     """The least of v'Pv/2 + q'v over v = (x, more) with Av + s = b, s in `cones`.
 
-    `cones` are pairs (name, size) of "zero", "nonnegative" and "exponential" (size 3);
-    `constant` is added to the objective.
+    `cones` are pairs (name, size) of "zero", "nonnegative", "exponential" (size 3) and
+    "semidefinite" (the order of a matrix, given by its scaled upper triangle).
     """
 
     P: Any
@@ -84,7 +171,6 @@ class ConicForm:
     A: Any
     b: Array
     cones: tuple[tuple[str, int], ...]
-    constant: float = 0.0
 
 
 # -----------------------------------------------------------------------------
@@ -125,13 +211,105 @@ class Design(Protocol):
 
 
 # -----------------------------------------------------------------------------
-# Mean squared residuals.
+# Quadratic objectives.
 # -----------------------------------------------------------------------------
 
 
+def _line_minimum(slope: float, bend: float, limit: float) -> float:
+    """Return the minimizer of slope t + bend t^2 / 2 on [0, limit]."""
+    if slope >= 0.0:
+        return 0.0
+    return min(limit, -slope / bend) if bend > 0.0 else limit
+
+
+class ResidualQuadratic(Objective):
+    r"""The quadratic :math:`w |Ax - b|^2 + \sum_i \rho_i x_i^2`."""
+
+    A: Array
+    b: Array
+    ridge: Array | float = 0.0
+    weight: float = 1.0
+
+    def image(self, x: Array) -> Array:
+        """Return Ax, at the price of the non-zero entries of x."""
+        return product(self.A, x)
+
+    def evaluate(self, x: Array, image: Array | None = None) -> Evaluation:
+        """Return value and gradient at x; a known image saves a product."""
+        if image is None:
+            image = self.image(x)
+        residual = image - self.b
+        squares = float((self.ridge * x) @ x)
+        return Evaluation(
+            x,
+            self.weight * float(residual @ residual) + squares,
+            lambda: 2.0 * (self.weight * (residual @ self.A) + self.ridge * x),
+            image,
+        )
+
+    def along(
+        self,
+        x: Array,
+        direction: Array,
+        limit: float,
+        images: tuple[Array, Array] | None = None,
+    ) -> float:
+        """Return the best step in [0, limit], in closed form."""
+        here, there = images or (self.image(x), self.image(direction))
+        ridged = self.ridge * direction
+        slope = self.weight * float(there @ (here - self.b)) + float(ridged @ x)
+        bend = self.weight * float(there @ there) + float(ridged @ direction)
+        return _line_minimum(slope, bend, limit)
+
+
+class ProductQuadratic(Objective):
+    r"""The quadratic :math:`w x'Kx + l'x + c + \sum_i \rho_i x_i^2`."""
+
+    products: Array
+    linear: Array
+    constant: float
+    ridge: Array | float = 0.0
+    weight: float = 1.0
+
+    def image(self, x: Array) -> Array:
+        """Return Kx, at the price of the non-zero entries of x."""
+        return product(self.products, x)
+
+    def evaluate(self, x: Array, image: Array | None = None) -> Evaluation:
+        """Return value and gradient at x; a known image saves a product."""
+        if image is None:
+            image = self.image(x)
+        half = self.weight * image + 0.5 * self.linear
+        squares = float((self.ridge * x) @ x)
+        return Evaluation(
+            x,
+            self._without_ridge(x, image) + squares,
+            lambda: 2.0 * (half + self.ridge * x),
+            image,
+        )
+
+    def along(
+        self,
+        x: Array,
+        direction: Array,
+        limit: float,
+        images: tuple[Array, Array] | None = None,
+    ) -> float:
+        """Return the best step in [0, limit], in closed form."""
+        here, there = images or (self.image(x), self.image(direction))
+        ridged = self.ridge * direction
+        slope = float(direction @ (self.weight * here + 0.5 * self.linear))
+        bend = self.weight * float(direction @ there) + float(ridged @ direction)
+        return _line_minimum(slope + float(ridged @ x), bend, limit)
+
+    def _without_ridge(self, x: Array, image: Array) -> float:
+        quadratic = self.weight * float(x @ image)
+        return quadratic + float(self.linear @ x) + self.constant
+
+
 @dataclass(frozen=True, eq=False)
-class LeastSquares:
-    r"""Half the mean squared residual, :math:`\|Ax - b\|^2 / (2m)`.
+class LeastSquares(ResidualQuadratic):
+    r"""The mean squared residual :math:`|Ax - b|^2 / (2m)` of m rows.
 
     Parameters
     ----------
@@ -157,42 +335,7 @@ class LeastSquares:
                 f"b must have {self.A.shape[0]} entries, one a row of A, "
                 f"got {len(self.b)}"
             )
-
-    def value(self, x: Array) -> float:
-        """Return the function at x."""
-        return self.value_at(x, self.image(x))
-
-    def gradient(self, x: Array) -> Array:
-        """Return the gradient at x."""
-        return self.gradient_at(x, self.image(x))
-
-    def image(self, x: Array) -> Array:
-        """Return Ax, at the price of the non-zero entries of x."""
-        return product(self.A, x)
-
-    def value_at(self, x: Array, image: Array) -> float:
-        """Return the function at x, given Ax."""
-        residual = image - self.b
-        return float(residual @ residual) / (2.0 * len(self.b))
-
-    def gradient_at(self, x: Array, image: Array) -> Array:
-        """Return the gradient at x, given Ax."""
-        return self.A.T @ (image - self.b) / len(self.b)
-
-    def along(
-        self,
-        x: Array,
-        direction: Array,
-        limit: float,
-        images: tuple[Array, Array] | None = None,
-    ) -> float:
-        """Return the best step in [0, limit], in closed form."""
-        here, there = images or (self.image(x), self.image(direction))
-        slope = float(there @ (here - self.b))
-        bend = float(there @ there)
-        if slope >= 0.0:
-            return 0.0
-        return min(limit, -slope / bend) if bend > 0.0 else limit
+        object.__setattr__(self, "weight", 0.5 / len(self.b))
 
     def columns(self, i: Indices) -> Array:
         """Return the columns i of A."""
@@ -208,36 +351,121 @@ class LeastSquares:
         return distinct_columns(self.A, i, count, alike)
 
     def prox(self, v: Array, step: float) -> Array:
-        """Return the minimiser of value + |x - v|^2 / (2 step)."""
-        eigenvalues, basis = self._spectrum
-        m = len(self.b)
-        inside = basis.T @ (v + (step / m) * (self.A.T @ self.b))
-        out: Array = basis @ (inside / (1.0 + (step / m) * eigenvalues))
-        return out
-
-    @cached_property
-    def _spectrum(self) -> tuple[Array, Array]:
-        eigenvalues, basis = np.linalg.eigh(self.A.T @ self.A)
-        return np.maximum(eigenvalues, 0.0), basis
-
-    def blocks(self, size: int) -> Iterator[tuple[float, "LeastSquares"]]:
-        """Yield pieces of `size` rows with their shares."""
-        m = len(self.b)
-        for rows in slices(m, size):
-            piece = LeastSquares(self.A[rows], self.b[rows])
-            yield len(piece.b) / m, piece
+        """Return the minimizer of value + |x - v|^2 / (2 step)."""
+        step = step / len(self.b)
+        return _resolvent(self._spectrum, v + step * (self.A.T @ self.b), step)
 
     def conic(self) -> ConicForm:
         """Return the quadratic programme without constraints."""
-        m, n = self.A.shape
-        return ConicForm(
-            sparse.csc_matrix(self.A.T @ self.A / m),
-            -self.A.T @ self.b / m,
-            sparse.csc_matrix((0, n)),
-            np.zeros(0),
-            (),
-            float(self.b @ self.b) / (2.0 * m),
-        )
+        m = len(self.b)
+        return _without_cones(self.A.T @ self.A / m, -self.A.T @ self.b / m)
+
+    @cached_property
+    def _spectrum(self) -> tuple[Array, Array]:
+        return _spectrum(self.A.T @ self.A)
+
+
+@dataclass(frozen=True, eq=False)
+class Quadratic(ProductQuadratic):
+    r"""The convex quadratic :math:`x'Qx/2 + c'x + constant`.
+
+    Parameters
+    ----------
+    Q : array of shape (n, n)
+        Symmetric, positive semidefinite.
+    c : array of shape (n,)
+        Linear term.
+    constant : float
+        Added to every value.
+    trusted : bool
+        Whether Q is known to be positive semidefinite, which is otherwise checked at
+        the price of a Cholesky factor: about a non-convex function nothing is proved.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Quadratic(np.eye(2), np.array([-1.0, 0.0])).gradient(np.array([1.0, 1.0]))
+    array([0., 1.])
+    """
+
+    Q: Array
+    c: Array
+    constant: float = 0.0
+    trusted: bool = False
+    weight: ClassVar[float] = 0.5  # type: ignore[misc]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "Q", finite_array("Q", self.Q, 2))
+        object.__setattr__(self, "c", finite_array("c", self.c, 1))
+        n = len(self.c)
+        if self.Q.shape != (n, n):
+            raise ValueError(f"Q must have shape ({n}, {n}), got {self.Q.shape}")
+        size = np.abs(self.Q).max()
+        if not np.allclose(self.Q, self.Q.T, rtol=1e-8, atol=1e-10 * size):
+            raise ValueError("Q must be symmetric")
+        if not self.trusted:
+            _check_semidefinite(self.Q)
+        object.__setattr__(self, "products", self.Q)
+        object.__setattr__(self, "linear", self.c)
+
+    def columns(self, i: Indices) -> Array:
+        """Return the columns i of Q."""
+        return self.Q[:, i]
+
+    def model(self, i: Indices, columns: Array, image: Array) -> tuple[Array, Array]:
+        """Return gradient and Hessian in the coordinates i."""
+        return image[i] + self.c[i], columns[i]
+
+    def distinct(self, i: Indices, count: int, alike: float) -> Indices:
+        """Return the first `count` of the coordinates i that differ under Q."""
+        scale = np.sqrt(np.maximum(np.diag(self.Q), 1e-300))[i]
+
+        def correlation(k: int) -> Array:
+            return self.Q[i, i[k]] / (scale * scale[k])
+
+        return distinct(i, count, alike, correlation)
+
+    def prox(self, v: Array, step: float) -> Array:
+        """Return the minimizer of value + |x - v|^2 / (2 step)."""
+        return _resolvent(self._spectrum, v - step * self.c, step)
+
+    def conic(self) -> ConicForm:
+        """Return the quadratic programme without constraints."""
+        return _without_cones(self.Q, self.c)
+
+    @cached_property
+    def _spectrum(self) -> tuple[Array, Array]:
+        return _spectrum(self.Q)
+
+
+def _spectrum(H: Array) -> tuple[Array, Array]:
+    eigenvalues, basis = np.linalg.eigh(H)
+    return np.maximum(eigenvalues, 0.0), basis
+
+
+def _resolvent(spectrum: tuple[Array, Array], v: Array, step: float) -> Array:
+    """Return the solution of (I + step H) x = v from the spectrum of H."""
+    eigenvalues, basis = spectrum
+    out: Array = basis @ ((basis.T @ v) / (1.0 + step * eigenvalues))
+    return out
+
+
+def _without_cones(P: Array, q: Array) -> ConicForm:
+    none = sparse.csc_matrix((0, q.size))
+    return ConicForm(sparse.csc_matrix(P), q, none, np.zeros(0), ())
+
+
+def _check_semidefinite(Q: Array) -> None:
+    n = len(Q)
+    slack = 1e-10 * max(float(np.abs(np.diag(Q)).max()), 1e-300)
+    try:
+        np.linalg.cholesky(Q + slack * np.eye(n))
+    except np.linalg.LinAlgError:
+        least = float(np.linalg.eigvalsh(Q)[0])
+        if least < -slack:
+            raise ValueError(
+                f"Q must be positive semidefinite, its smallest eigenvalue is {least:g}"
+            ) from None
 
 
 # -----------------------------------------------------------------------------
@@ -246,7 +474,7 @@ class LeastSquares:
 
 
 @dataclass(frozen=True, eq=False)
-class FactoredDistance:
+class FactoredDistance(ResidualQuadratic):
     r"""The squared distance :math:`|Ax - b|^2 + \sum_i \rho_i x_i^2`.
 
     Column i of A is an element, b the mean to reach.
@@ -278,40 +506,6 @@ class FactoredDistance:
             )
         _check_ridge(self.ridge)
 
-    def value(self, x: Array) -> float:
-        """Return the function at x."""
-        return self.value_at(x, self.image(x))
-
-    def gradient(self, x: Array) -> Array:
-        """Return the gradient at x."""
-        return self.gradient_at(x, self.image(x))
-
-    def image(self, x: Array) -> Array:
-        """Return Ax, at the price of the non-zero entries of x."""
-        return product(self.A, x)
-
-    def value_at(self, x: Array, image: Array) -> float:
-        """Return the function at x, given Ax."""
-        apart = image - self.b
-        return float(apart @ apart) + float(self.ridge @ (x * x))
-
-    def gradient_at(self, x: Array, image: Array) -> Array:
-        """Return the gradient at x, given Ax."""
-        return 2.0 * ((image - self.b) @ self.A + self.ridge * x)
-
-    def along(
-        self,
-        x: Array,
-        direction: Array,
-        limit: float,
-        images: tuple[Array, Array] | None = None,
-    ) -> float:
-        """Return the best step in [0, limit], in closed form."""
-        here, there = images or (self.image(x), self.image(direction))
-        ridged = self.ridge * direction
-        slope = float(there @ (here - self.b)) + float(ridged @ x)
-        return _step(slope, float(there @ there) + float(ridged @ direction), limit)
-
     def newton(self, extra: Array) -> Callable[[Array], Array]:
         """Return the solver of (Hessian + diag(extra)) y = right, right (n,) or (n, k).
 
@@ -333,7 +527,7 @@ class FactoredDistance:
 
 
 @dataclass(frozen=True, eq=False)
-class KernelDistance:
+class KernelDistance(ProductQuadratic):
     r"""The squared distance :math:`x'Kx - 2\kappa'x + c + \sum_i \rho_i x_i^2`.
 
     Parameters
@@ -368,40 +562,12 @@ class KernelDistance:
                 f"{self.K.shape} and {self.ridge.shape}"
             )
         _check_ridge(self.ridge)
+        object.__setattr__(self, "products", self.K)
+        object.__setattr__(self, "linear", -2.0 * self.kappa)
 
-    def value(self, x: Array) -> float:
-        """Return the function at x."""
-        return self.value_at(x, self.image(x))
-
-    def gradient(self, x: Array) -> Array:
-        """Return the gradient at x."""
-        return self.gradient_at(x, self.image(x))
-
-    def image(self, x: Array) -> Array:
-        """Return Kx, at the price of the non-zero entries of x."""
-        return product(self.K, x)
-
-    def value_at(self, x: Array, image: Array) -> float:
-        """Return the function at x, given Kx."""
-        distance = float(x @ (image - 2.0 * self.kappa)) + self.constant
-        return distance + float(self.ridge @ (x * x))
-
-    def gradient_at(self, x: Array, image: Array) -> Array:
-        """Return the gradient at x, given Kx."""
-        return 2.0 * (image - self.kappa + self.ridge * x)
-
-    def along(
-        self,
-        x: Array,
-        direction: Array,
-        limit: float,
-        images: tuple[Array, Array] | None = None,
-    ) -> float:
-        """Return the best step in [0, limit], in closed form."""
-        here, there = images or (self.image(x), self.image(direction))
-        ridged = self.ridge * direction
-        slope = float(direction @ (here - self.kappa)) + float(ridged @ x)
-        return _step(slope, float(direction @ there) + float(ridged @ direction), limit)
+    def _without_ridge(self, x: Array, image: Array) -> float:
+        # Near zero this keeps more digits.
+        return float(x @ (image + self.linear)) + self.constant
 
     def newton(self, extra: Array) -> Callable[[Array], Array]:
         """Return the solver of (Hessian + diag(extra)) y = right, right (n,) or (n, k).
@@ -425,142 +591,3 @@ class KernelDistance:
 def _check_ridge(ridge: Array) -> None:
     if not ridge.min() >= 0.0:
         raise ValueError(f"ridge must be non-negative, got {ridge.min()}")
-
-
-def _step(slope: float, bend: float, limit: float) -> float:
-    """Return the minimiser of slope t + bend t^2 / 2 on [0, limit]."""
-    if slope >= 0.0:
-        return 0.0
-    return min(limit, -slope / bend) if bend > 0.0 else limit
-
-
-# -----------------------------------------------------------------------------
-# Convex quadratics.
-# -----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Quadratic:
-    r"""The convex quadratic :math:`x'Qx/2 + c'x + constant`.
-
-    Parameters
-    ----------
-    Q : array of shape (n, n)
-        Symmetric, positive semidefinite.
-    c : array of shape (n,)
-        Linear term.
-    constant : float
-        Added to every value.
-    trusted : bool
-        Whether Q is known to be positive semidefinite, which is otherwise checked at
-        the price of a Cholesky factor: about a non-convex function nothing is proved.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> Quadratic(np.eye(2), np.array([-1.0, 0.0])).gradient(np.array([1.0, 1.0]))
-    array([0., 1.])
-    """
-
-    Q: Array
-    c: Array
-    constant: float = 0.0
-    trusted: bool = False
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "Q", finite_array("Q", self.Q, 2))
-        object.__setattr__(self, "c", finite_array("c", self.c, 1))
-        n = len(self.c)
-        if self.Q.shape != (n, n):
-            raise ValueError(f"Q must have shape ({n}, {n}), got {self.Q.shape}")
-        if not np.allclose(
-            self.Q, self.Q.T, rtol=1e-8, atol=1e-10 * np.abs(self.Q).max()
-        ):
-            raise ValueError("Q must be symmetric")
-        if not self.trusted:
-            _check_semidefinite(self.Q)
-
-    def value(self, x: Array) -> float:
-        """Return the function at x."""
-        return self.value_at(x, self.image(x))
-
-    def gradient(self, x: Array) -> Array:
-        """Return the gradient at x."""
-        return self.gradient_at(x, self.image(x))
-
-    def image(self, x: Array) -> Array:
-        """Return Qx, at the price of the non-zero entries of x."""
-        return product(self.Q, x)
-
-    def value_at(self, x: Array, image: Array) -> float:
-        """Return the function at x, given Qx."""
-        return float(0.5 * (x @ image) + self.c @ x + self.constant)
-
-    def gradient_at(self, x: Array, image: Array) -> Array:
-        """Return the gradient at x, given Qx."""
-        return image + self.c
-
-    def along(
-        self,
-        x: Array,
-        direction: Array,
-        limit: float,
-        images: tuple[Array, Array] | None = None,
-    ) -> float:
-        """Return the best step in [0, limit], in closed form."""
-        here, there = images or (self.image(x), self.image(direction))
-        slope = float(direction @ (here + self.c))
-        bend = float(direction @ there)
-        if slope >= 0.0:
-            return 0.0
-        return min(limit, -slope / bend) if bend > 0.0 else limit
-
-    def columns(self, i: Indices) -> Array:
-        """Return the columns i of Q."""
-        return self.Q[:, i]
-
-    def model(self, i: Indices, columns: Array, image: Array) -> tuple[Array, Array]:
-        """Return gradient and Hessian in the coordinates i."""
-        return image[i] + self.c[i], columns[i]
-
-    def distinct(self, i: Indices, count: int, alike: float) -> Indices:
-        """Return the first `count` of the coordinates i that differ under Q."""
-        scale = np.sqrt(np.maximum(np.diag(self.Q), 1e-300))[i]
-
-        def correlation(k: int) -> Array:
-            return self.Q[i, i[k]] / (scale * scale[k])
-
-        return distinct(i, count, alike, correlation)
-
-    def prox(self, v: Array, step: float) -> Array:
-        """Return the minimiser of value + |x - v|^2 / (2 step)."""
-        eigenvalues, basis = self._spectrum
-        inside = basis.T @ (v - step * self.c)
-        out: Array = basis @ (inside / (1.0 + step * eigenvalues))
-        return out
-
-    @cached_property
-    def _spectrum(self) -> tuple[Array, Array]:
-        eigenvalues, basis = np.linalg.eigh(self.Q)
-        return np.maximum(eigenvalues, 0.0), basis
-
-    def conic(self) -> ConicForm:
-        """Return the quadratic programme without constraints."""
-        n = len(self.c)
-        nothing = sparse.csc_matrix((0, n))
-        return ConicForm(
-            sparse.csc_matrix(self.Q), self.c, nothing, np.zeros(0), (), self.constant
-        )
-
-
-def _check_semidefinite(Q: Array) -> None:
-    n = len(Q)
-    slack = 1e-10 * max(float(np.abs(np.diag(Q)).max()), 1e-300)
-    try:
-        np.linalg.cholesky(Q + slack * np.eye(n))
-    except np.linalg.LinAlgError:
-        least = float(np.linalg.eigvalsh(Q)[0])
-        if least < -slack:
-            raise ValueError(
-                f"Q must be positive semidefinite, its smallest eigenvalue is {least:g}"
-            ) from None

@@ -2,73 +2,44 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from counterpoise.linalg.arrays import Array, Indices, finite_array
-from counterpoise.linalg.cholesky import newton_direction
-from counterpoise.optim.certificate import Certificate, evaluate
+from counterpoise.optim.certificate import Certificate
 from counterpoise.optim.likelihoods import MixedTilts, NegativeMeanLog, TiltedLikelihood
-from counterpoise.optim.objectives import Quadratic
+from counterpoise.optim.objectives import (
+    FactoredDistance,
+    KernelDistance,
+    Objective,
+    Quadratic,
+    newton_direction,
+)
 from counterpoise.optim.sets import Domain, Penalty, Simplex
 
-# -----------------------------------------------------------------------------
-# A smooth function without constraints, and what Newton's decrement says of it.
-# -----------------------------------------------------------------------------
 
-
-@dataclass(frozen=True, eq=False)
-class Smooth:
-    r"""Minimise a strictly convex function that has second derivatives.
-
-    The residual is Newton's decrement :math:`g'H^{-1}g`, twice the excess over the
-    optimum to second order; nothing is bounded (kind "Newton decrement").
-
-    Parameters
-    ----------
-    objective : Objective
-        With `hessian` and Newton's `direction`, which it keeps.
-    first : array
-        Where a search begins.
-    scale : float
-        The unit of the residual.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from counterpoise.optim import Newton, solve
-    >>> from counterpoise.optim.likelihoods import LogisticLoss
-    >>> labels = np.array([0.0, 1.0, 1.0, 1.0])
-    >>> loss = LogisticLoss(np.ones((4, 1)), labels, np.full(4, 0.25), 0.0)
-    >>> found = solve(Smooth(loss, np.zeros(1)), Newton(), tol=1e-12)
-    >>> found.converged, found.x.round(4)
-    (True, array([1.0986]))
-    """
+class ProblemBase:
+    """What problems share whose proof is made of one evaluation."""
 
     objective: Any
-    first: Array
-    scale: float = 1.0
-
-    def start(self) -> Array:
-        """Return the point to begin with."""
-        return self.first.copy()
 
     def certify(self, x: Array, hint: object = None) -> Certificate:
-        """Say how far x is from optimal, to second order."""
-        return self.judge(x, self.objective.value(x), self.objective.gradient(x))
+        """Bound how far x is from optimal, whoever found it."""
+        here = self.objective.evaluate(x)
+        return self.judge(x, here.value, here.gradient)
 
     def judge(self, x: Array, value: float, gradient: Array) -> Certificate:
         """Say what a value and a gradient at x prove."""
-        direction = self.objective.direction(x, gradient)
-        return Certificate(
-            kind="Newton decrement",
-            objective=value,
-            scale=self.scale,
-            residual=-float(gradient @ direction),
-        )
+        raise NotImplementedError
+
+
+def _check_positive(**numbers: float) -> None:
+    for name, value in numbers.items():
+        if not value > 0.0:
+            raise ValueError(f"{name} must be positive, got {value}")
 
 
 # -----------------------------------------------------------------------------
@@ -78,7 +49,7 @@ class Smooth:
 
 @dataclass(frozen=True, eq=False)
 class KernelRidge:
-    r"""Minimise :math:`\sum_i p_i (y_i - h(x_i) - b)^2 / 2 + \lambda \|h\|_K^2 / 2`.
+    r"""Minimize :math:`\sum_i p_i (y_i - h(x_i) - b)^2 / 2 + \lambda \|h\|_K^2 / 2`.
 
     With :math:`S = \mathrm{diag}(\sqrt{p})` and :math:`h = \sum_i (Sv)_i k(x_i, .)` the
     equations are :math:`(SKS + \lambda I) v = S(y - b)`, and for *any* v, with r what
@@ -120,8 +91,7 @@ class KernelRidge:
     intercept: bool = True
 
     def __post_init__(self) -> None:
-        if not self.ridge > 0.0:
-            raise ValueError(f"ridge must be positive, got {self.ridge}")
+        _check_positive(ridge=self.ridge)
 
     @property
     def objective(self) -> Any:
@@ -204,8 +174,8 @@ class KernelRidge:
 
 
 @dataclass(frozen=True, eq=False)
-class MeanMatching:
-    r"""Minimise the distance between a weighted mean and a mean over `domain`.
+class MeanMatching(ProblemBase):
+    r"""Minimize the distance between a weighted mean and a mean over `domain`.
 
     A factored kernel :math:`K = A'A + R`, R positive semidefinite, sees every element
     but for its part outside the factor's span, whose squared norm is
@@ -231,29 +201,18 @@ class MeanMatching:
         :math:`\delta`.
     """
 
-    objective: Any
-    domain: Any
+    objective: FactoredDistance | KernelDistance
+    domain: Domain
     scale: float = 1.0
     residual: Array | None = None
     outside: float = 0.0
 
     def __post_init__(self) -> None:
-        if not self.scale > 0.0:
-            raise ValueError(f"scale must be positive, got {self.scale}")
+        _check_positive(scale=self.scale)
 
     def start(self) -> Array:
         """Return the domain's own start."""
-        start: Array = self.domain.start()
-        return start
-
-    def certify(self, x: Array, hint: object = None) -> Certificate:
-        """Bound how far x is from optimal, whoever found it."""
-        image = self.objective.image(x)
-        return self.judge(
-            x,
-            self.objective.value_at(x, image),
-            self.objective.gradient_at(x, image),
-        )
+        return self.domain.start()
 
     def judge(self, x: Array, value: float, gradient: Array) -> Certificate:
         """Say what a value and a gradient within the span prove."""
@@ -284,16 +243,16 @@ class MeanMatching:
 
 
 # -----------------------------------------------------------------------------
-# Minimise over a set.
+# Minimize over a set.
 # -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
-class Constrained:
-    r"""Minimise `objective` over `domain`.
+class Constrained(ProblemBase):
+    r"""Minimize `objective` over `domain`.
 
     Convexity gives :math:`f(s) \ge f(x) + g'(s - x)` for every s of the domain, so that
-    the Frank-Wolfe gap :math:`g'(x - v)`, v the vertex that minimises :math:`g'v`,
+    the Frank-Wolfe gap :math:`g'(x - v)`, v the vertex that minimizes :math:`g'v`,
     bounds the excess of x. Cost: one gradient and one call of `vertex`.
 
     Parameters
@@ -304,21 +263,16 @@ class Constrained:
         The unit of the gap.
     """
 
-    objective: Any
+    objective: Objective
     domain: Domain
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        if not self.scale > 0.0:
-            raise ValueError(f"scale must be positive, got {self.scale}")
+        _check_positive(scale=self.scale)
 
     def start(self) -> Array:
         """Return the domain's own start."""
         return self.domain.start()
-
-    def certify(self, x: Array, hint: object = None) -> Certificate:
-        """Bound how far x is from optimal, whoever found it."""
-        return self.judge(x, *evaluate(self.objective, x))
 
     def judge(self, x: Array, value: float, gradient: Array) -> Certificate:
         """Say what a value and a gradient at x prove."""
@@ -338,13 +292,13 @@ class Constrained:
 
 
 # -----------------------------------------------------------------------------
-# Minimise with a norm added.
+# Minimize with a norm added.
 # -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
-class Penalized:
-    r"""Minimise `objective` plus `penalty`, :math:`F(x) = f(x) + \Omega(x)`.
+class Penalized(ProblemBase):
+    r"""Minimize `objective` plus `penalty`, :math:`F(x) = f(x) + \Omega(x)`.
 
     Where f never goes below :math:`\ell` (its `lower_bound`), an optimum has
     :math:`\Omega(x^*) \le R = F(x) - \ell`, and convexity of f gives
@@ -362,13 +316,12 @@ class Penalized:
         The unit of the gap.
     """
 
-    objective: Any
+    objective: Objective
     penalty: Penalty
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        if not self.scale > 0.0:
-            raise ValueError(f"scale must be positive, got {self.scale}")
+        _check_positive(scale=self.scale)
         if not hasattr(self.objective, "lower_bound"):
             raise TypeError(
                 f"{type(self.objective).__name__} has no lower_bound: "
@@ -379,13 +332,9 @@ class Penalized:
         """Return zero."""
         return np.zeros(self.penalty.size)
 
-    def certify(self, x: Array, hint: object = None) -> Certificate:
-        """Bound how far x is from optimal, whoever found it."""
-        return self.judge(x, *evaluate(self.objective, x))
-
     def judge(self, x: Array, value: float, gradient: Array) -> Certificate:
         """Say what a value and a gradient of the smooth part at x prove."""
-        least = float(self.objective.lower_bound)
+        least = float(self.objective.lower_bound)  # type: ignore[attr-defined]
         if value < least:
             raise ValueError(
                 f"the objective is {value:g} at a point, "
@@ -411,8 +360,8 @@ class Penalized:
 
 
 @dataclass(frozen=True, eq=False)
-class NonnegativeQuadratic:
-    r"""Minimise :math:`x'Hx/2 - c'x` over :math:`x \ge 0`, H without negative entries.
+class NonnegativeQuadratic(ProblemBase):
+    r"""Minimize :math:`x'Hx/2 - c'x` over :math:`x \ge 0`, H without negative entries.
 
     The dual is to maximise :math:`-y'Hy/2` over :math:`Hy \ge c`. As H has no negative
     entry, two dual points can be made of any :math:`x \ge 0`: the multiple sx with
@@ -447,8 +396,7 @@ class NonnegativeQuadratic:
             raise ValueError(f"H must be non-negative, got {self.H.min()}")
         if not self.H.diagonal().min() > 0.0:
             raise ValueError("H must have a positive diagonal")
-        if not self.scale > 0.0:
-            raise ValueError(f"scale must be positive, got {self.scale}")
+        _check_positive(scale=self.scale)
 
     @cached_property
     def objective(self) -> Quadratic:
@@ -458,11 +406,6 @@ class NonnegativeQuadratic:
     def start(self) -> Array:
         """Return zero."""
         return np.zeros(len(self.c))
-
-    def certify(self, x: Array, hint: object = None) -> Certificate:
-        """Bound how far x is from optimal, whoever found it."""
-        image = self.H @ x
-        return self.judge(x, self.objective.value_at(x, image), image - self.c)
 
     def judge(self, x: Array, value: float, gradient: Array) -> Certificate:
         """Say what a value and a gradient at x prove."""
@@ -495,8 +438,8 @@ class NonnegativeQuadratic:
 
 
 @dataclass(frozen=True, eq=False)
-class RidgeQuadratic:
-    r"""Minimise :math:`x'Hx/2 - h'x + \lambda |x|^2 / 2`.
+class RidgeQuadratic(ProblemBase):
+    r"""Minimize :math:`x'Hx/2 - h'x + \lambda |x|^2 / 2`.
 
     With the residual :math:`r = (H + \lambda I) x - h` the excess of x is
     :math:`r'(H + \lambda I)^{-1} r / 2 \le |r|^2 / (2 \lambda)`. It is the excess of x
@@ -528,9 +471,7 @@ class RidgeQuadratic:
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        for name, value in (("ridge", self.ridge), ("scale", self.scale)):
-            if not value > 0.0:
-                raise ValueError(f"{name} must be positive, got {value}")
+        _check_positive(ridge=self.ridge, scale=self.scale)
 
     @cached_property
     def objective(self) -> Quadratic:
@@ -544,8 +485,7 @@ class RidgeQuadratic:
     def certify(self, x: Array, hint: object = None) -> Certificate:
         """Bound how far x is from optimal, whoever found it."""
         image = self.H @ x + self.ridge * x
-        value = float(0.5 * (x @ image) - self.h @ x)
-        return self.judge(x, value, image - self.h)
+        return self.judge(x, float(0.5 * (x @ image) - self.h @ x), image - self.h)
 
     def judge(self, x: Array, value: float, gradient: Array) -> Certificate:
         """Say what a value and a gradient at x prove."""
@@ -567,8 +507,8 @@ class RidgeQuadratic:
 
 
 @dataclass(frozen=True, eq=False)
-class LogLinearRatio:
-    r"""Fit one log-linear density ratio: minimise a `TiltedLikelihood`.
+class LogLinearRatio(ProblemBase):
+    r"""Fit one log-linear density ratio: minimize a `TiltedLikelihood`.
 
     .. math:: \log \sum_i q_i \exp(S x)_i - t'x + \frac{\rho}{2} |x|^2
 
@@ -596,8 +536,7 @@ class LogLinearRatio:
     ridge: float
 
     def __post_init__(self) -> None:
-        if not self.ridge > 0.0:
-            raise ValueError(f"ridge must be positive, got {self.ridge}")
+        _check_positive(ridge=self.ridge)
 
     @cached_property
     def objective(self) -> TiltedLikelihood:
@@ -610,19 +549,13 @@ class LogLinearRatio:
 
     def certify(self, x: Array, hint: object = None) -> Certificate:
         """Bound how far x is from optimal, whoever found it."""
-        image = self.objective.image(x)
-        value = self.objective.value_at(x, image)
-        gradient = self.objective.gradient_at(x, image)
-        direction = newton_direction(self.objective, x, gradient, 1e-3)
-        return self._proof(value, gradient, -0.5 * float(gradient @ direction))
+        here = self.objective.evaluate(x)
+        direction = newton_direction(here, rtol=1e-3)
+        decrement = -0.5 * float(here.gradient @ direction)
+        return replace(self.judge(x, here.value, here.gradient), residual=decrement)
 
     def judge(self, x: Array, value: float, gradient: Array) -> Certificate:
         """Say what a value and a gradient at x prove."""
-        return self._proof(value, gradient, None)
-
-    def _proof(
-        self, value: float, gradient: Array, decrement: float | None
-    ) -> Certificate:
         gap = float(gradient @ gradient) / (2.0 * self.ridge)
         return Certificate(
             kind="gradient over strong convexity",
@@ -630,13 +563,12 @@ class LogLinearRatio:
             bound=value - gap,
             gap=gap,
             scale=max(abs(value), 0.1),
-            residual=decrement,
         )
 
 
 @dataclass(frozen=True, eq=False)
-class LogLinearMixture:
-    r"""Fit a mixture of log-linear density ratios: minimise `MixedTilts`.
+class LogLinearMixture(ProblemBase):
+    r"""Fit a mixture of log-linear density ratios: minimize `MixedTilts`.
 
     Not convex, so nothing is bounded (kind "stationarity"). The residual, in nats, is
     zero exactly at points that no small change improves to first order:
@@ -659,8 +591,7 @@ class LogLinearMixture:
     ridge: float
 
     def __post_init__(self) -> None:
-        if not self.ridge > 0.0:
-            raise ValueError(f"ridge must be positive, got {self.ridge}")
+        _check_positive(ridge=self.ridge)
 
     @cached_property
     def objective(self) -> MixedTilts:
@@ -689,10 +620,6 @@ class LogLinearMixture:
         center = np.asarray(self.shares @ self.statistics)
         slopes = [(part.mean - center) / (1.0 + part.ridge) for part in parts]
         return np.concatenate([proportions, *slopes])
-
-    def certify(self, x: Array, hint: object = None) -> Certificate:
-        """Say how far x is from a point that no small change improves."""
-        return self.judge(x, self.objective.value(x), self.objective.gradient(x))
 
     def judge(self, x: Array, value: float, gradient: Array) -> Certificate:
         """Say what a value and a gradient at x prove."""
@@ -746,8 +673,8 @@ class LogLinearMixture:
 
 
 @dataclass(frozen=True, eq=False)
-class MixtureLikelihood:
-    r"""Minimise :math:`-\sum_j w_j \log (Ax)_j` over the unit simplex.
+class MixtureLikelihood(ProblemBase):
+    r"""Minimize :math:`-\sum_j w_j \log (Ax)_j` over the unit simplex.
 
     With :math:`g = A'(w/(Ax))`, Jensen's inequality gives
     :math:`f(x) - f^* \le \log \max_l g_l`, which is tighter than the Frank-Wolfe gap
@@ -823,10 +750,6 @@ class MixtureLikelihood:
         if isinstance(self.A, np.ndarray):
             return MixtureLikelihood(self.A[:, i], self.weights)
         return MixtureLikelihood(self.A.stored(i), self.weights)
-
-    def certify(self, x: Array, hint: object = None) -> Certificate:
-        """Bound how far x is from optimal, whoever found it."""
-        return self.judge(x, *evaluate(self.objective, x))
 
     def judge(self, x: Array, value: float, gradient: Array) -> Certificate:
         """Say what a value and a gradient at x prove."""

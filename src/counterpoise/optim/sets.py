@@ -75,11 +75,6 @@ def project_capped_simplex(point: Array, upper: Array, total: float = 1.0) -> Ar
     return np.clip(shifted - tau, 0.0, upper)
 
 
-def project_box(point: Array, lower: Array, upper: Array) -> Array:
-    """Return the nearest point between `lower` and `upper`."""
-    return np.clip(point, lower, upper)
-
-
 def project_rows(points: Array) -> Array:
     r"""Return the nearest point of the unit simplex to every row.
 
@@ -105,7 +100,7 @@ def project_rows(points: Array) -> Array:
 
 
 def soft_threshold(point: Array, level: float) -> Array:
-    r"""Return the minimiser of :math:`\|x - v\|^2 / 2 + level \, \|x\|_1`.
+    r"""Return the minimizer of :math:`\|x - v\|^2 / 2 + level \, \|x\|_1`.
 
     Examples
     --------
@@ -117,17 +112,17 @@ def soft_threshold(point: Array, level: float) -> Array:
 
 
 def row_threshold(rows: Array, level: float) -> Array:
-    r"""Return the minimiser of :math:`\|X - V\|_F^2 / 2 + level \sum_i \|X_i\|_2`."""
+    r"""Return the minimizer of :math:`\|X - V\|_F^2 / 2 + level \sum_i \|X_i\|_2`."""
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     keep = np.maximum(norms - level, 0.0)
     return rows * np.divide(keep, norms, out=np.zeros_like(norms), where=norms > 0)
 
 
 # -----------------------------------------------------------------------------
-# Sets to minimise over, each known by its oracles.
+# Sets to minimize over, each known by its oracles.
 #
 # A domain has `size`, `start()` (a point well inside), `vertex(gradient)` (a
-# minimiser of
+# minimizer of
 # gradient'x), `project(point)` and `infeasibility(x)`. What else it can do has a
 # name:
 #
@@ -154,7 +149,7 @@ class Domain(Protocol):
         ...
 
     def vertex(self, gradient: Array) -> Array:
-        """Return a minimiser of gradient'x."""
+        """Return a minimizer of gradient'x."""
         ...
 
     def project(self, point: Array) -> Array:
@@ -360,12 +355,12 @@ class Box:
         return 0.5 * (self.lower + self.upper)
 
     def vertex(self, gradient: Array) -> Array:
-        """Return the corner that minimises gradient'x."""
+        """Return the corner that minimizes gradient'x."""
         return np.where(gradient < 0.0, self.upper, self.lower)
 
     def project(self, point: Array) -> Array:
         """Return the nearest point of the set."""
-        return project_box(point, self.lower, self.upper)
+        return np.clip(point, self.lower, self.upper)
 
     def infeasibility(self, x: Array) -> float:
         """Return the largest violation of a bound, in units of the largest bound."""
@@ -410,7 +405,7 @@ class Penalty(Protocol):
         ...
 
     def prox(self, v: Array, step: float) -> Array:
-        """Return the minimiser of step * value(x) + |x - v|^2 / 2."""
+        """Return the minimizer of step * value(x) + |x - v|^2 / 2."""
         ...
 
     def dual_norm(self, g: Array) -> float:
@@ -440,7 +435,7 @@ class L1:
         return self.weight * float(np.abs(x).sum())
 
     def prox(self, v: Array, step: float) -> Array:
-        """Return the minimiser of step * value(x) + |x - v|^2 / 2."""
+        """Return the minimizer of step * value(x) + |x - v|^2 / 2."""
         return soft_threshold(v, step * self.weight)
 
     def dual_norm(self, g: Array) -> float:
@@ -478,7 +473,7 @@ class RowNorms:
         return self.weight * float(np.linalg.norm(self._matrix(x), axis=1).sum())
 
     def prox(self, v: Array, step: float) -> Array:
-        """Return the minimiser of step * value(x) + |x - v|^2 / 2."""
+        """Return the minimizer of step * value(x) + |x - v|^2 / 2."""
         return row_threshold(self._matrix(v), step * self.weight).ravel()
 
     def dual_norm(self, g: Array) -> float:

@@ -1,6 +1,7 @@
 """Checks for new objectives, sets, problems and solvers."""
 
 import math
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -8,14 +9,23 @@ import numpy as np
 from scipy.optimize import linprog, minimize_scalar
 
 from counterpoise.linalg.arrays import Array
-from counterpoise.optim.loop import Solution, SolverMismatchError, solve
+from counterpoise.optim.certificate import Problem
+from counterpoise.optim.loop import (
+    Progress,
+    Solution,
+    Solver,
+    SolverMismatchError,
+    solve,
+)
+from counterpoise.optim.objectives import Objective
+from counterpoise.optim.sets import Domain, Penalty
 
 # -----------------------------------------------------------------------------
 # What a penalty must satisfy.
 # -----------------------------------------------------------------------------
 
 
-def check_penalty(penalty: Any, random_state: int = 0) -> None:
+def check_penalty(penalty: Penalty, random_state: int = 0) -> None:
     """Check that a penalty is a norm and that its prox and dual norm belong to it.
 
     Homogeneity and the triangle inequality; the prox beats random points and obeys the
@@ -45,7 +55,7 @@ def check_penalty(penalty: Any, random_state: int = 0) -> None:
         for other in (x, v, 0.0 * v, near + 1e-3 * x):
             there = step * penalty.value(other) + 0.5 * float((other - v) @ (other - v))
             apart = 0.5 * float((other - near) @ (other - near))
-            assert there >= best + apart - 1e-9, "the prox is not the minimiser"
+            assert there >= best + apart - 1e-9, "the prox is not the minimizer"
         threshold = penalty.dual_norm(v)
         assert not penalty.prox(v, 1.0001 * threshold).any(), "dual norm too small"
         assert penalty.prox(v, 0.9999 * threshold).any(), "dual norm too large"
@@ -59,7 +69,7 @@ def check_penalty(penalty: Any, random_state: int = 0) -> None:
 INSIDE = 1e-9
 
 
-def feasible_points(domain: Any, n_points: int, random_state: int = 0) -> Array:
+def feasible_points(domain: Domain, n_points: int, random_state: int = 0) -> Array:
     """Return points of the domain: inside, on faces, and vertices.
 
     Examples
@@ -89,7 +99,7 @@ def feasible_points(domain: Any, n_points: int, random_state: int = 0) -> Array:
     return np.array(out)
 
 
-def check_domain(domain: Any, random_state: int = 0) -> None:
+def check_domain(domain: Domain, random_state: int = 0) -> None:
     """Check that a domain's oracles agree with one another.
 
     The start, the vertices and the projections are inside; no feasible point (and no
@@ -128,7 +138,7 @@ def check_domain(domain: Any, random_state: int = 0) -> None:
         np.testing.assert_allclose(domain.project(x), x, atol=1e-9)
 
 
-def _check_against_linprog(domain: Any, gradient: Array, vertex: Array) -> None:
+def _check_against_linprog(domain: Domain, gradient: Array, vertex: Array) -> None:
     A, b, G, h = domain.polyhedron()
     equations = {"A_eq": A, "b_eq": b} if A.shape[0] else {}
     answer = linprog(gradient, A_ub=G, b_ub=h, bounds=(None, None), **equations)
@@ -138,7 +148,7 @@ def _check_against_linprog(domain: Any, gradient: Array, vertex: Array) -> None:
     )
 
 
-def _check_projection(domain: Any, point: Array, inside: Array) -> None:
+def _check_projection(domain: Domain, point: Array, inside: Array) -> None:
     near = domain.project(point)
     assert domain.infeasibility(near) <= INSIDE, "a projection is outside"
     np.testing.assert_allclose(domain.project(near), near, atol=1e-9)
@@ -159,12 +169,12 @@ def _check_projection(domain: Any, point: Array, inside: Array) -> None:
 # -----------------------------------------------------------------------------
 
 
-def check_objective(objective: Any, points: Array, rtol: float = 1e-5) -> None:
+def check_objective(objective: Objective, points: Array, rtol: float = 1e-5) -> None:
     """Check an objective at points where it is finite.
 
     The gradient equals central differences, the function is convex on the segments
     between the points, and every capability that the objective has agrees with its
-    `value` and `gradient`.
+    `evaluate`.
 
     Parameters
     ----------
@@ -187,6 +197,7 @@ def check_objective(objective: Any, points: Array, rtol: float = 1e-5) -> None:
     assert np.isfinite(values).all(), "the value must be finite at the given points"
     for x in points:
         _check_gradient(objective, x, rtol)
+        _check_evaluation(objective, x)
     for x, y in pairwise(points):
         _check_convex(objective, x, y)
     for name, check in _CAPABILITY_CHECKS.items():
@@ -194,11 +205,11 @@ def check_objective(objective: Any, points: Array, rtol: float = 1e-5) -> None:
             check(objective, points, rtol)
 
 
-def _check_gradient(objective: Any, x: Array, rtol: float) -> None:
+def _check_gradient(objective: Objective, x: Array, rtol: float) -> None:
     gradient = objective.gradient(x)
     assert gradient.shape == x.shape, "the gradient must have the shape of the point"
     assert np.isfinite(gradient).all(), "the gradient must be finite where the value is"
-    slopes = _differences(lambda y: objective.value(y), x)
+    slopes = _differences(objective.value, x)
     size = max(1.0, float(np.abs(gradient).max()))
     np.testing.assert_allclose(
         gradient,
@@ -209,7 +220,7 @@ def _check_gradient(objective: Any, x: Array, rtol: float) -> None:
     )
 
 
-def _differences(function: Any, x: Array) -> Array:
+def _differences(function: Callable[[Array], Array | float], x: Array) -> Array:
     """Return central differences with a step that keeps the function finite."""
     out = []
     for i in range(x.size):
@@ -226,7 +237,7 @@ def _differences(function: Any, x: Array) -> Array:
     return np.array(out)
 
 
-def _check_convex(objective: Any, x: Array, y: Array) -> None:
+def _check_convex(objective: Objective, x: Array, y: Array) -> None:
     a, b = objective.value(x), objective.value(y)
     for share in (0.1, 0.5, 0.8):
         between = objective.value((1 - share) * x + share * y)
@@ -235,16 +246,31 @@ def _check_convex(objective: Any, x: Array, y: Array) -> None:
         assert between <= chord + slack, f"not convex: {between} above {chord}"
 
 
+def _check_evaluation(objective: Objective, x: Array) -> None:
+    here = objective.evaluate(x)
+    assert math.isclose(here.value, objective.value(x), rel_tol=1e-12)
+    np.testing.assert_allclose(here.gradient, objective.gradient(x), rtol=1e-12)
+    if here.hessian is None:
+        return
+    bend = here.hessian()
+    size = max(1.0, float(np.abs(bend).max()))
+    turned = _differences(objective.gradient, x)
+    np.testing.assert_allclose(bend, turned, rtol=1e-4, atol=1e-4 * size)
+    if here.hessian_product is not None:
+        for v in np.eye(x.size):
+            np.testing.assert_allclose(here.hessian_product(v), bend @ v, atol=1e-9)
+
+
 def _check_image(objective: Any, points: Array, rtol: float) -> None:
     x, y = points[0], points[1]
+    if objective.image(x) is None:
+        return
     both = objective.image(2.0 * x - 3.0 * y)
     apart = 2.0 * objective.image(x) - 3.0 * objective.image(y)
     np.testing.assert_allclose(both, apart, rtol=1e-9, atol=1e-9 * np.abs(apart).max())
-    image = objective.image(x)
-    assert math.isclose(objective.value_at(x, image), objective.value(x), rel_tol=1e-12)
-    np.testing.assert_allclose(
-        objective.gradient_at(x, image), objective.gradient(x), rtol=1e-12
-    )
+    here, known = objective.evaluate(x), objective.evaluate(x, objective.image(x))
+    assert math.isclose(known.value, here.value, rel_tol=1e-12)
+    np.testing.assert_allclose(known.gradient, here.gradient, rtol=1e-12)
 
 
 def _check_along(objective: Any, points: Array, rtol: float) -> None:
@@ -306,20 +332,6 @@ def _check_prox(objective: Any, points: Array, rtol: float) -> None:
         assert np.abs(pull).max() <= 1e-8 * size, "prox is not stationary"
 
 
-def _check_blocks(objective: Any, points: Array, rtol: float) -> None:
-    x = points[0]
-    shares, values, slopes = [], [], []
-    for share, block in objective.blocks(3):
-        shares.append(share)
-        values.append(share * block.value(x))
-        slopes.append(share * block.gradient(x))
-    assert math.isclose(sum(shares), 1.0, rel_tol=1e-12), "shares must sum to one"
-    assert math.isclose(sum(values), objective.value(x), rel_tol=1e-10, abs_tol=1e-12)
-    np.testing.assert_allclose(
-        sum(slopes), objective.gradient(x), rtol=1e-9, atol=1e-12
-    )
-
-
 def _check_lower_bound(objective: Any, points: Array, rtol: float) -> None:
     for x in points:
         for y in (x, -x, 0.0 * x, x - objective.gradient(x)):
@@ -336,7 +348,6 @@ _CAPABILITY_CHECKS = {
     "model": _check_model,
     "distinct": _check_distinct,
     "prox": _check_prox,
-    "blocks": _check_blocks,
     "lower_bound": _check_lower_bound,
 }
 
@@ -346,7 +357,7 @@ _CAPABILITY_CHECKS = {
 # -----------------------------------------------------------------------------
 
 
-def check_problem(problem: Any, optimum: float, points: Array) -> None:
+def check_problem(problem: Problem, optimum: float, points: Array) -> None:
     """Check that no certificate claims more than is true.
 
     Parameters
@@ -382,14 +393,9 @@ def check_problem(problem: Any, optimum: float, points: Array) -> None:
             f"the gap {proof.gap} is smaller than the excess {excess}"
         )
         if math.isfinite(proof.objective):
-            _check_judge(problem, x)
-
-
-def _check_judge(problem: Any, x: Array) -> None:
-    objective = problem.objective
-    again = problem.judge(x, objective.value(x), objective.gradient(x))
-    proof = problem.certify(x)
-    np.testing.assert_allclose(again.gap, proof.gap, rtol=1e-9, atol=1e-12)
+            objective = problem.objective
+            again = problem.judge(x, objective.value(x), objective.gradient(x))
+            np.testing.assert_allclose(again.gap, proof.gap, rtol=1e-9, atol=1e-12)
 
 
 # -----------------------------------------------------------------------------
@@ -398,8 +404,8 @@ def _check_judge(problem: Any, x: Array) -> None:
 
 
 def check_solver(
-    solver: Any,
-    problem: Any,
+    solver: Solver,
+    problem: Problem,
     optimum: float,
     *,
     tol: float = 1e-6,
@@ -443,7 +449,7 @@ def check_solver(
         return None
     slack = 1e-7 * max(1.0, abs(optimum))
 
-    def look(progress: Any) -> None:
+    def look(progress: Progress) -> None:
         proof = problem.certify(progress.x)
         assert proof.infeasibility <= 1e-9, f"an iterate is outside: {proof}"
         assert proof.objective >= optimum - slack, f"better than the optimum: {proof}"
@@ -463,7 +469,7 @@ def check_solver(
     return solution
 
 
-def _check_refusal(solver: Any, problem: Any) -> None:
+def _check_refusal(solver: Solver, problem: Problem) -> None:
     try:
         solve(problem, solver)
     except SolverMismatchError:
@@ -472,7 +478,11 @@ def _check_refusal(solver: Any, problem: Any) -> None:
 
 
 def _check_solution(
-    solution: Solution, problem: Any, optimum: float, tol: float, must_converge: bool
+    solution: Solution,
+    problem: Problem,
+    optimum: float,
+    tol: float,
+    must_converge: bool,
 ) -> None:
     proof = problem.certify(solution.x)
     assert solution.converged == proof.holds(tol), (

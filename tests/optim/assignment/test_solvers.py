@@ -8,6 +8,7 @@ from optim.assignment.random_assignments import (
     optimum,
     random_assignment,
 )
+from reference.solver_settings import solver_settings
 
 from counterpoise.optim import (
     ProximalADMM,
@@ -19,7 +20,6 @@ from counterpoise.optim import (
 from counterpoise.optim.assignment.problem import SparseAssignment, reduced
 from counterpoise.optim.assignment.published import _ClosedStep, _KKTStep
 from counterpoise.optim.assignment.solvers import Trail
-from counterpoise.optim.registry import solver_settings
 
 SETTINGS = solver_settings("assignment")
 

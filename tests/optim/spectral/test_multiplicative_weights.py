@@ -1,5 +1,6 @@
 """MMW-DA: its oracles, its proofs of both kinds, its errata."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +14,6 @@ from optim.spectral.random_moments import (
 from counterpoise.optim import Discrepancy, MultiplicativeWeights, solve
 from counterpoise.optim.spectral.published import (
     hyperbolic_ratio,
-    most_rounds,
     vertex_norms,
 )
 
@@ -42,15 +42,20 @@ def test_norms_of_rows_that_the_target_does_not_see():
     np.testing.assert_allclose(found, wanted, rtol=1e-12)
 
 
+def most_rounds(rho, delta, alpha, N):
+    """Return T, after which the answers' average is within (1 + delta) alpha."""
+    return math.ceil(8.0 * rho**2 * math.log(2 * N) / (delta * alpha) ** 2)
+
+
 def played(problem, alpha, oracle="best", delta=0.1):
     """The game for one alpha: its outcome, its rounds, its width and the state."""
     solver = MultiplicativeWeights(oracle, delta=delta)
     first = solver.begin(problem, np.eye(problem.size)[0])
-    start = first.memory
-    trial = solver._trial(problem, start.best, start.oracle, alpha)
-    state = replace(first, memory=replace(start, trial=trial))
+    oracle_, _, best = first.memory
+    trial = solver._trial(problem, best, oracle_, alpha)
+    state = replace(first, memory=(oracle_, trial, best))
     while state.counts["successes"] + state.counts["failures"] == 0:
-        trial = state.memory.trial
+        trial = state.memory[1]
         state = solver.step(problem, state)
     outcome = "success" if state.counts["successes"] else "failure"
     return outcome, trial, state
@@ -143,15 +148,15 @@ def test_the_list_widens_its_reach_when_it_must():
     problem = Discrepancy.of(*thesis_samples(30, 30, 8))
     solver = MultiplicativeWeights("list")
     state = solver.begin(problem, None)
-    first = state.memory.oracle
-    assert first.width == pytest.approx(first.norms.min())
+    first, _, _ = state.memory
+    assert first.norms[first.reach] == pytest.approx(first.norms.min())
     for _ in range(40):
         state = solver.step(problem, state)
-    last = state.memory
-    assert last.oracle.reach > first.reach
-    used = np.flatnonzero(last.trial.answers)
-    places = np.argsort(last.oracle.order, kind="stable")[used]
-    assert places.max(initial=0) <= last.oracle.reach
+    last, trial, _ = state.memory
+    assert last.reach > first.reach
+    used = np.flatnonzero(trial.answers)
+    places = np.argsort(last.order, kind="stable")[used]
+    assert places.max(initial=0) <= last.reach
 
 
 def test_it_takes_a_cap_with_the_best_oracle_only():

@@ -21,6 +21,7 @@ from counterpoise.optim.dc_network.constraints import (
 from counterpoise.optim.dc_network.network import NetworkObjective
 from counterpoise.optim.dc_network.training import Round, check_eta, not_told
 from counterpoise.optim.loop import Requirements, State
+from counterpoise.optim.objectives import Objective
 
 # -----------------------------------------------------------------------------
 # The last layer alone: constrained least squares, exact, with a duality gap.
@@ -36,7 +37,7 @@ _FLAT = 1e-13
 
 
 @dataclass(frozen=True, eq=False)
-class LayerObjective:
+class LayerObjective(Objective):
     r"""Weighted mean squares of a linear layer, and decay of all but its biases.
 
     .. math:: \sum_j o_j |A_j \theta - y_j|^2 + \frac{\alpha}{2} |w|^2

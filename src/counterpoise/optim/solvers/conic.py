@@ -1,16 +1,17 @@
 """Problems handed to Clarabel in conic form."""
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
 
 from counterpoise.linalg.arrays import Array
+from counterpoise.optim.certificate import DomainProblem
 from counterpoise.optim.loop import Requirements, State
 from counterpoise.optim.objectives import ConicForm
-from counterpoise.optim.solvers.first_order import claimed
+from counterpoise.optim.sets import Polyhedron
 
 
 @dataclass(frozen=True)
@@ -40,34 +41,27 @@ class Conic:
     accuracy: float = 1e-12
     max_seconds: float = math.inf
 
-    @property
-    def accepts(self) -> Requirements:
-        """An objective in conic form over a polyhedron."""
-        return Requirements(
-            objective=("value", "gradient", "conic"), domain=("polyhedron", "project")
-        )
+    accepts: ClassVar[Requirements] = Requirements(
+        objective=("evaluate", "conic"), domain=("polyhedron", "project")
+    )
 
-    def begin(self, problem: Any, x: Array | None) -> State:
+    def begin(self, problem: DomainProblem, x: Array | None) -> State:
         """Return the first state."""
-        return self._state(problem, problem.start() if x is None else x, False)
+        x = problem.start() if x is None else x
+        return State(x, problem.certify(x))
 
-    def step(self, problem: Any, state: State) -> State:
+    def step(self, problem: DomainProblem, state: State) -> State:
         """Return the answer of Clarabel; there is no second step."""
         form = over_polyhedron(problem.objective.conic(), problem.domain.polyhedron())
-        x = solve_conic(form, self.accuracy, self.max_seconds)[: problem.domain.size]
+        x, _ = solve_conic(form, self.accuracy, self.max_seconds)
+        x = x[: problem.domain.size]
         if not np.isfinite(x).all():
-            return State(state.x, state.claim, stalled=True)
-        return self._state(problem, problem.domain.project(x), True)
-
-    @staticmethod
-    def _state(problem: Any, x: Array, last: bool) -> State:
-        _, _, claim = claimed(problem, x)
-        return State(x, claim, stalled=last)
+            return replace(state, stalled=True)
+        x = problem.domain.project(x)
+        return State(x, problem.certify(x), stalled=True)
 
 
-def over_polyhedron(
-    form: ConicForm, polyhedron: tuple[Any, Array, Any, Array]
-) -> ConicForm:
+def over_polyhedron(form: ConicForm, polyhedron: Polyhedron) -> ConicForm:
     """Return a conic form with linear constraints on its first entries added."""
     equations, right, inequalities, limits = polyhedron
     more = form.q.size - equations.shape[1]
@@ -85,24 +79,28 @@ def over_polyhedron(
         sparse.csc_matrix(sparse.vstack([*rows, form.A])),
         np.concatenate([right, limits, form.b]),
         tuple(cone for cone in cones if cone[1] > 0),
-        form.constant,
     )
 
 
 def solve_conic(
-    form: ConicForm, accuracy: float, max_seconds: float = math.inf
-) -> Array:
-    """Return the variables of a conic form at Clarabel's optimum."""
+    form: ConicForm,
+    accuracy: float,
+    max_seconds: float = math.inf,
+    presolve: bool = True,
+) -> tuple[Array, Array]:
+    """Return variables and multipliers of a conic form at Clarabel's optimum."""
     import clarabel
 
     kinds = {
         "zero": clarabel.ZeroConeT,
         "nonnegative": clarabel.NonnegativeConeT,
         "exponential": lambda size: clarabel.ExponentialConeT(),
+        "semidefinite": clarabel.PSDTriangleConeT,
     }
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.time_limit = max_seconds
+    settings.presolve_enable = presolve
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = accuracy
     answer = clarabel.DefaultSolver(
         sparse.triu(form.P, format="csc"),
@@ -112,4 +110,4 @@ def solve_conic(
         [kinds[name](size) for name, size in form.cones],
         settings,
     ).solve()
-    return np.asarray(answer.x, dtype=float)
+    return np.asarray(answer.x, dtype=float), np.asarray(answer.z, dtype=float)

@@ -2,15 +2,17 @@
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.linalg.cholesky import append_row, remove_row, solve_factored
 from counterpoise.linalg.compiled import compiled
+from counterpoise.optim.certificate import DomainProblem
 from counterpoise.optim.loop import Requirements, State
-from counterpoise.optim.objectives import beside
+from counterpoise.optim.objectives import Evaluation
+from counterpoise.optim.problems import MixtureLikelihood
 from counterpoise.optim.solvers.first_order import few_atoms
 
 # -----------------------------------------------------------------------------
@@ -18,11 +20,18 @@ from counterpoise.optim.solvers.first_order import few_atoms
 # -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class ActiveAtoms:
-    """The columns of the objective's matrix that are in use.
+# Coordinates among which those that join are looked for.
+MOST_COORDINATES = 20_000
+MOST_JOINING = 320
+# A slope so many times the mean one tells of a point far from the optimum.
+STEEP = 1e3
 
-    `active` are their places among `size`.
+
+@dataclass(frozen=True, eq=False)
+class _Atoms:
+    """The columns of the objective's matrix that are in use, and their shares.
+
+    `active` are their places among all `size`.
     """
 
     objective: Any
@@ -30,20 +39,19 @@ class ActiveAtoms:
     columns: Any
     size: int
 
-    def corrected(
+    def correct(
         self, shares: Array, gap: float, noise: float, most: int
     ) -> tuple[Array, int]:
         """Return better shares and the number of Newton steps that they took.
 
         A step solves the second-order model over the simplex and searches the line to
-        its minimiser; `most` of them, or until one promises less than a fiftieth of
+        its minimizer; `most` of them, or until one promises less than a fiftieth of
         `gap`. Where a step promises no more than `noise` it is taken in full: a line
         search would only see rounding.
         """
-        columns, objective = self.columns, self.objective
-        image, taken = columns @ shares, 0
+        image, taken = self.columns @ shares, 0
         for _ in range(most):
-            slopes, curvature = objective.model(self.active, columns, image)
+            slopes, curvature = self.objective.model(self.active, self.columns, image)
             wanted = simplex_quadratic(
                 np.ascontiguousarray(curvature),
                 curvature @ shares - slopes,
@@ -54,63 +62,49 @@ class ActiveAtoms:
             direction = wanted - shares
             fall = -float(slopes @ direction)
             taken += 1
-            length = self._length(shares, direction, image) if fall > noise else 1.0
-            shares = _clean(shares + length * direction)
+            shares = self.move(shares, direction, image if fall > noise else None)
             if fall < 0.02 * gap:
                 break
-            image = columns @ shares
+            image = self.columns @ shares
         return shares, taken
 
-    def mixed_in(self, shares: Array, image: Array, n_old: int, steep: float) -> Array:
+    def mix_in(self, shares: Array, image: Array, n_old: int) -> Array:
         """Return shares with every very promising newcomer mixed in by a line search.
 
         Those after the first `n_old` are newcomers, very promising ones have slopes
-        `steep` times the mean one. Far from the optimum a Newton step only doubles
+        `STEEP` times the mean one. Far from the optimum a Newton step only doubles
         what is tiny.
         """
-        active, columns, objective = self.active, self.columns, self.objective
-        for k in range(n_old, active.size):
-            slopes = objective.model(active[[k]], columns[:, [k]], image)[0]
-            level = shares @ objective.model(active, columns, image)[0]
-            if not -slopes[0] > steep * abs(level):
+        for k in range(n_old, self.active.size):
+            slopes, _ = self.objective.model(self.active, self.columns, image)
+            if not -slopes[k] > STEEP * abs(shares @ slopes):
                 break
             direction = -shares
             direction[k] += 1.0
-            length = self._length(shares, direction, image)
-            shares = _clean(shares + length * direction)
-            image = columns @ shares
+            shares = self.move(shares, direction, image)
+            image = self.columns @ shares
         return shares
 
-    def _length(self, shares: Array, direction: Array, image: Array) -> float:
-        """Return the best step in [0, 1] along a direction of the shares."""
-        return float(
-            self.objective.along(
-                _spread(self.active, shares, self.size),
-                _spread(self.active, direction, self.size),
-                1.0,
-                (image, self.columns @ direction),
-            )
-        )
+    def move(self, shares: Array, direction: Array, image: Array | None) -> Array:
+        """Return the shares after the best step in [0, 1], or one without an image.
 
-
-def _clean(shares: Array) -> Array:
-    """Return shares with rounding noise set to zero and sum one."""
-    out = np.where(shares > 1e-15, shares, 0.0)
-    scaled: Array = out / out.sum()
-    return scaled
-
-
-def _spread(active: Indices, entries: Array, size: int) -> Array:
-    """Return a vector of zeros but for the active entries."""
-    out = np.zeros(size)
-    out[active] = entries
-    return out
+        Rounding noise is set to zero, and the sum to one.
+        """
+        length = 1.0
+        if image is not None:
+            x, way = np.zeros(self.size), np.zeros(self.size)
+            x[self.active], way[self.active] = shares, direction
+            images = (image, self.columns @ direction)
+            length = float(self.objective.along(x, way, 1.0, images))
+        moved = shares + length * direction
+        out = np.where(moved > 1e-15, moved, 0.0)
+        return np.asarray(out / out.sum())
 
 
 def simplex_quadratic(
     curvature: Array, linear: Array, start: Array, tol: float, max_pivots: int
 ) -> Array:
-    r"""Return the minimiser of :math:`u'Gu/2 - h'u` over the unit simplex.
+    r"""Return the minimizer of :math:`u'Gu/2 - h'u` over the unit simplex.
 
     A primal active-set method, warm-started at `start`: a Newton step on the free
     entries, taken until an entry reaches zero (which is then fixed); once it is taken
@@ -172,7 +166,7 @@ def _pivot(
     tol: float,
     max_pivots: int,
 ) -> Array:
-    """Return the minimiser; the first k of `order` are free, as the factor has them."""
+    """Return the minimizer; the first k of `order` are free, as the factor has them."""
     size = linear.size
     ridge = 1e-13 * max(tau, 1e-300)
     slopes = curvature @ u - linear
@@ -250,22 +244,13 @@ def _newton_step(
 # -----------------------------------------------------------------------------
 
 
-# Coordinates among which those that join are looked for.
-MOST_COORDINATES = 20_000
-MOST_JOINING = 320
-# A slope so many times the mean one tells of a point far from the optimum.
-STEEP = 1e3
-
-
 @dataclass(frozen=True)
 class _CorrectiveMemory:
     active: Indices
     shares: Array
     columns: Any
-    image: Array
-    gradient: Array
+    here: Evaluation
     n_join: int
-    counts: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass(frozen=True)
@@ -273,7 +258,7 @@ class Corrective:
     r"""Fully corrective Frank-Wolfe with second-order corrections.
 
     A step computes one full gradient, lets the coordinates that promise most join the
-    active ones (no two that are nearly alike), and minimises over the active ones by
+    active ones (no two that are nearly alike), and minimizes over the active ones by
     Newton steps: the second-order model over their simplex, solved exactly by a primal
     active-set method, then an exact line search. Cost: one product with all columns a
     step, O(m k^2) a Newton step for k active atoms. The negative logarithm is
@@ -311,101 +296,82 @@ class Corrective:
     n_newton: int = 5
     alike: float = 0.9
 
-    @property
-    def accepts(self) -> Requirements:
-        """A simplex and an objective with columns and second-order models."""
-        return Requirements(
-            objective=("image", "along", "columns", "model", "distinct"),
-            domain=("coordinates",),
-        )
+    accepts: ClassVar[Requirements] = Requirements(
+        objective=("evaluate", "along", "columns", "model", "distinct"),
+        domain=("coordinates",),
+    )
 
-    def begin(self, problem: Any, x: Array | None) -> State:
+    def begin(self, problem: DomainProblem, x: Array | None) -> State:
         """Return the first state."""
         x = few_atoms(problem) if x is None else x
         active = np.flatnonzero(x)
-        return self._state(
-            problem,
-            active,
-            x[active] / x[active].sum(),
-            problem.objective.columns(active),
-            self.n_join,
-            Counter(),
-        )
+        shares = x[active] / x[active].sum()
+        columns = problem.objective.columns(active)
+        return _state(problem, active, shares, columns, self.n_join, 0)
 
-    def step(self, problem: Any, state: State) -> State:
+    def step(self, problem: DomainProblem, state: State) -> State:
         """Return the state after one join and its Newton steps."""
         memory: _CorrectiveMemory = state.memory
-        objective = problem.objective
-        joining = self._joining(objective, memory, state.claim.gap)
+        objective, gap = problem.objective, state.claim.gap
+        gradient, shares = memory.here.gradient, memory.shares
+        level = float(shares @ gradient[memory.active])
+        promising = _most_promising(level - gradient, memory.active, 0.02 * gap)
+        joining = objective.distinct(promising, memory.n_join, self.alike)
         active = np.concatenate([memory.active, joining])
-        shares = np.concatenate([memory.shares, np.zeros(joining.size)])
-        columns = beside(memory.columns, objective.columns(joining))
-        atoms = ActiveAtoms(objective, active, columns, problem.domain.size)
-        level = memory.shares @ memory.gradient[memory.active]
-        steepest = -memory.gradient[joining].min(initial=0.0)
-        if steepest > STEEP * abs(level):
-            shares = atoms.mixed_in(shares, memory.image, memory.active.size, STEEP)
+        shares = np.concatenate([shares, np.zeros(joining.size)])
+        columns, fresh = memory.columns, objective.columns(joining)
+        if isinstance(columns, np.ndarray):
+            columns = np.hstack([columns, fresh])
+        else:
+            columns = columns.beside(fresh)
+        atoms = _Atoms(objective, active, columns, problem.domain.size)
+        if -gradient[joining].min(initial=0.0) > STEEP * abs(level):
+            shares = atoms.mix_in(shares, memory.here.image, memory.active.size)
         noise = 1e-10 * max(1.0, abs(state.claim.objective))
-        shares, taken = atoms.corrected(shares, state.claim.gap, noise, self.n_newton)
-        counts = Counter(memory.counts)
-        counts["newton"] += taken
-        keep = shares > 0.0
+        shares, taken = atoms.correct(shares, gap, noise, self.n_newton)
+        keep, n_newton = shares > 0.0, state.counts.get("newton", 0) + taken
         # Where a full group of newcomers hardly helps, the optimum has many atoms.
         slow = joining.size == memory.n_join
-        after = self._state(
-            problem,
-            active[keep],
-            shares[keep],
-            columns[:, keep],
-            min(2 * memory.n_join, MOST_JOINING) if slow else memory.n_join,
-            counts,
+        n_join = min(2 * memory.n_join, MOST_JOINING) if slow else memory.n_join
+        after = _state(
+            problem, active[keep], shares[keep], columns[:, keep], n_join, n_newton
         )
-        if after.claim.gap < 0.3 * state.claim.gap:
+        if after.claim.gap < 0.3 * gap:
             after = replace(after, memory=replace(after.memory, n_join=memory.n_join))
-        if (
-            after.claim.objective >= state.claim.objective
-            and after.claim.gap >= state.claim.gap
-        ):
-            return State(
-                state.x, state.claim, memory, counts=state.counts, stalled=True
-            )
-        return after
+        return state_unless_worse(after, state)
 
-    def _state(
-        self,
-        problem: Any,
-        active: Indices,
-        shares: Array,
-        columns: Any,
-        n_join: int,
-        counts: Counter[str],
-    ) -> State:
-        objective = problem.objective
-        x = np.zeros(problem.domain.size)
-        x[active] = shares
-        image = columns @ shares
-        gradient = objective.gradient_at(x, image)
-        claim = problem.judge(x, objective.value_at(x, image), gradient)
-        memory = _CorrectiveMemory(
-            active, shares, columns, image, gradient, n_join, counts
-        )
-        return State(x, claim, memory, counts=dict(counts))
 
-    def _joining(
-        self, objective: Any, memory: _CorrectiveMemory, gap: float
-    ) -> Indices:
-        """Return the inactive coordinates that promise most, no two of them alike."""
-        level = float(memory.shares @ memory.gradient[memory.active])
-        promise = level - memory.gradient
-        promise[memory.active] = -np.inf
-        count = min(MOST_COORDINATES, promise.size)
-        candidates = np.argpartition(-promise, count - 1)[:count]
-        candidates = candidates[promise[candidates] > 0.02 * gap]
-        order = np.lexsort((candidates, -promise[candidates]))
-        chosen: Indices = objective.distinct(
-            candidates[order], memory.n_join, self.alike
-        )
-        return chosen
+def _state(
+    problem: DomainProblem,
+    active: Indices,
+    shares: Array,
+    columns: Any,
+    n_join: int,
+    n_newton: int,
+) -> State:
+    x = np.zeros(problem.domain.size)
+    x[active] = shares
+    here = problem.objective.evaluate(x, columns @ shares)
+    claim = problem.judge(x, here.value, here.gradient)
+    memory = _CorrectiveMemory(active, shares, columns, here, n_join)
+    return State(x, claim, memory, counts={"newton": n_newton} if n_newton else {})
+
+
+def _most_promising(promise: Array, active: Indices, least: float) -> Indices:
+    """Return the inactive coordinates that promise more than `least`, best first."""
+    promise[active] = -np.inf
+    count = min(MOST_COORDINATES, promise.size)
+    candidates = np.argpartition(-promise, count - 1)[:count]
+    candidates = candidates[promise[candidates] > least]
+    return candidates[np.lexsort((candidates, -promise[candidates]))]
+
+
+def state_unless_worse(after: State, before: State) -> State:
+    """Return the state after a step, or the stalled one before if none is better."""
+    worse = after.claim.objective >= before.claim.objective
+    if worse and after.claim.gap >= before.claim.gap:
+        return replace(before, stalled=True)
+    return after
 
 
 # -----------------------------------------------------------------------------
@@ -414,17 +380,10 @@ class Corrective:
 
 
 @dataclass(frozen=True)
-class _PartialPricingMemory:
-    pool: Indices
-    gradient: Array
-    counts: Counter[str] = field(default_factory=Counter)
-
-
-@dataclass(frozen=True)
 class PartialPricing:
     """The corrective method on a pool of columns, refilled from full gradients.
 
-    A step minimises over the pool to a tenth of the present gap, then computes one
+    A step minimizes over the pool to a tenth of the present gap, then computes one
     full gradient, which proves the gap over *all* columns and says which join the
     pool. For problems whose matrix is too large to store: a step reads all columns
     once, and some four to nine steps give six digits.
@@ -456,48 +415,34 @@ class PartialPricing:
         """What the inner method accepts, of a problem that can leave columns out."""
         return replace(self.inner.accepts, problem=("restricted",))
 
-    def begin(self, problem: Any, x: Array | None) -> State:
+    def begin(self, problem: DomainProblem, x: Array | None) -> State:
         """Return the first state."""
         x = few_atoms(problem) if x is None else x
         return self._state(problem, x, np.flatnonzero(x), Counter())
 
-    def step(self, problem: Any, state: State) -> State:
+    def step(self, problem: MixtureLikelihood, state: State) -> State:
         """Return the state after one pool and one full gradient."""
-        memory: _PartialPricingMemory = state.memory
-        part = problem.restricted(memory.pool)
-        inside = self.inner.begin(part, state.x[memory.pool])
-        steps = 0
-        while inside.claim.gap > 0.1 * state.claim.gap and steps < 100:
-            inside = self.inner.step(part, inside)
-            steps += 1
-            if inside.stalled:
+        pool: Indices = state.memory
+        part = problem.restricted(pool)
+        inside = self.inner.begin(part, state.x[pool])
+        for _ in range(100):
+            if inside.stalled or inside.claim.gap <= 0.1 * state.claim.gap:
                 break
+            inside = self.inner.step(part, inside)
         x = np.zeros_like(state.x)
-        x[memory.pool] = inside.x
-        counts = memory.counts + Counter(inside.counts) + Counter({"passes": 1})
-        after = self._state(problem, x, memory.pool, counts)
-        if (
-            after.claim.gap >= state.claim.gap
-            and after.claim.objective >= state.claim.objective
-        ):
-            return State(
-                state.x, state.claim, memory, counts=state.counts, stalled=True
-            )
-        return after
+        x[pool] = inside.x
+        counts = Counter(state.counts) + Counter(inside.counts) + Counter({"passes": 1})
+        return state_unless_worse(self._state(problem, x, pool, counts), state)
 
     def _state(
-        self, problem: Any, x: Array, old: Indices, counts: Counter[str]
+        self, problem: DomainProblem, x: Array, old: Indices, counts: Counter[str]
     ) -> State:
-        objective = problem.objective
-        image = objective.image(x)
-        gradient = objective.gradient_at(x, image)
-        claim = problem.judge(x, objective.value_at(x, image), gradient)
-        best = _smallest(gradient, self.refill)
-        kept = old[_smallest(gradient[old], self.pool)]
+        here = problem.objective.evaluate(x)
+        claim = problem.judge(x, here.value, here.gradient)
+        best = _smallest(here.gradient, self.refill)
+        kept = old[_smallest(here.gradient[old], self.pool)]
         pool = np.unique(np.concatenate([np.flatnonzero(x), kept, best]))
-        return State(
-            x, claim, _PartialPricingMemory(pool, gradient, counts), counts=dict(counts)
-        )
+        return State(x, claim, pool, counts=dict(counts))
 
 
 def _smallest(values: Array, count: int) -> Indices:

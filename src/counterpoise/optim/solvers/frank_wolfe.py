@@ -1,42 +1,72 @@
 """Frank-Wolfe methods: classic, away-step and pairwise."""
 
+import abc
 from collections import Counter
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from counterpoise.linalg.arrays import Array, one_zero
+from counterpoise.optim.certificate import DomainProblem
 from counterpoise.optim.loop import Requirements, State
-from counterpoise.optim.solvers.first_order import (
-    Point,
-    armijo_step,
-    evaluate,
-    exact_step,
-    few_atoms,
-    gradient_of,
-    image_of,
-)
+from counterpoise.optim.objectives import Evaluation
+from counterpoise.optim.solvers.first_order import armijo_step, few_atoms
 
 # -----------------------------------------------------------------------------
 # The atoms of a point: vertices and their shares.
 # -----------------------------------------------------------------------------
 
 
-class Coordinates:
+class ActiveSet(abc.ABC):
+    """The atoms of a point and their shares."""
+
+    x: Array
+    shares: Array
+
+    def share(self, atom: int) -> float:
+        """Return the share of an atom."""
+        return float(self.shares[atom])
+
+    @abc.abstractmethod
+    def worst(self, gradient: Array) -> int:
+        """Return the atom with the largest gradient'atom."""
+
+    @abc.abstractmethod
+    def vector(self, atom: int) -> Array:
+        """Return an atom as a point."""
+
+    @abc.abstractmethod
+    def find(self, vertex: Array) -> int:
+        """Return the atom that is this vertex, whether active or not."""
+
+    @abc.abstractmethod
+    def moved(
+        self, scale: float, gains: dict[int, float], drop: int | None
+    ) -> "ActiveSet":
+        """Return these with shares times `scale`, plus the gains, `drop` emptied."""
+
+    def _moved_shares(
+        self, scale: float, gains: dict[int, float], drop: int | None
+    ) -> Array:
+        out = scale * self.shares
+        for atom, gain in gains.items():
+            out[atom] += gain
+        if drop is not None:
+            out[drop] = 0.0
+        np.maximum(out, 0.0, out=out)
+        return np.asarray(out / out.sum())
+
+
+class Coordinates(ActiveSet):
     """The atoms of a point of the unit simplex: its non-zero entries."""
 
     def __init__(self, x: Array) -> None:
-        self.x = x
+        self.x = self.shares = x
 
     def worst(self, gradient: Array) -> int:
         """Return the atom with the largest gradient'atom."""
         support = np.flatnonzero(self.x)
         return int(support[np.argmax(gradient[support])])
-
-    def share(self, atom: int) -> float:
-        """Return the share of an atom."""
-        return float(self.x[atom])
 
     def vector(self, atom: int) -> Array:
         """Return an atom as a point."""
@@ -48,43 +78,25 @@ class Coordinates:
         """Return the atom that is this vertex, whether active or not."""
         return int(np.argmax(vertex))
 
-    def holds(self, atom: int) -> bool:
-        """Tell whether an atom is active."""
-        return bool(self.x[atom] > 0.0)
-
-    def copy(self) -> "Coordinates":
-        """Return atoms that can be moved while these stay."""
-        return Coordinates(self.x)
-
-    def move(self, scale: float, gains: dict[int, float], drop: int | None) -> None:
-        """Multiply all shares by `scale`, add the gains, and empty `drop`."""
-        x = scale * self.x
-        for atom, gain in gains.items():
-            x[atom] += gain
-        if drop is not None:
-            x[drop] = 0.0
-        np.maximum(x, 0.0, out=x)
-        self.x = x / x.sum()
+    def moved(
+        self, scale: float, gains: dict[int, float], drop: int | None
+    ) -> "Coordinates":
+        """Return these with shares times `scale`, plus the gains, `drop` emptied."""
+        return Coordinates(self._moved_shares(scale, gains, drop))
 
 
-class Vertices:
+class Vertices(ActiveSet):
     """The atoms of a point of any set: vertices met so far, and the start."""
 
-    def __init__(self, x: Array) -> None:
-        self._atoms: list[Array] = []
-        self._index: dict[bytes, int] = {}
-        self._shares = np.zeros(0)
-        self.move(0.0, {self.find(x): 1.0}, None)
+    def __init__(self, x: Array, atoms: list[Array], shares: Array) -> None:
+        self.x, self.shares, self._atoms = x, shares, atoms
+        self._index = {one_zero(a).tobytes(): k for k, a in enumerate(atoms)}
 
     def worst(self, gradient: Array) -> int:
         """Return the atom with the largest gradient'atom."""
-        active = np.flatnonzero(self._shares)
+        active = np.flatnonzero(self.shares)
         scores = [float(gradient @ self._atoms[k]) for k in active]
         return int(active[int(np.argmax(scores))])
-
-    def share(self, atom: int) -> float:
-        """Return the share of an atom."""
-        return float(self._shares[atom])
 
     def vector(self, atom: int) -> Array:
         """Return an atom as a point."""
@@ -96,48 +108,21 @@ class Vertices:
         if key not in self._index:
             self._index[key] = len(self._atoms)
             self._atoms.append(vertex.copy())
-            self._shares = np.append(self._shares, 0.0)
+            self.shares = np.append(self.shares, 0.0)
         return self._index[key]
 
-    def holds(self, atom: int) -> bool:
-        """Tell whether an atom is active."""
-        return bool(self._shares[atom] > 0.0)
-
-    def copy(self) -> "Vertices":
-        """Return atoms that can be moved while these stay."""
-        out = object.__new__(Vertices)
-        out._atoms, out._index = list(self._atoms), dict(self._index)
-        out._shares, out.x = self._shares, self.x
-        return out
-
-    def move(self, scale: float, gains: dict[int, float], drop: int | None) -> None:
-        """Multiply all shares by `scale`, add the gains, and empty `drop`."""
-        shares = scale * self._shares
-        for atom, gain in gains.items():
-            shares[atom] += gain
-        if drop is not None:
-            shares[drop] = 0.0
-        np.maximum(shares, 0.0, out=shares)
-        self._shares = shares / shares.sum()
-        if len(self._atoms) > 2 * np.count_nonzero(self._shares) + 50:
-            self._forget()
-        active = np.flatnonzero(self._shares)
-        self.x = self._shares[active] @ np.array([self._atoms[k] for k in active])
-
-    def _forget(self) -> None:
-        """Drop the vertices that have no share."""
-        active = np.flatnonzero(self._shares)
-        self._atoms = [self._atoms[k] for k in active]
-        self._shares = self._shares[active]
-        self._index = {one_zero(a).tobytes(): k for k, a in enumerate(self._atoms)}
-
-
-ActiveSet = Coordinates | Vertices
-
-
-def atoms_of(domain: Any, x: Array) -> ActiveSet:
-    """Return the atoms of x: its coordinates on the simplex, else x itself."""
-    return Coordinates(x) if getattr(domain, "coordinates", False) else Vertices(x)
+    def moved(
+        self, scale: float, gains: dict[int, float], drop: int | None
+    ) -> "Vertices":
+        """Return these with shares times `scale`, plus the gains, `drop` emptied."""
+        shares = self._moved_shares(scale, gains, drop)
+        active = np.flatnonzero(shares)
+        used = [self._atoms[k] for k in active]
+        x = shares[active] @ np.array(used)
+        # Vertices that have no share are dropped now and then.
+        if len(self._atoms) > 2 * active.size + 50:
+            return Vertices(x, used, shares[active])
+        return Vertices(x, list(self._atoms), shares)
 
 
 # -----------------------------------------------------------------------------
@@ -179,8 +164,7 @@ class _FrankWolfeMemory:
     from since the image was computed afresh; None right after that.
     """
 
-    point: Point
-    gradient: Array
+    here: Evaluation
     atoms: ActiveSet
     peak: Array | None = None
     counts: Counter[str] = field(default_factory=Counter)
@@ -190,8 +174,8 @@ class _FrankWolfeMemory:
 class FrankWolfe:
     r"""Frank-Wolfe, plain, with away steps, or pairwise.
 
-    With g the gradient, s the vertex that minimises g's and a the active atom that
-    maximises g'a, the direction d and its longest step are
+    With g the gradient, s the vertex that minimizes g's and a the active atom that
+    maximizes g'a, the direction d and its longest step are
 
     ============  =========  ==================================
     towards       s - x      1
@@ -210,7 +194,7 @@ class FrankWolfe:
     ----------
     variant : {"plain", "away", "pairwise"}
     line_search : {"exact", "armijo", "open"}
-        "exact" minimises along the line (the objective needs `along`); "armijo" halves
+        "exact" minimizes along the line (the objective needs `along`); "armijo" halves
         the longest step until the value falls enough; "open" takes 2/(k+2) at step k,
         plain steps only.
 
@@ -252,174 +236,148 @@ class FrankWolfe:
     def accepts(self) -> Requirements:
         """A domain with vertices; `along` for the exact line search."""
         exact = self.line_search == "exact"
-        needed = ("value", "gradient", "along") if exact else ("value", "gradient")
         return Requirements(
-            objective=needed,
+            objective=("evaluate", "along") if exact else ("evaluate",),
             domain=("vertex",),
             hint="line_search='armijo' needs no `along`" if exact else "",
         )
 
-    def begin(self, problem: Any, x: Array | None) -> State:
+    def begin(self, problem: DomainProblem, x: Array | None) -> State:
         """Return the first state."""
         if x is None:
             plain = self.variant == "plain"
             x = problem.start() if plain else few_atoms(problem)
-        point = evaluate(problem.objective, x)
-        atoms = atoms_of(problem.domain, x)
-        return self._state(problem, point, atoms, None, Counter())
+        on_simplex = getattr(problem.domain, "coordinates", False)
+        atoms = Coordinates(x) if on_simplex else Vertices(x, [x.copy()], np.ones(1))
+        memory = _FrankWolfeMemory(problem.objective.evaluate(x), atoms)
+        return _state(problem, memory)
 
-    def step(self, problem: Any, state: State) -> State:
+    def step(self, problem: DomainProblem, state: State) -> State:
         """Return the state after one step."""
+        objective = problem.objective
         memory: _FrankWolfeMemory = state.memory
         move = self._move(problem, memory)
         if move.slope <= 0.0:
-            return State(
-                state.x, state.claim, memory, counts=state.counts, stalled=True
-            )
-        length = self._length(problem.objective, memory, move)
-        if length <= 0.0:
-            return self._refresh_or_stall(problem, state)
-        point, atoms, peak = self._advance(problem.objective, memory, move, length)
-        if self.line_search == "exact" and _rises(memory.point, point):
+            return replace(state, stalled=True)
+        if self.line_search == "exact":
+            images = None if move.image is None else (memory.here.image, move.image)
+            length = objective.along(memory.here.x, move.direction, move.limit, images)
+        elif self.line_search == "open":
+            length = 2.0 / (max(memory.counts["towards"], 2) + 2.0)
+        else:
+            length = _backtrack(problem, memory, move)
+        after = _after(problem, memory, move, length) if length > 0.0 else memory
+        if self.line_search == "exact" and _rises(memory.here, after.here):
             # The exact search saw an image that had cancelled.
-            length = self._backtrack(problem.objective, memory, move)
-            if length <= 0.0:
-                return self._refresh_or_stall(problem, state)
-            point, atoms, peak = self._advance(problem.objective, memory, move, length)
-        if self.line_search != "open" and _rises(memory.point, point):
-            return self._refresh_or_stall(problem, state)
+            length = _backtrack(problem, memory, move)
+            after = _after(problem, memory, move, length) if length > 0.0 else memory
+        rises = self.line_search != "open" and _rises(memory.here, after.here)
+        if length <= 0.0 or rises:
+            # The same point with a fresh image, unless it has one.
+            if memory.peak is None:
+                return replace(state, stalled=True)
+            here = objective.evaluate(memory.atoms.x)
+            return _state(problem, replace(memory, here=here, peak=None))
         counts = memory.counts + Counter({move.kind: 1})
         if length >= move.limit and move.kind != "towards":
-            new = not memory.atoms.holds(move.best)
+            new = not memory.atoms.share(move.best) > 0.0
             counts["swap" if move.kind == "pairwise" and new else "drop"] += 1
-        return self._state(problem, point, atoms, peak, counts)
+        return _state(problem, replace(after, counts=counts))
 
-    def _refresh_or_stall(self, problem: Any, state: State) -> State:
-        """Return the same point with a fresh image, or as stalled if it has one."""
-        memory: _FrankWolfeMemory = state.memory
-        if memory.peak is None:
-            return State(
-                state.x, state.claim, memory, counts=state.counts, stalled=True
-            )
-        point = evaluate(problem.objective, memory.atoms.x)
-        return self._state(problem, point, memory.atoms, None, memory.counts)
-
-    def _advance(
-        self,
-        objective: Any,
-        memory: _FrankWolfeMemory,
-        move: _FrankWolfeMove,
-        length: float,
-    ) -> tuple[Point, ActiveSet, Array | None]:
-        """Return the point after a step, its atoms, and the peak of its image."""
-        atoms = _moved_atoms(memory.atoms, move, length)
-        image, peak = _running_image(memory, move, length)
-        steps = 1 + sum(memory.counts[kind] for kind in KINDS)
-        if steps % REFRESH_STEPS == 0:
-            image = peak = None
-        return evaluate(objective, atoms.x, image), atoms, peak
-
-    def _state(
-        self,
-        problem: Any,
-        point: Point,
-        atoms: ActiveSet,
-        peak: Array | None,
-        counts: Counter[str],
-    ) -> State:
-        gradient = gradient_of(problem.objective, point)
-        claim = problem.judge(point.x, point.value, gradient)
-        return State(
-            point.x,
-            claim,
-            _FrankWolfeMemory(point, gradient, atoms, peak, counts),
-            counts=dict(counts),
-        )
-
-    def _move(self, problem: Any, memory: _FrankWolfeMemory) -> _FrankWolfeMove:
-        objective, atoms = problem.objective, memory.atoms
-        gradient, point = memory.gradient, memory.point
+    def _move(
+        self, problem: DomainProblem, memory: _FrankWolfeMemory
+    ) -> _FrankWolfeMove:
+        objective, atoms, here = problem.objective, memory.atoms, memory.here
+        gradient = here.gradient
         vertex = problem.domain.vertex(gradient)
         best, worst = atoms.find(vertex), atoms.worst(gradient)
-        towards = float(gradient @ (point.x - vertex))
+        towards = float(gradient @ (here.x - vertex))
         share, bad = atoms.share(worst), atoms.vector(worst)
         if self.variant == "pairwise":
-            image = _difference(image_of(objective, vertex), image_of(objective, bad))
+            image = _difference(objective.image(vertex), objective.image(bad))
             direction = vertex - bad
             slope = 0.0 if best == worst else -float(gradient @ direction)
             return _FrankWolfeMove(
                 "pairwise", direction, image, share, slope, best, worst
             )
-        away = float(gradient @ (bad - point.x))
+        away = float(gradient @ (bad - here.x))
         if self.variant == "plain" or towards >= away or share >= 1.0:
-            image = _difference(image_of(objective, vertex), point.image)
+            image = _difference(objective.image(vertex), here.image)
             return _FrankWolfeMove(
-                "towards", vertex - point.x, image, 1.0, towards, best, worst
+                "towards", vertex - here.x, image, 1.0, towards, best, worst
             )
-        image = _difference(point.image, image_of(objective, bad))
+        image = _difference(here.image, objective.image(bad))
         limit = share / (1.0 - share)
-        return _FrankWolfeMove("away", point.x - bad, image, limit, away, best, worst)
+        return _FrankWolfeMove("away", here.x - bad, image, limit, away, best, worst)
 
-    def _length(
-        self, objective: Any, memory: _FrankWolfeMemory, move: _FrankWolfeMove
-    ) -> float:
-        if self.line_search == "exact":
-            return exact_step(
-                objective, memory.point, move.direction, move.image, move.limit
-            )
-        if self.line_search == "open":
-            return 2.0 / (max(memory.counts["towards"], 2) + 2.0)
-        return self._backtrack(objective, memory, move)
 
-    @staticmethod
-    def _backtrack(
-        objective: Any, memory: _FrankWolfeMemory, move: _FrankWolfeMove
-    ) -> float:
-        """Return Armijo's step, each trial judged by an image that has its digits.
+def _state(problem: DomainProblem, memory: _FrankWolfeMemory) -> State:
+    here = memory.here
+    claim = problem.judge(here.x, here.value, here.gradient)
+    return State(here.x, claim, memory, counts=dict(memory.counts))
 
-        At the edge of where the objective is defined the gradient predicts a fall that
-        no step has. The trial of least value is taken there, if it lies lower.
-        """
-        least, at = memory.point.value, 0.0
 
-        def value_after(length: float) -> float:
-            nonlocal least, at
-            image, peak = _running_image(memory, move, length)
-            x = memory.point.x + length * move.direction
-            if image is None and peak is None and memory.point.image is not None:
-                # Fresh, and of the atoms: the sum leaves rounding of a dropped one.
-                x = _moved_atoms(memory.atoms, move, length).x
-            value = evaluate(objective, x, image).value
-            if value < least:
-                least, at = value, length
-            return value
+def _after(
+    problem: DomainProblem,
+    memory: _FrankWolfeMemory,
+    move: _FrankWolfeMove,
+    length: float,
+) -> _FrankWolfeMemory:
+    """Return the point after a step, its atoms, and the peak of its image."""
+    atoms = _moved_atoms(memory.atoms, move, length)
+    image, peak = _running_image(memory, move, length)
+    steps = 1 + sum(memory.counts[kind] for kind in KINDS)
+    if steps % REFRESH_STEPS == 0:
+        image = peak = None
+    here = problem.objective.evaluate(atoms.x, image)
+    return replace(memory, here=here, atoms=atoms, peak=peak)
 
-        value = memory.point.value
-        length = armijo_step(value_after, value, move.limit, move.slope)
-        if length > 0.0:
-            return length
-        return at if least < value - ROUNDING * max(1.0, abs(value)) else 0.0
+
+def _backtrack(
+    problem: DomainProblem, memory: _FrankWolfeMemory, move: _FrankWolfeMove
+) -> float:
+    """Return Armijo's step, each trial judged by an image that has its digits.
+
+    At the edge of where the objective is defined the gradient predicts a fall that
+    no step has. The trial of least value is taken there, if it lies lower.
+    """
+    here = memory.here
+    least, at = here.value, 0.0
+
+    def after(length: float) -> Evaluation:
+        nonlocal least, at
+        image, peak = _running_image(memory, move, length)
+        x = here.x + length * move.direction
+        if image is None and peak is None and here.image is not None:
+            # Fresh, and of the atoms: the sum leaves rounding of a dropped one.
+            x = _moved_atoms(memory.atoms, move, length).x
+        there: Evaluation = problem.objective.evaluate(x, image)
+        if there.value < least:
+            least, at = there.value, length
+        return there
+
+    length, _ = armijo_step(after, here.value, move.limit, move.slope)
+    if length > 0.0:
+        return length
+    return at if least < here.value - ROUNDING * max(1.0, abs(here.value)) else 0.0
 
 
 def _moved_atoms(atoms: ActiveSet, move: _FrankWolfeMove, length: float) -> ActiveSet:
     """Return the atoms after a step; those before it stay."""
-    out, full = atoms.copy(), length >= move.limit
+    full = length >= move.limit
     if move.kind == "towards":
-        out.move(0.0 if full else 1.0 - length, {move.best: length}, None)
-    elif move.kind == "away":
-        drop = move.worst if full else None
-        out.move(1.0 + length, {move.worst: -length}, drop)
-    else:
-        gains = {move.best: length, move.worst: -length}
-        out.move(1.0, gains, move.worst if full else None)
-    return out
+        return atoms.moved(0.0 if full else 1.0 - length, {move.best: length}, None)
+    drop = move.worst if full else None
+    if move.kind == "away":
+        return atoms.moved(1.0 + length, {move.worst: -length}, drop)
+    return atoms.moved(1.0, {move.best: length, move.worst: -length}, drop)
 
 
 def _running_image(
     memory: _FrankWolfeMemory, move: _FrankWolfeMove, length: float
 ) -> tuple[Array | None, Array | None]:
     """Return the image after a step with its peak; None where it has cancelled."""
-    before, change = memory.point.image, move.image
+    before, change = memory.here.image, move.image
     if before is None or change is None:
         return None, None
     image = before + length * change
@@ -431,7 +389,7 @@ def _running_image(
     return image, peak
 
 
-def _rises(before: Point, after: Point) -> bool:
+def _rises(before: Evaluation, after: Evaluation) -> bool:
     """Tell whether the value has risen, by more than rounding."""
     return not after.value <= before.value + ROUNDING * max(1.0, abs(before.value))
 

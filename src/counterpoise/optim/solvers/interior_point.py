@@ -1,14 +1,17 @@
 """A primal-dual interior-point method for simplex-constrained problems."""
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
 from counterpoise.linalg.arrays import Array
-from counterpoise.optim.certificate import Certificate
 from counterpoise.optim.loop import Requirements, State
-from counterpoise.optim.solvers.first_order import evaluate, gradient_of
+from counterpoise.optim.objectives import FactoredDistance, KernelDistance
+from counterpoise.optim.problems import MeanMatching
+from counterpoise.optim.sets import CappedSimplex
+
+Distance = FactoredDistance | KernelDistance
 
 # Share of the way to the boundary that a step goes.
 NEARLY = 0.995
@@ -50,7 +53,7 @@ class _Bounds:
     total: float
 
     @classmethod
-    def of(cls, domain: Any) -> "_Bounds":
+    def of(cls, domain: CappedSimplex) -> "_Bounds":
         """Return the bounds of a capped simplex."""
         low, high = np.zeros(domain.size), np.array(domain.caps)
         if domain.slack > 0.0:
@@ -111,18 +114,15 @@ class InteriorPoint:
     True
     """
 
-    @property
-    def accepts(self) -> Requirements:
-        """A quadratic with `newton` over a capped simplex."""
-        return Requirements(
-            objective=("value", "gradient", "newton"),
-            domain=("caps", "total", "slack", "project"),
-        )
+    accepts: ClassVar[Requirements] = Requirements(
+        objective=("evaluate", "newton"),
+        domain=("caps", "total", "slack", "project"),
+    )
 
-    def begin(self, problem: Any, x: Array | None) -> State:
+    def begin(self, problem: MeanMatching, x: Array | None) -> State:
         """Return the first state."""
         first = problem.domain.start() if x is None else x
-        claim = _judged(problem, first)
+        claim = problem.certify(first)
         bounds = _Bounds.of(problem.domain)
         inside = bounds.middle()
         if x is not None:
@@ -133,54 +133,46 @@ class InteriorPoint:
         if not rooms > 0.0:
             # The caps leave a single point.
             return State(first, claim, None, stalled=True)
-        centre = max(_judged(problem, inside[: bounds.size]).gap, 1e-14 * problem.scale)
+        centre = max(problem.certify(inside[: bounds.size]).gap, 1e-14 * problem.scale)
         centre /= 2.0 * inside.size
         memory = _Inside(
             inside, centre / (inside - bounds.low), centre / (bounds.high - inside), 0.0
         )
         return State(first, claim, memory)
 
-    def step(self, problem: Any, state: State) -> State:
+    def step(self, problem: MeanMatching, state: State) -> State:
         """Return the state after one step."""
         here: _Inside = state.memory
         bounds = _Bounds.of(problem.domain)
         try:
             there = _advance(problem.objective, bounds, here)
         except np.linalg.LinAlgError:
-            return State(state.x, state.claim, here, stalled=True)
-        if not np.isfinite(there.x).all():
-            return State(state.x, state.claim, here, stalled=True)
+            there = None
+        if there is None or not np.isfinite(there.x).all():
+            return replace(state, stalled=True)
         x = there.x[: bounds.size]
-        claim = _judged(problem, x)
+        claim = problem.certify(x)
         if claim.gap <= CLOSE * problem.scale:
             exact = _on_the_face(problem, bounds, there)
             if exact is not None:
-                proof = _judged(problem, exact)
+                proof = problem.certify(exact)
                 if proof.gap <= claim.gap:
                     x, claim = exact, proof
-        return State(x, claim, there, stalled=_spent(problem, bounds, there))
+        # At the end the products of entries and multipliers are rounding only.
+        left = (there.x - bounds.low) @ there.low + (bounds.high - there.x) @ there.high
+        return State(x, claim, there, stalled=not float(left) > 1e-15 * problem.scale)
 
 
-def _spent(problem: Any, bounds: _Bounds, here: _Inside) -> bool:
-    """Tell whether the products of entries and multipliers are rounding only."""
-    left = (here.x - bounds.low) @ here.low + (bounds.high - here.x) @ here.high
-    return not float(left) > 1e-15 * problem.scale
-
-
-def _judged(problem: Any, x: Array) -> Certificate:
-    point = evaluate(problem.objective, x)
-    claim: Certificate = problem.judge(
-        x, point.value, gradient_of(problem.objective, point)
-    )
-    return claim
-
-
-def _advance(objective: Any, bounds: _Bounds, here: _Inside) -> _Inside:
+def _advance(objective: Distance, bounds: _Bounds, here: _Inside) -> _Inside:
     """Return the point after one predictor and one corrector."""
     n, x = bounds.size, here.x
     below, above = x - bounds.low, bounds.high - x
     centre = float(below @ here.low + above @ here.high) / (2.0 * x.size)
-    slope = _slopes(objective, bounds, here)
+    # The derivatives of the Lagrangian.
+    slope = objective.gradient(x[:n]) - here.level
+    if bounds.slack:
+        slope = np.append(slope, here.level)
+    slope = slope - here.low + here.high
     barrier = here.low / below + here.high / above
     solver = objective.newton(barrier[:n])
     ones = solver(np.ones(n))
@@ -221,15 +213,6 @@ def _advance(objective: Any, bounds: _Bounds, here: _Inside) -> _Inside:
     )
 
 
-def _slopes(objective: Any, bounds: _Bounds, here: _Inside) -> Array:
-    """Return the derivatives of the Lagrangian."""
-    slope = objective.gradient(here.x[: bounds.size]) - here.level
-    if bounds.slack:
-        slope = np.append(slope, here.level)
-    out: Array = slope - here.low + here.high
-    return out
-
-
 def _length(bounds: _Bounds, here: _Inside, move: _InteriorMove, share: float) -> float:
     """Return the longest step, at most 1, that keeps everything positive."""
     pairs = (
@@ -247,8 +230,8 @@ def _length(bounds: _Bounds, here: _Inside, move: _InteriorMove, share: float) -
     return longest
 
 
-def _on_the_face(problem: Any, bounds: _Bounds, here: _Inside) -> Array | None:
-    """Return the minimiser over the face that the multipliers point at."""
+def _on_the_face(problem: MeanMatching, bounds: _Bounds, here: _Inside) -> Array | None:
+    """Return the minimizer over the face that the multipliers point at."""
     curvature = 2.0 * problem.objective.ridge
     if not curvature.min() > 0.0:
         return None
@@ -261,7 +244,14 @@ def _on_the_face(problem: Any, bounds: _Bounds, here: _Inside) -> Array | None:
         return None
     at = np.where(filled, bounds.high[:n], 0.0)
     solver = problem.objective.newton(np.where(fixed, np.inf, 0.0))
-    goal = _sum_of_the_face(bounds, here)
+    goal: float | None = bounds.total
+    if bounds.slack:
+        # The sum is held at one of its bounds, or lies free between them.
+        below = here.low[-1] / (here.x[-1] - bounds.low[-1])
+        above = here.high[-1] / (bounds.high[-1] - here.x[-1])
+        goal = float(bounds.low[-1] if below > above else bounds.high[-1])
+        if max(below, above) < 1.0:
+            goal = None
     move = solver(np.column_stack([-problem.objective.gradient(at), np.ones(n)]))
     step = move[:, 0]
     if goal is not None:
@@ -271,14 +261,3 @@ def _on_the_face(problem: Any, bounds: _Bounds, here: _Inside) -> Array | None:
     if problem.domain.infeasibility(out) > 0.0:
         out = problem.domain.project(out)
     return out
-
-
-def _sum_of_the_face(bounds: _Bounds, here: _Inside) -> float | None:
-    """Return the sum that is held, None if it lies free between its bounds."""
-    if not bounds.slack:
-        return bounds.total
-    low = here.low[-1] / (here.x[-1] - bounds.low[-1])
-    high = here.high[-1] / (bounds.high[-1] - here.x[-1])
-    if max(low, high) < 1.0:
-        return None
-    return float(bounds.low[-1] if low > high else bounds.high[-1])

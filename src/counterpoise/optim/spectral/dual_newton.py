@@ -1,6 +1,7 @@
 """Newton's method on the dual of regularized discrepancy minimization."""
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from scipy.linalg import eigh
@@ -9,7 +10,7 @@ from counterpoise.linalg.arrays import Array
 from counterpoise.optim.loop import Requirements, State
 from counterpoise.optim.sets import project_simplex
 from counterpoise.optim.spectral.problem import Discrepancy, DualMatrix
-from counterpoise.optim.spectral.working_set import Incumbent, no_choice, of_moments
+from counterpoise.optim.spectral.working_set import NEEDS_MOMENTS, Incumbent, no_choice
 
 # -----------------------------------------------------------------------------
 # Newton steps over dual matrices, where weights have a price of their own.
@@ -226,15 +227,11 @@ class DualNewton:
 
     largest: int = 60
 
-    @property
-    def accepts(self) -> Requirements:
-        """A discrepancy in features, with a spread."""
-        moments = of_moments()
-        return replace(
-            moments,
-            problem=(*moments.problem, "smooth_dual"),
-            hint="a Discrepancy with a spread above zero is needed",
-        )
+    accepts: ClassVar[Requirements] = replace(
+        NEEDS_MOMENTS,
+        problem=(*NEEDS_MOMENTS.problem, "smooth_dual"),
+        hint="a Discrepancy with a spread above zero is needed",
+    )
 
     def begin(self, problem: Discrepancy, x: Array | None) -> State:
         """Return the state at the worst direction of x or of equal weights."""

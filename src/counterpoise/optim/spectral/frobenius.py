@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,8 +14,8 @@ from counterpoise.optim.sets import CappedSimplex
 from counterpoise.optim.solvers.corrective import simplex_quadratic
 from counterpoise.optim.solvers.interior_point import InteriorPoint
 from counterpoise.optim.spectral.working_set import (
+    NEEDS_MOMENTS_OR_KERNEL,
     Incumbent,
-    of_moments_or_kernel,
     refuse_spread,
 )
 
@@ -204,10 +204,7 @@ class Frobenius:
     array([0.25, 0.25, 0.5 ])
     """
 
-    @property
-    def accepts(self) -> Requirements:
-        """Second moments of rows, or a kernel."""
-        return of_moments_or_kernel()
+    accepts: ClassVar[Requirements] = NEEDS_MOMENTS_OR_KERNEL
 
     def begin(self, problem: Any, x: Array | None) -> State:
         """Return the state at the minimiser, wherever a search should begin."""

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, eigvalsh, solve_triangular
 from scipy.linalg.blas import dsyrk, ssyrk
 from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri, spotrf, spotrs
@@ -17,7 +18,7 @@ from counterpoise.linalg.arrays import Array
 # -----------------------------------------------------------------------------
 
 
-Pairs = Sequence[tuple[Array, Array]]
+Pairs = Sequence[tuple[NDArray[np.floating], NDArray[np.floating]]]
 # Products of pairs of columns are used where they are at most this share of the rows
 # and no more than these columns' pairs.
 FEW_PAIRS, PAIRED_COLUMNS = 0.4, 16
@@ -81,19 +82,6 @@ class BorderedSystem:
     def __init__(self, schur: Schur, coupling: Array, corner: float) -> None:
         self.schur, self.coupling, self.corner = schur, coupling, corner
         self.sides = schur.solve(np.stack([coupling, np.ones(coupling.size)], axis=1))
-
-    @classmethod
-    def of(
-        cls,
-        rows: Array,
-        factors: Pairs,
-        matrices: Pairs,
-        diagonal: Array,
-        coupling: Array,
-        corner: float,
-    ) -> "BorderedSystem":
-        """Return the system whose matrix is that of `schur_of`."""
-        return cls(schur_of(rows, factors, matrices, diagonal), coupling, corner)
 
     def solve(
         self,
@@ -165,13 +153,20 @@ class BorderedSystem:
         return z, t, level + y_level
 
 
+def _rank_one_sums(
+    rows: NDArray[np.floating], factors: Pairs, syrk: Callable[..., Array]
+) -> Array:
+    """Return the lower triangle of the sum of products, entry by entry, of X F F'X'."""
+    parts = []
+    for a, b in factors:
+        part = syrk(1.0, (rows @ a).T, trans=1, lower=1)
+        part *= syrk(1.0, (rows @ b).T, trans=1, lower=1)
+        parts.append(part)
+    return np.add(parts[0], parts[1], out=parts[0])
+
+
 def _double(rows: Array, factors: Pairs, diagonal: Array) -> Callable[[Array], Array]:
-    H: Array | None = None
-    for first, second in factors:
-        part = dsyrk(1.0, (rows @ first).T, trans=1, lower=1)
-        part *= dsyrk(1.0, (rows @ second).T, trans=1, lower=1)
-        H = part if H is None else np.add(H, part, out=H)
-    assert H is not None
+    H = _rank_one_sums(rows, factors, dsyrk)
     H[np.diag_indices_from(H)] += diagonal
     factor, failed = dpotrf(H, lower=1, clean=0, overwrite_a=1)
     if failed:
@@ -185,13 +180,8 @@ def _double(rows: Array, factors: Pairs, diagonal: Array) -> Callable[[Array], A
 
 
 def _single(rows: Array, factors: Pairs, diagonal: Array) -> Callable[[Array], Array]:
-    few = rows.astype(np.float32)
-    H: Array | None = None
-    for first, second in factors:
-        part = ssyrk(1.0, (few @ first.astype(np.float32)).T, trans=1, lower=1)
-        part *= ssyrk(1.0, (few @ second.astype(np.float32)).T, trans=1, lower=1)
-        H = part if H is None else np.add(H, part, out=H)
-    assert H is not None
+    single = [(a.astype(np.float32), b.astype(np.float32)) for a, b in factors]
+    H = _rank_one_sums(rows.astype(np.float32), single, ssyrk)
     places = np.diag_indices_from(H)
     whole = H[places] + diagonal
     # Scaled to a unit diagonal, so that nothing overflows and the jitter is even.
@@ -327,7 +317,7 @@ class Inside:
 
     `above` and `below` are the matrices of :math:`M \\preceq tI` and
     :math:`-tI \\preceq M`, of joint trace one; `low` and `high` belong to the bounds of
-    z (`high` is None without a cap), `level` to the sum. Y = above - below is the dual
+    z (`high` is zero without a cap), `level` to the sum. Y = above - below is the dual
     matrix; `M`, `norm` and `pulls` (x'Yx of every row) are what they say. `matched`:
     the multipliers of z are what Y and the level make them; without it Newton's steps
     mend them.
@@ -338,7 +328,7 @@ class Inside:
     above: Array
     below: Array
     low: Array
-    high: Array | None
+    high: Array
     level: float
     M: Array
     norm: float
@@ -349,6 +339,11 @@ class Inside:
     def __post_init__(self) -> None:
         object.__setattr__(self, "Y", self.above - self.below)
 
+    @property
+    def multipliers(self) -> tuple[Array, ...]:
+        """The multipliers of all slacks."""
+        return self.above, self.below, self.low, self.high
+
     def centre(self, bounds: int) -> float:
         """Return the mean of the products of slacks and multipliers."""
         out = self.t * float(np.trace(self.above) + np.trace(self.below))
@@ -358,17 +353,13 @@ class Inside:
 
 @dataclass(frozen=True, eq=False)
 class _Move:
-    """A direction: of z, t and the level, of the slacks and of the multipliers."""
+    """A direction: of z, t and the level, of the slacks and of their multipliers."""
 
     z: Array
     t: float
     level: float
-    over: Array
-    under: Array
-    above: Array
-    below: Array
-    low: Array
-    high: Array | None
+    slacks: tuple[Array, ...]
+    multipliers: tuple[Array, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -423,7 +414,7 @@ class SpectralInterior:
         norm = spectral_norm(M)
         pulls = quadratic_forms(self.rows, above - below)
         level = float(pulls.max()) + slack
-        low, high = level - pulls, None
+        low, high = level - pulls, np.zeros(z.size)
         if self.cap is not None:
             # Products with the room below the cap as large as those with z.
             high = np.full(z.size, float(z @ low) / (self.cap * z.size - 1.0))
@@ -431,9 +422,7 @@ class SpectralInterior:
         low = low + 2.0 * self.bend * z
         return Inside(z, norm + room, above, below, low, high, level, M, norm, pulls)
 
-    def mismatched(
-        self, here: Inside, z: Array, low: Array, high: Array | None
-    ) -> Inside:
+    def mismatched(self, here: Inside, z: Array, low: Array, high: Array) -> Inside:
         """Return the point with the matrices of another one, on these rows.
 
         The multipliers need not match the matrices.
@@ -485,9 +474,11 @@ class SpectralInterior:
         z = z / z.sum()
         M = self.operator(z)
         norm = spectral_norm(M)
-        above = here.above + dual * move.above
-        below = here.below + dual * move.below
-        above, below = 0.5 * (above + above.T), 0.5 * (below + below.T)
+        above, below, low, high = (
+            y + dual * step
+            for y, step in zip(here.multipliers, move.multipliers, strict=True)
+        )
+        above, below = _symmetric(above), _symmetric(below)
         trace = float(np.trace(above) + np.trace(below))
         above, below = above / trace, below / trace
         pulls = quadratic_forms(self.rows, above - below)
@@ -505,8 +496,6 @@ class SpectralInterior:
         )
         if self.cap is not None or self.bend > 0.0 or not here.matched:
             # The multipliers need not match exactly: proofs do not use them.
-            high = _plus(here.high, dual, move.high)
-            low = here.low + dual * move.low
             return replace(out, low=low, high=high, matched=dual >= 1.0)
         low = level - pulls
         if not low.min() > 0.0:
@@ -516,44 +505,41 @@ class SpectralInterior:
 
 
 class _NewtonAt:
-    """The linear systems at one point."""
+    """The linear systems at one point.
+
+    Slacks and multipliers come in pairs: of both matrix bounds, of z and of the room
+    below the cap, which without a cap is infinite and no pair.
+    """
 
     def __init__(self, problem: SpectralInterior, here: Inside) -> None:
         self.problem, self.here = problem, here
         rows, z = problem.rows, here.z
         m, N = rows.shape
-        eye = np.eye(N)
-        self.over, self.under = here.t * eye - here.M, here.t * eye + here.M
-        _, self.over_inverse = _factors(self.over)
-        _, self.under_inverse = _factors(self.under)
-        above, self.above_inverse = _factors(here.above)
-        below, self.below_inverse = _factors(here.below)
-        self.room = None
+        shift = here.t * np.eye(N)
+        self.slacks: list[Array] = [shift - here.M, shift + here.M, z]
+        room = np.full(m, np.inf)
         if problem.cap is not None:
             # Rounding may put an entry on its cap.
-            self.room = np.maximum(problem.cap - z, 1e-17 * problem.cap)
-        self.gap = self._products(
-            self.over,
-            here.above,
-            self.under,
-            here.below,
-            z,
-            here.low,
-            self.room,
-            here.high,
-        )
-        bounds = m if self.room is None else 2 * m
+            room = np.maximum(problem.cap - z, 1e-17 * problem.cap)
+            self.slacks.append(room)
+        self.room = room
+        _, self.over_inverse = _factors(self.slacks[0])
+        _, self.under_inverse = _factors(self.slacks[1])
+        above, self.above_inverse = _factors(here.above)
+        below, self.below_inverse = _factors(here.below)
+        self.gap = _products(self.slacks, here.multipliers)
+        bounds = m if problem.cap is None else 2 * m
         self.centre = self.gap / (2 * N + bounds)
         self.P = self.over_inverse.T @ self.over_inverse
         self.Q = self.under_inverse.T @ self.under_inverse
-        diagonal = here.low / z + 2.0 * problem.bend
-        if self.room is not None and here.high is not None:
-            diagonal = diagonal + here.high / self.room
-        self.system = BorderedSystem.of(
+        schur = schur_of(
             rows,
             ((above, self.over_inverse.T), (below, self.under_inverse.T)),
             ((here.above, self.P), (here.below, self.Q)),
-            diagonal,
+            here.low / z + 2.0 * problem.bend + here.high / room,
+        )
+        self.system = BorderedSystem(
+            schur,
             quadratic_forms(rows, here.above @ self.P - here.below @ self.Q),
             float(np.sum(here.above * self.P) + np.sum(here.below * self.Q)),
         )
@@ -562,21 +548,26 @@ class _NewtonAt:
 
     def towards(self, aim: float, first: _Move | None = None) -> _Move:
         """Return the direction to `aim` times the centre, corrected by a first one."""
-        problem, here, rows = self.problem, self.here, self.problem.rows
+        problem, here, room = self.problem, self.here, self.room
+        rows = problem.rows
         goal = aim * self.centre
         right = goal / here.z - here.level + goal * self.apart
-        right -= 2.0 * problem.bend * here.z
-        if self.room is not None:
-            right -= goal / self.room
+        right -= 2.0 * problem.bend * here.z + goal / room
         corner = goal * self.trace - 1.0
-        bent_above = bent_below = np.zeros(0)
+        bent: tuple[Array | float, ...] = (0.0, 0.0, 0.0, 0.0)
         if first is not None:
-            bent_above = _symmetric(first.above @ first.over @ self.P)
-            bent_below = _symmetric(first.below @ first.under @ self.Q)
+            over, under = first.slacks[:2]
+            above, below, low, high = first.multipliers
+            bent_above = _symmetric(above @ over @ self.P)
+            bent_below = _symmetric(below @ under @ self.Q)
+            bent = (
+                bent_above,
+                bent_below,
+                first.z * low / here.z,
+                -first.z * high / room,
+            )
             right -= quadratic_forms(rows, bent_above - bent_below)
-            right -= first.z * first.low / here.z
-            if self.room is not None and first.high is not None:
-                right -= first.z * first.high / self.room
+            right -= bent[2] - bent[3]
             corner -= float(np.trace(bent_above) + np.trace(bent_below))
         # What is left over spoils only how even the products z low are; both sides
         # stay feasible. So the residual is measured in those products.
@@ -586,68 +577,46 @@ class _NewtonAt:
         moment = (rows * z[:, None]).T @ rows
         shift = t * np.eye(len(moment))
         over, under = shift + moment, shift - moment
-        above = goal * self.P - here.above - _symmetric(here.above @ over @ self.P)
-        below = goal * self.Q - here.below - _symmetric(here.below @ under @ self.Q)
-        low = goal / here.z - here.low * (1.0 + z / here.z)
-        high = None
-        if self.room is not None and here.high is not None:
-            high = goal / self.room - here.high * (1.0 - z / self.room)
-        if first is not None:
-            above, below = above - bent_above, below - bent_below
-            low = low - first.z * first.low / here.z
-            if self.room is not None and high is not None and first.high is not None:
-                high = high + first.z * first.high / self.room
-        return _Move(z, t, level, over, under, above, below, low, high)
+        multipliers = (
+            goal * self.P - here.above - _symmetric(here.above @ over @ self.P),
+            goal * self.Q - here.below - _symmetric(here.below @ under @ self.Q),
+            goal / here.z - here.low * (1.0 + z / here.z),
+            goal / room - here.high * (1.0 - z / room),
+        )
+        corrected = tuple(y - c for y, c in zip(multipliers, bent, strict=True))
+        return _Move(z, t, level, (over, under, z, -z), corrected)
 
     def lengths(self, move: _Move) -> tuple[float, float]:
         """Return the longest steps of z and t, and of the multipliers."""
-        here = self.here
+        here, (over, under, z, room) = self.here, move.slacks
+        above, below, low, high = move.multipliers
         primal = min(
-            _reach(here.z, move.z),
-            _matrix_reach(self.over_inverse, move.over),
-            _matrix_reach(self.under_inverse, move.under),
+            _reach(here.z, z),
+            _reach(self.room, room),
+            _matrix_reach(self.over_inverse, over),
+            _matrix_reach(self.under_inverse, under),
         )
         dual = min(
-            _reach(here.low, move.low),
-            _matrix_reach(self.above_inverse, move.above),
-            _matrix_reach(self.below_inverse, move.below),
+            _reach(here.low, low),
+            _reach(here.high, high),
+            _matrix_reach(self.above_inverse, above),
+            _matrix_reach(self.below_inverse, below),
         )
-        if self.room is not None and here.high is not None and move.high is not None:
-            primal = min(primal, _reach(self.room, -move.z))
-            dual = min(dual, _reach(here.high, move.high))
         return primal, dual
 
     def complementarity(self, move: _Move, primal: float, dual: float) -> float:
         """Return the sum of all products after a step."""
-        here = self.here
-        room = None if self.room is None else self.room - primal * move.z
-        high = _plus(here.high, dual, move.high)
-        return self._products(
-            self.over + primal * move.over,
-            here.above + dual * move.above,
-            self.under + primal * move.under,
-            here.below + dual * move.below,
-            here.z + primal * move.z,
-            here.low + dual * move.low,
-            room,
-            high,
+        slacks = zip(self.slacks, move.slacks, strict=False)
+        multipliers = zip(self.here.multipliers, move.multipliers, strict=True)
+        return _products(
+            [slack + primal * step for slack, step in slacks],
+            [y + dual * step for y, step in multipliers],
         )
 
-    @staticmethod
-    def _products(
-        over: Array,
-        above: Array,
-        under: Array,
-        below: Array,
-        z: Array,
-        low: Array,
-        room: Array | None,
-        high: Array | None,
-    ) -> float:
-        out = float(np.vdot(over, above) + np.vdot(under, below) + z @ low)
-        if room is not None and high is not None:
-            out += float(room @ high)
-        return out
+
+def _products(slacks: Sequence[Array], multipliers: Sequence[Array]) -> float:
+    pairs = zip(slacks, multipliers, strict=False)
+    return sum(float(np.vdot(slack, y)) for slack, y in pairs)
 
 
 def quadratic_forms(rows: Array, Y: Array) -> Array:
@@ -671,11 +640,6 @@ def _factors(S: Array) -> tuple[Array, Array]:
     if failed:
         raise np.linalg.LinAlgError("a slack has lost its definiteness")
     return factor, inverse
-
-
-def _plus(values: Array | None, length: float, move: Array | None) -> Array | None:
-    """Return the values after a step, None where there are none."""
-    return None if values is None or move is None else values + length * move
 
 
 def _symmetric(A: Array) -> Array:

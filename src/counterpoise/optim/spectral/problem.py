@@ -237,23 +237,6 @@ class DualMatrix:
         return (self.directions * self.values) @ self.directions.T
 
 
-@dataclass(frozen=True, eq=False)
-class Priced:
-    """What a point and a dual matrix of some rows are worth over all rows.
-
-    `value` is the point's, `bound` the best one of `dual`, a truncation of the matrix;
-    `pulls` are x'Yx of every row. `restricted` is the bound on the rows in use,
-    `missed` how much of it the others take away.
-    """
-
-    value: float
-    bound: float
-    dual: DualMatrix
-    pulls: Array
-    restricted: float
-    missed: float
-
-
 class SpectralNorm(abc.ABC):
     """A spectral norm over weights: the weights' set, the spread's term, the claim."""
 
@@ -274,6 +257,10 @@ class SpectralNorm(abc.ABC):
     @abc.abstractmethod
     def norm(self, z: Array) -> float:
         """Return the spectral norm at z."""
+
+    @abc.abstractmethod
+    def dual_value(self, Y: DualMatrix) -> float:
+        """Return the lower bound that a dual matrix gives."""
 
     @cached_property
     def domain(self) -> Simplex | CappedSimplex:
@@ -316,6 +303,31 @@ class SpectralNorm(abc.ABC):
             return target - float(pulls @ self.domain.vertex(-pulls))
         z = self.domain.project(pulls / (2.0 * self.bend))
         return target - float(pulls @ z) + self.spread_term(z)
+
+    def judge(self, z: Array, value: float, Y: DualMatrix) -> Certificate:
+        """Say what a value and a dual matrix prove."""
+        return self.claim(z, value, self.dual_value(Y))
+
+    def best_truncation(
+        self, target: Array, source: Array, values: Array
+    ) -> tuple[float, Array]:
+        """Return the best bound among truncations of a dual matrix, and its values.
+
+        Small eigenvalues of a dual matrix on its way cost nuclear norm and prove
+        little. `target` and `source` are the squares along its directions of the
+        target's moment and of every row.
+        """
+        size, best = np.abs(values), (-np.inf, values)
+        for share in TRUNCATIONS:
+            some = np.where(size >= share * size.max(), values, 0.0)
+            nuclear = max(float(np.abs(some).sum()), 1e-300)
+            pulls = source @ some
+            # With a spread the best dual matrix may be shorter than one.
+            for length in {nuclear, max(nuclear, 1.0) if self.spread else nuclear}:
+                bound = self.bound(float(target @ some) / length, pulls / length)
+                if bound > best[0]:
+                    best = (bound, some / length)
+        return best
 
     def claim(self, z: Array, value: float, bound: float) -> Certificate:
         """Say what a value and a lower bound prove."""
@@ -368,7 +380,7 @@ class SpectralNorm(abc.ABC):
 
 @dataclass(frozen=True, eq=False)
 class Discrepancy(SpectralNorm):
-    r"""Minimise the spectral norm of a difference of second moments over weights.
+    r"""Minimize the spectral norm of a difference of second moments over weights.
 
     .. math:: \|M(z)\|_2 + s f_0 (m |z|^2 - 1), \qquad
               M(z) = A_P - \sum_i z_i x_i x_i'
@@ -413,8 +425,8 @@ class Discrepancy(SpectralNorm):
     reference: float | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rows", _finite("rows", self.rows, 2))
-        moment = _finite("target_moment", self.target_moment, 2)
+        object.__setattr__(self, "rows", finite_array("rows", self.rows, 2))
+        moment = finite_array("target_moment", self.target_moment, 2)
         width = self.rows.shape[1]
         if moment.shape != (width, width):
             raise ValueError(
@@ -437,8 +449,8 @@ class Discrepancy(SpectralNorm):
 
         The rotation is exact: all rows lie in their own span.
         """
-        rows = _finite("rows", rows, 2)
-        target_rows = _finite("target_rows", target_rows, 2)
+        rows = finite_array("rows", rows, 2)
+        target_rows = finite_array("target_rows", target_rows, 2)
         if rows.shape[1] != target_rows.shape[1]:
             raise ValueError(
                 f"target_rows must have {rows.shape[1]} columns as rows have, "
@@ -448,7 +460,7 @@ class Discrepancy(SpectralNorm):
         share = (
             np.full(n, 1.0 / n)
             if target_share is None
-            else _finite("target_share", target_share, 1)
+            else finite_array("target_share", target_share, 1)
         )
         if share.shape != (n,) or not share.min() >= 0.0:
             raise ValueError(
@@ -508,46 +520,15 @@ class Discrepancy(SpectralNorm):
     def truncated(self, Y: Array) -> tuple[float, DualMatrix, Array]:
         """Return the best bound among truncations of Y, its matrix, and x'Yx of Y.
 
-        Small eigenvalues of a dual matrix on its way cost nuclear norm and prove
-        little. One product with all rows for all truncations.
+        One product with all rows for all truncations.
         """
         values, vectors = eigh(0.5 * (Y + Y.T), check_finite=False)
         seen = self.rows @ vectors
         seen *= seen
         target = np.einsum("ij,ij->j", vectors, self.target_moment @ vectors)
-        size, best = np.abs(values), (-np.inf, values)
-        pulls = seen @ values
-        for share in TRUNCATIONS:
-            some = np.where(size >= share * size.max(), values, 0.0)
-            nuclear = max(float(np.abs(some).sum()), 1e-300)
-            pulled = pulls if share == 0.0 else seen @ some
-            # With a spread the best dual matrix may be shorter than one.
-            for length in {nuclear, max(nuclear, 1.0) if self.spread else nuclear}:
-                bound = self.bound(float(target @ some) / length, pulled / length)
-                if bound > best[0]:
-                    best = (bound, some / length)
-        used = best[1] != 0.0
-        return best[0], DualMatrix(vectors[:, used], best[1][used]), pulls
-
-    def priced(
-        self, z: Array, norm: float, Y: Array, used: Indices | None = None
-    ) -> Priced:
-        """Return what z, whose norm is known, and Y are worth.
-
-        `used` are the rows in use, None for all of them.
-        """
-        best, dual, pulls = self.truncated(Y)
-        target = float(np.sum(self.target_moment * Y))
-        bound = self.bound(target, pulls)
-        restricted = bound
-        if used is not None:
-            low = float(pulls.min()) - 10.0 * float(np.ptp(pulls))
-            inside = np.full(self.size, low)
-            inside[used] = pulls[used]
-            restricted = self.bound(target, inside)
-        value = norm + self.spread_term(z)
-        missed = max(restricted - bound, 0.0)
-        return Priced(value, best, dual, pulls, restricted, missed)
+        bound, kept = self.best_truncation(target, seen, values)
+        used = kept != 0.0
+        return bound, DualMatrix(vectors[:, used], kept[used]), seen @ values
 
     def certify(self, z: Array, hint: object = None) -> Certificate:
         """Bound how far z is from optimal, from z alone or with a dual matrix.
@@ -602,18 +583,6 @@ class Discrepancy(SpectralNorm):
             except np.linalg.LinAlgError:
                 break
         return best
-
-    def judge(self, z: Array, value: float, Y: Any) -> Certificate:
-        """Say what a value and a dual matrix prove."""
-        return self.claim(z, value, self.dual_value(Y))
-
-
-def _finite(name: str, value: Any, ndim: int) -> Array:
-    """Return the array, which is looked at closely only where something is wrong."""
-    fine = isinstance(value, np.ndarray) and value.dtype == np.float64
-    if fine and value.ndim == ndim and value.size and np.isfinite(value).all():
-        return value
-    return finite_array(name, value, ndim)
 
 
 # -----------------------------------------------------------------------------
@@ -742,7 +711,10 @@ class KernelDiscrepancy(SpectralNorm):
         some = np.flatnonzero(weights)
         roots = np.sqrt(weights[some])
         K = self.kernel.block(some, some) * roots[:, None] * roots
-        factor = _factor(K)
+        values, vectors = eigh(K, check_finite=False)
+        # The roots of rounding errors are none: without a cut they would be seen.
+        used = values > 1e-13 * values[-1]
+        factor = vectors[:, used] * np.sqrt(values[used])
         signs = np.where(some < self.size, -1.0, 1.0)
         ends = eigvalsh((factor.T * signs) @ factor, check_finite=False)
         return float(max(ends[-1], -ends[0]))
@@ -790,10 +762,6 @@ class KernelDiscrepancy(SpectralNorm):
         claim = self.claim(z, norm + self.spread_term(inside), bound)
         return replace(claim, kind="dual bound, norm with high probability")
 
-    def judge(self, z: Array, value: float, Y: Any) -> Certificate:
-        """Say what a value and a dual matrix prove."""
-        return self.claim(z, value, self.dual_value(Y))
-
     def proved_norm(self, z: Array, guess: float) -> float:
         """Return a number that the norm is proved not to exceed, near the guess."""
         if self.kernel.size <= EXACT_NORM_ROWS:
@@ -827,44 +795,11 @@ class KernelDiscrepancy(SpectralNorm):
             return 0.0
         directions = [one.directions[:, one.values != 0.0] for one in duals]
         images = exact_images(self.kernel, np.concatenate(directions, axis=1))
-        best, first = 0.0, 0
+        best, first, m = 0.0, 0, self.size
         for one, columns in zip(duals, directions, strict=True):
             last = first + columns.shape[1]
-            features = orthonormal_features(columns, images[:, first:last])
-            values = one.values[one.values != 0.0]
-            best = max(best, self._truncated(features**2, values))
-            first = last
+            squares = orthonormal_features(columns, images[:, first:last]) ** 2
+            target, values = self.target_share @ squares[m:], one.values
+            bound, _ = self.best_truncation(target, squares[:m], values[values != 0.0])
+            best, first = max(best, bound), last
         return best
-
-    def _truncated(self, squares: Array, values: Array) -> float:
-        """Return the best bound over truncations of the values."""
-        m, size, best = self.size, np.abs(values), 0.0
-        for share in TRUNCATIONS:
-            some = np.where(size >= share * size.max(), values, 0.0)
-            nuclear = float(np.abs(some).sum())
-            # With a spread the best dual matrix may be shorter than one.
-            for length in {nuclear, max(nuclear, 1.0) if self.spread else nuclear}:
-                pulls = squares @ (some / length)
-                bound = self.bound(float(self.target_share @ pulls[m:]), pulls[:m])
-                best = max(best, bound)
-        return best
-
-
-def _factor(K: Array) -> Array:
-    """Return F with F F' = K, by its eigenvalues, or of many rows by Cholesky.
-
-    The Cholesky factor needs a jitter, which can only lengthen rows and so raise a
-    norm, by its square root at most.
-    """
-    if len(K) <= EXACT_NORM_ROWS:
-        values, vectors = eigh(K, check_finite=False)
-        # The roots of rounding errors are none: without a cut they would be seen.
-        some = values > 1e-13 * values[-1]
-        out: Array = vectors[:, some] * np.sqrt(values[some])
-        return out
-    jitter = 1e-15 * float(np.trace(K))
-    while True:
-        try:
-            return np.asarray(np.linalg.cholesky(K + jitter * np.eye(len(K))), float)
-        except np.linalg.LinAlgError:
-            jitter *= 10.0

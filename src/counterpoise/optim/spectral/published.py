@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
@@ -12,12 +12,18 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.optim.loop import Requirements, State
+from counterpoise.optim.objectives import ConicForm
+from counterpoise.optim.solvers.conic import over_polyhedron, solve_conic
 from counterpoise.optim.spectral.frobenius import MomentQuadratics, moment_quadratics
-from counterpoise.optim.spectral.problem import DualMatrix
+from counterpoise.optim.spectral.problem import (
+    Discrepancy,
+    DualMatrix,
+    KernelDiscrepancy,
+)
 from counterpoise.optim.spectral.working_set import (
+    NEEDS_MOMENTS,
+    NEEDS_MOMENTS_OR_KERNEL,
     Incumbent,
-    of_moments,
-    of_moments_or_kernel,
     refuse_spread,
 )
 
@@ -161,14 +167,6 @@ class _Oracle:
     norms: Array
     reach: int
 
-    @property
-    def width(self) -> float:
-        return float(self.norms[self.reach])
-
-    def first(self, good: Any) -> int:
-        """Return the place of the first row that will do."""
-        return int(np.argmax(good[self.order]))
-
     def reaching(self, place: int) -> "_Oracle":
         """Return the oracle with a width that covers a place, and some more."""
         return replace(self, reach=min(max(place, 2 * self.reach), len(self.order) - 1))
@@ -186,7 +184,7 @@ class _Trial:
     total: Array
     dual: Array
 
-    def after(self, problem: Any, answer: Array, update: str) -> "_Trial":
+    def after(self, problem: Discrepancy, answer: Array, update: str) -> "_Trial":
         """Return the game after an answer of the oracle."""
         total = self.total + problem.operator(answer)
         rate = -math.log1p(-0.5 * self.delta * self.alpha / self.rho) / (2 * self.rho)
@@ -197,14 +195,6 @@ class _Trial:
             total=total,
             dual=hyperbolic_ratio(rate * total, update),
         )
-
-
-@dataclass(frozen=True, eq=False)
-class _MultiplicativeWeightsMemory:
-    oracle: _Oracle
-    trial: _Trial | None
-    best: Incumbent
-    counts: dict[str, int]
 
 
 @dataclass(frozen=True)
@@ -273,12 +263,9 @@ class MultiplicativeWeights:
         if self.every < 1:
             raise ValueError(f"every must be at least 1, got {self.every}")
 
-    @property
-    def accepts(self) -> Requirements:
-        """Second moments of rows."""
-        return of_moments()
+    accepts: ClassVar[Requirements] = NEEDS_MOMENTS
 
-    def begin(self, problem: Any, x: Array | None) -> State:
+    def begin(self, problem: Discrepancy, x: Array | None) -> State:
         """Return the first state."""
         refuse_spread(problem, "the multiplicative weights method")
         if problem.cap is not None and self.oracle == "list":
@@ -291,18 +278,13 @@ class MultiplicativeWeights:
         order = np.argsort(norms, kind="stable")
         reach = 0 if self.oracle == "list" else len(order) - 1
         oracle = _Oracle(order, norms[order], reach)
-        trial = self._next(problem, best, oracle)
         counts = {"rounds": 0, "successes": 0, "failures": 0}
-        return self._state(
-            problem, _MultiplicativeWeightsMemory(oracle, trial, best, counts)
-        )
+        return self._state(problem, oracle, None, best, counts)
 
-    def step(self, problem: Any, state: State) -> State:
+    def step(self, problem: Discrepancy, state: State) -> State:
         """Return the state after `every` rounds, or at the end of a game."""
-        memory: _MultiplicativeWeightsMemory = state.memory
-        oracle, trial, best = memory.oracle, memory.trial, memory.best
-        counts = dict(memory.counts)
-        assert trial is not None
+        oracle, trial, best = state.memory
+        counts = dict(state.counts)
         for _ in range(self.every):
             target = float(np.sum(problem.target_moment * trial.dual))
             pulls = problem.pull(trial.dual)
@@ -314,7 +296,8 @@ class MultiplicativeWeights:
             if self.oracle == "best":
                 answer = problem.domain.vertex(-pulls)
             else:
-                place = oracle.first(trial.alpha + pulls >= target)
+                good = trial.alpha + pulls >= target
+                place = int(np.argmax(good[oracle.order]))
                 if place > oracle.reach:
                     # The width must cover every row that is returned.
                     oracle = oracle.reaching(place)
@@ -329,23 +312,12 @@ class MultiplicativeWeights:
         failed = best.bound >= trial.alpha
         if failed or best.value <= (1.0 + trial.delta) * trial.alpha:
             counts["failures" if failed else "successes"] += 1
-            return self._state(
-                problem,
-                _MultiplicativeWeightsMemory(
-                    oracle, self._next(problem, best, oracle), best, counts
-                ),
-            )
-        return self._state(
-            problem, _MultiplicativeWeightsMemory(oracle, trial, best, counts)
-        )
-
-    def _next(self, problem: Any, best: Incumbent, oracle: _Oracle) -> _Trial | None:
-        """Return the next game, None where there is nothing left to win."""
-        return self._trial(problem, best, oracle) if best.value > 0.0 else None
+            trial = None
+        return self._state(problem, oracle, trial, best, counts)
 
     def _trial(
         self,
-        problem: Any,
+        problem: Discrepancy,
         best: Incumbent,
         oracle: _Oracle,
         alpha: float | None = None,
@@ -358,22 +330,22 @@ class MultiplicativeWeights:
         # delta a narrow bracket would not shrink.
         delta = min(self.delta, max(0.5 * (high - low) / (high + low), SPENT))
         zero = np.zeros_like(problem.target_moment)
-        width = alpha + oracle.width
-        return _Trial(alpha, delta, width, 0, np.zeros(problem.size), zero, zero)
+        rho = alpha + float(oracle.norms[oracle.reach])
+        return _Trial(alpha, delta, rho, 0, np.zeros(problem.size), zero, zero)
 
-    @staticmethod
-    def _state(problem: Any, memory: _MultiplicativeWeightsMemory) -> State:
-        best = memory.best
+    def _state(
+        self,
+        problem: Discrepancy,
+        oracle: _Oracle,
+        trial: _Trial | None,
+        best: Incumbent,
+        counts: dict[str, int],
+    ) -> State:
+        """Return the state, with a new game where there is none and much to win."""
+        if trial is None and best.value > 0.0:
+            trial = self._trial(problem, best, oracle)
         spent = best.value - max(best.bound, 0.0) <= SPENT * best.value
-        return best.state(problem, memory, stalled=spent, counts=memory.counts)
-
-
-def most_rounds(rho: float, delta: float, alpha: float, width: int) -> int:
-    r"""Return T, after which the answers' average is within :math:`(1 + \delta)\alpha`.
-
-    `width` is N, the order of the matrices.
-    """
-    return math.ceil(8.0 * rho**2 * math.log(2 * width) / (delta * alpha) ** 2)
+        return best.state(problem, (oracle, trial, best), spent, counts)
 
 
 def vertex_norms(rows: Array, target_moment: Array) -> Array:
@@ -454,12 +426,9 @@ class DiscrepancySDP:
     max_seconds: float = math.inf
     largest: int = 120
 
-    @property
-    def accepts(self) -> Requirements:
-        """Second moments of rows."""
-        return of_moments()
+    accepts: ClassVar[Requirements] = NEEDS_MOMENTS
 
-    def begin(self, problem: Any, x: Array | None) -> State:
+    def begin(self, problem: Discrepancy, x: Array | None) -> State:
         """Return the first state."""
         width = len(problem.target_moment)
         if width > self.largest:
@@ -472,7 +441,7 @@ class DiscrepancySDP:
         best = Incumbent.at(problem, x)
         return best.state(problem, best, stalled=best.value == 0.0)
 
-    def step(self, problem: Any, state: State) -> State:
+    def step(self, problem: Discrepancy, state: State) -> State:
         """Return the answer of Clarabel; there is no second step."""
         best: Incumbent = state.memory
         z, Y = _solved(problem, self.accuracy, self.max_seconds)
@@ -491,10 +460,10 @@ def memory_needed(width: int) -> int:
     return 30 * order * order
 
 
-def _solved(problem: Any, accuracy: float, max_seconds: float) -> tuple[Array, Array]:
+def _solved(
+    problem: Discrepancy, accuracy: float, max_seconds: float
+) -> tuple[Array, Array]:
     """Return Clarabel's weights and dual matrix."""
-    import clarabel
-
     m, width = problem.rows.shape
     # In units of the value at equal weights, the tolerances mean what they say.
     unit = problem.uniform_value or 1.0
@@ -503,42 +472,20 @@ def _solved(problem: Any, accuracy: float, max_seconds: float) -> tuple[Array, A
     products = problem.rows[:, rows] * problem.rows[:, columns] * (factor / unit)
     moment = problem.target_moment[rows, columns] * (factor / unit)
     eye = (rows == columns).astype(float)[:, None]
-    one, right, bounds, limits = problem.domain.polyhedron()
-    none = sparse.csc_matrix((len(limits) + len(right), 1))
-    A = sparse.vstack(
-        [
-            sparse.hstack([sparse.vstack([sparse.csc_matrix(one), bounds]), none]),
-            sparse.csc_matrix(np.hstack([-products.T, -eye])),
-            sparse.csc_matrix(np.hstack([products.T, -eye])),
-        ],
-        format="csc",
-    )
-    b = np.concatenate([right, limits, -moment, moment])
-    curvature = np.append(np.full(m, 2.0 * problem.bend / unit), 0.0)
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.time_limit = max_seconds
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = accuracy
-    settings.presolve_enable = False
-    cones = [
-        clarabel.ZeroConeT(len(right)),
-        clarabel.NonnegativeConeT(len(limits)),
-        clarabel.PSDTriangleConeT(width),
-        clarabel.PSDTriangleConeT(width),
-    ]
-    answer = clarabel.DefaultSolver(
-        sparse.diags(curvature, format="csc"),
+    A = [np.hstack([-products.T, -eye]), np.hstack([products.T, -eye])]
+    form = ConicForm(
+        sparse.diags(np.append(np.full(m, 2.0 * problem.bend / unit), 0.0)),
         np.append(np.zeros(m), 1.0),
-        A,
-        b,
-        cones,
-        settings,
-    ).solve()
-    multipliers = np.asarray(answer.z, dtype=float)[len(right) + len(limits) :]
-    plus, minus = np.split(multipliers, 2)
+        sparse.csc_matrix(np.vstack(A)),
+        np.concatenate([-moment, moment]),
+        (("semidefinite", width),) * 2,
+    )
+    form = over_polyhedron(form, problem.domain.polyhedron())
+    x, multipliers = solve_conic(form, accuracy, max_seconds, presolve=False)
+    plus, minus = np.split(multipliers[-2 * moment.size :], 2)
     Y = np.zeros((width, width))
     Y[rows, columns] = Y[columns, rows] = (plus - minus) / factor
-    return np.asarray(answer.x, dtype=float)[:m], Y
+    return x[:m], Y
 
 
 def _upper_triangle(width: int) -> tuple[Indices, Indices]:
@@ -556,11 +503,13 @@ def _upper_triangle(width: int) -> tuple[Indices, Indices]:
 LEFT_OUT = 1e-4
 
 
-def smooth_form(problem: Any, by: str = "eigen") -> "FeatureForm | KernelForm":
+def smooth_form(
+    problem: Discrepancy | KernelDiscrepancy, by: str = "eigen"
+) -> "FeatureForm | KernelForm":
     """Return the form of a Discrepancy or of a KernelDiscrepancy."""
-    if hasattr(problem, "rows"):
-        return FeatureForm(problem, by)
-    return KernelForm(problem)
+    if isinstance(problem, KernelDiscrepancy):
+        return KernelForm(problem)
+    return FeatureForm(problem, by)
 
 
 @dataclass(frozen=True, eq=False)
@@ -572,7 +521,7 @@ class FeatureForm:
     :math:`O(mN^2 + N^3)` a gradient, with `by="squaring"` :math:`O(mN^2 + N^3 \log p)`.
     """
 
-    problem: Any
+    problem: Discrepancy
     by: str = "eigen"
 
     @property
@@ -606,7 +555,7 @@ class KernelForm:
     :math:`O((m+n)^3 \log p)` a gradient.
     """
 
-    problem: Any
+    problem: KernelDiscrepancy
 
     @property
     def rank(self) -> int:
@@ -673,37 +622,27 @@ LEAST_WEIGHT = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
-class _Averages:
-    """Sums of the dual matrices and of the points, weighted by the steps' lengths."""
-
-    duals: Array
-    points: Array
-    weight: float = 0.0
-    count: int = 0
-
-    @classmethod
-    def empty(cls, problem: Any) -> "_Averages":
-        return cls(np.zeros_like(problem.target_moment), np.zeros(problem.size))
-
-    def with_step(self, dual: Array, z: Array, length: float) -> "_Averages":
-        return _Averages(
-            self.duals + length * dual,
-            self.points + length * z,
-            self.weight + length,
-            self.count + 1,
-        )
-
-
-@dataclass(frozen=True, eq=False)
 class _Walk:
-    """A point by its logarithms as well, the last eigenvector, the averages."""
+    """A point by its logarithms as well, and the last eigenvector.
+
+    `duals` and `points` are sums over the last `count` steps, weighted by the steps'
+    lengths, of which `weight` is the sum.
+    """
 
     k: int
     z: Array
     log_z: Array
     vector: Array
     value: float
-    averages: _Averages
+    duals: Array
+    points: Array
+    weight: float = 0.0
+    count: int = 0
+
+    def begun_anew(self) -> "_Walk":
+        """Return the walk with empty sums."""
+        duals, points = np.zeros_like(self.duals), np.zeros_like(self.points)
+        return replace(self, duals=duals, points=points, weight=0.0, count=0)
 
 
 @dataclass(frozen=True)
@@ -753,58 +692,48 @@ class SpectralSubgradient:
                 f"and {self.memory}"
             )
 
-    @property
-    def accepts(self) -> Requirements:
-        """Second moments of rows."""
-        return of_moments()
+    accepts: ClassVar[Requirements] = NEEDS_MOMENTS
 
-    def begin(self, problem: Any, x: Array | None) -> State:
+    def begin(self, problem: Discrepancy, x: Array | None) -> State:
         """Return the first state."""
         best = Incumbent.at(problem, x)
-        width = len(problem.target_moment)
-        walk = _Walk(
-            0,
-            best.z,
-            _logarithms(best.z),
-            np.full(width, 1.0 / math.sqrt(width)),
-            best.value,
-            _Averages.empty(problem),
-        )
+        N = len(problem.target_moment)
+        vector = np.full(N, 1.0 / math.sqrt(N))
+        sums = np.zeros((N, N)), np.zeros(problem.size)
+        walk = _Walk(0, best.z, _logarithms(best.z), vector, best.value, *sums)
         return best.state(problem, (walk, best), stalled=problem.size == 1)
 
-    def step(self, problem: Any, state: State) -> State:
+    def step(self, problem: Discrepancy, state: State) -> State:
         """Return the state after `every` subgradient steps."""
         walk, best = state.memory
-        if walk.averages.count >= self.memory:
-            walk = replace(walk, averages=_Averages.empty(problem))
-        lowest = walk
+        if walk.count >= self.memory:
+            walk = walk.begun_anew()
+        lowest, value = walk.z, walk.value
         for _ in range(self.every):
-            before = walk
+            before = walk.z
             walk = self._walked(problem, walk, max(best.bound, 0.0))
             # The walk knows the value of the point that it has left.
-            if walk.value < lowest.value:
-                lowest = replace(before, value=walk.value)
-        averages = walk.averages
-        best = best.or_point(problem, lowest.z)
-        best = best.or_point(problem, averages.points / averages.weight)
-        best = best.or_dual(problem, averages.duals)
+            if walk.value < value:
+                lowest, value = before, walk.value
+        best = best.or_point(problem, lowest)
+        best = best.or_point(problem, walk.points / walk.weight)
+        best = best.or_dual(problem, walk.duals)
         return best.state(problem, (walk, best))
 
-    def _walked(self, problem: Any, walk: _Walk, bound: float) -> _Walk:
+    def _walked(self, problem: Discrepancy, walk: _Walk, bound: float) -> _Walk:
         """Return the walk after one subgradient step."""
-        z = walk.z
+        z, log_z, k = walk.z, walk.log_z, walk.k + 1
         eigenvalue, v = _extreme(problem, z, walk.vector)
         sign = 1.0 if eigenvalue >= 0.0 else -1.0
         value = abs(eigenvalue) + problem.spread_term(z)
-        dual = sign * np.outer(v, v)
-        slopes = _spread_slopes(problem, z) - sign * (problem.rows @ v) ** 2
+        slopes = -sign * (problem.rows @ v) ** 2
+        if problem.spread > 0.0:
+            slopes = (2.0 * problem.bend) * z + slopes
         apart = float(np.ptp(slopes))
-        k, log_z = walk.k + 1, walk.log_z
         if apart == 0.0:
             # No row is better than another: z and this dual matrix prove each other.
-            averages = _Averages.empty(problem).with_step(dual, z, 1.0)
-            return _Walk(k, z, log_z, v, value, averages)
-        if self.kind == "entropic":
+            length, walk = 1.0, walk.begun_anew()
+        elif self.kind == "entropic":
             length = 2.0 * math.sqrt(2.0 * math.log(problem.size) / k) / apart
             log_z = log_z - length * slopes
             z = _within_the_cap(np.exp(log_z - log_z.max()), problem.cap)
@@ -813,11 +742,20 @@ class SpectralSubgradient:
             centred = slopes - slopes.mean()
             length = max(value - bound, 0.0) / float(centred @ centred)
             z = problem.domain.project(z - length * slopes)
-        averages = walk.averages.with_step(dual, walk.z, length)
-        return _Walk(k, z, log_z, v, value, averages)
+        return _Walk(
+            k,
+            z,
+            log_z,
+            v,
+            value,
+            walk.duals + length * (sign * np.outer(v, v)),
+            walk.points + length * walk.z,
+            walk.weight + length,
+            walk.count + 1,
+        )
 
 
-def _extreme(problem: Any, z: Array, near: Array) -> tuple[float, Array]:
+def _extreme(problem: Discrepancy, z: Array, near: Array) -> tuple[float, Array]:
     """Return the eigenvalue of M(z) of largest modulus, with its vector.
 
     By Lanczos it is an approximation: good enough to walk by, and never used in a
@@ -842,14 +780,6 @@ def _extreme(problem: Any, z: Array, near: Array) -> tuple[float, Array]:
     values, vectors = eigh(problem.operator(z), check_finite=False)
     end = -1 if values[-1] >= -values[0] else 0
     return float(values[end]), vectors[:, end]
-
-
-def _spread_slopes(problem: Any, z: Array) -> Array | float:
-    """Return the gradient of the spread's term."""
-    if problem.spread == 0.0:
-        return 0.0
-    out: Array = (2.0 * problem.bend) * z
-    return out
 
 
 def _within_the_cap(y: Array, cap: float | None) -> Array:
@@ -959,10 +889,7 @@ class Smoothing:
         if self.by not in ("eigen", "squaring"):
             raise ValueError(f"by must be 'eigen' or 'squaring', got {self.by!r}")
 
-    @property
-    def accepts(self) -> Requirements:
-        """Second moments of rows, or a kernel."""
-        return of_moments_or_kernel()
+    accepts: ClassVar[Requirements] = NEEDS_MOMENTS_OR_KERNEL
 
     def power_for(self, rank: int) -> int:
         """Return p for a matrix of this rank."""
@@ -976,7 +903,7 @@ class Smoothing:
         size = (1.0 + self.accuracy) * rank * math.log(max(rank, 2))
         return math.ceil(4.0 * math.sqrt(size) / self.accuracy)
 
-    def begin(self, problem: Any, x: Array | None) -> State:
+    def begin(self, problem: Discrepancy | KernelDiscrepancy, x: Array | None) -> State:
         """Return the first state, at x or at the minimiser of the Frobenius norm."""
         refuse_spread(problem, "smoothing")
         form = smooth_form(problem, self.by)
@@ -993,7 +920,7 @@ class Smoothing:
         )
         return best.state(problem, memory, stalled=best.value == 0.0)
 
-    def step(self, problem: Any, state: State) -> State:
+    def step(self, problem: Discrepancy | KernelDiscrepancy, state: State) -> State:
         """Return the state after one step of the scheme."""
         memory: _SmoothingMemory = state.memory
         programmes, form = memory.programmes, memory.form

@@ -1,7 +1,7 @@
 """Subspace solvers of the linear and the kernel discrepancy."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import eigh, qr, solve_triangular
@@ -21,12 +21,58 @@ from counterpoise.optim.spectral.problem import (
     orthonormal,
 )
 from counterpoise.optim.spectral.working_set import (
+    NEEDS_MOMENTS,
     Incumbent,
     WorkingSet,
     first_rows,
     no_choice,
-    of_moments,
 )
+
+
+@dataclass(frozen=True, eq=False)
+class _SubspaceMemory:
+    """A subspace, the search on it, and the best of the whole problem.
+
+    `basis` holds its directions, or their coefficients on all rows of a kernel;
+    `images` are a kernel's products with these, `start` where its next run begins.
+    """
+
+    basis: Array
+    images: Array
+    work: WorkingSet
+    target: float
+    incumbent: Incumbent
+    start: Array | None = None
+    rounds: int = 0
+
+    def advanced(self) -> "_SubspaceMemory":
+        """Return the memory after one interior-point step on the subspace."""
+        work, incumbent = self.work.advanced(self.target), self.incumbent
+        dual, bound = work.incumbent.dual, work.incumbent.bound
+        if isinstance(dual, DualMatrix) and bound > incumbent.bound:
+            lifted = DualMatrix(self.basis @ dual.directions, dual.values)
+            incumbent = incumbent.or_bounded(lifted, bound)
+        return replace(self, work=work, incumbent=incumbent)
+
+    @property
+    def is_solved(self) -> bool:
+        """Whether the subspace's problem is solved as far as it is worth."""
+        return self.work.gap <= self.target or self.work.spent
+
+    def is_final(self, target: float, n_joined: int) -> bool:
+        """Tell whether no other subspace will help where rounding leaves no step."""
+        stuck = target >= 0.99 * self.target and self.rounds > 0
+        return self.work.spent and (stuck or not n_joined)
+
+
+# What solvers need of a discrepancy that is seen through a kernel.
+NEEDS_KERNEL = Requirements(
+    objective=("value",),
+    domain=("project",),
+    problem=("kernel", "target_share", "reduced", "claim"),
+    hint="a KernelDiscrepancy is needed",
+)
+
 
 # -----------------------------------------------------------------------------
 # A kernel whose numerical rank is small, solved in the coordinates of its factor.
@@ -55,15 +101,7 @@ class KernelFactor:
     pivots: ColumnFactor
     inner: Solver
 
-    @property
-    def accepts(self) -> Requirements:
-        """A discrepancy seen through a kernel."""
-        return Requirements(
-            objective=("value",),
-            domain=("project",),
-            problem=("kernel", "target_share", "reduced", "claim"),
-            hint="a KernelDiscrepancy is needed",
-        )
+    accepts: ClassVar[Requirements] = NEEDS_KERNEL
 
     def begin(self, problem: KernelDiscrepancy, x: Array | None) -> State:
         """Return the first state."""
@@ -118,17 +156,6 @@ JOINING = 0.3
 SINGLE_CAUTION = 0.02
 
 
-@dataclass(frozen=True, eq=False)
-class _KernelSubspaceMemory:
-    coefficients: Array
-    images: Array
-    work: WorkingSet
-    target: float
-    incumbent: Incumbent
-    start: Array | None = None
-    rounds: int = 0
-
-
 @dataclass(frozen=True)
 class KernelSubspace:
     r"""Solve on a subspace of the feature space, look at the whole operator, enlarge.
@@ -166,15 +193,7 @@ class KernelSubspace:
     largest: int = 400
     accuracy: float = 0.5
 
-    @property
-    def accepts(self) -> Requirements:
-        """A discrepancy seen through a kernel."""
-        return Requirements(
-            objective=("value",),
-            domain=("project",),
-            problem=("kernel", "target_share", "reduced", "claim"),
-            hint="a KernelDiscrepancy is needed",
-        )
+    accepts: ClassVar[Requirements] = NEEDS_KERNEL
 
     def begin(self, problem: KernelDiscrepancy, x: Array | None) -> State:
         """Return the first state."""
@@ -184,34 +203,18 @@ class KernelSubspace:
         if problem.size == 1 or not problem.uniform_value > problem.floor:
             # One point only, or nothing to gain: the problem proves it from z alone.
             return State(first, problem.certify(first), None, stalled=True)
-        coefficients, images = self._first_basis(problem)
+        basis, images = self._first_basis(problem)
         part = problem.reduced(images)
-        columns, z = first_rows(part, x)
-        work = WorkingSet.of(part, columns, z)
-        memory = _KernelSubspaceMemory(
-            coefficients,
-            images,
-            work,
-            FIRST_KERNEL_GAP * problem.uniform_value,
-            incumbent,
-        )
-        return _state(problem, memory)
+        work = WorkingSet.of(part, *first_rows(part, x))
+        target = FIRST_KERNEL_GAP * problem.uniform_value
+        return _state(problem, _SubspaceMemory(basis, images, work, target, incumbent))
 
     def step(self, problem: KernelDiscrepancy, state: State) -> State:
         """Return the state after one step."""
-        memory: _KernelSubspaceMemory = state.memory
-        work = memory.work.advanced(memory.target)
-        incumbent, inner = memory.incumbent, work.incumbent
-        if isinstance(inner.dual, DualMatrix) and inner.bound > incumbent.bound:
-            lifted = DualMatrix(
-                memory.coefficients @ inner.dual.directions, inner.dual.values
-            )
-            incumbent = incumbent.or_bounded(lifted, inner.bound)
-        memory = replace(memory, work=work, incumbent=incumbent)
-        stalled = False
-        if work.gap <= memory.target or work.spent:
-            memory, stalled = self._looked(problem, memory)
-        return _state(problem, memory, stalled)
+        memory: _SubspaceMemory = state.memory.advanced()
+        if memory.is_solved:
+            return self._enlarged(problem, memory)
+        return _state(problem, memory)
 
     def _first_basis(self, problem: KernelDiscrepancy) -> tuple[Array, Array]:
         """Return the leading directions of the moments' sum, and their images."""
@@ -230,10 +233,8 @@ class KernelSubspace:
         top = np.argsort(-pairs.values, kind="stable")[: self.first]
         return pairs.coefficients[:, top], pairs.images[:, top]
 
-    def _looked(
-        self, problem: KernelDiscrepancy, memory: _KernelSubspaceMemory
-    ) -> tuple[_KernelSubspaceMemory, bool]:
-        """Return the next subspace, and whether the search is at its end."""
+    def _enlarged(self, problem: KernelDiscrepancy, memory: _SubspaceMemory) -> State:
+        """Return the state with the next subspace."""
         incumbent = memory.incumbent
         z = memory.work.incumbent.z
         if memory.rounds:
@@ -245,49 +246,38 @@ class KernelSubspace:
         some = np.abs(pairs.values) > JOINING * level
         some[: self.fewest] = some[-self.fewest :] = True
         memory, work = self._narrowed(memory, int(some.sum()))
-        fresh = orthonormal(
+        fresh, fresh_images = orthonormal(
             pairs.coefficients[:, some],
             pairs.images[:, some],
             problem.kernel.cut,
-            (memory.coefficients, memory.images),
+            (memory.basis, memory.images),
             problem.kernel.product if problem.kernel.cut > EXACT_CUT else None,
         )
-        coefficients = np.concatenate([memory.coefficients, fresh[0]], axis=1)
-        images = np.concatenate([memory.images, fresh[1]], axis=1)
-        gap = incumbent.value - max(incumbent.bound, 0.0)
-        stuck = self.accuracy * gap >= 0.99 * memory.target and memory.rounds > 0
-        stalled = memory.work.spent and (stuck or not fresh[0].size)
-        if fresh[0].size:
+        images = np.concatenate([memory.images, fresh_images], axis=1)
+        target = self.accuracy * (incumbent.value - max(incumbent.bound, 0.0))
+        stalled = memory.is_final(target, fresh.size)
+        if fresh.size:
             work = work.widened(problem.reduced(images))
-        ends = self._ends(pairs.values.size)
-        return (
-            _KernelSubspaceMemory(
-                coefficients,
-                images,
-                work,
-                self.accuracy * gap,
-                incumbent,
-                pairs.coefficients[:, ends],
-                memory.rounds + 1,
-            ),
-            stalled,
+        after = _SubspaceMemory(
+            np.concatenate([memory.basis, fresh], axis=1),
+            images,
+            work,
+            target,
+            incumbent,
+            pairs.coefficients[:, self._ends(pairs.values.size)],
+            memory.rounds + 1,
         )
+        return _state(problem, after, stalled)
 
     def _pairs(
-        self, problem: KernelDiscrepancy, memory: _KernelSubspaceMemory, z: Array
+        self, problem: KernelDiscrepancy, memory: _SubspaceMemory, z: Array
     ) -> RitzPairs:
         """Return the extreme pairs at z, begun at the last ones."""
         weights = np.concatenate([-z, problem.target_share])
         start = memory.start
         if start is None:
-            half = self.block // 2 - 1
-            part = memory.work.problem
-            _, turn = np.linalg.eigh(part.operator(z))
-            ends = np.r_[:half, turn.shape[1] - half : turn.shape[1]]
-            start = (
-                memory.coefficients
-                @ turn[:, np.unique(ends.clip(0, turn.shape[1] - 1))]
-            )
+            _, turn = np.linalg.eigh(memory.work.problem.operator(z))
+            start = memory.basis @ turn[:, self._ends(turn.shape[1])]
         random = np.random.default_rng(memory.rounds + 1)
         other = weights[:, None] * random.standard_normal((len(weights), 2))
         return kernel_ritz(
@@ -307,8 +297,8 @@ class KernelSubspace:
         return out
 
     def _narrowed(
-        self, memory: _KernelSubspaceMemory, joining: int
-    ) -> tuple[_KernelSubspaceMemory, WorkingSet]:
+        self, memory: _SubspaceMemory, joining: int
+    ) -> tuple[_SubspaceMemory, WorkingSet]:
         """Return the basis with room for those that join."""
         keep = max(self.largest - joining, 1)
         work = memory.work
@@ -316,16 +306,12 @@ class KernelSubspace:
             return memory, work
         _, turn = np.linalg.eigh(work.inside.above + work.inside.below)
         turn = turn[:, -keep:]
-        narrowed = replace(
-            memory,
-            coefficients=memory.coefficients @ turn,
-            images=memory.images @ turn,
-        )
-        return narrowed, work.turned(turn)
+        basis, images = memory.basis @ turn, memory.images @ turn
+        return replace(memory, basis=basis, images=images), work.turned(turn)
 
 
 def _state(
-    problem: KernelDiscrepancy, memory: _KernelSubspaceMemory, stalled: bool = False
+    problem: KernelDiscrepancy, memory: _SubspaceMemory, stalled: bool = False
 ) -> State:
     best, cautious = memory.incumbent, problem.kernel.cut > EXACT_CUT
     share = SINGLE_CAUTION if cautious else 1e-6
@@ -351,15 +337,6 @@ def _state(
 MANY_SUBSPACE_ROWS, MANY_DIRECTIONS = 600, 20
 # Gap of the first subspace's problem, as a share of the value at the start.
 FIRST_FEATURE_GAP = 0.1
-
-
-@dataclass(frozen=True, eq=False)
-class _FeatureSubspaceMemory:
-    basis: Array
-    work: WorkingSet
-    target: float
-    incumbent: Incumbent
-    rounds: int = 0
 
 
 @dataclass(frozen=True)
@@ -394,10 +371,7 @@ class FeatureSubspace:
     joining: int = 8
     accuracy: float = 0.3
 
-    @property
-    def accepts(self) -> Requirements:
-        """A discrepancy in features."""
-        return of_moments()
+    accepts: ClassVar[Requirements] = NEEDS_MOMENTS
 
     def begin(self, problem: Discrepancy, x: Array | None) -> State:
         """Return the first state."""
@@ -408,55 +382,47 @@ class FeatureSubspace:
         first = self._count(problem) * (2 if problem.size > MANY_SUBSPACE_ROWS else 1)
         basis = vectors[:, np.argsort(-np.abs(values), kind="stable")[:first]]
         part = _part(problem, basis)
-        columns, z = first_rows(part, x)
-        work = WorkingSet.of(part, columns, z)
+        work = WorkingSet.of(part, *first_rows(part, x))
         target = FIRST_FEATURE_GAP * incumbent.value
-        return incumbent.state(
-            problem, _FeatureSubspaceMemory(basis, work, target, incumbent)
-        )
+        memory = _SubspaceMemory(basis, basis, work, target, incumbent)
+        return incumbent.state(problem, memory)
 
     def step(self, problem: Discrepancy, state: State) -> State:
         """Return the state after one step."""
-        memory: _FeatureSubspaceMemory = state.memory
-        work = memory.work.advanced(memory.target)
-        incumbent = memory.incumbent
-        inner = work.incumbent
-        if isinstance(inner.dual, DualMatrix) and inner.bound > incumbent.bound:
-            lifted = DualMatrix(memory.basis @ inner.dual.directions, inner.dual.values)
-            incumbent = incumbent.or_bounded(lifted, inner.bound)
-        memory = replace(memory, work=work, incumbent=incumbent)
+        memory: _SubspaceMemory = state.memory.advanced()
         stalled = False
-        if work.gap <= memory.target or work.spent:
-            memory, stalled = self._looked(problem, memory)
-        return memory.incumbent.state(
-            problem, memory, stalled, {"directions": memory.basis.shape[1]}
-        )
+        if memory.is_solved:
+            memory, stalled = self._enlarged(problem, memory)
+        counts = {"directions": memory.basis.shape[1]}
+        return memory.incumbent.state(problem, memory, stalled, counts)
 
-    def _looked(
-        self, problem: Discrepancy, memory: _FeatureSubspaceMemory
-    ) -> tuple[_FeatureSubspaceMemory, bool]:
+    def _enlarged(
+        self, problem: Discrepancy, memory: _SubspaceMemory
+    ) -> tuple[_SubspaceMemory, bool]:
         """Return the next subspace, and whether the search is at its end."""
         V, work, incumbent = memory.basis, memory.work, memory.incumbent
         points = [work.incumbent.z]
         if memory.rounds:
             points.append(0.5 * (points[0] + incumbent.z))
-        fresh = []
+        joining = []
         for z in points:
             values, vectors = eigh(problem.operator(z), check_finite=False)
             value = max(float(values[-1]), -float(values[0]))
             incumbent = incumbent.or_valued(z, value + problem.spread_term(z))
             order = np.argsort(-np.abs(values), kind="stable")
-            fresh.append(vectors[:, order[: self._count(problem)]])
-        basis = _enlarged(V, np.concatenate(fresh, axis=1))
-        gap = incumbent.value - max(incumbent.bound, 0.0)
-        target = self.accuracy * gap
-        stuck = target >= 0.99 * memory.target and memory.rounds > 0
-        stalled = work.spent and (stuck or basis.shape[1] == V.shape[1])
-        if basis.shape[1] > V.shape[1]:
+            joining.append(vectors[:, order[: self._count(problem)]])
+        fresh = np.concatenate(joining, axis=1)
+        for _ in range(2):
+            fresh = fresh - V @ (V.T @ fresh)
+        Q, R, _ = qr(fresh, mode="economic", pivoting=True, check_finite=False)
+        basis = np.concatenate([V, Q[:, np.abs(np.diag(R)) > 1e-8]], axis=1)
+        target = self.accuracy * (incumbent.value - max(incumbent.bound, 0.0))
+        n_joined = basis.shape[1] - V.shape[1]
+        if n_joined:
             work = work.widened(_part(problem, basis))
-        return _FeatureSubspaceMemory(
-            basis, work, target, incumbent, memory.rounds + 1
-        ), stalled
+        rounds = memory.rounds + 1
+        after = _SubspaceMemory(basis, basis, work, target, incumbent, rounds=rounds)
+        return after, memory.is_final(target, n_joined)
 
     def _count(self, problem: Discrepancy) -> int:
         return MANY_DIRECTIONS if problem.size > MANY_SUBSPACE_ROWS else self.joining
@@ -471,11 +437,3 @@ def _part(problem: Discrepancy, V: Array) -> Discrepancy:
         problem.spread,
         problem.uniform_value,
     )
-
-
-def _enlarged(V: Array, fresh: Array) -> Array:
-    """Return an orthonormal basis of both, the old one first."""
-    for _ in range(2):
-        fresh = fresh - V @ (V.T @ fresh)
-    Q, R, _ = qr(fresh, mode="economic", pivoting=True, check_finite=False)
-    return np.concatenate([V, Q[:, np.abs(np.diag(R)) > 1e-8]], axis=1)

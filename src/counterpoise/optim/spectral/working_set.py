@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import eigh
@@ -16,7 +16,7 @@ from counterpoise.optim.spectral.interior_point import (
     quadratic_forms,
     spectral_norm,
 )
-from counterpoise.optim.spectral.problem import Discrepancy, DualMatrix, Priced
+from counterpoise.optim.spectral.problem import Discrepancy, DualMatrix
 
 # -----------------------------------------------------------------------------
 # One method, and another where the first gets stuck.
@@ -104,11 +104,6 @@ class Incumbent:
         """Return the better of this dual matrix and Y, whose bound is known."""
         return replace(self, dual=Y, bound=bound) if bound > self.bound else self
 
-    def or_priced(self, z: Array, priced: Priced) -> "Incumbent":
-        """Return the better of each, where both are known."""
-        better = self.or_valued(z, priced.value)
-        return better.or_bounded(priced.dual, priced.bound)
-
     def state(
         self,
         problem: Any,
@@ -121,24 +116,20 @@ class Incumbent:
         return State(self.z, claim, memory, self.dual, counts or {}, stalled)
 
 
-def of_moments() -> Requirements:
-    """Return what solvers need that work on second moments of rows."""
-    return Requirements(
-        objective=("value",),
-        domain=("vertex", "project"),
-        problem=("rows", "target_moment", "operator", "pull", "truncated", "claim"),
-        hint="a Discrepancy is needed; of a KernelDiscrepancy take `features()`",
-    )
-
-
-def of_moments_or_kernel() -> Requirements:
-    """Return what the solvers need that have a kernel form as well."""
-    return Requirements(
-        objective=("value",),
-        domain=("vertex", "project"),
-        problem=("spread", "inside", "claim"),
-        hint="a Discrepancy or a KernelDiscrepancy is needed",
-    )
+# What solvers need that work on second moments of rows.
+NEEDS_MOMENTS = Requirements(
+    objective=("value",),
+    domain=("vertex", "project"),
+    problem=("rows", "target_moment", "operator", "pull", "truncated", "claim"),
+    hint="a Discrepancy is needed; of a KernelDiscrepancy take `features()`",
+)
+# What those need that have a kernel form as well.
+NEEDS_MOMENTS_OR_KERNEL = Requirements(
+    objective=("value",),
+    domain=("vertex", "project"),
+    problem=("spread", "inside", "claim"),
+    hint="a Discrepancy or a KernelDiscrepancy is needed",
+)
 
 
 def refuse_spread(problem: Any, name: str) -> None:
@@ -364,7 +355,7 @@ class WorkingSet:
             above=blended(above, share),
             below=blended(below, share),
             low=keep * here.low,
-            high=None if here.high is None else keep * here.high,
+            high=keep * here.high,
             level=keep * here.level,
             M=M,
             norm=norm,
@@ -464,15 +455,22 @@ class WorkingSet:
 
     def _priced(self) -> "WorkingSet":
         """Return the same with its proof over all rows."""
-        point, here = self.point, self.inside
-        used = None if self.whole else self.columns
-        priced = self.problem.priced(point, here.norm, here.Y, used)
+        problem, point, here = self.problem, self.point, self.inside
+        best, dual, pulls = problem.truncated(here.Y)
+        target = float(np.sum(problem.target_moment * here.Y))
+        bound = restricted = problem.bound(target, pulls)
+        if not self.whole:
+            low = float(pulls.min()) - 10.0 * float(np.ptp(pulls))
+            inside = np.full(problem.size, low)
+            inside[self.columns] = pulls[self.columns]
+            restricted = problem.bound(target, inside)
+        value = here.norm + problem.spread_term(point)
         return replace(
             self,
-            incumbent=self.incumbent.or_priced(point, priced),
-            pulls=priced.pulls,
-            restricted=priced.restricted,
-            missed=priced.missed,
+            incumbent=self.incumbent.or_valued(point, value).or_bounded(dual, best),
+            pulls=pulls,
+            restricted=restricted,
+            missed=max(restricted - bound, 0.0),
         )
 
     def _exchanged(self) -> "WorkingSet":
@@ -501,10 +499,8 @@ class WorkingSet:
         room = np.maximum(here.level - pulls[columns[fresh]], 1e-300)
         weights[fresh] = np.minimum(centre / room, ENTRY / columns.size)
         low[fresh] = centre / weights[fresh]
-        high = None
-        if here.high is not None:
-            high = np.full(columns.size, float(np.median(here.high)))
-            high[~fresh] = here.high[places]
+        high = np.full(columns.size, float(np.median(here.high)))
+        high[~fresh] = here.high[places]
         total = float(weights.sum())
         interior = _interior(problem, columns)
         inside = interior.mismatched(here, weights / total, low * total, high)
@@ -568,10 +564,7 @@ class RankOneInteriorPoint:
     array([0.2, 0.8, 0. ])
     """
 
-    @property
-    def accepts(self) -> Requirements:
-        """A discrepancy in features."""
-        return of_moments()
+    accepts: ClassVar[Requirements] = NEEDS_MOMENTS
 
     def begin(self, problem: Discrepancy, x: Array | None) -> State:
         """Return the first state."""
@@ -622,10 +615,7 @@ class ColumnGeneration:
     first: int = 300
     warm_steps: int = 20
 
-    @property
-    def accepts(self) -> Requirements:
-        """A discrepancy in features."""
-        return of_moments()
+    accepts: ClassVar[Requirements] = NEEDS_MOMENTS
 
     def begin(self, problem: Discrepancy, x: Array | None) -> State:
         """Return the first state."""
