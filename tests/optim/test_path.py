@@ -112,7 +112,7 @@ def box_path():
     x, y = np.array([2.0, 1.0, 0.5, -1.0]), np.array([1.0, 1.0, -1.0, -1.0])
     one = np.ones(4)
     follower = Follower(DenseRows(np.outer(x, x)), y)
-    return from_zero(follower, one, 0 * one, 5 * one, taped=True)
+    return from_zero(follower, one, 0 * one, 5 * one, logged=True)
 
 
 def machine_path():

@@ -170,10 +170,10 @@ class Machine:
             own = np.concatenate([own, own])
         return self.low * own, self.high * own
 
-    def reweigh(self, c: Array, *, taped: bool = False) -> ParametricPath | None:
+    def reweight(self, c: Array, *, logged: bool = False) -> ParametricPath:
         """Move the weight bounds, those of all training rows given."""
         lower, upper = self.box(c)
-        return self.follower.move(lower=lower, upper=upper, taped=taped)
+        return self.follower.move(lower=lower, upper=upper, logged=logged)
 
     def copy(self) -> "Machine":
         """Return a machine at the same place that moves on its own."""
@@ -195,9 +195,9 @@ class Machine:
             low, high = lower.copy(), upper.copy()
             low[i::n] = high[i::n] = 0.0
             other = follower.copy()
-            other.move(lower=low, upper=high, taped=False)
+            other.move(lower=low, upper=high, logged=False)
             centre_bias(other)
-            out[i] = other.place.f[i] + other.bias
+            out[i] = other.state.f[i] + other.bias
         return out
 
     def carried(
@@ -273,7 +273,7 @@ def sensitivity(machine: Machine, cross: Array) -> Array:
     sign, row = follower.variables.sign, follower.variables.row
     margin = follower.margin
     out = np.zeros((len(cross), machine.rows.size))
-    status = follower.place.status
+    status = follower.state.status
     # How far the bound that a variable sits on moves with its row's weight bound.
     rate = np.where(status == 1, machine.high, np.where(status == 0, machine.low, 0.0))
     pushing = np.flatnonzero(rate)
@@ -585,7 +585,7 @@ class PathSVM(BaseEstimator):
         c = self._bounds(weights, self.C)
         paths = []
         for machine in self._live():
-            path = machine.copy().reweigh(c, taped=True)
+            path = machine.copy().reweight(c, logged=True)
             assert path is not None
             paths.append(path)
         return (Segment(0.0, 1.0, tuple(paths)),)
@@ -600,12 +600,12 @@ class PathSVM(BaseEstimator):
         grid[0], grid[-1] = low, high
         machines = [machine.copy() for machine in self._live()]
         for machine in machines:
-            machine.reweigh(self._bounds(self.sample_weight_, low))
+            machine.reweight(self._bounds(self.sample_weight_, low))
             centre_bias(machine.follower)
         segments = []
         for start, stop in pairwise(grid):
             c = self._bounds(self.sample_weight_, float(stop))
-            paths = [machine.reweigh(c, taped=True) for machine in machines]
+            paths = [machine.reweight(c, logged=True) for machine in machines]
             segments.append(
                 Segment(float(start), float(stop), tuple(p for p in paths if p))
             )

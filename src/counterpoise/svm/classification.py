@@ -226,7 +226,7 @@ class WeightedSVC(ClassifierSVM):
         grown = self._with_rows(machines, X, codes, np.arange(len(X)), n_old)
         c = self.C * self.class_weight_[codes] * weights
         for machine in grown:
-            machine.reweigh(c)
+            machine.reweight(c)
         if stays.size < len(X):
             X, codes = self.kernel_.part(X, stays), codes[stays]
             weights = weights[stays]

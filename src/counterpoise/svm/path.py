@@ -13,7 +13,13 @@ from counterpoise.errors import InvalidInputError
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.linalg.compiled import add_multiple, reordered
 from counterpoise.optim.certificate import Certificate
-from counterpoise.optim.quadratic_path.compiled import FREE, UPPER
+from counterpoise.optim.quadratic_path.compiled import (
+    FREE,
+    UPPER,
+    EventLog,
+    Line,
+    Variables,
+)
 from counterpoise.optim.quadratic_path.path import ParametricPath
 
 # -----------------------------------------------------------------------------
@@ -86,22 +92,9 @@ def trace(path: ParametricPath, cross: Array) -> Trace:
         running = combined(now) @ cross
         _replay(
             path.thetas,
-            path.biases,
-            path.bias_rates,
-            path.first,
-            path.events_before,
-            path.free,
-            path.values,
-            path.rates,
-            path.event_variables,
-            path.event_from,
-            path.event_to,
-            variables.sign,
-            variables.row,
-            line.lower,
-            line.dlower,
-            line.upper,
-            line.dupper,
+            path.log,
+            variables,
+            line,
             cross,
             WAITS / max(float(np.abs(cross).max(initial=0.0)), 1e-300),
             now,
@@ -135,22 +128,9 @@ def rescaled(traces: list[Trace], ends: list[tuple[float, float]]) -> Trace:
 @reordered
 def _replay(
     thetas: Array,
-    biases: Array,
-    bias_rates: Array,
-    first: Indices,
-    events_before: Indices,
-    free: Indices,
-    entries: Array,
-    rates: Array,
-    who: Indices,
-    before: Indices,
-    after: Indices,
-    sign: Array,
-    row: Indices,
-    lower: Array,
-    dlower: Array,
-    upper: Array,
-    dupper: Array,
+    log: EventLog,
+    variables: Variables,
+    line: Line,
     cross: Array,
     waits: float,
     now: Array,
@@ -160,22 +140,26 @@ def _replay(
     slopes: Array,
 ) -> None:
     """Fill values and slopes; `now` is what the running sum stands for."""
+    sign, row = variables.sign, variables.row
+    lower, dlower, upper, dupper = line.lower, line.dlower, line.upper, line.dupper
+    first, free = log.first, log.free
     n_points = running.size
-    for k in range(biases.size):
+    for k in range(log.bias.size):
         theta = thetas[k]
         if k > 0:
-            for e in range(events_before[k - 1], events_before[k]):
-                i = who[e]
+            for e in range(log.event[k - 1], log.event[k]):
+                i = log.event_variable[e]
+                old, new = log.event_from[e], log.event_to[e]
                 at = cross[row[i]]
-                if before[e] != FREE:
-                    moved = dupper[i] if before[e] == UPPER else dlower[i]
-                    now[i] = upper[i] if before[e] == UPPER else lower[i]
+                if old != FREE:
+                    moved = dupper[i] if old == UPPER else dlower[i]
+                    now[i] = upper[i] if old == UPPER else lower[i]
                     now[i] += theta * moved
                     if moved != 0.0:
                         add_multiple(pull, -sign[i] * moved, at)
-                if after[e] != FREE:
-                    moved = dupper[i] if after[e] == UPPER else dlower[i]
-                    bound = upper[i] if after[e] == UPPER else lower[i]
+                if new != FREE:
+                    moved = dupper[i] if new == UPPER else dlower[i]
+                    bound = upper[i] if new == UPPER else lower[i]
                     bound += theta * moved
                     if abs(bound - now[i]) > waits:
                         add_multiple(running, sign[i] * (bound - now[i]), at)
@@ -183,21 +167,21 @@ def _replay(
                         add_multiple(pull, sign[i] * moved, at)
         slope, value = slopes[k], values[k]
         for j in range(n_points):
-            slope[j] = pull[j] + bias_rates[k]
+            slope[j] = pull[j] + log.dbias[k]
         for q in range(first[k], first[k + 1]):
             i = free[q]
             at = cross[row[i]]
-            change = entries[q] - now[i]
+            change = log.a[q] - now[i]
             if abs(change) > waits:
                 add_multiple(running, sign[i] * change, at)
-                now[i] = entries[q]
-            add_multiple(slope, sign[i] * rates[q], at)
+                now[i] = log.a[q]
+            add_multiple(slope, sign[i] * log.da[q], at)
         length = thetas[k + 1] - theta
         for j in range(n_points):
-            value[j] = running[j] + biases[k]
-            running[j] += length * (slope[j] - bias_rates[k])
+            value[j] = running[j] + log.bias[k]
+            running[j] += length * (slope[j] - log.dbias[k])
         for q in range(first[k], first[k + 1]):
-            now[free[q]] += length * rates[q]
+            now[free[q]] += length * log.da[q]
 
 
 # -----------------------------------------------------------------------------
@@ -703,12 +687,12 @@ class SVMPath:
         for one in self.segments:
             for k, path in enumerate(one.paths):
                 rows, _, twice = places[k]
-                thetas = one.start + path.event_thetas * (one.stop - one.start)
+                thetas = one.start + path.log.event_theta * (one.stop - one.start)
                 for theta, i, old, new in zip(
                     thetas.tolist(),
-                    path.event_variables.tolist(),
-                    path.event_from.tolist(),
-                    path.event_to.tolist(),
+                    path.log.event_variable.tolist(),
+                    path.log.event_from.tolist(),
+                    path.log.event_to.tolist(),
                     strict=True,
                 ):
                     event = {
@@ -832,10 +816,10 @@ class SVMPath:
                         for one, path in paths
                         for t in path.starts
                     ],
-                    "biases": [float(b) for _, path in paths for b in path.biases],
-                    "margin": [int(m) for _, p in paths for m in p.margin_sizes()],
+                    "biases": [float(b) for _, path in paths for b in path.log.bias],
+                    "margin": [int(m) for _, p in paths for m in np.diff(p.log.first)],
                     "residual": max(
-                        (float(r) for _, path in paths for r in path.residuals),
+                        (float(r) for _, path in paths for r in path.log.residual),
                         default=0.0,
                     ),
                 }

@@ -210,7 +210,7 @@ class WeightedSVR(ResponseSVM):
         if X_add is not None:
             old = np.where(np.arange(len(X)) < len(self.X_fit_), np.arange(len(X)), -1)
             machine = self._on_rows(machine, X, y, old)
-        machine.reweigh(self.C * weights)
+        machine.reweight(self.C * weights)
         if stays.size < len(X):
             X, y, weights = self.kernel_.part(X, stays), y[stays], weights[stays]
             machine = self._on_rows(machine, X, y, stays)
@@ -279,8 +279,8 @@ class WeightedSVR(ResponseSVM):
                 "it takes a new fit"
             )
         p = self._p(self.y_fit_, self.epsilon)
-        if not np.array_equal(p, machine.follower.setting.p):
-            machine.follower.move(p=p, taped=False)
+        if not np.array_equal(p, machine.follower.data.p):
+            machine.follower.move(p=p, logged=False)
 
     def _epsilon_path(self, ends: Any) -> tuple[Segment, ...]:
         first, last = two_numbers("epsilon", ends)
@@ -290,7 +290,7 @@ class WeightedSVR(ResponseSVM):
                 f"{self.epsilon:g} and ({first:g}, {last:g})"
             )
         (machine,) = (one.copy() for one in self._live())
-        machine.follower.move(p=self._p(self.y_fit_, first), taped=False)
+        machine.follower.move(p=self._p(self.y_fit_, first), logged=False)
         centre_bias(machine.follower)
         path = machine.follower.move(p=self._p(self.y_fit_, last))
         assert path is not None
@@ -488,7 +488,7 @@ class KernelQuantileRegressor(ResponseSVM):
             check_number("taus", one, low=0, high=1, closed="neither")
         (machine,) = (one.copy() for one in self._live())
         c = self.C * self.sample_weight_
-        machine.follower.move(lower=(first - 1.0) * c, upper=first * c, taped=False)
+        machine.follower.move(lower=(first - 1.0) * c, upper=first * c, logged=False)
         centre_bias(machine.follower)
         path = machine.follower.move(lower=(last - 1.0) * c, upper=last * c)
         assert path is not None

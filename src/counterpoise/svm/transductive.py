@@ -214,7 +214,7 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
                 c_target = share * last
                 upper[n : n + m] = c_target * (z > 0.0)
                 upper[n + m :] = c_target * (z < 0.0)
-                follower.move(upper=upper.copy(), taped=False)
+                follower.move(upper=upper.copy(), logged=False)
                 self.n_events_ += follower.n_events
                 worst = _worst_pair(z, np.maximum(0.0, 1.0 - z * follower.f[target]))
                 if worst is None:

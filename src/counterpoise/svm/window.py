@@ -257,7 +257,7 @@ class SlidingWindowSVC(ClassifierSVM):
             weights[: before.size] = before * np.exp(-self.steepness * k / self.window)
             c = self._bounds(weights, self.C)
             for machine in machines:
-                machine.reweigh(c)
+                machine.reweight(c)
             # What is left of the weights must stay to the bit, for the same reason.
             gone = np.ones(weights.size, dtype=bool)
             gone[self.window_] = False
@@ -267,7 +267,7 @@ class SlidingWindowSVC(ClassifierSVM):
             weights[self.window_] = self._by_age(self.window_.size)
         c = self._predict_weights(weights)
         for machine in machines:
-            machine.reweigh(c)
+            machine.reweight(c)
             centre_bias(machine.follower)
         self._keep(machines)
 
