@@ -683,10 +683,10 @@ class SVMPath:
         with a tube, "side" is 1 for the bound above the target and -1 for that below.
         """
         out = []
-        places = self.estimator._places()
+        layouts = self.estimator._layouts(self.estimator._target)
         for one in self.segments:
             for k, path in enumerate(one.paths):
-                rows, _, twice = places[k]
+                rows, twice = layouts[k].rows, layouts[k].twice
                 thetas = one.start + path.log.event_theta * (one.stop - one.start)
                 for theta, i, old, new in zip(
                     thetas.tolist(),

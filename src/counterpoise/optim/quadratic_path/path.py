@@ -43,8 +43,16 @@ class ProblemData(NamedTuple):
 
 def line_between(old: ProblemData, new: ProblemData) -> Line:
     """Return the straight line from one problem's data to another's."""
-    changes = [b - a for a, b in zip(old, new, strict=True)]
-    return Line(*(part for pair in zip(old, changes, strict=True) for part in pair))
+    return Line(
+        old.p,
+        new.p - old.p,
+        old.lower,
+        new.lower - old.lower,
+        old.upper,
+        new.upper - old.upper,
+        old.d,
+        new.d - old.d,
+    )
 
 
 def data_at(line: Line, theta: float) -> ProblemData:
@@ -225,7 +233,7 @@ def enlarged(log: EventLog, n_entries: int = 0) -> EventLog:
         larger = np.empty(2 * part.size + more, dtype=part.dtype)
         larger[: part.size] = part
         parts.append(larger)
-    return EventLog(log.enabled, *parts)
+    return EventLog(log.enabled, *parts)  # type: ignore[arg-type]
 
 
 def trimmed(log: EventLog, state: State) -> EventLog:
@@ -234,4 +242,4 @@ def trimmed(log: EventLog, state: State) -> EventLog:
     sizes = [pieces] * 6 + [entries] * 3 + [events] * 4
     sizes[3] = pieces + 1  # `first` also holds the end of the last piece
     parts = [part[:n].copy() for part, n in zip(log[1:], sizes, strict=True)]
-    return EventLog(log.enabled, *parts)
+    return EventLog(log.enabled, *parts)  # type: ignore[arg-type]

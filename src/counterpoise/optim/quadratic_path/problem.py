@@ -138,6 +138,7 @@ class KernelRows(Protocol):
 
     def bring(self, row: int, margin: Indices) -> None:
         """Have a row at hand; the rows of `margin` stay."""
+        return
 
     def product(self, beta: Array) -> Array:
         """Return K beta; beta may have several columns."""
