@@ -32,7 +32,6 @@ from counterpoise.optim.loop import (
 from counterpoise.optim.objectives import ConicForm, LeastSquares, Quadratic
 from counterpoise.optim.path import (
     Breakpoint,
-    Path,
     PathError,
     Programme,
     SolutionPath,
@@ -148,7 +147,6 @@ __all__ = [
     "Objective",
     "OrthogonalProblem",
     "PartialPricing",
-    "Path",
     "PathError",
     "Penalized",
     "Penalty",

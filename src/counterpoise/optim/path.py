@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol
 
 import numpy as np
 
@@ -50,33 +50,6 @@ class Programme(Protocol):
 
     def certify(self, theta: float, x: Array) -> Certificate:
         """Bound how far x is from optimal at theta, whoever found it."""
-        ...
-
-
-@runtime_checkable
-class Path(Protocol):
-    """What every followed path offers, whatever its solutions are.
-
-    `SolutionPath` (one array a theta), `quadratic_path.ParametricPath` (free entries
-    only are kept) and a support vector machine's path (a fitted model a theta).
-    """
-
-    @property
-    def thetas(self) -> Array:
-        """The breakpoints, both ends among them, in the order of the path."""
-        ...
-
-    @property
-    def n_events(self) -> int:
-        """The number of changes along the path."""
-        ...
-
-    def at(self, theta: float) -> Any:
-        """Return the solution at theta."""
-        ...
-
-    def certify(self, theta: float) -> Certificate:
-        """Prove the solution at theta from scratch."""
         ...
 
 

@@ -7,6 +7,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from counterpoise.data.parameters import check_choice
 from counterpoise.errors import InvalidInputError
@@ -111,8 +112,7 @@ def trace(path: ParametricPath, cross: Array) -> Trace:
 
 def rescaled(traces: list[Trace], ends: list[tuple[float, float]]) -> Trace:
     """Return the traces of following segments as one, over their own parameter."""
-    starts: list[Any] = []
-    slopes = []
+    starts, slopes = [], []
     for one, (low, high) in zip(traces, ends, strict=True):
         starts.append(low + one.starts * (high - low))
         slopes.append(one.slopes / (high - low) if high != low else one.slopes)
@@ -203,7 +203,7 @@ class Flips:
 
     sides: Array
     thetas: Array
-    points: Any
+    points: Indices
 
 
 def flips(
@@ -254,7 +254,7 @@ def flips(
     return Flips(sides, thetas[order], point[order])
 
 
-def _jumps(begin: Array, end: Array) -> Any:
+def _jumps(begin: Array, end: Array) -> NDArray[np.bool_]:
     """Return for every piece whether the function jumps where it begins."""
     if len(begin) < 2:
         return np.zeros(len(begin), dtype=bool)
@@ -365,7 +365,7 @@ class ValidationCurve:
             np.divide(ends - values, lengths, out=slopes, where=lengths != 0.0)
         return ValidationCurve(self.loss, thetas, values, slopes, self.stop)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return plain numbers and lists."""
         return {
             "loss": self.loss,
@@ -384,7 +384,7 @@ class ValidationCurve:
 
 
 def average_curve(
-    curves: Sequence[ValidationCurve], weights: Any = None
+    curves: Sequence[ValidationCurve], weights: ArrayLike | None = None
 ) -> ValidationCurve:
     """Return the mean of curves over one range, on the union of their breakpoints.
 
@@ -454,7 +454,7 @@ def hinge_curve(
     starts = [trace.starts]
     values = np.zeros(trace.starts.size)
     rates = np.zeros(trace.starts.size)
-    kinks: list[tuple[Any, Array, Array]] = []
+    kinks: list[tuple[Indices, Array, Array]] = []
     for scale, level, slope in parts:
         begin = level - slope * trace.values
         rate = -slope * trace.slopes
@@ -507,7 +507,7 @@ class RegressorCurves:
     weights: Array
     losses: dict[str, tuple[float, float, float]]
 
-    def __call__(self, path: Any, loss: str | None) -> ValidationCurve:
+    def __call__(self, path: "SVMPath", loss: str | None) -> ValidationCurve:
         """Return the curve of one of the losses."""
         names = list(self.losses)
         name = check_choice("loss", loss or names[0], names)
@@ -543,7 +543,7 @@ def ndcg(grades: Array, scores: Array) -> float:
     return float(gain[order] @ discount / (np.sort(gain)[::-1] @ discount))
 
 
-def ndcg_curve(trace: Trace, grades: Array, queries: Any) -> ValidationCurve:
+def ndcg_curve(trace: Trace, grades: Array, queries: NDArray[Any]) -> ValidationCurve:
     """Return 1 - NDCG over a path, in the mean over queries.
 
     It changes only where two rows of one query and of unequal grades change places, so
@@ -569,7 +569,7 @@ def ndcg_curve(trace: Trace, grades: Array, queries: Any) -> ValidationCurve:
     return average_curve(curves)
 
 
-def _of_query(trace: Trace, rows: Any, grades: Array) -> ValidationCurve:
+def _of_query(trace: Trace, rows: Indices, grades: Array) -> ValidationCurve:
     pairs = [
         (i, j) for i, j in combinations(range(rows.size), 2) if grades[i] != grades[j]
     ]
@@ -612,6 +612,10 @@ class Segment:
     stop: float
     paths: tuple[ParametricPath, ...]
 
+    def theta(self, t: Array) -> Array:
+        """Return the thetas at the shares t of the segment."""
+        return self.start + t * (self.stop - self.start)
+
 
 @dataclass(frozen=True, eq=False)
 class SVMPath:
@@ -643,40 +647,45 @@ class SVMPath:
     curves: Callable[["SVMPath", str | None], ValidationCurve] | None = None
 
     def __repr__(self) -> str:
-        start, stop = self.segments[0].start, self.segments[-1].stop
         return (
             f"{type(self).__name__}({self.estimator!r}, {self.parameter} from "
-            f"{start:g} to {stop:g}, {self.n_events} events)"
+            f"{self.start:g} to {self.stop:g}, {self.n_events} events)"
         )
+
+    @property
+    def start(self) -> float:
+        """Where the path begins."""
+        return self.segments[0].start
+
+    @property
+    def stop(self) -> float:
+        """Where it ends."""
+        return self.segments[-1].stop
+
+    @property
+    def _pieces(self) -> list[tuple[Segment, ParametricPath]]:
+        return [(one, path) for one in self.segments for path in one.paths]
 
     @cached_property
     def thetas(self) -> Array:
         """The breakpoints of all machines, both ends among them."""
-        parts = [
-            one.start + path.thetas * (one.stop - one.start)
-            for one in self.segments
-            for path in one.paths
-        ]
+        parts = [one.theta(path.thetas) for one, path in self._pieces]
         out: Array = np.unique(np.concatenate(parts))
-        return out if self.segments[-1].stop >= self.segments[0].start else out[::-1]
+        return out if self.stop >= self.start else out[::-1]
 
     @property
     def n_events(self) -> int:
         """The number of rows that changed sides along the path."""
-        return sum(path.n_events for one in self.segments for path in one.paths)
+        return sum(path.n_events for _, path in self._pieces)
 
     @property
     def jumps(self) -> Array:
         """The thetas at which a bias jumps."""
-        parts = [
-            one.start + path.jumps() * (one.stop - one.start)
-            for one in self.segments
-            for path in one.paths
-        ]
+        parts = [one.theta(path.jumps()) for one, path in self._pieces]
         out: Array = np.unique(np.concatenate(parts))
         return out
 
-    def events(self) -> list[dict[str, Any]]:
+    def events(self) -> list[dict[str, object]]:
         """Return every change: theta, machine, training row, from where, to where.
 
         Places are "below" and "above" (the two bounds) and "margin". In a regressor
@@ -687,7 +696,7 @@ class SVMPath:
         for one in self.segments:
             for k, path in enumerate(one.paths):
                 rows, twice = layouts[k].rows, layouts[k].twice
-                thetas = one.start + path.log.event_theta * (one.stop - one.start)
+                thetas = one.theta(path.log.event_theta)
                 for theta, i, old, new in zip(
                     thetas.tolist(),
                     path.log.event_variable.tolist(),
@@ -713,14 +722,14 @@ class SVMPath:
         solutions = [(path.at(t), path.bias(t)) for path in segment.paths]
         return self.estimator._at(self.parameter, theta, solutions, segment, t)
 
-    def decision_function(self, X: Any, theta: float) -> Array:
+    def decision_function(self, X: ArrayLike, theta: float) -> Array:
         """Return the decision function at theta."""
         model = self.at(theta)
         name = "decision_function" if hasattr(model, "decision_function") else "predict"
         out: Array = getattr(model, name)(X)
         return out
 
-    def predict(self, X: Any, thetas: Any) -> Any:
+    def predict(self, X: ArrayLike, thetas: ArrayLike) -> NDArray[Any]:
         """Return what the models at many thetas predict, a row a theta.
 
         The functions are followed along the path once, at the cost of a few models.
@@ -742,7 +751,7 @@ class SVMPath:
         functions = np.stack([one.at_all(thetas).ravel() for one in traces], axis=1)
         return self.estimator._answers(functions).reshape(shape)
 
-    def switches(self, X: Any) -> Array:
+    def switches(self, X: ArrayLike) -> Array:
         """Return the thetas at which the function of a machine changes its sign.
 
         Between two of them in a row, a classifier predicts the same for all rows,
@@ -750,7 +759,7 @@ class SVMPath:
         """
         parts = [flips(one).thetas for one in self.traces(self.estimator._cross(X))]
         out: Array = np.unique(np.concatenate(parts))
-        return out if self.segments[-1].stop >= self.segments[0].start else out[::-1]
+        return out if self.stop >= self.start else out[::-1]
 
     def certify(self, theta: float | None = None) -> Certificate:
         """Prove the solution at theta from scratch, or at every breakpoint.
@@ -762,10 +771,7 @@ class SVMPath:
             proofs = [path.certify(t) for path in segment.paths]
         else:
             proofs = [
-                path.certify(float(t))
-                for one in self.segments
-                for path in one.paths
-                for t in path.thetas
+                path.certify(float(t)) for _, path in self._pieces for t in path.thetas
             ]
         return max(proofs, key=lambda one: one.residual or 0.0)
 
@@ -812,11 +818,9 @@ class SVMPath:
             machines.append(
                 {
                     "thetas": [
-                        float(one.start + t * (one.stop - one.start))
-                        for one, path in paths
-                        for t in path.starts
+                        t for one, p in paths for t in one.theta(p.starts).tolist()
                     ],
-                    "biases": [float(b) for _, path in paths for b in path.log.bias],
+                    "biases": [b for _, p in paths for b in p.log.bias.tolist()],
                     "margin": [int(m) for _, p in paths for m in np.diff(p.log.first)],
                     "residual": max(
                         (float(r) for _, path in paths for r in path.log.residual),
@@ -826,21 +830,20 @@ class SVMPath:
             )
         return {
             "parameter": self.parameter,
-            "start": float(self.segments[0].start),
-            "stop": float(self.segments[-1].stop),
+            "start": float(self.start),
+            "stop": float(self.stop),
             "n_events": self.n_events,
             "machines": machines,
             "validation": self.validation_error.to_dict() if self.curves else None,
         }
 
     def _find(self, theta: float) -> tuple[Segment, float]:
-        first, last = self.segments[0].start, self.segments[-1].stop
-        low, high = sorted((first, last))
+        low, high = sorted((self.start, self.stop))
         if not low <= theta <= high:
             raise InvalidInputError(
                 f"theta must be between {low:g} and {high:g}, got {theta:g}"
             )
-        sign = 1.0 if last >= first else -1.0
+        sign = 1.0 if self.stop >= self.start else -1.0
         for one in self.segments:
             if sign * theta < sign * one.stop or one is self.segments[-1]:
                 span = one.stop - one.start
@@ -929,7 +932,7 @@ def error_curve(
     # As `winners` has it: zero is for the second class of two, and of a pair of more.
     side_of_zero = 1.0 if n_classes == 2 else -1.0
     crossings = [flips(one, side_of_zero=side_of_zero) for one in traces]
-    start, stop = path.segments[0].start, path.segments[-1].stop
+    start, stop = path.start, path.stop
     sides = np.column_stack([one.sides for one in crossings])
     first = float(share @ (winners(sides, n_classes) != codes))
     thetas = np.concatenate([one.thetas for one in crossings])

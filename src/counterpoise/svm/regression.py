@@ -437,7 +437,7 @@ class KernelQuantileRegressor(ResponseSVM):
             values = values[::-1]
         drops = (np.maximum.accumulate(values) - values).max(axis=0)
         noise = 1e-9 * max(1.0, float(np.abs(values).max()))
-        low, high = sorted((path.segments[0].start, path.segments[-1].stop))
+        low, high = sorted((path.start, path.stop))
         return Crossing(
             float(np.mean(drops > noise)),
             float(drops.max()) if drops.max() > noise else 0.0,
