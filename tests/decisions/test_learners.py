@@ -49,7 +49,6 @@ from counterpoise.svm.path import (
 )
 from counterpoise.twin_gp.approximations import (
     build,
-    build_rough,
     first_ones,
     lightest,
     too_light,
@@ -320,7 +319,7 @@ def test_all_rows_are_used_up_to_five_hundred_and_landmarks_beyond():
 
 def test_a_search_uses_all_rows_up_to_two_hundred():
     def rough(n, **how):
-        return type(build_rough(rows_of(n), settings(**how), None)).__name__
+        return type(build(rows_of(n), settings(**how), "search", None)).__name__
 
     assert (rough(200), rough(201)) == ("ExactModel", "LandmarkModel")
     assert rough(201, gamma_y=1e6) == "ExactModel"
@@ -418,9 +417,9 @@ def test_an_end_of_an_axis_matters_if_the_next_one_inside_is_clearly_worse():
 
 def test_a_ridge_below_1e_8_is_warned_of_unless_a_search_chooses_it():
     with pytest.warns(UserWarning, match="is below 1e-08"):
-        check_widths(SimpleNamespace(ridge_x=0.9e-8, search=None), ["ridge_x"])
-    check_widths(SimpleNamespace(ridge_x=1e-8, search=None), ["ridge_x"])
-    check_widths(SimpleNamespace(ridge_x=0.9e-8, search="kfold"), ["ridge_x"])
+        check_widths({"ridge_x": 0.9e-8})
+    check_widths({"ridge_x": 1e-8})
+    check_widths({"ridge_x": 0.9e-8}, warn_of_ridges=False)
 
 
 # -- networks with constraints ---------------------------------------------------------

@@ -111,7 +111,7 @@ def box_path():
     x, y = np.array([2.0, 1.0, 0.5, -1.0]), np.array([1.0, 1.0, -1.0, -1.0])
     one = np.ones(4)
     follower = Follower(DenseRows(np.outer(x, x)), y)
-    return from_zero(follower, one, 0 * one, 5 * one, taped=True)
+    return from_zero(follower, one, 0 * one, 5 * one, logged=True)
 
 
 def machine_path():
@@ -121,7 +121,7 @@ def machine_path():
 
 
 @pytest.mark.parametrize("made", [penalty_path, box_path, machine_path])
-def test_all_paths_answer_alike_and_have_proofs(made):
+def test_all_paths_have_certified_solutions_along_them(made):
     path = made()
     assert path.n_events >= 1
     for theta in np.linspace(path.thetas[0], path.thetas[-1], 5).tolist():

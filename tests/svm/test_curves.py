@@ -142,11 +142,11 @@ def test_events_tell_where_every_row_goes():
     events = path.events()
     assert len(events) == path.n_events > 10
     end = path.at(1.0)
-    for k, (rows, _, _) in enumerate(model._places()):
+    for k, machine in enumerate(model.machines_):
         last = {e["row"]: e["to"] for e in events if e["machine"] == k}
         a = end.solutions_[k][0]
         for row, place in last.items():
-            i = int(np.flatnonzero(rows == row)[0])
+            i = int(np.flatnonzero(machine.rows == row)[0])
             inside = 1e-12 < a[i] < w[row] - 1e-12
             assert (place == "margin") == inside
             assert place != "below" or a[i] == 0.0

@@ -455,8 +455,8 @@ def test_a_search_takes_all_rows_where_few_landmarks_do_not_stand_for_them():
     rng = np.random.default_rng(0)
     rows = rows_of(rng.normal(size=(600, 3)), rng.normal(size=(600, 3)), np.ones(600))
     wide = replace(SETTINGS, gamma_y=0.01)
-    assert isinstance(building.build_rough(rows, wide, None), LandmarkModel)
+    assert isinstance(building.build(rows, wide, "search", None), LandmarkModel)
     narrow = replace(SETTINGS, gamma_y=1.0)
-    assert isinstance(building.build_rough(rows, narrow, None), ExactModel)
+    assert isinstance(building.build(rows, narrow, "search", None), ExactModel)
     marks = OutputLandmarks.of(rows, narrow, building.MOST_LANDMARKS_IN_SEARCH)
     assert 0.1 < marks.residual / SETTINGS.ridge_y < 10

@@ -1,17 +1,18 @@
 """The dual problem of weighted SVMs, and their base classes."""
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, SVR
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.data.arrays import estimator_matrix
@@ -26,6 +27,7 @@ from counterpoise.linalg.kernels import (
     scale_gamma,
 )
 from counterpoise.optim.certificate import Certificate
+from counterpoise.optim.quadratic_path.compiled import LOWER, UPPER
 from counterpoise.optim.quadratic_path.follower import (
     Follower,
     WorkSpentError,
@@ -44,47 +46,58 @@ from counterpoise.svm.path import (
     RegressorCurves,
     Segment,
     SVMPath,
+    ValidationCurve,
     confidences,
     pairs_of,
     winners,
 )
+
+KernelParameter: TypeAlias = str | Callable[[Array, Array], Array]
+ClassWeight: TypeAlias = dict[object, float] | str | None
+Labels: TypeAlias = NDArray[Any]
+Target: TypeAlias = NDArray[Any]
+
+
+class KernelParameters(Protocol):
+    """An estimator with the parameters of a kernel."""
+
+    kernel: KernelParameter
+    gamma: float | str
+    degree: int
+    coef0: float
+
 
 # -----------------------------------------------------------------------------
 # The kernel that a machine's parameters name, and the rows of its Gram matrix.
 # -----------------------------------------------------------------------------
 
 
-NAMES = ("linear", "poly", "rbf", "precomputed")
+KERNELS = ("linear", "poly", "rbf", "precomputed")
 
 
-def named_kernel(
-    kind: Any, gamma: Any, degree: Any, coef0: Any, X: Array, weights: Array
-) -> Kernel:
+def named_kernel(estimator: KernelParameters, X: Array, weights: Array) -> Kernel:
     """Return the kernel that an estimator's parameters name."""
+    kind = estimator.kernel
     if callable(kind):
         return Kernel(kind)
     if kind == "sigmoid":
         raise InvalidInputError(
             "kernel 'sigmoid' is not positive semidefinite: no exact path exists"
         )
-    if not isinstance(kind, str) or kind not in NAMES:
-        words = ", ".join(map(repr, NAMES))
+    if kind not in KERNELS:
+        words = ", ".join(map(repr, KERNELS))
         raise InvalidInputError(
             f"kernel must be one of {words} or a callable, got {kind}"
         )
-    degree = check_integer("degree", degree, low=0)
-    number = check_number("coef0", coef0)
-    refuse_indefinite(kind, number)
-    return Kernel(kind, _width(gamma, X, weights), degree, number)
-
-
-def _width(gamma: Any, X: Array, weights: Array) -> float:
-    value = check_number(
-        "gamma", gamma, low=0, closed="neither", options=["scale", "auto"]
+    degree = check_integer("degree", estimator.degree, low=0)
+    coef0 = check_number("coef0", estimator.coef0)
+    refuse_indefinite(kind, coef0)
+    gamma = check_number(
+        "gamma", estimator.gamma, low=0, closed="neither", options=["scale", "auto"]
     )
-    if isinstance(value, float):
-        return value
-    return auto_gamma(X) if value == "auto" else scale_gamma(X, weights)
+    if not isinstance(gamma, float):
+        gamma = auto_gamma(X) if gamma == "auto" else scale_gamma(X, weights)
+    return Kernel(kind, gamma, degree, coef0)
 
 
 def gram_rows(kernel: Kernel, X: Array, n_bytes: float) -> KernelRows:
@@ -118,10 +131,10 @@ class LeaveOneOut:
     """
 
     decision: Array
-    predictions: Array
+    predictions: Labels
     error: float
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return plain numbers and lists."""
         return {
             "decision": self.decision.tolist(),
@@ -136,30 +149,40 @@ class LeaveOneOut:
 
 
 @dataclass(frozen=True, eq=False)
-class Machine:
-    """A follower, and which training rows its kernel rows are.
+class Layout:
+    """The variables of one machine: one a training row, or two in regression.
 
-    `twice` says that a row has two variables, as in regression: above and below. A
-    variable of a row with the weight bound c lies between `low * c` and `high * c`.
-    Where `takes_part` is given, rows for which it is False have no weight here.
+    Attributes
+    ----------
+    rows : array of shape (n,)
+        Which training rows the machine has.
+    sign, p : arrays of shape (n,) or (2 n,)
+        Of its variables; of two a row the first n are those above the target.
+    low, high : float
+        A variable of a row with the weight bound c lies between low * c and high * c.
+    d : float
+        What the signed variables add up to.
+    takes_part : array of shape (n,) of bool, or None
+        Rows for which it is False have no weight in this machine.
     """
 
     rows: Indices
-    follower: Follower
-    twice: bool = False
+    sign: Array
+    p: Array
     low: float = 0.0
     high: float = 1.0
+    d: float = 0.0
     takes_part: NDArray[np.bool_] | None = None
 
     @property
-    def beta(self) -> Array:
-        """The coefficient of every row of the machine."""
-        return self.follower.combined(self.follower.a)
+    def twice(self) -> bool:
+        """Whether every row has two variables."""
+        return self.sign.size > self.rows.size
 
-    @property
-    def bias(self) -> float:
-        """The constant of its function."""
-        return self.follower.bias
+    def follower(self, gram: KernelRows) -> Follower:
+        """Return a follower of the machine's problem, without a solution."""
+        n = self.rows.size
+        return Follower(gram, self.sign, np.arange(self.sign.size) % n)
 
     def box(self, c: Array) -> tuple[Array, Array]:
         """Return the bounds that the weight bounds of all training rows give."""
@@ -170,89 +193,86 @@ class Machine:
             own = np.concatenate([own, own])
         return self.low * own, self.high * own
 
-    def reweigh(self, c: Array, *, taped: bool = False) -> ParametricPath | None:
-        """Move the weight bounds, those of all training rows given."""
-        lower, upper = self.box(c)
-        return self.follower.move(lower=lower, upper=upper, taped=taped)
+    def coefficients(self, a: Array) -> Array:
+        """Return the coefficient of every row from the variables."""
+        signed = self.sign * a
+        n = self.rows.size
+        out: Array = signed[:n] + signed[n:] if self.twice else signed
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class Machine:
+    """A machine with its solution, which moves with the weight bounds."""
+
+    layout: Layout
+    follower: Follower
+
+    @property
+    def rows(self) -> Indices:
+        """Which training rows the machine has."""
+        return self.layout.rows
+
+    def reweight(self, c: Array, *, logged: bool = False) -> ParametricPath:
+        """Move to the weight bounds c of all training rows; return the path."""
+        lower, upper = self.layout.box(c)
+        return self.follower.move(lower=lower, upper=upper, logged=logged)
 
     def copy(self) -> "Machine":
-        """Return a machine at the same place that moves on its own."""
+        """Return a machine with the same solution that moves on its own."""
         return replace(self, follower=self.follower.copy())
 
     def left_out(self, c: Array) -> Array:
         """Return the function at every own row when that row is left out.
 
-        Rows that take no part change nothing by going.
+        Rows without a coefficient change nothing when they go.
         """
         follower = self.follower
         n = self.rows.size
         out = follower.f.copy()
-        lower, upper = self.box(c)
-        taking_part = follower.a != 0.0
-        if self.twice:
-            taking_part = taking_part[:n] | taking_part[n:]
-        for i in np.flatnonzero(taking_part):
+        lower, upper = self.layout.box(c)
+        used = follower.a != 0.0
+        if self.layout.twice:
+            used = used[:n] | used[n:]
+        for i in np.flatnonzero(used):
             low, high = lower.copy(), upper.copy()
             low[i::n] = high[i::n] = 0.0
             other = follower.copy()
-            other.move(lower=low, upper=high, taped=False)
+            other.move(lower=low, upper=high, logged=False)
             centre_bias(other)
-            out[i] = other.place.f[i] + other.bias
+            out[i] = other.f[i]
         return out
 
-    def carried(
-        self,
-        kernel: Kernel,
-        X: Array,
-        n_bytes: float,
-        rows: Indices,
-        old: Indices,
-        sign: Array,
-        p: Array,
-    ) -> "Machine":
-        """Return the machine on other training rows.
-
-        Parameters
-        ----------
-        kernel : Kernel
-        X : array
-            All training rows as they are now.
-        n_bytes : float
-            What a Gram matrix may take.
-        rows : array of int
-            The machine's rows among them.
-        old : array of int
-            Which own row each was, -1 for a new one.
-        sign, p : arrays
-            Of its variables.
-        """
-        gram = self._gram(kernel, kernel.part(X, rows), n_bytes, old)
-        source, row = old, None
-        if self.twice:
+    def carried_to(self, layout: Layout, gram: KernelRows, old: Indices) -> "Machine":
+        """Return the machine on other rows; `old` is which own row each was, or -1."""
+        source = old
+        if layout.twice:
             below = np.where(old >= 0, old + self.rows.size, -1)
             source = np.concatenate([old, below])
-            row = np.concatenate([np.arange(rows.size)] * 2)
-        follower = carried_over(self.follower, gram, sign, row, p, source, old)
-        return replace(self, rows=rows, follower=follower)
+        row = np.arange(layout.sign.size) % layout.rows.size
+        follower = carried_over(
+            self.follower, gram, layout.sign, row, layout.p, source, old
+        )
+        return Machine(layout, follower)
 
-    def _gram(
-        self, kernel: Kernel, X: Array, n_bytes: float, old: Indices
-    ) -> KernelRows:
-        """Return the Gram matrix of other rows, what is known of it taken over."""
-        known = old >= 0
-        mine = self.follower.rows
-        fits = 8.0 * old.size**2 <= n_bytes
-        if kernel.kind == "precomputed" or not (fits and isinstance(mine, DenseRows)):
-            return gram_rows(kernel, X, n_bytes)
-        if known.all():
-            return DenseRows(mine.block(old, old))
-        K = np.empty((old.size, old.size))
-        there, new = np.flatnonzero(known), np.flatnonzero(~known)
-        K[np.ix_(there, there)] = mine.block(old[there], old[there])
-        K[new] = kernel.matrix(X[new], X)
-        K[:, new] = K[new].T
-        K[np.ix_(new, new)] = 0.5 * (K[np.ix_(new, new)] + K[np.ix_(new, new)].T)
-        return DenseRows(K)
+
+def extended_gram(
+    known: KernelRows, kernel: Kernel, X: Array, n_bytes: float, old: Indices
+) -> KernelRows:
+    """Return the Gram matrix of other rows; entries between old ones are copied."""
+    is_old = old >= 0
+    fits = 8.0 * old.size**2 <= n_bytes
+    if kernel.kind == "precomputed" or not (fits and isinstance(known, DenseRows)):
+        return gram_rows(kernel, X, n_bytes)
+    if is_old.all():
+        return DenseRows(known.block(old, old))
+    K = np.empty((old.size, old.size))
+    there, new = np.flatnonzero(is_old), np.flatnonzero(~is_old)
+    K[np.ix_(there, there)] = known.block(old[there], old[there])
+    K[new] = kernel.matrix(X[new], X)
+    K[:, new] = K[new].T
+    K[np.ix_(new, new)] = 0.5 * (K[np.ix_(new, new)] + K[np.ix_(new, new)].T)
+    return DenseRows(K)
 
 
 def sensitivity(machine: Machine, cross: Array) -> Array:
@@ -273,9 +293,10 @@ def sensitivity(machine: Machine, cross: Array) -> Array:
     sign, row = follower.variables.sign, follower.variables.row
     margin = follower.margin
     out = np.zeros((len(cross), machine.rows.size))
-    status = follower.place.status
+    status, layout = follower.state.status, machine.layout
     # How far the bound that a variable sits on moves with its row's weight bound.
-    rate = np.where(status == 1, machine.high, np.where(status == 0, machine.low, 0.0))
+    rate = np.where(status == LOWER, layout.low, 0.0)
+    rate[status == UPPER] = layout.high
     pushing = np.flatnonzero(rate)
     if not pushing.size:
         return out
@@ -315,11 +336,10 @@ STEPS_A_ROW = 200
 WORTH = 2.0 * STEPS_A_ROW
 
 
-def start(
+def solve_first(
     machine: Machine,
     kernel: Kernel,
     X: Array,
-    p: Array,
     c: Array,
     tol: float,
     epsilon: float | None = None,
@@ -329,72 +349,59 @@ def start(
 
     `c` are the weight bounds of all training rows, X the machine's own rows.
     """
-    follower = machine.follower
-    lower, upper = machine.box(c)
-    dense = isinstance(follower.rows, DenseRows)
+    follower, layout = machine.follower, machine.layout
+    lower, upper = layout.box(c)
     n = follower.rows.size
     few = n <= ROWS_FROM_ZERO
     solved = False
-    if dense and (few or float(upper.max()) >= LARGE_C):
+    if isinstance(follower.rows, DenseRows) and (few or upper.max() >= LARGE_C):
         budget = None if few else WORTH * n**2
-        solved = _opened(follower, p, lower, upper, budget)
+        try:
+            from_zero(follower, layout.p, lower, upper, max_work=budget)
+            solved = True
+        except WorkSpentError:
+            pass
     if not solved:
-        own = c[machine.rows]
-        used = np.flatnonzero(own > 0.0)
-        target = follower.variables.sign[:n] if y is None else y
-        model = _libsvm(
-            follower, kernel, X, used, target[used], own[used], tol, epsilon
-        )
-        a = np.zeros(upper.size)
-        found = model.dual_coef_[0]
-        if epsilon is None:
-            a[used[model.support_]] = np.abs(found)
-        elif not machine.twice:
-            a[used[model.support_]] = found
-        else:
-            a[used[model.support_]] = np.maximum(found, 0.0)
-            a[n + used[model.support_]] = np.maximum(-found, 0.0)
-        crossover(follower, a, float(model.intercept_[0]), p, lower, upper)
+        target = layout.sign if y is None else y
+        a, bias = _libsvm(machine, kernel, X, target, c[machine.rows], tol, epsilon)
+        crossover(follower, a, bias, layout.p, lower, upper)
     centre_bias(follower)
 
 
-def _opened(
-    follower: Follower, p: Array, lower: Array, upper: Array, max_work: float | None
-) -> bool:
-    """Open the boxes from nothing; False if that costs more than it may."""
-    try:
-        from_zero(follower, p, lower, upper, max_work=max_work)
-    except WorkSpentError:
-        return False
-    return True
-
-
 def _libsvm(
-    follower: Follower,
+    machine: Machine,
     kernel: Kernel,
     X: Array,
-    used: Any,
     target: Array,
     c: Array,
     tol: float,
     epsilon: float | None,
-) -> Any:
-    dense = isinstance(follower.rows, DenseRows)
-    if dense:
-        data = follower.rows.block(used, used)
-        chosen: dict[str, Any] = {"kernel": "precomputed"}
+) -> tuple[Array, float]:
+    """Return LIBSVM's approximate variables and bias."""
+    used = np.flatnonzero(c > 0.0)
+    rows, layout = machine.follower.rows, machine.layout
+    options: dict[str, object] = {"kernel": "precomputed"}
+    if isinstance(rows, DenseRows):
+        data = rows.block(used, used)
     else:
         data = X[used]
-        chosen = {
+        options = {
             "kernel": kernel.kind,
             "gamma": kernel.gamma,
             "degree": kernel.degree,
             "coef0": kernel.coef0,
         }
-    chosen |= {"tol": tol, "C": 1.0, "max_iter": STEPS_A_ROW * used.size}
-    model = SVC(**chosen) if epsilon is None else SVR(epsilon=epsilon, **chosen)
+    options |= {"tol": tol, "C": 1.0, "max_iter": STEPS_A_ROW * used.size}
+    model = SVC(**options) if epsilon is None else SVR(epsilon=epsilon, **options)
     with held_back(ConvergenceWarning):
-        return model.fit(data, target, sample_weight=c)
+        model.fit(data, target[used], sample_weight=c[used])
+    support, dual = used[model.support_], model.dual_coef_[0]
+    a = np.zeros(layout.sign.size)
+    a[support] = np.abs(dual) if epsilon is None else dual
+    if layout.twice:
+        a[support] = np.maximum(dual, 0.0)
+        a[layout.rows.size + support] = np.maximum(-dual, 0.0)
+    return a, float(model.intercept_[0])
 
 
 # -----------------------------------------------------------------------------
@@ -417,24 +424,33 @@ class PathSVM(BaseEstimator):
     """
 
     C: float
-    kernel: Any
-    gamma: Any
+    kernel: KernelParameter
+    gamma: float | str
     degree: int
     coef0: float
     tol: float
     cache_size: float
     max_iter: int = -1
 
+    @property
     @abstractmethod
-    def _pose(self) -> list[tuple[Machine, Array]]:
-        """Return machines without a solution, with their p."""
+    def _target(self) -> Target:
+        """The target of every training row."""
+
+    @abstractmethod
+    def _layouts(self, target: Target) -> list[Layout]:
+        """Return the variables of every machine on rows with this target."""
+
+    @abstractmethod
+    def _answers(self, functions: Array) -> Labels:
+        """Return the predictions where the machines' functions have these values."""
 
     @abstractmethod
     def _report(self) -> None:
         """Set the public attributes from `coefficients` and biases."""
 
     def _report_support(self) -> Array:
-        """Set what all machines tell of their rows, and return the biases."""
+        """Set the support vectors and their coefficients; return the biases."""
         support, betas, biases = self._coefficients()
         self.support_ = support
         if self.kernel != "precomputed":
@@ -448,23 +464,23 @@ class PathSVM(BaseEstimator):
         check_number("cache_size", self.cache_size, low=0, closed="neither")
         check_integer("max_iter", self.max_iter, low=-1)
 
-    def _remember(self, X: Any, sample_weight: Any) -> tuple[Array, Array]:
-        """Take the training rows and their weights through the door."""
+    def _set_rows(
+        self, X: ArrayLike, sample_weight: ArrayLike | None
+    ) -> tuple[Array, Array]:
+        """Validate and keep the training rows, their weights and the kernel."""
         self._check()
         X = estimator_matrix(self, X, reset=True)
-        if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
-            raise InvalidInputError(
-                f"Precomputed matrix must be a square matrix, got shape {X.shape}"
-            )
         if self.kernel == "precomputed":
+            if X.shape[0] != X.shape[1]:
+                raise InvalidInputError(
+                    f"Precomputed matrix must be a square matrix, got shape {X.shape}"
+                )
             _check_symmetric(X)
         else:
-            # What is kept must not change with what becomes of the user's arrays.
+            # The fitted rows must not change when the user's array does.
             X = X.copy()
         weights = as_weights(sample_weight, len(X)).copy()
-        self.kernel_ = named_kernel(
-            self.kernel, self.gamma, self.degree, self.coef0, X, weights
-        )
+        self.kernel_ = named_kernel(self, X, weights)
         self.X_fit_ = X
         self.sample_weight_ = weights
         return X, weights
@@ -473,32 +489,39 @@ class PathSVM(BaseEstimator):
     def _bytes(self) -> float:
         return 1e6 * float(self.cache_size)
 
-    def _posed(self) -> list[tuple[Machine, Array]]:
-        """Return `_pose` with the limit of events set."""
-        posed = self._pose()
-        if self.max_iter > 0:
-            for machine, _ in posed:
-                machine.follower.max_events = int(self.max_iter)
-        return posed
+    def _gram(self, layout: Layout) -> KernelRows:
+        X = self.X_fit_
+        if layout.rows.size < len(X):
+            X = self.kernel_.part(X, layout.rows)
+        return gram_rows(self.kernel_, X, self._bytes)
+
+    def _unsolved(self) -> list[Machine]:
+        """Return the machines without a solution."""
+        machines = []
+        for layout in self._layouts(self._target):
+            follower = layout.follower(self._gram(layout))
+            if self.max_iter > 0:
+                follower.max_events = int(self.max_iter)
+            machines.append(Machine(layout, follower))
+        return machines
 
     def _keep(self, machines: list[Machine]) -> None:
         self.machines_ = machines
         self.n_iter_ = np.array([max(1, one.follower.n_events) for one in machines])
-        self.solutions_ = [(one.follower.a.copy(), one.bias) for one in machines]
+        self.solutions_ = [
+            (one.follower.a.copy(), one.follower.bias) for one in machines
+        ]
         self._report()
 
     def _live(self) -> list[Machine]:
         """Return the machines, made again from their solutions if need be."""
         check_is_fitted(self)
         if not hasattr(self, "machines_"):
-            machines = []
-            c = self._bounds(self.sample_weight_, self.C)
-            for (machine, p), (a, bias) in zip(
-                self._posed(), self.solutions_, strict=True
-            ):
-                lower, upper = machine.box(c)
-                crossover(machine.follower, a, bias, p, lower, upper, self._total())
-                machines.append(machine)
+            machines = self._unsolved()
+            c = self._bounds(self.sample_weight_)
+            for machine, (a, bias) in zip(machines, self.solutions_, strict=True):
+                p, d = machine.layout.p, machine.layout.d
+                crossover(machine.follower, a, bias, p, *machine.layout.box(c), d)
             self.machines_ = machines
         return self.machines_
 
@@ -508,10 +531,10 @@ class PathSVM(BaseEstimator):
         Of several machines the proof with the largest residual is returned.
         """
         proofs = [machine.follower.certify() for machine in self._live()]
-        return max(proofs, key=lambda one: one.residual or 0.0)
+        return max(proofs, key=lambda proof: proof.residual or 0.0)
 
-    def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = dict(super().__getstate__())
+    def __getstate__(self) -> dict[str, object]:
+        state: dict[str, object] = dict(super().__getstate__())
         state.pop("machines_", None)
         return state
 
@@ -526,22 +549,15 @@ class PathSVM(BaseEstimator):
         return out
 
     def _coefficients(self) -> tuple[Indices, Array, Array]:
-        """Return the rows that count, their coefficients a machine, and the biases."""
-        n = len(self.X_fit_)
-        betas = np.zeros((n, len(self.solutions_)))
-        for k, machine in enumerate(self._places()):
-            rows, sign, twice = machine
-            a = self.solutions_[k][0]
-            betas[rows, k] = a[: rows.size] - a[rows.size :] if twice else sign * a
+        """Return the support rows, their coefficients a machine, and the biases."""
+        betas = np.zeros((len(self.X_fit_), len(self.solutions_)))
+        for k, layout in enumerate(self._layouts(self._target)):
+            betas[layout.rows, k] = layout.coefficients(self.solutions_[k][0])
         support = np.flatnonzero(betas.any(axis=1))
         biases = np.array([bias for _, bias in self.solutions_])
         return support, betas[support], biases
 
-    @abstractmethod
-    def _places(self) -> list[tuple[Indices, Array, bool]]:
-        """Return the rows of every machine, their signs, and whether they are twice."""
-
-    def _functions(self, X: Any) -> Array:
+    def _functions(self, X: ArrayLike) -> Array:
         """Return every machine's function at new rows."""
         check_is_fitted(self)
         X = estimator_matrix(self, X, reset=False)
@@ -550,65 +566,68 @@ class PathSVM(BaseEstimator):
         if not support.size:
             return out
         for first in range(0, len(X), MACHINE_ROWS):
-            some = slice(first, first + MACHINE_ROWS)
-            K = self.kernel_.cross(X[some], self.X_fit_, support)
-            out[some] += K @ betas
+            batch = slice(first, first + MACHINE_ROWS)
+            out[batch] += self.kernel_.cross(X[batch], self.X_fit_, support) @ betas
         return out
 
-    @abstractmethod
-    def _answers(self, functions: Array) -> Any:
-        """Return what is predicted where the machines' functions have these values."""
-
-    def _cross(self, X: Any) -> list[Array]:
+    def _cross(self, X: object) -> list[Array]:
         """Return the kernel of every machine's rows with new ones, (n_rows, m) each."""
         X = estimator_matrix(self, X, reset=False)
         return [
-            np.ascontiguousarray(self.kernel_.cross(X, self.X_fit_, rows).T)
-            for rows, _, _ in self._places()
+            np.ascontiguousarray(self.kernel_.cross(X, self.X_fit_, layout.rows).T)
+            for layout in self._layouts(self._target)
         ]
 
-    def _bounds(self, weights: Array, C: float) -> Array:
-        """Return the bound of every row."""
-        out: Array = C * weights
+    def _bounds(
+        self,
+        weights: Array,
+        *,
+        C: float | None = None,
+        target: Target | None = None,
+    ) -> Array:
+        """Return the weight bound of every row."""
+        out: Array = (self.C if C is None else C) * weights
         return out
 
-    def _width(self) -> float:
-        """Return upper minus lower bound, in units of the weight bound."""
-        return 1.0
+    def _follow(
+        self,
+        ways: Mapping[str, tuple[Callable[[object], tuple[Segment, ...]], object]],
+        curves: Callable[[SVMPath, str | None], ValidationCurve] | None,
+    ) -> SVMPath:
+        """Follow the one parameter whose end is not None; `ways` says how."""
+        moved = [name for name, (_, end) in ways.items() if end is not None]
+        if len(moved) != 1:
+            raise InvalidInputError(
+                f"give exactly one of {', '.join(ways)} to path, got {moved or 'none'}"
+            )
+        follow, end = ways[moved[0]]
+        self._live()
+        segments = follow(end)
+        # The model may be moved or fitted again; the path stays what it is.
+        return SVMPath(moved[0], copy(self), segments, curves)
 
-    def _total(self) -> float:
-        """Return what the signed variables of a machine add up to."""
-        return 0.0
-
-    def _weight_path(self, sample_weight: Any) -> tuple[Segment, ...]:
-        weights = as_weights(sample_weight, len(self.X_fit_))
-        c = self._bounds(weights, self.C)
-        paths = []
-        for machine in self._live():
-            path = machine.copy().reweigh(c, taped=True)
-            assert path is not None
-            paths.append(path)
+    def _weight_path(self, sample_weight: object) -> tuple[Segment, ...]:
+        c = self._bounds(as_weights(sample_weight, len(self.X_fit_)))
+        paths = (one.copy().reweight(c, logged=True) for one in self._live())
         return (Segment(0.0, 1.0, tuple(paths)),)
 
-    def _c_path(self, ends: Any) -> tuple[Segment, ...]:
+    def _c_path(self, ends: object) -> tuple[Segment, ...]:
         """Return the regularisation path, a segment a decade: theta is linear in C."""
         low, high = two_numbers("C", ends)
         if low <= 0.0 or high <= 0.0:
             raise InvalidInputError(f"C must be positive, got ({low:g}, {high:g})")
         n_decades = max(1, int(np.ceil(abs(np.log10(high / low)) - 1e-9)))
-        grid = np.geomspace(low, high, n_decades + 1)
+        grid = np.geomspace(low, high, n_decades + 1).tolist()
         grid[0], grid[-1] = low, high
         machines = [machine.copy() for machine in self._live()]
         for machine in machines:
-            machine.reweigh(self._bounds(self.sample_weight_, low))
+            machine.reweight(self._bounds(self.sample_weight_, C=low))
             centre_bias(machine.follower)
         segments = []
-        for start, stop in pairwise(grid):
-            c = self._bounds(self.sample_weight_, float(stop))
-            paths = [machine.reweigh(c, taped=True) for machine in machines]
-            segments.append(
-                Segment(float(start), float(stop), tuple(p for p in paths if p))
-            )
+        for begin, end in pairwise(grid):
+            c = self._bounds(self.sample_weight_, C=end)
+            paths = tuple(machine.reweight(c, logged=True) for machine in machines)
+            segments.append(Segment(begin, end, paths))
         return tuple(segments)
 
     def _at(
@@ -618,95 +637,101 @@ class PathSVM(BaseEstimator):
         solutions: list[tuple[Array, float]],
         segment: Segment,
         t: float,
-    ) -> Any:
+    ) -> "PathSVM":
         """Return the estimator whose solution is at theta of a path."""
         out = clone(self)
-        kept = {
-            name: value
-            for name, value in vars(self).items()
-            if name.endswith("_") and name != "machines_"
-        }
-        vars(out).update(kept)
+        for name, value in vars(self).items():
+            if name.endswith("_") and name != "machines_":
+                setattr(out, name, value)
         if parameter == "sample_weight":
             # Of any machine: its rows' bounds in units of C.
-            out.sample_weight_ = self._weights_at(segment, t)
+            weights = self.sample_weight_.copy()
+            unit = self._bounds(np.ones(len(weights)))
+            layouts = self._layouts(self._target)
+            for layout, path in zip(layouts, segment.paths, strict=True):
+                line, rows = path.line, layout.rows
+                width = line.upper - line.lower + t * (line.dupper - line.dlower)
+                weights[rows] = width[: rows.size] / (
+                    (layout.high - layout.low) * unit[rows]
+                )
+            out.sample_weight_ = weights
         else:
-            known = parameter in self.get_params()
-            setattr(out, parameter if known else f"{parameter}_", float(theta))
+            is_own = parameter in self.get_params()
+            setattr(out, parameter if is_own else f"{parameter}_", float(theta))
         out.solutions_ = solutions
         out._report()
         return out
 
-    def _weights_at(self, segment: Segment, t: float) -> Array:
-        weights = self.sample_weight_.copy()
-        unit = self._bounds(np.ones(len(weights)), self.C)
-        for (rows, _, _), path in zip(self._places(), segment.paths, strict=True):
-            width = path.line.upper - path.line.lower
-            width = width + t * (path.line.dupper - path.line.dlower)
-            weights[rows] = width[: rows.size] / (self._width() * unit[rows])
-        return weights
-
     def _moved_rows(
         self,
-        sample_weight: Any,
-        X_add: Any,
-        y_add: Any,
-        sample_weight_add: Any,
-        remove: Any,
+        sample_weight: ArrayLike | None,
+        X_add: ArrayLike | None,
+        y_add: ArrayLike | None,
+        sample_weight_add: ArrayLike | None,
+        remove: ArrayLike | None,
     ) -> tuple[Array, Array, Indices]:
         """Return the rows after adding, their weights, and which of them stay."""
         n = len(self.X_fit_)
         if X_add is None and not (y_add is None and sample_weight_add is None):
             raise InvalidInputError("y_add and sample_weight_add need X_add")
-        weights = self.sample_weight_.copy()
+        weights, X = self.sample_weight_.copy(), self.X_fit_
         if sample_weight is not None:
             weights = as_weights(sample_weight, n).copy()
-        X = self.X_fit_
         if X_add is not None:
             if self.kernel == "precomputed":
                 raise InvalidInputError("rows cannot be added to a precomputed kernel")
             more = estimator_matrix(self, X_add, reset=False)
             X = np.vstack([X, more])
-            weights = np.concatenate(
-                [
-                    weights,
-                    as_weights(sample_weight_add, len(more), name="sample_weight_add"),
-                ]
-            )
+            name = "sample_weight_add"
+            added = as_weights(sample_weight_add, len(more), name=name)
+            weights = np.concatenate([weights, added])
         stays = np.ones(len(X), dtype=bool)
         if remove is not None:
             stays[rows_to_remove(remove, n)] = False
         weights[~stays] = 0.0
         return X, weights, np.flatnonzero(stays)
 
-    def _settle(self, machines: list[Machine], X: Array, weights: Array) -> None:
-        """Take machines that were moved to other rows or weights for the solution."""
+    def _move_rows(
+        self, X: Array, target: Target, weights: Array, stays: Indices
+    ) -> tuple[list[Machine], Target]:
+        """Add rows, move the weights, remove rows; return machines and target left."""
+        machines, n = self._live(), len(X)
+        if n > len(self.X_fit_):
+            machines = self._on_rows(machines, X, target, np.arange(n))
+        c = self._bounds(weights, target=target)
+        for machine in machines:
+            machine.reweight(c)
+        if stays.size < n:
+            X = self.kernel_.part(X, stays)
+            target, weights = target[stays], weights[stays]
+            machines = self._on_rows(machines, X, target, stays)
         for machine in machines:
             centre_bias(machine.follower)
         self.X_fit_, self.sample_weight_ = X, weights
         if self.kernel == "precomputed":
             self.n_features_in_ = len(X)
-        self._keep(machines)
+        return machines, target
 
-    def _followed(
+    def _on_rows(
         self,
-        given: dict[str, Any],
-        own: dict[str, Callable[[Any], tuple[Segment, ...]]] | None = None,
-    ) -> tuple[str, tuple[Segment, ...]]:
-        """Return what moves, the one that was given, and its path.
+        machines: list[Machine],
+        X: Array,
+        target: Target,
+        source: Indices,
+    ) -> list[Machine]:
+        """Return the machines on other rows; `source` is which row each was."""
+        out = []
+        for machine, layout in zip(machines, self._layouts(target), strict=True):
+            position = np.full(max(source.max(), machine.rows.max()) + 1, -1)
+            position[machine.rows] = np.arange(machine.rows.size)
+            old = position[source[layout.rows]]
+            own = self.kernel_.part(X, layout.rows)
+            known = machine.follower.rows
+            gram = extended_gram(known, self.kernel_, own, self._bytes, old)
+            out.append(machine.carried_to(layout, gram, old))
+        return out
 
-        `own` are the ways that only this machine knows.
-        """
-        moved = one_moves(**given)
-        self._live()
-        ways = {"sample_weight": self._weight_path, "C": self._c_path, **(own or {})}
-        return moved, ways[moved](given[moved])
-
-    def _path(self, parameter: str, segments: Any, curves: Any) -> SVMPath:
-        # The model may be moved or fitted again; the path stays what it is.
-        return SVMPath(parameter, copy(self), segments, curves)
-
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
         tags.input_tags.sparse = False
@@ -723,7 +748,7 @@ def _check_symmetric(K: Array) -> None:
         )
 
 
-def rows_to_remove(remove: Any, n: int) -> Indices:
+def rows_to_remove(remove: ArrayLike, n: int) -> Indices:
     """Return which of n rows are meant by numbers of rows, or by a mask."""
     gone = np.atleast_1d(np.asarray(remove))
     if gone.dtype == bool:
@@ -737,9 +762,11 @@ def rows_to_remove(remove: Any, n: int) -> Indices:
     return gone.ravel().astype(np.intp)
 
 
-def rows_for_curves(X_val: Any, y_val: Any, sample_weight_val: Any) -> bool:
-    """Return whether there are validation rows, all of what they need or nothing."""
-    if X_val is None and y_val is None and sample_weight_val is None:
+def has_validation_rows(
+    X_val: ArrayLike | None, y_val: ArrayLike | None, weight: ArrayLike | None
+) -> bool:
+    """Return whether validation rows were given, with their targets."""
+    if X_val is None and y_val is None and weight is None:
         return False
     if X_val is None or y_val is None:
         raise InvalidInputError("X_val and y_val must be given together")
@@ -755,17 +782,6 @@ def two_numbers(name: str, ends: Any) -> tuple[float, float]:
     return check_number(name, low), check_number(name, high)
 
 
-def one_moves(**given: Any) -> str:
-    """Return the one parameter that was given."""
-    named = [name for name, value in given.items() if value is not None]
-    if len(named) != 1:
-        words = ", ".join(given)
-        raise InvalidInputError(
-            f"give exactly one of {words} to path, got {named or 'none'}"
-        )
-    return named[0]
-
-
 # -----------------------------------------------------------------------------
 # What classifiers of two classes have in common once there are more.
 # -----------------------------------------------------------------------------
@@ -778,20 +794,32 @@ class ClassifierSVM(ClassifierMixin, PathSVM):
     its pair where there are more, as in scikit-learn.
     """
 
-    class_weight: Any
+    class_weight: ClassWeight
     decision_function_shape: str = "ovr"
     break_ties: bool = False
 
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: ArrayLike) -> Array:
         """Return the decision function: (n,) for two classes, else a column a class."""
-        pairwise = self._functions(X)
-        return self._shaped(pairwise)
+        return self._shaped(self._functions(X))
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: ArrayLike) -> Labels:
         """Return the classes."""
         return self._answers(self._functions(X))
 
-    def _know_classes(self, labels: Any) -> None:
+    @property
+    def _target(self) -> Target:
+        return self.codes_
+
+    def _layouts(self, target: Target) -> list[Layout]:
+        layouts = []
+        for i, j in pairs_of(len(self.classes_)):
+            rows = np.flatnonzero((target == i) | (target == j))
+            positive = j if len(self.classes_) == 2 else i
+            sign = np.where(target[rows] == positive, 1.0, -1.0)
+            layouts.append(Layout(rows, sign, np.ones(rows.size)))
+        return layouts
+
+    def _know_classes(self, labels: Labels) -> None:
         """Set `classes_`, and `codes_` of the rows that have these labels."""
         self.classes_, self.codes_ = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
@@ -806,9 +834,10 @@ class ClassifierSVM(ClassifierMixin, PathSVM):
             return np.ones(n_classes)
         if isinstance(self.class_weight, str):
             check_choice("class_weight", self.class_weight, ["balanced"])
-            # A class that has no row has no use for a factor.
-            there = np.where(mass > 0.0, mass, mass.sum() / n_classes)
-            balanced: Array = mass.sum() / (n_classes * there)
+            total = mass.sum()
+            # A class without rows needs no factor.
+            mass = np.where(mass > 0.0, mass, total / n_classes)
+            balanced: Array = total / (n_classes * mass)
             return balanced
         out = np.ones(n_classes)
         known = self.classes_.tolist()
@@ -822,11 +851,18 @@ class ClassifierSVM(ClassifierMixin, PathSVM):
             )
         return out
 
-    def _bounds(self, weights: Array, C: float) -> Array:
-        out: Array = C * self.class_weight_[self.codes_] * weights
+    def _bounds(
+        self,
+        weights: Array,
+        *,
+        C: float | None = None,
+        target: Target | None = None,
+    ) -> Array:
+        codes = self.codes_ if target is None else target
+        out: Array = (self.C if C is None else C) * self.class_weight_[codes] * weights
         return out
 
-    def _codes(self, y: Any, n_rows: int, *, name: str = "y") -> Indices:
+    def _codes(self, y: object, n_rows: int, *, name: str = "y") -> Indices:
         labels = as_classes(y, n_rows, name=name)
         codes = np.searchsorted(self.classes_, labels)
         codes = np.minimum(codes, len(self.classes_) - 1)
@@ -846,7 +882,7 @@ class ClassifierSVM(ClassifierMixin, PathSVM):
             return pairwise
         return confidences(pairwise, len(self.classes_))
 
-    def _answers(self, functions: Array) -> Any:
+    def _answers(self, functions: Array) -> Labels:
         n_classes = len(self.classes_)
         if self.break_ties and n_classes > 2:
             if self.decision_function_shape == "ovo":
@@ -860,23 +896,19 @@ class ClassifierSVM(ClassifierMixin, PathSVM):
         support, betas, biases = self._coefficients()
         order = np.argsort(self.codes_[support], kind="stable")
         support, betas = support[order], betas[order]
-        self.support_ = support
-        self.n_support_ = np.bincount(
-            self.codes_[support], minlength=len(self.classes_)
-        )
+        codes = self.codes_[support]
+        n_classes = len(self.classes_)
+        self.support_, self.intercept_ = support, biases
+        self.n_support_ = np.bincount(codes, minlength=n_classes)
         if self.kernel != "precomputed":
             self.support_vectors_ = self.X_fit_[support]
-        self.intercept_ = biases
-        n_classes = len(self.classes_)
         if n_classes == 2:
             self.dual_coef_ = betas.T.copy()
             return
-        dual = np.zeros((n_classes - 1, support.size))
-        codes = self.codes_[support]
+        self.dual_coef_ = np.zeros((n_classes - 1, support.size))
         for k, (i, j) in enumerate(pairs_of(n_classes)):
-            dual[j - 1, codes == i] = betas[codes == i, k]
-            dual[i, codes == j] = betas[codes == j, k]
-        self.dual_coef_ = dual
+            self.dual_coef_[j - 1, codes == i] = betas[codes == i, k]
+            self.dual_coef_[i, codes == j] = betas[codes == j, k]
 
 
 # -----------------------------------------------------------------------------
@@ -887,7 +919,7 @@ class ClassifierSVM(ClassifierMixin, PathSVM):
 class ResponseSVM(RegressorMixin, PathSVM):
     """A machine whose function, moved back by `center_`, is its answer."""
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: ArrayLike) -> Array:
         """Return the predicted values, or quantiles.
 
         Parameters
@@ -896,11 +928,15 @@ class ResponseSVM(RegressorMixin, PathSVM):
         """
         return self._answers(self._functions(X))
 
-    def _remember_responses(
-        self, X: Any, y: Any, sample_weight: Any
+    @property
+    def _target(self) -> Target:
+        return self.y_fit_
+
+    def _set_training_data(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
     ) -> tuple[Array, Array]:
-        """Take rows, responses and weights through the door."""
-        X, weights = self._remember(X, sample_weight)
+        """Validate and keep rows, responses and weights."""
+        X, weights = self._set_rows(X, sample_weight)
         self.y_fit_ = as_responses(y, len(X)).copy()
         # The bias takes any constant up; without it digits are lost far from zero.
         self.center_ = float((weights / weights.sum()) @ self.y_fit_)
@@ -916,16 +952,16 @@ class ResponseSVM(RegressorMixin, PathSVM):
 
     def _curves(
         self,
-        X_val: Any,
-        y_val: Any,
-        sample_weight_val: Any,
+        X_val: ArrayLike | None,
+        y_val: ArrayLike | None,
+        sample_weight_val: ArrayLike | None,
         losses: dict[str, tuple[float, float, float]],
     ) -> RegressorCurves | None:
         """Return the curves of losses at validation rows; None without rows.
 
         A loss is its slopes above and below the tube, and half the tube's width.
         """
-        if not rows_for_curves(X_val, y_val, sample_weight_val):
+        if not has_validation_rows(X_val, y_val, sample_weight_val):
             return None
         (cross,) = self._cross(X_val)
         y = as_responses(y_val, cross.shape[1], name="y_val") - self.center_

@@ -1,9 +1,9 @@
 """Weighted and one-class support vector machines."""
 
-from collections.abc import Callable
-from typing import Any
+from copy import copy
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import OutlierMixin
 from sklearn.metrics import accuracy_score
 
@@ -12,23 +12,21 @@ from counterpoise.data.labels_and_weights import as_classes, as_weights
 from counterpoise.data.parameters import check_choice, check_number
 from counterpoise.errors import InvalidInputError
 from counterpoise.linalg.arrays import Array, Indices
-from counterpoise.optim.quadratic_path.follower import (
-    Follower,
-    centre_bias,
-    from_prices,
-)
+from counterpoise.optim.quadratic_path.follower import centre_bias, from_prices
 from counterpoise.svm.base import (
     ClassifierSVM,
+    ClassWeight,
+    KernelParameter,
+    Layout,
     LeaveOneOut,
-    Machine,
     PathSVM,
-    gram_rows,
-    rows_for_curves,
+    Target,
+    has_validation_rows,
     sensitivity,
-    start,
+    solve_first,
     two_numbers,
 )
-from counterpoise.svm.path import ClassifierCurves, Segment, SVMPath, pairs_of
+from counterpoise.svm.path import ClassifierCurves, Segment, SVMPath
 
 # -----------------------------------------------------------------------------
 # A support vector classifier that follows its solution.
@@ -102,12 +100,12 @@ class WeightedSVC(ClassifierSVM):
         self,
         *,
         C: float = 1.0,
-        kernel: str | Callable[[Array, Array], Array] = "rbf",
+        kernel: KernelParameter = "rbf",
         degree: int = 3,
         gamma: float | str = "scale",
         coef0: float = 0.0,
         tol: float = 1e-3,
-        class_weight: Any = None,
+        class_weight: ClassWeight = None,
         cache_size: float = 200.0,
         decision_function_shape: str = "ovr",
         break_ties: bool = False,
@@ -125,7 +123,9 @@ class WeightedSVC(ClassifierSVM):
         self.break_ties = break_ties
         self.max_iter = max_iter
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "WeightedSVC":
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> "WeightedSVC":
         """Fit the machines.
 
         Parameters
@@ -138,30 +138,27 @@ class WeightedSVC(ClassifierSVM):
         check_choice(
             "decision_function_shape", self.decision_function_shape, ["ovr", "ovo"]
         )
-        X, weights = self._remember(X, sample_weight)
+        X, weights = self._set_rows(X, sample_weight)
         self._know_classes(as_classes(y, len(X)))
-        mass = np.asarray(np.bincount(self.codes_, weights), dtype=float)
-        if not mass.all():
-            lacking = self.classes_.tolist()[int(np.argmin(mass))]
-            raise InvalidInputError(f"class {lacking!r} has no row of positive weight")
-        self.class_weight_ = self._class_weights(mass)
-        machines = []
-        c = self._bounds(weights, self.C)
-        for machine, p in self._posed():
+        self.class_weight_ = self._class_weights(
+            self._class_masses(self.codes_, weights, "has")
+        )
+        machines = self._unsolved()
+        c = self._bounds(weights)
+        for machine in machines:
             own = self.kernel_.part(X, machine.rows)
-            start(machine, self.kernel_, own, p, c, self.tol)
-            machines.append(machine)
+            solve_first(machine, self.kernel_, own, c, self.tol)
         self._keep(machines)
         return self
 
     def path(
         self,
-        sample_weight: Any = None,
+        sample_weight: ArrayLike | None = None,
         *,
-        C: Any = None,
-        X_val: Any = None,
-        y_val: Any = None,
-        sample_weight_val: Any = None,
+        C: tuple[float, float] | None = None,
+        X_val: ArrayLike | None = None,
+        y_val: ArrayLike | None = None,
+        sample_weight_val: ArrayLike | None = None,
     ) -> SVMPath:
         """Return all models between the present one and another.
 
@@ -179,18 +176,20 @@ class WeightedSVC(ClassifierSVM):
         PathError
             If the path cannot be followed to its end, with the theta reached.
         """
-        moved, segments = self._followed({"sample_weight": sample_weight, "C": C})
-        curves = self._curves(X_val, y_val, sample_weight_val)
-        return self._path(moved, segments, curves)
+        ways = {
+            "sample_weight": (self._weight_path, sample_weight),
+            "C": (self._c_path, C),
+        }
+        return self._follow(ways, self._curves(X_val, y_val, sample_weight_val))
 
     def update(
         self,
-        sample_weight: Any = None,
+        sample_weight: ArrayLike | None = None,
         *,
-        X_add: Any = None,
-        y_add: Any = None,
-        sample_weight_add: Any = None,
-        remove: Any = None,
+        X_add: ArrayLike | None = None,
+        y_add: ArrayLike | None = None,
+        sample_weight_add: ArrayLike | None = None,
+        remove: ArrayLike | None = None,
     ) -> "WeightedSVC":
         """Move the fitted solution exactly: other weights, rows added, rows removed.
 
@@ -208,7 +207,7 @@ class WeightedSVC(ClassifierSVM):
         The kernel stays as fitted, a `gamma` of "scale" included, and so do the factors
         of `class_weight`.
         """
-        machines = self._live()
+        self._live()
         X, weights, stays = self._moved_rows(
             sample_weight, X_add, y_add, sample_weight_add, remove
         )
@@ -216,47 +215,33 @@ class WeightedSVC(ClassifierSVM):
         if X_add is not None:
             more = self._codes(y_add, len(X) - len(codes), name="y_add")
             codes = np.concatenate([codes, more])
-        mass = np.bincount(codes, weights=weights, minlength=len(self.classes_))
-        if not mass.all():
-            lacking = self.classes_.tolist()[int(np.argmin(mass))]
-            raise InvalidInputError(
-                f"class {lacking!r} would have no row of positive weight"
-            )
-        n_old = len(self.X_fit_)
-        grown = self._with_rows(machines, X, codes, np.arange(len(X)), n_old)
-        c = self.C * self.class_weight_[codes] * weights
-        for machine in grown:
-            machine.reweigh(c)
-        if stays.size < len(X):
-            X, codes = self.kernel_.part(X, stays), codes[stays]
-            weights = weights[stays]
-            grown = self._with_rows(grown, X, codes, stays, n_old=None)
-        self.codes_ = codes
-        self._settle(grown, X, weights)
+        self._class_masses(codes, weights, "would have")
+        machines, self.codes_ = self._move_rows(X, codes, weights, stays)
+        self._keep(machines)
         return self
 
     def leave_one_out(self) -> LeaveOneOut:
         """Return what the model without each row says about it, exactly."""
         machines = self._live()
-        c = self._bounds(self.sample_weight_, self.C)
+        c = self._bounds(self.sample_weight_)
         n = len(self.X_fit_)
         pairwise = np.empty((n, len(machines)))
         for k, machine in enumerate(machines):
             others = np.setdiff1d(np.arange(n), machine.rows)
             if others.size:
-                beta = machine.beta
+                beta = machine.layout.coefficients(machine.follower.a)
                 support = np.flatnonzero(beta)
                 K = self.kernel_.cross(
                     self.X_fit_[others], self.X_fit_, machine.rows[support]
                 )
-                pairwise[others, k] = K @ beta[support] + machine.bias
+                pairwise[others, k] = K @ beta[support] + machine.follower.bias
             pairwise[machine.rows, k] = machine.left_out(c)
         predictions = self._answers(pairwise)
         truth = self.classes_[self.codes_]
         right = accuracy_score(truth, predictions, sample_weight=self.sample_weight_)
         return LeaveOneOut(self._shaped(pairwise), predictions, 1.0 - float(right))
 
-    def sensitivity(self, X: Any = None) -> Array:
+    def sensitivity(self, X: ArrayLike | None = None) -> Array:
         """Return the derivative of the decision function by the sample weights.
 
         Parameters
@@ -277,54 +262,21 @@ class WeightedSVC(ClassifierSVM):
             out[k][:, machine.rows] = sensitivity(machine, cross) * unit[machine.rows]
         return out[0] if len(machines) == 1 else out
 
-    def _places(self) -> list[tuple[Indices, Array, bool]]:
-        out = []
-        binary = len(self.classes_) == 2
-        for i, j in pairs_of(len(self.classes_)):
-            rows = np.flatnonzero((self.codes_ == i) | (self.codes_ == j))
-            positive = j if binary else i
-            sign = np.where(self.codes_[rows] == positive, 1.0, -1.0)
-            out.append((rows, sign, False))
-        return out
+    def _class_masses(self, codes: Indices, weights: Array, has: str) -> Array:
+        """Return the sum of the weights of every class, none of them zero."""
+        mass = np.bincount(codes, weights=weights, minlength=len(self.classes_))
+        if not mass.all():
+            label = self.classes_.tolist()[int(np.argmin(mass))]
+            raise InvalidInputError(f"class {label!r} {has} no row of positive weight")
+        return np.asarray(mass, dtype=float)
 
-    def _pose(self) -> list[tuple[Machine, Array]]:
-        posed = []
-        for rows, sign, _ in self._places():
-            gram = gram_rows(
-                self.kernel_, self.kernel_.part(self.X_fit_, rows), self._bytes
-            )
-            machine = Machine(rows, Follower(gram, sign))
-            posed.append((machine, np.ones(rows.size)))
-        return posed
-
-    def _with_rows(
+    def _curves(
         self,
-        machines: list[Machine],
-        X: Array,
-        codes: Indices,
-        came_from: Indices,
-        n_old: int | None,
-    ) -> list[Machine]:
-        """Return machines on other rows; `came_from` says which each row was."""
-        if n_old is not None and len(X) == n_old:
-            return machines
-        out = []
-        binary = len(self.classes_) == 2
-        pairs = pairs_of(len(self.classes_))
-        for machine, (i, j) in zip(machines, pairs, strict=True):
-            rows = np.flatnonzero((codes == i) | (codes == j))
-            sign = np.where(codes[rows] == (j if binary else i), 1.0, -1.0)
-            place = np.full(max(int(came_from.max()), int(machine.rows.max())) + 1, -1)
-            place[machine.rows] = np.arange(machine.rows.size)
-            old = place[came_from[rows]]
-            p = np.ones(rows.size)
-            out.append(
-                machine.carried(self.kernel_, X, self._bytes, rows, old, sign, p)
-            )
-        return out
-
-    def _curves(self, X_val: Any, y_val: Any, sample_weight_val: Any) -> Any:
-        if not rows_for_curves(X_val, y_val, sample_weight_val):
+        X_val: ArrayLike | None,
+        y_val: ArrayLike | None,
+        sample_weight_val: ArrayLike | None,
+    ) -> ClassifierCurves | None:
+        if not has_validation_rows(X_val, y_val, sample_weight_val):
             return None
         if self.break_ties and len(self.classes_) > 2:
             raise InvalidInputError(
@@ -394,7 +346,7 @@ class OneClassSVMPath(OutlierMixin, PathSVM):
     def __init__(
         self,
         *,
-        kernel: str | Callable[[Array, Array], Array] = "rbf",
+        kernel: KernelParameter = "rbf",
         degree: int = 3,
         gamma: float | str = "scale",
         coef0: float = 0.0,
@@ -407,7 +359,12 @@ class OneClassSVMPath(OutlierMixin, PathSVM):
         self.cache_size = cache_size
 
     def fit(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, nu: Any = (0.01, 0.5)
+        self,
+        X: ArrayLike,
+        y: None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        nu: tuple[float, float] = (0.01, 0.5),
     ) -> "OneClassSVMPath":
         """Follow the machine over a range of nu.
 
@@ -421,36 +378,37 @@ class OneClassSVMPath(OutlierMixin, PathSVM):
             In (0, 1]: where the path begins and ends.
         """
         first, last = two_numbers("nu", nu)
-        for one in (first, last):
-            check_number("nu", one, low=0, high=1, closed="right")
-        X, weights = self._remember(X, sample_weight)
+        for end in (first, last):
+            check_number("nu", end, low=0, high=1, closed="right")
+        X, weights = self._set_rows(X, sample_weight)
         self.nu_ = last
-        ((machine, p),) = self._pose()
+        (machine,) = self._unsolved()
         follower, mass = machine.follower, float(weights.sum())
+        p = machine.layout.p
         from_prices(follower, p, 0.0 * weights, weights, first * mass)
         centre_bias(follower)
         path = follower.move(d=last * mass)
-        assert path is not None
         centre_bias(follower)
         self._keep([machine])
         # The path keeps a copy of the machine, which must not keep an older path.
         self.__dict__.pop("path_", None)
-        self.path_ = self._path("nu", (Segment(first, last, (path,)),), None)
+        segments = (Segment(first, last, (path,)),)
+        self.path_ = SVMPath("nu", copy(self), segments)
         self.path_.estimator.path_ = self.path_
         return self
 
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: ArrayLike) -> Array:
         """Return how far inside the rows are at `nu_`; negative is outside.
 
         Rows on the edge differ from zero by rounding only, and get zero.
         """
         return self._rounded(self._functions(X))
 
-    def score_samples(self, X: Any) -> Array:
+    def score_samples(self, X: ArrayLike) -> Array:
         """Return the decision function without its offset."""
         return self.decision_function(X) + self.offset_
 
-    def predict(self, X: Any) -> Indices:
+    def predict(self, X: ArrayLike) -> Indices:
         """Return 1 for rows inside or on the edge and -1 for rows outside."""
         return self._answers(self._functions(X))
 
@@ -465,18 +423,15 @@ class OneClassSVMPath(OutlierMixin, PathSVM):
     def _check(self) -> None:
         check_number("cache_size", self.cache_size, low=0, closed="neither")
 
-    def _total(self) -> float:
-        return self.nu_ * float(self.sample_weight_.sum())
+    @property
+    def _target(self) -> Target:
+        # Every row is alike; the length is what counts.
+        return self.sample_weight_
 
-    def _places(self) -> list[tuple[Indices, Array, bool]]:
-        n = len(self.X_fit_)
-        return [(np.arange(n), np.ones(n), False)]
-
-    def _pose(self) -> list[tuple[Machine, Array]]:
-        n = len(self.X_fit_)
-        gram = gram_rows(self.kernel_, self.X_fit_, self._bytes)
-        machine = Machine(np.arange(n), Follower(gram, np.ones(n)))
-        return [(machine, np.zeros(n))]
+    def _layouts(self, target: Target) -> list[Layout]:
+        n = len(target)
+        d = self.nu_ * float(self.sample_weight_.sum())
+        return [Layout(np.arange(n), np.ones(n), np.zeros(n), d=d)]
 
     def _report(self) -> None:
         self.intercept_ = self._report_support()

@@ -7,13 +7,20 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from counterpoise.data.parameters import check_choice
 from counterpoise.errors import InvalidInputError
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.linalg.compiled import add_multiple, reordered
 from counterpoise.optim.certificate import Certificate
-from counterpoise.optim.quadratic_path.compiled import FREE, UPPER
+from counterpoise.optim.quadratic_path.compiled import (
+    FREE,
+    UPPER,
+    EventLog,
+    Line,
+    Variables,
+)
 from counterpoise.optim.quadratic_path.path import ParametricPath
 
 # -----------------------------------------------------------------------------
@@ -86,22 +93,9 @@ def trace(path: ParametricPath, cross: Array) -> Trace:
         running = combined(now) @ cross
         _replay(
             path.thetas,
-            path.biases,
-            path.bias_rates,
-            path.first,
-            path.events_before,
-            path.free,
-            path.values,
-            path.rates,
-            path.event_variables,
-            path.event_from,
-            path.event_to,
-            variables.sign,
-            variables.row,
-            line.lower,
-            line.dlower,
-            line.upper,
-            line.dupper,
+            path.log,
+            variables,
+            line,
             cross,
             WAITS / max(float(np.abs(cross).max(initial=0.0)), 1e-300),
             now,
@@ -118,8 +112,7 @@ def trace(path: ParametricPath, cross: Array) -> Trace:
 
 def rescaled(traces: list[Trace], ends: list[tuple[float, float]]) -> Trace:
     """Return the traces of following segments as one, over their own parameter."""
-    starts: list[Any] = []
-    slopes = []
+    starts, slopes = [], []
     for one, (low, high) in zip(traces, ends, strict=True):
         starts.append(low + one.starts * (high - low))
         slopes.append(one.slopes / (high - low) if high != low else one.slopes)
@@ -135,22 +128,9 @@ def rescaled(traces: list[Trace], ends: list[tuple[float, float]]) -> Trace:
 @reordered
 def _replay(
     thetas: Array,
-    biases: Array,
-    bias_rates: Array,
-    first: Indices,
-    events_before: Indices,
-    free: Indices,
-    entries: Array,
-    rates: Array,
-    who: Indices,
-    before: Indices,
-    after: Indices,
-    sign: Array,
-    row: Indices,
-    lower: Array,
-    dlower: Array,
-    upper: Array,
-    dupper: Array,
+    log: EventLog,
+    variables: Variables,
+    line: Line,
     cross: Array,
     waits: float,
     now: Array,
@@ -160,22 +140,26 @@ def _replay(
     slopes: Array,
 ) -> None:
     """Fill values and slopes; `now` is what the running sum stands for."""
+    sign, row = variables.sign, variables.row
+    lower, dlower, upper, dupper = line.lower, line.dlower, line.upper, line.dupper
+    first, free = log.first, log.free
     n_points = running.size
-    for k in range(biases.size):
+    for k in range(log.bias.size):
         theta = thetas[k]
         if k > 0:
-            for e in range(events_before[k - 1], events_before[k]):
-                i = who[e]
+            for e in range(log.event[k - 1], log.event[k]):
+                i = log.event_variable[e]
+                old, new = log.event_from[e], log.event_to[e]
                 at = cross[row[i]]
-                if before[e] != FREE:
-                    moved = dupper[i] if before[e] == UPPER else dlower[i]
-                    now[i] = upper[i] if before[e] == UPPER else lower[i]
+                if old != FREE:
+                    moved = dupper[i] if old == UPPER else dlower[i]
+                    now[i] = upper[i] if old == UPPER else lower[i]
                     now[i] += theta * moved
                     if moved != 0.0:
                         add_multiple(pull, -sign[i] * moved, at)
-                if after[e] != FREE:
-                    moved = dupper[i] if after[e] == UPPER else dlower[i]
-                    bound = upper[i] if after[e] == UPPER else lower[i]
+                if new != FREE:
+                    moved = dupper[i] if new == UPPER else dlower[i]
+                    bound = upper[i] if new == UPPER else lower[i]
                     bound += theta * moved
                     if abs(bound - now[i]) > waits:
                         add_multiple(running, sign[i] * (bound - now[i]), at)
@@ -183,21 +167,21 @@ def _replay(
                         add_multiple(pull, sign[i] * moved, at)
         slope, value = slopes[k], values[k]
         for j in range(n_points):
-            slope[j] = pull[j] + bias_rates[k]
+            slope[j] = pull[j] + log.dbias[k]
         for q in range(first[k], first[k + 1]):
             i = free[q]
             at = cross[row[i]]
-            change = entries[q] - now[i]
+            change = log.a[q] - now[i]
             if abs(change) > waits:
                 add_multiple(running, sign[i] * change, at)
-                now[i] = entries[q]
-            add_multiple(slope, sign[i] * rates[q], at)
+                now[i] = log.a[q]
+            add_multiple(slope, sign[i] * log.da[q], at)
         length = thetas[k + 1] - theta
         for j in range(n_points):
-            value[j] = running[j] + biases[k]
-            running[j] += length * (slope[j] - bias_rates[k])
+            value[j] = running[j] + log.bias[k]
+            running[j] += length * (slope[j] - log.dbias[k])
         for q in range(first[k], first[k + 1]):
-            now[free[q]] += length * rates[q]
+            now[free[q]] += length * log.da[q]
 
 
 # -----------------------------------------------------------------------------
@@ -219,7 +203,7 @@ class Flips:
 
     sides: Array
     thetas: Array
-    points: Any
+    points: Indices
 
 
 def flips(
@@ -270,7 +254,7 @@ def flips(
     return Flips(sides, thetas[order], point[order])
 
 
-def _jumps(begin: Array, end: Array) -> Any:
+def _jumps(begin: Array, end: Array) -> NDArray[np.bool_]:
     """Return for every piece whether the function jumps where it begins."""
     if len(begin) < 2:
         return np.zeros(len(begin), dtype=bool)
@@ -381,7 +365,7 @@ class ValidationCurve:
             np.divide(ends - values, lengths, out=slopes, where=lengths != 0.0)
         return ValidationCurve(self.loss, thetas, values, slopes, self.stop)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return plain numbers and lists."""
         return {
             "loss": self.loss,
@@ -400,7 +384,7 @@ class ValidationCurve:
 
 
 def average_curve(
-    curves: Sequence[ValidationCurve], weights: Any = None
+    curves: Sequence[ValidationCurve], weights: ArrayLike | None = None
 ) -> ValidationCurve:
     """Return the mean of curves over one range, on the union of their breakpoints.
 
@@ -470,7 +454,7 @@ def hinge_curve(
     starts = [trace.starts]
     values = np.zeros(trace.starts.size)
     rates = np.zeros(trace.starts.size)
-    kinks: list[tuple[Any, Array, Array]] = []
+    kinks: list[tuple[Indices, Array, Array]] = []
     for scale, level, slope in parts:
         begin = level - slope * trace.values
         rate = -slope * trace.slopes
@@ -523,7 +507,7 @@ class RegressorCurves:
     weights: Array
     losses: dict[str, tuple[float, float, float]]
 
-    def __call__(self, path: Any, loss: str | None) -> ValidationCurve:
+    def __call__(self, path: "SVMPath", loss: str | None) -> ValidationCurve:
         """Return the curve of one of the losses."""
         names = list(self.losses)
         name = check_choice("loss", loss or names[0], names)
@@ -559,7 +543,7 @@ def ndcg(grades: Array, scores: Array) -> float:
     return float(gain[order] @ discount / (np.sort(gain)[::-1] @ discount))
 
 
-def ndcg_curve(trace: Trace, grades: Array, queries: Any) -> ValidationCurve:
+def ndcg_curve(trace: Trace, grades: Array, queries: NDArray[Any]) -> ValidationCurve:
     """Return 1 - NDCG over a path, in the mean over queries.
 
     It changes only where two rows of one query and of unequal grades change places, so
@@ -585,7 +569,7 @@ def ndcg_curve(trace: Trace, grades: Array, queries: Any) -> ValidationCurve:
     return average_curve(curves)
 
 
-def _of_query(trace: Trace, rows: Any, grades: Array) -> ValidationCurve:
+def _of_query(trace: Trace, rows: Indices, grades: Array) -> ValidationCurve:
     pairs = [
         (i, j) for i, j in combinations(range(rows.size), 2) if grades[i] != grades[j]
     ]
@@ -628,6 +612,10 @@ class Segment:
     stop: float
     paths: tuple[ParametricPath, ...]
 
+    def theta(self, t: Array) -> Array:
+        """Return the thetas at the shares t of the segment."""
+        return self.start + t * (self.stop - self.start)
+
 
 @dataclass(frozen=True, eq=False)
 class SVMPath:
@@ -659,56 +647,61 @@ class SVMPath:
     curves: Callable[["SVMPath", str | None], ValidationCurve] | None = None
 
     def __repr__(self) -> str:
-        start, stop = self.segments[0].start, self.segments[-1].stop
         return (
             f"{type(self).__name__}({self.estimator!r}, {self.parameter} from "
-            f"{start:g} to {stop:g}, {self.n_events} events)"
+            f"{self.start:g} to {self.stop:g}, {self.n_events} events)"
         )
+
+    @property
+    def start(self) -> float:
+        """Where the path begins."""
+        return self.segments[0].start
+
+    @property
+    def stop(self) -> float:
+        """Where it ends."""
+        return self.segments[-1].stop
+
+    @property
+    def _pieces(self) -> list[tuple[Segment, ParametricPath]]:
+        return [(one, path) for one in self.segments for path in one.paths]
 
     @cached_property
     def thetas(self) -> Array:
         """The breakpoints of all machines, both ends among them."""
-        parts = [
-            one.start + path.thetas * (one.stop - one.start)
-            for one in self.segments
-            for path in one.paths
-        ]
+        parts = [one.theta(path.thetas) for one, path in self._pieces]
         out: Array = np.unique(np.concatenate(parts))
-        return out if self.segments[-1].stop >= self.segments[0].start else out[::-1]
+        return out if self.stop >= self.start else out[::-1]
 
     @property
     def n_events(self) -> int:
         """The number of rows that changed sides along the path."""
-        return sum(path.n_events for one in self.segments for path in one.paths)
+        return sum(path.n_events for _, path in self._pieces)
 
     @property
     def jumps(self) -> Array:
         """The thetas at which a bias jumps."""
-        parts = [
-            one.start + path.jumps() * (one.stop - one.start)
-            for one in self.segments
-            for path in one.paths
-        ]
+        parts = [one.theta(path.jumps()) for one, path in self._pieces]
         out: Array = np.unique(np.concatenate(parts))
         return out
 
-    def events(self) -> list[dict[str, Any]]:
+    def events(self) -> list[dict[str, object]]:
         """Return every change: theta, machine, training row, from where, to where.
 
         Places are "below" and "above" (the two bounds) and "margin". In a regressor
         with a tube, "side" is 1 for the bound above the target and -1 for that below.
         """
         out = []
-        places = self.estimator._places()
+        layouts = self.estimator._layouts(self.estimator._target)
         for one in self.segments:
             for k, path in enumerate(one.paths):
-                rows, _, twice = places[k]
-                thetas = one.start + path.event_thetas * (one.stop - one.start)
+                rows, twice = layouts[k].rows, layouts[k].twice
+                thetas = one.theta(path.log.event_theta)
                 for theta, i, old, new in zip(
                     thetas.tolist(),
-                    path.event_variables.tolist(),
-                    path.event_from.tolist(),
-                    path.event_to.tolist(),
+                    path.log.event_variable.tolist(),
+                    path.log.event_from.tolist(),
+                    path.log.event_to.tolist(),
                     strict=True,
                 ):
                     event = {
@@ -729,14 +722,14 @@ class SVMPath:
         solutions = [(path.at(t), path.bias(t)) for path in segment.paths]
         return self.estimator._at(self.parameter, theta, solutions, segment, t)
 
-    def decision_function(self, X: Any, theta: float) -> Array:
+    def decision_function(self, X: ArrayLike, theta: float) -> Array:
         """Return the decision function at theta."""
         model = self.at(theta)
         name = "decision_function" if hasattr(model, "decision_function") else "predict"
         out: Array = getattr(model, name)(X)
         return out
 
-    def predict(self, X: Any, thetas: Any) -> Any:
+    def predict(self, X: ArrayLike, thetas: ArrayLike) -> NDArray[Any]:
         """Return what the models at many thetas predict, a row a theta.
 
         The functions are followed along the path once, at the cost of a few models.
@@ -758,7 +751,7 @@ class SVMPath:
         functions = np.stack([one.at_all(thetas).ravel() for one in traces], axis=1)
         return self.estimator._answers(functions).reshape(shape)
 
-    def switches(self, X: Any) -> Array:
+    def switches(self, X: ArrayLike) -> Array:
         """Return the thetas at which the function of a machine changes its sign.
 
         Between two of them in a row, a classifier predicts the same for all rows,
@@ -766,7 +759,7 @@ class SVMPath:
         """
         parts = [flips(one).thetas for one in self.traces(self.estimator._cross(X))]
         out: Array = np.unique(np.concatenate(parts))
-        return out if self.segments[-1].stop >= self.segments[0].start else out[::-1]
+        return out if self.stop >= self.start else out[::-1]
 
     def certify(self, theta: float | None = None) -> Certificate:
         """Prove the solution at theta from scratch, or at every breakpoint.
@@ -778,10 +771,7 @@ class SVMPath:
             proofs = [path.certify(t) for path in segment.paths]
         else:
             proofs = [
-                path.certify(float(t))
-                for one in self.segments
-                for path in one.paths
-                for t in path.thetas
+                path.certify(float(t)) for _, path in self._pieces for t in path.thetas
             ]
         return max(proofs, key=lambda one: one.residual or 0.0)
 
@@ -828,35 +818,32 @@ class SVMPath:
             machines.append(
                 {
                     "thetas": [
-                        float(one.start + t * (one.stop - one.start))
-                        for one, path in paths
-                        for t in path.starts
+                        t for one, p in paths for t in one.theta(p.starts).tolist()
                     ],
-                    "biases": [float(b) for _, path in paths for b in path.biases],
-                    "margin": [int(m) for _, p in paths for m in p.margin_sizes()],
+                    "biases": [b for _, p in paths for b in p.log.bias.tolist()],
+                    "margin": [int(m) for _, p in paths for m in np.diff(p.log.first)],
                     "residual": max(
-                        (float(r) for _, path in paths for r in path.residuals),
+                        (float(r) for _, path in paths for r in path.log.residual),
                         default=0.0,
                     ),
                 }
             )
         return {
             "parameter": self.parameter,
-            "start": float(self.segments[0].start),
-            "stop": float(self.segments[-1].stop),
+            "start": float(self.start),
+            "stop": float(self.stop),
             "n_events": self.n_events,
             "machines": machines,
             "validation": self.validation_error.to_dict() if self.curves else None,
         }
 
     def _find(self, theta: float) -> tuple[Segment, float]:
-        first, last = self.segments[0].start, self.segments[-1].stop
-        low, high = sorted((first, last))
+        low, high = sorted((self.start, self.stop))
         if not low <= theta <= high:
             raise InvalidInputError(
                 f"theta must be between {low:g} and {high:g}, got {theta:g}"
             )
-        sign = 1.0 if last >= first else -1.0
+        sign = 1.0 if self.stop >= self.start else -1.0
         for one in self.segments:
             if sign * theta < sign * one.stop or one is self.segments[-1]:
                 span = one.stop - one.start
@@ -945,7 +932,7 @@ def error_curve(
     # As `winners` has it: zero is for the second class of two, and of a pair of more.
     side_of_zero = 1.0 if n_classes == 2 else -1.0
     crossings = [flips(one, side_of_zero=side_of_zero) for one in traces]
-    start, stop = path.segments[0].start, path.segments[-1].stop
+    start, stop = path.start, path.stop
     sides = np.column_stack([one.sides for one in crossings])
     first = float(share @ (winners(sides, n_classes) != codes))
     thetas = np.concatenate([one.thetas for one in crossings])

@@ -1,9 +1,7 @@
 """Ranking SVM with an exact NDCG curve."""
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,7 +17,7 @@ from counterpoise.optim.quadratic_path.problem import (
     KernelRows,
     RowsOnDemand,
 )
-from counterpoise.svm.base import named_kernel
+from counterpoise.svm.base import KernelParameter, Labels, named_kernel
 from counterpoise.svm.path import ValidationCurve, ndcg_curve, trace
 
 
@@ -74,7 +72,7 @@ class RankingSVM(BaseEstimator):
         self,
         *,
         C: float = 1.0,
-        kernel: str | Callable[[Array, Array], Array] = "rbf",
+        kernel: KernelParameter = "rbf",
         degree: int = 3,
         gamma: float | str = "scale",
         coef0: float = 0.0,
@@ -89,7 +87,9 @@ class RankingSVM(BaseEstimator):
         self.weighting = weighting
         self.cache_size = cache_size
 
-    def fit(self, X: Any, y: Any, *, query: Any = None) -> "RankingSVM":
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, *, query: ArrayLike | None = None
+    ) -> "RankingSVM":
         """Fit the scores.
 
         Parameters
@@ -113,9 +113,7 @@ class RankingSVM(BaseEstimator):
         grades, queries = _grades_and_queries(
             y, query, len(X), weighted=self.weighting is not None
         )
-        self.kernel_ = named_kernel(
-            self.kernel, self.gamma, self.degree, self.coef0, X, np.ones(len(X))
-        )
+        self.kernel_ = named_kernel(self, X, np.ones(len(X)))
         self.X_fit_ = X.copy()
         self.pairs_, weights = _pairs(grades, queries)
         if not len(self.pairs_):
@@ -128,7 +126,7 @@ class RankingSVM(BaseEstimator):
         self.coefficients_ = self._spread(self.duals_)
         return self
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: ArrayLike) -> Array:
         """Return scores: a higher one should stand above."""
         check_is_fitted(self)
         return self._scores(X, self.coefficients_)
@@ -144,15 +142,19 @@ class RankingSVM(BaseEstimator):
         one = np.ones(len(self.pairs_))
         from_zero(follower, one, 0.0 * one, self.C * one)
         path = follower.move(upper=self.C * self.pair_weights_)
-        assert path is not None
         return path
 
-    def scores(self, path: ParametricPath, theta: float, X: Any) -> Array:
+    def scores(self, path: ParametricPath, theta: float, X: ArrayLike) -> Array:
         """Return the scores at one theta of a path."""
         return self._scores(X, self._spread(path.at(theta)))
 
     def validation_curve(
-        self, path: ParametricPath, X: Any, y: Any, *, query: Any = None
+        self,
+        path: ParametricPath,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        query: ArrayLike | None = None,
     ) -> ValidationCurve:
         """Return 1 - NDCG of other rows along a path, exactly, over all theta.
 
@@ -174,7 +176,7 @@ class RankingSVM(BaseEstimator):
         scores = trace(path, cross[above] - cross[below])
         return ndcg_curve(scores, grades, queries)
 
-    def _scores(self, X: Any, coefficients: Array) -> Array:
+    def _scores(self, X: ArrayLike, coefficients: Array) -> Array:
         X = estimator_matrix(self, X, reset=False)
         used = np.flatnonzero(coefficients)
         out: Array = self.kernel_.cross(X, self.X_fit_, used) @ coefficients[used]
@@ -210,8 +212,8 @@ class RankingSVM(BaseEstimator):
 
 
 def _grades_and_queries(
-    y: Any, query: Any, n_rows: int, *, weighted: bool
-) -> tuple[Array, Any]:
+    y: ArrayLike, query: ArrayLike | None, n_rows: int, *, weighted: bool
+) -> tuple[Array, Labels]:
     grades = as_responses(y, n_rows)
     queries = np.zeros(n_rows) if query is None else np.asarray(query)
     if queries.shape != (n_rows,):
@@ -227,7 +229,7 @@ def _grades_and_queries(
     return grades, queries
 
 
-def _pairs(grades: Array, queries: Any) -> tuple[Indices, Array]:
+def _pairs(grades: Array, queries: Labels) -> tuple[Indices, Array]:
     """Return the pairs of unequal grades within queries, and their NDCG weights."""
     pairs, weights = [np.empty((0, 2), dtype=np.intp)], [np.empty(0)]
     for query in np.unique(queries):

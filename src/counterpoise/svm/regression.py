@@ -1,28 +1,29 @@
 """Support vector, quantile and heteroscedastic regression."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.data.arrays import estimator_matrix
 from counterpoise.data.labels_and_weights import as_responses, as_weights
 from counterpoise.data.parameters import check_integer, check_number
 from counterpoise.errors import InvalidInputError, warn_user
-from counterpoise.linalg.arrays import Array, Indices
+from counterpoise.linalg.arrays import Array
 from counterpoise.optim.certificate import Certificate
-from counterpoise.optim.quadratic_path.follower import Follower, centre_bias, from_zero
+from counterpoise.optim.quadratic_path.follower import centre_bias, from_zero
 from counterpoise.svm.base import (
+    KernelParameter,
+    Layout,
     LeaveOneOut,
-    Machine,
     ResponseSVM,
-    gram_rows,
+    Target,
     sensitivity,
-    start,
+    solve_first,
     two_numbers,
 )
 from counterpoise.svm.path import Segment, SVMPath
@@ -91,7 +92,7 @@ class WeightedSVR(ResponseSVM):
         *,
         C: float = 1.0,
         epsilon: float = 0.1,
-        kernel: str | Callable[[Array, Array], Array] = "rbf",
+        kernel: KernelParameter = "rbf",
         degree: int = 3,
         gamma: float | str = "scale",
         coef0: float = 0.0,
@@ -109,7 +110,9 @@ class WeightedSVR(ResponseSVM):
         self.cache_size = cache_size
         self.max_iter = max_iter
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "WeightedSVR":
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> "WeightedSVR":
         """Fit the machine.
 
         Parameters
@@ -119,32 +122,24 @@ class WeightedSVR(ResponseSVM):
         sample_weight : array of shape (n,), optional
             Factors of C, not negative.
         """
-        check_number("epsilon", self.epsilon, low=0)
-        X, weights = self._remember_responses(X, y, sample_weight)
-        ((machine, p),) = self._posed()
-        target = self.y_fit_ - self.center_
-        start(
-            machine,
-            self.kernel_,
-            X,
-            p,
-            self.C * weights,
-            self.tol,
-            float(self.epsilon),
-            target,
-        )
+        epsilon = check_number("epsilon", self.epsilon, low=0)
+        X, weights = self._set_training_data(X, y, sample_weight)
+        self.tube_ = epsilon > 0.0
+        (machine,) = self._unsolved()
+        target, c = self.y_fit_ - self.center_, self.C * weights
+        solve_first(machine, self.kernel_, X, c, self.tol, epsilon, target)
         self._keep([machine])
         return self
 
     def path(
         self,
-        sample_weight: Any = None,
+        sample_weight: ArrayLike | None = None,
         *,
-        C: Any = None,
-        epsilon: Any = None,
-        X_val: Any = None,
-        y_val: Any = None,
-        sample_weight_val: Any = None,
+        C: tuple[float, float] | None = None,
+        epsilon: tuple[float, float] | None = None,
+        X_val: ArrayLike | None = None,
+        y_val: ArrayLike | None = None,
+        sample_weight_val: ArrayLike | None = None,
     ) -> SVMPath:
         """Return all models between the present one and another.
 
@@ -164,23 +159,26 @@ class WeightedSVR(ResponseSVM):
         PathError
             If the path cannot be followed to its end, with the theta reached.
         """
-        given = {"sample_weight": sample_weight, "C": C, "epsilon": epsilon}
-        moved, segments = self._followed(given, {"epsilon": self._epsilon_path})
+        ways = {
+            "sample_weight": (self._weight_path, sample_weight),
+            "C": (self._c_path, C),
+            "epsilon": (self._epsilon_path, epsilon),
+        }
         losses = {
             "absolute": (1.0, 1.0, 0.0),
             "epsilon": (1.0, 1.0, float(self.epsilon)),
         }
         curves = self._curves(X_val, y_val, sample_weight_val, losses)
-        return self._path(moved, segments, curves)
+        return self._follow(ways, curves)
 
     def update(
         self,
-        sample_weight: Any = None,
+        sample_weight: ArrayLike | None = None,
         *,
-        X_add: Any = None,
-        y_add: Any = None,
-        sample_weight_add: Any = None,
-        remove: Any = None,
+        X_add: ArrayLike | None = None,
+        y_add: ArrayLike | None = None,
+        sample_weight_add: ArrayLike | None = None,
+        remove: ArrayLike | None = None,
     ) -> "WeightedSVR":
         """Move the fitted solution exactly: other weights, rows added, rows removed.
 
@@ -206,16 +204,17 @@ class WeightedSVR(ResponseSVM):
             raise InvalidInputError("no row of positive weight would be left")
         if X_add is not None:
             y = np.concatenate([y, as_responses(y_add, len(X) - len(y), name="y_add")])
-        self._take_up_epsilon(machine)
-        if X_add is not None:
-            old = np.where(np.arange(len(X)) < len(self.X_fit_), np.arange(len(X)), -1)
-            machine = self._on_rows(machine, X, y, old)
-        machine.reweigh(self.C * weights)
-        if stays.size < len(X):
-            X, y, weights = self.kernel_.part(X, stays), y[stays], weights[stays]
-            machine = self._on_rows(machine, X, y, stays)
-        self.y_fit_ = y
-        self._settle([machine], X, weights)
+        # An epsilon that was set after the fit is moved to, as such a C is.
+        if self.tube_ != (self.epsilon > 0.0):
+            raise InvalidInputError(
+                f"epsilon was set to {self.epsilon:g} after the fit: to zero or from "
+                "it takes a new fit"
+            )
+        p = self._p(self.y_fit_, self.epsilon)
+        if not np.array_equal(p, machine.follower.data.p):
+            machine.follower.move(p=p, logged=False)
+        machines, self.y_fit_ = self._move_rows(X, y, weights, stays)
+        self._keep(machines)
         return self
 
     def leave_one_out(self) -> LeaveOneOut:
@@ -226,7 +225,7 @@ class WeightedSVR(ResponseSVM):
         error = float(share @ np.abs(values - self.y_fit_))
         return LeaveOneOut(values, values, error)
 
-    def sensitivity(self, X: Any = None) -> Array:
+    def sensitivity(self, X: ArrayLike | None = None) -> Array:
         """Return the derivative of the prediction by the sample weights, (m, n).
 
         Parameters
@@ -242,47 +241,19 @@ class WeightedSVR(ResponseSVM):
 
     def _p(self, y: Array, epsilon: float) -> Array:
         target = y - self.center_
-        if epsilon == 0.0:
+        if not self.tube_:
             return target
         return np.concatenate([target - epsilon, -target - epsilon])
 
-    def _places(self) -> list[tuple[Indices, Array, bool]]:
-        n = len(self.X_fit_)
-        return [(np.arange(n), np.ones(n), self.solutions_[0][0].size > n)]
-
-    def _width(self) -> float:
-        return 1.0 if self.epsilon > 0.0 else 2.0
-
-    def _pose(self) -> list[tuple[Machine, Array]]:
-        n = len(self.X_fit_)
-        gram = gram_rows(self.kernel_, self.X_fit_, self._bytes)
-        rows = np.arange(n)
-        p = self._p(self.y_fit_, self.epsilon)
-        if self.epsilon == 0.0:
+    def _layouts(self, target: Target) -> list[Layout]:
+        n = len(target)
+        p = self._p(target, self.epsilon)
+        if not self.tube_:
             # With two variables a row both would be on the margin at once.
-            return [(Machine(rows, Follower(gram, np.ones(n)), low=-1.0), p)]
-        sign = np.repeat([1.0, -1.0], n)
-        follower = Follower(gram, sign, np.concatenate([rows, rows]))
-        return [(Machine(rows, follower, twice=True), p)]
+            return [Layout(np.arange(n), np.ones(n), p, low=-1.0)]
+        return [Layout(np.arange(n), np.repeat([1.0, -1.0], n), p)]
 
-    def _on_rows(self, machine: Machine, X: Array, y: Array, old: Indices) -> Machine:
-        rows = np.arange(len(X))
-        sign = np.repeat([1.0, -1.0], len(X)) if machine.twice else np.ones(len(X))
-        p = self._p(y, self.epsilon)
-        return machine.carried(self.kernel_, X, self._bytes, rows, old, sign, p)
-
-    def _take_up_epsilon(self, machine: Machine) -> None:
-        """Move to an epsilon that was set after the fit, as to such a C."""
-        if machine.twice != (self.epsilon > 0.0):
-            raise InvalidInputError(
-                f"epsilon was set to {self.epsilon:g} after the fit: to zero or from "
-                "it takes a new fit"
-            )
-        p = self._p(self.y_fit_, self.epsilon)
-        if not np.array_equal(p, machine.follower.setting.p):
-            machine.follower.move(p=p, taped=False)
-
-    def _epsilon_path(self, ends: Any) -> tuple[Segment, ...]:
+    def _epsilon_path(self, ends: object) -> tuple[Segment, ...]:
         first, last = two_numbers("epsilon", ends)
         if first <= 0.0 or last <= 0.0 or self.epsilon == 0.0:
             raise InvalidInputError(
@@ -290,10 +261,9 @@ class WeightedSVR(ResponseSVM):
                 f"{self.epsilon:g} and ({first:g}, {last:g})"
             )
         (machine,) = (one.copy() for one in self._live())
-        machine.follower.move(p=self._p(self.y_fit_, first), taped=False)
+        machine.follower.move(p=self._p(self.y_fit_, first), logged=False)
         centre_bias(machine.follower)
         path = machine.follower.move(p=self._p(self.y_fit_, last))
-        assert path is not None
         return (Segment(first, last, (path,)),)
 
 
@@ -320,7 +290,7 @@ class Crossing:
     largest_drop: float
     taus: tuple[float, float]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return plain numbers."""
         return {
             "share": self.share,
@@ -383,7 +353,7 @@ class KernelQuantileRegressor(ResponseSVM):
         *,
         tau: float = 0.5,
         C: float = 1.0,
-        kernel: str | Callable[[Array, Array], Array] = "rbf",
+        kernel: KernelParameter = "rbf",
         degree: int = 3,
         gamma: float | str = "scale",
         coef0: float = 0.0,
@@ -398,7 +368,7 @@ class KernelQuantileRegressor(ResponseSVM):
         self.cache_size = cache_size
 
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> "KernelQuantileRegressor":
         """Fit the quantile.
 
@@ -410,22 +380,23 @@ class KernelQuantileRegressor(ResponseSVM):
             Factors of C, not negative.
         """
         check_number("tau", self.tau, low=0, high=1, closed="neither")
-        X, weights = self._remember_responses(X, y, sample_weight)
-        ((machine, p),) = self._pose()
-        from_zero(machine.follower, p, *machine.box(self.C * weights))
+        X, weights = self._set_training_data(X, y, sample_weight)
+        (machine,) = self._unsolved()
+        layout = machine.layout
+        from_zero(machine.follower, layout.p, *layout.box(self.C * weights))
         centre_bias(machine.follower)
         self._keep([machine])
         return self
 
     def path(
         self,
-        taus: Any = None,
+        taus: tuple[float, float] | None = None,
         *,
-        sample_weight: Any = None,
-        C: Any = None,
-        X_val: Any = None,
-        y_val: Any = None,
-        sample_weight_val: Any = None,
+        sample_weight: ArrayLike | None = None,
+        C: tuple[float, float] | None = None,
+        X_val: ArrayLike | None = None,
+        y_val: ArrayLike | None = None,
+        sample_weight_val: ArrayLike | None = None,
     ) -> SVMPath:
         """Return all models of a range.
 
@@ -441,15 +412,19 @@ class KernelQuantileRegressor(ResponseSVM):
             Validation rows, for exact curves of the absolute loss, or of the pinball
             loss (of `tau`) where tau does not move.
         """
-        given = {"taus": taus, "sample_weight": sample_weight, "C": C}
-        moved, segments = self._followed(given, {"taus": self._tau_path})
+        ways = {
+            "taus": (self._tau_path, taus),
+            "sample_weight": (self._weight_path, sample_weight),
+            "C": (self._c_path, C),
+        }
         losses = {"absolute": (1.0, 1.0, 0.0)}
-        if moved != "taus":
+        if taus is None:
             losses = {"pinball": (float(self.tau), 1.0 - self.tau, 0.0), **losses}
         curves = self._curves(X_val, y_val, sample_weight_val, losses)
-        return self._path("tau" if moved == "taus" else moved, segments, curves)
+        path = self._follow(ways, curves)
+        return path if taus is None else replace(path, parameter="tau")
 
-    def crossing(self, path: SVMPath, X: Any) -> Crossing:
+    def crossing(self, path: SVMPath, X: ArrayLike) -> Crossing:
         """Return whether the quantiles of a tau path cross at some rows, exactly."""
         if path.parameter != "tau":
             raise InvalidInputError("crossing is asked of a path in tau")
@@ -462,36 +437,27 @@ class KernelQuantileRegressor(ResponseSVM):
             values = values[::-1]
         drops = (np.maximum.accumulate(values) - values).max(axis=0)
         noise = 1e-9 * max(1.0, float(np.abs(values).max()))
-        low, high = sorted((path.segments[0].start, path.segments[-1].stop))
+        low, high = sorted((path.start, path.stop))
         return Crossing(
             float(np.mean(drops > noise)),
             float(drops.max()) if drops.max() > noise else 0.0,
             (low, high),
         )
 
-    def _places(self) -> list[tuple[Indices, Array, bool]]:
-        n = len(self.X_fit_)
-        return [(np.arange(n), np.ones(n), False)]
+    def _layouts(self, target: Target) -> list[Layout]:
+        n, tau = len(target), float(self.tau)
+        p = target - self.center_
+        return [Layout(np.arange(n), np.ones(n), p, low=tau - 1.0, high=tau)]
 
-    def _pose(self) -> list[tuple[Machine, Array]]:
-        n = len(self.X_fit_)
-        gram = gram_rows(self.kernel_, self.X_fit_, self._bytes)
-        follower = Follower(gram, np.ones(n))
-        machine = Machine(
-            np.arange(n), follower, low=self.tau - 1.0, high=float(self.tau)
-        )
-        return [(machine, self.y_fit_ - self.center_)]
-
-    def _tau_path(self, ends: Any) -> tuple[Segment, ...]:
+    def _tau_path(self, ends: object) -> tuple[Segment, ...]:
         first, last = two_numbers("taus", ends)
         for one in (first, last):
             check_number("taus", one, low=0, high=1, closed="neither")
         (machine,) = (one.copy() for one in self._live())
         c = self.C * self.sample_weight_
-        machine.follower.move(lower=(first - 1.0) * c, upper=first * c, taped=False)
+        machine.follower.move(lower=(first - 1.0) * c, upper=first * c, logged=False)
         centre_bias(machine.follower)
         path = machine.follower.move(lower=(last - 1.0) * c, upper=last * c)
-        assert path is not None
         return (Segment(first, last, (path,)),)
 
 
@@ -591,7 +557,7 @@ class HeteroscedasticSVR(RegressorMixin, BaseEstimator):
         *,
         C: float = 1.0,
         epsilon: float = 0.1,
-        kernel: str | Callable[[Array, Array], Array] = "rbf",
+        kernel: KernelParameter = "rbf",
         degree: int = 3,
         gamma: float | str = "scale",
         coef0: float = 0.0,
@@ -611,7 +577,9 @@ class HeteroscedasticSVR(RegressorMixin, BaseEstimator):
         self.max_sweeps = max_sweeps
         self.cache_size = cache_size
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "HeteroscedasticSVR":
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> "HeteroscedasticSVR":
         """Fit, and sweep until the residuals settle.
 
         Parameters
@@ -650,7 +618,7 @@ class HeteroscedasticSVR(RegressorMixin, BaseEstimator):
             )
         return self
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: ArrayLike) -> Array:
         """Return the predicted values."""
         check_is_fitted(self)
         return self.svr_.predict(estimator_matrix(self, X, reset=False))
@@ -686,7 +654,7 @@ class HeteroscedasticSVR(RegressorMixin, BaseEstimator):
         out: Array = sigma / np.maximum(np.abs(e), floor * sigma)
         return out
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags

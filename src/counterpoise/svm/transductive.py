@@ -1,10 +1,9 @@
 """Transductive SVM by continuation in weight space."""
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,7 +18,7 @@ from counterpoise.errors import (
 )
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.optim.quadratic_path.follower import Follower, centre_bias, crossover
-from counterpoise.svm.base import gram_rows
+from counterpoise.svm.base import KernelParameter, Labels, gram_rows
 from counterpoise.svm.classification import WeightedSVC
 
 # The weight of the target rows grows from this share of its end.
@@ -104,7 +103,7 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         C_target: float | None = None,
         target_share: float | None = None,
         n_steps: int = 12,
-        kernel: str | Callable[[Array, Array], Array] = "rbf",
+        kernel: KernelParameter = "rbf",
         degree: int = 3,
         gamma: float | str = "scale",
         coef0: float = 0.0,
@@ -121,7 +120,12 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         self.cache_size = cache_size
 
     def fit(
-        self, X: Any, y: Any, *, X_target: Any = None, sample_weight: Any = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        X_target: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> "TransductiveSVC":
         """Fit to both samples.
 
@@ -166,7 +170,7 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         self.certificate_ = follower.certify()
         return self
 
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: ArrayLike) -> Array:
         """Return the decision function, positive for the second class."""
         check_is_fitted(self)
         X = estimator_matrix(self, X, reset=False)
@@ -175,7 +179,7 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         out: Array = K @ self.coefficients_[used] + self.intercept_
         return out
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: ArrayLike) -> Labels:
         """Return the classes."""
         second = (self.decision_function(X) >= 0.0).astype(np.intp)
         return self.classes_[second]
@@ -214,7 +218,7 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
                 c_target = share * last
                 upper[n : n + m] = c_target * (z > 0.0)
                 upper[n + m :] = c_target * (z < 0.0)
-                follower.move(upper=upper.copy(), taped=False)
+                follower.move(upper=upper.copy(), logged=False)
                 self.n_events_ += follower.n_events
                 worst = _worst_pair(z, np.maximum(0.0, 1.0 - z * follower.f[target]))
                 if worst is None:
@@ -232,7 +236,7 @@ class TransductiveSVC(ClassifierMixin, BaseEstimator):
         z[np.argsort(-f, kind="stable")[:n_second]] = 1.0
         return z
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags

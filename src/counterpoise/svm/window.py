@@ -1,24 +1,27 @@
 """A weighted SVM on a sliding window."""
 
-from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from counterpoise.data.arrays import estimator_matrix
 from counterpoise.data.labels_and_weights import as_classes
 from counterpoise.data.parameters import check_choice, check_integer, check_number
 from counterpoise.errors import InvalidInputError
 from counterpoise.linalg.arrays import Array, Indices
-from counterpoise.optim.quadratic_path.follower import (
-    Follower,
-    carried_over,
-    centre_bias,
-    crossover,
+from counterpoise.optim.quadratic_path.follower import centre_bias, crossover
+from counterpoise.optim.quadratic_path.problem import DenseRows
+from counterpoise.svm.base import (
+    ClassifierSVM,
+    ClassWeight,
+    KernelParameter,
+    Layout,
+    Machine,
+    Target,
+    named_kernel,
+    solve_first,
 )
-from counterpoise.optim.quadratic_path.problem import DenseRows, KernelRows
-from counterpoise.svm.base import ClassifierSVM, Machine, gram_rows, named_kernel, start
 from counterpoise.svm.path import pairs_of
 
 # Places without a row, so that new rows come in before old ones have gone.
@@ -115,12 +118,12 @@ class SlidingWindowSVC(ClassifierSVM):
         forgetting: str = "logistic",
         steepness: float = 3.0,
         C: float = 1.0,
-        kernel: str | Callable[[Array, Array], Array] = "rbf",
+        kernel: KernelParameter = "rbf",
         degree: int = 3,
         gamma: float | str = "scale",
         coef0: float = 0.0,
         tol: float = 1e-3,
-        class_weight: Any = None,
+        class_weight: ClassWeight = None,
         cache_size: float = 200.0,
         decision_function_shape: str = "ovr",
         max_iter: int = -1,
@@ -139,7 +142,7 @@ class SlidingWindowSVC(ClassifierSVM):
         self.decision_function_shape = decision_function_shape
         self.max_iter = max_iter
 
-    def fit(self, X: Any, y: Any) -> "SlidingWindowSVC":
+    def fit(self, X: ArrayLike, y: ArrayLike) -> "SlidingWindowSVC":
         """Fit the window to the last rows, whatever was there before.
 
         Parameters
@@ -150,7 +153,9 @@ class SlidingWindowSVC(ClassifierSVM):
         """
         return self._begin(X, y, None)
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> "SlidingWindowSVC":
+    def partial_fit(
+        self, X: ArrayLike, y: ArrayLike, classes: Sequence[object] | None = None
+    ) -> "SlidingWindowSVC":
         """Move the window over new rows.
 
         Parameters
@@ -190,16 +195,16 @@ class SlidingWindowSVC(ClassifierSVM):
             raise
         return self
 
-    def _begin(self, X: Any, y: Any, classes: Any) -> "SlidingWindowSVC":
+    def _begin(
+        self, X: ArrayLike, y: ArrayLike, classes: Sequence[object] | None
+    ) -> "SlidingWindowSVC":
         self._check()
         X = estimator_matrix(self, X, reset=True)
         labels = as_classes(y, len(X))
         self._know_classes(labels if classes is None else np.asarray(classes))
         codes = self._codes(labels, len(X))[-self.window :]
         X = X[-self.window :]
-        self.kernel_ = named_kernel(
-            self.kernel, self.gamma, self.degree, self.coef0, X, self._by_age(len(X))
-        )
+        self.kernel_ = named_kernel(self, X, self._by_age(len(X)))
         self._fill(X, codes)
         return self
 
@@ -222,22 +227,19 @@ class SlidingWindowSVC(ClassifierSVM):
         self.X_fit_ = np.vstack([X, np.repeat(X[:1], SPARE, axis=0)])
         self.codes_ = np.concatenate([codes, np.repeat(codes[:1], SPARE)])
         self.window_ = np.arange(n)
-        c = self._predict_weights(np.append(self._by_age(n), np.zeros(SPARE)))
-        machines = []
-        for machine, p in self._posed():
-            self._solve(machine, p, c)
-            machines.append(machine)
+        c = self._set_weights(np.append(self._by_age(n), np.zeros(SPARE)))
+        machines = self._unsolved()
+        for machine in machines:
+            lower, upper = machine.layout.box(c)
+            sides = np.unique(machine.layout.sign[upper > 0.0])
+            if sides.size == 2:
+                solve_first(machine, self.kernel_, self.X_fit_, upper, self.tol)
+            else:
+                # A single class is always right.
+                bias = float(sides[0]) if sides.size else 0.0
+                p = machine.layout.p
+                crossover(machine.follower, 0.0 * p, bias, p, lower, upper)
         self._keep(machines)
-
-    def _solve(self, machine: Machine, p: Array, c: Array) -> None:
-        lower, upper = machine.box(c)
-        sides = np.unique(machine.follower.variables.sign[upper > 0.0])
-        if sides.size == 2:
-            start(machine, self.kernel_, self.X_fit_, p, upper, self.tol)
-        else:
-            # Nobody to tell a single class from: it is always right.
-            bias = float(sides[0]) if sides.size else 0.0
-            crossover(machine.follower, 0.0 * p, bias, p, lower, upper)
 
     def _slide(self, X: Array, codes: Indices) -> None:
         """Let rows in, and as many out as are too many, along the path."""
@@ -255,9 +257,9 @@ class SlidingWindowSVC(ClassifierSVM):
         if in_proportion:
             # All bounds fall in proportion: what they do needs no product with K.
             weights[: before.size] = before * np.exp(-self.steepness * k / self.window)
-            c = self._bounds(weights, self.C)
+            c = self._bounds(weights)
             for machine in machines:
-                machine.reweigh(c)
+                machine.reweight(c)
             # What is left of the weights must stay to the bit, for the same reason.
             gone = np.ones(weights.size, dtype=bool)
             gone[self.window_] = False
@@ -265,9 +267,9 @@ class SlidingWindowSVC(ClassifierSVM):
             weights[places] = self._by_age(k)
         else:
             weights[self.window_] = self._by_age(self.window_.size)
-        c = self._predict_weights(weights)
+        c = self._set_weights(weights)
         for machine in machines:
-            machine.reweigh(c)
+            machine.reweight(c)
             centre_bias(machine.follower)
         self._keep(machines)
 
@@ -287,30 +289,23 @@ class SlidingWindowSVC(ClassifierSVM):
 
     def _with_rows(self, machines: list[Machine], places: Indices) -> list[Machine]:
         """Return the machines with what is now in these places."""
-        X = self.X_fit_
-        size = len(X)
+        size = len(self.X_fit_)
         old = np.arange(size)
         old[machines[0].rows.size :] = -1
         old[places] = -1
-        mine = machines[0].follower.rows
-        in_memory = isinstance(mine, DenseRows) and self._fits(size)
-        gram = self._written(mine, places) if in_memory else None
-        out = []
-        for machine, (_, sign, _), own in zip(
-            machines, self._places(), self._takers(), strict=True
-        ):
-            rows = gram_rows(self.kernel_, X, self._bytes) if gram is None else gram
-            follower = carried_over(
-                machine.follower, rows, sign, None, np.ones(size), old, old
+        known = machines[0].follower.rows
+        fits = callable(self.kernel) or 8.0 * size**2 <= self._bytes
+        shared = None
+        if fits and isinstance(known, DenseRows):
+            shared = self._written(known, places)
+        return [
+            machine.carried_to(layout, shared or self._gram(layout), old)
+            for machine, layout in zip(
+                machines, self._layouts(self.codes_), strict=True
             )
-            out.append(
-                replace(
-                    machine, rows=np.arange(size), follower=follower, takes_part=own
-                )
-            )
-        return out
+        ]
 
-    def _written(self, rows: Any, places: Indices) -> DenseRows:
+    def _written(self, rows: DenseRows, places: Indices) -> DenseRows:
         """Return the Gram matrix of all places; it is copied only if it grows."""
         size = len(self.X_fit_)
         if size > rows.size:
@@ -319,11 +314,7 @@ class SlidingWindowSVC(ClassifierSVM):
             places = np.append(places[places < rows.size], np.arange(rows.size, size))
             rows = DenseRows(K)
         rows.write(places, self.kernel_.matrix(self.X_fit_[places], self.X_fit_))
-        out: DenseRows = rows
-        return out
-
-    def _fits(self, size: int) -> bool:
-        return callable(self.kernel) or 8.0 * size**2 <= self._bytes
+        return rows
 
     def _by_age(self, n: int) -> Array:
         """Return the weights of the n newest rows, the oldest first."""
@@ -335,36 +326,37 @@ class SlidingWindowSVC(ClassifierSVM):
         out: Array = np.exp(-self.steepness * age) / every.mean()
         return out
 
-    def _predict_weights(self, weights: Array) -> Array:
+    def _set_weights(self, weights: Array) -> Array:
         """Set the weights of all places; return their bounds."""
         self.sample_weight_ = weights
         n_classes = len(self.classes_)
         mass = np.bincount(self.codes_, weights=weights, minlength=n_classes)
         self.class_weight_ = self._class_weights(np.asarray(mass, dtype=float))
-        return self._bounds(weights, self.C)
+        return self._bounds(weights)
 
-    def _places(self) -> list[tuple[Indices, Array, bool]]:
-        rows, binary = np.arange(len(self.X_fit_)), len(self.classes_) == 2
+    def _layouts(self, target: Target) -> list[Layout]:
+        rows, one = np.arange(len(target)), np.ones(len(target))
+        if len(self.classes_) == 2:
+            return [Layout(rows, np.where(target == 1, 1.0, -1.0), one)]
         return [
-            (rows, np.where(self.codes_ == (j if binary else i), 1.0, -1.0), False)
+            Layout(
+                rows,
+                np.where(target == i, 1.0, -1.0),
+                one,
+                takes_part=(target == i) | (target == j),
+            )
             for i, j in pairs_of(len(self.classes_))
         ]
 
-    def _takers(self) -> list[Any]:
-        """Return which rows take part in every machine, None for all."""
-        if len(self.classes_) == 2:
-            return [None]
-        pairs = pairs_of(len(self.classes_))
-        return [(self.codes_ == i) | (self.codes_ == j) for i, j in pairs]
-
-    def _pose(self) -> list[tuple[Machine, Array]]:
-        size = len(self.X_fit_)
-        shared: KernelRows | None = None
-        posed = []
-        for (rows, sign, _), own in zip(self._places(), self._takers(), strict=True):
+    def _unsolved(self) -> list[Machine]:
+        machines: list[Machine] = []
+        for layout in self._layouts(self.codes_):
             # Rows on demand are those of one margin: no other machine may share them.
-            if not isinstance(shared, DenseRows):
-                shared = gram_rows(self.kernel_, self.X_fit_, self._bytes)
-            machine = Machine(rows, Follower(shared, sign), takes_part=own)
-            posed.append((machine, np.ones(size)))
-        return posed
+            gram = machines[0].follower.rows if machines else None
+            if not isinstance(gram, DenseRows):
+                gram = self._gram(layout)
+            follower = layout.follower(gram)
+            if self.max_iter > 0:
+                follower.max_events = int(self.max_iter)
+            machines.append(Machine(layout, follower))
+        return machines

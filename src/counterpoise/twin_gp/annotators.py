@@ -1,10 +1,11 @@
 """Consensus of several annotators' ratings."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from scipy.special import gammaincinv
 from sklearn.exceptions import ConvergenceWarning
@@ -55,12 +56,12 @@ class Ratings:
     item: Indices
     annotator: Indices
     shape: tuple[int, int]
-    columns: tuple[Any, ...]
+    columns: tuple[Hashable, ...]
     centre: float
     unit: float
 
     @classmethod
-    def of(cls, annotations: Any) -> "Ratings":
+    def of(cls, annotations: ArrayLike) -> "Ratings":
         """Return the ratings of a table; NaN, None, NA and null are none."""
         table, columns = _read(annotations)
         item, annotator = np.nonzero(~np.isnan(table))
@@ -177,7 +178,7 @@ def _robust_variance(squares: Array) -> float:
     return middle / MEDIAN_SQUARE if middle > 0.0 else float(squares.mean())
 
 
-def _read(annotations: Any) -> tuple[Array, tuple[Any, ...]]:
+def _read(annotations: Any) -> tuple[Array, tuple[Hashable, ...]]:
     """Return the table, NaN where nothing is, and what its columns are called."""
     check_readable(annotations, "annotations")
     if issparse(annotations):
@@ -219,7 +220,7 @@ def _columns(values: NDArray[Any]) -> list[Column]:
     return [(j, numbers_in(entries[:, j])) for j in range(values.shape[1])]
 
 
-def _check_moderate(table: Array, labels: tuple[Any, ...]) -> None:
+def _check_moderate(table: Array, labels: tuple[Hashable, ...]) -> None:
     wrong = np.argwhere(np.abs(table) > LARGEST)
     if wrong.size:
         row, column = wrong[0]
@@ -290,7 +291,7 @@ class Consensus:
 
 
 def consensus(
-    annotations: Any,
+    annotations: ArrayLike,
     *,
     confidence: float | None = 0.5,
     shrink: bool = True,
@@ -378,7 +379,12 @@ def consensus(
         check_number("confidence", confidence, low=0.0, high=1.0, closed="neither")
     check_number("tol", tol, low=0.0, closed="neither")
     check_integer("max_iter", max_iter, low=1)
-    ratings = Ratings.of(annotations)
+    return _consensus(Ratings.of(annotations), confidence, shrink, tol, max_iter)
+
+
+def _consensus(
+    ratings: Ratings, confidence: float | None, shrink: bool, tol: float, max_iter: int
+) -> Consensus:
     if not ratings.unanimous:
         ratings = _that_vary(ratings)
     second = int(np.maximum(ratings.times - 1, 0).sum())

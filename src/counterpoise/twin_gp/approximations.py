@@ -1,10 +1,11 @@
 """Exact, local and landmark models of twin Gaussian processes."""
 
 import time
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.linalg import lapack
@@ -16,11 +17,14 @@ from counterpoise.linalg.kernels import Kernel
 from counterpoise.optim.loop import Solution, attested
 from counterpoise.twin_gp.problem import (
     Factor,
+    InputModel,
     InputPart,
     NotPositiveDefiniteError,
     Outputs,
+    Proof,
     SeenByInputs,
     Settings,
+    TwinModel,
     TwinProblems,
     TwinRows,
     factored,
@@ -28,7 +32,6 @@ from counterpoise.twin_gp.problem import (
     output_kernel,
     products,
     squares,
-    together,
 )
 
 # -----------------------------------------------------------------------------
@@ -220,6 +223,101 @@ def _squared_distances(X: Array, rows: Array) -> Array:
 
 
 # -----------------------------------------------------------------------------
+# Outputs by their similarities to training rows: all of them, or the nearest ones.
+# -----------------------------------------------------------------------------
+
+
+Part = Literal["inputs", "outputs", "mixture"]
+NO_TRIANGLES = np.empty((0, 0, 0))
+
+
+class Factors(NamedTuple):
+    """Positive definite matrices, one a test row: the products of `Factor`.
+
+    Of `lower` and `inverse` the one is there that the products need.
+    """
+
+    lower: Array = NO_TRIANGLES
+    inverse: Array = NO_TRIANGLES
+
+    def forward(self, B: Array) -> Array:
+        """Return L^-1 b for every triangle with its own row b."""
+        return np.matmul(self.inverse, B[:, :, None])[:, :, 0]
+
+    def backward(self, B: Array) -> Array:
+        """Return L^-T b."""
+        return np.matmul(B[:, None, :], self.inverse)[:, 0, :]
+
+    def solve(self, B: Array) -> Array:
+        """Return S^-1 b."""
+        return self.backward(self.forward(B))
+
+    def times(self, B: Array) -> Array:
+        """Return L b."""
+        return np.matmul(self.lower, B[:, :, None])[:, :, 0]
+
+    def transposed_times(self, B: Array) -> Array:
+        """Return L'b."""
+        return np.matmul(B[:, None, :], self.lower)[:, 0, :]
+
+
+class SimilarityProblems(TwinProblems):
+    """Two triangular solves an evaluation for KL, four for Sharma-Mittal, or six."""
+
+    @cached_property
+    @abstractmethod
+    def s_x(self) -> Array:
+        """Similarities of the inputs to training rows."""
+
+    @cached_property
+    @abstractmethod
+    def h(self) -> Array:
+        """L_x^-1 s_x."""
+
+    @cached_property
+    @abstractmethod
+    def u(self) -> Array:
+        """S_x^-1 s_x."""
+
+    @abstractmethod
+    def factor(self, of: Part, which: Indices) -> Factor | Factors:
+        """Return the factor of S_x, S_y or S_t at some test rows."""
+
+    @abstractmethod
+    def output_similarities(self, Y: Array, which: Indices) -> Array:
+        """Return s_y of outputs of some test rows."""
+
+    def outputs(self, Y: Array, which: Indices) -> Outputs:
+        """Return outputs by their similarities to training rows."""
+        s_y, ridge = self.output_similarities(Y, which), self.settings.ridge_y
+        factor = self.factor("outputs", which)
+        h = factor.forward(s_y)
+        e_y = np.maximum(1.0 + ridge - squares(h), ridge)
+        v = factor.backward(h)
+        return Outputs(s_y, s_y, v, e_y, v)
+
+    def mixed(self, at: Outputs, which: Indices) -> tuple[Array, Array]:
+        """Return the mixed term and its slope by s_y."""
+        kind, t = self.settings.loss.mixed, self.settings.theta
+        if kind == "linear":
+            u = self.u[which]
+            return products(u, at.features), u
+        if kind == "quadratic":
+            # r = e_x + |L_x'v - h|^2, which cancels nothing.
+            factor = self.factor("inputs", which)
+            away = factor.transposed_times(at.solved) - self.h[which]
+            slope = self.factor("outputs", which).solve(factor.times(away))
+            slope *= 2.0
+            return self.e_x[which] + squares(away), slope
+        mixture = self.factor("mixture", which)
+        h = mixture.forward(t * at.features + (1.0 - t) * self.s_x[which])
+        slope = mixture.backward(h)
+        slope *= -2.0 * t
+        ridge = self.settings.ridge_t
+        return np.maximum(1.0 + ridge - squares(h), ridge), slope
+
+
+# -----------------------------------------------------------------------------
 # Twin Gaussian processes on the neighbours of each test row.
 # -----------------------------------------------------------------------------
 
@@ -231,7 +329,7 @@ MOST_TIMES_NEIGHBORS = 5
 
 
 @dataclass(frozen=True, eq=False)
-class LocalModel:
+class LocalModel(TwinModel):
     """A model a test row, on its nearest training inputs.
 
     Neighbours are counted by their weights, until these reach `n_neighbors`, so that
@@ -283,18 +381,13 @@ class LocalModel:
 
 
 @dataclass(frozen=True, eq=False)
-class LocalProblems(TwinProblems):
+class LocalProblems(SimilarityProblems):
     """Test rows with the factors of their neighbours, all in one array."""
 
     model: LocalModel
     X: Array
     near: Indices
     root: Array
-
-    @property
-    def settings(self) -> Settings:
-        """The numbers of the model."""
-        return self.model.settings
 
     @cached_property
     def neighbors(self) -> Array:
@@ -323,6 +416,14 @@ class LocalProblems(TwinProblems):
             mixture = _inverted(_cholesky(S_t))
         return _cholesky(S_x), _inverted(_cholesky(S_y)), mixture
 
+    def factor(self, of: Part, which: Indices) -> Factors:
+        """Return the factors around these test rows."""
+        if of == "inputs":
+            return Factors(lower=self._triangles[0][self._some(which)])
+        inverse = self._triangles[1 if of == "outputs" else 2]
+        assert inverse is not None
+        return Factors(inverse=inverse[self._some(which)])
+
     @cached_property
     def h(self) -> Array:
         """L_x^-1 s_x."""
@@ -337,12 +438,7 @@ class LocalProblems(TwinProblems):
     def e_x(self) -> Array:
         """Schur complement of the inputs."""
         ridge = self.settings.ridge_x
-        return np.maximum(1.0 + ridge - (self.h**2).sum(axis=1), ridge)
-
-    @property
-    def directions(self) -> Array | None:
-        """Orthonormal columns that answers may differ by; None: all directions."""
-        return self.model.rows.directions
+        return np.maximum(1.0 + ridge - squares(self.h), ridge)
 
     def likest(self) -> Array:
         """Return the outputs of the nearest training inputs."""
@@ -357,39 +453,12 @@ class LocalProblems(TwinProblems):
         out: Array = mean + np.einsum("mk,mkd->md", self.u * self.root, away)
         return out
 
-    def outputs(self, Y: Array, which: Indices) -> Outputs:
-        """Return outputs by their similarities to the neighbours, O(K^2) a row."""
-        settings, some = self.settings, self._some(which)
+    def output_similarities(self, Y: Array, which: Indices) -> Array:
+        """Return s_y of outputs of some test rows."""
+        some = self._some(which)
         away = self.neighbors[some] - Y[:, None, :]
         distance = np.einsum("mkd,mkd->mk", away, away)
-        s_y = self.root[some] * np.exp(-settings.gamma_y * distance)
-        triangle = self._triangles[1][some]
-        h = _times(triangle, s_y)
-        ridge = settings.ridge_y
-        e_y = np.maximum(1.0 + ridge - (h**2).sum(axis=1), ridge)
-        v = _transposed_times(triangle, h)
-        return Outputs(s_y, s_y, v, e_y, v)
-
-    def mixed(self, at: Outputs, which: Indices) -> tuple[Array, Array]:
-        """Return the mixed term and its slope by s_y."""
-        kind, t, some = self.settings.loss.mixed, self.settings.theta, self._some(which)
-        if kind == "linear":
-            u = self.u[which]
-            return (u * at.features).sum(axis=1), u
-        if kind == "quadratic":
-            # r = e_x + |L_x'v - h|^2, which cancels nothing.
-            factor, triangle = self._triangles[0][some], self._triangles[1][some]
-            away = _transposed_times(factor, at.solved) - self.h[some]
-            back = _times(factor, away)
-            slope = 2.0 * _transposed_times(triangle, _times(triangle, back))
-            return self.e_x[some] + (away**2).sum(axis=1), slope
-        mixture = self._triangles[2]
-        assert mixture is not None
-        mixture = mixture[some]
-        h = _times(mixture, (1.0 - t) * self.s_x[some] + t * at.features)
-        ridge = self.settings.ridge_t
-        e_t = np.maximum(1.0 + ridge - (h**2).sum(axis=1), ridge)
-        return e_t, -2.0 * t * _transposed_times(mixture, h)
+        return self.root[some] * np.exp(-self.settings.gamma_y * distance)
 
     def pulled_back(self, slope: Array, at: Outputs, Y: Array, which: Indices) -> Array:
         """Return slopes by y, without the factor 2 gamma_y."""
@@ -402,8 +471,7 @@ class LocalProblems(TwinProblems):
         """Return u'S_y u."""
         settings = self.settings
         S_y = _grams(self.neighbors, settings.gamma_y, self.root, settings.ridge_y)
-        out: Array = (self.u * _times(S_y, self.u)).sum(axis=1)
-        return out
+        return products(self.u, Factors(lower=S_y).times(self.u))
 
     def _some(self, which: Indices) -> slice | Indices:
         """Return the rows that are asked for: all in order, as usual, need no copy."""
@@ -456,21 +524,13 @@ def _solved(lower: Array, B: Array, transposed: bool = False) -> Array:
     return out
 
 
-def _times(triangles: Array, B: Array) -> Array:
-    return np.matmul(triangles, B[:, :, None])[:, :, 0]
-
-
-def _transposed_times(triangles: Array, B: Array) -> Array:
-    return np.matmul(B[:, None, :], triangles)[:, 0, :]
-
-
 # -----------------------------------------------------------------------------
 # Twin Gaussian processes on all rows, O(N^2) an evaluation and test row.
 # -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
-class ExactModel:
+class ExactModel(InputModel):
     """All factors: two of N^3 / 3 flops, three for Sharma-Mittal."""
 
     rows: TwinRows
@@ -500,8 +560,8 @@ class ExactModel:
 
 
 @dataclass(frozen=True, eq=False)
-class ExactProblems(SeenByInputs):
-    """Two triangular solves an evaluation for KL, four for Sharma-Mittal, or six."""
+class ExactProblems(SeenByInputs, SimilarityProblems):
+    """Test rows by their similarities to all training rows."""
 
     model: ExactModel
     s_x: Array
@@ -511,43 +571,20 @@ class ExactProblems(SeenByInputs):
         """S_x^-1 s_x."""
         return self.model.inputs.factor.backward(self.h)
 
-    @cached_property
-    def input_share(self) -> Array:
-        """(1 - t) s_x."""
-        return (1.0 - self.settings.theta) * self.s_x
+    def factor(self, of: Part, which: Indices) -> Factor:
+        """Return the factor, the same for all test rows."""
+        model = self.model
+        if of == "inputs":
+            return model.inputs.factor
+        factor = model.outputs if of == "outputs" else model.mixture
+        assert factor is not None
+        return factor
 
-    def outputs(self, Y: Array, which: Indices) -> Outputs:
-        """Return outputs by their similarities to all rows."""
-        model, ridge = self.model, self.settings.ridge_y
-        s_y = Kernel("rbf", self.settings.gamma_y).matrix(Y, model.rows.Y)
-        s_y *= model.rows.root
-        h = model.outputs.forward(s_y)
-        e_y = np.maximum(1.0 + ridge - squares(h), ridge)
-        v = model.outputs.backward(h)
-        return Outputs(s_y, s_y, v, e_y, v)
-
-    def mixed(self, at: Outputs, which: Indices) -> tuple[Array, Array]:
-        """Return the mixed term and its slope by s_y."""
-        kind, settings = self.settings.loss.mixed, self.settings
-        if kind == "linear":
-            u = self.u[which]
-            return products(u, at.features), u
-        if kind == "quadratic":
-            # r = e_x + |L_x'v - h|^2, which cancels nothing.
-            factor = self.model.inputs.factor
-            away = factor.transposed_times(at.solved) - self.h[which]
-            slope = self.model.outputs.solve(factor.times(away))
-            slope *= 2.0
-            return self.e_x[which] + squares(away), slope
-        mixture, t = self.model.mixture, settings.theta
-        assert mixture is not None
-        s_t = t * at.features
-        s_t += self.input_share[which]
-        h = mixture.forward(s_t)
-        slope = mixture.backward(h)
-        slope *= -2.0 * t
-        ridge = settings.ridge_t
-        return np.maximum(1.0 + ridge - squares(h), ridge), slope
+    def output_similarities(self, Y: Array, which: Indices) -> Array:
+        """Return s_y of outputs."""
+        s_y = Kernel("rbf", self.settings.gamma_y).matrix(Y, self.model.rows.Y)
+        s_y *= self.model.rows.root
+        return s_y
 
     def pulled_back(self, slope: Array, at: Outputs, Y: Array, which: Indices) -> Array:
         """Return slopes by y, without the factor 2 gamma_y."""
@@ -621,7 +658,7 @@ class OutputLandmarks:
 
 
 @dataclass(frozen=True, eq=False)
-class LandmarkModel:
+class LandmarkModel(InputModel):
     """What is left of the training rows, a pass over them done.
 
     Attributes
@@ -767,34 +804,21 @@ def build(
     """Return the model of rows.
 
     "auto" takes all rows while there are few, or some and the output kernel so narrow
-    that the landmarks it may have do not stand for it.
+    that the landmarks it may have do not stand for it; "search" does the same sooner.
     """
     rows = rows.heard(min(settings.ridge_x, settings.ridge_y))
     if n_neighbors is not None:
         return LocalModel(rows, settings, n_neighbors)
-    _check_memory(rows, settings)
-    if n_landmarks is None or (n_landmarks == "auto" and len(rows) <= ROWS_TAKEN_ALL):
-        return ExactModel.of(rows, settings)
-    if isinstance(n_landmarks, str):
-        return _through_landmarks(rows, settings, MOST_LANDMARKS, AFFORDABLE_ROWS)
-    return _through_landmarks(rows, settings, n_landmarks, 0)
-
-
-def build_rough(rows: TwinRows, settings: Settings, n_neighbors: int | None) -> Model:
-    """Return a model for a search: through landmarks, where few stand for all rows."""
-    rows = rows.heard(min(settings.ridge_x, settings.ridge_y))
-    if n_neighbors is not None:
-        return LocalModel(rows, settings, n_neighbors)
-    _check_memory(rows, settings)
-    if len(rows) <= MOST_LANDMARKS_IN_SEARCH:
-        return ExactModel.of(rows, settings)
-    return _through_landmarks(
-        rows, settings, MOST_LANDMARKS_IN_SEARCH, AFFORDABLE_IN_SEARCH
-    )
-
-
-def _check_memory(rows: TwinRows, settings: Settings) -> None:
     check_factors_fit(len(rows), 3 if settings.loss.mixed == "mixture" else 2)
+    few = {"auto": ROWS_TAKEN_ALL, "search": MOST_LANDMARKS_IN_SEARCH}
+    if n_landmarks is None or len(rows) <= few.get(str(n_landmarks), 0):
+        return ExactModel.of(rows, settings)
+    if n_landmarks == "auto":
+        return _through_landmarks(rows, settings, MOST_LANDMARKS, AFFORDABLE_ROWS)
+    if n_landmarks == "search":
+        most = MOST_LANDMARKS_IN_SEARCH
+        return _through_landmarks(rows, settings, most, AFFORDABLE_IN_SEARCH)
+    return _through_landmarks(rows, settings, int(n_landmarks), 0)
 
 
 def _through_landmarks(
@@ -824,14 +848,15 @@ def judge(model: Model, tol: float, scale: Array) -> tuple[Solution, float | Non
     for part in blocks(X, model.row_bytes()):
         problems = model.pose(part)
         found.append(problems.answers(tol))
-        proofs.append(problems.prove(found[-1].x).of(~problems.lost))
-    proof = together(proofs).summary()
+        proof = problems.prove(found[-1].x)
+        proofs.append([entries[~problems.lost] for entries in proof])
+    certificate = Proof(*map(np.concatenate, zip(*proofs, strict=True))).summary()
     answers = np.concatenate([one.x for one in found])
     n_iter = max(int(one.n_iter.max()) for one in found)
-    ended = "proved" if proof.holds(tol) else "no step improves the point"
+    ended = "proved" if certificate.holds(tol) else "no step improves the point"
     seconds = time.perf_counter() - began
     solution = attested(
-        answers, proof, tol, n_iter=n_iter, seconds=seconds, ended=ended
+        answers, certificate, tol, n_iter=n_iter, seconds=seconds, ended=ended
     )
     if isinstance(model, LocalModel):
         return solution, None

@@ -1,12 +1,13 @@
 """The base class of structured-output regressors, with conformal balls."""
 
 import logging
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from copy import copy
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,35 +18,151 @@ from counterpoise.data.parameters import as_seed, check_choice, check_number
 from counterpoise.data.two_samples import effective_sample_size
 from counterpoise.errors import InvalidInputError, InvalidTypeError, warn_user
 from counterpoise.linalg.arrays import Array, Indices, quantiles_below_infinity
-from counterpoise.twin_gp.problem import TwinRows, column_variances
+from counterpoise.twin_gp.problem import TwinRows, column_variances, width_rule
 from counterpoise.twin_gp.search import (
     SPLIT_KINDS,
     Axis,
     SearchOutcome,
+    check_widths,
     distances,
     held_out_score,
     search,
+    search_axes,
     splits,
 )
 
 # -----------------------------------------------------------------------------
-# Conformal balls around the answers of a regressor of structured outputs.
+# What regressors of structured outputs share: the door, the unit, the search.
 # -----------------------------------------------------------------------------
 
 
-class ConformalBalls(ABC):
-    """Rows kept out of the fit, and the radii that follow from them."""
+# Fewer rows than this, counted by what their weights are worth, make a small model.
+SMALL_MODEL_ROWS = 30
+# Weights worth this share of the rows or more are as good as equal.
+AS_GOOD_AS_EQUAL = 0.999
+# Weights of a mean outside of this are hardly meant as numbers of rows.
+USUAL_MEANS = 0.1, 1e4
 
+RandomState: TypeAlias = int | np.random.RandomState | np.random.Generator | None
+
+_log = logging.getLogger("counterpoise")
+
+
+class StructuredRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
+    """Rows in, a vector of outputs out, with weights, search and conformal balls.
+
+    A method says what it searches (`_axes`), how it fits (`_build`), what it answers
+    (`_answers`) and what is proved (`_judge`); all else is here.
+    """
+
+    search: str | None
+    search_weights: bool
+    random_state: RandomState
+    standardize_y: bool
     calibration_fraction: float
     weighted_: bool
     usual_weight_: float
 
+    @property
     @abstractmethod
-    def _answer_in_units(self, X: Array) -> Array:
-        """Return the outputs at rows, in their own unit, a matrix."""
+    def _numbers(self) -> tuple[str, ...]:
+        """The names of the numbers of a model, which a search may choose."""
+
+    def _check_parameters(self) -> None:
+        """Refuse further parameters that make no sense."""
+
+    def _axes(self, rows: TwinRows) -> dict[str, Axis]:
+        """Return what is searched: all numbers but widths that the parameters say."""
+        names = [
+            name
+            for name in self._numbers
+            if not (name.startswith("gamma") and getattr(self, name) is not None)
+        ]
+        return search_axes(names, rows)
+
+    def _given(self, rows: TwinRows) -> dict[str, float]:
+        """Return the numbers that the parameters say, the rule for widths applied."""
+        numbers = {}
+        for name in self._numbers:
+            value = getattr(self, name)
+            if value is None:
+                value = width_rule(rows.X if name == "gamma_x" else rows.Y, rows.weight)
+            numbers[name] = float(value)
+        return numbers
+
+    @abstractmethod
+    def _build(self, rows: TwinRows, numbers: Mapping[str, float], final: bool) -> Any:
+        """Return a model of the rows; a rough one will do unless it is the final."""
+
+    @abstractmethod
+    def _answers(self, model: Any, X: Array, final: bool) -> Array:
+        """Return the outputs at rows, on the scale of the model, without a warning."""
+
+    @abstractmethod
+    def _judge(self, model: Any) -> None:
+        """Keep what is proved about a model that was just fitted, and warn."""
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Fit to rows.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n, d)
+        y : array-like of shape (n,) or (n, k)
+            Outputs of one unit; angles as sine and cosine.
+        sample_weight : array of shape (n,), optional
+            Not negative, used as given: weight two is the row twice, zero its
+            absence, and the ridge stands for the noise of a row of weight one.
+        groups : array of shape (n,), optional
+            Rows of a group (frames of a video) are held out together.
+
+        Returns
+        -------
+        self
+        """
+        self._check_common()
+        # A search chooses ridges of its own.
+        check_widths(
+            {name: getattr(self, name) for name in self._numbers},
+            warn_of_ridges=self.search is None,
+        )
+        self._check_parameters()
+        # What a search of an earlier fit has left.
+        for name in ("cv_results_", "holdout_score_", "gpr_holdout_score_"):
+            self.__dict__.pop(name, None)
+        X = estimator_matrix(self, X, reset=True)
+        Y = as_responses(y, len(X), multi_output=True)
+        weights = as_weights(sample_weight, len(X))
+        self._one_output = Y.ndim == 1
+        Y = Y.reshape(len(X), -1)
+        places = None if groups is None else _places(groups, len(X))
+        self._judge_weights(weights[weights > 0.0], Y.shape[1])
+        whole = TwinRows.merged(X, Y, weights, places)
+        rows, held = self._kept_apart(whole, as_seed(self.random_state))
+        rows = self._in_units(rows)
+        if self.search is not None:
+            self._search(rows, groups is not None)
+        else:
+            self._keep_numbers(self._given(rows))
+        self.X_fit_, self.y_fit_, self.sample_weight_ = rows.X, rows.Y, rows.weight
+        self._fitted_with = self.get_params(deep=False)
+        self.model_ = self._build(rows, self._numbers_in_use(), True)
+        self._judge(self.model_)
+        self._calibrate(held)
+        return self
 
     def predict_set(
-        self, X: Any, level: float = 0.9, *, sample_weight: Any = None
+        self,
+        X: ArrayLike,
+        level: float = 0.9,
+        *,
+        sample_weight: ArrayLike | None = None,
     ) -> Array:
         r"""Return the radii of balls around `predict(X)` that hold the outputs.
 
@@ -82,8 +199,7 @@ class ConformalBalls(ABC):
         if not len(self.calibration_scores_):
             raise InvalidInputError(
                 "predict_set needs rows kept out of the fit: set calibration_fraction "
-                "to their "
-                "share, such as 0.25"
+                "to their share, such as 0.25"
             )
         if sample_weight is None and self.weighted_:
             raise InvalidInputError(
@@ -96,22 +212,18 @@ class ConformalBalls(ABC):
         radius = quantiles_below_infinity(
             self.calibration_scores_, self.calibration_weights_, weights, level
         )
-        self._warn_of_endless(radius, weights, level)
-        return radius
-
-    def _warn_of_endless(self, radius: Array, weights: Array, level: float) -> None:
         endless = np.isinf(radius)
-        if not endless.any():
-            return
-        total = float(self.calibration_weights_.sum())
-        most = float(weights[endless].max())
-        warn_user(
-            f"{endless.mean():.1%} of the radii are infinite: beside the "
-            f"{len(self.calibration_scores_)} calibration rows, of total weight "
-            f"{total:.4g}, a row of weight {most:.4g} has no finite ball above level "
-            f"{total / (total + most):.3g}, and {level:g} was asked for; raise "
-            "calibration, or lower the level"
-        )
+        if endless.any():
+            total = float(self.calibration_weights_.sum())
+            most = float(weights[endless].max())
+            warn_user(
+                f"{endless.mean():.1%} of the radii are infinite: beside the "
+                f"{len(self.calibration_scores_)} calibration rows, of total weight "
+                f"{total:.4g}, a row of weight {most:.4g} has no finite ball above "
+                f"level {total / (total + most):.3g}, and {level:g} was asked for; "
+                "raise calibration, or lower the level"
+            )
+        return radius
 
     def _kept_apart(
         self, rows: TwinRows, seed: int
@@ -125,9 +237,8 @@ class ConformalBalls(ABC):
             what = "sample" if names.size == 1 else "different samples or groups"
             raise InvalidInputError(
                 f"calibration_fraction = {self.calibration_fraction:g} of {names.size} "
-                f"{what} "
-                f"leaves "
-                f"{n_held} to calibrate on and {names.size - n_held} to fit to"
+                f"{what} leaves {n_held} to calibrate on and {names.size - n_held} to "
+                "fit to"
             )
         chance = np.random.default_rng(seed).permutation(names.size)
         held = np.isin(group, chance[:n_held])
@@ -137,112 +248,11 @@ class ConformalBalls(ABC):
         self.calibration_scores_ = self.calibration_weights_ = np.empty(0)
         if held is None:
             return
-        far = distances(held.Y, self._answer_in_units(held.X))
+        answers = self._answers(self.model_, held.X, True)
+        far = distances(held.Y, (answers + self.y_center_) * self.y_scale_)
         order = np.argsort(far, kind="stable")
         self.calibration_scores_ = far[order]
         self.calibration_weights_ = held.weight[order]
-
-
-# -----------------------------------------------------------------------------
-# What regressors of structured outputs share: the door, the unit, the search.
-# -----------------------------------------------------------------------------
-
-
-# Fewer rows than this, counted by what their weights are worth, make a small model.
-SMALL_MODEL_ROWS = 30
-# Weights worth this share of the rows or more are as good as equal.
-AS_GOOD_AS_EQUAL = 0.999
-# Weights of a mean outside of this are hardly meant as numbers of rows.
-USUAL_MEANS = 0.1, 1e4
-
-_log = logging.getLogger("counterpoise")
-
-
-class StructuredRegressor(
-    ConformalBalls, MultiOutputMixin, RegressorMixin, BaseEstimator
-):
-    """Rows in, a vector of outputs out, with weights, search and conformal balls.
-
-    A method says what it searches (`_axes`), how it fits (`_build`), what it answers
-    (`_answers`) and what is proved (`_judge`); all else is here.
-    """
-
-    search: str | None
-    search_weights: bool
-    random_state: Any
-    standardize_y: bool
-
-    @abstractmethod
-    def _check_parameters(self) -> None:
-        """Refuse parameters that make no sense."""
-
-    @abstractmethod
-    def _axes(self, rows: TwinRows) -> tuple[dict[str, Axis], dict[str, str]]:
-        """Return what is searched, and which axes follow another at first."""
-
-    @abstractmethod
-    def _given(self, rows: TwinRows) -> dict[str, float]:
-        """Return the numbers that the parameters say, rules applied."""
-
-    @abstractmethod
-    def _number_names(self) -> tuple[str, ...]:
-        """Return what the numbers of a model are called."""
-
-    @abstractmethod
-    def _build(self, rows: TwinRows, numbers: Mapping[str, float], final: bool) -> Any:
-        """Return a model of the rows; a rough one will do unless it is the final."""
-
-    @abstractmethod
-    def _answers(self, model: Any, X: Array, final: bool) -> Array:
-        """Return the outputs at rows, on the scale of the model, without a warning."""
-
-    @abstractmethod
-    def _judge(self, model: Any) -> None:
-        """Keep what is proved about a model that was just fitted, and warn."""
-
-    def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
-    ) -> Self:
-        """Fit to rows.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, d)
-        y : array-like of shape (n,) or (n, k)
-            Outputs of one unit; angles as sine and cosine.
-        sample_weight : array of shape (n,), optional
-            Not negative, used as given: weight two is the row twice, zero its
-            absence, and the ridge stands for the noise of a row of weight one.
-        groups : array of shape (n,), optional
-            Rows of a group (frames of a video) are held out together.
-
-        Returns
-        -------
-        self
-        """
-        self._check_common()
-        self._check_parameters()
-        self._forget()
-        X = estimator_matrix(self, X, reset=True)
-        Y = as_responses(y, len(X), multi_output=True)
-        weights = as_weights(sample_weight, len(X))
-        self._one_output = Y.ndim == 1
-        Y = Y.reshape(len(X), -1)
-        places = None if groups is None else _places(groups, len(X))
-        self._judge_weights(weights[weights > 0.0], Y.shape[1])
-        whole = TwinRows.merged(X, Y, weights, places)
-        rows, held = self._kept_apart(whole, self._seed())
-        rows = self._in_units(rows)
-        if self.search is not None:
-            self._search(rows, groups is not None)
-        else:
-            self._keep_numbers(self._given(rows))
-        self.X_fit_, self.y_fit_, self.sample_weight_ = rows.X, rows.Y, rows.weight
-        self._fitted_with = self.get_params(deep=False)
-        self.model_ = self._build(rows, self._numbers(), True)
-        self._judge(self.model_)
-        self._calibrate(held)
-        return self
 
     def _in_units(self, rows: TwinRows) -> TwinRows:
         """Return the rows with outputs around zero, of unit variance where asked."""
@@ -253,12 +263,11 @@ class StructuredRegressor(
         self.y_center_ = rows.mean
         return rows.with_outputs(rows.Y - self.y_center_)
 
-    def _numbers(self) -> dict[str, float]:
-        """Return the numbers in use."""
-        return {name: getattr(self, f"{name}_") for name in self._number_names()}
+    def _numbers_in_use(self) -> dict[str, float]:
+        return {name: getattr(self, f"{name}_") for name in self._numbers}
 
     def _keep_numbers(self, numbers: Mapping[str, float]) -> None:
-        for name in self._number_names():
+        for name in self._numbers:
             setattr(self, f"{name}_", numbers[name])
 
     def _live(self) -> Any:
@@ -267,32 +276,22 @@ class StructuredRegressor(
         if not hasattr(self, "model_"):
             # Parameters may have been set since.
             then = copy(self).set_params(**self._fitted_with)
-            self.model_ = then._build(self._rows(), self._numbers(), True)
+            self.model_ = then._build(self._rows(), self._numbers_in_use(), True)
         return self.model_
 
     def _rows(self) -> TwinRows:
         n = len(self.X_fit_)
         return TwinRows(self.X_fit_, self.y_fit_, self.sample_weight_, np.arange(n))
 
-    def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = dict(super().__getstate__())
+    def __getstate__(self) -> dict[str, object]:
+        state: dict[str, object] = dict(super().__getstate__())
         state.pop("model_", None)
         return state
-
-    def _forget(self) -> None:
-        """Drop what a search of an earlier fit has left."""
-        for name in ("cv_results_", "holdout_score_", "gpr_holdout_score_"):
-            if hasattr(self, name):
-                delattr(self, name)
 
     def _out(self, Y: Array) -> Array:
         """Return answers in the unit and the shape of the outputs of `fit`."""
         Y = (Y + self.y_center_) * self.y_scale_
         return Y[:, 0] if self._one_output else Y
-
-    def _answer_in_units(self, X: Array) -> Array:
-        Y = self._answers(self.model_, X, True)
-        return (Y + self.y_center_) * self.y_scale_
 
     def _search(self, rows: TwinRows, grouped: bool) -> None:
         assert self.search is not None
@@ -301,8 +300,9 @@ class StructuredRegressor(
             self._keep_numbers(given)
             self.holdout_score_, self.cv_results_ = 0.0, {"score": np.zeros(0)}
             return
-        parts = splits(rows, self.search, self._seed(), grouped)
-        axes, tied = self._axes(rows)
+        parts = splits(rows, self.search, as_seed(self.random_state), grouped)
+        axes = self._axes(rows)
+        tied = {"ridge_y": "ridge_x"} if "ridge_y" in axes else {}
         n_held = sum(len(held) for _, held in parts)
         if n_held < len(axes):
             warn_user(
@@ -357,9 +357,6 @@ class StructuredRegressor(
         _log.info("%s: held-out distance %.5g", type(self).__name__, score)
         return score if np.isfinite(score) else np.inf
 
-    def _seed(self) -> int:
-        return as_seed(self.random_state)
-
     def _judge_weights(self, weights: Array, n_outputs: int) -> None:
         size = effective_sample_size(weights)
         self.effective_sample_size_ = size
@@ -397,7 +394,7 @@ class StructuredRegressor(
                 )
 
 
-def _places(groups: Any, n: int) -> Indices:
+def _places(groups: ArrayLike, n: int) -> Indices:
     labels = np.asarray(groups)
     if labels.shape != (n,):
         raise InvalidInputError(f"groups must have shape ({n},), got {labels.shape}")

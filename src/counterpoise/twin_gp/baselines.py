@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from counterpoise.data.arrays import estimator_matrix
@@ -14,15 +14,13 @@ from counterpoise.linalg.arrays import Array
 from counterpoise.optim.certificate import Certificate
 from counterpoise.optim.loop import Solution, attested, certified
 from counterpoise.twin_gp.approximations import Neighbors, check_factors_fit, in_blocks
-from counterpoise.twin_gp.base import StructuredRegressor
+from counterpoise.twin_gp.base import RandomState, StructuredRegressor
 from counterpoise.twin_gp.problem import (
     InputPart,
     Settings,
     TwinRows,
     input_kernel,
-    width_rule,
 )
-from counterpoise.twin_gp.search import Axis, check_widths, gpr_axes
 
 # -----------------------------------------------------------------------------
 # Importance-weighted Gaussian process regression, the baseline of twin ones.
@@ -127,6 +125,8 @@ class WeightedGPR(StructuredRegressor):
     array([[0.84, 0.54]])
     """
 
+    _numbers = ("gamma_x", "ridge_x")
+
     def __init__(
         self,
         *,
@@ -136,7 +136,7 @@ class WeightedGPR(StructuredRegressor):
         search: str | None = None,
         search_weights: bool = False,
         calibration_fraction: float = 0.0,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.gamma_x = gamma_x
         self.ridge_x = ridge_x
@@ -146,7 +146,9 @@ class WeightedGPR(StructuredRegressor):
         self.calibration_fraction = calibration_fraction
         self.random_state = random_state
 
-    def predict(self, X: Any, return_uncertainty: bool = False) -> Any:
+    def predict(
+        self, X: ArrayLike, return_uncertainty: bool = False
+    ) -> Array | tuple[Array, Array]:
         """Return the outputs at rows, and on request their variance e_x.
 
         The variance is relative to the signal's: one far from all rows, beside the
@@ -163,31 +165,18 @@ class WeightedGPR(StructuredRegressor):
             24 * len(model.rows),
         )
 
-    def _check_parameters(self) -> None:
-        check_widths(self, ("gamma_x", "ridge_x"))
-
-    def _number_names(self) -> tuple[str, ...]:
-        return "gamma_x", "ridge_x"
-
-    def _given(self, rows: TwinRows) -> dict[str, float]:
-        gamma = self.gamma_x
-        if gamma is None:
-            gamma = width_rule(rows.X, rows.weight)
-        return {"gamma_x": float(gamma), "ridge_x": float(self.ridge_x)}
-
-    def _axes(self, rows: TwinRows) -> tuple[dict[str, Axis], dict[str, str]]:
-        return gpr_axes(self.gamma_x, rows), {}
-
-    def _build(self, rows: TwinRows, numbers: Mapping[str, float], final: bool) -> Any:
+    def _build(
+        self, rows: TwinRows, numbers: Mapping[str, float], final: bool
+    ) -> InputPart:
         # The certificate makes the kernel a second time.
         check_factors_fit(len(rows), 2 if final else 1, INSTEAD)
         return build_gpr(rows, numbers)
 
-    def _judge(self, model: Any) -> None:
+    def _judge(self, model: InputPart) -> None:
         self.solution_ = certified_dual(model)
         warn_unproved("WeightedGPR", self.solution_, model)
 
-    def _answers(self, model: Any, X: Array, final: bool) -> Array:
+    def _answers(self, model: InputPart, X: Array, final: bool) -> Array:
         return gpr_answers(model, X)
 
 
@@ -213,7 +202,6 @@ def gpr_answers(model: InputPart, X: Array) -> Array:
 
 # Keeps the weight of a row that is asked for finite.
 NO_DISTANCE = 1e-9
-COUNTS = (2.0, 3.0, 5.0, 8.0, 12.0, 20.0, 30.0, 50.0)
 
 
 class WeightedKNN(StructuredRegressor):
@@ -255,6 +243,8 @@ class WeightedKNN(StructuredRegressor):
     array([1.])
     """
 
+    _numbers = ("n_neighbors",)
+
     def __init__(
         self,
         *,
@@ -263,7 +253,7 @@ class WeightedKNN(StructuredRegressor):
         search: str | None = None,
         search_weights: bool = False,
         calibration_fraction: float = 0.0,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.standardize_y = standardize_y
@@ -272,7 +262,9 @@ class WeightedKNN(StructuredRegressor):
         self.calibration_fraction = calibration_fraction
         self.random_state = random_state
 
-    def predict(self, X: Any, return_uncertainty: bool = False) -> Any:
+    def predict(
+        self, X: ArrayLike, return_uncertainty: bool = False
+    ) -> Array | tuple[Array, Array]:
         """Return the outputs at rows, and on request how far their neighbours spread.
 
         The root of the neighbours' mean squared distance from the answer, by the same
@@ -290,25 +282,18 @@ class WeightedKNN(StructuredRegressor):
     def _check_parameters(self) -> None:
         check_integer("n_neighbors", self.n_neighbors, low=1)
 
-    def _number_names(self) -> tuple[str, ...]:
-        return ("n_neighbors",)
-
-    def _given(self, rows: TwinRows) -> dict[str, float]:
-        return {"n_neighbors": float(self.n_neighbors)}
-
-    def _axes(self, rows: TwinRows) -> tuple[dict[str, Axis], dict[str, str]]:
-        return {"n_neighbors": Axis(COUNTS, COUNTS)}, {}
-
-    def _build(self, rows: TwinRows, numbers: Mapping[str, float], final: bool) -> Any:
+    def _build(
+        self, rows: TwinRows, numbers: Mapping[str, float], final: bool
+    ) -> Neighbors:
         return Neighbors(rows, numbers["n_neighbors"])
 
-    def _judge(self, model: Any) -> None:
+    def _judge(self, model: Neighbors) -> None:
         self.solution_ = attested(np.empty(0), Certificate("none", 0.0), 1.0)
         complaint = model.complaint()
         if complaint is not None:
             warn_user(complaint)
 
-    def _answers(self, model: Any, X: Array, final: bool) -> Array:
+    def _answers(self, model: Neighbors, X: Array, final: bool) -> Array:
         return in_blocks(lambda part: _shares(model, part)[1], X, _row_bytes(model))
 
 

@@ -1,13 +1,14 @@
 """Twin Gaussian processes (KL, inverse KL, Sharma-Mittal)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags
 
 from counterpoise.data.arrays import estimator_matrix
 from counterpoise.data.labels_and_weights import as_responses
@@ -22,10 +23,8 @@ from counterpoise.twin_gp.approximations import (
     LandmarkModel,
     LocalModel,
     Model,
-    block_size,
     blocks,
     build,
-    build_rough,
     check_factors_fit,
     first_ones,
     in_blocks,
@@ -33,7 +32,7 @@ from counterpoise.twin_gp.approximations import (
     lightest,
     too_light,
 )
-from counterpoise.twin_gp.base import StructuredRegressor
+from counterpoise.twin_gp.base import RandomState, StructuredRegressor
 from counterpoise.twin_gp.baselines import (
     INSTEAD,
     build_gpr,
@@ -55,13 +54,11 @@ from counterpoise.twin_gp.problem import (
     products,
 )
 from counterpoise.twin_gp.search import (
+    THETAS,
     Axis,
-    check_widths,
-    given_widths,
-    gpr_axes,
     held_out_score,
     search,
-    twin_axes,
+    search_axes,
 )
 
 # -----------------------------------------------------------------------------
@@ -159,15 +156,13 @@ def divergences(model: Model, X: Array, Y: Array) -> Array:
     made for it.
     """
     if isinstance(model, LocalModel):
-        return np.array(
-            [_one(_around(model, x), x, y) for x, y in zip(X, Y, strict=True)]
-        )
+        pairs = zip(X[:, None], Y[:, None], strict=True)
+        return np.concatenate([divergences(_around(model, x), x, y) for x, y in pairs])
     exact = model.exact() if isinstance(model, LandmarkModel) else model
-    size = block_size(exact.row_bytes())
-    gaps = [
-        exact.pose(X[first : first + size]).prove(Y[first : first + size]).gap
-        for first in range(0, len(X), size)
-    ]
+    gaps, first = [], 0
+    for part in blocks(X, exact.row_bytes()):
+        gaps.append(exact.pose(part).prove(Y[first : first + len(part)]).gap)
+        first += len(part)
     return of_training_rows(exact) + np.concatenate(gaps)
 
 
@@ -189,16 +184,12 @@ def of_training_rows(model: ExactModel) -> float:
 
 
 def _around(model: LocalModel, x: Array) -> ExactModel:
-    near, root = model.neighbors(x[None])
+    """Return the model of all rows that is made of one test row's neighbors."""
+    near, root = model.neighbors(x)
     used = root[0] > 0.0
-    some = model.rows.take(near[0][used])
-    counted = TwinRows(some.X, some.Y, root[0][used] ** 2, some.group)
+    rows = model.rows.take(near[0][used])
+    counted = TwinRows(rows.X, rows.Y, root[0][used] ** 2, rows.group)
     return ExactModel.of(counted, model.settings)
-
-
-def _one(model: ExactModel, x: Array, y: Array) -> float:
-    gap = model.pose(x[None]).prove(y[None]).gap
-    return of_training_rows(model) + float(gap[0])
 
 
 # -----------------------------------------------------------------------------
@@ -363,6 +354,8 @@ class DirectTwinGP(StructuredRegressor):
     array([[0.8, 0.5]])
     """
 
+    _numbers = ("gamma_x", "gamma_y", "ridge_x", "ridge_y")
+
     def __init__(
         self,
         *,
@@ -375,7 +368,7 @@ class DirectTwinGP(StructuredRegressor):
         search: str | None = None,
         search_weights: bool = False,
         calibration_fraction: float = 0.0,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.gamma_x = gamma_x
         self.gamma_y = gamma_y
@@ -388,7 +381,9 @@ class DirectTwinGP(StructuredRegressor):
         self.calibration_fraction = calibration_fraction
         self.random_state = random_state
 
-    def predict(self, X: Any, return_uncertainty: bool = False) -> Any:
+    def predict(
+        self, X: ArrayLike, return_uncertainty: bool = False
+    ) -> Array | tuple[Array, Array]:
         """Return the outputs at rows, and on request the inputs' variance e_x."""
         model = self._live()
         X = estimator_matrix(self, X, reset=False)
@@ -409,19 +404,11 @@ class DirectTwinGP(StructuredRegressor):
         )
 
     def _check_parameters(self) -> None:
-        check_widths(self, self._number_names())
         check_integer("n_rows", self.n_rows, low=1)
 
-    def _number_names(self) -> tuple[str, ...]:
-        return "gamma_x", "gamma_y", "ridge_x", "ridge_y"
-
-    def _given(self, rows: TwinRows) -> dict[str, float]:
-        return given_widths(self, rows)
-
-    def _axes(self, rows: TwinRows) -> tuple[dict[str, Axis], dict[str, str]]:
-        return twin_axes(self, rows)
-
-    def _build(self, rows: TwinRows, numbers: Mapping[str, float], final: bool) -> Any:
+    def _build(
+        self, rows: TwinRows, numbers: Mapping[str, float], final: bool
+    ) -> _Direct:
         settings = Settings("kl", 0.0, **numbers)
         rows = rows.heard(min(settings.ridge_x, settings.ridge_y))
         # The certificate makes the kernel of the inputs a second time.
@@ -429,14 +416,14 @@ class DirectTwinGP(StructuredRegressor):
         S_x, S_y = input_kernel(rows, settings), output_kernel(rows, settings)
         return _Direct(InputPart.of(rows, settings, S_x), S_y, self.n_rows)
 
-    def _judge(self, model: Any) -> None:
+    def _judge(self, model: _Direct) -> None:
         self.solution_ = certified_dual(model.inputs)
         warn_unproved("DirectTwinGP", self.solution_, model.inputs)
         light = too_light("n_rows", model.rows.weight, model.n_rows)
         if light is not None:
             warn_user(light)
 
-    def _answers(self, model: Any, X: Array, final: bool) -> Array:
+    def _answers(self, model: _Direct, X: Array, final: bool) -> Array:
         return _solve(model, X)[0]
 
 
@@ -490,7 +477,6 @@ def _mean_of_first(model: _Direct, k: Array) -> Array:
 # -----------------------------------------------------------------------------
 
 
-THETAS = (0.01, 0.03, 0.1, 0.3, 0.6, 0.85)
 # Landmarks are poor if answers are off by more than this share of the outputs' spread.
 POOR_ANSWERS = 0.05
 # In a search answers need not be better than this.
@@ -617,6 +603,8 @@ class TwinGP(StructuredRegressor):
     ((3, 18), True)
     """
 
+    _numbers = ("gamma_x", "gamma_y", "ridge_x", "ridge_y", "theta")
+
     def __init__(
         self,
         *,
@@ -633,7 +621,7 @@ class TwinGP(StructuredRegressor):
         search_weights: bool = False,
         calibration_fraction: float = 0.0,
         tol: float = 1e-8,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.divergence = divergence
         self.theta = theta
@@ -650,7 +638,9 @@ class TwinGP(StructuredRegressor):
         self.tol = tol
         self.random_state = random_state
 
-    def predict(self, X: Any, return_uncertainty: bool = False) -> Any:
+    def predict(
+        self, X: ArrayLike, return_uncertainty: bool = False
+    ) -> Array | tuple[Array, Array]:
         """Return the outputs at rows, and on request how certain they are.
 
         Parameters
@@ -680,7 +670,7 @@ class TwinGP(StructuredRegressor):
         out = self._out(answers.outputs)
         return (out, answers.nats) if return_uncertainty else out
 
-    def certify(self, X: Any, Y: Any) -> list[Certificate]:
+    def certify(self, X: ArrayLike, Y: ArrayLike) -> list[Certificate]:
         """Return what is proved about answers, whoever found them, a row each.
 
         Of kind "divergence": `gap` is the divergence above its lower bound in nats,
@@ -691,15 +681,13 @@ class TwinGP(StructuredRegressor):
         X, Y = self._pairs(X, Y)
         if self.constant_:
             return [Certificate("none", 0.0) for _ in range(len(X))]
-        parts, first = blocks(X, model.row_bytes()), 0
         out: list[Certificate] = []
-        for part in parts:
-            some = Y[first : first + len(part)]
-            out += model.pose(part).prove(some).certificates()
-            first += len(part)
+        for part in blocks(X, model.row_bytes()):
+            answers = Y[len(out) : len(out) + len(part)]
+            out += model.pose(part).prove(answers).certificates()
         return out
 
-    def modes(self, X: Any, n_starts: int = 10) -> list[Modes]:
+    def modes(self, X: ArrayLike, n_starts: int = 10) -> list[Modes]:
         """Return the distinct minima of every row, the best first: its ambiguity.
 
         The search starts where `predict` does and at the outputs of training rows that
@@ -725,7 +713,7 @@ class TwinGP(StructuredRegressor):
         found = (minima(model, x, n_starts, self.tol) for x in X)
         return [Modes(self._out(one.outputs), one.losses, one.gaps) for one in found]
 
-    def divergence_value(self, X: Any, Y: Any, order: float = 1.0) -> Array:
+    def divergence_value(self, X: ArrayLike, Y: ArrayLike, order: float = 1.0) -> Array:
         r"""Return the divergence between the Gaussians of inputs and outputs.
 
         With D the divergence of `divergence` in nats over all training rows and the
@@ -749,7 +737,7 @@ class TwinGP(StructuredRegressor):
             raise InvalidInputError("the outputs are constant: they have no kernel")
         return of_order(divergences(model, X, Y), float(order))
 
-    def _pairs(self, X: Any, Y: Any) -> tuple[Array, Array]:
+    def _pairs(self, X: ArrayLike, Y: ArrayLike) -> tuple[Array, Array]:
         X = estimator_matrix(self, X, reset=False)
         Y = as_responses(Y, len(X), multi_output=True, name="Y").reshape(len(X), -1)
         if Y.shape[1] != self.n_outputs_:
@@ -761,22 +749,15 @@ class TwinGP(StructuredRegressor):
     def _check_parameters(self) -> None:
         check_choice("divergence", self.divergence, DIVERGENCES)
         _check_theta(self.theta)
-        check_widths(self, ("gamma_x", "gamma_y", "ridge_x", "ridge_y"))
         check_integer("n_landmarks", self.n_landmarks, low=1, options=["auto", None])
         check_integer("n_neighbors", self.n_neighbors, low=1, options=[None])
         check_number("tol", self.tol, low=0.0, closed="neither")
 
-    def _number_names(self) -> tuple[str, ...]:
-        return "gamma_x", "gamma_y", "ridge_x", "ridge_y", "theta"
-
-    def _given(self, rows: TwinRows) -> dict[str, float]:
-        return given_widths(self, rows) | {"theta": float(self.theta)}
-
-    def _axes(self, rows: TwinRows) -> tuple[dict[str, Axis], dict[str, str]]:
-        axes, tied = twin_axes(self, rows)
-        if self.divergence == "sharma-mittal":
-            axes["theta"] = Axis(THETAS, (0.3,))
-        return axes, tied
+    def _axes(self, rows: TwinRows) -> dict[str, Axis]:
+        axes = super()._axes(rows)
+        if self.divergence != "sharma-mittal":
+            del axes["theta"]
+        return axes
 
     def _beyond(self, best: Mapping[str, float]) -> str:
         low = self.divergence == "sharma-mittal" and best["theta"] == THETAS[0]
@@ -789,7 +770,7 @@ class TwinGP(StructuredRegressor):
 
         def gpr_score(candidate: dict[str, float]) -> float:
             numbers = given | candidate
-            settings = replace(self._settings(numbers), divergence="kl")
+            settings = Settings("kl", **numbers)
 
             def answers(fit: TwinRows, X: Array) -> Array:
                 if self.n_neighbors is None:
@@ -802,7 +783,7 @@ class TwinGP(StructuredRegressor):
             except np.linalg.LinAlgError:
                 return np.inf
 
-        best = search(gpr_axes(None, rows), gpr_score).score
+        best = search(search_axes(("gamma_x", "ridge_x"), rows), gpr_score).score
         self.gpr_holdout_score_ = best
         if best < score:
             warn_user(
@@ -810,18 +791,16 @@ class TwinGP(StructuredRegressor):
                 f"{score:.4g}; use WeightedGPR"
             )
 
-    def _settings(self, numbers: Mapping[str, float]) -> Settings:
-        return Settings(self.divergence, **numbers)
-
-    def _build(self, rows: TwinRows, numbers: Mapping[str, float], final: bool) -> Any:
+    def _build(
+        self, rows: TwinRows, numbers: Mapping[str, float], final: bool
+    ) -> Model | None:
         if self.constant_:
             return None
-        settings = self._settings(numbers)
-        if not final:
-            return build_rough(rows, settings, self.n_neighbors)
-        return build(rows, settings, self.n_landmarks, self.n_neighbors)
+        settings = Settings(self.divergence, **numbers)
+        how = self.n_landmarks if final else "search"
+        return build(rows, settings, how, self.n_neighbors)
 
-    def _judge(self, model: Any) -> None:
+    def _judge(self, model: Model) -> None:
         rows = self._rows()
         if self.constant_:
             self.landmark_error_: float | None = 0.0
@@ -852,20 +831,20 @@ class TwinGP(StructuredRegressor):
                 "outputs' spread: raise n_landmarks, or set it to None for all rows"
             )
 
-    def _answers(self, model: Any, X: Array, final: bool) -> Array:
+    def _answers(self, model: Model, X: Array, final: bool) -> Array:
         if self.constant_:
             return np.zeros((len(X), self.n_outputs_))
         how = (self.tol,) if final else (ROUGH_ANSWER_TOL, ROUGH_STEPS)
         return in_blocks(lambda x: model.pose(x).answers(*how).x, X, model.row_bytes())
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         # Its minimum may lie far from all outputs, that of a training row too.
         tags.regressor_tags.poor_score = self.divergence == "inverse-kl"
         return tags
 
 
-def _check_theta(theta: Any) -> None:
+def _check_theta(theta: object) -> None:
     try:
         check_number("theta", theta, low=0.0, high=1.0, closed="neither")
     except InvalidTypeError:

@@ -1,10 +1,9 @@
 """The twin Gaussian process problem: losses, kernels, factors."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Literal, NamedTuple, Protocol
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,22 +19,16 @@ from counterpoise.optim.certificate import Certificate
 # -----------------------------------------------------------------------------
 # Divergences between the Gaussian of the inputs and that of the outputs.
 #
-# Both Gaussians are over the N training rows and the test row. In y they depend on
-# two
+# Both Gaussians are over the N training rows and the test row. In y they depend on two
 # numbers alone: the Schur complement e_y of the outputs' covariance, and a mixed term
 #
-# =================  ==============================================================
-# `"kl"`             :math:`u's_y`, with :math:`u = S_x^{-1} s_x`
-# `"inverse-kl"`     :math:`r = c_x - 2 v's_x + v'S_x v`, with :math:`v = S_y^{-1}
-# s_y`
-# `"sharma-mittal"`  :math:`e_t = c_t - s_t'S_t^{-1} s_t`
-# =================  ==============================================================
+# `"kl"`             u's_y, with u = S_x^-1 s_x
+# `"inverse-kl"`     r = c_x - 2 v's_x + v'S_x v, with v = S_y^-1 s_y
+# `"sharma-mittal"`  e_t = c_t - s_t'S_t^-1 s_t
 #
-# Each loss is its divergence in nats, up to a constant that is free of y; its bound
-# is
-# one that no y goes below, by the chain rule: the divergence of the last variable
-# given
-# the others is not negative.
+# Each loss is its divergence in nats, up to a constant that is free of y; no y goes
+# below its bound, by the chain rule: the divergence of the last variable given the
+# others is not negative.
 # -----------------------------------------------------------------------------
 
 
@@ -43,42 +36,38 @@ Mixed = Literal["linear", "quadratic", "mixture"]
 DIVERGENCES = ("kl", "inverse-kl", "sharma-mittal")
 
 
-class Loss(Protocol):
+class Loss(ABC):
     """A function of the mixed term and the Schur complements, with a lower bound."""
 
-    @property
-    def mixed(self) -> Mixed:
-        """Which mixed term it takes."""
-        ...
+    mixed: ClassVar[Mixed]
 
     @property
     def scale(self) -> float:
         """The size of its slopes, beside those of KL."""
-        ...
+        return 1.0
 
+    @abstractmethod
     def value(self, mixed: Array, e_y: Array, e_x: Array) -> Array:
         """Return the loss, O(1) a test row."""
-        ...
 
+    @abstractmethod
     def slopes(self, mixed: Array, e_y: Array, e_x: Array) -> tuple[Array, Array]:
         """Return its derivatives by the mixed term and by e_y."""
-        ...
 
+    @abstractmethod
     def bound(self, e_x: Array, spread: Array) -> Array:
         """Return what no y goes below; `spread` is u'S_y u, for "linear" only."""
-        ...
 
 
 @dataclass(frozen=True)
-class KL:
+class KL(Loss):
     r"""KL(Y‖X): :math:`\tfrac12 [(c_y - 2 u's_y)/e_x - \log e_y]`.
 
     Bound: :math:`\tfrac12 [1 - \log e_x - u'S_y u / e_x]`.
     """
 
     ridge_y: float
-    mixed: Mixed = "linear"
-    scale: float = 1.0
+    mixed = "linear"
 
     def value(self, mixed: Array, e_y: Array, e_x: Array) -> Array:
         """Return the loss."""
@@ -96,11 +85,10 @@ class KL:
 
 
 @dataclass(frozen=True)
-class InverseKL:
+class InverseKL(Loss):
     r"""KL(X‖Y): :math:`\tfrac12 [r/e_y + \log e_y]`; bound: half of 1 + log e_x."""
 
-    mixed: Mixed = "quadratic"
-    scale: float = 1.0
+    mixed = "quadratic"
 
     def value(self, mixed: Array, e_y: Array, e_x: Array) -> Array:
         """Return the loss."""
@@ -118,7 +106,7 @@ class InverseKL:
 
 
 @dataclass(frozen=True)
-class SharmaMittal:
+class SharmaMittal(Loss):
     r"""Rényi's divergence: :math:`(\log e_t - t \log e_y) / (2 (1 - t))`.
 
     Bound: :math:`\tfrac12 \log e_x`, because the Schur complement is concave:
@@ -126,7 +114,7 @@ class SharmaMittal:
     """
 
     theta: float
-    mixed: Mixed = "mixture"
+    mixed = "mixture"
 
     @property
     def scale(self) -> float:
@@ -157,7 +145,7 @@ def loss_of(divergence: str, theta: float, ridge_y: float) -> Loss:
     Examples
     --------
     >>> loss_of("sharma-mittal", 0.3, 1e-3)
-    SharmaMittal(theta=0.3, mixed='mixture')
+    SharmaMittal(theta=0.3)
     """
     if divergence == "kl":
         return KL(ridge_y)
@@ -460,8 +448,7 @@ UNEXPLAINED = 0.5
 UNLIKE = 1e-6
 
 
-@dataclass(frozen=True, eq=False)
-class Proof:
+class Proof(NamedTuple):
     """What is proved about the answers to some test rows, an entry each.
 
     Attributes
@@ -485,22 +472,18 @@ class Proof:
         """The divergence to its lower bound, in nats; rounding may not go below."""
         return np.maximum(self.value - self.bound, 0.0)
 
-    def __getitem__(self, row: int) -> Certificate:
-        return Certificate(
-            kind="divergence",
-            objective=float(self.value[row]),
-            bound=float(self.bound[row]),
-            gap=float(self.gap[row]),
-            residual=float(self.residual[row]),
-        )
-
-    def of(self, some: NDArray[np.bool_]) -> "Proof":
-        """Return what is proved about some of the rows."""
-        return Proof(self.value[some], self.bound[some], self.residual[some])
-
     def certificates(self) -> list[Certificate]:
         """Return a certificate a test row."""
-        return [self[row] for row in range(len(self.value))]
+        return [
+            Certificate(
+                kind="divergence",
+                objective=float(self.value[row]),
+                bound=float(self.bound[row]),
+                gap=float(self.gap[row]),
+                residual=float(self.residual[row]),
+            )
+            for row in range(len(self.value))
+        ]
 
     def summary(self) -> Certificate:
         """Return one certificate of all: mean values, and the largest residual."""
@@ -552,6 +535,21 @@ class Outputs(NamedTuple):
     fall: Array
 
 
+class TwinModel(ABC):
+    """A twin Gaussian process on training rows."""
+
+    rows: TwinRows
+    settings: Settings
+
+    @abstractmethod
+    def pose(self, X: Array) -> "TwinProblems":
+        """Return the problems of test rows."""
+
+    @abstractmethod
+    def row_bytes(self) -> int:
+        """Return the memory that a test row takes."""
+
+
 class TwinProblems(ABC):
     """Test inputs, and for each the loss of every output y.
 
@@ -559,20 +557,22 @@ class TwinProblems(ABC):
     loss is (`mixed`), and how a slope by features is one by y (`pulled_back`).
     """
 
+    model: "TwinModel"
+
     @property
-    @abstractmethod
     def settings(self) -> Settings:
         """The numbers of the model."""
+        return self.model.settings
+
+    @property
+    def directions(self) -> Array | None:
+        """Orthonormal columns that answers may differ by; None: all directions."""
+        return self.model.rows.directions
 
     @cached_property
     @abstractmethod
     def e_x(self) -> Array:
         """Schur complement of the inputs, (m,)."""
-
-    @property
-    @abstractmethod
-    def directions(self) -> Array | None:
-        """Orthonormal columns that answers may differ by; None: all directions."""
 
     @abstractmethod
     def mean(self) -> Array:
@@ -694,15 +694,6 @@ class TwinProblems(ABC):
         return Proof(value, self.bounds(), np.where(flat, np.inf, residual))
 
 
-def together(proofs: Sequence[Proof]) -> Proof:
-    """Return the proofs of several blocks of test rows as one."""
-    return Proof(
-        np.concatenate([one.value for one in proofs]),
-        np.concatenate([one.bound for one in proofs]),
-        np.concatenate([one.residual for one in proofs]),
-    )
-
-
 # -----------------------------------------------------------------------------
 # The Gaussian of the inputs, and test rows by their similarities to it.
 # -----------------------------------------------------------------------------
@@ -781,30 +772,17 @@ def factored(
     return InputPart.of(rows, settings, S_x), mixture
 
 
-class HasInputs(Protocol):
-    """A model of all rows."""
+class InputModel(TwinModel):
+    """A model whose inputs are all training rows."""
 
-    @property
-    def settings(self) -> Settings:
-        """The numbers of the model."""
-        ...
-
-    @property
-    def inputs(self) -> InputPart:
-        """The Gaussian of the inputs."""
-        ...
+    inputs: InputPart
 
 
 class SeenByInputs(TwinProblems):
     """Test rows by their similarities to all training rows, (m, N)."""
 
-    model: HasInputs
+    model: InputModel
     s_x: Array
-
-    @property
-    def settings(self) -> Settings:
-        """The numbers of the model."""
-        return self.model.settings
 
     @cached_property
     def h(self) -> Array:
@@ -831,11 +809,6 @@ class SeenByInputs(TwinProblems):
             e_x = part.schur(part.factor.forward(self.s_x[strange]))
             out[strange] = e_x > 1.0 + ridge - UNEXPLAINED
         return out
-
-    @property
-    def directions(self) -> Array | None:
-        """Orthonormal columns that answers may differ by; None: all directions."""
-        return self.model.inputs.rows.directions
 
     def mean(self) -> Array:
         """Return the weighted GPR mean."""

@@ -1,9 +1,8 @@
 """Selection of kernel widths."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 import numpy as np
 
@@ -147,7 +146,7 @@ def search(
         if whole or sum(place) % 3 == 0:
             chosen = dict(zip(free, place, strict=True))
             chosen |= {name: chosen[other] for name, other in tied.items()}
-            ask(tuple(_index(axes[name], chosen[name]) for name in names))
+            ask(tuple(a.values.index(a.first[chosen[n]]) for n, a in axes.items()))
     followed: set[tuple[int, ...]] = set()
     for wide in (FOLLOWED, 1):
         while len(tried) < budget:
@@ -162,24 +161,22 @@ def search(
             if wide > 1:
                 break
     best = min(tried, key=lambda point: (tried[point], point))
+    results = {
+        f"param_{name}": np.array([axis.values[point[k]] for point in tried])
+        for k, (name, axis) in enumerate(axes.items())
+    }
     return SearchOutcome(
         _named(axes, best),
         tried[best],
-        _results(axes, tried),
+        results | {"score": np.array(list(tried.values()))},
         _edges(axes, tried, best),
         any(point not in tried for point in _neighbors(axes, best)),
     )
 
 
 def _named(axes: Mapping[str, Axis], point: tuple[int, ...]) -> dict[str, float]:
-    return {
-        name: axis.values[k]
-        for (name, axis), k in zip(axes.items(), point, strict=True)
-    }
-
-
-def _index(axis: Axis, place: int) -> int:
-    return axis.values.index(axis.first[place])
+    pairs = zip(axes.items(), point, strict=True)
+    return {name: axis.values[k] for (name, axis), k in pairs}
 
 
 def _neighbors(
@@ -211,16 +208,6 @@ def _edges(
     return tuple(out)
 
 
-def _results(
-    axes: Mapping[str, Axis], tried: Mapping[tuple[int, ...], float]
-) -> dict[str, Any]:
-    out: dict[str, Any] = {
-        f"param_{name}": np.array([axes[name].values[point[k]] for point in tried])
-        for k, name in enumerate(axes)
-    }
-    return out | {"score": np.array(list(tried.values()))}
-
-
 # -----------------------------------------------------------------------------
 # Kernel widths and ridges: what the parameters say, and what a search offers.
 # -----------------------------------------------------------------------------
@@ -235,55 +222,37 @@ RIDGE = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 SMALLEST_RIDGE = 1e-8
 
 
-def check_widths(model: Any, names: Iterable[str]) -> None:
+COUNTS = (2.0, 3.0, 5.0, 8.0, 12.0, 20.0, 30.0, 50.0)
+THETAS = (0.01, 0.03, 0.1, 0.3, 0.6, 0.85)
+
+
+def check_widths(numbers: Mapping[str, object], *, warn_of_ridges: bool = True) -> None:
     """Refuse widths and ridges that are not positive; warn of too small a ridge."""
-    for name in names:
-        value = getattr(model, name)
+    for name, value in numbers.items():
         if name.startswith("gamma"):
             check_number(name, value, low=0.0, closed="neither", options=[None])
-            continue
-        ridge = check_number(name, value, low=0.0, closed="neither")
-        # A search chooses ridges of its own.
-        if ridge < SMALLEST_RIDGE and model.search is None:
-            warn_user(
-                f"{name} = {ridge:g} is below {SMALLEST_RIDGE:g}: rounding may decide "
-                "the answers"
-            )
+        elif name.startswith("ridge"):
+            ridge = check_number(name, value, low=0.0, closed="neither")
+            if ridge < SMALLEST_RIDGE and warn_of_ridges:
+                warn_user(
+                    f"{name} = {ridge:g} is below {SMALLEST_RIDGE:g}: rounding may "
+                    "decide the answers"
+                )
 
 
-def given_widths(model: Any, rows: TwinRows) -> dict[str, float]:
-    """Return widths and ridges that the parameters say, rules applied."""
-    gamma_x, gamma_y = model.gamma_x, model.gamma_y
-    if gamma_x is None:
-        gamma_x = width_rule(rows.X, rows.weight)
-    if gamma_y is None:
-        gamma_y = width_rule(rows.Y, rows.weight)
-    return {
-        "gamma_x": float(gamma_x),
-        "gamma_y": float(gamma_y),
-        "ridge_x": float(model.ridge_x),
-        "ridge_y": float(model.ridge_y),
+def search_axes(names: Collection[str], rows: TwinRows) -> dict[str, Axis]:
+    """Return the values to choose from for each of these numbers."""
+    axes = {
+        "ridge_x": Axis(RIDGE, (1e-4, 1e-3, 1e-2, 1e-1)),
+        "ridge_y": Axis(RIDGE, (1e-4, 1e-3, 1e-2, 1e-1)),
+        "theta": Axis(THETAS, (0.3,)),
+        "n_neighbors": Axis(COUNTS, COUNTS),
     }
-
-
-def gpr_axes(gamma_x: float | None, rows: TwinRows) -> dict[str, Axis]:
-    """Return widths, where none is given, and ridges to choose from."""
-    axes = {"ridge_x": Axis(RIDGE, (1e-4, 1e-3, 1e-2, 1e-1))}
-    if gamma_x is None:
-        axes = {"gamma_x": gamma_axis(rows.X, rows.weight, RHO_X, FIRST_X)} | axes
-    return axes
-
-
-def twin_axes(model: Any, rows: TwinRows) -> tuple[dict[str, Axis], dict[str, str]]:
-    """Return widths, where none are given, and ridges to choose from."""
-    axes: dict[str, Axis] = {}
-    if model.gamma_x is None:
+    if "gamma_x" in names:
         axes["gamma_x"] = gamma_axis(rows.X, rows.weight, RHO_X, FIRST_X)
-    if model.gamma_y is None:
+    if "gamma_y" in names:
         axes["gamma_y"] = gamma_axis(rows.Y, rows.weight, RHO_Y, FIRST_Y)
-    axes["ridge_x"] = Axis(RIDGE, (1e-4, 1e-3, 1e-2, 1e-1))
-    axes["ridge_y"] = axes["ridge_x"]
-    return axes, {"ridge_y": "ridge_x"}
+    return {name: axes[name] for name in names}
 
 
 def gamma_axis(

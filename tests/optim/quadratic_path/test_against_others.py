@@ -131,8 +131,8 @@ def test_events_are_those_of_the_published_algorithm(seed):
     events = published_path(K, y, start, stop, follower.a.copy(), follower.bias)
     path = follower.move(upper=stop)
     assert len(events) > 15
-    assert [who for _, who in events] == path.event_variables.tolist()
-    np.testing.assert_allclose([t for t, _ in events], path.event_thetas, atol=1e-8)
+    assert [who for _, who in events] == path.log.event_variable.tolist()
+    np.testing.assert_allclose([t for t, _ in events], path.log.event_theta, atol=1e-8)
 
 
 def test_triangular_solves_and_removed_rows():

@@ -33,25 +33,23 @@ SEARCH, PIVOT, CORRECT = 0, 1, 2
 TO_LOWER, TO_UPPER, ENTERS, ENTERS_EMPTY = 0, 1, 2, 3
 
 # Why the loop came back.
-REACHED, NEEDS_ROW, NEEDS_ROOM, NEEDS_TAPE, REFRESH, TIE = 0, 1, 2, 3, 4, 5
+REACHED, ROW_MISSING, FACTOR_FULL, LOG_FULL, REFRESH, TIE = 0, 1, 2, 3, 4, 5
 BUDGET, INFEASIBLE, INDEFINITE = 6, 7, 8
 
-# Entries of `Place.numbers`: the parameter, the multiplier of the equality, the rate at
+# Entries of `State.numbers`: the parameter, the multiplier of the equality, the rate at
 # which the variables at bounds change the equality, the largest residual seen.
 THETA, BIAS, BOUND_RATE, WORST = 0, 1, 2, 3
-N_NUMBERS = 4
 
-# Entries of `Place.counts`.
-SIZE, STAGE, WHO, KIND, ZERO_RUN, SINCE_REFRESH = 0, 1, 2, 3, 4, 5
-EVENTS, PIECES, ENTRIES, TAPED_EVENTS = 6, 7, 8, 9
-EXCHANGES, CORRECTORS, JUMPS, WORK = 10, 11, 12, 13
-N_COUNTS = 14
+# Entries of `State.counts`.
+N_FREE, STAGE, VARIABLE, KIND, ZERO_RUN, SINCE_REFRESH = 0, 1, 2, 3, 4, 5
+EVENTS, PIECES, ENTRIES, LOGGED_EVENTS = 6, 7, 8, 9
+WORK = 10
 
 # Rows that the factor of the margin has room for at first.
 FIRST_ROOM = 32
 
 
-class Stored(NamedTuple):
+class StoredRows(NamedTuple):
     """Kernel rows at hand: row k is `rows[slot[k]]`, or not there if `slot[k]` < 0."""
 
     rows: Array
@@ -86,7 +84,7 @@ class Line(NamedTuple):
     dd: float
 
 
-class Place(NamedTuple):
+class State(NamedTuple):
     """Where the solution is; everything in it is changed in place.
 
     `f` is K beta without the bias, `pull` its rate of change by the bounds alone,
@@ -133,16 +131,16 @@ class Tolerance(NamedTuple):
     pivot: float
     end: float
     largest: float
-    moving: float
+    bound_rate_sum: float
     zero_limit: int
     refresh_every: int
     max_events: int
 
 
-class Tape(NamedTuple):
+class EventLog(NamedTuple):
     """What is written down: linear pieces, the free entries in them, and events."""
 
-    wanted: bool
+    enabled: bool
     theta: Array
     bias: Array
     dbias: Array
@@ -153,15 +151,27 @@ class Tape(NamedTuple):
     a: Array
     da: Array
     event_theta: Array
-    event_who: Indices
+    event_variable: Indices
     event_from: Indices
     event_to: Indices
 
 
-def new_place(n: int, size: int) -> Place:
+class Workspace(NamedTuple):
+    """Everything that the compiled loop reads and writes."""
+
+    stored: StoredRows
+    variables: Variables
+    line: Line
+    state: State
+    scratch: Scratch
+    tolerance: Tolerance
+    log: EventLog
+
+
+def new_state(n: int, size: int) -> State:
     """Return zeros for n variables and `size` kernel rows."""
     room = min(n + 2, FIRST_ROOM)
-    return Place(
+    return State(
         a=np.zeros(n),
         status=np.zeros(n, dtype=np.intp),
         free=np.zeros(n + 2, dtype=np.intp),
@@ -170,8 +180,8 @@ def new_place(n: int, size: int) -> Place:
         f=np.zeros(size),
         pull=np.zeros(size),
         side=np.zeros(n),
-        numbers=np.zeros(N_NUMBERS),
-        counts=np.zeros(N_COUNTS, dtype=np.intp),
+        numbers=np.zeros(4),
+        counts=np.zeros(11, dtype=np.intp),
     )
 
 
@@ -200,31 +210,19 @@ NO_RATE = 1e-13
 
 
 @finite_only
-def _slacks(
-    side: Array,
-    sign: Array,
-    row: Indices,
-    own_rows: bool,
-    f: Array,
-    bias: float,
-    v: Array,
-    db: float,
-    p: Array,
-    dp: Array,
-    theta: float,
-    slack: Array,
-    rate: Array,
-    tol: float,
-    least: float,
-    left: float,
-) -> float:
+def _slacks(work: Workspace, db: float, least: float, left: float) -> float:
     """Slack and closing rate of every bound; the least (slack + tol) / rate.
 
     Without a branch and by reciprocals, so that it is vectorised and no infinity
     arises.
     """
-    n = side.shape[0]
-    if own_rows:
+    state, row = work.state, work.variables.row
+    side, sign, f, v = state.side, work.variables.sign, state.f, work.scratch.rate_f
+    theta, bias = state.numbers[THETA], state.numbers[BIAS]
+    p, dp = work.line.p, work.line.dp
+    slack, rate = work.scratch.slack, work.scratch.rate
+    n, tol = side.shape[0], work.tolerance.gradient
+    if work.variables.own_rows:
         for i in range(n):
             c = side[i] * sign[i]
             slack[i] = c * (f[i] + bias) - side[i] * (p[i] + theta * dp[i])
@@ -243,25 +241,18 @@ def _slacks(
 
 
 @unchecked
-def next_event(
-    variables: Variables,
-    line: Line,
-    place: Place,
-    scratch: Scratch,
-    tolerance: Tolerance,
-    theta: float,
-    bias: float,
-    db: float,
-) -> tuple[int, int, float]:
+def next_event(work: Workspace, db: float) -> tuple[int, int, float]:
     """Return which variable changes its label next, how, and after what step.
 
     The first pass finds the longest step that violates nothing by more than its
     tolerance; the second takes, of all events up to there, the one with the largest
     rate, the safest pivot (Harris). -1: theta = 1 comes first.
     """
-    a, free = place.a, place.free
+    line = work.line
+    state, scratch, tolerance = work.state, work.scratch, work.tolerance
+    a, free = state.a, state.free
     lower, dlower, upper, dupper = line.lower, line.dlower, line.upper, line.dupper
-    m = place.counts[SIZE]
+    m, theta = state.counts[N_FREE], state.numbers[THETA]
     left = 1.0 - theta
     longest = left
     largest = 1e-300
@@ -281,27 +272,7 @@ def next_event(
         if rises > least_a:
             longest = min(longest, (max(below, 0.0) + tol_a) / rises)
     slack, rate = scratch.slack, scratch.rate
-    longest = min(
-        longest,
-        _slacks(
-            place.side,
-            variables.sign,
-            variables.row,
-            variables.own_rows,
-            place.f,
-            bias,
-            scratch.rate_f,
-            db,
-            line.p,
-            line.dp,
-            theta,
-            slack,
-            rate,
-            tol_g,
-            least_g,
-            longest,
-        ),
-    )
+    longest = min(longest, _slacks(work, db, least_g, longest))
     step, who, kind, best = left, -1, -1, -1.0
     last = left - tolerance.end
     for q in range(m):
@@ -333,15 +304,15 @@ def next_event(
 
 @inlined
 def solve_margin(
-    variables: Variables, place: Place, right: Array, r: float, scratch: Scratch
+    variables: Variables, state: State, right: Array, r: float, scratch: Scratch
 ) -> float:
     """Solve Q_F da + s_F db = right, s_F'da = r; return db, leave da in `solved`.
 
     With LL' = Q_F + shift s_F s_F' both unknowns come from two triangular solves.
     """
-    free, factor = place.free, place.factor
+    free, factor = state.free, state.factor
     sign = variables.sign
-    m = place.counts[SIZE]
+    m = state.counts[N_FREE]
     solved, ones = scratch.solved, scratch.ones
     for q in range(m):
         solved[q] = right[q]
@@ -365,61 +336,63 @@ def solve_margin(
 
 @inlined
 def border(
-    stored: Stored, variables: Variables, place: Place, i: int, out: Array
+    stored: StoredRows, variables: Variables, state: State, i: int, out: Array
 ) -> float:
     """Leave the factor's row of variable i in `out`; return its Schur complement."""
     sign = variables.sign
-    m = place.counts[SIZE]
+    m = state.counts[N_FREE]
     k = variables.row[i]
     row = stored.rows[stored.slot[k]]
     for q in range(m):
-        j = place.free[q]
+        j = state.free[q]
         s = sign[j] * sign[i]
         out[q] = s * (row[variables.row[j]] + variables.shift)
-    forward(place.factor, m, out)
+    forward(state.factor, m, out)
     return stored.diagonal[k] + variables.shift - inner(out, out, m)
 
 
 @inlined
-def append(place: Place, i: int, border_row: Array, complement: float) -> None:
+def append(state: State, i: int, border_row: Array, complement: float) -> None:
     """Put variable i at the end of the margin, its factor's row computed before."""
-    factor, counts = place.factor, place.counts
-    m = counts[SIZE]
+    factor, counts = state.factor, state.counts
+    m = counts[N_FREE]
     for q in range(m):
         factor[m, q] = border_row[q]
     factor[m, m] = np.sqrt(complement)
-    place.free[m] = i
-    place.position[i] = m
-    counts[SIZE] = m + 1
+    state.free[m] = i
+    state.position[i] = m
+    counts[N_FREE] = m + 1
 
 
 @inlined
-def remove(place: Place, q: int, scratch: Scratch) -> None:
+def remove(state: State, q: int, scratch: Scratch) -> None:
     """Take the q-th variable off the margin."""
-    free, position, counts = place.free, place.position, place.counts
-    m = counts[SIZE]
-    remove_row_using(place.factor, m, q, scratch.ones, scratch.solved)
+    free, position, counts = state.free, state.position, state.counts
+    m = counts[N_FREE]
+    remove_row_using(state.factor, m, q, scratch.ones, scratch.solved)
     position[free[q]] = -1
     for j in range(q, m - 1):
         free[j] = free[j + 1]
         position[free[j]] = j
-    counts[SIZE] = m - 1
+    counts[N_FREE] = m - 1
 
 
 @compiled
-def rebuild(stored: Stored, variables: Variables, place: Place, least: float) -> float:
+def rebuild(
+    stored: StoredRows, variables: Variables, state: State, least: float
+) -> float:
     """Factor the margin from scratch; return the least Schur complement met.
 
     Below `least` a complement is taken as `least`.
     """
-    m = place.counts[SIZE]
-    place.counts[SIZE] = 0
+    m = state.counts[N_FREE]
+    state.counts[N_FREE] = 0
     smallest = np.inf
     out = np.empty(m)
     for q in range(m):
-        complement = border(stored, variables, place, place.free[q], out)
+        complement = border(stored, variables, state, state.free[q], out)
         smallest = min(smallest, complement)
-        append(place, place.free[q], out, max(complement, least))
+        append(state, state.free[q], out, max(complement, least))
     return smallest
 
 
@@ -450,79 +423,59 @@ LEAST_PIVOT = 1e-16
 
 
 @inlined
-def write_event(place: Place, tape: Tape, i: int, old: int, new: int) -> None:
-    """Count a change of label, and put it on the tape if one is wanted."""
-    place.counts[EVENTS] += 1
-    if tape.wanted:
-        e = place.counts[TAPED_EVENTS]
-        tape.event_theta[e] = place.numbers[THETA]
-        tape.event_who[e] = i
-        tape.event_from[e] = old
-        tape.event_to[e] = new
-        place.counts[TAPED_EVENTS] = e + 1
+def write_event(state: State, log: EventLog, i: int, old: int, new: int) -> None:
+    """Count a change of label, and put it on the log if one is wanted."""
+    state.counts[EVENTS] += 1
+    if log.enabled:
+        e = state.counts[LOGGED_EVENTS]
+        log.event_theta[e] = state.numbers[THETA]
+        log.event_variable[e] = i
+        log.event_from[e] = old
+        log.event_to[e] = new
+        state.counts[LOGGED_EVENTS] = e + 1
 
 
 @inlined
-def follow_bound(
-    stored: Stored, variables: Variables, line: Line, place: Place, i: int, share: float
-) -> None:
+def follow_bound(work: Workspace, i: int, share: float) -> None:
     """Add (share 1) or take away (-1) what a variable at a bound does to the sums."""
-    rate = share * variables.sign[i] * bound_rate(line, i, place.status[i])
+    stored, variables, line, state = work.stored, work.variables, work.line, work.state
+    rate = share * variables.sign[i] * bound_rate(line, i, state.status[i])
     if rate != 0.0:
-        add_multiple(place.pull, rate, stored.rows[stored.slot[variables.row[i]]])
-        place.numbers[BOUND_RATE] += rate
+        add_multiple(state.pull, rate, stored.rows[stored.slot[variables.row[i]]])
+        state.numbers[BOUND_RATE] += rate
 
 
 @inlined
-def rest_at(
-    stored: Stored, variables: Variables, line: Line, place: Place, i: int, label: int
-) -> None:
+def rest_at(work: Workspace, i: int, label: int) -> None:
     """Give variable i the label of a bound."""
-    place.status[i] = label
-    place.side[i] = 1.0 if label == LOWER else -1.0
-    follow_bound(stored, variables, line, place, i, 1.0)
+    state = work.state
+    state.status[i] = label
+    state.side[i] = 1.0 if label == LOWER else -1.0
+    follow_bound(work, i, 1.0)
 
 
 @inlined
-def join_margin(
-    stored: Stored,
-    variables: Variables,
-    line: Line,
-    place: Place,
-    i: int,
-    border_row: Array,
-    complement: float,
-) -> None:
-    """Put variable i on the margin."""
-    follow_bound(stored, variables, line, place, i, -1.0)
-    append(place, i, border_row, complement)
-    place.status[i] = FREE
-    place.side[i] = 0.0
-
-
-@inlined
-def bias_jump(
-    variables: Variables, line: Line, place: Place, tolerance: Tolerance
-) -> bool:
+def bias_jump(work: Workspace) -> bool:
     """Move the bias, the margin being empty, to where a variable can join it.
 
     The bounds change the equality at a rate that nothing compensates; the first
     variable whose move would do so is found at the end of the bias's interval. False
     if there is none: the equality cannot be met.
     """
-    counts, numbers = place.counts, place.numbers
+    variables, line, state = work.variables, work.line, work.state
+    counts, numbers = state.counts, state.numbers
     sign = variables.sign
     theta, b = numbers[THETA], numbers[BIAS]
     lack = line.dd - numbers[BOUND_RATE]
     best, distance = -1, 1e300
-    for i in range(place.a.size):
+    for i in range(state.a.size):
         width = line.upper[i] - line.lower[i]
         opening = line.dupper[i] - line.dlower[i]
         if width + theta * opening <= 0.0 and width + opening <= 0.0:
             continue
-        inwards = sign[i] if place.status[i] == LOWER else -sign[i]
+        inwards = sign[i] if state.status[i] == LOWER else -sign[i]
         if inwards * lack > 0.0:
-            f = place.f[variables.row[i]] + b
+            f = state.f[variables.row[i]] + b
             g = sign[i] * f - (line.p[i] + theta * line.dp[i])
             # Of the wrong sign by rounding, it takes the bias back, not further.
             gap = sign[i] * g if lack > 0.0 else -sign[i] * g
@@ -531,118 +484,86 @@ def bias_jump(
     if best < 0:
         return False
     numbers[BIAS] = b - distance if lack > 0.0 else b + distance
-    counts[JUMPS] += 1
-    counts[WHO], counts[KIND] = best, ENTERS_EMPTY
+    counts[VARIABLE], counts[KIND] = best, ENTERS_EMPTY
     return True
 
 
 @unchecked
-def pivot(
-    stored: Stored,
-    variables: Variables,
-    line: Line,
-    place: Place,
-    scratch: Scratch,
-    tolerance: Tolerance,
-    tape: Tape,
-) -> bool:
+def pivot(work: Workspace) -> bool:
     """Carry out the pending event; False if the kernel proves to be indefinite."""
-    i, kind = place.counts[WHO], place.counts[KIND]
-    theta = place.numbers[THETA]
+    stored, variables, line = work.stored, work.variables, work.line
+    state, scratch, log = work.state, work.scratch, work.log
+    i, kind = state.counts[VARIABLE], state.counts[KIND]
+    theta = state.numbers[THETA]
     if kind >= ENTERS:
-        old = place.status[i]
-        place.a[i] = bound_value(line, i, old, theta)
-        return _enter(stored, variables, line, place, scratch, tolerance, tape, i, old)
+        old = state.status[i]
+        state.a[i] = bound_value(line, i, old, theta)
+        return _enter(work, i, old)
     label = LOWER if kind == TO_LOWER else UPPER
-    write_event(place, tape, i, FREE, label)
+    write_event(state, log, i, FREE, label)
     bound = bound_value(line, i, label, theta)
-    snap = bound - place.a[i]
+    snap = bound - state.a[i]
     if snap != 0.0:
-        place.a[i] = bound
+        state.a[i] = bound
         row = stored.rows[stored.slot[variables.row[i]]]
-        add_multiple(place.f, variables.sign[i] * snap, row)
-    remove(place, place.position[i], scratch)
-    rest_at(stored, variables, line, place, i, label)
+        add_multiple(state.f, variables.sign[i] * snap, row)
+    remove(state, state.position[i], scratch)
+    rest_at(work, i, label)
     return True
 
 
 @inlined
-def _enter(
-    stored: Stored,
-    variables: Variables,
-    line: Line,
-    place: Place,
-    scratch: Scratch,
-    tolerance: Tolerance,
-    tape: Tape,
-    i: int,
-    old: int,
-) -> bool:
+def _enter(work: Workspace, i: int, old: int) -> bool:
     """Let a variable join the margin, or exchange it where it depends on the margin."""
-    complement = border(stored, variables, place, i, scratch.ones)
+    stored, variables, line = work.stored, work.variables, work.line
+    state, scratch, tolerance, log = work.state, work.scratch, work.tolerance, work.log
+    complement = border(stored, variables, state, i, scratch.ones)
     diagonal = stored.diagonal[variables.row[i]] + variables.shift
     unit = max(diagonal, tolerance.pivot)
     if complement < CLEARLY_NEGATIVE * unit:
         return False
     if complement <= tolerance.singular * unit:
-        place.counts[EXCHANGES] += 1
-        leaver, label = _slide(stored, variables, line, place, scratch, i, old)
+        leaver, label = _slide(work, i, old)
         if leaver < 0:
-            _cross(stored, variables, line, place, tape, i, old)
+            # It slid through its whole box to the other bound.
+            label = UPPER if old == LOWER else LOWER
+            write_event(state, log, i, old, label)
+            follow_bound(work, i, -1.0)
+            state.a[i] = bound_value(line, i, label, state.numbers[THETA])
+            rest_at(work, i, label)
             return True
-        j = place.free[leaver]
-        write_event(place, tape, j, FREE, label)
-        place.a[j] = bound_value(line, j, label, place.numbers[THETA])
-        remove(place, leaver, scratch)
-        rest_at(stored, variables, line, place, j, label)
-        complement = border(stored, variables, place, i, scratch.ones)
-    write_event(place, tape, i, old, FREE)
+        j = state.free[leaver]
+        write_event(state, log, j, FREE, label)
+        state.a[j] = bound_value(line, j, label, state.numbers[THETA])
+        remove(state, leaver, scratch)
+        rest_at(work, j, label)
+        complement = border(stored, variables, state, i, scratch.ones)
+    write_event(state, log, i, old, FREE)
     complement = max(complement, LEAST_PIVOT * unit)
-    join_margin(stored, variables, line, place, i, scratch.ones, complement)
+    follow_bound(work, i, -1.0)
+    append(state, i, scratch.ones, complement)
+    state.status[i] = FREE
+    state.side[i] = 0.0
     return True
 
 
 @inlined
-def _cross(
-    stored: Stored,
-    variables: Variables,
-    line: Line,
-    place: Place,
-    tape: Tape,
-    i: int,
-    old: int,
-) -> None:
-    """Take a variable that slid through its whole box to the other bound."""
-    label = UPPER if old == LOWER else LOWER
-    write_event(place, tape, i, old, label)
-    follow_bound(stored, variables, line, place, i, -1.0)
-    place.a[i] = bound_value(line, i, label, place.numbers[THETA])
-    rest_at(stored, variables, line, place, i, label)
-
-
-@inlined
-def _slide(
-    stored: Stored,
-    variables: Variables,
-    line: Line,
-    place: Place,
-    scratch: Scratch,
-    i: int,
-    old: int,
-) -> tuple[int, int]:
+def _slide(work: Workspace, i: int, old: int) -> tuple[int, int]:
     """Move variable i inwards, and the margin so that f stands still.
 
     The margin's row of i is in `scratch.ones`. Ends where a margin variable meets a
     bound (its position and that bound are returned) or i its other one (-1).
     """
-    a, free = place.a, place.free
+    stored, variables, line = work.stored, work.variables, work.line
+    state, scratch = work.state, work.scratch
+    a, free = state.a, state.free
     sign, row = variables.sign, variables.row
     slot = stored.slot
-    m, theta = place.counts[SIZE], place.numbers[THETA]
+    m, theta = state.counts[N_FREE], state.numbers[THETA]
     z = scratch.solved
     for q in range(m):
         z[q] = scratch.ones[q]
-    backward(place.factor, m, z)
+    backward(state.factor, m, z)
     inwards = 1.0 if old == LOWER else -1.0
     width = bound_value(line, i, UPPER, theta) - bound_value(line, i, LOWER, theta)
     distance, leaver, label = max(width, 0.0), -1, LOWER
@@ -664,7 +585,7 @@ def _slide(
         scratch.coefficients[q] = -sign[j] * inwards * distance * z[q]
     scratch.slots[m] = slot[row[i]]
     scratch.coefficients[m] = sign[i] * inwards * distance
-    add_rows(place.f, stored.rows, scratch.slots, scratch.coefficients, m + 1)
+    add_rows(state.f, stored.rows, scratch.slots, scratch.coefficients, m + 1)
     a[i] += inwards * distance
     return leaver, label
 
@@ -680,45 +601,45 @@ SAME_THETA, BOUND_ROUNDING = 1e-15, 2.5e-16
 
 
 @compiled
-def survey(
-    variables: Variables, line: Line, place: Place, rates: Array
+def bound_rates(
+    variables: Variables, line: Line, state: State, rates: Array
 ) -> tuple[float, int, float]:
     """Leave the rates of the bounds in `rates`, and set sides and the bound rate.
 
     Returns their sum of absolute values, how many are not zero, and the share by which
     all bounds grow together, NaN if they do not.
     """
-    theta = place.numbers[THETA]
-    total, moving, count = 0.0, 0.0, 0
+    theta = state.numbers[THETA]
+    total, bound_rate_sum, count = 0.0, 0.0, 0
     top, largest = -1, 0.0
     for i in range(rates.size):
-        status = place.status[i]
+        status = state.status[i]
         width = line.upper[i] - line.lower[i]
         opening = line.dupper[i] - line.dlower[i]
         open_now = width + theta * opening > 0.0 or width + opening > 0.0
         rates[i] = 0.0
-        place.side[i] = 0.0
+        state.side[i] = 0.0
         if status != FREE:
             rates[i] = bound_rate(line, i, status)
             if open_now:
-                place.side[i] = 1.0 if status == LOWER else -1.0
-            if abs(place.a[i]) > largest:
-                top, largest = i, abs(place.a[i])
+                state.side[i] = 1.0 if status == LOWER else -1.0
+            if abs(state.a[i]) > largest:
+                top, largest = i, abs(state.a[i])
         total += variables.sign[i] * rates[i]
-        moving += abs(rates[i])
+        bound_rate_sum += abs(rates[i])
         count += rates[i] != 0.0
-    place.numbers[BOUND_RATE] = total
+    state.numbers[BOUND_RATE] = total
     share = float("nan")
     if top >= 0:
-        share = rates[top] / place.a[top]
+        share = rates[top] / state.a[top]
         slack = max(SAME_THETA * abs(rates[top]), BOUND_ROUNDING * largest)
         for i in range(rates.size):
-            if place.status[i] != FREE:
-                off = abs(rates[i] - share * place.a[i])
+            if state.status[i] != FREE:
+                off = abs(rates[i] - share * state.a[i])
                 if off > slack:
                     share = float("nan")
                     break
-    return moving, count, share
+    return bound_rate_sum, count, share
 
 
 @compiled
@@ -749,39 +670,37 @@ LOOP_ROUNDING = 2e-16
 
 
 @unchecked
-def run(
-    stored: Stored,
-    variables: Variables,
-    line: Line,
-    place: Place,
-    scratch: Scratch,
-    tolerance: Tolerance,
-    tape: Tape,
-) -> int:
+def run(work: Workspace) -> int:
     """Follow the solution until theta = 1 or until something is needed.
 
     Every stage can be entered again, so that the loop goes on where it came back.
     """
-    numbers, counts = place.numbers, place.counts
+    stored, variables, line = work.stored, work.variables, work.line
+    state, tolerance, log = work.state, work.tolerance, work.log
+    numbers, counts = state.numbers, state.counts
     while True:
         if counts[STAGE] == CORRECT:
-            _correct(stored, variables, line, place, scratch, tolerance)
+            _correct(work)
             counts[STAGE] = SEARCH
             if counts[ZERO_RUN] > tolerance.zero_limit:
                 return TIE
             if counts[EVENTS] >= tolerance.max_events:
                 return BUDGET
         if counts[STAGE] == SEARCH:
-            if _tape_is_full(place, tape):
-                return NEEDS_TAPE
+            if log.enabled and (
+                counts[PIECES] + 2 > log.theta.size
+                or counts[ENTRIES] + counts[N_FREE] > log.a.size
+                or counts[LOGGED_EVENTS] + 3 > log.event_variable.size
+            ):
+                return LOG_FULL
             lack = line.dd - numbers[BOUND_RATE]
             if (
                 variables.bias
-                and counts[SIZE] == 0
-                and abs(lack) > AT_REST * tolerance.moving
+                and counts[N_FREE] == 0
+                and abs(lack) > AT_REST * tolerance.bound_rate_sum
             ):
                 before = numbers[BIAS]
-                if not bias_jump(variables, line, place, tolerance):
+                if not bias_jump(work):
                     if 1.0 - numbers[THETA] < NEAR_THE_END:
                         numbers[THETA] = 1.0
                         return REACHED
@@ -790,34 +709,25 @@ def run(
                     counts[ZERO_RUN] = 0
                 counts[STAGE] = PIVOT
             else:
-                db = _direction(stored, variables, line, place, scratch)
+                db = _direction(work)
                 if 1.0 - numbers[THETA] <= 1e-15:
                     numbers[THETA] = 1.0
                     return REACHED
-                who, kind, step = next_event(
-                    variables,
-                    line,
-                    place,
-                    scratch,
-                    tolerance,
-                    numbers[THETA],
-                    numbers[BIAS],
-                    db,
-                )
-                _move(place, scratch, tape, step, db)
-                counts[WORK] += counts[SIZE] + 25
+                who, kind, step = next_event(work, db)
+                _move(work, step, db)
+                counts[WORK] += counts[N_FREE] + 25
                 if who < 0:
                     numbers[THETA] = 1.0
                     return REACHED
                 counts[ZERO_RUN] = counts[ZERO_RUN] + 1 if step <= NO_STEP else 0
-                counts[WHO], counts[KIND] = who, kind
+                counts[VARIABLE], counts[KIND] = who, kind
                 counts[STAGE] = PIVOT
         if counts[STAGE] == PIVOT:
-            if stored.slot[variables.row[counts[WHO]]] < 0:
-                return NEEDS_ROW
-            if counts[SIZE] + 1 >= place.factor.shape[0]:
-                return NEEDS_ROOM
-            if not pivot(stored, variables, line, place, scratch, tolerance, tape):
+            if stored.slot[variables.row[counts[VARIABLE]]] < 0:
+                return ROW_MISSING
+            if counts[N_FREE] + 1 >= state.factor.shape[0]:
+                return FACTOR_FULL
+            if not pivot(work):
                 return INDEFINITE
             counts[STAGE] = SEARCH if counts[KIND] == ENTERS_EMPTY else CORRECT
             counts[SINCE_REFRESH] += 1
@@ -826,26 +736,16 @@ def run(
                 return REFRESH
 
 
-@inlined
-def _tape_is_full(place: Place, tape: Tape) -> bool:
-    counts = place.counts
-    return tape.wanted and (
-        counts[PIECES] + 2 > tape.theta.size
-        or counts[ENTRIES] + counts[SIZE] > tape.a.size
-        or counts[TAPED_EVENTS] + 3 > tape.event_who.size
-    )
-
-
 @unchecked
-def _direction(
-    stored: Stored, variables: Variables, line: Line, place: Place, scratch: Scratch
-) -> float:
+def _direction(work: Workspace) -> float:
     """Leave the rates of f and of the margin in `scratch`; return that of the bias."""
-    free, pull = place.free, place.pull
+    stored, variables, line = work.stored, work.variables, work.line
+    state, scratch = work.state, work.scratch
+    free, pull = state.free, state.pull
     dp = line.dp
     sign, row = variables.sign, variables.row
     rows = stored.rows
-    m = place.counts[SIZE]
+    m = state.counts[N_FREE]
     v, da, right = scratch.rate_f, scratch.step_a, scratch.right
     slots, coefficients = scratch.slots, scratch.coefficients
     for j in range(v.size):
@@ -857,8 +757,8 @@ def _direction(
         k = row[i]
         right[q] = dp[i] - sign[i] * pull[k]
         slots[q] = stored.slot[k]
-    lack = line.dd - place.numbers[BOUND_RATE]
-    db = solve_margin(variables, place, right, lack, scratch)
+    lack = line.dd - state.numbers[BOUND_RATE]
+    db = solve_margin(variables, state, right, lack, scratch)
     for q in range(m):
         da[q] = scratch.solved[q]
         coefficients[q] = sign[free[q]] * da[q]
@@ -873,7 +773,7 @@ def _direction(
         largest = max(largest, abs(da[q]))
     if off > REFINE * (1.0 + largest):
         rest = lack - total if variables.bias else 0.0
-        db += solve_margin(variables, place, right, rest, scratch)
+        db += solve_margin(variables, state, right, rest, scratch)
         for q in range(m):
             da[q] += scratch.solved[q]
             coefficients[q] = sign[free[q]] * scratch.solved[q]
@@ -882,61 +782,52 @@ def _direction(
 
 
 @inlined
-def _move(place: Place, scratch: Scratch, tape: Tape, step: float, db: float) -> None:
+def _move(work: Workspace, step: float, db: float) -> None:
     """Go one step, and write the linear piece down if it has a length."""
-    a, free = place.a, place.free
-    numbers, counts = place.numbers, place.counts
-    m = counts[SIZE]
-    if tape.wanted and step > 0.0:
+    state, scratch, log = work.state, work.scratch, work.log
+    a, free = state.a, state.free
+    numbers, counts = state.numbers, state.counts
+    m = counts[N_FREE]
+    if log.enabled and step > 0.0:
         piece, entry = counts[PIECES], counts[ENTRIES]
-        tape.theta[piece] = numbers[THETA]
-        tape.bias[piece] = numbers[BIAS]
-        tape.dbias[piece] = db
-        tape.event[piece] = counts[TAPED_EVENTS]
-        tape.residual[piece] = numbers[WORST]
+        log.theta[piece] = numbers[THETA]
+        log.bias[piece] = numbers[BIAS]
+        log.dbias[piece] = db
+        log.event[piece] = counts[LOGGED_EVENTS]
+        log.residual[piece] = numbers[WORST]
         for q in range(m):
-            tape.free[entry + q] = free[q]
-            tape.a[entry + q] = a[free[q]]
-            tape.da[entry + q] = scratch.step_a[q]
+            log.free[entry + q] = free[q]
+            log.a[entry + q] = a[free[q]]
+            log.da[entry + q] = scratch.step_a[q]
         counts[PIECES] = piece + 1
         counts[ENTRIES] = entry + m
-        tape.first[piece + 1] = entry + m
+        log.first[piece + 1] = entry + m
     for q in range(m):
         a[free[q]] += step * scratch.step_a[q]
-    add_multiple(place.f, step, scratch.rate_f)
+    add_multiple(state.f, step, scratch.rate_f)
     numbers[BIAS] += step * db
     numbers[THETA] += step
 
 
 @unchecked
-def _correct(
-    stored: Stored,
-    variables: Variables,
-    line: Line,
-    place: Place,
-    scratch: Scratch,
-    tolerance: Tolerance,
-) -> None:
+def _correct(work: Workspace) -> None:
     """Put the margin back on its equations, at constant theta, inside its boxes.
 
     A variable that has just joined sits on its bound, so the Newton step is shortened
     by the largest factor that pushes nothing outside.
     """
-    a, free, status, counts, numbers = (
-        place.a,
-        place.free,
-        place.status,
-        place.counts,
-        place.numbers,
-    )
+    stored, variables, line = work.stored, work.variables, work.line
+    state, scratch, tolerance = work.state, work.scratch, work.tolerance
+    a, free, status = state.a, state.free, state.status
+    counts, numbers = state.counts, state.numbers
     sign, row = variables.sign, variables.row
-    m = counts[SIZE]
+    m = counts[N_FREE]
     theta, b = numbers[THETA], numbers[BIAS]
     right = scratch.right
     off = 0.0
     for q in range(m):
         i = free[q]
-        f = place.f[row[i]] + b
+        f = state.f[row[i]] + b
         right[q] = line.p[i] + theta * line.dp[i] - sign[i] * f
         off = max(off, abs(right[q]))
     numbers[WORST] = off
@@ -953,8 +844,7 @@ def _correct(
     at_rounding = off <= LOOP_ROUNDING * size * tolerance.largest
     if at_rounding and abs(rest) <= 2.0 * LOOP_ROUNDING * size:
         return
-    counts[CORRECTORS] += 1
-    db = solve_margin(variables, place, right, rest, scratch)
+    db = solve_margin(variables, state, right, rest, scratch)
     change = scratch.solved
     share = 1.0
     for q in range(m):
@@ -973,5 +863,5 @@ def _correct(
             a[i] += share * change[q]
             scratch.slots[q] = stored.slot[row[i]]
             scratch.coefficients[q] = sign[i] * share * change[q]
-        add_rows(place.f, stored.rows, scratch.slots, scratch.coefficients, m)
+        add_rows(state.f, stored.rows, scratch.slots, scratch.coefficients, m)
         numbers[BIAS] = b + share * db

@@ -1,7 +1,7 @@
-"""The path follower: starts, ties, restarts and added or removed rows."""
+"""The path follower: first solutions, ties, moves, and added or removed rows."""
 
 import math
-from typing import Any, Protocol, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,210 +9,33 @@ from numpy.typing import NDArray
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.optim.certificate import Certificate
 from counterpoise.optim.path import PathError
+from counterpoise.optim.quadratic_path import compiled as loop
 from counterpoise.optim.quadratic_path.compiled import (
     BIAS,
-    BUDGET,
-    CLEARLY_NEGATIVE,
-    ENTRIES,
     EVENTS,
     FREE,
-    INDEFINITE,
-    INFEASIBLE,
-    LEAST_PIVOT,
     LOWER,
-    NEEDS_ROOM,
-    NEEDS_ROW,
-    NEEDS_TAPE,
-    PIECES,
-    REACHED,
-    REFRESH,
-    SEARCH,
-    SIZE,
-    STAGE,
-    TAPED_EVENTS,
+    N_FREE,
     THETA,
-    TIE,
     UPPER,
-    WHO,
-    WORK,
-    ZERO_RUN,
+    EventLog,
     Line,
-    Place,
-    Scratch,
-    Tape,
+    State,
     Tolerance,
     Variables,
-    append,
-    border,
-    new_place,
-    new_scratch,
-    rebuild,
-    remove,
-    run,
-    survey,
+    Workspace,
 )
 from counterpoise.optim.quadratic_path.path import (
-    NO_TAPE,
     ParametricPath,
-    Setting,
-    event_slack,
+    ProblemData,
+    data_at,
+    enlarged,
+    event_tolerance,
     line_between,
-    longer,
-    new_tape,
-    read_path,
-    setting_at,
-    write_changes,
+    new_log,
+    trimmed,
 )
-from counterpoise.optim.quadratic_path.problem import KernelRows
-
-# -----------------------------------------------------------------------------
-# Events that coincide: resolved by the problem that the derivative solves.
-# -----------------------------------------------------------------------------
-
-
-Mask: TypeAlias = NDArray[np.bool_]
-
-UNBOUNDED = 1e30
-# Slacks within this many tolerances take part in a tie.
-WITHIN = 20.0
-DEEPEST = 2
-
-
-def resolve_tie(follower: "Tied", line: Line, tolerance: Tolerance) -> bool:
-    """Give the labels with which the solution leaves the present theta.
-
-    To the right of theta the solution moves at a velocity that solves a problem of the
-    same form: on the variables that are free or could become so, with the velocities
-    of their bounds as bounds. It is solved by this very method, from a start whose p
-    is shifted at random (from a fixed seed), so that its events do not coincide.
-    False if that fails.
-    """
-    if follower.depth >= DEEPEST:
-        return False
-    place, variables = follower.place, follower.variables
-    theta = place.numbers[THETA]
-    lower = line.lower + theta * line.dlower
-    upper = line.upper + theta * line.dupper
-    status = place.status
-    place.a[:] = np.where(
-        status == LOWER, lower, np.where(status == UPPER, upper, place.a)
-    )
-    follower.recompute()
-    g = follower.gradient(line.p + theta * line.dp)
-    free = status == FREE
-    at_lower, at_upper = _touching(place, line, lower, upper, tolerance)
-    fixed = (upper - lower <= 0.0) & (
-        line.upper + line.dupper - line.lower - line.dlower <= 0.0
-    )
-    flat = np.abs(g) <= WITHIN * tolerance.gradient
-    weak = (flat | free) & (at_lower | at_upper) & ~fixed
-    taking_part = np.flatnonzero(free | weak)
-    if not taking_part.size:
-        return False
-    low = np.where(at_lower[taking_part], line.dlower[taking_part], -UNBOUNDED)
-    high = np.where(at_upper[taking_part], line.dupper[taking_part], UNBOUNDED)
-    rate = np.where(status == UPPER, line.dupper, line.dlower)
-    rate[taking_part] = 0.0
-    pull = follower.rows.product(follower.combined(rate))
-    kernel_rows = variables.row[taking_part]
-    sign = variables.sign[taking_part]
-    p = line.dp[taking_part] - sign * pull[kernel_rows]
-    d = line.dd - float(variables.sign @ rate)
-    small = follower.like(follower.rows.block(kernel_rows, kernel_rows), sign)
-    labels = _velocities(small, p, low, high, d)
-    if labels is None:
-        return False
-    status[taking_part] = labels
-    m = small.place.counts[SIZE]
-    factor = small.place.factor[:m, :m]
-    follower.adopt_margin(taking_part[small.place.free[:m]], factor)
-    place = follower.place
-    place.a[:] = np.where(
-        status == LOWER, lower, np.where(status == UPPER, upper, place.a)
-    )
-    follower.recompute()
-    return True
-
-
-def _touching(
-    place: Place, line: Line, lower: Array, upper: Array, tolerance: Tolerance
-) -> tuple[Mask, Mask]:
-    """Return which variables are at their lower and which at their upper bound."""
-    at_lower = place.a - lower <= WITHIN * tolerance.value
-    at_upper = upper - place.a <= WITHIN * tolerance.value
-    # A box that closes leaves one bound to sit on: the nearer one.
-    closing = at_lower & at_upper & (line.dupper - line.dlower < 0.0)
-    nearer_lower = np.where(
-        place.status == FREE,
-        place.a - lower <= upper - place.a,
-        place.status == LOWER,
-    )
-    return at_lower & (~closing | nearer_lower), at_upper & (~closing | ~nearer_lower)
-
-
-def _velocities(
-    small: "Tied", p: Array, low: Array, high: Array, d: float
-) -> Indices | None:
-    """Solve the problem of the velocities; return its labels, None if that fails."""
-    bounded = np.concatenate(
-        [np.abs(low[low > -UNBOUNDED]), np.abs(high[high < UNBOUNDED])]
-    )
-    scale = max(float(bounded.max(initial=0.0)), abs(d) / p.size, 1e-12)
-    small.gradient_slack = max(1e-11 * scale, 1e-12 * float(np.abs(p).max()))
-    small.value_slack = 1e-11 * scale
-    small.zero_limit, small.end_slack = 50, 1e-9
-    place = small.place
-    inside = (low == -UNBOUNDED) & (high == UNBOUNDED)
-    status = np.where(low == -UNBOUNDED, UPPER, LOWER)
-    place.a[:] = np.where(status == LOWER, low, high)
-    place.a[inside] = 0.0
-    status[inside] = FREE
-    place.status[:] = status
-    small.adopt_margin(np.flatnonzero(inside), None)
-    small.recompute()
-    place = small.place
-    g = small.gradient(p)
-    chance = np.random.default_rng(1234 + small.depth - 1)
-    unit = max(float(np.abs(g).max()), scale)
-    shifts = unit * chance.uniform(0.2, 1.0, p.size)
-    wanted = g.copy()
-    wanted[status == FREE] = 0.0
-    wrong = ((status == LOWER) & (g <= 0.0)) | ((status == UPPER) & (g >= 0.0))
-    wanted[wrong] = np.where(status == LOWER, shifts, -shifts)[wrong]
-    start = p + g - wanted
-    d_start = float(small.variables.sign @ place.a)
-    line = Line(start, p - start, low, 0 * low, high, 0 * high, d_start, d - d_start)
-    code = small.follow_labels(line)
-    # Without a margin an equality that cannot be met asks for the next bias jump.
-    open_end = code == INFEASIBLE and small.place.counts[SIZE] == 0
-    if code != REACHED and not open_end:
-        return None
-    if float(np.abs(small.place.a).max()) > 1e20:
-        return None
-    return small.place.status.copy()
-
-
-class Tied(Protocol):
-    """What a follower offers to the resolution of its ties."""
-
-    rows: KernelRows
-    place: Place
-    variables: Variables
-    depth: int
-    gradient_slack: float | None
-    value_slack: float | None
-    zero_limit: int
-    end_slack: float
-
-    def recompute(self) -> None: ...  # noqa: D102
-    def gradient(self, p: Array | None = None) -> Array: ...  # noqa: D102
-    def combined(self, values: Array) -> Array: ...  # noqa: D102
-    def like(self, K: Array, sign: Array) -> "Tied": ...  # noqa: D102
-    def adopt_margin(  # noqa: D102
-        self, margin: Indices, factor: Array | None
-    ) -> None: ...
-    def follow_labels(self, line: Line) -> int: ...  # noqa: D102
-
+from counterpoise.optim.quadratic_path.problem import DenseRows, KernelRows
 
 # -----------------------------------------------------------------------------
 # A solution that moves: its state, and how it is taken along a line of data.
@@ -225,11 +48,11 @@ ZERO_LIMIT = 4
 MOST_ZERO_STEPS = 20
 
 FAILURES = {
-    BUDGET: "more events than allowed",
-    INFEASIBLE: "the equality cannot be met within the bounds",
-    TIE: "events at one theta do not come to an end (is the kernel positive "
+    loop.BUDGET: "more events than allowed",
+    loop.INFEASIBLE: "the equality cannot be met within the bounds",
+    loop.TIE: "events at one theta do not come to an end (is the kernel positive "
     "semidefinite?)",
-    INDEFINITE: "the kernel is not positive semidefinite",
+    loop.INDEFINITE: "the kernel is not positive semidefinite",
 }
 
 
@@ -255,10 +78,11 @@ class Follower:
 
     Notes
     -----
-    A start (`parametric.starts`) must come first. An event costs O(n |M|), M the free
-    variables: what the variables at bounds do is a maintained sum that changes by one
-    kernel row an event. Ties are resolved by the problem that the derivative of the
-    solution solves; whatever cannot be followed is a `PathError`.
+    A first solution (`from_zero`, `from_prices`, `crossover`) must come first. An event
+    costs O(n |M|), M the free variables: what the variables at bounds do is a
+    maintained sum that changes by one kernel row an event. Ties are resolved by the
+    problem that the derivative of the solution solves; whatever cannot be followed is a
+    `PathError`.
 
     References
     ----------
@@ -293,8 +117,8 @@ class Follower:
             bias,
             float(mean if shift is None else shift),
         )
-        self.place, self.scratch = new_place(n, size), new_scratch(n, size)
-        self.setting = Setting(np.zeros(n), np.zeros(n), np.zeros(n), 0.0)
+        self.state, self.scratch = loop.new_state(n, size), loop.new_scratch(n, size)
+        self.data = ProblemData(np.zeros(n), np.zeros(n), np.zeros(n), 0.0)
         self.depth = depth
         self.gradient_slack: float | None = None
         self.value_slack: float | None = None
@@ -304,65 +128,62 @@ class Follower:
     @property
     def a(self) -> Array:
         """The variables."""
-        return self.place.a
+        return self.state.a
 
     @property
     def bias(self) -> float:
         """The multiplier of the equality."""
-        return float(self.place.numbers[BIAS])
+        return float(self.state.numbers[BIAS])
 
     @property
     def margin(self) -> Indices:
         """The free variables."""
-        return self.place.free[: self.place.counts[SIZE]]
+        return self.state.free[: self.state.counts[N_FREE]]
 
     @property
     def n_events(self) -> int:
         """The number of changes of label in the last move."""
-        return int(self.place.counts[EVENTS])
+        return int(self.state.counts[EVENTS])
 
     @property
     def f(self) -> Array:
         """K beta + b at the kernel's rows."""
-        out: Array = self.place.f + self.place.numbers[BIAS]
+        out: Array = self.state.f + self.state.numbers[BIAS]
         return out
 
-    def gradient(self, p: Array | None = None) -> Array:
+    def gradient(self, p: Array) -> Array:
         """Return g = s f - p."""
-        p = self.setting.p if p is None else p
         out: Array = self.variables.sign * self.f[self.variables.row] - p
         return out
 
     def certify(self) -> Certificate:
         """Prove the present solution from scratch."""
-        problem = self.setting.problem(self.rows, self.variables)
+        problem = self.data.problem(self.rows, self.variables)
         return problem.certify(self.a, hint=self.bias)
 
     def combined(self, values: Array) -> Array:
         """Return the sum of s_i values_i over the variables of each kernel row."""
+        weights: Array = self.variables.sign * values
         if self.variables.own_rows:
-            out: Array = self.variables.sign * values
-            return out
-        weights = self.variables.sign * values
+            return weights
         sums = np.bincount(self.variables.row, weights, minlength=self.rows.size)
         return np.asarray(sums, dtype=float)
 
     def recompute(self) -> None:
         """Compute f from scratch."""
-        self.place.f[:] = self.rows.product(self.combined(self.a))
+        self.state.f[:] = self.rows.product(self.combined(self.a))
 
     def copy(self) -> "Follower":
-        """Return a follower at the same place that moves on its own."""
+        """Return a follower at the same solution that moves on its own."""
         out = object.__new__(Follower)
         out.__dict__.update(self.__dict__)
-        m = self.place.counts[SIZE]
-        room = min(m + 32, self.place.free.size)
+        m = self.state.counts[N_FREE]
+        room = min(m + 32, self.state.free.size)
         factor = np.zeros((room, room))
-        factor[:m, :m] = self.place.factor[:m, :m]
-        parts: dict[str, Any] = self.place._asdict()
-        parts = {name: part.copy() for name, part in parts.items() if name != "factor"}
-        out.place = Place(factor=factor, **parts)
-        out.scratch = Scratch(*(np.empty_like(part) for part in self.scratch))  # type: ignore[arg-type]
+        factor[:m, :m] = self.state.factor[:m, :m]
+        state = self.state._replace(factor=factor)
+        out.state = State(*(part.copy() for part in state))  # type: ignore[arg-type]
+        out.scratch = loop.new_scratch(self.a.size, self.rows.size)
         return out
 
     def move(
@@ -372,18 +193,18 @@ class Follower:
         upper: Array | None = None,
         d: float | None = None,
         *,
-        taped: bool = True,
+        logged: bool = True,
         max_events: int | None = None,
         max_work: float | None = None,
-    ) -> ParametricPath | None:
-        """Take the solution to other data along a straight line.
+    ) -> ParametricPath:
+        """Take the solution to other data along a straight line; return its path.
 
         Parameters
         ----------
         p, lower, upper, d : arrays or float, optional
-            The data at theta = 1; what is not given stays.
-        taped : bool
-            Whether to write down the path, which is then returned.
+            The data at theta = 1; those of None stay.
+        logged : bool
+            Whether to record the pieces; if not, the path is known at its end alone.
         max_events : int, optional
             More are an error; by default `self.max_events`, 50 n + 2000.
         max_work : float, optional
@@ -394,150 +215,161 @@ class Follower:
         PathError
             If theta = 1 is not reached, with the theta that was.
         """
-        new = self.setting.changed(p, lower, upper, d)
+        old = self.data
+        new = ProblemData(
+            old.p if p is None else np.asarray(p, dtype=float),
+            old.lower if lower is None else np.asarray(lower, dtype=float),
+            old.upper if upper is None else np.asarray(upper, dtype=float),
+            old.d if d is None else float(d),
+        )
         self.settle_closed()
-        line = line_between(self.setting, new)
-        labels = self.place.status.copy() if taped else self.place.status
+        line = line_between(old, new)
+        labels = self.state.status.copy()
         if max_events is None:
             max_events = self.max_events
-        tape = new_tape(True) if taped else NO_TAPE
-        code, tape = self.run(line, tape, max_events, max_work)
-        theta = float(self.place.numbers[THETA])
-        if code != REACHED:
-            self._stop_at(line, theta)
-            if code == BUDGET and self.place.counts[EVENTS] < max_events:
+        code, log = self.run(line, new_log(logged), max_events, max_work)
+        if code != loop.REACHED:
+            theta = float(self.state.numbers[THETA])
+            self.data = data_at(line, theta)
+            self.rest_at_bounds(self.data)
+            if code == loop.BUDGET and self.n_events < max_events:
                 raise WorkSpentError("more work than allowed", theta)
             raise PathError(FAILURES[code], theta)
-        self.setting = new
-        self._rest_at_bounds(new.lower, new.upper)
-        if not taped:
-            return None
-        return read_path(
-            tape, self.rows, self.variables, line, labels, self.place, self.bias
+        self.data = new
+        self.rest_at_bounds(self.data)
+        log = trimmed(log, self.state)
+        return ParametricPath(
+            self.rows, self.variables, line, labels, log, self.a.copy(), self.bias
         )
 
     def run(
-        self, line: Line, tape: Tape, max_events: int, max_work: float | None = None
-    ) -> tuple[int, Tape]:
-        """Follow a line to its end; return why it came back, and the tape."""
-        numbers, counts = self.place.numbers, self.place.counts
+        self, line: Line, log: EventLog, max_events: int, max_work: float | None = None
+    ) -> tuple[int, EventLog]:
+        """Follow a line to its end; return why it came back, and the log."""
+        numbers, counts = self.state.numbers, self.state.counts
+        since_refresh = counts[loop.SINCE_REFRESH]
+        n_free = counts[N_FREE]
+        counts[:] = 0
+        counts[N_FREE], counts[loop.SINCE_REFRESH] = n_free, since_refresh
         numbers[THETA] = 0.0
-        counts[EVENTS] = counts[PIECES] = counts[ENTRIES] = counts[TAPED_EVENTS] = 0
-        counts[WORK] = 0
-        counts[STAGE], counts[ZERO_RUN] = SEARCH, 0
         self.prepare(line)
         tolerance = self._tolerance(line, max_events)
         limit = tolerance.zero_limit
         last_theta, last_bias = -1.0, 0.0
         while True:
-            code = run(
-                self.rows.stored,
-                self.variables,
-                line,
-                self.place,
-                self.scratch,
-                tolerance,
-                tape,
+            code = loop.run(
+                Workspace(
+                    self.rows.stored,
+                    self.variables,
+                    line,
+                    self.state,
+                    self.scratch,
+                    tolerance._replace(zero_limit=limit),
+                    log,
+                )
             )
-            if max_work is not None and counts[WORK] * self.rows.size > max_work:
-                return BUDGET, tape
-            if code == NEEDS_ROW:
-                who = self.variables.row[counts[WHO]]
-                self.rows.bring(int(who), self.variables.row[self.margin])
-            elif code == NEEDS_ROOM:
-                self.make_room(counts[SIZE] + 2)
-            elif code == NEEDS_TAPE:
-                tape = longer(tape, int(counts[SIZE]))
-            elif code == REFRESH:
+            if max_work is not None and counts[loop.WORK] * self.rows.size > max_work:
+                return loop.BUDGET, log
+            if code == loop.ROW_MISSING:
+                row = self.variables.row[counts[loop.VARIABLE]]
+                self.rows.bring(int(row), self.variables.row[self.margin])
+            elif code == loop.FACTOR_FULL:
+                self.make_room(counts[N_FREE] + 2)
+            elif code == loop.LOG_FULL:
+                log = enlarged(log, int(counts[N_FREE]))
+            elif code == loop.REFRESH:
                 if not self._refresh(line):
-                    return INDEFINITE, tape
-            elif code == TIE:
-                same_place = abs(numbers[THETA] - last_theta) <= 1e-13
-                if same_place and abs(numbers[BIAS] - last_bias) <= tolerance.gradient:
+                    return loop.INDEFINITE, log
+            elif code == loop.TIE:
+                same_theta = abs(numbers[THETA] - last_theta) <= 1e-13
+                if same_theta and abs(numbers[BIAS] - last_bias) <= tolerance.gradient:
                     limit = min(4 * limit, MOST_ZERO_STEPS * self.a.size)
                     if limit >= MOST_ZERO_STEPS * self.a.size:
-                        return TIE, tape
+                        return loop.TIE, log
                 else:
                     limit = tolerance.zero_limit
                 last_theta, last_bias = numbers[THETA], numbers[BIAS]
-                before = self.place.status.copy()
+                before = self.state.status.copy()
                 if not resolve_tie(self, line, tolerance):
-                    return TIE, tape
-                tape = write_changes(self.place, tape, before)
+                    return loop.TIE, log
+                log = self._log_changes(log, before)
                 self.prepare(line)
-                counts[ZERO_RUN] = 0
+                counts[loop.ZERO_RUN] = 0
             else:
-                return code, tape
-            if tolerance.zero_limit != limit:
-                tolerance = tolerance._replace(zero_limit=limit)
+                return code, log
 
-    def follow_labels(self, line: Line) -> int:
-        """Follow a line without a record; return why it came back."""
-        self.setting = Setting(line.p, line.lower, line.upper, line.d)
-        self.settle_closed()
-        return self.run(line, NO_TAPE, self.max_events)[0]
-
-    def like(self, K: Array, sign: Array) -> "Follower":
-        """Return a follower of a smaller problem, for a tie in this one."""
-        from counterpoise.optim.quadratic_path.problem import DenseRows
-
-        return Follower(
-            DenseRows(K),
-            sign,
-            bias=self.variables.bias,
-            shift=self.variables.shift,
-            depth=self.depth + 1,
-        )
+    def _log_changes(self, log: EventLog, before: Indices) -> EventLog:
+        """Put the changes of label of a resolved tie on the log."""
+        counts, status = self.state.counts, self.state.status
+        changed = np.flatnonzero(before != status)
+        counts[EVENTS] += changed.size
+        if log.enabled:
+            first = counts[loop.LOGGED_EVENTS]
+            events = slice(first, first + changed.size)
+            while events.stop > log.event_variable.size:
+                log = enlarged(log)
+            log.event_theta[events] = self.state.numbers[THETA]
+            log.event_variable[events] = changed
+            log.event_from[events] = before[changed]
+            log.event_to[events] = status[changed]
+            counts[loop.LOGGED_EVENTS] = events.stop
+        return log
 
     def prepare(self, line: Line) -> None:
         """Compute what the variables at bounds do, and which of them can move."""
         rates = np.empty(self.a.size)
-        self._moving, count, share = survey(self.variables, line, self.place, rates)
+        self._bound_rate_sum, count, share = loop.bound_rates(
+            self.variables, line, self.state, rates
+        )
         if count == 0:
-            self.place.pull[:] = 0.0
+            self.state.pull[:] = 0.0
         elif math.isfinite(share) and self.margin.size < count // 4:
             # All bounds grow together: what they do is what they are, times a share.
             on_margin = np.zeros(self.a.size)
             on_margin[self.margin] = self.a[self.margin]
-            rest = self.place.f - self.rows.product(self.combined(on_margin))
-            self.place.pull[:] = share * rest
+            rest = self.state.f - self.rows.product(self.combined(on_margin))
+            self.state.pull[:] = share * rest
         else:
-            self.place.pull[:] = self.rows.product(self.combined(rates))
+            self.state.pull[:] = self.rows.product(self.combined(rates))
 
     def adopt_margin(self, margin: Indices, factor: Array | None) -> None:
         """Make these the free variables; labels are the caller's business."""
         m = margin.size
         self.make_room(m + 2)
-        place = self.place
-        place.counts[SIZE] = m
-        place.free[:m] = margin
-        place.position[:] = -1
-        place.position[margin] = np.arange(m)
+        state = self.state
+        state.counts[N_FREE] = m
+        state.free[:m] = margin
+        state.position[:] = -1
+        state.position[margin] = np.arange(m)
         kernel_rows = self.variables.row[margin]
         for k in kernel_rows:
             self.rows.bring(int(k), kernel_rows)
         if factor is not None:
-            place.factor[:m, :m] = factor
+            state.factor[:m, :m] = factor
         else:
-            unit = self.pivot_unit
-            rebuild(self.rows.stored, self.variables, place, LEAST_PIVOT * unit)
+            self._factor_margin()
+
+    def _factor_margin(self) -> float:
+        """Factor the margin from scratch; return the least Schur complement."""
+        least = loop.LEAST_PIVOT * self.pivot_unit
+        return loop.rebuild(self.rows.stored, self.variables, self.state, least)
 
     def settle_closed(self) -> None:
-        """Give variables whose bounds are one the label their gradient asks for."""
-        setting, place = self.setting, self.place
-        closed = setting.upper - setting.lower <= 0.0
+        """Label the variables whose bounds coincide by the sign of their gradient."""
+        data, state = self.data, self.state
+        closed = data.upper - data.lower <= 0.0
         if not closed.any():
             return
-        g = self.gradient()
-        for i in np.flatnonzero(closed & (place.status == FREE)):
-            remove(place, place.position[i], self.scratch)
-            place.status[i] = LOWER
-            place.a[i] = setting.lower[i]
-        place.status[closed] = np.where(g[closed] < 0.0, UPPER, LOWER)
+        g = self.gradient(data.p)
+        for i in np.flatnonzero(closed & (state.status == FREE)):
+            loop.remove(state, state.position[i], self.scratch)
+            state.status[i] = LOWER
+            state.a[i] = data.lower[i]
+        state.status[closed] = np.where(g[closed] < 0.0, UPPER, LOWER)
 
     def _tolerance(self, line: Line, max_events: int) -> Tolerance:
         largest = max(self.largest, 1e-300)
-        gradient, value = event_slack(
+        gradient, value = event_tolerance(
             line, largest, self.gradient_slack, self.value_slack
         )
         return Tolerance(
@@ -547,7 +379,7 @@ class Follower:
             self.pivot_unit,
             self.end_slack,
             largest,
-            max(self._moving, 1e-300),
+            max(self._bound_rate_sum, 1e-300),
             self.zero_limit,
             self.rows.refresh_every,
             max_events,
@@ -555,38 +387,146 @@ class Follower:
 
     def _refresh(self, line: Line) -> bool:
         """Compute sums and factor from scratch; False if the kernel is indefinite."""
-        theta = self.place.numbers[THETA]
-        self._rest_at_bounds(
-            line.lower + theta * line.dlower, line.upper + theta * line.dupper
-        )
+        self.rest_at_bounds(data_at(line, self.state.numbers[THETA]))
         rates = np.empty(self.a.size)
-        self._moving, _, _ = survey(self.variables, line, self.place, rates)
-        both = np.column_stack([self.combined(self.a), self.combined(rates)])
-        self.place.f[:], self.place.pull[:] = self.rows.product(both).T
-        unit = self.pivot_unit
-        least = rebuild(
-            self.rows.stored, self.variables, self.place, LEAST_PIVOT * unit
+        self._bound_rate_sum, _, _ = loop.bound_rates(
+            self.variables, line, self.state, rates
         )
-        return least >= CLEARLY_NEGATIVE * unit
+        both = np.column_stack([self.combined(self.a), self.combined(rates)])
+        self.state.f[:], self.state.pull[:] = self.rows.product(both).T
+        return self._factor_margin() >= loop.CLEARLY_NEGATIVE * self.pivot_unit
 
-    def _rest_at_bounds(self, lower: Array, upper: Array) -> None:
-        status = self.place.status
-        np.copyto(self.place.a, lower, where=status == LOWER)
-        np.copyto(self.place.a, upper, where=status == UPPER)
-
-    def _stop_at(self, line: Line, theta: float) -> None:
-        self.setting = setting_at(line, theta)
-        self._rest_at_bounds(self.setting.lower, self.setting.upper)
+    def rest_at_bounds(self, data: ProblemData) -> None:
+        """Put the variables that are not free on their bounds."""
+        status = self.state.status
+        np.copyto(self.a, data.lower, where=status == LOWER)
+        np.copyto(self.a, data.upper, where=status == UPPER)
 
     def make_room(self, m: int) -> None:
         """Let the factor hold m rows."""
-        old = self.place.factor
-        if m <= old.shape[0]:
-            return
-        size = min(max(2 * old.shape[0], m), self.place.free.size)
-        factor = np.zeros((size, size))
-        factor[: old.shape[0], : old.shape[1]] = old
-        self.place = self.place._replace(factor=factor)
+        old = self.state.factor
+        if m > len(old):
+            size = min(max(2 * len(old), m), self.state.free.size)
+            factor = np.zeros((size, size))
+            factor[: len(old), : len(old)] = old
+            self.state = self.state._replace(factor=factor)
+
+
+# -----------------------------------------------------------------------------
+# Events that coincide: resolved by the problem that the derivative solves.
+# -----------------------------------------------------------------------------
+
+
+Mask: TypeAlias = NDArray[np.bool_]
+
+UNBOUNDED = 1e30
+# Slacks within this many tolerances take part in a tie.
+WITHIN = 20.0
+DEEPEST = 2
+
+
+def resolve_tie(follower: Follower, line: Line, tolerance: Tolerance) -> bool:
+    """Set the labels with which the solution leaves the present theta.
+
+    To the right of theta the solution moves at a velocity that solves a problem of the
+    same form: on the variables that are free or could become so, with the velocities
+    of their bounds as bounds. It is solved by this very method, from a start whose p
+    is shifted at random (from a fixed seed), so that its events do not coincide.
+    False if that fails.
+    """
+    if follower.depth >= DEEPEST:
+        return False
+    state, variables, rows = follower.state, follower.variables, follower.rows
+    status = state.status
+    data = data_at(line, state.numbers[THETA])
+    follower.rest_at_bounds(data)
+    follower.recompute()
+    free = status == FREE
+    at_lower, at_upper = _touching(state, line, data, WITHIN * tolerance.value)
+    end_width = line.upper + line.dupper - line.lower - line.dlower
+    fixed = (data.upper - data.lower <= 0.0) & (end_width <= 0.0)
+    flat = np.abs(follower.gradient(data.p)) <= WITHIN * tolerance.gradient
+    weak = (flat | free) & (at_lower | at_upper) & ~fixed
+    mobile = np.flatnonzero(free | weak)
+    if not mobile.size:
+        return False
+    low = np.where(at_lower[mobile], line.dlower[mobile], -UNBOUNDED)
+    high = np.where(at_upper[mobile], line.dupper[mobile], UNBOUNDED)
+    rate = np.where(status == UPPER, line.dupper, line.dlower)
+    rate[mobile] = 0.0
+    pull = rows.product(follower.combined(rate))
+    kernel_rows, sign = variables.row[mobile], variables.sign[mobile]
+    p = line.dp[mobile] - sign * pull[kernel_rows]
+    d = line.dd - float(variables.sign @ rate)
+    small = Follower(
+        DenseRows(rows.block(kernel_rows, kernel_rows)),
+        sign,
+        bias=variables.bias,
+        shift=variables.shift,
+        depth=follower.depth + 1,
+    )
+    labels = _velocity_labels(small, p, low, high, d)
+    if labels is None:
+        return False
+    status[mobile] = labels
+    m = small.margin.size
+    follower.adopt_margin(mobile[small.margin], small.state.factor[:m, :m])
+    follower.rest_at_bounds(data)
+    follower.recompute()
+    return True
+
+
+def _touching(
+    state: State, line: Line, data: ProblemData, slack: float
+) -> tuple[Mask, Mask]:
+    """Return which variables are at their lower and which at their upper bound."""
+    at_lower = state.a - data.lower <= slack
+    at_upper = data.upper - state.a <= slack
+    # A box that closes leaves one bound to sit on: the nearer one.
+    closing = at_lower & at_upper & (line.dupper - line.dlower < 0.0)
+    nearer_lower = np.where(
+        state.status == FREE,
+        state.a - data.lower <= data.upper - state.a,
+        state.status == LOWER,
+    )
+    return at_lower & (~closing | nearer_lower), at_upper & (~closing | ~nearer_lower)
+
+
+def _velocity_labels(
+    small: Follower, p: Array, low: Array, high: Array, d: float
+) -> Indices | None:
+    """Solve the problem of the velocities; return its labels, None if that fails."""
+    bounded = np.concatenate(
+        [np.abs(low[low > -UNBOUNDED]), np.abs(high[high < UNBOUNDED])]
+    )
+    scale = max(float(bounded.max(initial=0.0)), abs(d) / p.size, 1e-12)
+    small.gradient_slack = max(1e-11 * scale, 1e-12 * float(np.abs(p).max()))
+    small.value_slack = 1e-11 * scale
+    small.zero_limit, small.end_slack = 50, 1e-9
+    status = small.state.status
+    inside = (low == -UNBOUNDED) & (high == UNBOUNDED)
+    status[:] = np.where(low == -UNBOUNDED, UPPER, LOWER)
+    small.a[:] = np.where(inside, 0.0, np.where(status == LOWER, low, high))
+    status[inside] = FREE
+    small.adopt_margin(np.flatnonzero(inside), None)
+    small.recompute()
+    g = small.gradient(p)
+    rng = np.random.default_rng(1234 + small.depth - 1)
+    unit = max(float(np.abs(g).max()), scale)
+    shifts = unit * rng.uniform(0.2, 1.0, p.size)
+    g_start = np.where(status == FREE, 0.0, g)
+    wrong = ((status == LOWER) & (g <= 0.0)) | ((status == UPPER) & (g >= 0.0))
+    g_start[wrong] = np.where(status == LOWER, shifts, -shifts)[wrong]
+    d_start = float(small.variables.sign @ small.a)
+    small.data = ProblemData(p + g - g_start, low, high, d_start)
+    line = line_between(small.data, ProblemData(p, low, high, d))
+    small.settle_closed()
+    code, _ = small.run(line, new_log(False), small.max_events)
+    # Without a margin an equality that cannot be met asks for the next bias jump.
+    open_end = code == loop.INFEASIBLE and not small.margin.size
+    if (code != loop.REACHED and not open_end) or np.abs(small.a).max() > 1e20:
+        return None
+    return small.state.status
 
 
 # -----------------------------------------------------------------------------
@@ -605,14 +545,16 @@ def from_zero(
     upper: Array,
     d: float = 0.0,
     *,
-    taped: bool = False,
+    logged: bool = False,
     max_work: float | None = None,
-) -> ParametricPath | None:
+) -> ParametricPath:
     """Solve by opening the boxes from nothing: every bound and d from zero."""
     zero = np.zeros(follower.a.size)
     _clear(follower)
-    follower.setting = Setting(np.array(p, dtype=float), zero, zero.copy(), 0.0)
-    return follower.move(lower=lower, upper=upper, d=d, taped=taped, max_work=max_work)
+    follower.data = ProblemData(np.array(p, dtype=float), zero, zero.copy(), 0.0)
+    return follower.move(
+        lower=lower, upper=upper, d=d, logged=logged, max_work=max_work
+    )
 
 
 def from_prices(
@@ -628,17 +570,15 @@ def from_prices(
     _clear(follower)
     follower.a[:] = lower
     follower.recompute()
-    chance = np.random.default_rng(seed)
     unit = max(float(np.abs(p).max()), 1e-300) if np.any(p) else follower.largest
     g = follower.gradient(np.zeros(follower.a.size))
-    start = g - unit * chance.uniform(0.0, 1.0, g.size)
-    follower.setting = Setting(
-        start,
+    follower.data = ProblemData(
+        g - unit * np.random.default_rng(seed).uniform(0.0, 1.0, g.size),
         np.array(lower, dtype=float),
         np.array(upper, dtype=float),
         float(follower.variables.sign @ follower.a),
     )
-    follower.move(p=p, d=d, taped=False)
+    follower.move(p=p, d=d, logged=False)
 
 
 def crossover(
@@ -650,44 +590,43 @@ def crossover(
     upper: Array,
     d: float = 0.0,
 ) -> None:
-    """Make somebody else's approximate solution exact.
+    """Make an approximate solution exact.
 
     Values near a bound are put on it, and p and d shifted so that (a, b) is exactly
     optimal; then they are moved to what they should be.
     """
     _clear(follower)
+    state = follower.state
     lower, upper = np.array(lower, dtype=float), np.array(upper, dtype=float)
     a = np.clip(a, lower, upper)
     width = np.maximum(upper - lower, 0.0)
     status = np.full(a.size, FREE)
     status[a >= upper - AT_BOUND * width] = UPPER
     status[a <= lower + AT_BOUND * width] = LOWER
-    status = _independent(follower, status, a, lower, upper)
-    follower.place.status[:] = status
-    follower.place.a[:] = np.where(
-        status == LOWER, lower, np.where(status == UPPER, upper, a)
-    )
-    follower.place.numbers[BIAS] = bias
+    state.status[:] = status = _independent(follower, status, a, lower, upper)
+    state.a[:] = a
+    follower.rest_at_bounds(ProblemData(p, lower, upper, d))
+    state.numbers[BIAS] = bias
     follower.recompute()
     g = follower.gradient(p)
     wrong = ((status == LOWER) & (g < 0.0)) | ((status == UPPER) & (g > 0.0))
     shifted = (status == FREE) | (wrong & (width > 0.0))
-    start = np.where(shifted, p + g, p)
-    d_start = float(follower.variables.sign @ follower.a)
-    if not follower.variables.bias:
-        d_start = d
-    follower.setting = Setting(start, lower, upper, d_start)
-    follower.move(p=p, d=d, taped=False)
+    d_start = float(follower.variables.sign @ state.a)
+    follower.data = ProblemData(
+        np.where(shifted, p + g, p),
+        lower,
+        upper,
+        d_start if follower.variables.bias else d,
+    )
+    follower.move(p=p, d=d, logged=False)
 
 
 def _clear(follower: Follower) -> None:
-    place = follower.place
-    place.a[:] = 0.0
-    place.f[:] = 0.0
-    place.numbers[:] = 0.0
-    place.counts[:] = 0
-    place.status[:] = LOWER
-    place.position[:] = -1
+    state = follower.state
+    for part in (state.a, state.f, state.numbers, state.counts):
+        part[:] = 0
+    state.status[:] = LOWER
+    state.position[:] = -1
 
 
 def _independent(
@@ -695,22 +634,21 @@ def _independent(
 ) -> Indices:
     """Factor the free variables; those that depend on others go to the nearer bound."""
     rows, variables = follower.rows, follower.variables
-    wanted = np.flatnonzero(status == FREE)
-    follower.make_room(wanted.size + 2)
-    place = follower.place
-    out = np.empty(wanted.size + 1)
-    kernel_rows = variables.row[wanted]
-    for i, k in zip(wanted.tolist(), kernel_rows.tolist(), strict=True):
+    free = np.flatnonzero(status == FREE)
+    follower.make_room(free.size + 2)
+    state = follower.state
+    out = np.empty(free.size + 1)
+    kernel_rows = variables.row[free]
+    for i, k in zip(free.tolist(), kernel_rows.tolist(), strict=True):
         rows.bring(k, kernel_rows)
-        complement = border(rows.stored, variables, place, i, out)
+        complement = loop.border(rows.stored, variables, state, i, out)
         unit = max(rows.stored.diagonal[k] + variables.shift, follower.pivot_unit)
-        if complement < CLEARLY_NEGATIVE * unit:
-            raise PathError(FAILURES[INDEFINITE], 0.0)
+        if complement < loop.CLEARLY_NEGATIVE * unit:
+            raise PathError(FAILURES[loop.INDEFINITE], 0.0)
         if complement <= SINGULAR * unit:
             status[i] = LOWER if a[i] - lower[i] < upper[i] - a[i] else UPPER
         else:
-            append(place, i, out, complement)
-    assert place.counts[SIZE] == np.count_nonzero(status == FREE)
+            loop.append(state, i, out, complement)
     return status
 
 
@@ -749,15 +687,15 @@ def carried_over(
     out = Follower(rows, sign, row, bias=variables.bias, shift=variables.shift)
     if follower.max_events != 50 * follower.a.size + 2000:
         out.max_events = follower.max_events
-    old, old_setting = follower.place, follower.setting
+    old, old_data = follower.state, follower.data
     known = source >= 0
     came = source[known]
     lower, upper = np.zeros(source.size), np.zeros(source.size)
-    lower[known], upper[known] = old_setting.lower[came], old_setting.upper[came]
-    place = out.place
-    place.a[known] = old.a[came]
-    place.status[known] = old.status[came]
-    place.numbers[BIAS] = old.numbers[BIAS]
+    lower[known], upper[known] = old_data.lower[came], old_data.upper[came]
+    state = out.state
+    state.a[known] = old.a[came]
+    state.status[known] = old.status[came]
+    state.numbers[BIAS] = old.numbers[BIAS]
     where = np.full(old.a.size, -1)
     where[came] = np.flatnonzero(known)
     margin = where[follower.margin]
@@ -765,13 +703,13 @@ def carried_over(
         raise ValueError("a variable on the margin cannot be left out")
     out.adopt_margin(margin, old.factor[: margin.size, : margin.size])
     there = row_source >= 0
-    place = out.place
-    place.f[there] = old.f[row_source[there]]
+    state = out.state
+    state.f[there] = old.f[row_source[there]]
     if not there.all():
-        beta = out.combined(place.a)
+        beta = out.combined(state.a)
         used, new = np.flatnonzero(beta), np.flatnonzero(~there)
-        place.f[new] = rows.block(new, used) @ beta[used]
-    out.setting = Setting(np.array(p, dtype=float), lower, upper, old_setting.d)
+        state.f[new] = rows.block(new, used) @ beta[used]
+    out.data = ProblemData(np.array(p, dtype=float), lower, upper, old_data.d)
     return out
 
 
@@ -783,16 +721,16 @@ def centre_bias(follower: Follower) -> None:
     """
     if follower.margin.size or not follower.variables.bias:
         return
-    sign, setting = follower.variables.sign, follower.setting
-    f = follower.place.f[follower.variables.row]
-    limit = sign * setting.p - f
-    status = follower.place.status
-    open_box = setting.upper > setting.lower
+    sign, data = follower.variables.sign, follower.data
+    f = follower.state.f[follower.variables.row]
+    limit = sign * data.p - f
+    status = follower.state.status
+    open_box = data.upper > data.lower
     at_least = open_box & np.where(sign > 0.0, status == LOWER, status == UPPER)
     at_most = open_box & ~at_least
     low = limit[at_least].max(initial=-np.inf)
     high = limit[at_most].min(initial=np.inf)
     if np.isfinite(low) and np.isfinite(high):
-        follower.place.numbers[BIAS] = 0.5 * (low + high)
+        follower.state.numbers[BIAS] = 0.5 * (low + high)
     elif np.isfinite(low) or np.isfinite(high):
-        follower.place.numbers[BIAS] = low if np.isfinite(low) else high
+        follower.state.numbers[BIAS] = low if np.isfinite(low) else high

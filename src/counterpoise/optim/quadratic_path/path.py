@@ -1,8 +1,8 @@
-"""Exact piecewise solution paths: settings, pieces, event log, slack."""
+"""Exact piecewise linear solution paths: problem data, pieces, and the event log."""
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,14 +10,12 @@ from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.optim.certificate import Certificate
 from counterpoise.optim.quadratic_path.compiled import (
     ENTRIES,
-    EVENTS,
+    LOGGED_EVENTS,
     PIECES,
-    TAPED_EVENTS,
-    THETA,
     UPPER,
+    EventLog,
     Line,
-    Place,
-    Tape,
+    State,
     Variables,
     extents,
 )
@@ -28,7 +26,7 @@ from counterpoise.optim.quadratic_path.problem import BoxQuadratic, KernelRows
 # -----------------------------------------------------------------------------
 
 
-class Setting(NamedTuple):
+class ProblemData(NamedTuple):
     """The data of the problem at one point."""
 
     p: Array
@@ -36,36 +34,15 @@ class Setting(NamedTuple):
     upper: Array
     d: float
 
-    def changed(
-        self,
-        p: Array | None,
-        lower: Array | None,
-        upper: Array | None,
-        d: float | None,
-    ) -> "Setting":
-        """Return the setting with what is given in its place."""
-        return Setting(
-            self.p if p is None else np.asarray(p, dtype=float),
-            self.lower if lower is None else np.asarray(lower, dtype=float),
-            self.upper if upper is None else np.asarray(upper, dtype=float),
-            self.d if d is None else float(d),
-        )
-
     def problem(self, rows: KernelRows, variables: Variables) -> BoxQuadratic:
-        """Return the problem with these data, which proves its solutions."""
-        return BoxQuadratic(
-            rows.product,
-            variables.sign,
-            variables.row,
-            self.p,
-            self.lower,
-            self.upper,
-            self.d if variables.bias else None,
-        )
+        """Return the problem with these data, which certifies its solutions."""
+        d = self.d if variables.bias else None
+        sign, row = variables.sign, variables.row
+        return BoxQuadratic(rows.product, sign, row, *self[:3], d)
 
 
-def line_between(old: Setting, new: Setting) -> Line:
-    """Return the straight line from one setting to another."""
+def line_between(old: ProblemData, new: ProblemData) -> Line:
+    """Return the straight line from one problem's data to another's."""
     return Line(
         old.p,
         new.p - old.p,
@@ -78,9 +55,9 @@ def line_between(old: Setting, new: Setting) -> Line:
     )
 
 
-def setting_at(line: Line, theta: float) -> Setting:
-    """Return the setting at one theta of a line."""
-    return Setting(
+def data_at(line: Line, theta: float) -> ProblemData:
+    """Return the data at one theta of a line."""
+    return ProblemData(
         line.p + theta * line.dp,
         line.lower + theta * line.dlower,
         line.upper + theta * line.dupper,
@@ -97,41 +74,31 @@ def setting_at(line: Line, theta: float) -> Setting:
 class ParametricPath:
     """The solution for every theta in [0, 1], linear between breakpoints.
 
-    What is kept grows with the number of free entries in the pieces, not with the
+    The memory grows with the number of free entries in the pieces, not with the
     number of variables.
 
     Attributes
     ----------
-    starts : array of shape (n_pieces,)
-        Where the pieces begin; they have a length, and their labels are constant.
-    first : array of shape (n_pieces + 1,)
-        Where the entries of a piece begin in `free`, `values` and `rates`.
-    residuals : array of shape (n_pieces,)
-        How far the margin was from its equations where the piece began, as the running
-        sums tell; `certify` tells it from scratch.
-    event_thetas, event_variables, event_from, event_to : arrays of shape (n_events,)
-        The changes of label: 0 lower bound, 1 upper bound, 2 margin.
+    labels : array of shape (n,)
+        Of the variables at theta = 0: 0 lower bound, 1 upper bound, 2 margin.
+    log : EventLog
+        Linear pieces, the free entries in them, and the changes of label.
+    end, end_bias : array of shape (n,), float
+        The solution at theta = 1.
     """
 
     rows: KernelRows
     variables: Variables
     line: Line
     labels: Indices
-    starts: Array
-    biases: Array
-    bias_rates: Array
-    first: Indices
-    events_before: Indices
-    residuals: Array
-    free: Indices
-    values: Array
-    rates: Array
-    event_thetas: Array
-    event_variables: Indices
-    event_from: Indices
-    event_to: Indices
+    log: EventLog
     end: Array
     end_bias: float
+
+    @property
+    def starts(self) -> Array:
+        """Where the pieces begin; they have a length and constant labels."""
+        return self.log.theta
 
     @cached_property
     def thetas(self) -> Array:
@@ -141,7 +108,7 @@ class ParametricPath:
     @property
     def n_events(self) -> int:
         """The number of changes of label."""
-        return int(self.event_thetas.size)
+        return int(self.log.event_theta.size)
 
     def piece(self, theta: float) -> int:
         """Return which piece holds at theta; at a breakpoint the one that begins."""
@@ -154,14 +121,11 @@ class ParametricPath:
         if theta == 1.0 or not self.starts.size:
             return self.end.copy()
         k = self.piece(theta)
-        labels = self.labels_in(k)
-        line = self.line
-        bound = np.where(labels == UPPER, line.upper, line.lower)
-        rate = np.where(labels == UPPER, line.dupper, line.dlower)
-        out: Array = bound + theta * rate
-        entries = slice(self.first[k], self.first[k + 1])
-        moved = (theta - self.starts[k]) * self.rates[entries]
-        out[self.free[entries]] = self.values[entries] + moved
+        log, data = self.log, data_at(self.line, theta)
+        out = np.where(self.labels_in(k) == UPPER, data.upper, data.lower)
+        entries = slice(log.first[k], log.first[k + 1])
+        moved = (theta - self.starts[k]) * log.da[entries]
+        out[log.free[entries]] = log.a[entries] + moved
         return out
 
     def bias(self, theta: float) -> float:
@@ -172,35 +136,27 @@ class ParametricPath:
         if theta == 1.0 or not self.starts.size:
             return self.end_bias
         k = self.piece(theta)
-        return float(self.biases[k] + (theta - self.starts[k]) * self.bias_rates[k])
+        return float(self.log.bias[k] + (theta - self.starts[k]) * self.log.dbias[k])
 
     def labels_in(self, k: int) -> Indices:
         """Return the label of every variable in piece k."""
-        n_before = self.events_before[k]
+        n_before = self.log.event[k]
         labels = self.labels.copy()
         # Of several changes of one variable the last is the one that stays.
-        labels[self.event_variables[:n_before]] = self.event_to[:n_before]
+        labels[self.log.event_variable[:n_before]] = self.log.event_to[:n_before]
         return labels
-
-    def margin_sizes(self) -> Indices:
-        """Return the number of free variables in every piece."""
-        return np.diff(self.first)
-
-    def problem(self, theta: float) -> BoxQuadratic:
-        """Return the problem at one theta."""
-        return setting_at(self.line, theta).problem(self.rows, self.variables)
 
     def certify(self, theta: float) -> Certificate:
         """Prove the solution at theta from scratch."""
-        return self.problem(theta).certify(self.at(theta), hint=self.bias(theta))
+        problem = data_at(self.line, theta).problem(self.rows, self.variables)
+        return problem.certify(self.at(theta), hint=self.bias(theta))
 
     def jumps(self) -> Array:
         """Return the thetas at which the bias jumps."""
         if not self.starts.size:
             return np.empty(0)
-        lengths = np.diff(self.thetas)
-        ends = self.biases + lengths * self.bias_rates
-        following = np.append(self.biases[1:], self.end_bias)
+        ends = self.log.bias + np.diff(self.thetas) * self.log.dbias
+        following = np.append(self.log.bias[1:], self.end_bias)
         large = np.abs(following - ends) > 1e-9 * (1.0 + np.abs(ends))
         out: Array = self.thetas[1:][large]
         return out
@@ -218,10 +174,10 @@ LEAST_GRADIENT, MOST_GRADIENT, SHARE_OF_F = 1e-11, 1e-10, 1e-17
 LEAST_VALUE, MOST_VALUE = 1e-15, 1e-12
 
 
-def event_slack(
+def event_tolerance(
     line: Line, largest: float, gradient: float | None, value: float | None
 ) -> tuple[float, float]:
-    """Return the slack on gradients and on variables; what is given stays.
+    """Return the slacks on gradients and on variables; numbers override the defaults.
 
     Parameters
     ----------
@@ -244,18 +200,15 @@ def event_slack(
 
 
 # -----------------------------------------------------------------------------
-# The tape on which a path is written, and how it grows.
+# The event log: how it begins, grows, and is cut to what was written.
 # -----------------------------------------------------------------------------
 
 
-ENTRIES_OF_A_PIECE = ("free", "a", "da")
-
-
-def new_tape(wanted: bool) -> Tape:
-    """Return an empty tape with room for some pieces; none if it is not wanted."""
-    pieces, entries = (256, 4096) if wanted else (0, 0)
-    return Tape(
-        wanted=wanted,
+def new_log(enabled: bool) -> EventLog:
+    """Return an empty log with room for some pieces, without room if disabled."""
+    pieces, entries = (256, 4096) if enabled else (0, 0)
+    return EventLog(
+        enabled=enabled,
         theta=np.empty(pieces),
         bias=np.empty(pieces),
         dbias=np.empty(pieces),
@@ -266,74 +219,27 @@ def new_tape(wanted: bool) -> Tape:
         a=np.empty(entries),
         da=np.empty(entries),
         event_theta=np.empty(2 * pieces),
-        event_who=np.empty(2 * pieces, dtype=np.intp),
+        event_variable=np.empty(2 * pieces, dtype=np.intp),
         event_from=np.empty(2 * pieces, dtype=np.intp),
         event_to=np.empty(2 * pieces, dtype=np.intp),
     )
 
 
-NO_TAPE = new_tape(False)
+def enlarged(log: EventLog, n_entries: int = 0) -> EventLog:
+    """Return the log with twice its room, and for a piece of so many entries."""
+    parts = []
+    for name, part in zip(log._fields[1:], log[1:], strict=True):
+        more = 2 * n_entries if name in ("free", "a", "da") else 0
+        larger = np.empty(2 * part.size + more, dtype=part.dtype)
+        larger[: part.size] = part
+        parts.append(larger)
+    return EventLog(log.enabled, *parts)  # type: ignore[arg-type]
 
 
-def longer(tape: Tape, room: int) -> Tape:
-    """Return the tape with twice its room, and for a piece of `room` entries."""
-    parts: dict[str, Any] = tape._asdict()
-    for name, part in parts.items():
-        if name != "wanted":
-            more = 2 * room if name in ENTRIES_OF_A_PIECE else 0
-            parts[name] = np.empty(2 * part.size + more, dtype=part.dtype)
-            parts[name][: part.size] = part
-    return Tape(**parts)
-
-
-def write_changes(place: Place, tape: Tape, before: Indices) -> Tape:
-    """Put the changes of label of a resolved tie on the tape."""
-    counts, status = place.counts, place.status
-    changed = np.flatnonzero(before != status)
-    counts[EVENTS] += changed.size
-    if not tape.wanted or not changed.size:
-        return tape
-    while counts[TAPED_EVENTS] + changed.size > tape.event_who.size:
-        tape = longer(tape, 0)
-    some = slice(counts[TAPED_EVENTS], counts[TAPED_EVENTS] + changed.size)
-    tape.event_theta[some] = place.numbers[THETA]
-    tape.event_who[some] = changed
-    tape.event_from[some] = before[changed]
-    tape.event_to[some] = status[changed]
-    counts[TAPED_EVENTS] += changed.size
-    return tape
-
-
-def read_path(
-    tape: Tape,
-    rows: KernelRows,
-    variables: Variables,
-    line: Line,
-    labels: Indices,
-    place: Place,
-    bias: float,
-) -> ParametricPath:
-    """Return what is on the tape as a path that began with these labels."""
-    counts = place.counts
-    k, entries, events = (int(counts[c]) for c in (PIECES, ENTRIES, TAPED_EVENTS))
-    return ParametricPath(
-        rows=rows,
-        variables=variables,
-        line=line,
-        labels=labels,
-        starts=tape.theta[:k].copy(),
-        biases=tape.bias[:k].copy(),
-        bias_rates=tape.dbias[:k].copy(),
-        first=tape.first[: k + 1].copy(),
-        events_before=tape.event[:k].copy(),
-        residuals=tape.residual[:k].copy(),
-        free=tape.free[:entries].copy(),
-        values=tape.a[:entries].copy(),
-        rates=tape.da[:entries].copy(),
-        event_thetas=tape.event_theta[:events].copy(),
-        event_variables=tape.event_who[:events].copy(),
-        event_from=tape.event_from[:events].copy(),
-        event_to=tape.event_to[:events].copy(),
-        end=place.a.copy(),
-        end_bias=bias,
-    )
+def trimmed(log: EventLog, state: State) -> EventLog:
+    """Return a copy of the log that ends with what was written."""
+    pieces, entries, events = state.counts[[PIECES, ENTRIES, LOGGED_EVENTS]]
+    sizes = [pieces] * 6 + [entries] * 3 + [events] * 4
+    sizes[3] = pieces + 1  # `first` also holds the end of the last piece
+    parts = [part[:n].copy() for part, n in zip(log[1:], sizes, strict=True)]
+    return EventLog(log.enabled, *parts)  # type: ignore[arg-type]

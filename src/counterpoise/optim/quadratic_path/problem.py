@@ -2,14 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.linalg.compiled import add_rows
 from counterpoise.optim.certificate import Certificate
-from counterpoise.optim.quadratic_path.compiled import Stored
+from counterpoise.optim.quadratic_path.compiled import StoredRows
 
 # -----------------------------------------------------------------------------
 # A quadratic over a box with one equality, and what its multiplier proves.
@@ -64,31 +64,14 @@ class BoxQuadratic:
     upper: Array
     d: float | None = 0.0
 
-    @property
-    def objective(self) -> Any:
-        """Nothing: value and proof come together, from `certify`."""
-        return None
-
-    def start(self) -> Array:
-        """Return the lower bounds; the equality need not hold there."""
-        return self.lower.copy()
-
-    def values(self, a: Array) -> Array:
-        """Return f without b, an entry a variable."""
-        shape = int(self.row.max()) + 1
-        beta = np.bincount(self.row, weights=self.sign * a, minlength=shape)
-        out: Array = self.product(np.asarray(beta, dtype=float))[self.row]
-        return out
-
-    def certify(self, x: Array, hint: object = None) -> Certificate:
-        """Bound how far x is from optimal; `hint` is a b, else the best is found."""
-        f = self.values(x)
+    def certify(self, x: Array, hint: float | None = None) -> Certificate:
+        """Bound how far x is from optimal; `hint` is b, by default the best one."""
+        beta = np.bincount(self.row, weights=self.sign * x)
+        f = self.product(np.asarray(beta, dtype=float))[self.row]
         if self.d is None:
             b = 0.0
-        elif isinstance(hint, float | int | np.floating):
-            b = float(hint)
         else:
-            b = self.best_bias(x, f)
+            b = self.best_bias(x, f) if hint is None else float(hint)
         g = self.sign * (f + b) - self.p
         size = float(np.abs(x).sum())
         off = 0.0 if self.d is None else float(self.sign @ x) - self.d
@@ -110,10 +93,6 @@ class BoxQuadratic:
             residual=max(float(np.abs(x - inside).max()), abs(off)),
             infeasibility=float(max(outside, abs(off)) / max(1.0, size)),
         )
-
-    def judge(self, x: Array, value: float, gradient: Array) -> Certificate:
-        """Say what is known at x; value and gradient add nothing to it."""
-        return self.certify(x)
 
     def best_bias(self, x: Array, f: Array) -> float:
         """Return the b for which the bound is smallest, a weighted quantile."""
@@ -139,26 +118,27 @@ PRODUCT_ROWS = 128
 
 
 class KernelRows(Protocol):
-    """A symmetric positive semidefinite matrix K, row by row."""
+    """A symmetric positive semidefinite matrix K, row by row.
 
-    @property
-    def stored(self) -> Stored:
-        """The rows at hand."""
-        ...
+    Attributes
+    ----------
+    stored : StoredRows
+        The rows at hand.
+    refresh_every : int
+        After how many events running sums are worth computing from scratch.
+    """
+
+    stored: StoredRows
+    refresh_every: int
 
     @property
     def size(self) -> int:
         """The number of rows."""
-        ...
+        return self.stored.slot.size
 
     def bring(self, row: int, margin: Indices) -> None:
         """Have a row at hand; the rows of `margin` stay."""
-        ...
-
-    @property
-    def refresh_every(self) -> int:
-        """After how many events running sums are worth computing from scratch."""
-        ...
+        return
 
     def product(self, beta: Array) -> Array:
         """Return K beta; beta may have several columns."""
@@ -169,7 +149,7 @@ class KernelRows(Protocol):
         ...
 
 
-class DenseRows:
+class DenseRows(KernelRows):
     """A matrix in memory.
 
     Parameters
@@ -178,31 +158,14 @@ class DenseRows:
         Symmetric, positive semidefinite.
     """
 
+    refresh_every = 1000
+
     def __init__(self, K: Array) -> None:
         self.K = np.ascontiguousarray(K, dtype=float)
         if self.K.ndim != 2 or self.K.shape[0] != self.K.shape[1]:
             raise ValueError(f"K must be square, got shape {self.K.shape}")
-        self._stored = Stored(
-            self.K, np.arange(len(self.K)), np.ascontiguousarray(self.K.diagonal())
-        )
-
-    @property
-    def stored(self) -> Stored:
-        """All rows."""
-        return self._stored
-
-    @property
-    def size(self) -> int:
-        """The number of rows."""
-        return len(self.K)
-
-    def bring(self, row: int, margin: Indices) -> None:
-        """Do nothing: every row is at hand."""
-
-    @property
-    def refresh_every(self) -> int:
-        """After how many events running sums are worth computing from scratch."""
-        return 1000
+        diagonal = np.ascontiguousarray(self.K.diagonal())
+        self.stored = StoredRows(self.K, np.arange(len(self.K)), diagonal)
 
     def product(self, beta: Array) -> Array:
         """Return K beta; rows of zero entries are not read."""
@@ -214,9 +177,9 @@ class DenseRows:
         entries = np.flatnonzero(beta)
         out, part = np.zeros(self.size), np.empty(self.size)
         for first in range(0, entries.size, PRODUCT_ROWS):
-            some = entries[first : first + PRODUCT_ROWS]
+            rows = entries[first : first + PRODUCT_ROWS]
             part[:] = 0.0
-            add_rows(part, self.K, some, beta[some], some.size)
+            add_rows(part, self.K, rows, beta[rows], rows.size)
             out += part
         return out
 
@@ -226,18 +189,18 @@ class DenseRows:
         return out
 
     def write(self, places: Indices, block: Array) -> None:
-        """Put other rows, and their columns, in the place of some.
+        """Replace the rows, and the columns, in these places.
 
-        Nobody who follows a solution may have them in it: see `carried_over`.
+        No follower may have them in its solution: see `carried_over`.
         """
         inner = block[:, places]
         block[:, places] = 0.5 * (inner + inner.T)
         self.K[places] = block
         self.K[:, places] = block.T
-        self._stored.diagonal[places] = block[np.arange(places.size), places]
+        self.stored.diagonal[places] = block[np.arange(places.size), places]
 
 
-class RowsOnDemand:
+class RowsOnDemand(KernelRows):
     """A matrix of which only the margin's rows, and some that left it, are kept.
 
     Parameters
@@ -249,6 +212,8 @@ class RowsOnDemand:
         How much may be kept. More is taken if the margin needs it.
     """
 
+    refresh_every = 5000
+
     def __init__(
         self,
         block: Callable[[Indices, Indices | None], Array],
@@ -258,28 +223,18 @@ class RowsOnDemand:
         self._block = block
         n = diagonal.size
         capacity = int(np.clip(n_bytes // (8 * n), 8, n))
-        self._stored = Stored(
+        self.stored = StoredRows(
             np.empty((min(capacity, 64), n)), np.full(n, -1), diagonal.astype(float)
         )
         self._capacity = capacity
-        self._owner = np.full(self._stored.rows.shape[0], -1)
-        self._used = np.zeros(self._stored.rows.shape[0], dtype=np.intp)
+        self._owner = np.full(self.stored.rows.shape[0], -1)
+        self._used = np.zeros(self.stored.rows.shape[0], dtype=np.intp)
         self._clock = 0
         self.n_computed = 0
 
-    @property
-    def stored(self) -> Stored:
-        """The rows at hand."""
-        return self._stored
-
-    @property
-    def size(self) -> int:
-        """The number of rows."""
-        return self._stored.slot.size
-
     def bring(self, row: int, margin: Indices) -> None:
         """Have a row at hand; of those outside `margin` the longest unused goes."""
-        slot = self._stored.slot
+        slot = self.stored.slot
         self._clock += 1
         kept = slot[margin]
         self._used[kept[kept >= 0]] = self._clock
@@ -287,24 +242,19 @@ class RowsOnDemand:
             place = self._place()
             if self._owner[place] >= 0:
                 slot[self._owner[place]] = -1
-            self._stored.rows[place] = self._block(np.array([row]), None)[0]
+            self.stored.rows[place] = self._block(np.array([row]), None)[0]
             self._owner[place], slot[row] = row, place
             self.n_computed += 1
         self._used[slot[row]] = self._clock
-
-    @property
-    def refresh_every(self) -> int:
-        """After how many events running sums are worth a pass over all rows."""
-        return 5000
 
     def product(self, beta: Array) -> Array:
         """Return K beta, some rows at a time, nothing kept."""
         out = np.zeros(beta.shape)
         entries = np.flatnonzero(beta if beta.ndim == 1 else beta.any(axis=1))
         for first in range(0, entries.size, PRODUCT_ROWS):
-            some = entries[first : first + PRODUCT_ROWS]
-            block = self._block(some, None)
-            out += beta[some] @ block if beta.ndim == 1 else block.T @ beta[some]
+            rows = entries[first : first + PRODUCT_ROWS]
+            block = self._block(rows, None)
+            out += beta[rows] @ block if beta.ndim == 1 else block.T @ beta[rows]
         return out
 
     def block(self, rows: Indices, columns: Indices) -> Array:
@@ -322,8 +272,8 @@ class RowsOnDemand:
             return oldest
         more = min(2 * n_slots, max(self._capacity, n_slots + 64), self.size) - n_slots
         rows = np.empty((n_slots + more, self.size))
-        rows[:n_slots] = self._stored.rows
-        self._stored = self._stored._replace(rows=rows)
+        rows[:n_slots] = self.stored.rows
+        self.stored = self.stored._replace(rows=rows)
         self._owner = np.append(self._owner, np.full(more, -1))
         self._used = np.append(self._used, np.zeros(more, dtype=np.intp))
         return n_slots
