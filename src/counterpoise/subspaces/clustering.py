@@ -7,7 +7,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from scipy.sparse.csgraph import connected_components, laplacian
+from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
@@ -267,9 +267,8 @@ class OrthogonalGraphClustering(ClusterMixin, BaseEstimator):
     ) -> Solution:
         """Return the best of the searches from all starts."""
         n, k = affinity.shape[0], int(self.n_clusters)
-        problem = OrthogonalProblem(
-            laplacian(affinity, form="array"), n_columns=k, nonnegative=True
-        )
+        laplacian = sparse.diags_array(affinity.sum(axis=1)) - affinity
+        problem = OrthogonalProblem(laplacian, n_columns=k, nonnegative=True)
         if k == 1 or k == n:
             labels = np.zeros(n, dtype=np.intp) if k == 1 else np.arange(n)
             return certified(problem, on_supports(problem, labels), self.tol)
