@@ -11,15 +11,16 @@ import time
 import numpy as np
 from random_frames import frame, symmetric
 from reporting import table
+from scipy.sparse.csgraph import laplacian
+from sklearn.neighbors import NearestNeighbors
 
 from counterpoise import OrthogonalProblem
 from counterpoise.optim.stiefel.relaxations import (
-    EliminatedRound,
-    LiftedRound,
+    ConicRound,
     NonnegativeRound,
 )
-from counterpoise.optim.stiefel.solvers import FistaRound
-from counterpoise.subspaces.clustering import laplacian, neighbor_graph
+from counterpoise.optim.stiefel.solvers import fista_round
+from counterpoise.subspaces.clustering import neighbor_graph
 
 LONGEST = 20.0
 # Beyond these n the lifted programmes would not fit into memory.
@@ -50,8 +51,9 @@ def _rounds(n, m=3):
     rng = np.random.default_rng(n)
     problem = OrthogonalProblem(symmetric(rng, n), rng.standard_normal((n, m)))
     start, mu = frame(rng, n, m), 1.01 * problem.slope
-    graph = neighbor_graph(rng.standard_normal((n, 2)), 8)
-    signed = OrthogonalProblem(laplacian(graph.affinity), n_columns=m, nonnegative=True)
+    search = NearestNeighbors(n_neighbors=8).fit(rng.standard_normal((n, 2)))
+    affinity, _ = neighbor_graph(search)
+    signed = OrthogonalProblem(laplacian(affinity), n_columns=m, nonnegative=True)
     labels = np.arange(n) % m
     indicator = np.zeros((n, m))
     indicator[np.arange(n), labels] = 1.0 / np.sqrt(n / m)
@@ -60,14 +62,15 @@ def _rounds(n, m=3):
         one = NonnegativeRound(signed, relaxation)
         return one.solve(indicator, 1.0, one.begin(indicator, 1.0), 1e-4, 800)
 
+    def eliminated(relaxation):
+        return ConicRound(problem, relaxation, eliminate=True)
+
     return {
-        "lifted sdp": lambda: LiftedRound(problem, "sdp").solve(start, mu),
-        "lifted parabolic": lambda: LiftedRound(problem, "parabolic").solve(start, mu),
-        "eliminated sdp": lambda: EliminatedRound(problem, "sdp").solve(start, mu),
-        "eliminated parabolic": lambda: EliminatedRound(problem, "parabolic").solve(
-            start, mu
-        ),
-        "FISTA": lambda: FistaRound(problem).solve(start, mu),
+        "lifted sdp": lambda: ConicRound(problem, "sdp").solve(start, mu),
+        "lifted parabolic": lambda: ConicRound(problem, "parabolic").solve(start, mu),
+        "eliminated sdp": lambda: eliminated("sdp").solve(start, mu),
+        "eliminated parabolic": lambda: eliminated("parabolic").solve(start, mu),
+        "FISTA": lambda: fista_round(problem, start, mu),
         "ADMM sdp, P >= 0": lambda: split("sdp"),
         "ADMM parabolic, P >= 0": lambda: split("parabolic"),
     }

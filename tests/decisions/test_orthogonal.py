@@ -17,8 +17,8 @@ from counterpoise.optim.stiefel import solvers as fista
 from counterpoise.optim.stiefel import solvers as sequential
 from counterpoise.optim.stiefel.certificates import near_the_largest
 from counterpoise.optim.stiefel.local_search import labels_of, on_supports
-from counterpoise.optim.stiefel.relaxations import RoundAnswer, Splitting
-from counterpoise.optim.stiefel.solvers import frame_solver
+from counterpoise.optim.stiefel.relaxations import Splitting
+from counterpoise.optim.stiefel.solvers import orthogonal_solver
 
 EYE = np.eye(4)
 DIAGONAL = np.diag([4.0, 3.0, 2.0, 1.0])
@@ -31,7 +31,7 @@ class Always:
         self.P = P
 
     def solve(self, Pc, penalty):
-        return RoundAnswer(self.P, 0.0, 0.0)
+        return self.P, 0.0
 
 
 def begun(problem, solver, start, answer=None):
@@ -186,7 +186,7 @@ def test_multipliers_go_to_forms_near_the_largest():
 
 def test_the_terms_of_a_problem_decide_its_method():
     def chosen(problem, **how):
-        return type(frame_solver(problem, **how)).__name__
+        return type(orthogonal_solver(problem, **how)).__name__
 
     N = np.ones((4, 1))
     one = OrthogonalProblem(DIAGONAL, n_columns=1)
@@ -224,10 +224,10 @@ def test_a_fista_round_that_is_not_exact_is_taken_back(monkeypatch):
     solver = SpectralRounds(polish=False)
     state = solver.begin(problem, EYE[:, :2])
 
-    def within(self, Pc, penalty):
-        return RoundAnswer((1.0 - 1e-4) * EYE[:, 2:], 0.0, 0.0)
+    def within(problem, Pc, penalty):
+        return (1.0 - 1e-4) * EYE[:, 2:]
 
-    monkeypatch.setattr(fista.FistaRound, "solve", within)
+    monkeypatch.setattr(fista, "fista_round", within)
     back = solver.step(problem, state)
     np.testing.assert_array_equal(back.x, state.x)
     assert back.memory.penalty == pytest.approx(2.0 * state.memory.penalty)

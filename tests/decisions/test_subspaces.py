@@ -20,7 +20,7 @@ from counterpoise.subspaces import clustering as graph_clustering
 from counterpoise.subspaces import discriminant as max_min_distance
 from counterpoise.subspaces import shared_subspace
 from counterpoise.subspaces.discriminant import class_means, coinciding, pose_distances
-from counterpoise.subspaces.orthogonal import read_start, warn_of_frame
+from counterpoise.subspaces.orthogonal import read_start, warn_if_not_converged
 
 EYE = np.eye(3)
 PROBLEM = OrthogonalProblem(np.diag([1.0, 2.0, 3.0]), np.ones((3, 1)))
@@ -44,11 +44,11 @@ def found(violation, residual):
 def test_what_is_warned_of_a_frame_depends_on_its_violation():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warn_of_frame("x", found(1e-6, 1e-6))
+        warn_if_not_converged("x", found(1e-6, 1e-6))
     with pytest.warns(ConvergenceWarning, match="no feasible point found.*1.1e-06"):
-        warn_of_frame("x", found(1.1e-6, 0.0))
+        warn_if_not_converged("x", found(1.1e-6, 0.0))
     with pytest.warns(ConvergenceWarning, match="NOT converged"):
-        warn_of_frame("x", found(9e-7, 1.0))
+        warn_if_not_converged("x", found(9e-7, 1.0))
 
 
 def test_a_penalty_above_a_hundred_slopes_that_keeps_the_start_is_told():
@@ -105,7 +105,7 @@ def test_means_that_coincide_are_left_out_by_name():
             with pytest.warns(UserWarning, match="'a'.* and .*'b'"):
                 out = coinciding(means, "x")
             problem, _ = pose_distances(means, means.span(), out, 1)
-            assert problem.forms.count == 2
+            assert len(problem.forms) == 2
         else:
             assert not coinciding(means, "x").any()
 

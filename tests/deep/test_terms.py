@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from scipy.special import expit, log_softmax, softmax
+from scipy.special import expit, softmax
 from scipy.stats import entropy
 
 from counterpoise.deep import network as terms
@@ -50,20 +50,6 @@ def test_entropies_of_domains_are_those_of_scipy(size):
     np.testing.assert_allclose(found.detach(), entropy(both, axis=0), atol=1e-12)
     found.sum().backward()
     assert torch.isfinite(given.grad).all()
-
-
-@pytest.mark.parametrize("size", SIZES)
-def test_losses_are_cross_entropies(size):
-    rng = np.random.default_rng(0)
-    logits, labels = size * rng.uniform(-1, 1, size=(9, 4)), np.arange(9) % 4
-    found = terms.class_losses(tensor(logits), torch.tensor(labels))
-    wanted = -log_softmax(logits, axis=1)[np.arange(9), labels]
-    np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12)
-    odds = size * np.linspace(-1, 1, 9)
-    np.testing.assert_allclose(terms.source_losses(tensor(odds)), np.logaddexp(0, odds))
-    np.testing.assert_allclose(
-        terms.target_losses(tensor(odds)), np.logaddexp(0, -odds)
-    )
 
 
 def test_rows_of_a_doubtful_domain_weigh_more_and_doubt_has_no_gradient():

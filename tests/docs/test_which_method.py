@@ -8,7 +8,7 @@ from docs.test_reference import public_names
 
 from counterpoise.networks.base import NETWORK_SOLVERS
 from counterpoise.optim.registry import solver_classes
-from counterpoise.optim.stiefel.solvers import FRAME_SOLVERS
+from counterpoise.optim.stiefel.solvers import ORTHOGONAL_SOLVERS
 from counterpoise.selection.subset_selector import SOLVER_NAMES
 from counterpoise.subspaces.discriminant import SOLVERS_OF_DISTANCES
 from counterpoise.weights.discrepancy import DISCREPANCY_SOLVERS
@@ -60,7 +60,7 @@ def test_every_public_solver_is_there(name):
         ("KMM", MATCHING_SOLVERS),
         ("DiscrepancyWeights", DISCREPANCY_SOLVERS),
         ("SubsetSelector", SOLVER_NAMES),
-        ("solve_orthogonal", ("auto", *FRAME_SOLVERS)),
+        ("solve_orthogonal", ("auto", *ORTHOGONAL_SOLVERS)),
         ("ConvexNetworkRegressor", NETWORK_SOLVERS),
     ],
 )
@@ -75,7 +75,7 @@ def test_every_choice_of_a_solver_is_there(owner, names):
 
 
 def test_the_choices_of_distances_are_those_of_frames_and_one_more():
-    assert set(SOLVERS_OF_DISTANCES) - {"auto", *FRAME_SOLVERS} == {"fantope"}
+    assert set(SOLVERS_OF_DISTANCES) - {"auto", *ORTHOGONAL_SOLVERS} == {"fantope"}
     assert '`"fantope"`' in section("Solvers")
 
 

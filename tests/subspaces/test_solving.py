@@ -14,7 +14,7 @@ from counterpoise.optim import (
     SolverMismatchError,
     SpectralRounds,
 )
-from counterpoise.optim.stiefel.solvers import frame_solver
+from counterpoise.optim.stiefel.solvers import orthogonal_solver
 
 rng = np.random.default_rng(0)
 M = rng.standard_normal((6, 6))
@@ -40,7 +40,7 @@ FRAME = np.linalg.qr(rng.standard_normal((6, 2)))[0]
     ],
 )
 def test_the_problem_says_which_method_fits(problem, kind):
-    assert isinstance(frame_solver(problem), kind)
+    assert isinstance(orthogonal_solver(problem), kind)
     found = solve_orthogonal(problem, random_state=0)
     assert found.x.shape == (6, 2)
     assert found.certificate.infeasibility <= 1e-6
@@ -50,8 +50,8 @@ def test_the_problem_says_which_method_fits(problem, kind):
 
 def test_a_penalty_or_the_parabolic_relaxation_asks_for_rounds():
     one = OrthogonalProblem(M, n_columns=2)
-    assert isinstance(frame_solver(one, penalty=9.0), SpectralRounds)
-    parabolic = frame_solver(one, relaxation="parabolic")
+    assert isinstance(orthogonal_solver(one, penalty=9.0), SpectralRounds)
+    parabolic = orthogonal_solver(one, relaxation="parabolic")
     assert parabolic == SequentialRelaxation("parabolic")
 
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 from sklearn.base import (
     BaseEstimator,
@@ -40,14 +40,12 @@ from counterpoise.deep.training import (
     Schedule,
     TrainingRecord,
     TrainingRows,
-    first_weights,
-    kept_training,
     labels_from,
-    own_settings,
     plain_labels,
     read_checkpoint,
     seed_torch,
-    trained,
+    torch_settings,
+    train,
     write_checkpoint,
 )
 from counterpoise.errors import (
@@ -57,41 +55,29 @@ from counterpoise.errors import (
     WeakClassifierWarning,
     warn_user,
 )
-from counterpoise.linalg.arrays import Array, Indices
+from counterpoise.linalg.arrays import Array
 from counterpoise.optim.certificate import Certificate
-from counterpoise.optim.loop import Solution, attested
+from counterpoise.optim.loop import attested
 from counterpoise.selection.classes import select_classes
 
 # -----------------------------------------------------------------------------
-# What a user gives a network, checked and laid flat.
+# Validation.
 # -----------------------------------------------------------------------------
 
 
 CLASS_WEIGHTS = ("moving", "selection")
 
 
-class RowsAsRead(NamedTuple):
-    """Source rows that count with the places of their classes, and the target.
+def flat(
+    X: object, shape: tuple[int, ...] | None = None
+) -> tuple[Any, tuple[int, ...]]:
+    """Return rows of more dimensions as vectors, and the shape of a row.
 
-    `shape` is what a row has before it was laid flat.
-    """
-
-    X: Array
-    y: Indices
-    weight: Array
-    target: Array | None
-    classes: NDArray[Any]
-    shape: tuple[int, ...]
-
-
-def flat(X: Any, shape: tuple[int, ...] | None = None) -> tuple[Any, tuple[int, ...]]:
-    """Return rows of more dimensions as vectors, and the shape that a row had.
-
-    Pieces of a tuple are laid flat one by one; all rows must have one shape.
+    Parts of a tuple are flattened one by one; all rows must have one shape.
     """
     if isinstance(X, tuple):
-        pieces = [flat(piece, shape) for piece in X]
-        return tuple(piece for piece, _ in pieces), pieces[0][1] if pieces else ()
+        parts = [flat(part, shape) for part in X]
+        return tuple(part for part, _ in parts), parts[0][1] if parts else ()
     dimensions = tuple(getattr(X, "shape", ()))
     if len(dimensions) <= 2:
         return X, dimensions[1:]
@@ -99,34 +85,12 @@ def flat(X: Any, shape: tuple[int, ...] | None = None) -> tuple[Any, tuple[int, 
         raise InvalidInputError(
             f"rows have the shape {dimensions[1:]}, fit had {shape}"
         )
-    return np.asarray(X).reshape(len(X), -1), dimensions[1:]
+    rows = np.asarray(X)
+    return rows.reshape(len(rows), -1), dimensions[1:]
 
 
-def read_rows(
-    estimator: Any, X: Any, y: Any, X_target: Any, sample_weight: Any
-) -> RowsAsRead:
-    """Return both samples as they were read; columns are remembered."""
-    shape: tuple[int, ...] = ()
-    if estimator.extractor is not None:
-        X, shape = flat(X)
-        if X_target is not None:
-            X_target, _ = flat(X_target, shape)
-    X, target = estimator_samples(estimator, X, X_target, reset=True)
-    labels = as_classes(y, len(X))
-    weight = row_counts(sample_weight, len(X))
-    used = weight > 0.0
-    classes, places = np.unique(labels[used], return_inverse=True)
-    if classes.size < 2:
-        raise InvalidInputError(
-            f"y has 1 class, {classes[0]!r}: a classifier needs two classes or more"
-        )
-    return RowsAsRead(
-        X[used], places, weight[used], target, classes, shape or (X.shape[1],)
-    )
-
-
-def read_class_weight(value: Any, classes: NDArray[Any]) -> Array | str:
-    """Return weights of the classes: numbers, or the word for a rule.
+def read_class_weight(value: object, classes: NDArray[Any]) -> Array | str:
+    """Return weights of the classes, or the name of a rule.
 
     None: ones. A mapping names classes; those that it leaves out have weight one.
     """
@@ -143,201 +107,20 @@ def read_class_weight(value: Any, classes: NDArray[Any]) -> Array | str:
 
 
 # -----------------------------------------------------------------------------
-# What a trained network does: predict, transform, live in a file.
+# The classifier.
 # -----------------------------------------------------------------------------
 
 
 # A class whose estimated share of the target is below this share of 1/K is absent.
 ABSENT_BELOW = 0.1
-
-
-class FittedNetwork(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator
-):
-    """A network with its classes; `fit` of a subclass trains it."""
-
-    extractor: Any
-    n_threads: int
-    classes_: Any
-    network_: DomainNetwork
-    history_: list[TrainingRecord]
-    n_iter_: int
-    guarded_: bool
-    partial_: bool
-    stopped_early_: bool
-    solution_: Solution
-    _row_shape_: tuple[int, ...]
-
-    def predict(self, X: Any) -> Any:
-        """Return the classes of rows."""
-        best = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[best]
-
-    def predict_proba(self, X: Any, present_only: bool = False) -> Array:
-        """Return the probabilities of the classes, in the order of `classes_`.
-
-        Parameters
-        ----------
-        X : array of shape (k, d)
-        present_only : bool
-            Whether classes judged absent get none, and the others all.
-
-        Returns
-        -------
-        array of shape (k, K)
-        """
-        logits = self._asked(X)[1]
-        if present_only:
-            logits = np.where(self._present(), logits, -np.inf)
-        out: Array = softmax(logits, axis=1)
-        return out
-
-    def transform(self, X: Any) -> Array:
-        """Return the features of rows, an array of shape (k, n_features)."""
-        return self._asked(X)[0]
-
-    def save_checkpoint(self, path: str | Path) -> None:
-        """Write the fitted network to a file, in the place of an older one.
-
-        Parameters
-        ----------
-        path : str or Path
-        """
-        check_is_fitted(self, "network_")
-        memory = Memory(
-            torch.as_tensor(self.class_weight_),
-            self.n_iter_,
-            self.history_,
-            partial=self.partial_,
-            ended=self.solution_.ended,
-        )
-        write_checkpoint(
-            path,
-            {
-                "facts": self._facts(),
-                "network": self.network_.state_dict(),
-                "memory": memory.to_dict(),
-                "stopped": self.stopped_early_,
-            },
-        )
-
-    def load_checkpoint(self, path: str | Path) -> Self:
-        """Take a network from a file, of `save_checkpoint` or of `checkpoint=`.
-
-        Nothing in the file is run (`weights_only=True`). An extractor must be given to
-        the constructor as it was.
-
-        Parameters
-        ----------
-        path : str or Path
-
-        Returns
-        -------
-        self
-        """
-        kept = read_checkpoint(path)
-        facts, memory = kept["facts"], Memory.from_dict(kept["memory"])
-        self.classes_ = labels_from(facts["classes"])
-        self._row_shape_ = tuple(facts["row_shape"])
-        self.n_features_in_ = int(np.prod(self._row_shape_))
-        if facts["feature_names"] is not None:
-            self.feature_names_in_ = np.array(facts["feature_names"], dtype=object)
-        state = memory.chosen() or kept["network"]
-        width = int(state["discriminator.0.bias"].shape[0])
-        with own_settings(self.n_threads):
-            network = DomainNetwork.of(
-                self.extractor, self._row_shape_, self.classes_.size, width
-            )
-            try:
-                network.load_state_dict(state)
-                # Weights that were written in double precision stay as they were.
-                self._settle(network, memory, bool(kept.get("stopped", memory.ended)))
-                self.network_.load_state_dict(state)
-            except RuntimeError as error:
-                raise InvalidInputError(
-                    f"{path} holds another network than the estimator: {error}"
-                ) from error
-        self._take_prior()
-        return self
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.network_.head.in_features)
-
-    def _facts(self) -> dict[str, Any]:
-        """Return what a file needs beside the weights, all of it plain."""
-        names = getattr(self, "feature_names_in_", None)
-        return {
-            "classes": plain_labels(self.classes_),
-            "row_shape": list(self._row_shape_),
-            "feature_names": None if names is None else list(map(str, names)),
-        }
-
-    def _settle(self, network: DomainNetwork, memory: Memory, stopped: bool) -> None:
-        """Set what a user sees of a training, but for the prior."""
-        # In double precision a row's answer does not depend on its neighbours.
-        self.network_ = network.eval() if network.tuned else network.eval().double()
-        self.history_ = memory.history
-        self.n_iter_ = memory.done
-        self.guarded_ = memory.ended == COLLAPSED
-        self.partial_ = memory.partial
-        self.stopped_early_ = stopped
-        self.class_weight_ = memory.class_weight.double().numpy().copy()
-        self.solution_ = attested(
-            self.class_weight_,
-            Certificate("none", objective=memory.history[-1].loss),
-            np.inf,
-            n_iter=memory.done,
-            ended=memory.ended,
-        )
-
-    def _set_prior(self, rows: TrainingRows) -> None:
-        """Estimate the shares of the classes; those of the source without a target."""
-        share = np.bincount(rows.y, weights=rows.weight, minlength=rows.n_classes)
-        prior = share / share.sum()
-        if rows.target is not None:
-            prior = softmax(self._through(rows.target)[1], axis=1).mean(axis=0)
-        self.network_.class_prior.copy_(torch.as_tensor(prior))
-        self._take_prior()
-
-    def _take_prior(self) -> None:
-        prior = self.network_.class_prior.double().numpy()
-        self.class_prior_ = prior / prior.sum()
-        self.absent_classes_ = self.classes_[~self._present()]
-
-    def _present(self) -> Any:
-        """Return which classes are judged present."""
-        return self.class_prior_ >= ABSENT_BELOW / self.classes_.size
-
-    def _asked(self, X: Any) -> tuple[Array, Array]:
-        """Return features and class logits of a user's rows."""
-        check_is_fitted(self, "network_")
-        if self.extractor is not None:
-            X, _ = flat(X, self._row_shape_)
-        rows = estimator_matrix(self, X, reset=False)
-        if len(self._row_shape_) == 1:
-            rows = scaled_rows(rows)
-        with own_settings(self.n_threads):
-            return self._through(rows.reshape(-1, *self._row_shape_))
-
-    def _through(self, rows: Array) -> tuple[Array, Array]:
-        kind = next(self.network_.head.parameters()).dtype
-        found = self.network_.asked(torch.as_tensor(rows, dtype=kind))
-        features, logits = (part.double().numpy() for part in found)
-        return features, logits
-
-
-# -----------------------------------------------------------------------------
-# A classifier whose features serve a target that has only some of the classes.
-# -----------------------------------------------------------------------------
-
-
 # Mean entropy of the target rows, over log K, above which a classifier is weak.
 WEAK_ABOVE = 0.5
 
 
-class PartialDomainClassifier(FittedNetwork):
-    r"""Classifier with features learned for a target that has some of the classes.
+class PartialDomainClassifier(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator
+):
+    r"""Partial domain adaptation network, for a target with some of the classes.
 
     A network has features f, class probabilities p and a discriminator d, the
     probability of the target. With weights :math:`\gamma` of the classes, :math:`c_i`
@@ -502,10 +285,10 @@ class PartialDomainClassifier(FittedNetwork):
         self,
         method: str = "sspda",
         *,
-        extractor: Any = None,
+        extractor: torch.nn.Module | None = None,
         hidden: int = 128,
         schedule: str = "late",
-        class_weight: Any = "moving",
+        class_weight: str | ArrayLike | Mapping[Any, float] | None = "moving",
         entropy: float = 0.1,
         selection: float = 0.03,
         adversary: float = 0.2,
@@ -519,10 +302,10 @@ class PartialDomainClassifier(FittedNetwork):
         guard: float = 0.35,
         monitor: str | None = None,
         patience: int | None = None,
-        checkpoint: Any = None,
+        checkpoint: str | Path | None = None,
         n_threads: int = 1,
-        callback: Callable[..., Any] | None = None,
-        random_state: Any = None,
+        callback: Callable[[TrainingRecord], object] | None = None,
+        random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.method = method
         self.extractor = extractor
@@ -548,7 +331,12 @@ class PartialDomainClassifier(FittedNetwork):
         self.random_state = random_state
 
     def fit(
-        self, X: Any, y: Any, *, X_target: Any = None, sample_weight: Any = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        X_target: object = None,
+        sample_weight: ArrayLike | None = None,
     ) -> Self:
         """Train the network on both samples.
 
@@ -569,24 +357,34 @@ class PartialDomainClassifier(FittedNetwork):
         self
         """
         self._check_parameters()
-        read = read_rows(self, X, y, X_target, sample_weight)
-        given = read_class_weight(self.class_weight, read.classes)
-        if read.target is None:
-            told = "no X_target was given: the network learns from the source alone"
-            warn_user(told, NoTargetWarning)
-        scaled, aims = read.X, read.target
-        self._row_shape_ = read.shape
-        if len(read.shape) == 1:
-            scaled = scaled_rows(scaled)
-            aims = None if aims is None else scaled_rows(aims)
+        shape: tuple[int, ...] = ()
+        if self.extractor is not None:
+            X, shape = flat(X)
+            X_target = None if X_target is None else flat(X_target, shape)[0]
+        X, target = estimator_samples(self, X, X_target, reset=True)
+        labels, weight = as_classes(y, len(X)), row_counts(sample_weight, len(X))
+        used = weight > 0.0
+        self.classes_, places = np.unique(labels[used], return_inverse=True)
+        if self.classes_.size < 2:
+            raise InvalidInputError(
+                f"y has 1 class, {self.classes_[0]!r}: a classifier needs two classes "
+                "or more"
+            )
+        class_weight = read_class_weight(self.class_weight, self.classes_)
+        if target is None:
+            message = "no X_target was given: the network learns from the source alone"
+            warn_user(message, NoTargetWarning)
+        source, self._row_shape_ = X[used], shape or (X.shape[1],)
+        if len(self._row_shape_) == 1:
+            source = scaled_rows(source)
+            target = None if target is None else scaled_rows(target)
         rows = TrainingRows.of(
-            scaled, read.y, read.weight, aims, read.classes.size, read.shape
+            source, places, weight[used], target, self.classes_.size, self._row_shape_
         )
-        self.classes_ = read.classes
         announce("training the network")
-        with own_settings(self.n_threads):
-            network, memory, stopped = self._train(rows, given)
-            self._settle(network, memory, stopped or bool(memory.ended))
+        with torch_settings(self.n_threads):
+            network, memory, stopped = self._train(rows, class_weight)
+            self._set_fitted(network, memory, stopped or bool(memory.ended))
             self._set_prior(rows)
         self._warn(memory)
         return self
@@ -613,53 +411,25 @@ class PartialDomainClassifier(FittedNetwork):
             )
 
     def _train(
-        self, rows: TrainingRows, given: Array | str
+        self, rows: TrainingRows, class_weight: Array | str
     ) -> tuple[DomainNetwork, Memory, bool]:
-        """Return the network, what the training remembers, and who stopped it."""
-        kept = kept_training(self.checkpoint)
-        recipe = self._recipe(kept, moving=isinstance(given, str) and given == "moving")
-        fixed = self._fixed_weight(rows, given, recipe.seed)
-        seed_torch(recipe.seed, 0)
-        network = DomainNetwork.of(
-            self.extractor, self._row_shape_, rows.n_classes, self.hidden
-        )
-        memory, stopped = trained(
-            network,
-            rows,
-            recipe,
-            first_weights(rows.n_classes, fixed),
-            path=self.checkpoint,
-            kept=kept,
-            facts={"facts": self._facts()},
-            callback=self.callback,
-        )
-        return network, memory, stopped
-
-    def _fixed_weight(
-        self, rows: TrainingRows, given: Array | str, seed: int
-    ) -> Array | None:
-        """Return weights that do not move; None where they do, or nothing is known."""
-        if not isinstance(given, str):
-            return given
-        if given == "moving" or rows.target is None:
-            return None
-        X, X_target = (part.reshape(len(part), -1) for part in (rows.X, rows.target))
-        return select_classes(X, rows.y, X_target, random_state=seed).shares
-
-    def _recipe(self, kept: dict[str, Any] | None, *, moving: bool) -> Recipe:
+        """Return the network, the final state, and whether the callback ended it."""
+        checkpoint = None
+        if self.checkpoint is not None and Path(self.checkpoint).is_file():
+            checkpoint = read_checkpoint(self.checkpoint)
         if self.random_state is not None:
             seed = as_seed(self.random_state)
+        elif checkpoint is not None:
+            seed = checkpoint["seed"]
         else:
-            # The global generators are left as they were found.
-            seed = (
-                kept["seed"] if kept else int(np.random.default_rng().integers(2**31))
-            )
-        return Recipe(
+            # The global generators are left unchanged.
+            seed = int(np.random.default_rng().integers(2**31))
+        recipe = Recipe(
             method=self.method,
             schedule=Schedule(
                 self.schedule, self.warm_up, self.adversary, self.max_iter
             ),
-            moving=moving,
+            moving=isinstance(class_weight, str) and class_weight == "moving",
             entropy=self.entropy,
             selection=self.selection,
             batch_size=self.batch_size,
@@ -672,6 +442,30 @@ class PartialDomainClassifier(FittedNetwork):
             patience=self.patience,
             seed=seed,
         )
+        if not isinstance(class_weight, str):
+            first = class_weight / class_weight.max()
+        elif class_weight == "selection" and rows.target is not None:
+            X = rows.X.reshape(len(rows.X), -1)
+            X_target = rows.target.reshape(len(rows.target), -1)
+            shares = select_classes(X, rows.y, X_target, random_state=seed).shares
+            first = shares / shares.max()
+        else:
+            first = np.ones(rows.n_classes)
+        seed_torch(seed, 0)
+        network = DomainNetwork.of(
+            self.extractor, self._row_shape_, rows.n_classes, self.hidden
+        )
+        memory, stopped = train(
+            network,
+            rows,
+            recipe,
+            first,
+            path=self.checkpoint,
+            checkpoint=checkpoint,
+            facts={"facts": self._facts()},
+            callback=self.callback,
+        )
+        return network, memory, stopped
 
     def _warn(self, memory: Memory) -> None:
         first, last = memory.first_effective, memory.history[-1]
@@ -697,3 +491,164 @@ class PartialDomainClassifier(FittedNetwork):
                 "the warm-up; adaptation amplifies its errors",
                 WeakClassifierWarning,
             )
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the classes of rows."""
+        best = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[best]
+
+    def predict_proba(self, X: ArrayLike, present_only: bool = False) -> Array:
+        """Return the probabilities of the classes, in the order of `classes_`.
+
+        Parameters
+        ----------
+        X : array of shape (k, d)
+        present_only : bool
+            Whether classes judged absent get none, and the others all.
+
+        Returns
+        -------
+        array of shape (k, K)
+        """
+        logits = self._features_and_logits(X)[1]
+        if present_only:
+            logits = np.where(self._present(), logits, -np.inf)
+        return softmax(logits, axis=1)
+
+    def transform(self, X: ArrayLike) -> Array:
+        """Return the features of rows, an array of shape (k, n_features)."""
+        return self._features_and_logits(X)[0]
+
+    def save_checkpoint(self, path: str | Path) -> None:
+        """Write the fitted network to a file, in the place of an older one.
+
+        Parameters
+        ----------
+        path : str or Path
+        """
+        check_is_fitted(self, "network_")
+        memory = Memory(
+            torch.as_tensor(self.class_weight_),
+            self.n_iter_,
+            self.history_,
+            partial=self.partial_,
+            ended=self.solution_.ended,
+        )
+        write_checkpoint(
+            path,
+            {
+                "facts": self._facts(),
+                "network": self.network_.state_dict(),
+                "memory": memory.to_dict(),
+                "stopped": self.stopped_early_,
+            },
+        )
+
+    def load_checkpoint(self, path: str | Path) -> Self:
+        """Take a network from a file, of `save_checkpoint` or of `checkpoint=`.
+
+        Nothing in the file is run (`weights_only=True`). An extractor must be given to
+        the constructor as it was.
+
+        Parameters
+        ----------
+        path : str or Path
+
+        Returns
+        -------
+        self
+        """
+        content = read_checkpoint(path)
+        facts, memory = content["facts"], Memory.from_dict(content["memory"])
+        self.classes_ = labels_from(facts["classes"])
+        self._row_shape_ = tuple(facts["row_shape"])
+        self.n_features_in_ = int(np.prod(self._row_shape_))
+        if facts["feature_names"] is not None:
+            self.feature_names_in_ = np.array(facts["feature_names"], dtype=object)
+        state = memory.chosen() or content["network"]
+        width = int(state["discriminator.0.bias"].shape[0])
+        with torch_settings(self.n_threads):
+            network = DomainNetwork.of(
+                self.extractor, self._row_shape_, self.classes_.size, width
+            )
+            try:
+                network.load_state_dict(state)
+                # Weights that were written in double precision stay as they were.
+                self._set_fitted(
+                    network, memory, bool(content.get("stopped", memory.ended))
+                )
+                self.network_.load_state_dict(state)
+            except RuntimeError as error:
+                raise InvalidInputError(
+                    f"{path} holds another network than the estimator: {error}"
+                ) from error
+        self._take_prior()
+        return self
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.network_.head.in_features)
+
+    def _facts(self) -> dict[str, Any]:
+        """Return the metadata of a checkpoint, as plain values."""
+        names = getattr(self, "feature_names_in_", None)
+        return {
+            "classes": plain_labels(self.classes_),
+            "row_shape": list(self._row_shape_),
+            "feature_names": None if names is None else list(map(str, names)),
+        }
+
+    def _set_fitted(
+        self, network: DomainNetwork, memory: Memory, stopped: bool
+    ) -> None:
+        """Set the fitted attributes, except the prior."""
+        # In double precision a row's answer does not depend on its neighbours.
+        self.network_ = network.eval() if network.tuned else network.eval().double()
+        self.history_ = memory.history
+        self.n_iter_ = memory.done
+        self.guarded_ = memory.ended == COLLAPSED
+        self.partial_ = memory.partial
+        self.stopped_early_ = stopped
+        self.class_weight_ = memory.class_weight.double().numpy().copy()
+        self.solution_ = attested(
+            self.class_weight_,
+            Certificate("none", objective=memory.history[-1].loss),
+            np.inf,
+            n_iter=memory.done,
+            ended=memory.ended,
+        )
+
+    def _set_prior(self, rows: TrainingRows) -> None:
+        """Estimate the shares of the classes; those of the source without a target."""
+        share = np.bincount(rows.y, weights=rows.weight, minlength=rows.n_classes)
+        prior = share / share.sum()
+        if rows.target is not None:
+            prior = softmax(self._evaluate(rows.target)[1], axis=1).mean(axis=0)
+        self.network_.class_prior.copy_(torch.as_tensor(prior))
+        self._take_prior()
+
+    def _take_prior(self) -> None:
+        prior = self.network_.class_prior.double().numpy()
+        self.class_prior_ = prior / prior.sum()
+        self.absent_classes_ = self.classes_[~self._present()]
+
+    def _present(self) -> NDArray[np.bool_]:
+        """Return which classes are judged present."""
+        return self.class_prior_ >= ABSENT_BELOW / self.classes_.size
+
+    def _features_and_logits(self, X: ArrayLike) -> tuple[Array, Array]:
+        """Return features and class logits of rows."""
+        check_is_fitted(self, "network_")
+        if self.extractor is not None:
+            X, _ = flat(X, self._row_shape_)
+        rows = estimator_matrix(self, X, reset=False)
+        if len(self._row_shape_) == 1:
+            rows = scaled_rows(rows)
+        with torch_settings(self.n_threads):
+            return self._evaluate(rows.reshape(-1, *self._row_shape_))
+
+    def _evaluate(self, rows: Array) -> tuple[Array, Array]:
+        kind = next(self.network_.head.parameters()).dtype
+        parts = self.network_.evaluate(torch.as_tensor(rows, dtype=kind))
+        features, logits = (part.double().numpy() for part in parts)
+        return features, logits

@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional
 
 from counterpoise.errors import InvalidInputError, InvalidTypeError
 from counterpoise.linalg.arrays import Array
 
 # -----------------------------------------------------------------------------
-# Gradients turned round: a saddle point as one minimisation.
+# Gradient reversal: a saddle point as one minimization.
 # -----------------------------------------------------------------------------
 
 
@@ -20,53 +20,38 @@ class Reversal(torch.autograd.Function):
     """The identity, whose gradient is multiplied by minus a number."""
 
     @staticmethod
-    def forward(context: Any, features: Any, coefficient: float) -> Any:
+    def forward(context: Any, features: Tensor, coefficient: float) -> Tensor:
         """Return the features as they are."""
         context.coefficient = coefficient
         return features.view_as(features)
 
     @staticmethod
-    def backward(context: Any, gradient: Any) -> Any:
+    def backward(context: Any, gradient: Tensor) -> tuple[Tensor, None]:
         """Return minus the coefficient times the gradient."""
         return -context.coefficient * gradient, None
 
 
-def with_gradient_reversed(features: Any, coefficient: float) -> Any:
-    """Return the features; what comes back to them is their gradient times -c.
+def with_gradient_reversed(features: Tensor, coefficient: float) -> Tensor:
+    """Return the features, whose gradient is multiplied by minus the coefficient.
 
-    What is behind them is minimised as it stands; what is before them is moved so that
-    it becomes larger, `coefficient` times as fast.
+    Later layers minimize the loss; earlier layers maximize it, `coefficient` times as
+    fast.
     """
     return Reversal.apply(features, coefficient)
 
 
 # -----------------------------------------------------------------------------
-# The terms of the losses, each from logits, finite wherever they are.
+# Terms of the loss, from logits; finite for all logits.
 # -----------------------------------------------------------------------------
 
 
-def class_losses(logits: Any, labels: Any) -> Any:
-    """Return the cross entropy of every row, in nats."""
-    return functional.cross_entropy(logits, labels, reduction="none")
-
-
-def source_losses(odds: Any) -> Any:
-    """Return the cross entropy of rows of the source, by log odds of the target."""
-    return functional.softplus(odds)
-
-
-def target_losses(odds: Any) -> Any:
-    """Return the cross entropy of rows of the target, by log odds of the target."""
-    return functional.softplus(-odds)
-
-
-def class_entropies(logits: Any) -> Any:
+def class_entropies(logits: Tensor) -> Tensor:
     """Return the entropy of every row's class probabilities, in nats."""
     logs = functional.log_softmax(logits, 1)
     return -(logs.exp() * logs).sum(1)
 
 
-def domain_entropies(odds: Any) -> Any:
+def domain_entropies(odds: Tensor) -> Tensor:
     r"""Return the entropy of every row's domain, from log odds.
 
     .. math:: \log(1 + e^{-|s|}) + |s| / (1 + e^{|s|})
@@ -75,8 +60,8 @@ def domain_entropies(odds: Any) -> Any:
     return functional.softplus(-size) + size * torch.sigmoid(-size)
 
 
-def mean_entropy(odds: Any) -> Any:
-    """Return 1 + H(d), a constant to the gradient: rows of either domain weigh more.
+def mean_entropy(odds: Tensor) -> Tensor:
+    """Return 1 + H(d), a constant to the gradient: rows of unclear domain count more.
 
     It lies between 1 and 1 + log 2. Were it no constant, minimising over the
     discriminator would pay for confidence, and over the features against alignment.
@@ -84,7 +69,7 @@ def mean_entropy(odds: Any) -> Any:
     return 1.0 + domain_entropies(odds).detach()
 
 
-def mean_of_class_maxima(logits: Any) -> Any:
+def mean_of_class_maxima(logits: Tensor) -> Tensor:
     r"""Return :math:`\frac1K \sum_k \max_i p_{ik}`: few where few classes are used.
 
     One K-th is the least, of uniform rows and of rows that all go to one class alike;
@@ -141,7 +126,12 @@ class DomainNetwork(nn.Module):
     """
 
     def __init__(
-        self, features: Any, n_features: int, n_classes: int, width: int, tuned: bool
+        self,
+        features: nn.Module,
+        n_features: int,
+        n_classes: int,
+        width: int,
+        tuned: bool,
     ) -> None:
         super().__init__()
         self.features = features
@@ -158,7 +148,11 @@ class DomainNetwork(nn.Module):
 
     @classmethod
     def of(
-        cls, extractor: Any, shape: tuple[int, ...], n_classes: int, hidden: int
+        cls,
+        extractor: nn.Module | None,
+        shape: tuple[int, ...],
+        n_classes: int,
+        hidden: int,
     ) -> "DomainNetwork":
         """Return a network for rows of a shape, over an extractor or a hidden layer."""
         if extractor is None:
@@ -167,11 +161,11 @@ class DomainNetwork(nn.Module):
         own = deepcopy(extractor).float()
         return cls(own, _features_of(own, shape), n_classes, hidden, True)
 
-    def features_of(self, rows: Any) -> Any:
+    def features_of(self, rows: Tensor) -> Tensor:
         """Return the features, a vector a row."""
         return self.features(rows).flatten(1)
 
-    def odds_of(self, features: Any, coefficient: float) -> Any:
+    def odds_of(self, features: Tensor, coefficient: float) -> Tensor:
         """Return log odds of the target; the features learn to hide it."""
         return self.discriminator(with_gradient_reversed(features, coefficient)).ravel()
 
@@ -186,13 +180,13 @@ class DomainNetwork(nn.Module):
         # An extractor may have nothing to learn.
         return [group for group in groups if group["params"]]
 
-    def kept_state(self) -> dict[str, Any]:
+    def state_copy(self) -> dict[str, Tensor]:
         """Return a copy of all weights."""
         return {name: value.clone() for name, value in self.state_dict().items()}
 
     @torch.no_grad()  # type: ignore[untyped-decorator]
-    def asked(self, rows: Any) -> tuple[Any, Any]:
-        """Return features and class logits of rows; nothing is dropped or learned."""
+    def evaluate(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """Return features and class logits of rows; without dropout."""
         was_training = self.training
         self.eval()
         parts = [self.features_of(part) for part in rows.split(ROWS_THROUGH)]
@@ -202,7 +196,7 @@ class DomainNetwork(nn.Module):
         return features, logits
 
 
-def _features_of(extractor: Any, shape: tuple[int, ...]) -> int:
+def _features_of(extractor: nn.Module, shape: tuple[int, ...]) -> int:
     """Return how many features an extractor gives, or refuse it."""
     was_training = extractor.training
     extractor.eval()

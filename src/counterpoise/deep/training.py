@@ -13,32 +13,30 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
+from scipy.special import entr
 from sklearn.metrics import roc_auc_score
+from torch import Tensor
+from torch.nn import functional
 
 from counterpoise.data.two_samples import canonical_order
 from counterpoise.deep.network import (
     DomainNetwork,
     class_entropies,
-    class_losses,
     mean_entropy,
     mean_of_class_maxima,
-    source_losses,
-    target_losses,
 )
 from counterpoise.errors import InvalidInputError, InvalidTypeError
 from counterpoise.linalg.arrays import Array, Indices
 
 # -----------------------------------------------------------------------------
-# Global settings of torch, left as they were found.
+# Global settings of torch, restored afterwards.
 # -----------------------------------------------------------------------------
 
 
 @contextmanager
-def own_settings(n_threads: int) -> Iterator[None]:
-    """Let what runs inside have its own threads and its own random numbers.
-
-    Both are put back afterwards, whatever happens.
-    """
+def torch_settings(n_threads: int) -> Iterator[None]:
+    """Run with own threads, own random numbers and single precision."""
     threads, kind = torch.get_num_threads(), torch.get_default_dtype()
     with torch.random.fork_rng(devices=[]), torch.device("cpu"):
         try:
@@ -163,33 +161,22 @@ def read_checkpoint(path: str | Path) -> dict[str, Any]:
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {path}")
     try:
-        found = torch.load(path, map_location="cpu", weights_only=True)
-        if found["kind"] != _KIND:
-            raise ValueError(f"its kind is {found['kind']!r}")
+        content: dict[str, Any] = torch.load(
+            path, map_location="cpu", weights_only=True
+        )
+        if content["kind"] != _KIND:
+            raise ValueError(f"its kind is {content['kind']!r}")
     except Exception as error:
         raise InvalidInputError(f"{path} is no checkpoint: {error}") from error
-    if found["version"] > VERSION:
+    if content["version"] > VERSION:
         raise InvalidInputError(
             f"{path} was written by a newer version of the library (format "
-            f"{found['version']}, this one reads up to {VERSION})"
+            f"{content['version']}, this one reads up to {VERSION})"
         )
-    checked: dict[str, Any] = found
-    return checked
+    return content
 
 
-def check_same_data(
-    path: str | Path, kept: dict[str, str], now: dict[str, str]
-) -> None:
-    """Refuse to go on with a training of something else."""
-    others = [name for name, digest in now.items() if kept.get(name) != digest]
-    if others:
-        raise InvalidInputError(
-            f"checkpoint {path} is of another training: {' and '.join(others)} differ; "
-            "remove the file or name another"
-        )
-
-
-def data_digest(*parts: Any) -> str:
+def data_digest(*parts: object) -> str:
     """Return a digest of arrays, tensors and of what prints itself."""
     digest = hashlib.sha256()
     for part in parts:
@@ -203,7 +190,7 @@ def data_digest(*parts: Any) -> str:
     return digest.hexdigest()
 
 
-def plain_labels(classes: Any) -> dict[str, Any]:
+def plain_labels(classes: NDArray[Any]) -> dict[str, Any]:
     """Return labels as a list and the name of their type."""
     values = classes.tolist()
     if not all(isinstance(one, str | int | float | bool) for one in values):
@@ -214,13 +201,13 @@ def plain_labels(classes: Any) -> dict[str, Any]:
     return {"values": values, "type": classes.dtype.str}
 
 
-def labels_from(plain: dict[str, Any]) -> Any:
+def labels_from(plain: dict[str, Any]) -> NDArray[Any]:
     """Return what `plain_labels` wrote down."""
     return np.array(plain["values"], dtype=np.dtype(plain["type"]))
 
 
 # -----------------------------------------------------------------------------
-# What is seen of a training without any label of the target.
+# Records of a training, made without labels of the target.
 # -----------------------------------------------------------------------------
 
 
@@ -260,15 +247,9 @@ class TrainingRecord:
     domain_auc: float | None = None
 
 
-def entropy_of(shares: Array) -> float:
-    """Return the entropy of shares that sum to one, in nats."""
-    some = shares[shares > 0.0]
-    return float(-(some * np.log(some)).sum())
-
-
 def effective_classes(prior: Array) -> float:
-    """Return exp(H(prior)): as many classes of equal shares are as uneven."""
-    return float(np.exp(entropy_of(prior)))
+    """Return exp(H(prior)), the effective number of classes."""
+    return float(np.exp(entr(prior).sum()))
 
 
 def linear_auc(features: Array, features_target: Array) -> float | None:
@@ -277,7 +258,11 @@ def linear_auc(features: Array, features_target: Array) -> float | None:
     It is fitted to every other row, at most 1,000 of each sample, and judged on those
     between.
     """
-    samples = [_some(part) for part in (features, features_target)]
+    samples = []
+    for part in (features, features_target):
+        n_rows = min(len(part), JUDGED_ROWS)
+        chosen = np.linspace(0, len(part) - 1, n_rows).astype(int)
+        samples.append(part[chosen].astype(float))
     if min(map(len, samples)) < FEWEST_JUDGED:
         return None
     fitted = [part[::2] for part in samples]
@@ -293,17 +278,12 @@ def linear_auc(features: Array, features_target: Array) -> float | None:
     return float(roc_auc_score(labels, np.concatenate(judged)))
 
 
-def _some(rows: Array) -> Array:
-    kept = np.linspace(0, len(rows) - 1, min(len(rows), JUDGED_ROWS)).astype(int)
-    return rows[kept].astype(float)
-
-
 # -----------------------------------------------------------------------------
-# The rows of a training, and which of them make a batch.
+# The rows of a training and their batches.
 # -----------------------------------------------------------------------------
 
 
-# The batches have a stream of random numbers of their own.
+# Batches have their own stream of random numbers.
 BATCHES = 1
 
 
@@ -350,17 +330,17 @@ class TrainingRows:
         )
 
     @cached_property
-    def source(self) -> Any:
+    def source(self) -> Tensor:
         """The source rows as a tensor."""
         return torch.as_tensor(self.X, dtype=torch.float32)
 
     @cached_property
-    def labels(self) -> Any:
+    def labels(self) -> Tensor:
         """The places of the classes as a tensor."""
         return torch.as_tensor(self.y, dtype=torch.int64)
 
     @cached_property
-    def aims(self) -> Any:
+    def aims(self) -> Tensor | None:
         """The target rows as a tensor; None without a target."""
         if self.target is None:
             return None
@@ -403,8 +383,7 @@ class TrainingRows:
     @cached_property
     def _class_ends(self) -> Array:
         last = np.searchsorted(self.y[self._by_class], np.arange(self.n_classes + 1))
-        out: Array = np.concatenate([[0.0], self._class_totals])[last]
-        return out
+        return np.concatenate([[0.0], self._class_totals])[last]
 
 
 def _places(totals: Array, at: Array) -> Indices:
@@ -458,7 +437,7 @@ class Recipe:
 
 @dataclass(eq=False)
 class Memory:
-    """What a training remembers from one iteration to the next, all of it plain.
+    """The state of a training between iterations, as plain values.
 
     Attributes
     ----------
@@ -478,19 +457,19 @@ class Memory:
         What ended it before its last iteration; empty: nothing did.
     """
 
-    class_weight: Any
+    class_weight: Tensor
     done: int = 0
     history: list[TrainingRecord] = field(default_factory=list)
-    warm: dict[str, Any] | None = None
+    warm: dict[str, Tensor] | None = None
     first_effective: float | None = None
     first_entropy: float | None = None
     partial: bool = True
-    best: dict[str, Any] | None = None
+    best: dict[str, Tensor] | None = None
     best_entropy: float = math.inf
     waited: int = 0
     ended: str = ""
 
-    def chosen(self) -> dict[str, Any] | None:
+    def chosen(self) -> dict[str, Tensor] | None:
         """Return the iterate to be returned where it is not the last."""
         return self.warm if self.ended in (COLLAPSED, DIVERGED) else self.best
 
@@ -549,7 +528,7 @@ class Training:
         """Train to the end, or until an update says True."""
         schedule, memory = self.recipe.schedule, self.memory
         self.network.train()
-        losses: list[Any] = []
+        losses: list[Tensor] = []
         while memory.done < schedule.n_steps and not memory.ended:
             losses.append(self._step(memory.done))
             memory.done += 1
@@ -558,9 +537,11 @@ class Training:
                 losses = []
                 if on_update(self):
                     break
-        self._finish()
+        chosen = memory.chosen()
+        if chosen is not None:
+            self.network.load_state_dict(chosen)
 
-    def _step(self, step: int) -> Any:
+    def _step(self, step: int) -> Tensor:
         """Take one step downhill, and return the loss before it."""
         recipe = self.recipe
         seed_torch(recipe.seed, step + 1)
@@ -573,7 +554,7 @@ class Training:
         self.optimizer.step()
         return loss.detach()
 
-    def _loss(self, step: int) -> Any:
+    def _loss(self, step: int) -> Tensor:
         recipe, network, schedule = self.recipe, self.network, self.recipe.schedule
         places, aims = self.rows.batch(
             recipe.seed, step, recipe.batch_size, recipe.class_balanced
@@ -582,18 +563,19 @@ class Training:
         weight = self._class_weight(step)[labels]
         features = network.features_of(self.rows.source[places])
         logits = network.head(features)
-        loss = (weight * class_losses(logits, labels)).mean()
-        alone = recipe.method == "source" or self.rows.aims is None
-        if alone or not schedule.has_adversary(step):
+        losses = functional.cross_entropy(logits, labels, reduction="none")
+        loss = (weight * losses).mean()
+        target = self.rows.aims if recipe.method != "source" else None
+        if target is None or not schedule.has_adversary(step):
             return loss
-        features_target = network.features_of(self.rows.aims[aims])
+        features_target = network.features_of(target[aims])
         logits_target = network.head(features_target)
-        turned = schedule.reversal(step)
-        odds = network.odds_of(features, turned)
-        odds_target = network.odds_of(features_target, turned)
-        # Means over either half of the batch, each by itself.
-        loss = loss + (weight * source_losses(odds)).mean()
-        loss = loss + target_losses(odds_target).mean()
+        reversal = schedule.reversal(step)
+        odds = network.odds_of(features, reversal)
+        odds_target = network.odds_of(features_target, reversal)
+        # The domain losses, a mean over each half of the batch.
+        loss = loss + (weight * functional.softplus(odds)).mean()
+        loss = loss + functional.softplus(-odds_target).mean()
         if recipe.method != "sspda" or not schedule.is_warm(step):
             return loss
         if recipe.entropy > 0.0:
@@ -607,7 +589,7 @@ class Training:
             loss = loss + recipe.selection * schedule.selecting(step) * selected
         return loss
 
-    def _class_weight(self, step: int) -> Any:
+    def _class_weight(self, step: int) -> Tensor:
         """Return the weights of the classes: those that move wait for the warm-up."""
         if self.recipe.moving and not (
             self.recipe.moves_weights and self.recipe.schedule.is_warm(step)
@@ -616,85 +598,68 @@ class Training:
         return self.memory.class_weight
 
     def _update(self, loss: float) -> None:
-        """ChunkResult at the whole target, move the class weights, and judge."""
+        """Evaluate the whole target, move the class weights, and check the guard."""
         memory, recipe = self.memory, self.recipe
         finite = math.isfinite(loss) and all(
             bool(torch.isfinite(part).all()) for part in self.network.parameters()
         )
         if not finite:
-            self._diverge()
+            if memory.warm is None:
+                raise InvalidInputError(
+                    f"the training diverged within {memory.done} iterations: choose a "
+                    f"learning_rate below {recipe.learning_rate:g}"
+                )
+            memory.ended = DIVERGED
             return
         if self.rows.aims is None:
-            self._remember(TrainingRecord(memory.done, loss, self._told_weight()))
+            weight = memory.class_weight.double().numpy().copy()
+            memory.history.append(TrainingRecord(memory.done, loss, weight))
             return
-        features, logits = self.network.asked(self.rows.aims)
+        features, logits = self.network.evaluate(self.rows.aims)
         prior = torch.softmax(logits, 1).mean(0)
         self.network.class_prior.copy_(prior)
-        entropy = float(class_entropies(logits).mean())
         if recipe.guard > 0.0 and memory.done == recipe.schedule.warm_steps:
             memory.partial = is_partial(logits.argmax(1).numpy(), logits.shape[1])
         if recipe.moves_weights:
             moved = prior / prior.max()
             memory.class_weight = moved if memory.partial else torch.ones_like(moved)
         shares = prior.double().numpy()
-        found = TrainingRecord(
+        features_source = self.network.evaluate(self.rows.source)[0]
+        record = TrainingRecord(
             memory.done,
             loss,
-            self._told_weight(),
+            memory.class_weight.double().numpy().copy(),
             effective_classes(shares / shares.sum()),
-            entropy,
-            linear_auc(
-                self.network.asked(self.rows.source)[0].numpy(), features.numpy()
-            ),
+            float(class_entropies(logits).mean()),
+            linear_auc(features_source.numpy(), features.numpy()),
         )
-        self._remember(found)
-        self._judge(found)
+        memory.history.append(record)
+        self._judge(record)
 
-    def _judge(self, found: TrainingRecord) -> None:
-        """End the training where the classes collapse or patience is at its end."""
+    def _judge(self, record: TrainingRecord) -> None:
+        """End the training where the classes collapse or patience is exhausted."""
         memory, recipe = self.memory, self.recipe
-        assert found.n_effective is not None
-        assert found.entropy is not None
+        assert record.n_effective is not None
+        assert record.entropy is not None
         if memory.done < recipe.schedule.warm_steps:
             return
         if memory.first_effective is None:
-            memory.warm = self.network.kept_state()
-            memory.first_effective = found.n_effective
-            memory.first_entropy = found.entropy
+            memory.warm = self.network.state_copy()
+            memory.first_effective = record.n_effective
+            memory.first_entropy = record.entropy
         least = recipe.guard * memory.first_effective
-        if recipe.can_collapse and found.n_effective < least:
+        if recipe.can_collapse and record.n_effective < least:
             memory.ended = COLLAPSED
             return
         if recipe.monitor is None:
             return
-        if found.entropy < memory.best_entropy:
-            memory.best, memory.waited = self.network.kept_state(), 0
-            memory.best_entropy = found.entropy
+        if record.entropy < memory.best_entropy:
+            memory.best, memory.waited = self.network.state_copy(), 0
+            memory.best_entropy = record.entropy
             return
         memory.waited += 1
         if recipe.patience is not None and memory.waited >= recipe.patience:
             memory.ended = OUT_OF_PATIENCE
-
-    def _diverge(self) -> None:
-        if self.memory.warm is None:
-            raise InvalidInputError(
-                f"the training diverged within {self.memory.done} iterations: choose a "
-                f"learning_rate below {self.recipe.learning_rate:g}"
-            )
-        self.memory.ended = DIVERGED
-
-    def _remember(self, found: TrainingRecord) -> None:
-        self.memory.history.append(found)
-
-    def _told_weight(self) -> Array:
-        told: Array = self.memory.class_weight.double().numpy().copy()
-        return told
-
-    def _finish(self) -> None:
-        """Take the iterate that is returned: the last, unless something says not."""
-        chosen = self.memory.chosen()
-        if chosen is not None:
-            self.network.load_state_dict(chosen)
 
 
 def is_partial(predicted: Indices, n_classes: int) -> bool:
@@ -708,62 +673,53 @@ def is_partial(predicted: Indices, n_classes: int) -> bool:
     return effective_classes(shares) <= PARTIAL_UP_TO * n_classes
 
 
-def first_weights(n_classes: int, given: Any) -> Array:
-    """Return the weights that a training begins with: ones, or those given over max."""
-    if given is None:
-        return np.ones(n_classes)
-    out: Array = given / given.max()
-    return out
-
-
 # -----------------------------------------------------------------------------
-# A training with a file beside it, from which it goes on if it was interrupted.
+# A training with a checkpoint, from which it resumes after an interruption.
 # -----------------------------------------------------------------------------
 
 
-def kept_training(path: Any) -> dict[str, Any] | None:
-    """Return what a checkpoint holds, None if there is none yet."""
-    if path is None or not Path(path).is_file():
-        return None
-    return read_checkpoint(path)
-
-
-def trained(
+def train(
     network: DomainNetwork,
     rows: TrainingRows,
     recipe: Recipe,
     class_weight: Array,
     *,
-    path: Any,
-    kept: dict[str, Any] | None,
+    path: str | Path | None,
+    checkpoint: dict[str, Any] | None,
     facts: dict[str, Any],
-    callback: Callable[..., Any] | None,
+    callback: Callable[[TrainingRecord], object] | None,
 ) -> tuple[Memory, bool]:
-    """Train to the end; return what is remembered, and whether the callback ended it.
+    """Train to the end; return the final state, and whether the callback ended it.
 
     Parameters
     ----------
     network, rows, recipe, class_weight : as in `Training`
     path : path or None
         The checkpoint that is written at every update.
-    kept : dict or None
-        What it held before.
+    checkpoint : dict or None
+        Its former content.
     facts : dict
         What `load_checkpoint` needs beside the weights.
     callback : callable or None
     """
-    # The weights before the first step tell one extractor from another.
+    # The weights before the first step distinguish extractors.
     digests = {
         "parameters": data_digest(recipe, class_weight),
         "rows": data_digest(rows.source, rows.y, rows.weight, rows.aims),
         "networks": data_digest(*network.state_dict().values()),
     }
     training = Training(network, rows, recipe, class_weight)
-    if kept is not None:
-        check_same_data(path, kept.get("digests", {}), digests)
-        network.load_state_dict(kept["network"])
-        training.optimizer.load_state_dict(kept["optimizer"])
-        training.memory = Memory.from_dict(kept["memory"])
+    if checkpoint is not None:
+        former = checkpoint.get("digests", {})
+        others = [name for name, one in digests.items() if former.get(name) != one]
+        if others:
+            raise InvalidInputError(
+                f"checkpoint {path} is of another training: {' and '.join(others)} "
+                "differ; remove the file or name another"
+            )
+        network.load_state_dict(checkpoint["network"])
+        training.optimizer.load_state_dict(checkpoint["optimizer"])
+        training.memory = Memory.from_dict(checkpoint["memory"])
     stopped = False
 
     def on_update(training: Training) -> bool:

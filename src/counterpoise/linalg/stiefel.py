@@ -1,6 +1,6 @@
 """Orthonormal matrices: polar factors and spectra of quadratic forms."""
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -8,6 +8,9 @@ from scipy.linalg import eigh
 from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, eigsh
 
 from counterpoise.linalg.arrays import Array
+
+# An array or a `csr_array`; scipy.sparse has no types.
+SymmetricMatrix: TypeAlias = Any
 
 # -----------------------------------------------------------------------------
 # Matrices with orthonormal columns: projections onto them and onto their tangents.
@@ -60,7 +63,7 @@ DENSE_ORDER = 1000
 FEW_ROWS = 200
 
 
-def extreme_eigenvalues(M: Any) -> tuple[float, float]:
+def extreme_eigenvalues(M: SymmetricMatrix) -> tuple[float, float]:
     """Return the least and the largest eigenvalue.
 
     Of a large sparse matrix: Gershgorin's bounds of them, which need no iterations.
@@ -71,18 +74,16 @@ def extreme_eigenvalues(M: Any) -> tuple[float, float]:
     return _gershgorin(M)
 
 
-def _gershgorin(M: Any) -> tuple[float, float]:
+def _gershgorin(M: SymmetricMatrix) -> tuple[float, float]:
     """Return numbers below and above all eigenvalues, without iterations."""
     diagonal = M.diagonal()
     radius = np.asarray(abs(M).sum(axis=1)).ravel() - np.abs(diagonal)
     return float((diagonal - radius).min()), float((diagonal + radius).max())
 
 
-def largest_eigenvalue(M: Any) -> float:
+def largest_eigenvalue(M: SymmetricMatrix) -> float:
     """Return the largest eigenvalue, of a large sparse matrix to three digits."""
-    if M is None:
-        return 0.0
-    if _is_small(M):
+    if _is_small(M) or not M.nnz:
         return extreme_eigenvalues(M)[1]
     first = np.random.default_rng(0).standard_normal(M.shape[0])
     return float(
@@ -91,7 +92,7 @@ def largest_eigenvalue(M: Any) -> float:
 
 
 def smallest_eigenpairs(
-    M: Any, count: int, low: float | None = None
+    M: SymmetricMatrix, count: int, low: float | None = None
 ) -> tuple[Array, Array]:
     """Return the smallest eigenvalues, ascending, and their eigenvectors as columns.
 
@@ -104,6 +105,8 @@ def smallest_eigenpairs(
         default Gershgorin's.
     """
     n = M.shape[0]
+    if sparse.issparse(M) and not M.nnz:
+        return np.zeros(count), np.eye(n, count)
     if not sparse.issparse(M) or n <= FEW_ROWS or 4 * count >= n:
         return eigh(dense(M), subset_by_index=(0, count - 1))
     least, high = _gershgorin(M)
@@ -121,7 +124,7 @@ def smallest_eigenpairs(
     return values[order], vectors[:, order]
 
 
-def ky_fan(M: Any, m: int) -> float:
+def ky_fan(M: SymmetricMatrix, m: int) -> float:
     """Return the least <M, PP'> over frames, the sum of the m smallest eigenvalues.
 
     Rounding is taken off, so that it is a bound.
@@ -134,10 +137,11 @@ def ky_fan(M: Any, m: int) -> float:
     return float((values - lacking).sum())
 
 
-def dense(M: Any) -> Array:
+def dense(M: SymmetricMatrix) -> Array:
     """Return the matrix stored whole."""
     return M.toarray() if sparse.issparse(M) else M
 
 
-def _is_small(M: Any) -> bool:
-    return not sparse.issparse(M) or M.shape[0] <= DENSE_ORDER
+def _is_small(M: SymmetricMatrix) -> bool:
+    """Tell whether eigenvalues are computed from the dense matrix."""
+    return not sparse.issparse(M) or (M.nnz > 0 and M.shape[0] <= DENSE_ORDER)

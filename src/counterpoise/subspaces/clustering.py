@@ -1,106 +1,66 @@
 """Orthogonal nonnegative graph clustering."""
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, cast
+from collections.abc import Callable, Iterator
+from typing import cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.data.arrays import estimator_matrix
 from counterpoise.data.parameters import as_random, check_choice, check_integer
 from counterpoise.errors import InvalidInputError, held_back, warn_user
 from counterpoise.linalg.arrays import Array, Indices
-from counterpoise.linalg.stiefel import smallest_eigenpairs
+from counterpoise.linalg.stiefel import SymmetricMatrix, smallest_eigenpairs
 from counterpoise.optim.loop import Progress, Solution, certified, solve
 from counterpoise.optim.stiefel.local_search import on_supports
 from counterpoise.optim.stiefel.problem import OrthogonalProblem
 from counterpoise.optim.stiefel.relaxations import Relaxation
 from counterpoise.optim.stiefel.solvers import NonnegativeRounds
-from counterpoise.subspaces.orthogonal import check_frame_search, warn_of_frame
+from counterpoise.subspaces.orthogonal import (
+    check_search_parameters,
+    warn_if_not_converged,
+)
 
 # -----------------------------------------------------------------------------
-# Graphs of nearest neighbours, and what they say of new rows.
+# Neighbor graphs.
 # -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class NeighborGraph:
-    """Rows joined to their nearest ones, weights exp(-d^2 / (2 s^2)).
+def neighbor_graph(search: NearestNeighbors) -> tuple[sparse.csr_array, float]:
+    """Return symmetric affinities exp(-d^2 / (2 s^2)) of neighbors, and s.
 
-    Attributes
-    ----------
-    affinity : sparse array of shape (n, n)
-        Symmetric: rows are joined where one is a neighbour of the other.
-    width : float
-        s, the median distance to a neighbour.
-    search : NearestNeighbors
-        Finds the neighbours of new rows.
+    Two rows are joined where one is a neighbor of the other; s is the median distance
+    to a neighbor.
     """
-
-    affinity: Any
-    width: float
-    search: Any
-
-    def to_rows(self, X: Array) -> Any:
-        """Return the weights of new rows with their neighbours among the old."""
-        distance, place = self.search.kneighbors(X)
-        # The nearest keeps weight one, however far: new rows belong somewhere.
-        nearest = distance[:, :1] ** 2
-        weight = np.exp(-(distance**2 - nearest) / (2.0 * self.width**2))
-        count = len(X) * distance.shape[1]
-        start = np.arange(0, count + 1, distance.shape[1])
-        shape = (len(X), self.affinity.shape[0])
-        return sparse.csr_array((weight.ravel(), place.ravel(), start), shape=shape)
-
-
-def neighbor_graph(X: Array, n_neighbors: int) -> NeighborGraph:
-    """Return the graph of every row with its nearest others, all of them if few."""
-    n = len(X)
-    k = min(n_neighbors, n - 1)
-    search = NearestNeighbors(n_neighbors=k).fit(X)
-    distance, place = search.kneighbors()
-    width = float(np.median(distance))
+    graph = sparse.csr_array(search.kneighbors_graph(mode="distance"))
+    width = float(np.median(graph.data))
     if not width > 0.0:
-        positive = distance[distance > 0.0]
+        positive = graph.data[graph.data > 0.0]
         width = float(positive.mean()) if positive.size else 1.0
-    weight = np.exp(-(distance**2) / (2.0 * width**2))
-    # Places of 32 bits, which is what scikit-learn takes.
-    start = np.arange(0, n * k + 1, k).astype(np.int32)
-    place = place.astype(np.int32)
-    one_way = sparse.csr_array((weight.ravel(), place.ravel(), start), shape=(n, n))
-    return NeighborGraph(sparse.csr_array(one_way.maximum(one_way.T)), width, search)
-
-
-def laplacian(affinity: Any) -> Any:
-    """Return degrees less affinities."""
-    degrees = np.asarray(affinity.sum(axis=1)).ravel()
-    return sparse.csr_array(sparse.diags_array(degrees) - affinity)
-
-
-def n_components(affinity: Any) -> int:
-    """Return the number of parts that no edge joins."""
-    return int(connected_components(affinity, directed=False)[0])
+    graph.data = np.exp(-(graph.data**2) / (2.0 * width**2))
+    return sparse.csr_array(graph.maximum(graph.T)), width
 
 
 # -----------------------------------------------------------------------------
-# Clusters of a graph by non-negative orthonormal indicators.
+# Orthogonal nonnegative graph clustering.
 # -----------------------------------------------------------------------------
 
 
 # Runs of k-means of which the best is a start: settled labels, whatever the seed.
-RUNS_OF_K_MEANS = 10
+KMEANS_RUNS = 10
 
 
 class OrthogonalGraphClustering(ClusterMixin, BaseEstimator):
-    r"""Cut a graph into clusters whose indicators are orthonormal and not negative.
+    r"""Orthogonal nonnegative graph clustering (ONGR): cut a graph into clusters.
 
     .. math:: \min_P\ \mathrm{tr}\, P'LP \quad\text{with}\quad P'P = I,\ P \ge 0
 
@@ -190,7 +150,7 @@ class OrthogonalGraphClustering(ClusterMixin, BaseEstimator):
         max_iter: int = 100,
         max_time: float | None = None,
         callback: Callable[[Progress], object] | None = None,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.affinity = affinity
@@ -204,14 +164,16 @@ class OrthogonalGraphClustering(ClusterMixin, BaseEstimator):
         self.callback = callback
         self.random_state = random_state
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         """Return the tags; a matrix of affinities is cut by rows and columns."""
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.affinity == "precomputed"
         tags.input_tags.sparse = self.affinity == "precomputed"
         return tags
 
-    def fit(self, X: Any, y: Any = None) -> "OrthogonalGraphClustering":
+    def fit(
+        self, X: ArrayLike | SymmetricMatrix, y: object = None
+    ) -> "OrthogonalGraphClustering":
         """Find the clusters.
 
         Parameters
@@ -219,88 +181,100 @@ class OrthogonalGraphClustering(ClusterMixin, BaseEstimator):
         X : array-like or frame of shape (n, d), or affinities of shape (n, n)
         y : ignored
         """
-        mu = self._check()
+        check_integer("n_clusters", self.n_clusters, low=1)
+        check_integer("n_neighbors", self.n_neighbors, low=1)
+        check_integer("n_init", self.n_init, low=1)
+        check_choice("affinity", self.affinity, ("nearest_neighbors", "precomputed"))
+        penalty = check_search_parameters(
+            self.relaxation, self.penalty, self.tol, self.max_iter, self.max_time
+        )
         k, name = int(self.n_clusters), type(self).__name__
-        given = self.affinity == "precomputed"
-        X = estimator_matrix(self, X, reset=True, min_rows=2, accept_sparse=given)
-        if k > X.shape[0]:
-            raise InvalidInputError(
-                f"n_clusters = {k} exceeds n_samples = {X.shape[0]}"
-            )
-        if given:
+        precomputed = self.affinity == "precomputed"
+        X = estimator_matrix(self, X, reset=True, min_rows=2, accept_sparse=precomputed)
+        n = X.shape[0]
+        if k > n:
+            raise InvalidInputError(f"n_clusters = {k} exceeds n_samples = {n}")
+        if precomputed:
             affinity = _read_affinity(X)
         else:
-            self.graph_ = neighbor_graph(X, int(self.n_neighbors))
-            affinity = self.graph_.affinity
+            n_neighbors = min(int(self.n_neighbors), n - 1)
+            self.neighbors_ = NearestNeighbors(n_neighbors=n_neighbors).fit(X)
+            affinity, self.width_ = neighbor_graph(self.neighbors_)
         self.affinity_matrix_ = affinity
-        joined = np.flatnonzero(np.asarray(affinity.sum(axis=1)).ravel() > 0.0)
+        joined = np.flatnonzero(affinity.sum(axis=1) > 0.0)
         if len(joined) < max(k, 2):
-            joined = np.arange(X.shape[0])
-        elif len(joined) < X.shape[0]:
-            alone = np.setdiff1d(np.arange(X.shape[0]), joined)
+            joined = np.arange(n)
+        elif len(joined) < n:
+            alone = np.setdiff1d(np.arange(n), joined)
             warn_user(
                 f"{name}: {len(alone)} rows have no neighbour (the first is row "
                 f"{alone[0]}); they get the label of the largest cluster"
             )
         inner = affinity[joined][:, joined]
-        parts = n_components(inner)
+        parts = connected_components(inner, directed=False, return_labels=False)
         if parts > k:
             warn_user(
                 f"{name}: the graph falls into {parts} parts, more than n_clusters = "
                 f"{k}: many ways to join them are equally good"
             )
-        problem = OrthogonalProblem(laplacian(inner), n_columns=k, nonnegative=True)
-        found = self._searched(problem, inner, None if given else X[joined], mu)
-        warn_of_frame(name, found)
-        self.solution_ = found
-        self.indicator_ = np.zeros((X.shape[0], k))
-        self.indicator_[joined] = found.x
-        labels = _labels_of_indicator(self.indicator_, affinity)
-        self.labels_ = labels
-        self.objective_ = found.certificate.objective
-        self.bound_ = found.certificate.bound
-        self.n_iter_ = max(found.n_iter, 1)
+        rows = None if precomputed else X[joined]
+        self.solution_ = self._search(inner, rows, penalty)
+        warn_if_not_converged(name, self.solution_)
+        self.indicator_ = np.zeros((n, k))
+        self.indicator_[joined] = self.solution_.x
+        self.labels_ = np.argmax(self.indicator_, axis=1)
+        empty = ~(self.indicator_.max(axis=1) > 0.0)
+        if empty.any():
+            # Rows of zeros get the label of their neighbors.
+            votes = affinity[empty] @ self.indicator_
+            largest = np.argmax(np.bincount(self.labels_[~empty]))
+            self.labels_[empty] = np.where(
+                votes.max(axis=1) > 0.0, np.argmax(votes, axis=1), largest
+            )
+        self.objective_ = self.solution_.certificate.objective
+        self.bound_ = self.solution_.certificate.bound
+        self.n_iter_ = max(self.solution_.n_iter, 1)
         return self
 
-    def predict(self, X: Any) -> Indices:
-        """Return the labels of new rows, by the indicator at their neighbours.
+    def predict(self, X: ArrayLike | SymmetricMatrix) -> Indices:
+        """Return the labels of new rows, by the indicator at their neighbors.
 
         Parameters
         ----------
         X : matrix of shape (k, d), or affinities with the rows of `fit`, (k, n)
         """
         check_is_fitted(self, "indicator_")
-        given = self.affinity == "precomputed"
-        X = estimator_matrix(self, X, reset=False, accept_sparse=given)
-        weights = sparse.csr_array(X) if given else self.graph_.to_rows(X)
+        precomputed = self.affinity == "precomputed"
+        X = estimator_matrix(self, X, reset=False, accept_sparse=precomputed)
+        weights = sparse.csr_array(X) if precomputed else self._weights_of(X)
         votes = weights @ _membership(self.labels_, self.indicator_.shape[1])
-        strength = np.asarray(weights @ self.indicator_)
-        # Ties of the neighbours' labels are broken by how much they belong.
-        labels = np.argmax(votes + 1e-9 * strength, axis=1)
-        lost = ~(votes.max(axis=1) > 0.0)
-        labels[lost] = _largest_cluster(self.labels_)
+        # Ties of the neighbors' labels are broken by how much they belong.
+        labels = np.argmax(votes + 1e-9 * (weights @ self.indicator_), axis=1)
+        labels[~(votes.max(axis=1) > 0.0)] = np.argmax(np.bincount(self.labels_))
         return labels
 
-    def _check(self) -> float | None:
-        check_integer("n_clusters", self.n_clusters, low=1)
-        check_integer("n_neighbors", self.n_neighbors, low=1)
-        check_integer("n_init", self.n_init, low=1)
-        check_choice("affinity", self.affinity, ("nearest_neighbors", "precomputed"))
-        return check_frame_search(
-            self.relaxation, self.penalty, self.tol, self.max_iter, self.max_time
-        )
+    def _weights_of(self, X: Array) -> sparse.csr_array:
+        """Return affinities of new rows to their neighbors among the training rows."""
+        graph = sparse.csr_array(self.neighbors_.kneighbors_graph(X, mode="distance"))
+        squares = graph.data.reshape(len(X), -1) ** 2
+        # The nearest has weight one, however far: every new row belongs somewhere.
+        weights = np.exp(-(squares - squares[:, :1]) / (2.0 * self.width_**2))
+        graph.data = weights.ravel()
+        return graph
 
-    def _searched(
-        self, problem: OrthogonalProblem, affinity: Any, X: Any, mu: float | None
+    def _search(
+        self, affinity: sparse.csr_array, X: Array | None, penalty: float | None
     ) -> Solution:
         """Return the best of the searches from all starts."""
-        n, k = problem.shape
+        n, k = affinity.shape[0], int(self.n_clusters)
+        laplacian = sparse.diags_array(affinity.sum(axis=1)) - affinity
+        problem = OrthogonalProblem(laplacian, n_columns=k, nonnegative=True)
         if k == 1 or k == n:
             labels = np.zeros(n, dtype=np.intp) if k == 1 else np.arange(n)
             return certified(problem, on_supports(problem, labels), self.tol)
         began, best = time.perf_counter(), None
         method = NonnegativeRounds(
-            cast(Relaxation, self.relaxation), mu, accuracy=float(self.tol)
+            cast(Relaxation, self.relaxation), penalty, accuracy=float(self.tol)
         )
         for labels in self._starts(affinity, X, k):
             left = None
@@ -308,7 +282,7 @@ class OrthogonalGraphClustering(ClusterMixin, BaseEstimator):
                 left = max(self.max_time - (time.perf_counter() - began), 0.0)
                 if best is not None and not left > 0.0:
                     break
-            found = solve(
+            solution = solve(
                 problem,
                 method,
                 _membership(labels, k),
@@ -317,48 +291,41 @@ class OrthogonalGraphClustering(ClusterMixin, BaseEstimator):
                 max_time=left,
                 callback=self.callback,
             )
-            lower = best is None or (
-                found.certificate.objective < best.certificate.objective
-            )
-            best = found if lower else best
+            objective = solution.certificate.objective
+            if best is None or objective < best.certificate.objective:
+                best = solution
         assert best is not None
         return best
 
-    def _starts(self, affinity: Any, X: Any, k: int) -> Any:
+    def _starts(
+        self, affinity: sparse.csr_array, X: Array | None, k: int
+    ) -> Iterator[Indices]:
         """Yield labels to begin from."""
-        draw = as_random(self.random_state)
-        seeds = draw.randint(2**31 - 1, size=int(self.n_init) + 1)
-        coordinates = _spectral_coordinates(affinity, k)
+        draw, count = as_random(self.random_state), int(self.n_init)
+        seeds = draw.randint(2**31 - 1, size=count + 1)
+        # The smallest eigenvectors of the normalized Laplacian, by root degree.
+        degrees = affinity.sum(axis=1)
+        root = 1.0 / np.sqrt(np.maximum(degrees, 1e-300))
+        scale = sparse.diags_array(np.where(degrees > 0.0, root, 0.0))
+        normalized = sparse.eye_array(len(degrees)) - scale @ affinity @ scale
+        vectors = smallest_eigenpairs(sparse.csr_array(normalized), k, low=0.0)[1]
+        coordinates = vectors * np.where(degrees > 0.0, root, 1.0)[:, None]
         rows = coordinates if X is None else X
-        count = int(self.n_init)
         sources = [(rows, seed) for seed in seeds[: max(count - 1, 1)]]
         if count > 1:
             sources.append((coordinates, seeds[-1]))
         known: set[bytes] = set()
         for source, seed in sources:
-            labels = _by_means(source, k, seed)
+            # Fewer distinct rows than clusters: labels are given all the same.
+            with held_back(ConvergenceWarning):
+                means = KMeans(k, n_init=KMEANS_RUNS, random_state=seed)
+                labels = means.fit_predict(source)
+            # Numbered as they first occur.
+            _, first, at = np.unique(labels, return_index=True, return_inverse=True)
+            labels = np.argsort(np.argsort(first))[at]
             if labels.tobytes() not in known:
                 known.add(labels.tobytes())
                 yield labels
-
-
-def _by_means(rows: Array, k: int, seed: int) -> Indices:
-    """Return the labels of k-means, numbered as they first occur."""
-    # Fewer distinct rows than clusters: labels are given all the same.
-    with held_back(ConvergenceWarning):
-        labels = KMeans(k, n_init=RUNS_OF_K_MEANS, random_state=seed).fit_predict(rows)
-    _, first, at = np.unique(labels, return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first))[at]
-
-
-def _spectral_coordinates(affinity: Any, k: int) -> Array:
-    """Return the smallest eigenvectors of the normalised Laplacian, by root degree."""
-    degrees = np.asarray(affinity.sum(axis=1)).ravel()
-    root = 1.0 / np.sqrt(np.maximum(degrees, 1e-300))
-    scale = sparse.diags_array(np.where(degrees > 0.0, root, 0.0))
-    normal = sparse.eye_array(len(degrees)) - scale @ affinity @ scale
-    vectors = smallest_eigenpairs(sparse.csr_array(normal), k, low=0.0)[1]
-    return vectors * np.where(degrees > 0.0, root, 1.0)[:, None]
 
 
 def _membership(labels: Indices, k: int) -> Array:
@@ -368,24 +335,7 @@ def _membership(labels: Indices, k: int) -> Array:
     return out / np.sqrt(np.maximum(out.sum(axis=0), 1.0))
 
 
-def _largest_cluster(labels: Indices) -> int:
-    return int(np.argmax(np.bincount(labels)))
-
-
-def _labels_of_indicator(indicator: Array, affinity: Any) -> Indices:
-    """Return the label of every row, by its neighbours where its indicator is zero."""
-    labels = np.argmax(indicator, axis=1)
-    empty = ~(indicator.max(axis=1) > 0.0)
-    if empty.any():
-        votes = np.asarray(affinity[empty] @ indicator)
-        nearest = np.argmax(votes, axis=1)
-        known = votes.max(axis=1) > 0.0
-        nearest[~known] = _largest_cluster(labels[~empty])
-        labels[empty] = nearest
-    return labels
-
-
-def _read_affinity(X: Any) -> Any:
+def _read_affinity(X: SymmetricMatrix) -> sparse.csr_array:
     """Return a symmetric matrix of affinities without its diagonal, or refuse it."""
     if X.shape[0] != X.shape[1]:
         raise InvalidInputError(

@@ -1,18 +1,18 @@
 """Max-min distance analysis: discriminant subspaces."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
 from sklearn.decomposition import KernelPCA
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from counterpoise.data.arrays import estimator_matrix
@@ -27,22 +27,25 @@ from counterpoise.data.parameters import (
     resolve_solver,
 )
 from counterpoise.errors import InvalidInputError, warn_user
-from counterpoise.linalg.arrays import Array
+from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.linalg.stiefel import polar
 from counterpoise.optim.loop import Progress, Solution, Solver, certified, solve
-from counterpoise.optim.stiefel.certificates import fantope_frame
+from counterpoise.optim.stiefel.certificates import fantope_point
 from counterpoise.optim.stiefel.problem import OrthogonalProblem, RankOneForms
 from counterpoise.optim.stiefel.relaxations import Relaxation
 from counterpoise.optim.stiefel.solvers import (
     MajorizeMinimize,
     SequentialRelaxation,
     SoftminPolar,
-    frame_solver,
+    orthogonal_solver,
 )
-from counterpoise.subspaces.orthogonal import check_frame_search, warn_of_frame
+from counterpoise.subspaces.orthogonal import (
+    check_search_parameters,
+    warn_if_not_converged,
+)
 
 # -----------------------------------------------------------------------------
-# Class means seen in units of the spread within classes.
+# Class means, whitened by the covariance within classes.
 # -----------------------------------------------------------------------------
 
 
@@ -69,14 +72,14 @@ class ClassMeans:
         Class means after whitening.
     """
 
-    classes: NDArray[Any]
+    classes: NDArray[np.generic]
     shares: Array
     mean: Array
     whitener: Array
     means: Array
 
     @property
-    def pairs(self) -> tuple[Any, Any]:
+    def pairs(self) -> tuple[Indices, Indices]:
         """The pairs of classes, each once."""
         return np.triu_indices(len(self.classes), 1)
 
@@ -100,7 +103,7 @@ class ClassMeans:
 
 
 def class_means(
-    X: Array, y: NDArray[Any], shrinkage: float, who: str, least: int
+    X: Array, y: NDArray[np.generic], shrinkage: float, who: str, least: int
 ) -> ClassMeans:
     """Return the class means of a sample, or refuse one that has no spread.
 
@@ -164,33 +167,33 @@ def coinciding(means: ClassMeans, who: str) -> NDArray[np.bool_]:
 
 
 # -----------------------------------------------------------------------------
-# What estimators of a subspace have in common.
+# Common methods of estimators of a subspace.
 # -----------------------------------------------------------------------------
 
 
-class SubspaceOfClasses(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC
+class SupervisedSubspace(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 ):
     """A transformer that is fitted to labels and has `mean_` and `components_`."""
 
     mean_: Array
     components_: Array
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         """Return the tags; labels are needed."""
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: ArrayLike) -> Array:
         """Return the rows in the subspace, of shape (k, n_components)."""
         check_is_fitted(self, "components_")
         X = self._columns(estimator_matrix(self, X, reset=False))
         return (X - self.mean_) @ self.components_.T
 
-    @abstractmethod
     def _columns(self, X: Array) -> Array:
-        """Return the columns that the components weigh."""
+        """Return the columns that the components weight."""
+        return X
 
     @property
     def _n_features_out(self) -> int:
@@ -198,7 +201,7 @@ class SubspaceOfClasses(
 
 
 # -----------------------------------------------------------------------------
-# The subspace in which the two nearest classes are as far apart as can be.
+# Max-min distance analysis (MMDA).
 # -----------------------------------------------------------------------------
 
 
@@ -211,8 +214,8 @@ KERNELS_OF_COORDINATES = ("linear", "poly", "rbf", "sigmoid", "cosine")
 NO_COORDINATE = 1e-9
 
 
-class MaxMinDistanceAnalysis(SubspaceOfClasses):
-    r"""Max-min distance analysis: discriminants for the worst pair of classes.
+class MaxMinDistanceAnalysis(SupervisedSubspace):
+    r"""Max-min distance analysis (MMDA): discriminants for the worst pair of classes.
 
     .. math::
 
@@ -313,7 +316,7 @@ class MaxMinDistanceAnalysis(SubspaceOfClasses):
         max_iter: int = 100,
         max_time: float | None = None,
         callback: Callable[[Progress], object] | None = None,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.n_components = n_components
         self.solver = solver
@@ -331,7 +334,7 @@ class MaxMinDistanceAnalysis(SubspaceOfClasses):
         self.callback = callback
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> "MaxMinDistanceAnalysis":
+    def fit(self, X: ArrayLike, y: ArrayLike) -> "MaxMinDistanceAnalysis":
         """Find the subspace.
 
         Parameters
@@ -354,7 +357,7 @@ class MaxMinDistanceAnalysis(SubspaceOfClasses):
         span = found.span()
         problem, basis = pose_distances(found, span, same, m)
         self.solution_ = self._searched(problem, mu)
-        warn_of_frame(type(self).__name__, self.solution_)
+        warn_if_not_converged(type(self).__name__, self.solution_)
         self.classes_ = found.classes
         self.mean_ = found.mean
         self.components_ = (found.whitener @ basis @ self.solution_.x).T
@@ -371,7 +374,7 @@ class MaxMinDistanceAnalysis(SubspaceOfClasses):
             return X
         return self.kernel_pca_.transform(X)[:, : len(self.mean_)]
 
-    def inverse_transform(self, X: Any) -> Array:
+    def inverse_transform(self, X: ArrayLike) -> Array:
         """Return rows of the original space of least norm from the mean."""
         check_is_fitted(self, "components_")
         if self.kernel is not None:
@@ -387,7 +390,7 @@ class MaxMinDistanceAnalysis(SubspaceOfClasses):
         if self.kernel is not None:
             check_choice("kernel", self.kernel, KERNELS_OF_COORDINATES)
         check_number("gamma", self.gamma, low=0.0, closed="neither", options=(None,))
-        return check_frame_search(
+        return check_search_parameters(
             self.relaxation, self.penalty, self.tol, self.max_iter, self.max_time
         )
 
@@ -424,7 +427,7 @@ class MaxMinDistanceAnalysis(SubspaceOfClasses):
             "solver",
             self.solver,
             DISTANCE_SOLVER_CHOICE,
-            lambda name: frame_solver(
+            lambda name: orthogonal_solver(
                 problem,
                 {"auto": "softmin", "fantope": "mm"}.get(name, name),
                 cast(Relaxation, self.relaxation),
@@ -435,7 +438,7 @@ class MaxMinDistanceAnalysis(SubspaceOfClasses):
         draw = as_random(self.random_state)
         starts: list[Array | None] = [np.eye(n, m)]
         if self.solver == "fantope":
-            starts = [fantope_frame(problem)]
+            starts = [fantope_point(problem)]
         elif isinstance(method, SoftminPolar | MajorizeMinimize):
             # They begin at the discriminants by themselves.
             starts = [None]
@@ -458,7 +461,7 @@ class MaxMinDistanceAnalysis(SubspaceOfClasses):
 
 
 def pose_distances(
-    means: ClassMeans, span: Array, same: Any, m: int
+    means: ClassMeans, span: Array, same: NDArray[np.bool_], m: int
 ) -> tuple[OrthogonalProblem, Array]:
     """Return the problem of the least distance and the basis of its frames.
 

@@ -1,9 +1,10 @@
 """Problems with orthogonality constraints, solved and certified."""
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from counterpoise.data.parameters import (
@@ -23,11 +24,11 @@ from counterpoise.optim.loop import Progress, Solution, Solver, solve
 from counterpoise.optim.registry import solver_classes
 from counterpoise.optim.stiefel.problem import OrthogonalProblem
 from counterpoise.optim.stiefel.relaxations import Relaxation
-from counterpoise.optim.stiefel.solvers import FRAME_SOLVERS, frame_solver
+from counterpoise.optim.stiefel.solvers import ORTHOGONAL_SOLVERS, orthogonal_solver
 
 RELAXATIONS = ("sdp", "parabolic")
-FRAME_SOLVER_CHOICE = SolverChoice(
-    ("auto", *FRAME_SOLVERS), solver_classes("orthogonal")
+ORTHOGONAL_SOLVER_CHOICE = SolverChoice(
+    ("auto", *ORTHOGONAL_SOLVERS), solver_classes("orthogonal")
 )
 # A penalty this many times the slope that leaves the start where it is: too large.
 FAR_TOO_LARGE, AT_THE_START = 100.0, 1e-6
@@ -38,16 +39,16 @@ def solve_orthogonal(
     *,
     relaxation: str = "sdp",
     penalty: float | str = "auto",
-    start: Any = None,
+    start: ArrayLike | None = None,
     solver: str | Solver = "auto",
     polish: bool = True,
     tol: float = 1e-6,
     max_iter: int = 100,
     max_time: float | None = None,
     callback: Callable[[Progress], object] | None = None,
-    random_state: Any = None,
+    random_state: int | np.random.RandomState | None = None,
 ) -> Solution:
-    """Return a frame of an `OrthogonalProblem` with what is proved about it.
+    """Solve an `OrthogonalProblem` and certify the solution.
 
     Parameters
     ----------
@@ -55,16 +56,16 @@ def solve_orthogonal(
     relaxation : {"sdp", "parabolic"}
         What a round relaxes to: semidefinite cones, or second-order cones.
     penalty : "auto" or float
-        Weight of staying near the last frame. "auto": just above the problem's `slope`,
+        Weight of staying near the last point. "auto": just above the problem's `slope`,
         doubled in every round until feasible, then halved while that goes well (P >= 0
         alone: rising from a small one). A number is kept.
     start : array of shape (n, m), optional
         Where to begin, with orthonormal columns, feasible or not.
     solver : str or Solver, default="auto"
         "auto", "relaxation", "fista", "softmin", "mm" or "eigen", see
-        `counterpoise.optim.stiefel.solvers.frame_solver`; `relaxation`, `penalty` and
-        `polish` are theirs. Or a solver object of `counterpoise.optim` with settings of
-        its own, such as ``SequentialRelaxation("parabolic", penalty=10.0)``.
+        `counterpoise.optim.stiefel.solvers.orthogonal_solver`; `relaxation`, `penalty`
+        and `polish` are theirs. Or a solver object of `counterpoise.optim` with its own
+        settings, such as ``SequentialRelaxation("parabolic", penalty=10.0)``.
     polish : bool
         Whether Newton steps on what is active follow the rounds.
     tol : float
@@ -75,7 +76,7 @@ def solve_orthogonal(
         Seconds after which no further round begins.
     callback : callable, optional
         Called with the `Progress` at the start and after every round; its `x` is the
-        round's frame. True ends the search.
+        round's point. True ends the search.
     random_state : None, int or RandomState
         Draws the start where none is given.
 
@@ -104,8 +105,8 @@ def solve_orthogonal(
         raise InvalidTypeError(
             f"problem must be an OrthogonalProblem, got {type(problem).__name__}"
         )
-    mu = check_frame_search(relaxation, penalty, tol, max_iter, max_time)
-    check_solver("solver", solver, FRAME_SOLVER_CHOICE)
+    mu = check_search_parameters(relaxation, penalty, tol, max_iter, max_time)
+    check_solver("solver", solver, ORTHOGONAL_SOLVER_CHOICE)
     if solver == "fista" and relaxation != "sdp":
         raise InvalidInputError('solver="fista" is of relaxation="sdp" alone')
     n, m = problem.shape
@@ -118,8 +119,8 @@ def solve_orthogonal(
     method = resolve_solver(
         "solver",
         solver,
-        FRAME_SOLVER_CHOICE,
-        lambda name: frame_solver(
+        ORTHOGONAL_SOLVER_CHOICE,
+        lambda name: orthogonal_solver(
             problem, name, cast(Relaxation, relaxation), mu, polish
         ),
         problem,
@@ -140,14 +141,14 @@ def solve_orthogonal(
             "objective: it keeps the start; a smaller one moves it"
         )
     else:
-        warn_of_frame("solve_orthogonal", solution)
+        warn_if_not_converged("solve_orthogonal", solution)
     return solution
 
 
-def check_frame_search(
-    relaxation: Any, penalty: Any, tol: Any, max_iter: Any, max_time: Any
+def check_search_parameters(
+    relaxation: object, penalty: object, tol: object, max_iter: object, max_time: object
 ) -> float | None:
-    """Refuse parameters of a search over frames; return the penalty, None if auto."""
+    """Check the parameters of a search; return the penalty, None for "auto"."""
     check_choice("relaxation", relaxation, RELAXATIONS)
     mu = check_number("penalty", penalty, low=0.0, closed="neither", options=("auto",))
     check_number("tol", tol, low=0.0, closed="neither")
@@ -156,28 +157,32 @@ def check_frame_search(
     return None if isinstance(mu, str) else mu
 
 
-def read_start(problem: OrthogonalProblem, start: Any, random_state: Any) -> Array:
-    """Return the start that a user gave, or one that is drawn."""
+def read_start(
+    problem: OrthogonalProblem,
+    start: ArrayLike | None,
+    random_state: int | np.random.RandomState | None,
+) -> Array:
+    """Return the validated start, or one that is drawn."""
     if start is None:
         drawn = as_random(random_state).standard_normal(problem.shape)
         return polar(np.abs(drawn) if problem.nonnegative else drawn)
-    first = problem.read_frame("start", start)
-    slanted = orthonormality(first)
-    if slanted > FEASIBLE:
+    first = problem.read_point("start", start)
+    deviation = orthonormality(first)
+    if deviation > FEASIBLE:
         raise InvalidInputError(
             "start must have orthonormal columns: an entry of |P'P - I| is "
-            f"{slanted:.2g}"
+            f"{deviation:.2g}"
         )
     return first
 
 
-def warn_of_frame(who: str, solution: Solution) -> None:
-    """Warn where a frame is not feasible or not stationary."""
+def warn_if_not_converged(name: str, solution: Solution) -> None:
+    """Warn where a solution is not feasible or not stationary."""
     if solution.converged:
         return
     violation = solution.certificate.infeasibility
     if violation > FEASIBLE:
         words = f"no feasible point found: the least violation is {violation:.3g}"
-        warn_user(f"{who}: {words} ({solution.ended})", ConvergenceWarning)
+        warn_user(f"{name}: {words} ({solution.ended})", ConvergenceWarning)
     else:
-        warn_user(f"{who}: {solution}", ConvergenceWarning)
+        warn_user(f"{name}: {solution}", ConvergenceWarning)

@@ -1,9 +1,10 @@
 """A subspace that source and target share."""
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from counterpoise.data.arrays import estimator_samples
 from counterpoise.data.labels_and_weights import as_classes
@@ -15,18 +16,18 @@ from counterpoise.optim.loop import Progress, Solution, certified, solve
 from counterpoise.optim.stiefel.local_search import polished
 from counterpoise.optim.stiefel.problem import OrthogonalProblem, RankOneForms
 from counterpoise.optim.stiefel.relaxations import Relaxation
-from counterpoise.optim.stiefel.solvers import frame_solver
+from counterpoise.optim.stiefel.solvers import orthogonal_solver
 from counterpoise.subspaces.discriminant import (
     ClassMeans,
-    SubspaceOfClasses,
+    SupervisedSubspace,
     class_means,
     coinciding,
     distances_of,
 )
 from counterpoise.subspaces.orthogonal import (
-    check_frame_search,
+    check_search_parameters,
     read_start,
-    warn_of_frame,
+    warn_if_not_converged,
 )
 
 # Beyond so many whitened columns the search keeps to a subspace of as many.
@@ -39,7 +40,7 @@ MOST_SUBSPACES = 6
 FARTHEST = 1e60
 
 
-class SharedSubspace(SubspaceOfClasses):
+class SharedSubspace(SupervisedSubspace):
     r"""Separate the source's classes where source and target have the same moments.
 
     .. math::
@@ -117,7 +118,7 @@ class SharedSubspace(SubspaceOfClasses):
         max_iter: int = 100,
         max_time: float | None = None,
         callback: Callable[[Progress], object] | None = None,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.n_components = n_components
         self.criterion = criterion
@@ -131,7 +132,9 @@ class SharedSubspace(SubspaceOfClasses):
         self.callback = callback
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, *, X_target: Any = None) -> "SharedSubspace":
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, *, X_target: object = None
+    ) -> "SharedSubspace":
         """Find the subspace.
 
         Parameters
@@ -162,7 +165,7 @@ class SharedSubspace(SubspaceOfClasses):
             _refuse_far(means.whitener, *shift)
         problem = self._pose(means, shift, coinciding(means, name))
         self.solution_ = self._searched(problem, means, shift, mu)
-        warn_of_frame(name, self.solution_)
+        warn_if_not_converged(name, self.solution_)
         self.classes_, self.mean_ = means.classes, means.mean
         self.components_ = (means.whitener @ self.solution_.x).T
         _, self.min_distance_ = distances_of(means, self.solution_.x)
@@ -175,23 +178,23 @@ class SharedSubspace(SubspaceOfClasses):
         self.n_iter_ = max(self.solution_.n_iter, 1)
         return self
 
-    def _columns(self, X: Array) -> Array:
-        return X
-
     def _check(self) -> float | None:
         check_integer("n_components", self.n_components, low=1)
         check_choice("criterion", self.criterion, ("max-min", "trace"))
         check_number("epsilon", self.epsilon, low=0.0)
         check_number("shrinkage", self.shrinkage, low=0.0)
-        return check_frame_search(
+        return check_search_parameters(
             self.relaxation, self.penalty, self.tol, self.max_iter, self.max_time
         )
 
     def _pose(
-        self, means: ClassMeans, shift: tuple[Array, Array] | None, same: Any
+        self,
+        means: ClassMeans,
+        shift: tuple[Array, Array] | None,
+        same: NDArray[np.bool_],
     ) -> OrthogonalProblem:
         """Return the problem over frames of the whitened columns."""
-        constraints: list[Any] = []
+        constraints: list[tuple[Array, None, float]] = []
         if shift is not None:
             d, spread = _whitened(means, shift)
             epsilon = float(self.epsilon)
@@ -252,7 +255,9 @@ class SharedSubspace(SubspaceOfClasses):
     def _solved(
         self, problem: OrthogonalProblem, start: Array, mu: float | None
     ) -> Solution:
-        method = frame_solver(problem, "auto", cast(Relaxation, self.relaxation), mu)
+        method = orthogonal_solver(
+            problem, "auto", cast(Relaxation, self.relaxation), mu
+        )
         return solve(
             problem,
             method,
@@ -300,16 +305,13 @@ def _basis(directions: Array, m: int) -> Array:
 
 
 def restricted(problem: OrthogonalProblem, basis: Array) -> OrthogonalProblem:
-    """Return the problem over frames of a subspace; without linear terms."""
-    forms = problem.maximum
-    if isinstance(forms, RankOneForms):
-        forms = RankOneForms(forms.vectors @ basis, forms.sign)
-    quadratic = problem.quadratic
-    if quadratic is not None:
-        quadratic = basis.T @ quadratic @ basis
+    """Return the problem in the coordinates of a subspace; without linear terms."""
+    forms = None
+    if isinstance(problem.forms, RankOneForms) and len(problem.forms):
+        forms = RankOneForms(problem.forms.vectors @ basis, problem.forms.sign)
     return OrthogonalProblem(
-        quadratic,
-        n_columns=problem.n_columns,
+        basis.T @ problem.quadratic @ basis,
+        n_columns=problem.shape[1],
         maximum=forms,
         constraints=[
             (basis.T @ one.quadratic @ basis, None, one.constant)

@@ -20,7 +20,7 @@ from counterpoise.optim import OrthogonalProblem
 from counterpoise.optim.stiefel.certificates import (
     bound_by_terms,
     bound_in_eigenbasis,
-    fantope_frame,
+    fantope_point,
 )
 from counterpoise.optim.stiefel.problem import DenseForms, RankOneForms
 
@@ -125,7 +125,7 @@ def test_forms_of_vectors_are_those_of_their_matrices():
             lambda: OrthogonalProblem(
                 np.eye(2), n_columns=1, constraints=[(None, None, 1.0)]
             ),
-            r"constraints\[0\] says nothing of P",
+            r"constraints\[0\] does not depend on P",
         ),
         (
             lambda: OrthogonalProblem(
@@ -253,7 +253,7 @@ def test_sparse_matrices_have_the_eigenvalues_of_dense_ones():
 def test_the_fantope_frame_solves_a_problem_whose_relaxation_is_tight():
     M = symmetric(rng, 6)
     problem = OrthogonalProblem(M, n_columns=2, maximum=np.zeros((1, 6, 6)))
-    P = fantope_frame(problem)
+    P = fantope_point(problem)
     assert orthonormality(P) < 1e-12
     assert problem.value(P) == pytest.approx(np.linalg.eigvalsh(M)[:2].sum(), abs=1e-6)
 
@@ -279,7 +279,7 @@ def test_the_residual_is_the_least_over_multipliers_by_cvxpy(seed):
     K, q = len(parts["maximum"]), len(parts["l1"][1])
     w, s, price = cp.Variable(K), cp.Variable(q), cp.Variable()
     values, r = problem.forms.values(P), problem.residuals(P)
-    G = tangent(P, problem.smooth_gradient(P))
+    G = tangent(P, problem.smooth.gradient(P))
     for k, A in enumerate(parts["maximum"]):
         G = G + w[k] * tangent(P, 2.0 * A @ P)
     for i, B in enumerate(parts["l1"][0]):

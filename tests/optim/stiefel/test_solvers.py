@@ -279,5 +279,5 @@ def test_spectral_rounds_refuse_constraints_and_every_solver_other_problems():
     from counterpoise.optim import Constrained, Quadratic, Simplex
 
     other = Constrained(Quadratic(np.eye(2), np.zeros(2)), Simplex(2))
-    with pytest.raises(SolverMismatchError, match="no problem over frames"):
+    with pytest.raises(SolverMismatchError, match="not a problem with orthogonality"):
         solve(other, SequentialRelaxation())

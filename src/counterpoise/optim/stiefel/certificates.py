@@ -1,9 +1,9 @@
-"""Stationarity and global bounds over orthonormal matrices."""
+"""Certificates for orthogonality constraints: stationarity and global bounds."""
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
@@ -11,15 +11,18 @@ from scipy import sparse
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.linalg.stiefel import dense, ky_fan, tangent
 from counterpoise.optim.stiefel.relaxations import (
-    ConicAnswer,
-    ConicRows,
+    ConicProgram,
+    ConicSolution,
     LiftedTerms,
     add_schur,
     triangle,
 )
 
+if TYPE_CHECKING:
+    from counterpoise.optim.stiefel.problem import OrthogonalProblem, QuadraticForms
+
 # -----------------------------------------------------------------------------
-# What the optimality conditions of a frame lack, with the multipliers that say so.
+# Stationarity: multipliers and the residual of the optimality conditions.
 # -----------------------------------------------------------------------------
 
 
@@ -28,26 +31,27 @@ from counterpoise.optim.stiefel.relaxations import (
 FAR_BELOW = 0.1
 # At most so many forms, the largest, get one.
 MOST_FORMS = 300
-# Entries of a non-negative frame up to this are zero.
+# Entries of a nonnegative P up to this are zero.
 ZERO_ENTRY = 1e-9
-# Non-negative problems with further terms have their multipliers found up to this size.
+# Nonnegative problems with further terms have their multipliers computed up to this
+# size.
 MOST_ENTRIES = 5000
 
 
 @dataclass(frozen=True, eq=False)
 class Stationarity:
-    """Multipliers of a problem at a frame.
+    """Multipliers of a problem at a point.
 
     Attributes
     ----------
     residual : float
-        Norm of the Lagrangian's gradient, and what complementarity lacks.
+        Norm of the Lagrangian's gradient, and the violation of complementarity.
     weights : array of shape (K,)
         Of the forms under the maximum; sum one.
     signs : array of shape (q,)
         Of the absolute values, between -1 and 1.
     prices : array of shape (p,)
-        Of the constraints, not negative.
+        Of the constraints, nonnegative.
     """
 
     residual: float
@@ -56,17 +60,53 @@ class Stationarity:
     prices: Array
 
 
-def stationarity(problem: Any, P: Array) -> Stationarity:
-    """Return multipliers that make the residual small, and the residual by them."""
-    none = np.zeros(0)
+def stationarity(problem: "OrthogonalProblem", P: Array) -> Stationarity:
+    """Return multipliers that make the residual small, and the residual.
+
+    Those that the terms suggest, or those of one second-order cone program where their
+    residual is smaller.
+    """
+    weights = np.zeros(len(problem.forms))
+    if len(weights):
+        weights[int(np.argmax(problem.forms.values(P)))] = 1.0
+    signs = np.sign(problem.residuals(P))
+    prices = np.zeros(len(problem.constraints))
     if problem.is_smooth and not problem.constraints:
-        G = problem.smooth_gradient(P)
+        G = problem.smooth.gradient(P)
         if problem.nonnegative:
-            return Stationarity(_on_supports(P, G), none, none, none)
-        return Stationarity(float(np.linalg.norm(tangent(P, G))), none, none, none)
+            return Stationarity(_support_residual(P, G), weights, signs, prices)
+        return Stationarity(
+            float(np.linalg.norm(tangent(P, G))), weights, signs, prices
+        )
     if problem.nonnegative and P.size > MOST_ENTRIES:
-        return Stationarity(np.inf, *_defaults(problem, P))
-    return _by_programme(problem, P)
+        return Stationarity(np.inf, weights, signs, prices)
+    suggested = Stationarity(
+        _residual(problem, P, weights, signs, prices), weights, signs, prices
+    )
+    chosen = np.zeros(0, dtype=np.intp)
+    costs = [-problem.residuals(P), np.abs(problem.constraint_values(P))]
+    if len(weights):
+        values = problem.forms.values(P)
+        chosen = near_the_largest(values, problem.slope)
+        costs = [values.max() - values[chosen], *costs]
+    gradients = np.concatenate(
+        [
+            2.0 * problem.forms.images(P, chosen),
+            problem.l1[0],
+            problem.constraint_gradients(P),
+            problem.smooth.gradient(P)[None],
+        ]
+    )
+    counts = len(chosen), len(signs), len(prices)
+    solved = _least_multipliers(problem, P, gradients, np.concatenate(costs), counts)
+    if solved is None:
+        return suggested
+    better = np.zeros_like(weights)
+    better[chosen], signs, prices = np.split(solved, np.cumsum(counts)[:2])
+    residual = _residual(problem, P, better, signs, prices)
+    if residual > suggested.residual:
+        return suggested
+    return Stationarity(residual, better, signs, prices)
 
 
 def near_the_largest(values: Array, slope: float) -> Indices:
@@ -79,11 +119,28 @@ def near_the_largest(values: Array, slope: float) -> Indices:
     return chosen[slack[chosen] <= FAR_BELOW * slope]
 
 
-def _on_supports(P: Array, G: Array) -> float:
-    """Return the residual of a smooth problem with P >= 0, multipliers in closed form.
+def _residual(
+    problem: "OrthogonalProblem", P: Array, weights: Array, signs: Array, prices: Array
+) -> float:
+    """Return the residual of the given multipliers."""
+    G = problem.lagrangian_gradient(P, weights, signs, prices)
+    slack = 0.0
+    if len(weights):
+        values = problem.forms.values(P)
+        slack += float(weights @ (values.max() - values))
+    r = problem.residuals(P)
+    slack += float(np.abs(r).sum() - signs @ r)
+    slack += float(prices @ np.abs(problem.constraint_values(P)))
+    if problem.nonnegative:
+        return _support_residual(P, G) + slack
+    return float(np.linalg.norm(tangent(P, G))) + slack
+
+
+def _support_residual(P: Array, G: Array) -> float:
+    """Return the residual of a gradient G with P >= 0, multipliers in closed form.
 
     The gradient must be P Lambda + nu with Lambda symmetric, nu >= 0 and zero on the
-    supports. Entries of Lambda beside the diagonal are as large as nu >= 0 allows.
+    supports. Off-diagonal entries of Lambda are as large as nu >= 0 allows.
     """
     on = P > ZERO_ENTRY
     m = P.shape[1]
@@ -101,177 +158,91 @@ def _on_supports(P: Array, G: Array) -> float:
                 most = min(most, float(inner))
             Lambda[j, k] = Lambda[k, j] = most
     rest = G - P @ Lambda
-    lacking = np.where(on, rest, np.minimum(rest, 0.0))
+    violation = np.where(on, rest, np.minimum(rest, 0.0))
     slack = float(np.sum(np.where(on, 0.0, np.maximum(rest, 0.0) * np.abs(P))))
-    return float(np.linalg.norm(lacking)) + slack
+    return float(np.linalg.norm(violation)) + slack
 
 
-def _defaults(problem: Any, P: Array) -> tuple[Array, Array, Array]:
-    """Return the multipliers that the terms themselves suggest."""
-    weights = np.zeros(0)
-    if problem.forms is not None:
-        weights = np.zeros(problem.forms.count)
-        weights[int(np.argmax(problem.forms.values(P)))] = 1.0
-    signs = np.zeros(0) if problem.l1 is None else np.sign(problem.residuals(P))
-    return weights, signs, np.zeros(len(problem.constraints))
-
-
-def _by_programme(problem: Any, P: Array) -> Stationarity:
-    """Return the multipliers of least residual, by one second-order cone programme."""
-    weights, signs, prices = _defaults(problem, P)
-    columns: list[Array] = []
-    costs: list[float] = []
-    fixed = problem.smooth_gradient(P)
-    chosen = np.zeros(0, dtype=np.intp)
-    if problem.forms is not None:
-        values = problem.forms.values(P)
-        chosen = near_the_largest(values, problem.slope)
-        columns += list(2.0 * problem.forms.images(P, chosen))
-        costs += list(values.max() - values[chosen])
-    if problem.l1 is not None:
-        r = problem.residuals(P)
-        columns += list(problem.l1[0])
-        costs += list(-r)
-    for one, value in zip(
-        problem.constraints, problem.constraint_values(P), strict=True
-    ):
-        columns.append(one.gradient(P))
-        costs.append(abs(float(value)))
-    if problem.nonnegative:
-        found = _with_signs(P, fixed, columns, costs, len(chosen), len(signs))
-    else:
-        along = tangent(P, np.stack([*columns, fixed]))
-        unit = max(float(np.abs(along).max()), 1e-6 * problem.slope)
-        found = _least(along / unit, np.array(costs) / unit, len(chosen), len(signs))
-    suggested = Stationarity(
-        _residual(problem, P, weights, signs, prices), weights, signs, prices
-    )
-    if found is None:
-        return suggested
-    better = np.zeros_like(weights)
-    better[chosen] = found[: len(chosen)]
-    signs = found[len(chosen) : len(chosen) + len(signs)]
-    prices = found[len(chosen) + len(signs) :]
-    residual = _residual(problem, P, better, signs, prices)
-    if residual > suggested.residual:
-        return suggested
-    return Stationarity(residual, better, signs, prices)
-
-
-def _residual(
-    problem: Any, P: Array, weights: Array, signs: Array, prices: Array
-) -> float:
-    """Return the residual of given multipliers, from the frame alone."""
-    G = problem.smooth_gradient(P)
-    lacking = 0.0
-    if problem.forms is not None:
-        values = problem.forms.values(P)
-        G = G + 2.0 * problem.forms.pull(weights, P)
-        lacking += float(weights @ (values.max() - values))
-    if problem.l1 is not None:
-        r = problem.residuals(P)
-        G = G + np.tensordot(signs, problem.l1[0], 1)
-        lacking += float(np.abs(r).sum() - signs @ r)
-    for price, one in zip(prices, problem.constraints, strict=True):
-        if price:
-            G = G + price * one.gradient(P)
-            lacking += float(price) * abs(one.value(P))
-    if problem.nonnegative:
-        return _on_supports(P, G) + lacking
-    return float(np.linalg.norm(tangent(P, G))) + lacking
-
-
-def _least(along: Array, costs: Array, n_weights: int, n_signs: int) -> Array | None:
-    """Return u that minimises |sum_i u_i G_i + G_0| + c'u over its polyhedron.
-
-    Only the triangular factor of the gradients matters, of order len(u) + 1.
-    """
-    stack = along.reshape(len(along), -1).T
-    R: Any = np.linalg.qr(stack, mode="r")
-    count = len(costs)
-    rows = ConicRows(count + 1)
-    _polyhedron(rows, count, n_weights, n_signs)
-    norm = np.zeros((1 + len(R), count + 1))
-    norm[0, -1] = 1.0
-    norm[1:, :count] = R[:, :count]
-    rows.cone("second-order", norm, np.append(0.0, R[:, -1]))
-    x = rows.solve(np.append(costs, 1.0)).x
-    return _clipped(x[:count], n_weights, n_signs)
-
-
-def _with_signs(
-    P: Array, fixed: Array, columns: list[Array], costs: list[float], *counts: int
+def _least_multipliers(
+    problem: "OrthogonalProblem",
+    P: Array,
+    gradients: Array,
+    costs: Array,
+    counts: tuple[int, int, int],
 ) -> Array | None:
-    """Return the same where P >= 0: its multipliers and P's own are unknown too."""
-    n, m = P.shape
-    count, pairs = len(costs), [(j, k) for j in range(m) for k in range(j + 1)]
-    stack: Array = np.stack([*columns, fixed]).reshape(count + 1, n * m).T
-    unit = max(float(np.abs(stack).max()), 1e-300)
-    normal = np.zeros((n * m, len(pairs)))
-    for at, (j, k) in enumerate(pairs):
-        part = np.zeros((n, m))
-        part[:, j] += P[:, k]
-        if j != k:
-            part[:, k] += P[:, j]
-        normal[:, at] = part.ravel()
-    off = np.flatnonzero(P.ravel() <= ZERO_ENTRY)
-    signs = sparse.csr_array(
-        (np.ones(len(off)), (off, np.arange(len(off)))), shape=(n * m, len(off))
+    """Return u that minimizes |sum_i u_i G_i + G_0| + c'u, G_0 the last gradient.
+
+    u are weights on the simplex, signs between -1 and 1 and prices >= 0, as many as
+    `counts`; None where Clarabel fails. Without P >= 0 the norm is that of the
+    tangential part, of which only the triangular factor of order len(u) + 1 matters.
+    With P >= 0 the multipliers of P'P = I and P >= 0 are variables too.
+    """
+    count = len(costs)
+    if not problem.nonnegative:
+        along = tangent(P, gradients)
+        unit = max(float(np.abs(along).max()), 1e-6 * problem.slope)
+        stack = (along / unit).reshape(count + 1, -1).T
+        stack = np.asarray(np.linalg.qr(stack, mode="r"))
+        normal = sparse.csr_array((len(stack), 0))
+        n_normal = n_positive = 0
+    else:
+        unit = max(float(np.abs(gradients).max()), 1e-300)
+        stack = gradients.reshape(count + 1, -1).T / unit
+        off = np.flatnonzero(P.ravel() <= ZERO_ENTRY)
+        n_normal, n_positive = P.shape[1] * (P.shape[1] + 1) // 2, len(off)
+        signs = sparse.csr_array(
+            (np.ones(len(off)), (off, np.arange(len(off)))), shape=(P.size, len(off))
+        )
+        normal = sparse.hstack([-normal_directions(P).T, -signs])
+    size = count + n_normal + n_positive + 1
+    program = ConicProgram(size)
+    eye = np.eye(count, size)
+    weights, signs_u, prices = np.split(eye, np.cumsum(counts)[:2])
+    program.add("zero", -weights.sum(axis=0)[None], np.ones(min(len(weights), 1)))
+    program.add("nonnegative", weights, np.zeros(len(weights)))
+    program.add("nonnegative", np.vstack([signs_u, -signs_u]), np.ones(2 * counts[1]))
+    program.add("nonnegative", prices, np.zeros(len(prices)))
+    first = count + n_normal
+    program.add(
+        "nonnegative", sparse.eye_array(n_positive, size, k=first), np.zeros(n_positive)
     )
-    size = count + len(pairs) + len(off) + 1
-    rows = ConicRows(size)
-    _polyhedron(rows, count, *counts)
-    first = count + len(pairs)
-    positive = sparse.csr_array(
-        (np.ones(len(off)), (np.arange(len(off)), first + np.arange(len(off)))),
-        shape=(len(off), size),
-    )
-    rows.cone("nonnegative", positive, np.zeros(len(off)))
     top = sparse.csr_array(([1.0], ([0], [size - 1])), shape=(1, size))
-    body = sparse.hstack(
-        [stack[:, :count] / unit, -normal, -signs, np.zeros((n * m, 1))]
-    )
-    rows.cone(
-        "second-order",
-        sparse.vstack([top, body]),
-        np.append(0.0, stack[:, -1] / unit),
+    body = sparse.hstack([stack[:, :count], normal, np.zeros((len(stack), 1))])
+    program.add(
+        "second-order", sparse.vstack([top, body]), np.append(0.0, stack[:, -1])
     )
     q = np.zeros(size)
-    q[:count], q[-1] = np.array(costs) / unit, 1.0
-    return _clipped(rows.solve(q).x[:count], *counts)
-
-
-def _polyhedron(rows: ConicRows, count: int, n_weights: int, n_signs: int) -> None:
-    """Add weights on the simplex, signs between -1 and 1, prices not negative."""
-    eye = np.eye(count, rows.size)
-    if n_weights:
-        rows.cone("zero", -eye[:n_weights].sum(axis=0)[None], np.ones(1))
-        rows.cone("nonnegative", eye[:n_weights], np.zeros(n_weights))
-    part = eye[n_weights : n_weights + n_signs]
-    if n_signs:
-        rows.cone("nonnegative", np.vstack([part, -part]), np.ones(2 * n_signs))
-    part = eye[n_weights + n_signs : count]
-    if len(part):
-        rows.cone("nonnegative", part, np.zeros(len(part)))
-
-
-def _clipped(u: Array, n_weights: int, n_signs: int) -> Array | None:
-    """Return multipliers that keep their polyhedron, None where there are none."""
+    q[:count], q[-1] = costs / unit, 1.0
+    u = program.solve(q).x[:count]
     if not np.isfinite(u).all():
         return None
-    out = np.maximum(u, 0.0)
-    last = n_weights + n_signs
-    out[n_weights:last] = np.clip(u[n_weights:last], -1.0, 1.0)
-    if n_weights:
-        total = out[:n_weights].sum()
-        if not total > 0.0:
-            return None
-        out[:n_weights] /= total
-    return out
+    weights, signs_u, prices = np.split(u, np.cumsum(counts)[:2])
+    weights = np.maximum(weights, 0.0)
+    if len(weights) and not weights.sum() > 0.0:
+        return None
+    weights = weights / weights.sum()
+    return np.concatenate([weights, np.clip(signs_u, -1, 1), np.maximum(prices, 0.0)])
+
+
+def normal_directions(P: Array, diagonal: float = 1.0) -> Array:
+    """Return a basis of the directions normal to P'P = I, one flat matrix in a row.
+
+    Each puts column k of P into column j and column j into column k; where both are the
+    same, `diagonal` times that column.
+    """
+    n, m = P.shape
+    out = []
+    for j in range(m):
+        for k in range(j + 1):
+            part = np.zeros((n, m))
+            part[:, k] = P[:, j]
+            part[:, j] = P[:, k] if j != k else diagonal * P[:, j]
+            out.append(part.ravel())
+    return np.stack(out)
 
 
 # -----------------------------------------------------------------------------
-# Numbers below every feasible value of a problem over frames.
+# Global bounds: numbers below every feasible value.
 # -----------------------------------------------------------------------------
 
 
@@ -284,76 +255,65 @@ ROUNDING = 1e-12
 WEIGHT_STEPS = 200
 
 
-def global_bound(problem: Any) -> float:
+def global_bound(problem: "OrthogonalProblem") -> float:
     """Return a number that is never above any feasible value, rounding taken off.
 
     That of the Fantope relaxation while n + m is at most 60, else that of the terms.
     """
-    bound = _bound_before_rounding(problem)
+    n, m = problem.shape
+    if problem.terms in ((), ("nonnegative",)):
+        bound = ky_fan(problem.quadratic, m)
+    elif n + m > LARGEST_FANTOPE:
+        bound = bound_by_terms(problem)
+    else:
+        bound = fantope_bound(problem)
+        # The relaxation optimizes the weights of a maximum already.
+        if not len(problem.forms) or not math.isfinite(bound):
+            bound = max(bound, bound_by_terms(problem))
     return bound - ROUNDING * (abs(bound) + problem.slope)
 
 
-def _bound_before_rounding(problem: Any) -> float:
-    n, m = problem.shape
-    only_quadratic = problem.is_smooth and problem.linear is None
-    if only_quadratic and not problem.constraints:
-        return 0.0 if problem.quadratic is None else ky_fan(problem.quadratic, m)
-    if n + m > LARGEST_FANTOPE:
-        return bound_by_terms(problem)
-    bound = fantope_bound(problem)
-    # Weights of a maximum are found by the relaxation already.
-    if problem.forms is None or not math.isfinite(bound):
-        bound = max(bound, bound_by_terms(problem))
-    return bound
-
-
-def bound_by_terms(problem: Any) -> float:
+def bound_by_terms(problem: "OrthogonalProblem") -> float:
     """Return the bound of the terms without the constraints, by eigenvalues alone.
 
     The quadratic with the linear term, once each by itself and once together, the
     absolute values one by one, and the maximum by weights of its forms: whatever the
     weights w, max_k <A_k, X> is at least <sum_k w_k A_k, X>.
     """
-    n, m = problem.shape
-    M, extra = problem.quadratic, 0.0
-    if problem.l1 is not None:
-        B, b = problem.l1
-        reach = np.array([np.linalg.svd(one, compute_uv=False).sum() for one in B])
-        extra = float(np.maximum(np.abs(b) - reach, 0.0).sum())
-    if problem.forms is not None:
-        base = np.zeros((n, n)) if M is None else dense(M)
-        weights = best_weights(base, problem.forms, m)
-        M = base + problem.forms.combined(weights)
-    if problem.linear is None:
-        return extra + (0.0 if M is None else ky_fan(M, m))
-    nuclear = float(np.linalg.svd(problem.linear, compute_uv=False).sum())
-    apart = (0.0 if M is None else ky_fan(M, m)) - nuclear
-    if sparse.issparse(M):
+    m = problem.shape[1]
+    M, N = problem.quadratic, problem.linear
+    B, b = problem.l1
+    reach = np.array([np.linalg.svd(one, compute_uv=False).sum() for one in B])
+    extra = float(np.maximum(np.abs(b) - reach, 0.0).sum())
+    if len(problem.forms):
+        M = dense(M) + problem.forms.combined(best_weights(dense(M), problem.forms, m))
+    nuclear = float(np.linalg.svd(N, compute_uv=False).sum())
+    apart = ky_fan(M, m) - nuclear
+    if sparse.issparse(M) or not N.any():
         return extra + apart
-    both = bound_in_eigenbasis(np.zeros((n, n)) if M is None else M, problem.linear)
-    return extra + max(apart, both)
+    return extra + max(apart, bound_in_eigenbasis(M, N))
 
 
-def best_weights(base: Array, forms: Any, m: int, first: Array | None = None) -> Array:
+def best_weights(base: Array, forms: "QuadraticForms", m: int) -> Array:
     """Return weights w that make the Ky Fan sum of base + sum_k w_k A_k large.
 
     Exponentiated subgradients; one eigenproblem a step.
     """
-    w = np.full(forms.count, 1.0 / forms.count) if first is None else first
-    best, kept = -np.inf, w
-    for k in range(WEIGHT_STEPS if forms.count > 1 else 1):
+    w = np.full(len(forms), 1.0 / len(forms))
+    best, best_w = -np.inf, w
+    for k in range(WEIGHT_STEPS if len(forms) > 1 else 1):
         values, vectors = np.linalg.eigh(base + forms.combined(w))
         if values[:m].sum() > best:
-            best, kept = float(values[:m].sum()), w
+            best, best_w = float(values[:m].sum()), w
         g = forms.values(vectors[:, :m])
         spread = max(float(g.max() - g.min()), 1e-300)
         w = (w + 1e-12) * np.exp((g - g.max()) / spread / np.sqrt(k + 1.0))
         w = w / w.sum()
-    return kept
+    return best_w
 
 
 def bound_in_eigenbasis(M: Array, N: Array) -> float:
-    r"""Return a bound of <M, PP'> + <N, P> by one eigen-decomposition.
+    r"""Return a bound of <M, PP'> + <N, P> by one eigendecomposition.
 
     For any number theta, with l_i the eigenvalues and a_i the norms of N's rows in
     their basis,
@@ -374,11 +334,13 @@ def bound_in_eigenbasis(M: Array, N: Array) -> float:
         return float(-theta * m - (h - values - theta + inverse).sum())
 
     reach = float(np.ptp(values) + a.sum()) + 1e-300
-    return _largest(dual, -float(values[-1]) - reach, -float(values[0]) + reach)
+    return _golden_section(dual, -float(values[-1]) - reach, -float(values[0]) + reach)
 
 
-def _largest(function: Callable[[float], float], low: float, high: float) -> float:
-    """Return the largest value of a concave function of one number seen on the way."""
+def _golden_section(
+    function: Callable[[float], float], low: float, high: float
+) -> float:
+    """Return the largest evaluated value of a concave function of one number."""
     ratio = (math.sqrt(5.0) - 1.0) / 2.0
     left, right = high - ratio * (high - low), low + ratio * (high - low)
     at_left, at_right = function(left), function(right)
@@ -396,99 +358,68 @@ def _largest(function: Callable[[float], float], low: float, high: float) -> flo
     return best
 
 
-def fantope_bound(problem: Any) -> float:
-    """Return the value of the Fantope relaxation, from below: at a dual point.
+# -----------------------------------------------------------------------------
+# The Fantope relaxation.
+# -----------------------------------------------------------------------------
 
-    Clarabel's multipliers are made feasible and evaluated, so that its rounding costs
-    tightness and never truth.
+
+def _solve_fantope(problem: "OrthogonalProblem") -> tuple[LiftedTerms, ConicSolution]:
+    """Return Clarabel's solution of the relaxation, in units of the slope.
+
+    The multiplier of X <= I is the last one.
     """
     n, m = problem.shape
-    unit = problem.slope
-    _, names, answer = _fantope(problem)
-    found = dict(zip(names, answer.multipliers, strict=False))
-    if not all(np.isfinite(z).all() for z in answer.multipliers):
-        return -np.inf
-    M, N, constant = _lagrangian(problem, found, unit)
-    upper = _matrix_of(answer.multipliers[-1], n) * unit
-    return constant + _dual_value(M, N, m, upper)
+    by_span = set(problem.terms) <= {"maximum", "constraints"} and not any(
+        one.linear.any() for one in problem.constraints
+    )
+    terms = LiftedTerms(problem, with_P=not by_span)
+    program = ConicProgram(terms.size)
+    for cone in terms.cones().values():
+        program.add(*cone)
+    where = terms.places()
+    add_schur(program, where, m if terms.with_P else 0)
+    r, c, factor = triangle(n)
+    F = sparse.csr_array(
+        (-factor, (np.arange(len(r)), where[r, c])), shape=(len(r), terms.size)
+    )
+    program.add("semidefinite", F, (r == c).astype(float), n)
+    return terms, program.solve(terms.objective() / problem.slope)
 
 
-def fantope_frame(problem: Any) -> Array:
+def fantope_point(problem: "OrthogonalProblem") -> Array:
     """Return the m largest eigenvectors of the X that solves the Fantope relaxation."""
     n, m = problem.shape
-    terms, _, answer = _fantope(problem)
+    terms, solution = _solve_fantope(problem)
     X = np.zeros((n, n))
-    X[terms.rows, terms.columns] = answer.x[terms.lifted]
-    X[terms.columns, terms.rows] = answer.x[terms.lifted]
+    X[terms.rows, terms.columns] = solution.x[terms.X]
+    X[terms.columns, terms.rows] = solution.x[terms.X]
     if not np.isfinite(X).all():
         return problem.start()
     return np.ascontiguousarray(np.linalg.eigh(X)[1][:, -m:])
 
 
-def _fantope(problem: Any) -> tuple[LiftedTerms, list[str], ConicAnswer]:
-    """Return Clarabel's solution of the relaxation, in units of the slope."""
-    terms = LiftedTerms(problem, with_frame=not problem.sees_only_the_span)
-    rows = ConicRows(terms.size)
-    names = terms.add_terms(rows)
-    _add_fantope(rows, terms)
-    return terms, names, rows.solve(terms.objective() / problem.slope)
+def fantope_bound(problem: "OrthogonalProblem") -> float:
+    r"""Return the value of the Fantope relaxation, from below: at a dual point.
 
+    Clarabel's multipliers are made feasible and evaluated, so that its rounding costs
+    tightness and never validity. With M and N of the Lagrangian, Y >= 0 the multiplier
+    of X <= I and theta that of the trace, the dual value is
 
-def _add_fantope(rows: ConicRows, terms: LiftedTerms) -> None:
-    """Ask for PP' <= X <= I; the upper bound is the last cone."""
-    n, m = terms.problem.shape
-    where = np.zeros((n, n), dtype=np.intp)
-    where[terms.rows, terms.columns] = terms.lifted.start + np.arange(len(terms.rows))
-    add_schur(rows, where, m if terms.with_frame else 0)
-    r, c, factor = triangle(n)
-    F = sparse.csr_array(
-        (-factor, (np.arange(len(r)), where[r, c])), shape=(len(r), terms.size)
-    )
-    rows.cone("semidefinite", F, (r == c).astype(float), n)
-
-
-def _lagrangian(
-    problem: Any, found: dict[str, Array], unit: float
-) -> tuple[Array, Array | None, float]:
-    """Return M, N and the constant of the Lagrangian at multipliers made feasible."""
-    n, m = problem.shape
-    M = np.zeros((n, n)) if problem.quadratic is None else dense(problem.quadratic)
-    N = np.zeros((n, m)) if problem.linear is None else problem.linear.copy()
-    constant = 0.0
-    if problem.forms is not None:
-        w = np.maximum(found["weights"], 0.0)
-        w = w / w.sum() if w.sum() > 0.0 else np.full(len(w), 1.0 / len(w))
-        M = M + problem.forms.combined(w)
-    if problem.l1 is not None:
-        B, b = problem.l1
-        plus, minus = np.split(np.maximum(found["signs"], 0.0), 2)
-        s = np.clip((plus - minus) * unit, -1.0, 1.0)
-        N = N + np.tensordot(s, B, 1)
-        constant += float(s @ b)
-    if problem.constraints:
-        prices = np.maximum(found["prices"], 0.0) * unit
-        for price, one in zip(prices, problem.constraints, strict=True):
-            constant += float(price) * one.constant
-            if one.quadratic is not None:
-                M = M + price * dense(one.quadratic)
-            if one.linear is not None:
-                N = N + price * one.linear
-    if problem.nonnegative and "signs of P" in found:
-        N = N - np.maximum(found["signs of P"], 0.0).reshape(n, m) * unit
-    return M, (N if N.any() else None), constant
-
-
-def _dual_value(M: Array, N: Array | None, m: int, upper: Array) -> float:
-    r"""Return the best of a few dual values of <M, X> + <N, P> over the relaxation.
-
-    With Y >= 0 for X <= I and theta for the trace,
-    :math:`-\mathrm{tr} Y - \theta m - \mathrm{tr} N'H^{-1}N / 4` where
-    :math:`H = M + Y + \theta I` is positive definite.
+    .. math:: -\mathrm{tr} Y - \theta m - \mathrm{tr} N'H^{-1}N / 4,\quad
+              H = M + Y + \theta I \succ 0.
     """
-    if N is None:
-        return ky_fan(M, m)
+    n, m = problem.shape
+    terms, (_, multipliers) = _solve_fantope(problem)
+    if not all(np.isfinite(z).all() for z in multipliers):
+        return -np.inf
+    M, N, constant = _lagrangian(problem, terms, multipliers)
+    if not N.any():
+        return constant + ky_fan(M, m)
     best = bound_in_eigenbasis(M, N)
-    values, vectors = np.linalg.eigh(upper)
+    rows, columns, factor = triangle(n)
+    Y = np.zeros((n, n))
+    Y[rows, columns] = Y[columns, rows] = multipliers[-1] / factor * problem.slope
+    values, vectors = np.linalg.eigh(Y)
     Y = (vectors * np.maximum(values, 0.0)) @ vectors.T
     values, vectors = np.linalg.eigh(M + Y)
     a = ((vectors.T @ N) ** 2).sum(axis=1)
@@ -500,12 +431,32 @@ def _dual_value(M: Array, N: Array | None, m: int, upper: Array) -> float:
         return -float(np.trace(Y)) - theta * m - float((a / h).sum()) / 4.0
 
     # Concave in theta, so with a single peak in its logarithm.
-    return max(best, _largest(dual, math.log(1e-13), math.log(1e2)))
+    return constant + max(best, _golden_section(dual, math.log(1e-13), math.log(1e2)))
 
 
-def _matrix_of(triangular: Array, order: int) -> Array:
-    """Return the symmetric matrix of a cone's multiplier."""
-    rows, columns, factor = triangle(order)
-    out = np.zeros((order, order))
-    out[rows, columns] = out[columns, rows] = triangular / factor
-    return out
+def _lagrangian(
+    problem: "OrthogonalProblem", terms: LiftedTerms, multipliers: list[Array]
+) -> tuple[Array, Array, float]:
+    """Return M, N and the constant of the Lagrangian at multipliers made feasible."""
+    unit = problem.slope
+    named = dict(zip(terms.cones(), multipliers, strict=False))
+    M, N, constant = dense(problem.quadratic), problem.linear, 0.0
+    if "weights" in named:
+        w = np.maximum(named["weights"], 0.0)
+        w = w / w.sum() if w.sum() > 0.0 else np.full(len(w), 1.0 / len(w))
+        M = M + problem.forms.combined(w)
+    if "signs" in named:
+        B, b = problem.l1
+        plus, minus = np.split(np.maximum(named["signs"], 0.0), 2)
+        s = np.clip((plus - minus) * unit, -1.0, 1.0)
+        N = N + np.tensordot(s, B, 1)
+        constant += float(s @ b)
+    if "prices" in named:
+        prices = np.maximum(named["prices"], 0.0) * unit
+        for price, one in zip(prices, problem.constraints, strict=True):
+            constant += float(price) * one.constant
+            M = M + price * dense(one.quadratic)
+            N = N + price * one.linear
+    if "signs of P" in named:
+        N = N - np.maximum(named["signs of P"], 0.0).reshape(N.shape) * unit
+    return M, N, constant

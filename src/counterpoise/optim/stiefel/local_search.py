@@ -1,46 +1,59 @@
-"""Local search over orthonormal matrices: descent, polishing, supports."""
+"""Local search over orthonormal matrices: descent, Newton steps, supports."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import qr
 
 from counterpoise.linalg.arrays import Array, Indices
-from counterpoise.linalg.stiefel import dense, polar, smallest_eigenpairs, tangent
+from counterpoise.linalg.stiefel import (
+    SymmetricMatrix,
+    dense,
+    polar,
+    smallest_eigenpairs,
+    tangent,
+)
 from counterpoise.optim.stiefel.certificates import (
     ZERO_ENTRY,
     Stationarity,
     near_the_largest,
+    normal_directions,
 )
-from counterpoise.optim.stiefel.relaxations import ConicRows
+from counterpoise.optim.stiefel.relaxations import ConicProgram
+
+if TYPE_CHECKING:
+    from counterpoise.optim.stiefel.problem import OrthogonalProblem
 
 # -----------------------------------------------------------------------------
-# Newton steps by conjugate gradients along the frames, for smooth problems.
+# Riemannian trust region, for smooth problems.
 # -----------------------------------------------------------------------------
 
 
 LARGEST_RADIUS = 1.0
 
 
-def descend(problem: Any, P: Array, tol: float, steps: int = 200) -> Array:
-    """Return a frame with a gradient of at most `tol`, by a trust region, if it can.
+def descend(
+    problem: "OrthogonalProblem", P: Array, tol: float, steps: int = 200
+) -> Array:
+    """Return a point with a Riemannian gradient of at most `tol`, by a trust region.
 
     For smooth problems without constraints. A step solves the model of second order by
     conjugate gradients (Steihaug) within a radius and retracts by the polar factor; the
     value never rises. O(n^2 m) a product.
 
-    With E the way from one frame to another, E'P + P'E = -E'E, and the value changes by
+    With E the way from one point to another, E'P + P'E = -E'E, and the value changes by
     <g, E> + <E, M E> - <E, E Lambda> / 2, exactly. The terms are as small as their sum,
     unlike the two values, whose difference is lost in rounding near the end.
     """
     radius = 0.1 * LARGEST_RADIUS * np.sqrt(P.shape[1])
     for _ in range(steps):
-        G = problem.smooth_gradient(P)
+        G = problem.smooth.gradient(P)
         inner = P.T @ G
         Lambda = (inner + inner.T) / 2.0
-        # Projected twice: near the end what rounding leaves across the frames is not
+        # Projected twice: near the end the normal part that rounding leaves is not
         # small beside the gradient, and conjugate gradients would magnify it.
         g = tangent(P, G - P @ Lambda)
         size = float(np.linalg.norm(g))
@@ -51,7 +64,7 @@ def descend(problem: Any, P: Array, tol: float, steps: int = 200) -> Array:
             break
         there = polar(P + step)
         way = there - P
-        ratio = _fall(g, way, _bent(problem, Lambda, way)) / decrease
+        ratio = _model_decrease(g, way, _hessian(problem, Lambda, way)) / decrease
         if ratio < 0.1:
             radius = 0.25 * min(radius, float(np.linalg.norm(step)))
             if radius < 1e-14:
@@ -63,37 +76,34 @@ def descend(problem: Any, P: Array, tol: float, steps: int = 200) -> Array:
     return P
 
 
-def _bent(problem: Any, Lambda: Array, D: Array) -> Array:
+def _hessian(problem: "OrthogonalProblem", Lambda: Array, D: Array) -> Array:
     """Return 2 M D - D Lambda."""
-    if problem.quadratic is None:
-        return -D @ Lambda
     return 2.0 * np.asarray(problem.quadratic @ D) - D @ Lambda
 
 
-def _fall(g: Array, D: Array, image: Array) -> float:
-    """Return by how much the model of second order falls along D."""
+def _model_decrease(g: Array, D: Array, image: Array) -> float:
     return -float(np.sum(g * D) + 0.5 * np.sum(D * image))
 
 
 def _steihaug(
-    problem: Any, P: Array, Lambda: Array, g: Array, radius: float
+    problem: "OrthogonalProblem", P: Array, Lambda: Array, g: Array, radius: float
 ) -> tuple[Array, float]:
-    """Return a step within the radius, and by how much the model falls."""
+    """Return a step within the radius, and the decrease of the model."""
     size = float(np.linalg.norm(g))
     D, HD = np.zeros_like(g), np.zeros_like(g)
     rest, direction = g.copy(), -g
     square = size * size
     flat = 1e-14 * problem.slope
-    # More than a double can hold is not asked for.
+    # Beyond double precision nothing is gained.
     enough = size * min(0.1, max(size / problem.slope, 1e-8))
     for _ in range(2 * g.size):
-        image = tangent(P, _bent(problem, Lambda, direction))
-        bend = float(np.sum(direction * image))
+        image = tangent(P, _hessian(problem, Lambda, direction))
+        curvature = float(np.sum(direction * image))
         length = float(np.sum(direction * direction))
         along = float(np.sum(D * direction))
         room = radius * radius - float(np.sum(D * D))
         furthest = (-along + np.sqrt(along * along + length * room)) / length
-        step = furthest if bend <= flat * length else square / bend
+        step = furthest if curvature <= flat * length else square / curvature
         if step >= furthest:
             D, HD = D + furthest * direction, HD + furthest * image
             break
@@ -104,15 +114,15 @@ def _steihaug(
             break
         direction = -rest + (fresh / square) * direction
         square = fresh
-    return D, _fall(g, D, HD)
+    return D, _model_decrease(g, D, HD)
 
 
 # -----------------------------------------------------------------------------
-# From a frame near a stationary one to it: sequential quadratic programmes.
+# Sequential quadratic programming, from a point near a stationary one.
 # -----------------------------------------------------------------------------
 
 
-# Hessians are stored whole; frames of more entries are left as they are.
+# Hessians are dense; matrices P of more entries are left as they are.
 NEWTON_ENTRIES = 400
 NEWTON_STEPS = 20
 # Multipliers below this share of their unit belong to nothing active.
@@ -121,10 +131,10 @@ INACTIVE = 1e-6
 LONGEST_STEP, SHORTEST_RADIUS = 0.3, 1e-4
 
 
-def restored(problem: Any, P: Array, steps: int = 15) -> Array:
-    """Return a frame near P that keeps the constraints, if Gauss-Newton finds one.
+def restored(problem: "OrthogonalProblem", P: Array, steps: int = 15) -> Array:
+    """Return a point near P that is feasible, if Gauss-Newton steps reach one.
 
-    Shortest steps along the frames onto all constraints that have been violated so far;
+    Shortest tangential steps onto all constraints that have been violated so far;
     P >= 0 is not restored.
     """
     if not problem.constraints or problem.nonnegative:
@@ -136,12 +146,8 @@ def restored(problem: Any, P: Array, steps: int = 15) -> Array:
         if values.max() <= 1e-13:
             break
         violated |= values > 0.0
-        gradients = [
-            one.gradient(P)
-            for one, out in zip(problem.constraints, violated, strict=True)
-            if out
-        ]
-        J = tangent(P, np.stack(gradients)).reshape(int(violated.sum()), -1)
+        gradients = problem.constraint_gradients(P)[violated]
+        J = tangent(P, gradients).reshape(len(gradients), -1)
         step = np.linalg.lstsq(J, -values[violated], rcond=1e-10)[0]
         length = float(np.linalg.norm(step))
         P = polar(P + (step * min(1.0, 1.0 / max(length, 1e-300))).reshape(P.shape))
@@ -150,14 +156,14 @@ def restored(problem: Any, P: Array, steps: int = 15) -> Array:
     return best
 
 
-def polished(problem: Any, P: Array) -> Array:
-    """Return a frame that is no worse and nearer to stationary, or P itself.
+def polished(problem: "OrthogonalProblem", P: Array) -> Array:
+    """Return a point that is no worse and nearer to stationary, or P itself.
 
-    Every step minimises the Lagrangian's second-order model, its eigenvalues made
-    positive, over steps along the frames that keep the linearised forms, absolute
-    values and constraints: what is active finds itself. Rows of a non-negative frame
-    keep their column. No step raises the value; of several, one that halves the
-    residual is taken, else the lowest.
+    Every step minimizes the Lagrangian's second-order model, its eigenvalues made
+    positive, over tangential steps that keep the linearized forms, absolute values and
+    constraints: the program determines what is active. Rows of a nonnegative P keep
+    their column. No step raises the value; of several, one that halves the residual is
+    taken, else the lowest.
     """
     if P.size > NEWTON_ENTRIES:
         return P
@@ -168,7 +174,7 @@ def polished(problem: Any, P: Array) -> Array:
     for _ in range(NEWTON_STEPS):
         if at.residual <= 1e-11 * problem.slope or radius < SHORTEST_RADIUS:
             break
-        found = None
+        best = None
         for there in _candidates(problem, P, at, radius):
             then = problem.value(there)
             if then > value + noise or problem.infeasibility(there) > outside:
@@ -176,31 +182,31 @@ def polished(problem: Any, P: Array) -> Array:
             fresh = problem.stationarity(there)
             if fresh.residual >= at.residual and then >= value - 1e-9 * problem.slope:
                 continue
-            if found is None or then < found[2]:
-                found = there, fresh, then
-            if fresh.residual <= 0.5 * at.residual:
-                found = there, fresh, then
+            halves = fresh.residual <= 0.5 * at.residual
+            if best is None or then < best[2] or halves:
+                best = there, fresh, then
+            if halves:
                 break
-        if found is None:
+        if best is None:
             radius /= 4.0
         else:
-            P, at, value = found[0], found[1], min(value, found[2])
+            P, at, value = best[0], best[1], min(value, best[2])
     return P
 
 
 def _candidates(
-    problem: Any, P: Array, at: Stationarity, radius: float
+    problem: "OrthogonalProblem", P: Array, at: Stationarity, radius: float
 ) -> Iterator[Array]:
-    """Yield frames to go to: Newton's, the same corrected, one that surely descends.
+    """Yield points to go to: Newton's, the same corrected, one that surely descends.
 
-    The correction takes into account how far the terms have bent at Newton's frame.
+    The correction accounts for the curvature of the terms at Newton's point.
     """
     step = _step(problem, P, at, radius, keep=True)
     if step is not None:
         there = _moved(problem, P, step)
         yield there
         if not problem.is_smooth or problem.constraints:
-            second = _step(problem, P, at, radius, keep=True, bent=(step, there))
+            second = _step(problem, P, at, radius, keep=True, corrected=(step, there))
             if second is not None:
                 yield _moved(problem, P, second)
     step = _step(problem, P, at, radius, keep=False)
@@ -208,131 +214,107 @@ def _candidates(
         yield _moved(problem, P, step)
 
 
-def _moved(problem: Any, P: Array, step: Array) -> Array:
-    """Return the frame after a step."""
+def _moved(problem: "OrthogonalProblem", P: Array, step: Array) -> Array:
+    """Return the point after a step."""
     there = P + step
     if problem.nonnegative:
-        # Supports are apart, so that lengths are all that is to be put right.
+        # Supports are disjoint, so that only the lengths need correction.
         there = np.where(_free(problem, P) & (there > ZERO_ENTRY), there, 0.0)
         return there / np.maximum(np.linalg.norm(there, axis=0), 1e-300)
     return restored(problem, polar(there), 5)
 
 
 def _step(
-    problem: Any,
+    problem: "OrthogonalProblem",
     P: Array,
     at: Stationarity,
     radius: float,
     *,
     keep: bool,
-    bent: tuple[Array, Array] | None = None,
+    corrected: tuple[Array, Array] | None = None,
 ) -> Array | None:
-    """Return the step of one quadratic programme.
+    """Return the step of one quadratic program.
 
     Parameters
     ----------
     keep : bool
         Whether curvature counts only along what keeps active terms active.
-    bent : pair of arrays, optional
-        A step and the frame it led to: terms are linear about P through their values
+    corrected : pair of arrays, optional
+        A step and the point it led to: terms are linear about P through their values
         there.
     """
-    n, m = P.shape
     free = _free(problem, P).ravel()
-    T = _tangent_basis(P, free)
+    normal = normal_directions(P, diagonal=2.0)[:, free]
+    T = _null_and_range(normal, int(free.sum()))[0]
     if not T.shape[1]:
         return None
     H, g = _model(problem, P, at, free, T, keep)
-    D, Q = (np.zeros_like(P), P) if bent is None else bent
-    forms = problem.forms is not None
+    D, Q = (np.zeros_like(P), P) if corrected is None else corrected
+    n_forms, n_signs = int(len(problem.forms) > 0), len(problem.l1[1])
     count = T.shape[1]
-    signs = 0 if problem.l1 is None else len(problem.l1[1])
-    size = count + forms + signs
+    size = count + n_forms + n_signs
     # What is left of a constraint costs its price: steps must end on it.
-    rows = ConicRows(size, accuracy=1e-13)
+    program = ConicProgram(size, accuracy=1e-13)
     unit = problem.slope
-    q = np.zeros(size)
-    q[:count] = g / unit
-    q[count:] = 1.0
 
-    def along(G: Array) -> Array:
-        return G.reshape(len(G), -1)[:, free] @ T / unit
+    def require(G: Array, above: Array, constant: Array) -> None:
+        """Require <G_i, step> <= constant_i + above_i, with variables in `above`."""
+        along = G.reshape(len(G), P.size)[:, free] @ T / unit
+        program.add("nonnegative", np.hstack([-along, above]), constant / unit)
 
-    if forms:
+    if n_forms:
         values = problem.forms.values(P)
         chosen = near_the_largest(values, unit)
-        gradients = 2.0 * problem.forms.images(P, chosen)
-        there = problem.forms.values(Q)[chosen] - np.tensordot(gradients, D, 2)
-        F = np.zeros((len(chosen), size))
-        F[:, :count], F[:, count] = -along(gradients), 1.0
-        rows.cone("nonnegative", F, (values.max() - there) / unit)
-    if signs:
-        part = along(problem.l1[0])
-        r = (problem.residuals(Q) - np.tensordot(problem.l1[0], D, 2)) / unit
-        F = np.zeros((2 * signs, size))
-        F[:signs, :count], F[signs:, :count] = -part, part
-        F[:, count + forms :] = np.vstack([np.eye(signs), np.eye(signs)])
-        rows.cone("nonnegative", F, np.concatenate([-r, r]))
-    if problem.constraints:
-        gradients = np.stack([one.gradient(P) for one in problem.constraints])
-        there = problem.constraint_values(Q) - np.tensordot(gradients, D, 2)
-        F = np.zeros((len(gradients), size))
-        F[:, :count] = -along(gradients)
-        rows.cone("nonnegative", F, -there / unit)
+        G = 2.0 * problem.forms.images(P, chosen)
+        there = problem.forms.values(Q)[chosen] - np.tensordot(G, D, 2)
+        above = np.eye(1, n_forms + n_signs).repeat(len(chosen), axis=0)
+        require(G, above, values.max() - there)
+    B = problem.l1[0]
+    r = problem.residuals(Q) - np.tensordot(B, D, 2)
+    above = np.eye(n_signs, n_forms + n_signs, k=n_forms)
+    require(np.vstack([B, -B]), np.vstack([above, above]), np.concatenate([-r, r]))
+    G = problem.constraint_gradients(P)
+    there = problem.constraint_values(Q) - np.tensordot(G, D, 2)
+    require(G, np.zeros((len(G), n_forms + n_signs)), -there)
     if problem.nonnegative:
-        F = np.zeros((int(free.sum()), size))
-        F[:, :count] = T
-        rows.cone("nonnegative", F, P.ravel()[free])
+        F = np.hstack([T, np.zeros((len(T), n_forms + n_signs))])
+        program.add("nonnegative", F, P.ravel()[free])
     ball = sparse.vstack([sparse.csr_array((1, size)), sparse.eye_array(count, size)])
-    rows.cone("second-order", ball, np.append(radius, np.zeros(count)))
+    program.add("second-order", ball, np.append(radius, np.zeros(count)))
     curvature = np.zeros((size, size))
     curvature[:count, :count] = H / unit
-    y = rows.solve(q, curvature).x[:count]
+    y = program.solve(np.append(g / unit, np.ones(n_forms + n_signs)), curvature).x
+    y = y[:count]
     if not np.isfinite(y).all() or np.linalg.norm(y) > 2.0 * radius:
         return None
-    out = np.zeros(n * m)
+    out = np.zeros(P.size)
     out[free] = T @ y
-    return out.reshape(n, m)
+    return out.reshape(P.shape)
 
 
-def _free(problem: Any, P: Array) -> Any:
+def _free(problem: "OrthogonalProblem", P: Array) -> NDArray[np.bool_]:
     """Return which entries may move: all, or those of every row's own column."""
     if not problem.nonnegative:
         return np.ones(P.shape, dtype=bool)
     return np.argmax(P, axis=1)[:, None] == np.arange(P.shape[1])
 
 
-def _tangent_basis(P: Array, free: Any) -> Array:
-    """Return an orthonormal basis of the steps along the frames, on free entries."""
-    n, m = P.shape
-    normals = []
-    for j in range(m):
-        for k in range(j + 1):
-            part = np.zeros((n, m))
-            part[:, j] += P[:, k]
-            part[:, k] += P[:, j]
-            normals.append(part.ravel()[free])
-    return _null_and_range(np.stack(normals), int(free.sum()))[0]
-
-
 def _model(
-    problem: Any, P: Array, at: Stationarity, free: Any, T: Array, keep: bool
+    problem: "OrthogonalProblem",
+    P: Array,
+    at: Stationarity,
+    free: NDArray[np.bool_],
+    T: Array,
+    keep: bool,
 ) -> tuple[Array, Array]:
     """Return the Hessian of the Lagrangian, made positive, and the smooth gradient."""
     n, m = P.shape
-    smooth = problem.smooth_gradient(P)
-    M = np.zeros((n, n)) if problem.quadratic is None else dense(problem.quadratic)
-    G = smooth
-    if problem.forms is not None:
-        G = G + 2.0 * problem.forms.pull(at.weights, P)
+    M = dense(problem.quadratic)
+    if len(at.weights):
         M = M + problem.forms.combined(at.weights)
-    if problem.l1 is not None:
-        G = G + np.tensordot(at.signs, problem.l1[0], 1)
     for price, one in zip(at.prices, problem.constraints, strict=True):
-        G = G + price * one.gradient(P)
-        if one.quadratic is not None:
-            M = M + price * dense(one.quadratic)
-    inner = P.T @ G
+        M = M + price * dense(one.quadratic)
+    inner = P.T @ problem.lagrangian_gradient(P, at.weights, at.signs, at.prices)
     Lambda = (inner + inner.T) / 2.0
     H = np.kron(2.0 * M, np.eye(m)) - np.kron(np.eye(n), Lambda)
     H = T.T @ H[np.ix_(free, free)] @ T
@@ -345,41 +327,42 @@ def _model(
     top = max(problem.slope, float(np.abs(H).max()))
     turned = keeping @ vectors
     H = (turned * np.maximum(np.abs(values), 1e-8 * top)) @ turned.T
+    smooth = problem.smooth.gradient(P)
     return H + top * leaving @ leaving.T, smooth.ravel()[free] @ T
 
 
-def _active_gradients(problem: Any, P: Array, at: Stationarity) -> Array:
+def _active_gradients(
+    problem: "OrthogonalProblem", P: Array, at: Stationarity
+) -> Array:
     """Return gradients of what has a multiplier and is nearly active, one a row.
 
     Multipliers of least residual r also go to terms far from active, about r in size: a
     norm pays for that. What is active at a solution is within a distance of order r,
-    what is not stays away, so the root of r tells them apart (Facchinei, Fischer and
+    what is not stays away, so the root of r separates them (Facchinei, Fischer and
     Kanzow, 1998).
     """
-    rows = [np.zeros((0, P.size))]
     near = np.sqrt(at.residual / problem.slope)
-    if problem.forms is not None:
+    rows = []
+    if len(problem.forms):
         values = problem.forms.values(P)
         close = values.max() - values <= near * problem.slope
         chosen = np.flatnonzero((at.weights > INACTIVE) & close)
         images = problem.forms.images(P, chosen).reshape(len(chosen), -1)
         rows.append(images[1:] - images[:1])
-    if problem.l1 is not None:
-        lengths = np.linalg.norm(problem.l1[0], axis=(1, 2))
-        close = np.abs(problem.residuals(P)) <= near * lengths
-        inside = (np.abs(at.signs) < 1.0 - INACTIVE) & close
-        rows.append(problem.l1[0][inside].reshape(-1, P.size))
-    for price, one in zip(at.prices, problem.constraints, strict=True):
-        gradient = one.gradient(P)
-        length = float(np.linalg.norm(gradient))
-        close = abs(one.value(P)) <= near * length
-        if close and price * length > INACTIVE * problem.slope:
-            rows.append(gradient.reshape(1, -1))
+    B = problem.l1[0]
+    close = np.abs(problem.residuals(P)) <= near * np.linalg.norm(B, axis=(1, 2))
+    inside = (np.abs(at.signs) < 1.0 - INACTIVE) & close
+    rows.append(B[inside].reshape(-1, P.size))
+    gradients = problem.constraint_gradients(P)
+    lengths = np.linalg.norm(gradients, axis=(1, 2))
+    close = np.abs(problem.constraint_values(P)) <= near * lengths
+    close &= at.prices * lengths > INACTIVE * problem.slope
+    rows.append(gradients[close].reshape(-1, P.size))
     return np.vstack(rows)
 
 
 def _null_and_range(J: Array, size: int) -> tuple[Array, Array]:
-    """Return orthonormal bases of the directions that J sends to zero, and the rest."""
+    """Return orthonormal bases of the null space of J and of its complement."""
     if not len(J):
         return np.eye(size), np.zeros((size, 0))
     Q, R, _ = qr(J.T, mode="full", pivoting=True)
@@ -389,7 +372,7 @@ def _null_and_range(J: Array, size: int) -> tuple[Array, Array]:
 
 
 # -----------------------------------------------------------------------------
-# Non-negative frames: every row in one column, every column best on its rows.
+# Nonnegative P: every row in one column, every column optimal on its rows.
 # -----------------------------------------------------------------------------
 
 
@@ -414,27 +397,29 @@ def labels_of(P: Array) -> Indices:
     return labels
 
 
-def on_supports(problem: Any, labels: Indices) -> Array:
-    """Return the frame P >= 0 of least value whose columns live on given rows.
+def on_supports(problem: "OrthogonalProblem", labels: Indices) -> Array:
+    """Return the P >= 0 of least value whose columns have the given rows as supports.
 
     Without a linear term, and where M has no positive entries beside its diagonal (a
     Laplacian), column j is the eigenvector of the smallest eigenvalue of M on its rows,
-    which is not negative: exactly feasible and optimal for the labels. Else tangents of
-    the quadratic are minimised over the non-negative part of the sphere, from there.
+    which is nonnegative: exactly feasible and optimal for the labels. Else tangents of
+    the quadratic are minimized over the nonnegative part of the sphere, from there.
     Rows whose entry is zero (parts of a column's rows that nothing joins) go to the
     column that gains most, until none gains.
     """
     P = np.zeros(problem.shape)
     labels, changed = labels.copy(), set(range(problem.shape[1]))
+    M = problem.quadratic
     for _ in range(MOST_MOVES):
         for j in changed:
             rows = np.flatnonzero(labels == j)
             P[:, j] = 0.0
-            P[rows, j] = _column_on(problem, rows, j)
+            part = None if problem.smooth.is_linear else M[rows][:, rows]
+            P[rows, j] = _best_column(part, problem.linear[rows, j])
         empty = np.flatnonzero(P.max(axis=1) <= ZERO_ENTRY)
         if not len(empty):
             break
-        gain = problem.smooth_gradient(P)[empty]
+        gain = problem.smooth.gradient(P)[empty]
         best = np.argmin(gain, axis=1)
         moves = (gain[np.arange(len(empty)), best] < -1e-9 * problem.slope) & (
             best != labels[empty]
@@ -447,17 +432,11 @@ def on_supports(problem: Any, labels: Indices) -> Array:
     return P
 
 
-def _column_on(problem: Any, rows: Indices, j: int) -> Array:
-    """Return the best column j on its rows."""
-    M = problem.quadratic
-    part = None if M is None else M[rows][:, rows]
-    pull = None if problem.linear is None else problem.linear[rows, j]
-    return _best_column(part, pull, len(rows))
-
-
-def _best_column(M: Any, pull: Array | None, count: int) -> Array:
+def _best_column(M: SymmetricMatrix, pull: Array) -> Array:
+    """Return the p >= 0 of length one that minimizes p'Mp + pull'p."""
+    count = len(pull)
     if M is None or count == 1:
-        if pull is None:
+        if not pull.any():
             return np.full(count, 1.0 / np.sqrt(count))
         p = np.maximum(-pull, 0.0)
         if not p.any():
@@ -466,11 +445,11 @@ def _best_column(M: Any, pull: Array | None, count: int) -> Array:
     p = np.abs(smallest_eigenpairs(M, 1)[1][:, 0])
     own = M.diagonal()
     beside = M - (sparse.diags_array(own) if sparse.issparse(M) else np.diag(own))
-    if pull is None and not (beside > 0).sum():
+    if not pull.any() and not (beside > 0).sum():
         return p / np.linalg.norm(p)
     top = float(abs(M).sum(axis=1).max())
     for _ in range(SUPPORT_STEPS):
-        there = np.maximum(2.0 * (top * p - M @ p) - (0.0 if pull is None else pull), 0)
+        there = np.maximum(2.0 * (top * p - M @ p) - pull, 0.0)
         length = float(np.linalg.norm(there))
         if not length > 0.0:
             break
