@@ -139,7 +139,8 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
         level, frame = level + 1, frame.f_back
     if search is not None and _was_told(search, category, message):
         return
-    warnings.warn(OwnWords(message), category, stacklevel=level)
+    words = message if isinstance(message, OwnWords) else OwnWords(message)
+    warnings.warn(words, category, stacklevel=level)
 
 
 class _OfThisThread(type):
@@ -367,11 +368,8 @@ allow_no_overlap=True goes on all the same.
         self.columns = columns
 
     def __str__(self) -> str:
-        apart = (
-            ""
-            if self.auc is None
-            else f" (AUC of source against target {self.auc:.3f})"
-        )
+        auc = self.auc
+        apart = "" if auc is None else f" (AUC of source against target {auc:.3f})"
         return (
             f"{self.share:.1%} of the target rows {_FOUND[self.measure]}{apart}: no "
             f"weights make the source stand for them. {self.columns}"

@@ -9,8 +9,11 @@ from report.records_at_hand import complete, full
 
 from counterpoise import KLIEP, ConvexNetworkClassifier, DiscrepancyWeights, diagnose
 from counterpoise.datasets import make_sinc_shift
-from counterpoise.report import Record, render
-from counterpoise.report.figures import (
+from counterpoise.figures.canvas import BLUE, ORANGE
+from counterpoise.figures.performance import draw_calibration, draw_slices
+from counterpoise.figures.shift import draw_column
+from counterpoise.figures.weights import draw_widths
+from counterpoise.plot import (
     plot_balance,
     plot_convergence,
     plot_overlap,
@@ -20,14 +23,8 @@ from counterpoise.report.figures import (
     plot_trade_off,
     plot_weights,
 )
-from counterpoise.report.figures.canvas import BLUE, ORANGE
-from counterpoise.report.figures.methods import draw_widths
-from counterpoise.report.figures.performance import (
-    calibration_drawing,
-    draw_calibration,
-    draw_slices,
-)
-from counterpoise.report.figures.weights import draw_column
+from counterpoise.report import Record, render
+from counterpoise.report.drawings import calibration_drawing
 
 mpl.use("agg")
 
@@ -237,7 +234,7 @@ def test_the_caption_of_calibration_has_its_error_and_the_table_its_bins():
 def test_the_worst_columns_are_drawn_with_their_three_shares():
     (column, *_) = complete()["balance"]["worst"]
     _, ax = mpl.pyplot.subplots()
-    draw_column(ax, column)
+    draw_column(ax, column, [str(k) for k in range(len(column["parts"]))])
     np.testing.assert_allclose(
         [bar.get_width() for bar in ax.patches],
         [part["target"] for part in column["parts"]],
@@ -250,22 +247,16 @@ def test_the_worst_columns_are_drawn_with_their_three_shares():
 
 def test_slices_that_miss_the_whole_are_marked():
     part = {"part": "value", "share": 0.5, "effective_rows": 99.0}
-    column = {
-        "name": "$\\frac{",
-        "kind": "numbers",
-        "parts": [
-            {**part, "value": 0.0, "estimate": {"value": 1.0, "low": 0.5, "high": 2.5}},
-            {**part, "value": 1.0, "estimate": {"value": 4.0, "low": 3.0, "high": 5.0}},
-            {**part, "value": 2.0, "estimate": None},
-        ],
-    }
+    parts = [
+        {**part, "value": 0.0, "estimate": {"value": 1.0, "low": 0.5, "high": 2.5}},
+        {**part, "value": 1.0, "estimate": {"value": 4.0, "low": 3.0, "high": 5.0}},
+    ]
     _, ax = mpl.pyplot.subplots()
-    draw_slices(ax, column, 2.0, "neg_log_loss")
+    draw_slices(ax, "$\\frac{", parts, ["$0$", "$1"], 2.0, "neg_log_loss")
     ax.figure.canvas.draw()
     marks = [line for line in ax.lines if line.get_marker() == "D"]
     assert [line.get_color() for line in marks] == [BLUE, ORANGE]
-    # Of what nothing is known there is no empty row.
-    assert len(ax.get_yticklabels()) == 2
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["$0$", "$1"]
     assert [text.get_text() for text in ax.texts] == []
 
 

@@ -13,6 +13,7 @@ from counterpoise.data.samples import SamplesAsRead
 from counterpoise.data.table import Table
 from counterpoise.errors import InvalidInputError, PartialOverlapWarning, warn_user
 from counterpoise.linalg.arrays import Array, row_keys
+from counterpoise.messages import WARNING, Finding, FindingText
 from counterpoise.models.boosting import boosting_for
 from counterpoise.performance.intervals import neighbors_alike
 from counterpoise.shift.diagnosis import Diagnosis
@@ -187,11 +188,7 @@ def warn_if_far(source: Matrix, target: Matrix) -> None:
     above = target.min(axis=0) > high + room
     if (below | above).all():
         warn_user(
-            f"every column of X_target lies outside the range of X by more than "
-            f"{RANGES_APART:g} times the distance of its quartiles: was X transformed "
-            "and X_target not? A pipeline hands its last step the target "
-            "untransformed; put the pipeline inside, Adapted(make_pipeline(...)), or "
-            'set transform_input=["X_target"]',
+            FindingText(Finding("far_target", WARNING, {"times": RANGES_APART})),
             FarTargetWarning,
         )
 
@@ -200,9 +197,7 @@ def warn_if_in_time_order(X: Matrix) -> None:
     """Warn where folds drawn by chance hold out rows next to rows fitted to."""
     if not sparse.issparse(X) and neighbors_alike(np.asarray(X, dtype=float)):
         warn_user(
-            "neighbouring rows of X are near-duplicates, as in a time series: folds "
-            'drawn by chance flatter every model. cv="blocks" holds out runs of '
-            "neighbouring rows",
+            FindingText(Finding("time_order", WARNING)),
             TimeOrderWarning,
         )
 

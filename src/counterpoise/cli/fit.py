@@ -53,8 +53,8 @@ from counterpoise.cli.terminal import (
     Steps,
     WrongUse,
     followed,
-    in_options,
     of_dependence,
+    refusal,
 )
 from counterpoise.data.parameters import did_you_mean
 from counterpoise.data.table import CATEGORIES, DATES, NUMBERS
@@ -607,7 +607,7 @@ def _done(
         _say_dependence(steps, found)
         # What the diagnosis says itself needs no other reason.
         by_itself = found.verdict != NO_OVERLAP
-        refused = {"refused": in_options(str(error))} if by_itself else {}
+        refused = {"refused": refusal(error).to_dict()} if by_itself else {}
         return pair, found, None, refused
     _say_dependence(steps, model.diagnosis_)
     if not estimates:

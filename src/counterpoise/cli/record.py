@@ -34,11 +34,13 @@ from counterpoise.cli.terminal import (
     cells,
     show,
 )
+from counterpoise.messages import message
+from counterpoise.messages.numbers import metric_name
 from counterpoise.performance.result import ESTIMATES
-from counterpoise.report.formatting import chance, for_a_person, share, told
-from counterpoise.report.key_questions import is_contradicted
+from counterpoise.report.facts import is_contradicted
+from counterpoise.report.formatting import chance, share, to_text
 from counterpoise.report.page import record_text
-from counterpoise.report.report import Record, metric_in_words
+from counterpoise.report.report import Record
 from counterpoise.report.verdict import verdict_of
 from counterpoise.shift.support import PARTIAL_OVERLAP
 
@@ -209,9 +211,9 @@ _ROUNDING = 1e-9
 def of_record(record: Record) -> Iterator[Block]:
     """Return the verdict, the numbers, what moved, what was chosen, what to do next."""
     verdict = verdict_of(record)
-    lead = (told(verdict.lead),) if verdict.lead else ()
+    lead = (to_text(verdict.lead),) if verdict.lead else ()
     answers = tuple(
-        f"{one.question} {one.short}. {told(one.told)} {told(one.sure)}".rstrip()
+        f"{one.question} {one.short}. {to_text(one.told)} {to_text(one.sure)}".rstrip()
         for one in verdict.answers
     )
     word = record.at("shift.verdict")
@@ -219,7 +221,7 @@ def of_record(record: Record) -> Iterator[Block]:
     if answers:
         yield Block("Why", answers)
     numbers = tuple(
-        (one.label, "" if one.value is None else str(one.value), told(one.beside))
+        (one.label, "" if one.value is None else str(one.value), to_text(one.beside))
         for one in verdict.numbers
     )
     if numbers:
@@ -227,7 +229,7 @@ def of_record(record: Record) -> Iterator[Block]:
     yield from _performance(record)
     yield from _moved(record)
     yield from _chosen(record)
-    steps = tuple(told(step) for step in verdict.steps)
+    steps = tuple(to_text(step) for step in verdict.steps)
     if steps:
         yield Block("What to do next", steps)
 
@@ -268,7 +270,7 @@ def _estimates(
             (
                 "training data" if kind == "source" else kind.replace("_", " "),
                 *(_number(one[kind][key]) for key in ("value", "low", "high")),
-                for_a_person(one[kind]["assumption"]),
+                message(one[kind]["assumption"], "terminal"),
             )
             for kind in ESTIMATES
             if one[kind] is not None
@@ -280,8 +282,12 @@ def _estimates(
             said += guess["verdict"]
             rows += (("guessing", _number(guess["value"]), "", "", said),)
         better = "higher" if one["higher_is_better"] else "lower"
-        check = () if one["check"] is None else (for_a_person(one["check"]["words"]),)
-        title = f"{metric_in_words(name).name} on {where} ({better} is better)"
+        check = (
+            ()
+            if one["check"] is None
+            else (message(one["check"]["finding"], "terminal"),)
+        )
+        title = f"{metric_name(name).name} on {where} ({better} is better)"
         header = ("estimate", "value", "low", "high", "right if")
         yield Block(f"{title[0].upper()}{title[1:]}", check, header, rows)
 

@@ -10,6 +10,7 @@ from scipy import stats
 
 from counterpoise.data.columns import weighted_quantile
 from counterpoise.linalg.arrays import Array, Indices
+from counterpoise.messages import HINT, INFO, Finding
 from counterpoise.performance.estimators import Estimate, has_ends
 from counterpoise.performance.intervals import (
     effective_rows,
@@ -439,7 +440,7 @@ class LabelsWanted:
         the target rows themselves are too few.
     n_target : int
         Target rows that there are.
-    words : str
+    finding : Finding
     width_of_all : float or None
         The width that labels of all these rows are expected to leave, as a share of the
         score; None where fewer would do, or nothing can be told.
@@ -449,12 +450,12 @@ class LabelsWanted:
     width: float
     n_labels: int | None
     n_target: int
-    words: str
+    finding: Finding
     width_of_all: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and words."""
-        return asdict(self)
+        return {**vars(self), "finding": self.finding.to_dict()}
 
 
 def labels_wanted(
@@ -491,9 +492,10 @@ def labels_wanted(
         return None
     width = (best.high - best.low) / abs(best.value)
     m = len(judge.rows.answers_target.rows)
+    values: dict[str, object] = {"precision": precision, "width": width, "n_target": m}
     if width <= precision:
-        words = f"the interval is {width:.0%} as wide as the score: narrow enough"
-        return LabelsWanted(precision, width, 0, m, words)
+        enough = Finding("narrow_enough", INFO, values)
+        return LabelsWanted(precision, width, 0, m, enough)
     n_known = 0 if judge.rows.labelled is None else len(judge.rows.labelled[1])
     reach: Callable[[int], float] | None
     if found.labelled is best and n_known >= FEWEST_TO_EXTRAPOLATE:
@@ -501,24 +503,17 @@ def labels_wanted(
     else:
         reach = _reach(judge, model, found)
     k = None if reach is None else smallest(lambda k: reach(k) <= precision)
-    if k is None:
-        words = (
-            f"no number of labels makes the interval {precision:.0%} as wide as the "
-            f"score: the {m} target rows vary too much by themselves"
-        )
-    else:
-        words = (
-            f"about {k} labelled target rows, drawn by chance, would make the interval "
-            f"{precision:.0%} as wide as the score (now {width:.0%})"
-        )
-        if k > m:
-            words += f", more than the {m} that there are"
-    of_all = None
-    if reach is not None and (k is None or k > m):
-        of_all = reach(m)
-        if of_all < width:
-            words += f"; labels of all of them would leave it {of_all:.0%} as wide"
-    return LabelsWanted(precision, width, k, m, words, of_all)
+    of_all = None if reach is None or (k is not None and k <= m) else reach(m)
+    more = k is not None and k > m
+    values |= {
+        "n_labels": k,
+        "more": Finding("more_than_available", INFO, {"n_target": m}) if more else "",
+        "of_all": "",
+    }
+    if of_all is not None and of_all < width:
+        values["of_all"] = Finding("width_of_all", INFO, {"width_of_all": of_all})
+    code = "labels_not_enough" if k is None else "labels_wanted"
+    return LabelsWanted(precision, width, k, m, Finding(code, HINT, values), of_all)
 
 
 def width_within(value: float, half: float, *, root: bool = False) -> float:

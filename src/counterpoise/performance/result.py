@@ -12,8 +12,8 @@ from scipy import sparse, stats
 
 from counterpoise.data.arrays import Matrix
 from counterpoise.linalg.arrays import Array, Indices
+from counterpoise.messages import INFO, WARNING, Finding
 from counterpoise.performance.estimators import (
-    ASSUMPTIONS,
     BOTH,
     Estimate,
     Evidence,
@@ -112,7 +112,7 @@ class LabelCheck:
         How often chance does more than what is seen, of the loss and along all
         `directions` together (`combined_p_value`).
     n_labelled : int
-    words : str
+    finding : Finding
     directions : tuple of Direction
         What was looked at, the loss and what predictions leave of the labels: see
         `evaluation.labels.label_change`.
@@ -123,7 +123,7 @@ class LabelCheck:
     statistic: float | None
     p_value: float
     n_labelled: int
-    words: str
+    finding: Finding
     directions: tuple[Direction, ...] = ()
 
     @property
@@ -133,8 +133,12 @@ class LabelCheck:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and words."""
-        told = [one.to_dict() for one in self.directions]
-        return {**vars(self), "directions": told, "contradicts": self.contradicts}
+        return {
+            **vars(self),
+            "finding": self.finding.to_dict(),
+            "directions": [one.to_dict() for one in self.directions],
+            "contradicts": self.contradicts,
+        }
 
 
 @dataclass(frozen=True)
@@ -196,7 +200,7 @@ class MetricPerformance:
         if self.baseline is not None:
             lines.append(f"  {'guessing':<14} {self.baseline}")
         if self.check is not None:
-            lines.append(f"  {self.check.words}")
+            lines.append(f"  {self.check.finding}")
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -359,7 +363,7 @@ class Performance(_SeveralMetrics):
     def __str__(self) -> str:
         parts = [self.statement, *map(str, self.metrics.values())]
         if self.labels is not None:
-            parts.append(self.labels.words)
+            parts.append(str(self.labels.finding))
         if self.covered is not None and self.covered.share < 1.0:
             parts.append(f"The covered {self.covered.share:.1%} of the target:")
             parts += map(str, self.covered.metrics.values())
@@ -403,7 +407,7 @@ def _table(found: MetricPerformance) -> str:
         one: Estimate | None = getattr(found, kind)
         if one is not None:
             cells = [f"{one.value:.4g}", f"{one.low:.4g} to {one.high:.4g}"]
-            cells.append(one.assumption)
+            cells.append(str(one.assumption))
         elif kind in found.reasons:
             cells = ["not defined", "", found.reasons[kind]]
         else:
@@ -415,7 +419,7 @@ def _table(found: MetricPerformance) -> str:
         f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>"
         for row in rows
     ]
-    check = "" if found.check is None else f"<p>{escape(found.check.words)}</p>"
+    check = "" if found.check is None else f"<p>{escape(str(found.check.finding))}</p>"
     return f"<table>{''.join(lines)}</table>{check}"
 
 
@@ -485,31 +489,27 @@ def check_of(
     """Return what all directions say together, and what the loss says of the cost."""
     p_value = combined_p_value([one.p_value for one in directions])
     strongest = min(directions, key=lambda one: one.p_value)
-    told = f"{n_labelled} labelled target rows and what the source says of them: "
-    told += (
-        ""
-        if loss is None
-        else f"the loss differs by {loss.difference:+.3g} (standard error "
-        f"{loss.error:.2g}); "
-    )
-    told += (
-        f"of {len(directions)} directions the labels differ most {strongest} "
-        f"({strongest.difference:+.3g}, standard error {strongest.error:.2g}), "
-        f"p = {p_value:.2g} over all"
-    )
-    verdict = (
-        "p(y | x) has changed, or the target is not where the source is: go by the "
-        "labelled rows"
-        if is_surprise(p_value)
-        else "no change of p(y | x) is seen"
-    )
+    parts: dict[str, object] = {"loss": ""}
+    if loss is not None:
+        size = {"difference": loss.difference, "error": loss.error}
+        parts["loss"] = Finding("label_check_loss", INFO, size)
+    contradicts = is_surprise(p_value)
+    parts |= {
+        "n_labelled": n_labelled,
+        "n_directions": len(directions),
+        "strongest": str(strongest),
+        "difference": strongest.difference,
+        "error": strongest.error,
+        "p_value": p_value,
+        "conclusion": Finding("labels_contradict" if contradicts else "labels_agree"),
+    }
     return LabelCheck(
         None if loss is None else loss.difference,
         None if loss is None else loss.error,
         None if loss is None else loss.statistic,
         p_value,
         n_labelled,
-        f"{told}: {verdict}",
+        Finding("label_check", WARNING if contradicts else INFO, parts),
         directions,
     )
 
@@ -873,7 +873,7 @@ def _together(
     found = combined(sharp, honest, level)
     low, high = max(found.low, min(sharp.low, honest.low)), found.high
     high = min(high, max(sharp.high, honest.high))
-    return Estimate(found.value, low, high, ASSUMPTIONS[BOTH])
+    return Estimate(found.value, low, high, Finding(f"assumes_{BOTH}"))
 
 
 def _numbered(groups: Indices | None, rows: Indices) -> Indices | None:

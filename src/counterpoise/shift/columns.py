@@ -762,13 +762,6 @@ class CorrelationShift:
         """Return plain numbers and words."""
         return {**asdict(self), "columns": list(self.columns)}
 
-    @classmethod
-    def of_dict(cls, told: dict[str, Any]) -> "CorrelationShift":
-        """Return what `to_dict` told."""
-        first, second = told["columns"]
-        pair = str(first), str(second)
-        return cls(pair, *(float(told[key]) for key in ("source", "target", "p_value")))
-
 
 def correlation_shifts(
     samples: TwoSamples, names: Sequence[str], pair: Sequence[str] = ()

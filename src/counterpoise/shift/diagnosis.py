@@ -23,6 +23,7 @@ from counterpoise.data.two_samples import (
 from counterpoise.errors import filters_left_clean, held_back
 from counterpoise.linalg.arrays import Array, Indices
 from counterpoise.linalg.kernels import Kernel
+from counterpoise.messages import Finding
 from counterpoise.optim.loop import solve
 from counterpoise.optim.spectral.choice import best_solver
 from counterpoise.shift.columns import (
@@ -35,6 +36,7 @@ from counterpoise.shift.columns import (
 from counterpoise.shift.detectability import Detectable, detectable_of
 from counterpoise.shift.diagnosis_text import (
     diagnosis_explanation,
+    diagnosis_findings,
     diagnosis_html,
     diagnosis_text,
 )
@@ -318,8 +320,8 @@ class Diagnosis:
         could have been missed. None for sparse matrices and rows that belong together.
     dependence : Dependence or None
         The groups or blocks of time that rows belong to, if they were said.
-    asks : str
-        A question, where rows look dependent and nothing was said; empty if not.
+    dependence_hint : Finding or None
+        What to do where rows look dependent and nothing was said about it.
     digits : tuple of str
         Columns that the samples record to different digits, or in different units of
         rounding. Classifiers and neighbourhoods compare them as if they did not
@@ -389,12 +391,17 @@ class Diagnosis:
     uncovered_fraction_high: float | None = None
     detectable: Detectable | None = None
     dependence: Dependence | None = None
-    asks: str = ""
+    dependence_hint: Finding | None = None
     digits: tuple[str, ...] = ()
     correlations: tuple[CorrelationShift, ...] = ()
     spellings: tuple[Spelling, ...] = ()
     separation: Separation | None = None
     watched: bool = False
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The verdict, what was found beside it, and what to do next."""
+        return diagnosis_findings(self)
 
     def explained(self) -> "Diagnosis":
         """Return the same with what it means in sentences."""
@@ -412,6 +419,7 @@ class Diagnosis:
         return {
             "verdict": self.verdict,
             "explanation": self.explanation,
+            "findings": [finding.to_dict() for finding in self.findings],
             "auc": self.auc,
             "auc_low": self.auc_low,
             "auc_high": self.auc_high,
@@ -424,7 +432,9 @@ class Diagnosis:
             "dependence": None
             if self.dependence is None
             else self.dependence.to_dict(),
-            "asks": self.asks,
+            "dependence_hint": None
+            if self.dependence_hint is None
+            else self.dependence_hint.to_dict(),
             "digits": list(self.digits),
             "spellings": [one.to_dict() for one in self.spellings],
             "correlations": [pair.to_dict() for pair in self.correlations],
@@ -646,7 +656,7 @@ def diagnose_samples(
         correlations=_pairs(word, tests, ranked, names, numbers.units is not None),
         detectable=None if numbers.units is not None else detectable_of(source, w, v),
         dependence=dependence_of(numbers),
-        asks=asked_of(samples, names) if numbers.units is None else "",
+        dependence_hint=asked_of(samples, names) if numbers.units is None else None,
         digits=_digits(numbers, covered, names),
         spellings=spelled_otherwise(source, target, v / v.sum()),
         uncovered_rows=uncovered_rows_of(source, target, w, v, covered, names),

@@ -206,14 +206,6 @@ class Spelling:
         """Return plain numbers and words."""
         return asdict(self)
 
-    @classmethod
-    def of_dict(cls, told: dict[str, Any]) -> "Spelling":
-        """Return what `to_dict` told."""
-        column, target, source = (
-            str(told[key]) for key in ("column", "target", "source")
-        )
-        return cls(column, target, source, float(told["share"]))
-
 
 def spelled_otherwise(
     source: Table, target: Table, target_share: Array

@@ -26,6 +26,7 @@ from counterpoise.data.table import (
 from counterpoise.data.two_samples import effective_sample_size
 from counterpoise.errors import InvalidInputError, NoOverlapError
 from counterpoise.linalg.arrays import Array, Indices
+from counterpoise.messages import INFO, PROBLEM, Finding
 from counterpoise.shift.columns import FeatureShift, column_shifts
 from counterpoise.shift.rounding_and_spelling import spelled_in_column
 from counterpoise.shift.support import (
@@ -68,14 +69,18 @@ class SeparatingColumn:
         `spelling.folded`), "unit", "range" or "shares of categories".
     apart : float
         Share of the target, by the rows' weights, that it can set apart by itself.
-    words : str
-        What is different, in words.
+    difference : Finding
+        What is different.
     """
 
     name: str
     how: str
     apart: float
-    words: str
+    difference: Finding
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers and words."""
+        return {**vars(self), "difference": self.difference.to_dict()}
 
 
 def column_apart(
@@ -106,7 +111,7 @@ def column_apart(
         (
             abs(after - before),
             _MISSING,
-            f"missing in {after:.1%} of the target rows, in the source in {before:.1%}",
+            Finding("column_missing", INFO, {"after": after, "before": before}),
         )
     ]
     if not there.size or not there_target.size:
@@ -120,17 +125,17 @@ def column_apart(
         distance = float(np.abs(shares - shares_target).sum() + new / present) / 2
         uncovers = max(uncovers, new)
         found.append((new, *_new_categories(source, target, v / v.sum(), new)))
-        found.append((present * distance, _SHARES, "its categories have other shares"))
+        found.append((present * distance, _SHARES, Finding("column_shares")))
     else:
         both = (there, w_there), (there_target, v_there)
         distance = present * _distance(*both)
-        told = _RANGE, ""
+        kind = _RANGE, Finding("column_distribution")
         if distance > NO_OVERLAP_ABOVE:
             uncovers = max(uncovers, present * _beyond(*both))
-            told = _values(source.kind, *both)
-        found.append((distance, *told))
-    apart, how, words = max(found, key=lambda one: one[0])
-    return SeparatingColumn(source.name, how, apart, words), uncovers
+            kind = _values(source.kind, *both)
+        found.append((distance, *kind))
+    apart, how, difference = max(found, key=lambda one: one[0])
+    return SeparatingColumn(source.name, how, apart, difference), uncovers
 
 
 def _share(which: NDArray[np.bool_], weights: Array) -> float:
@@ -165,36 +170,40 @@ def _quantiles(sample: _Weighted, *levels: float) -> list[float]:
 
 def _new_categories(
     source: TableColumn, target: TableColumn, share: Array, new: float
-) -> tuple[str, str]:
+) -> tuple[str, Finding]:
     """Return what is to be said of categories that the source has not.
 
     Where most rows that have one differ in spelling alone, the commonest such is named.
     """
-    said = f"categories in {new:.1%} of the target rows that the source has not"
     alike = spelled_in_column(source, target, share)
     # Rounding must not decide.
     if 2 * sum(one.share for one in alike) <= new * (1 + 1e-9):
-        return _NEW_CATEGORIES, said
+        return _NEW_CATEGORIES, Finding("column_categories", INFO, {"new": new})
     most = max(alike, key=lambda one: one.share)
-    return _SPELLING, f"{said}: spelled {most.target!r} for {most.source!r}?"
+    values = {"new": new, "target": most.target, "source": most.source}
+    return _SPELLING, Finding("column_spelling", INFO, values)
 
 
-def _values(kind: str, source: _Weighted, target: _Weighted) -> tuple[str, str]:
-    """Return whether numbers are of another unit or in another range, in words."""
+def _values(kind: str, source: _Weighted, target: _Weighted) -> tuple[str, Finding]:
+    """Return whether numbers are of another unit or in another range."""
     if min(source[0].size, target[0].size) < FEWEST_ROWS_TOLD:
-        return _RANGE, "other values"
+        return _RANGE, Finding("column_values")
     times = times_larger(source[0], target[0], source[1], target[1])
     if kind == NUMBERS and times is not None:
-        how_much = f"{times:.3g} times" if times > 1 else f"1/{1 / times:.3g} of"
-        return _UNIT, f"about {how_much} the source's values: another unit?"
+        if times > 1:
+            return _UNIT, Finding("column_larger", INFO, {"times": times})
+        return _UNIT, Finding("column_smaller", INFO, {"times": 1 / times})
     if kind in (DATES, ZONED_DATES):
-        return _RANGE, "other dates"
+        return _RANGE, Finding("column_dates")
     low, high = _quantiles(target, _LOW, _HIGH)
     source_low, source_high = _quantiles(source, _LOW, _HIGH)
-    return _RANGE, (
-        f"mostly from {low:.4g} to {high:.4g}, in the source from {source_low:.4g} to "
-        f"{source_high:.4g}"
-    )
+    values = {
+        "low": low,
+        "high": high,
+        "source_low": source_low,
+        "source_high": source_high,
+    }
+    return _RANGE, Finding("column_range", INFO, values)
 
 
 def times_larger(
@@ -267,34 +276,41 @@ class Separation:
         """What the option `--drop` takes to leave the columns out."""
         return shlex.quote(",".join(column.name for column in self.columns))
 
-    def __str__(self) -> str:
-        # What cannot be printed is spelt out.
-        listed = "; ".join(
-            f"{column.name[:_LONGEST_NAME]!r} ({column.words})"
-            for column in self.columns
-        )
-        one = len(self.columns) == 1
-        if self.verdict == NO_OVERLAP:
-            return (
-                f"What sets the samples apart: {listed}. Even without "
-                f"{'this column' if one else 'these columns'} no more than "
-                f"{self.covered:.0%} of the target is covered."
+    @property
+    def finding(self) -> Finding:
+        """What to do about the columns."""
+        listed = [
+            Finding(
+                "separating_column",
+                PROBLEM,
+                {
+                    "name": column.name[:_LONGEST_NAME],
+                    "difference": column.difference,
+                },
             )
+            for column in self.columns
+        ]
+        one = len(self.columns) == 1
         option = f" (--drop {self.drop})"
         if len(option) > _LONGEST_OPTION or not option.isprintable():
             option = ""
-        return (
-            f"What makes the samples disjoint: {listed}. Without "
-            f"{'this column' if one else 'these columns'} {self.covered:.0%} of the "
-            f"target is covered: leave {'it' if one else 'them'} out{option} if the "
-            f"model can do without, or see that both samples have "
-            f"{'it' if one else 'them'} alike."
-        )
+        values = {
+            "columns": listed,
+            "these": "this column" if one else "these columns",
+            "them": "it" if one else "them",
+            "covered": self.covered,
+            "option": option,
+        }
+        code = "disjoint_anyway" if self.verdict == NO_OVERLAP else "disjoint"
+        return Finding(code, PROBLEM, values)
+
+    def __str__(self) -> str:
+        return str(self.finding)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers, strings and lists."""
         return {
-            "columns": [asdict(column) for column in self.columns],
+            "columns": [column.to_dict() for column in self.columns],
             "verdict": self.verdict,
             "covered": self.covered,
             "drop": self.drop,
